@@ -1,0 +1,4 @@
+//! The core of quickstudy: tensor programs, environments and algorithms.
+//!
+//! No files, no clocks, no printing: callers pass bytes in and get bytes and metrics out, so that the same code
+//! trains natively and in a browser.

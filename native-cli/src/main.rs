@@ -1,0 +1,2 @@
+//! The quickstudy command line.
+fn main() {}
