@@ -2,3 +2,5 @@
 //!
 //! No files, no clocks, no printing: callers pass bytes in and get bytes and metrics out, so that the same code
 //! trains natively and in a browser.
+
+pub mod env;

@@ -1,0 +1,5 @@
+//! Environments.
+
+mod scene;
+
+pub use scene::{Color, Scene, Shape};
