@@ -3,4 +3,9 @@
 //! No files, no clocks, no printing: callers pass bytes in and get bytes and metrics out, so that the same code
 //! trains natively and in a browser.
 
+pub mod backend;
 pub mod env;
+mod error;
+pub mod program;
+pub mod tensor;
+pub use error::{Error, Result, closest};

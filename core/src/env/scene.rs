@@ -81,31 +81,19 @@ impl Shape {
     /// A straight stroke.
     #[must_use]
     pub const fn line(from: [f32; 2], to: [f32; 2], width: f32, color: Color) -> Self {
-        Self::Line {
-            from,
-            to,
-            width,
-            color,
-        }
+        Self::Line { from, to, width, color }
     }
 
     /// A filled disc.
     #[must_use]
     pub const fn circle(center: [f32; 2], radius: f32, color: Color) -> Self {
-        Self::Circle {
-            center,
-            radius,
-            color,
-        }
+        Self::Circle { center, radius, color }
     }
 
     /// A filled rectangle with sides parallel to the axes: `[xmin, xmax, ymin, ymax]`.
     #[must_use]
     pub fn rect([xmin, xmax, ymin, ymax]: [f32; 4], color: Color) -> Self {
-        Self::Polygon {
-            points: vec![[xmin, ymin], [xmax, ymin], [xmax, ymax], [xmin, ymax]],
-            color,
-        }
+        Self::Polygon { points: vec![[xmin, ymin], [xmax, ymin], [xmax, ymax], [xmin, ymax]], color }
     }
 
     /// A filled polygon.
@@ -117,11 +105,7 @@ impl Shape {
     /// An open stroke through `points`.
     #[must_use]
     pub fn polyline(points: Vec<[f32; 2]>, width: f32, color: Color) -> Self {
-        Self::Polyline {
-            points,
-            width,
-            color,
-        }
+        Self::Polyline { points, width, color }
     }
 
     /// Whether every number of the shape is finite.
@@ -129,9 +113,7 @@ impl Shape {
     pub fn is_finite(&self) -> bool {
         let point = |p: &[f32; 2]| p[0].is_finite() && p[1].is_finite();
         match self {
-            Self::Line {
-                from, to, width, ..
-            } => point(from) && point(to) && width.is_finite(),
+            Self::Line { from, to, width, .. } => point(from) && point(to) && width.is_finite(),
             Self::Circle { center, radius, .. } => point(center) && radius.is_finite(),
             Self::Polygon { points, .. } => points.iter().all(point),
             Self::Polyline { points, width, .. } => points.iter().all(point) && width.is_finite(),
@@ -152,10 +134,7 @@ impl Scene {
     /// An empty scene that shows `[xmin, xmax, ymin, ymax]`.
     #[must_use]
     pub fn new(view: [f32; 4]) -> Self {
-        Self {
-            view,
-            shapes: Vec::new(),
-        }
+        Self { view, shapes: Vec::new() }
     }
 
     /// Adds a shape on top and returns the scene.
@@ -172,8 +151,7 @@ mod tests {
 
     #[test]
     fn shapes_serialise_with_their_kind() {
-        let scene =
-            Scene::new([-1.0, 1.0, 0.0, 1.0]).with(Shape::circle([0.0, 0.5], 0.25, Color::INK));
+        let scene = Scene::new([-1.0, 1.0, 0.0, 1.0]).with(Shape::circle([0.0, 0.5], 0.25, Color::INK));
         assert_eq!(
             serde_json::to_string(&scene).unwrap(),
             r#"{"view":[-1.0,1.0,0.0,1.0],"shapes":[{"kind":"circle","center":[0.0,0.5],"radius":0.25,"color":{"r":38,"g":38,"b":44}}]}"#

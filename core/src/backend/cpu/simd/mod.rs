@@ -1,0 +1,3 @@
+//! Kernels compiled per instruction set.
+
+pub mod isa;

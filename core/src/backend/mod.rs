@@ -1,0 +1,3 @@
+//! Devices that run planned tensor programs.
+
+pub mod cpu;

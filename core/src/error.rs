@@ -1,0 +1,154 @@
+//! The one error type of the core. Every message says what was wrong and what to do about it.
+
+use std::fmt;
+
+/// What can go wrong in the core.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An operation was given tensors whose shapes do not fit.
+    #[error("{op}: expected {expected}, got {got} (at {at})")]
+    Shape {
+        /// The operation's name.
+        op: &'static str,
+        /// What it needs.
+        expected: String,
+        /// What it was given.
+        got: String,
+        /// Source position of the caller, `file:line`.
+        at: String,
+    },
+    /// An operation was given a tensor of the wrong data type.
+    #[error("{op}: expected dtype {expected}, got {got} (at {at})")]
+    DType {
+        /// The operation's name.
+        op: &'static str,
+        /// What it needs.
+        expected: String,
+        /// What it was given.
+        got: String,
+        /// Source position of the caller, `file:line`.
+        at: String,
+    },
+    /// A tensor was used outside of the trace or of the scan body that it belongs to.
+    #[error("{op}: {problem} (at {at})")]
+    Scope {
+        /// The operation's name.
+        op: &'static str,
+        /// What was wrong.
+        problem: String,
+        /// Source position of the caller, `file:line`.
+        at: String,
+    },
+    /// A derivative was asked for that does not exist.
+    #[error("grad: {0}")]
+    Gradient(String),
+    /// A program, plan or run was used in a way that it does not allow.
+    #[error("program: {0}")]
+    Program(String),
+    /// A setting has a value that cannot work.
+    #[error("{key}: {problem}")]
+    Config {
+        /// The setting, as it is spelled in files and on the command line.
+        key: String,
+        /// What is wrong with its value and what to do.
+        problem: String,
+    },
+    /// A name that is not known.
+    #[error("unknown {kind} `{name}`{}", Suggestion(.suggestion))]
+    Unknown {
+        /// What kind of name it is: `environment`, `algorithm`, `key`, …
+        kind: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The closest known name, where one is close.
+        suggestion: Option<String>,
+    },
+    /// Bytes that are not a snapshot that this version can read.
+    #[error("snapshot: {0}")]
+    Snapshot(String),
+    /// An environment that breaks its contract.
+    #[error("environment {name}: {problem}")]
+    Environment {
+        /// Name of the environment.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The device failed or lacks something.
+    #[error("device: {0}")]
+    Device(String),
+    /// A computation produced a NaN or an infinity.
+    #[error("non-finite value: {0}")]
+    NonFinite(String),
+}
+
+/// Result of the core's functions.
+pub type Result<T> = std::result::Result<T, Error>;
+
+struct Suggestion<'a>(&'a Option<String>);
+
+impl fmt::Display for Suggestion<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(name) => write!(f, ", did you mean `{name}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error {
+    /// An unknown name, with the closest of `known` as a suggestion.
+    pub fn unknown<'a>(kind: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        Error::Unknown { kind, name: name.to_owned(), suggestion: closest(name, known).map(str::to_owned) }
+    }
+
+    /// A setting with a bad value.
+    pub fn config(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Error::Config { key: key.into(), problem: problem.into() }
+    }
+}
+
+/// The name of `known` that is nearest to `name` by edit distance, if it is near enough to be a typing error.
+pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).max(2);
+    known
+        .into_iter()
+        .map(|k| (edit_distance(name, k), k))
+        .filter(|(d, k)| *d <= limit || (name.len() >= 3 && k.starts_with(name)))
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, k)| k)
+}
+
+/// Edit distance with swaps of neighbours (optimal string alignment), so that `clip_esp` is one edit from `clip_eps`.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    rows[0] = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let cost = usize::from(a[i - 1] != b[j - 1]);
+            let mut d = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + cost);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                d = d.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = d;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_error_gets_a_suggestion() {
+        let e = Error::unknown("key", "clip_esp", ["gamma", "clip_eps"]);
+        assert_eq!(e.to_string(), "unknown key `clip_esp`, did you mean `clip_eps`?");
+        assert_eq!(Error::unknown("key", "zzzzzz", ["gamma"]).to_string(), "unknown key `zzzzzz`");
+    }
+}

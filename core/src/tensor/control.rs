@@ -1,0 +1,194 @@
+//! The two primitives with a body: `scan`, the one loop, and `call`, a sub-graph with a native twin.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::Tensor;
+use super::dtype::DType;
+use super::graph::{self, NodeId};
+use super::handle::{fail, push, shape_error};
+use super::op::{Body, Call, Op, Scan};
+use crate::Error;
+use crate::program::NativeCall;
+
+type At = &'static Location<'static>;
+
+/// What a scan's body returns.
+#[derive(Clone, Debug, Default)]
+pub struct Loop {
+    /// The new carries: as many, of the same shapes and data types, as the initial ones.
+    pub carry: Vec<Tensor>,
+    /// Values of this step; the scan stacks them along a new leading axis.
+    pub ys: Vec<Tensor>,
+}
+
+/// Run `body` for indices `0..len` (from the last to the first if `reverse`).
+///
+/// `init` are the first carries; `xs` have a leading axis of `len`, of which the body gets one row. The body is called
+/// once, with the index (u32, shape `[]`), the carries and the rows; tensors from outside may be used in it. Returns the
+/// last carries and the stacked outputs, `ys[t]` being that of index `t` whatever the direction.
+#[track_caller]
+pub fn scan(
+    len: usize,
+    reverse: bool,
+    init: &[Tensor],
+    xs: &[Tensor],
+    body: impl FnOnce(Tensor, &[Tensor], &[Tensor]) -> Loop,
+) -> (Vec<Tensor>, Vec<Tensor>) {
+    scan_at(len, reverse, init, xs, None, body, Location::caller())
+}
+
+/// A scan that stops changing its carries once a condition holds.
+///
+/// `body` returns, besides the loop's values, a u32 of shape `[]`: after the first step where it is not 0, every carry
+/// keeps its value; a device that can, stops. Outputs of later steps are those of the frozen carries.
+#[track_caller]
+pub fn scan_until(
+    len: usize,
+    init: &[Tensor],
+    xs: &[Tensor],
+    body: impl FnOnce(Tensor, &[Tensor], &[Tensor]) -> (Loop, Tensor),
+) -> (Vec<Tensor>, Vec<Tensor>) {
+    let at = Location::caller();
+    let mut carries = init.to_vec();
+    carries.push(Tensor::constant_u32(0));
+    let n = init.len();
+    let (mut finals, ys) = scan_at(
+        len,
+        false,
+        &carries,
+        xs,
+        Some(n),
+        |t, c, x| {
+            let (step, stop) = body(t, &c[..n], x);
+            let done = c[n];
+            let mut carry: Vec<Tensor> = step.carry.iter().zip(c).map(|(new, old)| done.select(*old, *new)).collect();
+            carry.push(done.bit_or(stop.ne(Tensor::constant_u32(0))));
+            Loop { carry, ys: step.ys }
+        },
+        at,
+    );
+    finals.truncate(n);
+    (finals, ys)
+}
+
+fn scan_at(
+    len: usize,
+    reverse: bool,
+    init: &[Tensor],
+    xs: &[Tensor],
+    until: Option<usize>,
+    body: impl FnOnce(Tensor, &[Tensor], &[Tensor]) -> Loop,
+    at: At,
+) -> (Vec<Tensor>, Vec<Tensor>) {
+    let poison = |ys: usize| (vec![Tensor::poison(); init.len()], vec![Tensor::poison(); ys]);
+    if len == 0 {
+        shape_error("scan", "at least one step", "0", at);
+    }
+    for x in xs {
+        if !x.is_poison() && x.size(0) != len {
+            shape_error("scan", format!("stacked inputs with a leading axis of {len}"), format!("{:?}", x.shape()), at);
+        }
+    }
+    let Some(scope) = graph::with(|g| g.open_scope()) else {
+        return poison(0);
+    };
+    let mut params = vec![param(0, Vec::new(), DType::U32, at)];
+    for c in init {
+        params.push(param(params.len(), c.shape(), c.dtype(), at));
+    }
+    for x in xs {
+        let row = x.shape().get(1..).unwrap_or_default().to_vec();
+        params.push(param(params.len(), row, x.dtype(), at));
+    }
+    let n = init.len();
+    let step = body(params[0], &params[1..=n], &params[n + 1..]);
+    graph::with(|g| g.close_scope());
+    if step.carry.len() != n {
+        shape_error("scan", format!("{n} carries from the body"), step.carry.len().to_string(), at);
+    }
+    for (i, (new, old)) in step.carry.iter().zip(init).enumerate() {
+        if !new.is_poison() && !old.is_poison() && (new.shape(), new.dtype()) != (old.shape(), old.dtype()) {
+            let say = |t: &Tensor| format!("{:?} {}", t.shape(), t.dtype());
+            shape_error("scan", format!("carry {i} to stay {}", say(old)), say(new), at);
+        }
+    }
+    let ys: Vec<(Vec<usize>, DType)> = step.ys.iter().map(|y| ([&[len], &y.shape()[..]].concat(), y.dtype())).collect();
+    let Some(outs) = ids(&step.carry, at).zip(ids(&step.ys, at)).map(|(a, b)| [a, b].concat()) else {
+        return poison(ys.len());
+    };
+    let Some(param_ids) = ids(&params, at) else {
+        return poison(ys.len());
+    };
+    let captures: Vec<Tensor> =
+        graph::with(|g| g.captures(&outs, scope)).unwrap_or_default().into_iter().map(Tensor::from_id).collect();
+    let src = [init, xs, &captures[..]].concat();
+    let body = Body { scope, params: param_ids, outs };
+    let scan = Scan { body, len, reverse, carries: n, xs: xs.len(), until };
+    let node = push(Op::Scan(Arc::new(scan)), &src, Vec::new(), DType::F32, at);
+    let finals = init.iter().enumerate().map(|(i, c)| out(node, i, c.shape(), c.dtype(), at)).collect();
+    let stacked = ys.into_iter().enumerate().map(|(i, (s, d))| out(node, n + i, s, d, at)).collect();
+    (finals, stacked)
+}
+
+/// A sub-graph with a native twin.
+///
+/// All `inputs` and all results have the same leading axes, the rows, and one trailing axis each (of any size). `body`
+/// gets tensors of the inputs' shapes and may use no other tensors from outside.
+#[track_caller]
+pub fn call(
+    name: &'static str,
+    inputs: &[Tensor],
+    native: Arc<dyn NativeCall>,
+    body: impl FnOnce(&[Tensor]) -> Vec<Tensor>,
+) -> Vec<Tensor> {
+    let at = Location::caller();
+    let rows = |t: &Tensor| t.shape().split_last().map(|(_, r)| r.to_vec());
+    let Some(scope) = graph::with(|g| g.open_scope()) else {
+        return Vec::new();
+    };
+    let params: Vec<Tensor> = inputs.iter().enumerate().map(|(i, t)| param(i, t.shape(), t.dtype(), at)).collect();
+    let results = body(&params);
+    graph::with(|g| g.close_scope());
+    let lead = inputs.first().and_then(rows);
+    let poisoned = inputs.iter().chain(&results).any(|t| t.is_poison());
+    if !poisoned && (lead.is_none() || inputs.iter().chain(&results).any(|t| rows(t) != lead)) {
+        let got: Vec<_> = inputs.iter().chain(&results).map(|t| t.shape()).collect();
+        shape_error("call", "operands and results with the same leading axes", format!("{got:?}"), at);
+    }
+    let (Some(outs), Some(param_ids)) = (ids(&results, at), ids(&params, at)) else {
+        return vec![Tensor::poison(); results.len()];
+    };
+    if !graph::with(|g| g.captures(&outs, scope)).unwrap_or_default().is_empty() {
+        fail(Error::Scope {
+            op: name,
+            problem: "the body of a call may only use its parameters and constants".to_owned(),
+            at: at.to_string(),
+        });
+    }
+    let body = Body { scope, params: param_ids, outs };
+    let node = push(Op::Call(Arc::new(Call { name, body, native })), inputs, Vec::new(), DType::F32, at);
+    results.iter().enumerate().map(|(i, r)| out(node, i, r.shape(), r.dtype(), at)).collect()
+}
+
+fn param(i: usize, shape: Vec<usize>, dtype: DType, at: At) -> Tensor {
+    push(Op::Param(i as u32), &[], shape, dtype, at)
+}
+
+pub(crate) fn out(node: Tensor, i: usize, shape: Vec<usize>, dtype: DType, at: At) -> Tensor {
+    push(Op::Out(i as u32), &[node], shape, dtype, at)
+}
+
+fn ids(tensors: &[Tensor], at: At) -> Option<Vec<NodeId>> {
+    let found: crate::Result<Vec<NodeId>> = tensors.iter().map(|t| t.node("body", at)).collect();
+    match found {
+        Ok(ids) if !tensors.iter().any(|t| t.is_poison()) => Some(ids),
+        Ok(_) => None,
+        Err(e) => {
+            if !tensors.iter().any(|t| t.is_poison()) {
+                fail(e);
+            }
+            None
+        }
+    }
+}

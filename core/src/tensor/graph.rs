@@ -1,0 +1,265 @@
+//! The expression graph: one arena per trace, nodes hash-consed, in topological order by construction.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::dtype::DType;
+use super::op::Op;
+use crate::{Error, Result};
+
+/// Number of a node in its graph. Operands have smaller numbers than their users.
+pub type NodeId = u32;
+
+/// Number that no node has: the result of an operation after the first error of a trace.
+pub const POISON: NodeId = u32::MAX;
+
+/// The outermost scope.
+pub const ROOT: u32 = 0;
+
+/// One traced operation.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The primitive.
+    pub op: Op,
+    /// Its operands.
+    pub src: Vec<NodeId>,
+    /// Shape of its result; `[]` for a scan or call, whose results are `Op::Out` nodes.
+    pub shape: Vec<usize>,
+    /// Data type of its result.
+    pub dtype: DType,
+    /// The innermost body that it depends on; `ROOT` outside of all.
+    pub scope: u32,
+}
+
+impl Node {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether there are no elements. Never: sizes are at least 1.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Scope {
+    parent: u32,
+    depth: u32,
+}
+
+type Key = (Op, Vec<NodeId>, Vec<usize>, DType, u32);
+
+/// A traced expression graph.
+#[derive(Debug)]
+pub struct Graph {
+    /// The nodes, operands before users.
+    pub nodes: Vec<Node>,
+    scopes: Vec<Scope>,
+    open: Vec<u32>,
+    cse: HashMap<Key, NodeId>,
+    /// Of a scan node: the same scan with its carries stacked, so that all orders of derivative share it.
+    pub stacked: HashMap<NodeId, NodeId>,
+    error: Option<Error>,
+    id: u32,
+}
+
+thread_local! {
+    static STACK: RefCell<Vec<Graph>> = const { RefCell::new(Vec::new()) };
+}
+
+static NEXT_TRACE: AtomicU32 = AtomicU32::new(1);
+
+impl Graph {
+    fn new() -> Self {
+        Graph {
+            nodes: Vec::new(),
+            scopes: vec![Scope { parent: ROOT, depth: 0 }],
+            open: vec![ROOT],
+            cse: HashMap::new(),
+            stacked: HashMap::new(),
+            error: None,
+            id: NEXT_TRACE.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// Run `f` with a new graph as this thread's current one; returns its result and the graph.
+    ///
+    /// # Errors
+    /// The first error that an operation inside recorded.
+    pub fn trace<R>(f: impl FnOnce() -> R) -> Result<(R, Graph)> {
+        struct Guard;
+        impl Drop for Guard {
+            // Also on unwinding, so that a failed test does not leave its graph to the next one of this thread.
+            fn drop(&mut self) {
+                STACK.with(|s| s.borrow_mut().pop());
+            }
+        }
+        STACK.with(|s| s.borrow_mut().push(Graph::new()));
+        let guard = Guard;
+        let result = f();
+        let mut graph = with(|g| std::mem::replace(g, Graph::new()))
+            .ok_or_else(|| Error::Program("the trace was lost".to_owned()))?;
+        drop(guard);
+        match graph.error.take() {
+            Some(e) => Err(e),
+            None => Ok((result, graph)),
+        }
+    }
+
+    /// The number of this trace, carried by its handles.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Record an error unless one is recorded already.
+    pub fn fail(&mut self, error: Error) {
+        self.error.get_or_insert(error);
+    }
+
+    /// Whether an error has been recorded.
+    pub fn failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// How deep a scope is nested.
+    pub fn depth(&self, scope: u32) -> u32 {
+        self.scopes[scope as usize].depth
+    }
+
+    /// The scope around a scope.
+    pub fn parent(&self, scope: u32) -> u32 {
+        self.scopes[scope as usize].parent
+    }
+
+    /// Whether `outer` is `inner` or around it.
+    pub fn encloses(&self, outer: u32, mut inner: u32) -> bool {
+        while self.depth(inner) > self.depth(outer) {
+            inner = self.parent(inner);
+        }
+        inner == outer
+    }
+
+    /// Open the scope of a new body.
+    pub fn open_scope(&mut self) -> u32 {
+        let parent = self.current_scope();
+        let depth = self.depth(parent) + 1;
+        self.scopes.push(Scope { parent, depth });
+        let scope = (self.scopes.len() - 1) as u32;
+        self.open.push(scope);
+        scope
+    }
+
+    /// Close the scope opened last.
+    pub fn close_scope(&mut self) {
+        if self.open.len() > 1 {
+            self.open.pop();
+        }
+    }
+
+    /// The scope opened last.
+    pub fn current_scope(&self) -> u32 {
+        self.open.last().copied().unwrap_or(ROOT)
+    }
+
+    /// Add a node, or find the equal one. Shapes have been checked by the caller.
+    ///
+    /// Its scope is the innermost of its operands', so loop-invariant operations stay outside of loops by
+    /// construction. `at` is the user's source position for messages.
+    pub fn push(
+        &mut self,
+        op: Op,
+        src: Vec<NodeId>,
+        shape: Vec<usize>,
+        dtype: DType,
+        at: &'static Location<'static>,
+    ) -> NodeId {
+        if self.failed() || src.contains(&POISON) {
+            return POISON;
+        }
+        let mut scope = match op {
+            Op::Param(_) => self.current_scope(),
+            _ => ROOT,
+        };
+        for &s in &src {
+            let inner = self.nodes[s as usize].scope;
+            if self.encloses(scope, inner) {
+                scope = inner;
+            } else if !self.encloses(inner, scope) {
+                self.fail_scope(op.name(), at);
+                return POISON;
+            }
+        }
+        if !self.encloses(scope, self.current_scope()) {
+            self.fail_scope(op.name(), at);
+            return POISON;
+        }
+        let key = (op, src, shape, dtype, scope);
+        if let Some(&id) = self.cse.get(&key) {
+            return id;
+        }
+        let id = self.nodes.len() as NodeId;
+        let (op, src, shape, dtype, scope) = key.clone();
+        self.nodes.push(Node { op, src, shape, dtype, scope });
+        self.cse.insert(key, id);
+        id
+    }
+
+    fn fail_scope(&mut self, op: &'static str, at: &'static Location<'static>) {
+        self.fail(Error::Scope {
+            op,
+            problem: "a tensor made inside a loop body is used outside of it; return it from the body instead"
+                .to_owned(),
+            at: at.to_string(),
+        });
+    }
+
+    /// Nodes that `outs` depend on and that belong to `scope` or to bodies inside it, in order. Bodies of scans and
+    /// calls among them are followed.
+    pub fn reachable(&self, outs: &[NodeId], scope: u32) -> Vec<NodeId> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut stack: Vec<NodeId> = outs.to_vec();
+        while let Some(id) = stack.pop() {
+            let node = &self.nodes[id as usize];
+            if seen[id as usize] || !self.encloses(scope, node.scope) {
+                continue;
+            }
+            seen[id as usize] = true;
+            stack.extend(&node.src);
+            match &node.op {
+                Op::Scan(s) => stack.extend(&s.body.outs),
+                Op::Call(c) => stack.extend(&c.body.outs),
+                _ => {}
+            }
+        }
+        (0..self.nodes.len() as NodeId).filter(|i| seen[*i as usize]).collect()
+    }
+
+    /// Outer nodes that a body reads, in order: neither constants nor the body's own nodes.
+    pub fn captures(&self, body_outs: &[NodeId], scope: u32) -> Vec<NodeId> {
+        let mut found = Vec::new();
+        let inner = self.reachable(body_outs, scope);
+        let mut visit = |id: NodeId| {
+            let node = &self.nodes[id as usize];
+            let constant = matches!(node.op, Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_));
+            if !constant && !self.encloses(scope, node.scope) {
+                found.push(id);
+            }
+        };
+        for &id in &inner {
+            self.nodes[id as usize].src.iter().copied().for_each(&mut visit);
+        }
+        body_outs.iter().copied().for_each(&mut visit);
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// Run `f` on this thread's current graph; `None` outside of any trace.
+pub fn with<R>(f: impl FnOnce(&mut Graph) -> R) -> Option<R> {
+    STACK.with(|s| s.borrow_mut().last_mut().map(f))
+}
