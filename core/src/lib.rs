@@ -7,5 +7,6 @@ pub mod backend;
 pub mod env;
 mod error;
 pub mod program;
+pub mod rng;
 pub mod tensor;
 pub use error::{Error, Result, closest};
