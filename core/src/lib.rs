@@ -6,6 +6,7 @@
 pub mod backend;
 pub mod env;
 mod error;
+pub mod math;
 pub mod program;
 pub mod rng;
 pub mod tensor;
