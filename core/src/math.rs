@@ -146,10 +146,7 @@ pub fn sin_cos(x: f32) -> (f32, f32) {
     let (sin, cos) = if swap { (c, s) } else { (s, c) };
     let sin_sign = (quadrant & 2) << 30;
     let cos_sign = (quadrant.wrapping_add(1) & 2) << 30;
-    (
-        f32::from_bits(sin.to_bits() ^ sin_sign),
-        f32::from_bits(cos.to_bits() ^ cos_sign),
-    )
+    (f32::from_bits(sin.to_bits() ^ sin_sign), f32::from_bits(cos.to_bits() ^ cos_sign))
 }
 
 /// Sine of `x` in radians; domain and accuracy as of [`sin_cos`].
@@ -171,24 +168,14 @@ mod tests {
     /// Distance of `got` from `want` in units in the last place of `want` as an `f32`.
     fn ulps(got: f32, want: f64) -> f64 {
         if (want as f32).is_infinite() || want == 0.0 {
-            return if got == want as f32 {
-                0.0
-            } else {
-                f64::INFINITY
-            };
+            return if got == want as f32 { 0.0 } else { f64::INFINITY };
         }
         let exponent = want.abs().log2().floor().max(-126.0);
         (f64::from(got) - want).abs() / (exponent - 23.0).exp2()
     }
 
     /// The largest error of `f` on every `step`-th float between `from` and `to` (of one sign), and where.
-    fn worst(
-        f: impl Fn(f32) -> f32,
-        reference: impl Fn(f64) -> f64,
-        from: f32,
-        to: f32,
-        step: usize,
-    ) -> (f64, f32) {
+    fn worst(f: impl Fn(f32) -> f32, reference: impl Fn(f64) -> f64, from: f32, to: f32, step: usize) -> (f64, f32) {
         let mut worst = (0.0, from);
         for bits in (from.to_bits()..=to.to_bits()).step_by(step) {
             let x = f32::from_bits(bits);
@@ -219,18 +206,10 @@ mod tests {
         }
         check("sin period", 2.0, worst(sin, f64::sin, 0.5, 7.0, 13));
         check("cos period", 2.0, worst(cos, f64::cos, 0.5, 7.0, 13));
-        for x in (1_000_000..100_000_000)
-            .step_by(37)
-            .map(|i| i as f32 * 1e-4)
-        {
+        for x in (1_000_000..100_000_000).step_by(37).map(|i| i as f32 * 1e-4) {
             let wide = f64::from(x);
-            let within = |got: f32, want: f64| {
-                (f64::from(got) - want).abs() <= 2.0 * want.abs() * 1.2e-7 + 1e-13
-            };
-            assert!(
-                within(sin(x), wide.sin()) && within(cos(x), wide.cos()),
-                "{x}"
-            );
+            let within = |got: f32, want: f64| (f64::from(got) - want).abs() <= 2.0 * want.abs() * 1.2e-7 + 1e-13;
+            assert!(within(sin(x), wide.sin()) && within(cos(x), wide.cos()), "{x}");
         }
     }
 
@@ -241,29 +220,15 @@ mod tests {
             assert!(f(f32::NAN).is_nan());
         }
         assert_eq!(
-            [
-                exp(inf),
-                exp(-inf),
-                exp(0.0),
-                exp(-0.0),
-                exp(89.0),
-                exp(-104.0),
-                exp(1e30)
-            ],
+            [exp(inf), exp(-inf), exp(0.0), exp(-0.0), exp(89.0), exp(-104.0), exp(1e30)],
             [inf, 0.0, 1.0, 1.0, inf, 0.0, inf]
         );
         assert_eq!(exp(88.722_83), 3.402_798_6e38); // the largest argument with a finite result, f64::exp rounded
         assert_eq!(exp(-103.0), 1.4e-45); // the smallest subnormal
-        assert_eq!(
-            [log(0.0), log(-0.0), log(1.0), log(inf)],
-            [-inf, -inf, 0.0, inf]
-        );
+        assert_eq!([log(0.0), log(-0.0), log(1.0), log(inf)], [-inf, -inf, 0.0, inf]);
         assert!(log(-1.0).is_nan() && log(-inf).is_nan() && log(-1e-45).is_nan());
         assert_eq!(log(1e-45), -103.278_93);
-        assert_eq!(
-            [tanh(inf), tanh(-inf), tanh(15.0), tanh(-15.0), tanh(1e30)],
-            [1.0, -1.0, 1.0, -1.0, 1.0]
-        );
+        assert_eq!([tanh(inf), tanh(-inf), tanh(15.0), tanh(-15.0), tanh(1e30)], [1.0, -1.0, 1.0, -1.0, 1.0]);
         assert_eq!([tanh(0.0).to_bits(), tanh(-0.0).to_bits()], [0, 1 << 31]);
         assert_eq!([sin(0.0), sin(-0.0), cos(0.0)], [0.0, 0.0, 1.0]);
         assert!(sin(inf).is_nan() && cos(-inf).is_nan());
@@ -285,24 +250,9 @@ mod tests {
     fn floor_equals_the_standard_library() {
         for bits in (0..=u32::MAX).step_by(4099) {
             let x = f32::from_bits(bits);
-            assert!(
-                floor(x).to_bits() == x.floor().to_bits() || x.is_nan(),
-                "{x}"
-            );
+            assert!(floor(x).to_bits() == x.floor().to_bits() || x.is_nan(), "{x}");
         }
-        for x in [
-            -1.0,
-            -0.5,
-            0.5,
-            1.5,
-            2.5,
-            8_388_607.5,
-            8_388_608.0,
-            -8_388_607.5,
-            -0.0,
-            1.0,
-            0.999_999_94,
-        ] {
+        for x in [-1.0, -0.5, 0.5, 1.5, 2.5, 8_388_607.5, 8_388_608.0, -8_388_607.5, -0.0, 1.0, 0.999_999_94] {
             assert_eq!(floor(x).to_bits(), x.floor().to_bits());
         }
     }

@@ -48,9 +48,7 @@ pub const fn threefry2x32(key: Key, counter: [u32; 2]) -> [u32; 2] {
             round += 1;
         }
         x0 = x0.wrapping_add(keys[(group + 1) % 3]);
-        x1 = x1
-            .wrapping_add(keys[(group + 2) % 3])
-            .wrapping_add(group as u32 + 1);
+        x1 = x1.wrapping_add(keys[(group + 2) % 3]).wrapping_add(group as u32 + 1);
         group += 1;
     }
     [x0, x1]
@@ -243,14 +241,8 @@ mod tests {
     fn threefry_matches_the_known_answers_of_random123() {
         // Random123 1.14, tests/kat_vectors, "threefry2x32 20": counter, key, result.
         assert_eq!(threefry2x32([0, 0], [0, 0]), [0x6b20_0159, 0x99ba_4efe]);
-        assert_eq!(
-            threefry2x32([u32::MAX; 2], [u32::MAX; 2]),
-            [0x1cb9_96fc, 0xbb00_2be7]
-        );
-        assert_eq!(
-            threefry2x32([0x1319_8a2e, 0x0370_7344], [0x243f_6a88, 0x85a3_08d3]),
-            [0xc492_3a9c, 0x483d_f7a0]
-        );
+        assert_eq!(threefry2x32([u32::MAX; 2], [u32::MAX; 2]), [0x1cb9_96fc, 0xbb00_2be7]);
+        assert_eq!(threefry2x32([0x1319_8a2e, 0x0370_7344], [0x243f_6a88, 0x85a3_08d3]), [0xc492_3a9c, 0x483d_f7a0]);
     }
 
     #[test]
@@ -323,11 +315,7 @@ mod tests {
         assert_eq!(categorical(&weights, 0.0), 1);
         assert_eq!(categorical(&weights, 0.249), 1);
         assert_eq!(categorical(&weights, 0.25), 3);
-        assert_eq!(
-            categorical(&weights, 1.0),
-            3,
-            "a threshold at the total stays in range"
-        );
+        assert_eq!(categorical(&weights, 1.0), 3, "a threshold at the total stays in range");
         assert_eq!(categorical(&[0.0, 0.0], 0.5), 0);
         assert_eq!(categorical(&[], 0.5), 0);
     }

@@ -68,24 +68,13 @@ impl Permutation {
             keys[j] = mix(words[j % 2].wrapping_add(GOLDEN.wrapping_mul(j as u32)));
             j += 1;
         }
-        Self {
-            n,
-            low,
-            low_mask,
-            high_mask,
-            mask: high_mask << low | low_mask,
-            offset: words[0],
-            keys,
-        }
+        Self { n, low, low_mask, high_mask, mask: high_mask << low | low_mask, offset: words[0], keys }
     }
 
     /// The most applications of the network that any element needs: `2^bits − n + 1`.
     #[must_use]
     pub const fn max_walk(&self) -> u32 {
-        (self.low_mask + 1)
-            .wrapping_mul(self.high_mask + 1)
-            .wrapping_sub(self.n)
-            .wrapping_add(1)
+        (self.low_mask + 1).wrapping_mul(self.high_mask + 1).wrapping_sub(self.n).wrapping_add(1)
     }
 
     /// One application of the network: a bijection of `0..2^bits`.
@@ -177,10 +166,7 @@ mod tests {
                     }
                     assert!(walk <= permutation.max_walk(), "n {n}");
                     assert_eq!(x, permutation.apply(i));
-                    assert!(
-                        !std::mem::replace(&mut seen[x as usize], true),
-                        "n {n}: {x} twice"
-                    );
+                    assert!(!std::mem::replace(&mut seen[x as usize], true), "n {n}: {x} twice");
                 }
             }
         }
@@ -196,9 +182,8 @@ mod tests {
         // Too large to enumerate: stays inside, and the network stays invertible at full width.
         for n in [u32::MAX, 1 << 31, (1 << 31) + 1] {
             let permutation = Permutation::new([5, 6], n);
-            let images: std::collections::HashSet<_> = (0..1000)
-                .map(|i| permutation.apply(i * 4_000_037 % n))
-                .collect();
+            let images: std::collections::HashSet<_> =
+                (0..1000).map(|i| permutation.apply(i * 4_000_037 % n)).collect();
             assert_eq!(images.len(), 1000);
             assert!(images.iter().all(|&x| x < n));
         }
@@ -220,10 +205,7 @@ mod tests {
             let permutation = Permutation::new([3, n], n);
             for base in (0..n + 32).step_by(16) {
                 let lanes: [u32; 16] = std::array::from_fn(|i| base + i as u32);
-                assert_eq!(
-                    permutation.apply_lanes(lanes),
-                    lanes.map(|i| permutation.apply(i))
-                );
+                assert_eq!(permutation.apply_lanes(lanes), lanes.map(|i| permutation.apply(i)));
             }
         }
     }
@@ -249,26 +231,15 @@ mod tests {
                 pair[(image[0] * n + image[1]) as usize] += 1;
             }
             let expected = f64::from(keys) / f64::from(n);
-            let worst = single
-                .iter()
-                .map(|&c| (f64::from(c) / expected - 1.0).abs())
-                .fold(0.0, f64::max);
-            assert!(
-                worst < 0.05 + 5.0 / expected.sqrt(),
-                "n {n}: a position is off by {worst}"
-            );
+            let worst = single.iter().map(|&c| (f64::from(c) / expected - 1.0).abs()).fold(0.0, f64::max);
+            assert!(worst < 0.05 + 5.0 / expected.sqrt(), "n {n}: a position is off by {worst}");
             if n < 8 {
                 continue;
             }
             let (expected, dof) = (expected / f64::from(n - 1), f64::from(n * (n - 1) - 1));
             let off_diagonal = (0..cells).filter(|i| i % (n as usize + 1) != 0);
-            let chi2: f64 = off_diagonal
-                .map(|i| (f64::from(pair[i]) - expected).powi(2) / expected)
-                .sum();
-            assert!(
-                (chi2 - dof).abs() < 5.0 * (2.0 * dof).sqrt(),
-                "n {n}: chi² {chi2} at {dof} degrees of freedom"
-            );
+            let chi2: f64 = off_diagonal.map(|i| (f64::from(pair[i]) - expected).powi(2) / expected).sum();
+            assert!((chi2 - dof).abs() < 5.0 * (2.0 * dof).sqrt(), "n {n}: chi² {chi2} at {dof} degrees of freedom");
         }
     }
 }
