@@ -1,0 +1,223 @@
+//! Animated GIFs of scenes.
+
+use crate::outcome::Stop;
+use crate::raster::{self, BACKGROUND, Picture, paint};
+use crate::run_folder::hint_for;
+use ::gif::{DisposalMethod, Encoder, Frame, Repeat};
+use quickstudy_core::env::Scene;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Writes `scenes` as a looping GIF of `width` pixels, `delay` hundredths of a second per frame (at least 2: viewers
+/// slow down anything shorter).
+///
+/// All frames share one palette of the 256 most frequent colours, and each frame holds only the rectangle that
+/// changed, so ten seconds of CartPole take a few hundred kilobytes. All scenes must have the same view.
+///
+/// # Errors
+/// [`Stop`] with code 2 if there is no scene or the size is beyond GIF's 65535; with code 1 if encoding fails.
+pub fn encode(scenes: &[Scene], width: usize, delay: u16) -> Result<Vec<u8>, Stop> {
+    let Some(first) = scenes.first() else {
+        return Err(Stop::user("there is no frame to record"));
+    };
+    let height = raster::height(first.view, width);
+    let (Ok(wide), Ok(high)) = (u16::try_from(width), u16::try_from(height)) else {
+        return Err(Stop::user(format!(
+            "a GIF has at most 65535 pixels a side, got {width} × {height}"
+        )));
+    };
+    let pictures = || {
+        scenes.iter().map(move |scene| {
+            let same_view = Scene {
+                view: first.view,
+                shapes: scene.shapes.clone(),
+            };
+            paint(&same_view, width)
+        })
+    };
+    // Two passes over the painter instead of holding every picture: 1000 frames would take 300 MB.
+    let palette = Palette::of(pictures());
+    let mut out = Vec::new();
+    let failed =
+        |error: ::gif::EncodingError| Stop::failure(format!("cannot encode the GIF: {error}"));
+    let mut encoder = Encoder::new(&mut out, wide, high, &palette.bytes()).map_err(failed)?;
+    encoder.set_repeat(Repeat::Infinite).map_err(failed)?;
+    let mut shown: Option<Vec<u8>> = None;
+    for picture in pictures() {
+        let indices: Vec<u8> = picture
+            .pixels
+            .iter()
+            .map(|pixel| palette.index(*pixel))
+            .collect();
+        let [left, top, w, h] = changed(shown.as_deref(), &indices, width, height);
+        let buffer: Vec<u8> = (top..top + h)
+            .flat_map(|y| &indices[y * width + left..y * width + left + w])
+            .copied()
+            .collect();
+        let frame = Frame {
+            delay: delay.max(2),
+            dispose: DisposalMethod::Keep,
+            left: left as u16,
+            top: top as u16,
+            width: w as u16,
+            height: h as u16,
+            buffer: Cow::Owned(buffer),
+            ..Frame::default()
+        };
+        encoder.write_frame(&frame).map_err(failed)?;
+        shown = Some(indices);
+    }
+    drop(encoder);
+    Ok(out)
+}
+
+/// Encodes and writes a GIF.
+///
+/// # Errors
+/// As [`encode`]; [`Stop`] with code 2 if the file cannot be written.
+pub fn save(path: &Path, scenes: &[Scene], width: usize, delay: u16) -> Result<(), Stop> {
+    let bytes = encode(scenes, width, delay)?;
+    crate::atomic::write(path, &bytes).map_err(|error| {
+        Stop::user(format!("cannot write {}: {error}", path.display())).hint(hint_for(&error))
+    })
+}
+
+/// The rectangle `[left, top, width, height]` in which two frames differ; one pixel if nowhere.
+fn changed(old: Option<&[u8]>, new: &[u8], width: usize, height: usize) -> [usize; 4] {
+    let Some(old) = old else {
+        return [0, 0, width, height];
+    };
+    let (mut left, mut right, mut top, mut bottom) = (width, 0, height, 0);
+    for (y, (a, b)) in old.chunks(width).zip(new.chunks(width)).enumerate() {
+        if let Some(first) = a.iter().zip(b).position(|(p, q)| p != q) {
+            let last = a.iter().zip(b).rposition(|(p, q)| p != q).unwrap_or(first);
+            left = left.min(first);
+            right = right.max(last + 1);
+            top = top.min(y);
+            bottom = y + 1;
+        }
+    }
+    if right == 0 {
+        return [0, 0, 1, 1];
+    }
+    [left, top, right - left, bottom - top]
+}
+
+/// Up to 256 colours and where every painted colour goes.
+struct Palette {
+    colors: Vec<[u8; 3]>,
+    index: HashMap<[u8; 3], u8>,
+}
+
+impl Palette {
+    fn of(pictures: impl Iterator<Item = Picture>) -> Self {
+        let mut counts: HashMap<[u8; 3], usize> = HashMap::new();
+        counts.insert(BACKGROUND, usize::MAX / 2);
+        for picture in pictures {
+            for pixel in picture.pixels {
+                *counts.entry(pixel).or_default() += 1;
+            }
+        }
+        let mut colors: Vec<([u8; 3], usize)> = counts.into_iter().collect();
+        // By frequency, ties by colour, so that the same frames give the same file.
+        colors.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        let kept: Vec<[u8; 3]> = colors.iter().take(256).map(|(color, _)| *color).collect();
+        let index = colors
+            .iter()
+            .map(|(color, _)| (*color, nearest(&kept, *color)))
+            .collect();
+        Self {
+            colors: kept,
+            index,
+        }
+    }
+
+    fn index(&self, pixel: [u8; 3]) -> u8 {
+        self.index.get(&pixel).copied().unwrap_or(0)
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.colors.concat()
+    }
+}
+
+fn nearest(colors: &[[u8; 3]], wanted: [u8; 3]) -> u8 {
+    let distance = |color: &[u8; 3]| -> u32 {
+        let gap = |i: usize| u32::from(color[i].abs_diff(wanted[i])).pow(2);
+        gap(0) + gap(1) + gap(2)
+    };
+    let best = colors
+        .iter()
+        .enumerate()
+        .min_by_key(|(_, color)| distance(color));
+    best.map_or(0, |(i, _)| i as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickstudy_core::env::{Color, Shape};
+
+    fn moving(frames: usize) -> Vec<Scene> {
+        (0..frames)
+            .map(|i| {
+                let x = -0.8 + 0.1 * i as f32;
+                Scene::new([-1.0, 1.0, -0.5, 0.5])
+                    .with(Shape::rect([-1.0, 1.0, -0.5, -0.45], Color::GREY))
+                    .with(Shape::circle([x, 0.0], 0.2, Color::ORANGE))
+                    .with(Shape::line([x, 0.0], [0.0, 0.4], 0.03, Color::INK))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn decoded_frames_equal_the_painted_ones() {
+        let scenes = moving(12);
+        let bytes = encode(&scenes, 160, 2).unwrap();
+        let mut options = ::gif::DecodeOptions::new();
+        options.set_color_output(::gif::ColorOutput::RGBA);
+        let mut decoder = options.read_info(&bytes[..]).unwrap();
+        let (width, mut canvas) = (160, vec![[0_u8; 3]; 160 * 80]);
+        let (mut count, mut stored) = (0, 0);
+        while let Some(frame) = decoder.read_next_frame().unwrap() {
+            stored += usize::from(frame.width) * usize::from(frame.height);
+            for (i, rgba) in frame.buffer.chunks(4).enumerate() {
+                let x = usize::from(frame.left) + i % usize::from(frame.width);
+                let y = usize::from(frame.top) + i / usize::from(frame.width);
+                canvas[y * width + x] = [rgba[0], rgba[1], rgba[2]];
+            }
+            let wanted = paint(&scenes[count], width);
+            let worst = canvas
+                .iter()
+                .zip(&wanted.pixels)
+                .flat_map(|(a, b)| (0..3).map(move |c| a[c].abs_diff(b[c])))
+                .max();
+            assert!(worst <= Some(24), "frame {count}: {worst:?}");
+            assert_eq!(frame.delay, 2);
+            count += 1;
+        }
+        assert_eq!(count, 12);
+        assert!(
+            stored < 12 * 160 * 80 / 2,
+            "only changed rectangles are stored: {stored}"
+        );
+        assert_eq!(encode(&scenes, 160, 2).unwrap(), bytes);
+    }
+
+    #[test]
+    fn frames_without_change_and_empty_recordings() {
+        let still = vec![moving(1)[0].clone(); 3];
+        assert!(encode(&still, 100, 5).is_ok());
+        assert_eq!(encode(&[], 100, 5).unwrap_err().code, 2);
+        assert_eq!(encode(&still, 70_000, 5).unwrap_err().code, 2);
+        assert_eq!(
+            changed(Some(&[1, 1, 1, 1]), &[1, 1, 1, 1], 2, 2),
+            [0, 0, 1, 1]
+        );
+        assert_eq!(
+            changed(Some(&[1, 1, 1, 1]), &[1, 1, 1, 0], 2, 2),
+            [1, 1, 1, 1]
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! The quickstudy command line, as a library so that tests, benches and examples use the same parts.
+//!
+//! Each verb is one file in [`cmd`]; everything that touches files, clocks, signals or the terminal lives here and
+//! not in `quickstudy-core`.
+
+pub mod atomic;
+pub mod curve;
+pub mod gif;
+pub mod metrics;
+pub mod outcome;
+pub mod progress;
+pub mod raster;
+pub mod run_folder;
+pub mod stats;
+pub mod tfevents;

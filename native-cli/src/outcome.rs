@@ -1,0 +1,107 @@
+//! How a command ends: exit codes, and errors that carry one.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | done, or stopped by Ctrl-C after saving |
+//! | 1 | failure during work |
+//! | 2 | something the user must change: names, values, missing or unreadable paths, a foreign snapshot |
+//! | 3 | a value became non-finite |
+
+use std::fmt;
+
+/// An error with its exit code and, where there is one, a hint on what to do.
+#[derive(Debug)]
+pub struct Stop {
+    /// Process exit code: 1, 2 or 3.
+    pub code: u8,
+    /// What went wrong, one sentence.
+    pub message: String,
+    /// What to do about it, one sentence; empty if the message says it.
+    pub hint: String,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Stop {}
+
+impl Stop {
+    /// Something the user must change (exit code 2).
+    pub fn user(message: impl Into<String>) -> Self {
+        Self {
+            code: 2,
+            message: message.into(),
+            hint: String::new(),
+        }
+    }
+
+    /// A failure during work (exit code 1).
+    pub fn failure(message: impl Into<String>) -> Self {
+        Self {
+            code: 1,
+            ..Self::user(message)
+        }
+    }
+
+    /// A non-finite value (exit code 3).
+    pub fn non_finite(message: impl Into<String>) -> Self {
+        Self {
+            code: 3,
+            ..Self::user(message)
+        }
+    }
+
+    /// Adds the hint line.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+/// The exit code and hint of an error: those of the first [`Stop`] in its chain, otherwise 1 and none.
+#[must_use]
+pub fn code_and_hint(error: &anyhow::Error) -> (u8, &str) {
+    error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<Stop>())
+        .map_or((1, ""), |stop| (stop.code, stop.hint.as_str()))
+}
+
+/// Prints one `error:` line (red on a terminal) and one `hint:` line to stderr; returns the exit code.
+#[must_use]
+pub fn report(error: &anyhow::Error) -> u8 {
+    use std::io::IsTerminal as _;
+    let (code, hint) = code_and_hint(error);
+    let (red, cyan, off) = if std::io::stderr().is_terminal() {
+        ("\x1b[1;31m", "\x1b[36m", "\x1b[0m")
+    } else {
+        ("", "", "")
+    };
+    eprintln!("{red}error:{off} {error:#}");
+    if !hint.is_empty() {
+        eprintln!("{cyan}hint:{off} {hint}");
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn the_code_survives_added_context() {
+        let error = anyhow::Error::from(Stop::user("no such folder").hint("check the path"))
+            .context("reading the run");
+        assert_eq!(code_and_hint(&error), (2, "check the path"));
+        assert_eq!(format!("{error:#}"), "reading the run: no such folder");
+        let io: std::io::Result<()> = Err(std::io::Error::other("disk"));
+        assert_eq!(code_and_hint(&io.context("x").unwrap_err()), (1, ""));
+        assert_eq!(Stop::non_finite("x").code, 3);
+        assert_eq!(Stop::failure("x").code, 1);
+    }
+}

@@ -1,0 +1,211 @@
+//! Progress: a bar on a terminal, aligned lines elsewhere.
+
+use crate::curve::short_count;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::VecDeque;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+/// Prints a line to stdout; a closed pipe (`| head`) is no reason to stop training.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// What is shown at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Report {
+    /// Environment steps so far, of one seed.
+    pub steps: u64,
+    /// Mean return of recent episodes; NaN before the first has ended.
+    pub episode_return: f64,
+    /// Mean return of the last evaluation; NaN before the first.
+    pub eval_return: f64,
+}
+
+/// Shows how far a training run is.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    total: u64,
+    seeds: u64,
+    /// Recent `(time, steps)`, for the speed and the time left.
+    recent: VecDeque<(Instant, u64)>,
+    next_line: u64,
+    last_line: Instant,
+}
+
+/// Speed is measured over this much time, so that the time left follows changes of speed.
+const WINDOW: Duration = Duration::from_secs(10);
+/// The longest silence without a terminal.
+const SILENCE: Duration = Duration::from_secs(30);
+
+impl Progress {
+    /// Starts at `done` of `total` environment steps per seed, for `seeds` stacked seeds.
+    #[must_use]
+    pub fn new(done: u64, total: u64, seeds: u64) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let target = ProgressDrawTarget::stderr_with_hz(12);
+            let bar = ProgressBar::with_draw_target(Some(total), target);
+            if let Ok(style) = ProgressStyle::with_template("{bar:28.cyan/238} {msg}") {
+                bar.set_style(style.progress_chars("━╸─"));
+            }
+            bar
+        });
+        let now = Instant::now();
+        Self {
+            bar,
+            total,
+            seeds,
+            recent: VecDeque::from([(now, done)]),
+            next_line: 0,
+            last_line: now,
+        }
+    }
+
+    /// Shows a report: on a terminal always, otherwise at each tenth of the run or after half a minute of silence.
+    pub fn update(&mut self, report: Report) {
+        let now = Instant::now();
+        while self.recent.len() > 2 && now - self.recent[1].0 > WINDOW {
+            self.recent.pop_front();
+        }
+        // 20 samples per second are plenty, however short an iteration is.
+        if self.recent.len() < 2 || now - self.recent[self.recent.len() - 1].0 > WINDOW / 200 {
+            self.recent.push_back((now, report.steps));
+        }
+        let (then, before) = self.recent[0];
+        let seconds = (now - then).as_secs_f64();
+        let speed = if seconds > 0.0 {
+            report.steps.saturating_sub(before) as f64 / seconds
+        } else {
+            0.0
+        };
+        if let Some(bar) = &self.bar {
+            bar.set_position(report.steps.min(self.total));
+            bar.set_message(line(report, self.total, self.seeds, speed));
+        } else if report.steps >= self.next_line || now - self.last_line > SILENCE {
+            say(&line(report, self.total, self.seeds, speed));
+            let tenth = (self.total / 10).max(1);
+            self.next_line = (report.steps / tenth + 1) * tenth;
+            self.last_line = now;
+        }
+    }
+
+    /// Prints a line above the bar.
+    pub fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| say(text)),
+            None => say(text),
+        }
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// `  40 960 / 200 000 steps   20 %   return   187.3   eval   212.0   61k steps/s   2.6 s left`
+fn line(report: Report, total: u64, seeds: u64, speed: f64) -> String {
+    let width = grouped(total).len();
+    let percent = 100 * report.steps.min(total) / total.max(1);
+    let mut text = format!(
+        "{:>width$} / {} steps {percent:>3} %  return {:>8}",
+        grouped(report.steps),
+        grouped(total),
+        value(report.episode_return),
+    );
+    if !report.eval_return.is_nan() {
+        text += &format!("  eval {:>8}", value(report.eval_return));
+    }
+    if speed > 0.0 {
+        let left = total.saturating_sub(report.steps) as f64 / speed;
+        text += &format!(
+            "  {:>6} steps/s  {:>6} left",
+            short_speed(speed * seeds as f64),
+            duration(left)
+        );
+    }
+    text
+}
+
+fn value(x: f64) -> String {
+    if x.is_nan() {
+        "–".into()
+    } else {
+        format!("{x:.1}")
+    }
+}
+
+fn short_speed(speed: f64) -> String {
+    if speed >= 1e6 {
+        format!("{:.2}M", speed / 1e6)
+    } else if speed >= 1e4 {
+        format!("{:.0}k", speed / 1e3)
+    } else {
+        short_count(speed.round())
+    }
+}
+
+/// Digits in groups of three with thin gaps, as in `200 000`.
+#[must_use]
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Seconds as `2.6 s`, `1:04` or `2:03:10`.
+#[must_use]
+pub fn duration(seconds: f64) -> String {
+    if seconds < 59.95 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    let (h, m, s) = (whole / 3600, whole / 60 % 60, whole % 60);
+    if h > 0 {
+        format!("{h}:{m:02}:{s:02}")
+    } else {
+        format!("{m}:{s:02}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_aligned_and_complete() {
+        let report = |steps, ret, eval| Report {
+            steps,
+            episode_return: ret,
+            eval_return: eval,
+        };
+        assert_eq!(
+            line(report(40_960, 187.34, 212.0), 200_000, 1, 61_200.0),
+            " 40 960 / 200 000 steps  20 %  return    187.3  eval    212.0     61k steps/s   2.6 s left"
+        );
+        let early = line(report(0, f64::NAN, f64::NAN), 200_000, 1, 0.0);
+        assert_eq!(early, "      0 / 200 000 steps   0 %  return        –");
+        // The speed counts all seeds, the time left does not.
+        assert!(
+            line(report(100, 1.0, f64::NAN), 200, 10, 50.0).ends_with("500 steps/s   2.0 s left")
+        );
+    }
+
+    #[test]
+    fn times_are_readable() {
+        assert_eq!(duration(0.04), "0.0 s");
+        assert_eq!(duration(64.2), "1:04");
+        assert_eq!(duration(59.97), "1:00");
+        assert_eq!(duration(7390.0), "2:03:10");
+        assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(grouped(12), "12");
+    }
+}

@@ -1,0 +1,362 @@
+//! Run folders: one folder holds everything about one training run.
+//!
+//! ```text
+//! runs/cartpole-ppo-s1/
+//!   config.toml         every resolved setting, loadable with --config
+//!   command.txt         the commands that made it, one per line
+//!   version.json        program version, operating system, device
+//!   metrics.csv  metrics.jsonl  events.out.tfevents.quickstudy
+//!   last.safetensors    everything needed to resume, bit for bit
+//!   best.safetensors    the policy with the best evaluation
+//!   curve.svg           learning curve
+//!   run.lock            held by the process that writes here
+//! ```
+//!
+//! The lock is the operating system's advisory file lock, so it ends with its process however that dies: a lock file
+//! left by a killed process is recognised as stale because nobody holds it any more. The process id and start time
+//! inside are for people.
+
+use crate::atomic;
+use crate::outcome::Stop;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// File names inside a run folder.
+pub mod file {
+    /// Resolved configuration.
+    pub const CONFIG: &str = "config.toml";
+    /// Commands, one per line.
+    pub const COMMAND: &str = "command.txt";
+    /// Versions as JSON.
+    pub const VERSION: &str = "version.json";
+    /// Metrics, wide CSV.
+    pub const CSV: &str = "metrics.csv";
+    /// Metrics, one JSON object per line.
+    pub const JSONL: &str = "metrics.jsonl";
+    /// TensorBoard events. One constant name, so that a resumed run continues the same file.
+    pub const EVENTS: &str = "events.out.tfevents.quickstudy";
+    /// Snapshot to resume from.
+    pub const LAST: &str = "last.safetensors";
+    /// Best policy so far.
+    pub const BEST: &str = "best.safetensors";
+    /// Learning curve.
+    pub const CURVE: &str = "curve.svg";
+    /// Lock.
+    pub const LOCK: &str = "run.lock";
+}
+
+/// Snapshots larger than this are refused before they are read into memory.
+const MAX_SNAPSHOT: u64 = 16 << 30;
+
+/// An open run folder, locked for writing until dropped.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    lock: File,
+}
+
+/// Names a run as `<env>-<algo>-s<seed>`.
+#[must_use]
+pub fn default_name(env: &str, algorithm: &str, seed: u64) -> String {
+    format!("{env}-{algorithm}-s{seed}")
+}
+
+impl RunFolder {
+    /// Creates a fresh folder below `parent`: `name`, or `name-2`, `name-3`, … if that is taken.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if the folder cannot be made or written.
+    pub fn create_numbered(parent: &Path, name: &str) -> Result<Self, Stop> {
+        make_folder(parent)?;
+        for k in 1..10_000_u32 {
+            let path = parent.join(if k == 1 {
+                name.to_owned()
+            } else {
+                format!("{name}-{k}")
+            });
+            match fs::create_dir(&path) {
+                Ok(()) => return Self::lock_and_check(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(cannot("create the run folder", &path, &error)),
+            }
+        }
+        Err(Stop::user(format!(
+            "{} holds 10000 runs named {name}",
+            parent.display()
+        ))
+        .hint("choose another folder with --out"))
+    }
+
+    /// Creates `path` (parents included) for a new run; an existing folder must not hold a run.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if a file is in the way, the folder cannot be written, another process writes there, or it
+    /// holds a run already.
+    pub fn create(path: &Path) -> Result<Self, Stop> {
+        make_folder(path)?;
+        let folder = Self::lock_and_check(path.to_owned())?;
+        for name in [file::LAST, file::CONFIG, file::CSV] {
+            if folder.join(name).exists() {
+                return Err(
+                    Stop::user(format!("{} already holds a run", path.display())).hint(format!(
+                        "continue it with `quickstudy train --resume {}`, or choose another --out",
+                        shell_quote(&path.to_string_lossy())
+                    )),
+                );
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Opens the folder of an existing run for writing and removes what a killed process left half-written.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if it is missing, unwritable, or another process writes there.
+    pub fn open(path: &Path) -> Result<Self, Stop> {
+        require_folder(path)?;
+        let folder = Self::lock_and_check(path.to_owned())?;
+        atomic::clean(path).map_err(|error| cannot("clean up", path, &error))?;
+        Ok(folder)
+    }
+
+    fn lock_and_check(path: PathBuf) -> Result<Self, Stop> {
+        let lock_path = path.join(file::LOCK);
+        let mut lock = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&lock_path)
+            .map_err(|error| cannot("write in", &path, &error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                let _ = lock.read_to_string(&mut owner);
+                let owner = owner.trim().replace('\n', ", ");
+                let owner = if owner.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({owner})")
+                };
+                return Err(Stop::user(format!(
+                    "another process{owner} is writing in {}",
+                    path.display()
+                ))
+                .hint("wait for it, stop it, or choose another folder with --out"));
+            }
+            // Some network file systems have no locks at all; refusing to train there would help nobody.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(cannot("lock", &path, &error)),
+        }
+        let owner = format!(
+            "pid {}\nsince {}\n",
+            std::process::id(),
+            utc(SystemTime::now())
+        );
+        lock.set_len(0)
+            .and_then(|()| lock.rewind())
+            .and_then(|()| lock.write_all(owner.as_bytes()))
+            .map_err(|error| cannot("write in", &path, &error))?;
+        Ok(Self { path, lock })
+    }
+
+    /// Where the folder is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A path inside the folder.
+    #[must_use]
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Replaces a file of the folder crash-safely.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 that says that the previous file is intact.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Stop> {
+        let path = self.join(name);
+        atomic::write(&path, bytes).map_err(|error| {
+            let kept = if path.exists() {
+                "; the previous file is intact"
+            } else {
+                ""
+            };
+            Stop::failure(format!("cannot write {}: {error}{kept}", path.display()))
+                .hint(hint_for(&error))
+        })
+    }
+
+    /// Appends a command to `command.txt`.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if it cannot be written.
+    pub fn record_command(&self, arguments: &[String]) -> Result<(), Stop> {
+        let path = self.join(file::COMMAND);
+        let line: Vec<String> = arguments.iter().map(|a| shell_quote(a)).collect();
+        let line = line.join(" ") + "\n";
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .and_then(|mut f| f.write_all(line.as_bytes()))
+            .map_err(|error| {
+                Stop::failure(format!("cannot write {}: {error}", path.display()))
+                    .hint(hint_for(&error))
+            })
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        // The file stays (removing it would race with a process that has just opened it), but says nobody is here.
+        let _ = self.lock.set_len(0);
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Reads a file that a user named or that a run folder should hold.
+///
+/// # Errors
+/// [`Stop`] with code 2 that names the path and says what is wrong with it.
+pub fn read(path: &Path) -> Result<Vec<u8>, Stop> {
+    let size = fs::metadata(path).map_err(|error| cannot("read", path, &error))?;
+    if size.is_dir() {
+        return Err(Stop::user(format!(
+            "{} is a folder, expected a file",
+            path.display()
+        )));
+    }
+    if size.len() > MAX_SNAPSHOT {
+        return Err(Stop::user(format!(
+            "{} has {} bytes; that is no file of this program",
+            path.display(),
+            size.len()
+        )));
+    }
+    fs::read(path).map_err(|error| cannot("read", path, &error))
+}
+
+/// Reads a snapshot of the run in `folder`.
+///
+/// # Errors
+/// [`Stop`] with code 2 if the folder is missing or holds no such snapshot.
+pub fn read_snapshot(folder: &Path, name: &str) -> Result<Vec<u8>, Stop> {
+    require_folder(folder)?;
+    let path = folder.join(name);
+    if !path.exists() {
+        return Err(
+            Stop::user(format!("{} holds no {name}", folder.display())).hint(
+                "expected a run folder made by `quickstudy train`; the folder may be one level off",
+            ),
+        );
+    }
+    read(&path)
+}
+
+/// The run folders that `path` stands for: itself, or its direct children that hold metrics, sorted by name.
+///
+/// # Errors
+/// [`Stop`] with code 2 if it is missing or holds no run.
+pub fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+    require_folder(path)?;
+    if path.join(file::CSV).exists() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut runs: Vec<PathBuf> = fs::read_dir(path)
+        .map_err(|error| cannot("read", path, &error))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|child| child.join(file::CSV).exists())
+        .collect();
+    runs.sort();
+    if runs.is_empty() {
+        return Err(
+            Stop::user(format!("{} holds no run ({})", path.display(), file::CSV))
+                .hint("expected a run folder made by `quickstudy train`, or a folder of them"),
+        );
+    }
+    Ok(runs)
+}
+
+fn require_folder(path: &Path) -> Result<(), Stop> {
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Ok(()),
+        Ok(_) => Err(Stop::user(format!(
+            "{} is a file, expected a run folder",
+            path.display()
+        ))),
+        Err(error) => Err(cannot("open the run folder", path, &error)),
+    }
+}
+
+fn make_folder(path: &Path) -> Result<(), Stop> {
+    if path.is_file() {
+        return Err(
+            Stop::user(format!("{} is a file, expected a folder", path.display()))
+                .hint("choose another --out"),
+        );
+    }
+    fs::create_dir_all(path).map_err(|error| cannot("create the folder", path, &error))
+}
+
+fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
+    Stop::user(format!("cannot {what} {}: {error}", path.display())).hint(hint_for(error))
+}
+
+/// What to do about an IO error; empty where the error says it.
+#[must_use]
+pub fn hint_for(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, then continue with `quickstudy train --resume DIR`"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "check the permissions, or choose another folder with --out"
+        }
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            "a file is in the way; choose another folder with --out"
+        }
+        io::ErrorKind::NotFound => "check the spelling of the path",
+        _ => "",
+    }
+}
+
+/// An argument as a POSIX shell would need it typed.
+#[must_use]
+pub fn shell_quote(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument.to_owned()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}
+
+/// A time as `2026-11-20T21:30:00Z`.
+#[must_use]
+pub fn utc(time: SystemTime) -> String {
+    let seconds = time
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |elapsed| elapsed.as_secs());
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Days to a civil date: Hinnant, "chrono-compatible low-level date algorithms", civil_from_days; era 0 begins on
+    // 0000-03-01, 719468 days before 1970-01-01.
+    let z = days + 719_468;
+    let (era, doe) = (z / 146_097, z % 146_097);
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let day = doy - (153 * mp + 2) / 5 + 1;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 };
+    let year = yoe + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

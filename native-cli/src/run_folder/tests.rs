@@ -1,0 +1,128 @@
+use super::*;
+use std::time::Duration;
+
+/// An empty folder of this test process.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    let dir = std::env::temp_dir().join(format!("quickstudy-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&dir).unwrap();
+    dir
+}
+
+#[test]
+fn names_are_numbered_when_taken() {
+    let dir = scratch("numbered");
+    let name = default_name("cartpole", "ppo", 3);
+    assert_eq!(name, "cartpole-ppo-s3");
+    let a = RunFolder::create_numbered(&dir.join("runs"), &name).unwrap();
+    let b = RunFolder::create_numbered(&dir.join("runs"), &name).unwrap();
+    assert!(a.path().ends_with("runs/cartpole-ppo-s3"));
+    assert!(b.path().ends_with("runs/cartpole-ppo-s3-2"));
+}
+
+#[test]
+fn a_second_run_in_one_folder_is_refused_and_names_the_first() {
+    let dir = scratch("locked").join("run");
+    let first = RunFolder::create(&dir).unwrap();
+    for error in [
+        RunFolder::create(&dir).unwrap_err(),
+        RunFolder::open(&dir).unwrap_err(),
+    ] {
+        assert_eq!(error.code, 2);
+        let pid = format!("pid {}", std::process::id());
+        assert!(error.message.contains(&pid), "{}", error.message);
+    }
+    drop(first);
+    RunFolder::open(&dir).unwrap();
+}
+
+#[test]
+fn a_lock_file_left_by_a_dead_process_is_stale() {
+    let dir = scratch("stale");
+    fs::write(dir.join(file::LOCK), "pid 1\nsince 2020-01-01T00:00:00Z\n").unwrap();
+    fs::write(dir.join(".last.safetensors.quickstudy-tmp1"), "half").unwrap();
+    let run = RunFolder::open(&dir).unwrap();
+    let lock = fs::read_to_string(dir.join(file::LOCK)).unwrap();
+    assert!(lock.contains(&std::process::id().to_string()), "{lock}");
+    assert_eq!(
+        fs::read_dir(run.path()).unwrap().count(),
+        1,
+        "stray temporary removed"
+    );
+}
+
+#[test]
+fn a_folder_with_a_run_is_not_overwritten() {
+    let dir = scratch("occupied");
+    let run = RunFolder::create(&dir).unwrap();
+    run.write(file::LAST, b"snapshot").unwrap();
+    drop(run);
+    let error = RunFolder::create(&dir).unwrap_err();
+    assert_eq!(error.code, 2);
+    assert!(error.hint.contains("--resume"), "{}", error.hint);
+    assert_eq!(read_snapshot(&dir, file::LAST).unwrap(), b"snapshot");
+}
+
+#[test]
+fn a_file_in_the_way_and_missing_folders_are_user_errors() {
+    let dir = scratch("inthe way é");
+    let path = dir.join("file");
+    fs::write(&path, "x").unwrap();
+    for error in [
+        RunFolder::create(&path).unwrap_err(),
+        RunFolder::create(&path.join("below")).unwrap_err(),
+        RunFolder::create_numbered(&path, "x").unwrap_err(),
+        RunFolder::open(&path).unwrap_err(),
+        RunFolder::open(&dir.join("missing")).unwrap_err(),
+        read(&dir).unwrap_err(),
+        read(&dir.join("missing")).unwrap_err(),
+        read_snapshot(&dir, file::LAST).unwrap_err(),
+        find_runs(&dir).unwrap_err(),
+    ] {
+        assert_eq!(error.code, 2, "{}", error.message);
+        assert!(error.message.contains("inthe way é"), "{}", error.message);
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), "x");
+}
+
+#[test]
+fn runs_are_found_in_a_folder_or_one_level_below() {
+    let dir = scratch("find");
+    for name in ["b", "a", "c"] {
+        fs::create_dir(dir.join(name)).unwrap();
+    }
+    fs::write(dir.join("a").join(file::CSV), "").unwrap();
+    fs::write(dir.join("b").join(file::CSV), "").unwrap();
+    assert_eq!(find_runs(&dir).unwrap(), [dir.join("a"), dir.join("b")]);
+    assert_eq!(find_runs(&dir.join("b")).unwrap(), [dir.join("b")]);
+}
+
+#[test]
+fn commands_are_recorded_as_a_shell_needs_them() {
+    let dir = scratch("command");
+    let run = RunFolder::create(&dir).unwrap();
+    let words = [
+        "quickstudy",
+        "train",
+        "--out",
+        "my run's",
+        "--set",
+        "gamma=0.9",
+        "",
+    ];
+    run.record_command(&words.map(String::from)).unwrap();
+    run.record_command(&["again".into()]).unwrap();
+    assert_eq!(
+        fs::read_to_string(dir.join(file::COMMAND)).unwrap(),
+        "quickstudy train --out 'my run'\\''s' --set gamma=0.9 ''\nagain\n"
+    );
+}
+
+#[test]
+fn times_are_civil_dates() {
+    let at = |s| utc(UNIX_EPOCH + Duration::from_secs(s));
+    assert_eq!(at(0), "1970-01-01T00:00:00Z");
+    // `date -u -d @1709210096` and `date -u -d @1795210200`
+    assert_eq!(at(1_709_210_096), "2024-02-29T12:34:56Z");
+    assert_eq!(at(1_795_210_200), "2026-11-20T21:30:00Z");
+}
