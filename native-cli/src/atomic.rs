@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 const MARK: &str = ".quickstudy-tmp";
 
 fn temp_path(path: &Path) -> io::Result<PathBuf> {
-    let name = path
-        .file_name()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
+    let name =
+        path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
     let mut temp = std::ffi::OsString::from(".");
     temp.push(name);
     temp.push(format!("{MARK}{}", std::process::id()));
@@ -85,7 +84,7 @@ mod tests {
         write(&path, b"one").unwrap();
         write(&path, b"second").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");
-        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(&*dir).unwrap().count(), 1);
     }
 
     #[test]
@@ -97,7 +96,7 @@ mod tests {
         fs::write(path.join("inside"), b"x").unwrap();
         assert!(write(&path, b"new").is_err());
         assert_eq!(fs::read(path.join("inside")).unwrap(), b"x");
-        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(&*dir).unwrap().count(), 1);
         assert!(write(&dir.join("missing/last"), b"new").is_err());
     }
 
@@ -109,6 +108,6 @@ mod tests {
         fs::write(dir.join("last.safetensors"), b"x").unwrap();
         assert_eq!(clean(&dir).unwrap(), 1);
         assert_eq!(clean(&dir).unwrap(), 0);
-        assert_eq!(fs::read_dir(&dir).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(&*dir).unwrap().count(), 2);
     }
 }

@@ -123,11 +123,7 @@ const COLORS: [RGBColor; 7] = [
 /// # Errors
 /// [`Stop`] with code 2 if no series has a finite point; with code 1 if drawing fails.
 pub fn svg(plot: &Plot) -> Result<String, Stop> {
-    let bands: Vec<Band> = plot
-        .series
-        .iter()
-        .map(|series| aggregate(&series.runs))
-        .collect();
+    let bands: Vec<Band> = plot.series.iter().map(|series| aggregate(&series.runs)).collect();
     let mut ys: Vec<f64> = Vec::new();
     for (band, series) in bands.iter().zip(&plot.series) {
         ys.extend(band.low.iter().chain(&band.high).chain(&band.mean));
@@ -135,19 +131,13 @@ pub fn svg(plot: &Plot) -> Result<String, Stop> {
     }
     ys.retain(|y| y.is_finite());
     if ys.is_empty() {
-        return Err(Stop::user(
-            "there is nothing to plot yet: no episode has ended",
-        ));
+        return Err(Stop::user("there is nothing to plot yet: no episode has ended"));
     }
     let y_range = padded(&ys);
     let x_max = bands
         .iter()
         .filter_map(|band| band.steps.last())
-        .chain(
-            plot.series
-                .iter()
-                .flat_map(|s| s.marks.iter().map(|(x, _)| x)),
-        )
+        .chain(plot.series.iter().flat_map(|s| s.marks.iter().map(|(x, _)| x)))
         .fold(1.0_f64, |a, b| a.max(*b));
     let mut out = String::new();
     draw(&mut out, plot, &bands, x_max, y_range)
@@ -160,11 +150,7 @@ fn padded(ys: &[f64]) -> std::ops::Range<f64> {
     let low = ys.iter().fold(f64::INFINITY, |a, b| a.min(*b));
     let high = ys.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
     let gap = (high - low) * 0.06;
-    let gap = if gap > 0.0 {
-        gap
-    } else {
-        (high.abs() * 0.1).max(1.0)
-    };
+    let gap = if gap > 0.0 { gap } else { (high.abs() * 0.1).max(1.0) };
     // A curve of positive returns that starts near zero is easier to read from zero.
     if low >= 0.0 && low < 0.3 * high {
         return 0.0..high + gap;
@@ -179,11 +165,7 @@ fn draw(
     x_max: f64,
     y_range: std::ops::Range<f64>,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let legend_rows = if plot.series.len() > 1 {
-        (plot.series.len() as i32 + 2) / 3
-    } else {
-        0
-    };
+    let legend_rows = if plot.series.len() > 1 { (plot.series.len() as i32 + 2) / 3 } else { 0 };
     let header = 72 + 26 * legend_rows;
     let height = header + 420;
     let root = SVGBackend::with_string(out, (WIDTH as u32, height as u32)).into_drawing_area();
@@ -191,32 +173,19 @@ fn draw(
     let style = |size: i32, color: &RGBColor| ("sans-serif", size).into_font().color(color);
     let bold = ("sans-serif", 24, FontStyle::Bold).into_font().color(&INK);
     root.draw(&Text::new(plot.title.clone(), (24, 18), bold))?;
-    root.draw(&Text::new(
-        plot.subtitle.clone(),
-        (24, 46),
-        style(15, &QUIET),
-    ))?;
+    root.draw(&Text::new(plot.subtitle.clone(), (24, 46), style(15, &QUIET)))?;
     if legend_rows > 0 {
         for (i, series) in plot.series.iter().enumerate() {
             let (x, y) = (24 + 280 * (i as i32 % 3), 76 + 22 * (i as i32 / 3));
             let color = COLORS[i % COLORS.len()];
-            root.draw(&Rectangle::new(
-                [(x, y + 4), (x + 22, y + 8)],
-                color.filled(),
-            ))?;
-            root.draw(&Text::new(
-                clip(&series.label),
-                (x + 30, y),
-                style(15, &INK),
-            ))?;
+            root.draw(&Rectangle::new([(x, y + 4), (x + 22, y + 8)], color.filled()))?;
+            root.draw(&Text::new(clip(&series.label), (x + 30, y), style(15, &INK)))?;
         }
     }
 
     let body = root.margin(header, 16, 16, 66);
-    let mut chart = ChartBuilder::on(&body)
-        .x_label_area_size(46)
-        .y_label_area_size(66)
-        .build_cartesian_2d(0.0..x_max, y_range)?;
+    let mut chart =
+        ChartBuilder::on(&body).x_label_area_size(46).y_label_area_size(66).build_cartesian_2d(0.0..x_max, y_range)?;
     chart
         .configure_mesh()
         .max_light_lines(0)
@@ -238,19 +207,11 @@ fn draw(
         let lower = band.steps.iter().copied().zip(band.low.iter().copied());
         if series.runs.len() > 1 {
             let outline: Vec<(f64, f64)> = upper.chain(lower.rev()).collect();
-            chart.draw_series(std::iter::once(Polygon::new(
-                outline,
-                color.mix(0.2).filled(),
-            )))?;
+            chart.draw_series(std::iter::once(Polygon::new(outline, color.mix(0.2).filled())))?;
         }
         let line = band.steps.iter().copied().zip(band.mean.iter().copied());
         chart.draw_series(LineSeries::new(line, color.stroke_width(2)))?;
-        chart.draw_series(
-            series
-                .marks
-                .iter()
-                .map(|point| Circle::new(*point, 4, color.filled())),
-        )?;
+        chart.draw_series(series.marks.iter().map(|point| Circle::new(*point, 4, color.filled())))?;
     }
     // The last means, at the ends of their lines.
     let mut ends: Vec<(i32, usize)> = bands
@@ -263,13 +224,8 @@ fn draw(
         .collect();
     spread(&mut ends, 18);
     for (y, i) in ends {
-        let text = bands[i]
-            .mean
-            .last()
-            .map_or(String::new(), |y| short_value(*y));
-        let style = ("sans-serif", 15, FontStyle::Bold)
-            .into_font()
-            .color(&COLORS[i % COLORS.len()]);
+        let text = bands[i].mean.last().map_or(String::new(), |y| short_value(*y));
+        let style = ("sans-serif", 15, FontStyle::Bold).into_font().color(&COLORS[i % COLORS.len()]);
         root.draw(&Text::new(text, (WIDTH - 58, y - 8), style))?;
     }
     root.present()?;
@@ -309,10 +265,7 @@ mod tests {
 
     #[test]
     fn aggregation_interpolates_and_averages() {
-        let runs = vec![
-            vec![(0.0, 0.0), (100.0, 100.0)],
-            vec![(0.0, 10.0), (50.0, 10.0), (100.0, 30.0)],
-        ];
+        let runs = vec![vec![(0.0, 0.0), (100.0, 100.0)], vec![(0.0, 10.0), (50.0, 10.0), (100.0, 30.0)]];
         let band = aggregate(&runs);
         assert_eq!(band.steps, [0.0, 50.0, 100.0]);
         assert_eq!(band.mean, [5.0, 30.0, 65.0]);
@@ -333,22 +286,14 @@ mod tests {
         let mut rows = [(100, 0), (95, 1), (300, 2)];
         spread(&mut rows, 18);
         assert_eq!(rows, [(95, 1), (113, 0), (300, 2)]);
-        assert_eq!(
-            [500.0, -146.25, 9.5, 20_000.0].map(short_value),
-            ["500.0", "-146.2", "9.50", "20k"]
-        );
+        assert_eq!([500.0, -146.25, 9.5, 20_000.0].map(short_value), ["500.0", "-146.2", "9.50", "20k"]);
     }
 
     #[test]
     fn counts_are_short() {
-        for (value, text) in [
-            (0.0, "0"),
-            (512.0, "512"),
-            (20_000.0, "20k"),
-            (1.5e6, "1.5M"),
-            (-200.0, "-200"),
-            (0.25, "0.25"),
-        ] {
+        for (value, text) in
+            [(0.0, "0"), (512.0, "512"), (20_000.0, "20k"), (1.5e6, "1.5M"), (-200.0, "-200"), (0.25, "0.25")]
+        {
             assert_eq!(short_count(value), text);
         }
     }
@@ -358,10 +303,7 @@ mod tests {
             (1..200_u32)
                 .map(|i| {
                     let x = f64::from(i);
-                    (
-                        x * 512.0,
-                        500.0 / (1.0 + (-(x - 40.0 - s) / 12.0).exp()) + 8.0 * (x * s).sin(),
-                    )
+                    (x * 512.0, 500.0 / (1.0 + (-(x - 40.0 - s) / 12.0).exp()) + 8.0 * (x * s).sin())
                 })
                 .collect()
         };
@@ -375,11 +317,7 @@ mod tests {
                     runs: (0..8).map(|s| run(f64::from(s) * 3.0)).collect(),
                     marks: vec![(50_000.0, 450.0)],
                 },
-                Series {
-                    label: "ppo gamma=0.9".into(),
-                    runs: vec![run(40.0)],
-                    marks: vec![],
-                },
+                Series { label: "ppo gamma=0.9".into(), runs: vec![run(40.0)], marks: vec![] },
             ],
         }
     }
@@ -387,14 +325,9 @@ mod tests {
     #[test]
     fn the_svg_names_what_it_shows() {
         let text = svg(&plot()).unwrap();
-        for part in [
-            "CartPole-v1 &lt;&amp;&gt;",
-            "environment steps",
-            "mean episode return",
-            "gamma=0.9",
-            "100k",
-            "<polygon",
-        ] {
+        for part in
+            ["CartPole-v1 &lt;&amp;&gt;", "environment steps", "mean episode return", "gamma=0.9", "100k", "<polygon"]
+        {
             assert!(text.contains(part), "{part} is missing");
         }
         assert!(text.ends_with("</svg>\n"), "{}", &text[text.len() - 20..]);

@@ -23,38 +23,26 @@ pub fn encode(scenes: &[Scene], width: usize, delay: u16) -> Result<Vec<u8>, Sto
     };
     let height = raster::height(first.view, width);
     let (Ok(wide), Ok(high)) = (u16::try_from(width), u16::try_from(height)) else {
-        return Err(Stop::user(format!(
-            "a GIF has at most 65535 pixels a side, got {width} × {height}"
-        )));
+        return Err(Stop::user(format!("a GIF has at most 65535 pixels a side, got {width} × {height}")));
     };
     let pictures = || {
         scenes.iter().map(move |scene| {
-            let same_view = Scene {
-                view: first.view,
-                shapes: scene.shapes.clone(),
-            };
+            let same_view = Scene { view: first.view, shapes: scene.shapes.clone() };
             paint(&same_view, width)
         })
     };
     // Two passes over the painter instead of holding every picture: 1000 frames would take 300 MB.
     let palette = Palette::of(pictures());
     let mut out = Vec::new();
-    let failed =
-        |error: ::gif::EncodingError| Stop::failure(format!("cannot encode the GIF: {error}"));
+    let failed = |error: ::gif::EncodingError| Stop::failure(format!("cannot encode the GIF: {error}"));
     let mut encoder = Encoder::new(&mut out, wide, high, &palette.bytes()).map_err(failed)?;
     encoder.set_repeat(Repeat::Infinite).map_err(failed)?;
     let mut shown: Option<Vec<u8>> = None;
     for picture in pictures() {
-        let indices: Vec<u8> = picture
-            .pixels
-            .iter()
-            .map(|pixel| palette.index(*pixel))
-            .collect();
+        let indices: Vec<u8> = picture.pixels.iter().map(|pixel| palette.index(*pixel)).collect();
         let [left, top, w, h] = changed(shown.as_deref(), &indices, width, height);
-        let buffer: Vec<u8> = (top..top + h)
-            .flat_map(|y| &indices[y * width + left..y * width + left + w])
-            .copied()
-            .collect();
+        let buffer: Vec<u8> =
+            (top..top + h).flat_map(|y| &indices[y * width + left..y * width + left + w]).copied().collect();
         let frame = Frame {
             delay: delay.max(2),
             dispose: DisposalMethod::Keep,
@@ -78,9 +66,8 @@ pub fn encode(scenes: &[Scene], width: usize, delay: u16) -> Result<Vec<u8>, Sto
 /// As [`encode`]; [`Stop`] with code 2 if the file cannot be written.
 pub fn save(path: &Path, scenes: &[Scene], width: usize, delay: u16) -> Result<(), Stop> {
     let bytes = encode(scenes, width, delay)?;
-    crate::atomic::write(path, &bytes).map_err(|error| {
-        Stop::user(format!("cannot write {}: {error}", path.display())).hint(hint_for(&error))
-    })
+    crate::atomic::write(path, &bytes)
+        .map_err(|error| Stop::user(format!("cannot write {}: {error}", path.display())).hint(hint_for(&error)))
 }
 
 /// The rectangle `[left, top, width, height]` in which two frames differ; one pixel if nowhere.
@@ -123,14 +110,8 @@ impl Palette {
         // By frequency, ties by colour, so that the same frames give the same file.
         colors.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         let kept: Vec<[u8; 3]> = colors.iter().take(256).map(|(color, _)| *color).collect();
-        let index = colors
-            .iter()
-            .map(|(color, _)| (*color, nearest(&kept, *color)))
-            .collect();
-        Self {
-            colors: kept,
-            index,
-        }
+        let index = colors.iter().map(|(color, _)| (*color, nearest(&kept, *color))).collect();
+        Self { colors: kept, index }
     }
 
     fn index(&self, pixel: [u8; 3]) -> u8 {
@@ -147,10 +128,7 @@ fn nearest(colors: &[[u8; 3]], wanted: [u8; 3]) -> u8 {
         let gap = |i: usize| u32::from(color[i].abs_diff(wanted[i])).pow(2);
         gap(0) + gap(1) + gap(2)
     };
-    let best = colors
-        .iter()
-        .enumerate()
-        .min_by_key(|(_, color)| distance(color));
+    let best = colors.iter().enumerate().min_by_key(|(_, color)| distance(color));
     best.map_or(0, |(i, _)| i as u8)
 }
 
@@ -188,20 +166,14 @@ mod tests {
                 canvas[y * width + x] = [rgba[0], rgba[1], rgba[2]];
             }
             let wanted = paint(&scenes[count], width);
-            let worst = canvas
-                .iter()
-                .zip(&wanted.pixels)
-                .flat_map(|(a, b)| (0..3).map(move |c| a[c].abs_diff(b[c])))
-                .max();
+            let worst =
+                canvas.iter().zip(&wanted.pixels).flat_map(|(a, b)| (0..3).map(move |c| a[c].abs_diff(b[c]))).max();
             assert!(worst <= Some(24), "frame {count}: {worst:?}");
             assert_eq!(frame.delay, 2);
             count += 1;
         }
         assert_eq!(count, 12);
-        assert!(
-            stored < 12 * 160 * 80 / 2,
-            "only changed rectangles are stored: {stored}"
-        );
+        assert!(stored < 12 * 160 * 80 / 2, "only changed rectangles are stored: {stored}");
         assert_eq!(encode(&scenes, 160, 2).unwrap(), bytes);
     }
 
@@ -211,13 +183,7 @@ mod tests {
         assert!(encode(&still, 100, 5).is_ok());
         assert_eq!(encode(&[], 100, 5).unwrap_err().code, 2);
         assert_eq!(encode(&still, 70_000, 5).unwrap_err().code, 2);
-        assert_eq!(
-            changed(Some(&[1, 1, 1, 1]), &[1, 1, 1, 1], 2, 2),
-            [0, 0, 1, 1]
-        );
-        assert_eq!(
-            changed(Some(&[1, 1, 1, 1]), &[1, 1, 1, 0], 2, 2),
-            [1, 1, 1, 1]
-        );
+        assert_eq!(changed(Some(&[1, 1, 1, 1]), &[1, 1, 1, 1], 2, 2), [0, 0, 1, 1]);
+        assert_eq!(changed(Some(&[1, 1, 1, 1]), &[1, 1, 1, 0], 2, 2), [1, 1, 1, 1]);
     }
 }

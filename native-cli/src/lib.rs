@@ -3,6 +3,7 @@
 //! Each verb is one file in [`cmd`]; everything that touches files, clocks, signals or the terminal lives here and
 //! not in `quickstudy-core`.
 
+pub mod args;
 pub mod atomic;
 pub mod curve;
 pub mod gif;

@@ -79,18 +79,10 @@ impl MetricsLog {
 
             let events_path = folder.join(file::EVENTS);
             let events = match EventWriter::resume(&events_path, env_steps) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    EventWriter::create(&events_path, now())?
-                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => EventWriter::create(&events_path, now())?,
                 other => other?,
             };
-            let log = Self {
-                csv,
-                jsonl,
-                events,
-                columns: table.columns.clone(),
-                folder: shown.clone(),
-            };
+            let log = Self { csv, jsonl, events, columns: table.columns.clone(), folder: shown.clone() };
             Ok((log, table))
         })()
         .map_err(|error| cannot_write(&shown, &error))
@@ -104,9 +96,7 @@ impl MetricsLog {
         if self.columns.is_empty() {
             self.columns = row.iter().map(|(name, _)| name.clone()).collect();
             let header = self.columns.join(",") + "\n";
-            self.csv
-                .write_all(header.as_bytes())
-                .map_err(|error| cannot_write(&self.folder, &error))?;
+            self.csv.write_all(header.as_bytes()).map_err(|error| cannot_write(&self.folder, &error))?;
         }
         if let Some((name, _)) = row.iter().find(|(name, _)| !self.columns.contains(name)) {
             return Err(Stop::failure(format!(
@@ -115,16 +105,11 @@ impl MetricsLog {
                 file::CSV
             )));
         }
-        self.write_row(row)
-            .map_err(|error| cannot_write(&self.folder, &error))
+        self.write_row(row).map_err(|error| cannot_write(&self.folder, &error))
     }
 
     fn write_row(&mut self, row: &[(String, f64)]) -> io::Result<()> {
-        let value_of = |column: &str| {
-            row.iter()
-                .find(|(name, _)| name == column)
-                .map_or(f64::NAN, |(_, value)| *value)
-        };
+        let value_of = |column: &str| row.iter().find(|(name, _)| name == column).map_or(f64::NAN, |(_, value)| *value);
         let mut line = String::new();
         for (i, column) in self.columns.iter().enumerate() {
             if i > 0 {
@@ -140,11 +125,7 @@ impl MetricsLog {
         for (name, value) in present() {
             line.push(if line.is_empty() { '{' } else { ',' });
             // Names are ours, without quotes or control characters; JSON has no infinity.
-            let text = if value.is_finite() {
-                number(*value)
-            } else {
-                "null".into()
-            };
+            let text = if value.is_finite() { number(*value) } else { "null".into() };
             let _ = write!(line, "\"{name}\":{text}");
         }
         line.push_str("}\n");
@@ -232,13 +213,7 @@ impl Table {
             } else {
                 let row: Option<Vec<f64>> = cells
                     .split(',')
-                    .map(|cell| {
-                        if cell.is_empty() {
-                            Some(f64::NAN)
-                        } else {
-                            cell.parse().ok()
-                        }
-                    })
+                    .map(|cell| if cell.is_empty() { Some(f64::NAN) } else { cell.parse().ok() })
                     .collect();
                 let Some(row) = row.filter(|row| row.len() == table.columns.len()) else {
                     break;
@@ -259,9 +234,7 @@ impl Table {
 fn json_prefix(text: &str, env_steps: u64) -> usize {
     let mut keep = 0;
     for line in text.split_inclusive('\n') {
-        let steps = serde_json::from_str::<serde_json::Value>(line)
-            .ok()
-            .and_then(|row| row.get(ENV_STEPS)?.as_u64());
+        let steps = serde_json::from_str::<serde_json::Value>(line).ok().and_then(|row| row.get(ENV_STEPS)?.as_u64());
         if !line.ends_with('\n') || steps.is_none_or(|s| s > env_steps) {
             break;
         }
@@ -281,11 +254,7 @@ pub fn number(value: f64) -> String {
     } else if value == 0.0 {
         "0".into()
     } else if (1e-4..1e15).contains(&magnitude) {
-        if f64::from(single) == value && value.fract() != 0.0 {
-            format!("{single}")
-        } else {
-            format!("{value}")
-        }
+        if f64::from(single) == value && value.fract() != 0.0 { format!("{single}") } else { format!("{value}") }
     } else if f64::from(single) == value {
         format!("{single:e}")
     } else {
@@ -294,9 +263,7 @@ pub fn number(value: f64) -> String {
 }
 
 fn now() -> f64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0.0, |elapsed| elapsed.as_secs_f64())
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
 }
 
 /// Reads a text file; bytes that are not UTF-8 (a block of zeros after a power cut is) only damage their own line.
@@ -313,11 +280,7 @@ fn read_lossy(path: &Path) -> io::Result<String> {
 }
 
 fn cut(path: &Path, keep: usize) -> io::Result<BufWriter<File>> {
-    let mut file = OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(false)
-        .open(path)?;
+    let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(path)?;
     file.set_len(keep as u64)?;
     file.seek(SeekFrom::End(0))?;
     Ok(BufWriter::new(file))

@@ -31,27 +31,17 @@ impl std::error::Error for Stop {}
 impl Stop {
     /// Something the user must change (exit code 2).
     pub fn user(message: impl Into<String>) -> Self {
-        Self {
-            code: 2,
-            message: message.into(),
-            hint: String::new(),
-        }
+        Self { code: 2, message: message.into(), hint: String::new() }
     }
 
     /// A failure during work (exit code 1).
     pub fn failure(message: impl Into<String>) -> Self {
-        Self {
-            code: 1,
-            ..Self::user(message)
-        }
+        Self { code: 1, ..Self::user(message) }
     }
 
     /// A non-finite value (exit code 3).
     pub fn non_finite(message: impl Into<String>) -> Self {
-        Self {
-            code: 3,
-            ..Self::user(message)
-        }
+        Self { code: 3, ..Self::user(message) }
     }
 
     /// Adds the hint line.
@@ -65,10 +55,7 @@ impl Stop {
 /// The exit code and hint of an error: those of the first [`Stop`] in its chain, otherwise 1 and none.
 #[must_use]
 pub fn code_and_hint(error: &anyhow::Error) -> (u8, &str) {
-    error
-        .chain()
-        .find_map(|cause| cause.downcast_ref::<Stop>())
-        .map_or((1, ""), |stop| (stop.code, stop.hint.as_str()))
+    error.chain().find_map(|cause| cause.downcast_ref::<Stop>()).map_or((1, ""), |stop| (stop.code, stop.hint.as_str()))
 }
 
 /// Prints one `error:` line (red on a terminal) and one `hint:` line to stderr; returns the exit code.
@@ -76,11 +63,8 @@ pub fn code_and_hint(error: &anyhow::Error) -> (u8, &str) {
 pub fn report(error: &anyhow::Error) -> u8 {
     use std::io::IsTerminal as _;
     let (code, hint) = code_and_hint(error);
-    let (red, cyan, off) = if std::io::stderr().is_terminal() {
-        ("\x1b[1;31m", "\x1b[36m", "\x1b[0m")
-    } else {
-        ("", "", "")
-    };
+    let (red, cyan, off) =
+        if std::io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
     eprintln!("{red}error:{off} {error:#}");
     if !hint.is_empty() {
         eprintln!("{cyan}hint:{off} {hint}");
@@ -95,8 +79,7 @@ mod tests {
 
     #[test]
     fn the_code_survives_added_context() {
-        let error = anyhow::Error::from(Stop::user("no such folder").hint("check the path"))
-            .context("reading the run");
+        let error = anyhow::Error::from(Stop::user("no such folder").hint("check the path")).context("reading the run");
         assert_eq!(code_and_hint(&error), (2, "check the path"));
         assert_eq!(format!("{error:#}"), "reading the run: no such folder");
         let io: std::io::Result<()> = Err(std::io::Error::other("disk"));

@@ -51,14 +51,7 @@ impl Progress {
             bar
         });
         let now = Instant::now();
-        Self {
-            bar,
-            total,
-            seeds,
-            recent: VecDeque::from([(now, done)]),
-            next_line: 0,
-            last_line: now,
-        }
+        Self { bar, total, seeds, recent: VecDeque::from([(now, done)]), next_line: 0, last_line: now }
     }
 
     /// Shows a report: on a terminal always, otherwise at each tenth of the run or after half a minute of silence.
@@ -73,11 +66,7 @@ impl Progress {
         }
         let (then, before) = self.recent[0];
         let seconds = (now - then).as_secs_f64();
-        let speed = if seconds > 0.0 {
-            report.steps.saturating_sub(before) as f64 / seconds
-        } else {
-            0.0
-        };
+        let speed = if seconds > 0.0 { report.steps.saturating_sub(before) as f64 / seconds } else { 0.0 };
         if let Some(bar) = &self.bar {
             bar.set_position(report.steps.min(self.total));
             bar.set_message(line(report, self.total, self.seeds, speed));
@@ -120,21 +109,13 @@ fn line(report: Report, total: u64, seeds: u64, speed: f64) -> String {
     }
     if speed > 0.0 {
         let left = total.saturating_sub(report.steps) as f64 / speed;
-        text += &format!(
-            "  {:>6} steps/s  {:>6} left",
-            short_speed(speed * seeds as f64),
-            duration(left)
-        );
+        text += &format!("  {:>6} steps/s  {:>6} left", short_speed(speed * seeds as f64), duration(left));
     }
     text
 }
 
 fn value(x: f64) -> String {
-    if x.is_nan() {
-        "–".into()
-    } else {
-        format!("{x:.1}")
-    }
+    if x.is_nan() { "–".into() } else { format!("{x:.1}") }
 }
 
 fn short_speed(speed: f64) -> String {
@@ -169,11 +150,7 @@ pub fn duration(seconds: f64) -> String {
     }
     let whole = seconds.round() as u64;
     let (h, m, s) = (whole / 3600, whole / 60 % 60, whole % 60);
-    if h > 0 {
-        format!("{h}:{m:02}:{s:02}")
-    } else {
-        format!("{m}:{s:02}")
-    }
+    if h > 0 { format!("{h}:{m:02}:{s:02}") } else { format!("{m}:{s:02}") }
 }
 
 #[cfg(test)]
@@ -182,11 +159,7 @@ mod tests {
 
     #[test]
     fn lines_are_aligned_and_complete() {
-        let report = |steps, ret, eval| Report {
-            steps,
-            episode_return: ret,
-            eval_return: eval,
-        };
+        let report = |steps, ret, eval| Report { steps, episode_return: ret, eval_return: eval };
         assert_eq!(
             line(report(40_960, 187.34, 212.0), 200_000, 1, 61_200.0),
             " 40 960 / 200 000 steps  20 %  return    187.3  eval    212.0     61k steps/s   2.6 s left"
@@ -194,9 +167,7 @@ mod tests {
         let early = line(report(0, f64::NAN, f64::NAN), 200_000, 1, 0.0);
         assert_eq!(early, "      0 / 200 000 steps   0 %  return        –");
         // The speed counts all seeds, the time left does not.
-        assert!(
-            line(report(100, 1.0, f64::NAN), 200, 10, 50.0).ends_with("500 steps/s   2.0 s left")
-        );
+        assert!(line(report(100, 1.0, f64::NAN), 200, 10, 50.0).ends_with("500 steps/s   2.0 s left"));
     }
 
     #[test]

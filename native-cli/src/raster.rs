@@ -26,36 +26,17 @@ pub const BACKGROUND: [u8; 3] = [250, 250, 248];
 pub fn paint(scene: &Scene, width: usize) -> Picture {
     let [xmin, xmax, ymin, ymax] = scene.view;
     let scale = width as f32 / (xmax - xmin).max(1e-6);
-    let height = ((ymax - ymin) * scale)
-        .round()
-        .clamp(1.0, 4.0 * width as f32) as usize;
-    let mut picture = Picture {
-        width,
-        height,
-        pixels: vec![BACKGROUND; width * height],
-    };
+    let height = ((ymax - ymin) * scale).round().clamp(1.0, 4.0 * width as f32) as usize;
+    let mut picture = Picture { width, height, pixels: vec![BACKGROUND; width * height] };
     let at = |p: &[f32; 2]| [(p[0] - xmin) * scale, (ymax - p[1]) * scale];
     for shape in scene.shapes.iter().filter(|shape| shape.is_finite()) {
         match shape {
-            Shape::Line {
-                from,
-                to,
-                width,
-                color,
-            } => picture.stroke(&[at(from), at(to)], width * scale, *color),
-            Shape::Polyline {
-                points,
-                width,
-                color,
-            } => {
+            Shape::Line { from, to, width, color } => picture.stroke(&[at(from), at(to)], width * scale, *color),
+            Shape::Polyline { points, width, color } => {
                 let points: Vec<_> = points.iter().map(at).collect();
                 picture.stroke(&points, width * scale, *color);
             }
-            Shape::Circle {
-                center,
-                radius,
-                color,
-            } => {
+            Shape::Circle { center, radius, color } => {
                 let (c, r) = (at(center), radius * scale);
                 let distance = |p: [f32; 2]| length(sub(p, c)) - r;
                 picture.fill(&[c], r, *color, distance);
@@ -86,22 +67,14 @@ impl Picture {
     fn stroke(&mut self, points: &[[f32; 2]], width: f32, color: Color) {
         let half = width.max(1.0) / 2.0;
         let distance = |p: [f32; 2]| {
-            let nearest = points
-                .windows(2)
-                .map(|ends| segment_distance(p, ends[0], ends[1]))
-                .fold(f32::INFINITY, f32::min);
+            let nearest =
+                points.windows(2).map(|ends| segment_distance(p, ends[0], ends[1])).fold(f32::INFINITY, f32::min);
             nearest - half
         };
         self.blend(points, half, color, width.min(1.0), distance);
     }
 
-    fn fill(
-        &mut self,
-        hull: &[[f32; 2]],
-        margin: f32,
-        color: Color,
-        distance: impl Fn([f32; 2]) -> f32,
-    ) {
+    fn fill(&mut self, hull: &[[f32; 2]], margin: f32, color: Color, distance: impl Fn([f32; 2]) -> f32) {
         self.blend(hull, margin, color, 1.0, distance);
     }
 
@@ -168,9 +141,7 @@ fn polygon_distance(p: [f32; 2], points: &[[f32; 2]]) -> f32 {
     for (i, a) in points.iter().enumerate() {
         let b = points[(i + 1) % points.len()];
         nearest = nearest.min(segment_distance(p, *a, b));
-        if (a[1] > p[1]) != (b[1] > p[1])
-            && p[0] < a[0] + (b[0] - a[0]) * (p[1] - a[1]) / (b[1] - a[1])
-        {
+        if (a[1] > p[1]) != (b[1] > p[1]) && p[0] < a[0] + (b[0] - a[0]) * (p[1] - a[1]) / (b[1] - a[1]) {
             inside = !inside;
         }
     }
@@ -184,11 +155,7 @@ mod tests {
     /// Ink on a black-on-paper picture, in pixels of full coverage.
     fn ink(picture: &Picture) -> f32 {
         let paper = f32::from(BACKGROUND[0]);
-        picture
-            .pixels
-            .iter()
-            .map(|pixel| (paper - f32::from(pixel[0])) / paper)
-            .sum()
+        picture.pixels.iter().map(|pixel| (paper - f32::from(pixel[0])) / paper).sum()
     }
 
     const BLACK: Color = Color::rgb(0, 0, 0);
@@ -201,38 +168,22 @@ mod tests {
     fn areas_are_those_of_geometry() {
         // 100 pixels per unit.
         for (shape, area) in [
-            (
-                Shape::circle([0.1, 0.03], 0.3, BLACK),
-                std::f32::consts::PI * 900.0,
-            ),
+            (Shape::circle([0.1, 0.03], 0.3, BLACK), std::f32::consts::PI * 900.0),
             (Shape::rect([-0.5, 0.5, -0.203, 0.2], BLACK), 100.0 * 40.3),
-            (
-                Shape::polygon(vec![[-0.5, -0.4], [0.5, -0.4], [0.0, 0.4]], BLACK),
-                4000.0,
-            ),
-            (
-                Shape::line([-0.3, -0.1], [0.3, 0.15], 0.1, BLACK),
-                65.0 * 10.0 + std::f32::consts::PI * 25.0,
-            ),
+            (Shape::polygon(vec![[-0.5, -0.4], [0.5, -0.4], [0.0, 0.4]], BLACK), 4000.0),
+            (Shape::line([-0.3, -0.1], [0.3, 0.15], 0.1, BLACK), 65.0 * 10.0 + std::f32::consts::PI * 25.0),
         ] {
             let picture = paint(&scene(shape.clone()), 200);
             assert_eq!((picture.width, picture.height), (200, 100));
             let found = ink(&picture);
-            assert!(
-                (found - area).abs() < 0.01 * area + 2.0,
-                "{shape:?}: {found}, expected {area}"
-            );
+            assert!((found - area).abs() < 0.01 * area + 2.0, "{shape:?}: {found}, expected {area}");
         }
     }
 
     #[test]
     fn up_is_up_and_later_shapes_are_on_top() {
         let picture = paint(
-            &scene(Shape::rect([-1.0, 1.0, 0.0, 0.5], BLACK)).with(Shape::circle(
-                [0.0, 0.25],
-                0.1,
-                Color::GREEN,
-            )),
+            &scene(Shape::rect([-1.0, 1.0, 0.0, 0.5], BLACK)).with(Shape::circle([0.0, 0.25], 0.1, Color::GREEN)),
             200,
         );
         assert_eq!(picture.pixels[10 * 200 + 10], [0, 0, 0]);
@@ -253,10 +204,7 @@ mod tests {
             assert_eq!(paint(&scene(shape), 64), empty);
         }
         // A hair line keeps its total ink: 100 pixels long, a fifth of a pixel wide.
-        let hair = paint(
-            &scene(Shape::line([-0.5, 0.005], [0.5, 0.005], 0.002, BLACK)),
-            200,
-        );
+        let hair = paint(&scene(Shape::line([-0.5, 0.005], [0.5, 0.005], 0.002, BLACK)), 200);
         assert!((ink(&hair) - 20.0).abs() < 1.5, "{}", ink(&hair));
     }
 }

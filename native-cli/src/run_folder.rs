@@ -71,22 +71,15 @@ impl RunFolder {
     pub fn create_numbered(parent: &Path, name: &str) -> Result<Self, Stop> {
         make_folder(parent)?;
         for k in 1..10_000_u32 {
-            let path = parent.join(if k == 1 {
-                name.to_owned()
-            } else {
-                format!("{name}-{k}")
-            });
+            let path = parent.join(if k == 1 { name.to_owned() } else { format!("{name}-{k}") });
             match fs::create_dir(&path) {
                 Ok(()) => return Self::lock_and_check(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(cannot("create the run folder", &path, &error)),
             }
         }
-        Err(Stop::user(format!(
-            "{} holds 10000 runs named {name}",
-            parent.display()
-        ))
-        .hint("choose another folder with --out"))
+        Err(Stop::user(format!("{} holds 10000 runs named {name}", parent.display()))
+            .hint("choose another folder with --out"))
     }
 
     /// Creates `path` (parents included) for a new run; an existing folder must not hold a run.
@@ -99,12 +92,10 @@ impl RunFolder {
         let folder = Self::lock_and_check(path.to_owned())?;
         for name in [file::LAST, file::CONFIG, file::CSV] {
             if folder.join(name).exists() {
-                return Err(
-                    Stop::user(format!("{} already holds a run", path.display())).hint(format!(
-                        "continue it with `quickstudy train --resume {}`, or choose another --out",
-                        shell_quote(&path.to_string_lossy())
-                    )),
-                );
+                return Err(Stop::user(format!("{} already holds a run", path.display())).hint(format!(
+                    "continue it with `quickstudy train --resume {}`, or choose another --out",
+                    shell_quote(&path.to_string_lossy())
+                )));
             }
         }
         Ok(folder)
@@ -136,26 +127,15 @@ impl RunFolder {
                 let mut owner = String::new();
                 let _ = lock.read_to_string(&mut owner);
                 let owner = owner.trim().replace('\n', ", ");
-                let owner = if owner.is_empty() {
-                    String::new()
-                } else {
-                    format!(" ({owner})")
-                };
-                return Err(Stop::user(format!(
-                    "another process{owner} is writing in {}",
-                    path.display()
-                ))
-                .hint("wait for it, stop it, or choose another folder with --out"));
+                let owner = if owner.is_empty() { String::new() } else { format!(" ({owner})") };
+                return Err(Stop::user(format!("another process{owner} is writing in {}", path.display()))
+                    .hint("wait for it, stop it, or choose another folder with --out"));
             }
             // Some network file systems have no locks at all; refusing to train there would help nobody.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(cannot("lock", &path, &error)),
         }
-        let owner = format!(
-            "pid {}\nsince {}\n",
-            std::process::id(),
-            utc(SystemTime::now())
-        );
+        let owner = format!("pid {}\nsince {}\n", std::process::id(), utc(SystemTime::now()));
         lock.set_len(0)
             .and_then(|()| lock.rewind())
             .and_then(|()| lock.write_all(owner.as_bytes()))
@@ -182,13 +162,8 @@ impl RunFolder {
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Stop> {
         let path = self.join(name);
         atomic::write(&path, bytes).map_err(|error| {
-            let kept = if path.exists() {
-                "; the previous file is intact"
-            } else {
-                ""
-            };
-            Stop::failure(format!("cannot write {}: {error}{kept}", path.display()))
-                .hint(hint_for(&error))
+            let kept = if path.exists() { "; the previous file is intact" } else { "" };
+            Stop::failure(format!("cannot write {}: {error}{kept}", path.display())).hint(hint_for(&error))
         })
     }
 
@@ -205,10 +180,7 @@ impl RunFolder {
             .append(true)
             .open(&path)
             .and_then(|mut f| f.write_all(line.as_bytes()))
-            .map_err(|error| {
-                Stop::failure(format!("cannot write {}: {error}", path.display()))
-                    .hint(hint_for(&error))
-            })
+            .map_err(|error| Stop::failure(format!("cannot write {}: {error}", path.display())).hint(hint_for(&error)))
     }
 }
 
@@ -227,10 +199,7 @@ impl Drop for RunFolder {
 pub fn read(path: &Path) -> Result<Vec<u8>, Stop> {
     let size = fs::metadata(path).map_err(|error| cannot("read", path, &error))?;
     if size.is_dir() {
-        return Err(Stop::user(format!(
-            "{} is a folder, expected a file",
-            path.display()
-        )));
+        return Err(Stop::user(format!("{} is a folder, expected a file", path.display())));
     }
     if size.len() > MAX_SNAPSHOT {
         return Err(Stop::user(format!(
@@ -250,11 +219,8 @@ pub fn read_snapshot(folder: &Path, name: &str) -> Result<Vec<u8>, Stop> {
     require_folder(folder)?;
     let path = folder.join(name);
     if !path.exists() {
-        return Err(
-            Stop::user(format!("{} holds no {name}", folder.display())).hint(
-                "expected a run folder made by `quickstudy train`; the folder may be one level off",
-            ),
-        );
+        return Err(Stop::user(format!("{} holds no {name}", folder.display()))
+            .hint("expected a run folder made by `quickstudy train`; the folder may be one level off"));
     }
     read(&path)
 }
@@ -275,10 +241,8 @@ pub fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
         .collect();
     runs.sort();
     if runs.is_empty() {
-        return Err(
-            Stop::user(format!("{} holds no run ({})", path.display(), file::CSV))
-                .hint("expected a run folder made by `quickstudy train`, or a folder of them"),
-        );
+        return Err(Stop::user(format!("{} holds no run ({})", path.display(), file::CSV))
+            .hint("expected a run folder made by `quickstudy train`, or a folder of them"));
     }
     Ok(runs)
 }
@@ -286,20 +250,14 @@ pub fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
 fn require_folder(path: &Path) -> Result<(), Stop> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_dir() => Ok(()),
-        Ok(_) => Err(Stop::user(format!(
-            "{} is a file, expected a run folder",
-            path.display()
-        ))),
+        Ok(_) => Err(Stop::user(format!("{} is a file, expected a run folder", path.display()))),
         Err(error) => Err(cannot("open the run folder", path, &error)),
     }
 }
 
 fn make_folder(path: &Path) -> Result<(), Stop> {
     if path.is_file() {
-        return Err(
-            Stop::user(format!("{} is a file, expected a folder", path.display()))
-                .hint("choose another --out"),
-        );
+        return Err(Stop::user(format!("{} is a file, expected a folder", path.display())).hint("choose another --out"));
     }
     fs::create_dir_all(path).map_err(|error| cannot("create the folder", path, &error))
 }
@@ -340,9 +298,7 @@ pub fn shell_quote(argument: &str) -> String {
 /// A time as `2026-11-20T21:30:00Z`.
 #[must_use]
 pub fn utc(time: SystemTime) -> String {
-    let seconds = time
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |elapsed| elapsed.as_secs());
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     // Days to a civil date: Hinnant, "chrono-compatible low-level date algorithms", civil_from_days; era 0 begins on
     // 0000-03-01, 719468 days before 1970-01-01.

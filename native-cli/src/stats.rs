@@ -56,10 +56,7 @@ pub fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> (f64, f
         })
         .collect();
     results.sort_by(f64::total_cmp);
-    (
-        results[RESAMPLES * 25 / 1000],
-        results[RESAMPLES * 975 / 1000],
-    )
+    (results[RESAMPLES * 25 / 1000], results[RESAMPLES * 975 / 1000])
 }
 
 /// A number in `0..n` from splitmix64 (Steele et al. 2014) by the multiply-shift method.
@@ -99,10 +96,7 @@ mod tests {
         // 0..=99: the standard error of the mean is 2.9; the normal interval is 49.5 ± 5.7.
         let values: Vec<f64> = (0..100).map(f64::from).collect();
         let (low, high) = bootstrap95(&values, mean);
-        assert!(
-            (low - 43.9).abs() < 0.8 && (high - 55.1).abs() < 0.8,
-            "{low} {high}"
-        );
+        assert!((low - 43.9).abs() < 0.8 && (high - 55.1).abs() < 0.8, "{low} {high}");
         assert_eq!(bootstrap95(&values, mean), (low, high));
         assert_eq!(bootstrap95(&[7.0], iqm), (7.0, 7.0));
         assert!(bootstrap95(&[], mean).0.is_nan());

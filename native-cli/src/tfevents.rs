@@ -20,9 +20,7 @@ impl EventWriter {
     /// # Errors
     /// Any IO error.
     pub fn create(path: &Path, wall_time: f64) -> io::Result<Self> {
-        let mut writer = Self {
-            file: BufWriter::new(File::create(path)?),
-        };
+        let mut writer = Self { file: BufWriter::new(File::create(path)?) };
         let mut event = event(wall_time, 0);
         bytes_field(&mut event, 3, b"brain.Event:2");
         writer.record(&event)?;
@@ -46,9 +44,7 @@ impl EventWriter {
         }
         file.set_len(keep as u64)?;
         file.seek(SeekFrom::End(0))?;
-        Ok(Self {
-            file: BufWriter::new(file),
-        })
+        Ok(Self { file: BufWriter::new(file) })
     }
 
     /// One event with several scalars at `step`.
@@ -223,11 +219,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
             let mut crc = i as u32;
             let mut bit = 0;
             while bit < 8 {
-                crc = if crc & 1 == 1 {
-                    crc >> 1 ^ 0x82f6_3b78
-                } else {
-                    crc >> 1
-                };
+                crc = if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
                 bit += 1;
             }
             table[i] = crc;
@@ -235,9 +227,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
         }
         table
     };
-    !bytes.iter().fold(!0, |crc, byte| {
-        crc >> 8 ^ TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize]
-    })
+    !bytes.iter().fold(!0, |crc, byte| crc >> 8 ^ TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize])
 }
 
 #[cfg(test)]

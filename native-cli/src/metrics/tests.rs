@@ -7,10 +7,7 @@ fn row(i: u64) -> Row {
     vec![
         (ENV_STEPS.into(), (i * 512) as f64),
         ("rollout/ep_return_mean".into(), ret),
-        (
-            "train/policy_loss".into(),
-            f64::from(-0.1_f32) / (i + 1) as f64,
-        ),
+        ("train/policy_loss".into(), f64::from(-0.1_f32) / (i + 1) as f64),
     ]
 }
 
@@ -57,15 +54,8 @@ fn the_three_files_hold_the_same_rows() {
         "time/env_steps,rollout/ep_return_mean,train/policy_loss\n512,,-0.05\n1024,3,-0.033333333830038704\n"
     );
     let json = fs::read_to_string(dir.join(file::JSONL)).unwrap();
-    let rows: Vec<serde_json::Value> = json
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(
-        rows[0].as_object().unwrap().len(),
-        2,
-        "no key without a value"
-    );
+    let rows: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows[0].as_object().unwrap().len(), 2, "no key without a value");
     assert_eq!(rows[1][ENV_STEPS], 1024);
     assert_eq!(rows[1]["rollout/ep_return_mean"], 3);
     let events = fs::read(dir.join(file::EVENTS)).unwrap();
@@ -120,15 +110,9 @@ fn a_resumed_log_equals_an_uninterrupted_one() {
     assert_eq!(kept.column("rollout/ep_return_mean").unwrap()[9], 15.0);
     write(&mut log, 11..=20);
     for name in [file::CSV, file::JSONL] {
-        assert_eq!(
-            fs::read(whole.join(name)).unwrap(),
-            fs::read(cut.join(name)).unwrap()
-        );
+        assert_eq!(fs::read(whole.join(name)).unwrap(), fs::read(cut.join(name)).unwrap());
     }
-    assert_eq!(
-        without_wall_time(&whole.join(file::EVENTS)),
-        without_wall_time(&cut.join(file::EVENTS))
-    );
+    assert_eq!(without_wall_time(&whole.join(file::EVENTS)), without_wall_time(&cut.join(file::EVENTS)));
 }
 
 #[test]
@@ -147,13 +131,7 @@ fn a_damaged_or_missing_file_loses_only_what_is_damaged() {
     assert_eq!(kept.rows.len(), 5);
     write(&mut log, 6..=6);
     assert_eq!(Table::read(&dir.join(file::CSV)).unwrap().rows.len(), 6);
-    assert_eq!(
-        fs::read_to_string(dir.join(file::JSONL))
-            .unwrap()
-            .lines()
-            .count(),
-        1
-    );
+    assert_eq!(fs::read_to_string(dir.join(file::JSONL)).unwrap().lines().count(), 1);
 
     fs::remove_file(dir.join(file::CSV)).unwrap();
     let (_, kept) = MetricsLog::resume(&folder, 100, "").unwrap();

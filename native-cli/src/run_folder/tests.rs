@@ -1,12 +1,27 @@
 use super::*;
 use std::time::Duration;
 
-/// An empty folder of this test process.
-pub(crate) fn scratch(name: &str) -> PathBuf {
+/// An empty folder that is removed when the test is over.
+pub(crate) struct Scratch(PathBuf);
+
+impl std::ops::Deref for Scratch {
+    type Target = Path;
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn scratch(name: &str) -> Scratch {
     let dir = std::env::temp_dir().join(format!("quickstudy-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&dir);
     fs::create_dir_all(&dir).unwrap();
-    dir
+    Scratch(dir)
 }
 
 #[test]
@@ -22,12 +37,10 @@ fn names_are_numbered_when_taken() {
 
 #[test]
 fn a_second_run_in_one_folder_is_refused_and_names_the_first() {
-    let dir = scratch("locked").join("run");
+    let scratch = scratch("locked");
+    let dir = scratch.join("run");
     let first = RunFolder::create(&dir).unwrap();
-    for error in [
-        RunFolder::create(&dir).unwrap_err(),
-        RunFolder::open(&dir).unwrap_err(),
-    ] {
+    for error in [RunFolder::create(&dir).unwrap_err(), RunFolder::open(&dir).unwrap_err()] {
         assert_eq!(error.code, 2);
         let pid = format!("pid {}", std::process::id());
         assert!(error.message.contains(&pid), "{}", error.message);
@@ -44,11 +57,7 @@ fn a_lock_file_left_by_a_dead_process_is_stale() {
     let run = RunFolder::open(&dir).unwrap();
     let lock = fs::read_to_string(dir.join(file::LOCK)).unwrap();
     assert!(lock.contains(&std::process::id().to_string()), "{lock}");
-    assert_eq!(
-        fs::read_dir(run.path()).unwrap().count(),
-        1,
-        "stray temporary removed"
-    );
+    assert_eq!(fs::read_dir(run.path()).unwrap().count(), 1, "stray temporary removed");
 }
 
 #[test]
@@ -101,15 +110,7 @@ fn runs_are_found_in_a_folder_or_one_level_below() {
 fn commands_are_recorded_as_a_shell_needs_them() {
     let dir = scratch("command");
     let run = RunFolder::create(&dir).unwrap();
-    let words = [
-        "quickstudy",
-        "train",
-        "--out",
-        "my run's",
-        "--set",
-        "gamma=0.9",
-        "",
-    ];
+    let words = ["quickstudy", "train", "--out", "my run's", "--set", "gamma=0.9", ""];
     run.record_command(&words.map(String::from)).unwrap();
     run.record_command(&["again".into()]).unwrap();
     assert_eq!(

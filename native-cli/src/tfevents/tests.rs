@@ -77,12 +77,11 @@ fn crc32c_has_the_published_check_values() {
 
 #[test]
 fn an_independent_decoder_reads_what_was_written() {
-    let path = scratch("tfevents").join("events");
+    let dir = scratch("tfevents");
+    let path = dir.join("events");
     let mut writer = EventWriter::create(&path, 1.5).unwrap();
     writer.text("config", 2.0, "gamma = 0.99").unwrap();
-    writer
-        .scalars(300, 2.5, [("train/policy_loss", -0.25), ("time/sps", 1e5)])
-        .unwrap();
+    writer.scalars(300, 2.5, [("train/policy_loss", -0.25), ("time/sps", 1e5)]).unwrap();
     writer.flush().unwrap();
 
     let events: Vec<_> = records(&path).iter().map(|r| fields(r)).collect();
@@ -100,10 +99,7 @@ fn an_independent_decoder_reads_what_was_written() {
 
     assert_eq!(events[2][1], (2, 0, 300_u64.to_le_bytes().to_vec()));
     assert_eq!(events[2][2].0, 5);
-    let scalars: Vec<_> = fields(&events[2][2].2)
-        .iter()
-        .map(|v| fields(&v.2))
-        .collect();
+    let scalars: Vec<_> = fields(&events[2][2].2).iter().map(|v| fields(&v.2)).collect();
     assert_eq!(scalars[0][0].2, b"train/policy_loss");
     assert_eq!(scalars[0][1], (2, 5, (-0.25_f32).to_le_bytes().to_vec()));
     assert_eq!(scalars[1][1].2, 1e5_f32.to_le_bytes());
