@@ -11,6 +11,8 @@ pub mod metrics;
 pub mod outcome;
 pub mod progress;
 pub mod raster;
+pub mod run;
 pub mod run_folder;
+pub mod signals;
 pub mod stats;
 pub mod tfevents;

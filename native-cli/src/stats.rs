@@ -42,8 +42,10 @@ pub fn iqm(values: &[f64]) -> f64 {
 #[must_use]
 pub fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> (f64, f64) {
     const RESAMPLES: usize = 2000;
-    if values.is_empty() {
-        return (f64::NAN, f64::NAN);
+    match values {
+        [] => return (f64::NAN, f64::NAN),
+        [only] => return (*only, *only),
+        _ => {}
     }
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut resample = vec![0.0; values.len()];

@@ -1,0 +1,148 @@
+use super::*;
+use crate::run_folder::read_snapshot;
+use crate::run_folder::tests::scratch;
+use std::cell::Cell;
+use std::fs;
+use std::path::Path;
+
+/// A session whose state is one counter per seed, so that files can be compared byte by byte.
+struct Counter {
+    seeds: Vec<u64>,
+    steps: u64,
+    fail_at: u64,
+    infinite_at: u64,
+}
+
+const TOTAL: u64 = 4000;
+
+impl Counter {
+    fn new(seeds: &[u64], steps: u64) -> Self {
+        Self { seeds: seeds.to_vec(), steps, fail_at: u64::MAX, infinite_at: u64::MAX }
+    }
+
+    fn score(&self, member: usize) -> f64 {
+        // Rises, then falls: the best evaluation is neither the first nor the last.
+        let x = self.steps as f64;
+        x * (3000.0 - x) / 7.0 + self.seeds[member] as f64 / 3.0
+    }
+}
+
+impl Training for Counter {
+    fn step(&mut self) -> Result<Vec<Row>, Stop> {
+        self.steps += 100;
+        if self.steps >= self.fail_at {
+            return Err(Stop::failure("the device is gone"));
+        }
+        let loss = if self.steps >= self.infinite_at { f64::INFINITY } else { 0.1 };
+        Ok((0..self.seeds.len())
+            .map(|i| {
+                vec![
+                    (ENV_STEPS.into(), self.steps as f64),
+                    (EPISODE_RETURN.into(), self.score(i)),
+                    ("train/policy_loss".into(), loss),
+                ]
+            })
+            .collect())
+    }
+    fn env_steps(&self) -> u64 {
+        self.steps
+    }
+    fn total_steps(&self) -> u64 {
+        TOTAL
+    }
+    fn done(&self) -> bool {
+        self.steps >= TOTAL
+    }
+    fn snapshot(&self, member: usize) -> Result<Vec<u8>, Stop> {
+        Ok(format!("{} {}", self.seeds[member], self.steps).into_bytes())
+    }
+    fn policy_snapshot(&self, member: usize) -> Result<Vec<u8>, Stop> {
+        Ok(format!("policy {} {}", self.seeds[member], self.steps).into_bytes())
+    }
+    fn evaluate(&mut self, episodes: u32) -> Result<Vec<Vec<Episode>>, Stop> {
+        let episode = |i| Episode { ret: self.score(i), length: 7, terminated: true };
+        Ok((0..self.seeds.len()).map(|i| vec![episode(i); episodes as usize]).collect())
+    }
+}
+
+const PACE: Pace = Pace { save_every: Duration::ZERO, eval_every: 500, eval_episodes: 3 };
+
+fn create(dir: &Path, seeds: &[u64]) -> Vec<Member> {
+    let one = |seed: &u64| {
+        let folder = RunFolder::create(&dir.join(format!("s{seed}"))).unwrap();
+        Member::create(folder, "title".into(), "c").unwrap()
+    };
+    seeds.iter().map(one).collect()
+}
+
+/// A CSV without its wall-clock columns, which are the last two.
+fn csv(dir: &Path) -> Vec<String> {
+    let text = fs::read_to_string(dir.join(file::CSV)).unwrap();
+    text.lines().map(|l| l.rsplitn(3, ',').nth(2).unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_stopped_and_resumed_seed_makes_the_same_files() {
+    let (whole, parts) = (scratch("run-whole"), scratch("run-parts"));
+    let end = run(&mut Counter::new(&[1, 2], 0), &mut create(&whole, &[1, 2]), PACE, &|| false);
+    assert_eq!(end.unwrap(), End::Finished);
+
+    let polls = Cell::new(0);
+    let stop = || polls.replace(polls.get() + 1) >= 17;
+    let mut members = create(&parts, &[1, 2]);
+    let end = run(&mut Counter::new(&[1, 2], 0), &mut members, PACE, &stop);
+    assert_eq!(end.unwrap(), End::Interrupted);
+    assert!(resume_command(&members).starts_with("quickstudy train --resume /"));
+    drop(members);
+
+    // Seed 2 of the stack resumes alone, from its own folder.
+    let dir = parts.join("s2");
+    let snapshot = String::from_utf8(read_snapshot(&dir, file::LAST).unwrap()).unwrap();
+    assert_eq!(snapshot, "2 1700");
+    let member = Member::resume(RunFolder::open(&dir).unwrap(), "title".into(), "c", 1700).unwrap();
+    // The best so far was at 1500 steps and stays known.
+    assert_eq!(member.best(), Some((1500.0_f64 * 1500.0 / 7.0 + 2.0 / 3.0) as f32));
+    run(&mut Counter::new(&[2], 1700), &mut [member], PACE, &|| false).unwrap();
+
+    for name in [file::LAST, file::BEST, file::CURVE] {
+        assert_eq!(fs::read(whole.join("s2").join(name)).unwrap(), fs::read(dir.join(name)).unwrap(), "{name}");
+    }
+    assert_eq!(csv(&whole.join("s2")), csv(&dir));
+    assert_eq!(fs::read(dir.join(file::BEST)).unwrap(), b"policy 2 1500");
+    assert_eq!(
+        csv(&dir)[0],
+        "time/env_steps,rollout/ep_return_mean,train/policy_loss,eval/return_mean,eval/ep_len_mean"
+    );
+    assert!(csv(&dir)[5].ends_with(",7") && csv(&dir)[4].ends_with(",,"));
+}
+
+#[test]
+fn snapshots_exist_from_the_start_and_survive_failures() {
+    let dir = scratch("run-failure");
+    let mut session = Counter::new(&[3], 0);
+    session.fail_at = 100;
+    let error = run(&mut session, &mut create(&dir, &[3]), PACE, &|| false).unwrap_err();
+    assert_eq!((error.code, error.message.as_str()), (1, "the device is gone"));
+    assert!(error.hint.contains("--resume"), "{}", error.hint);
+    assert_eq!(read_snapshot(&dir.join("s3"), file::LAST).unwrap(), b"3 0");
+}
+
+#[test]
+fn an_infinite_metric_stops_with_code_3_before_it_is_saved() {
+    let dir = scratch("run-infinite");
+    let mut session = Counter::new(&[3], 0);
+    session.infinite_at = 1000;
+    let error = run(&mut session, &mut create(&dir, &[3]), PACE, &|| false).unwrap_err();
+    assert_eq!(error.code, 3);
+    assert!(error.message.contains("train/policy_loss"), "{}", error.message);
+    assert_eq!(read_snapshot(&dir.join("s3"), file::LAST).unwrap(), b"3 900");
+}
+
+#[test]
+fn a_rare_snapshot_pace_still_saves_the_end() {
+    let dir = scratch("run-pace");
+    let pace = Pace { save_every: Duration::from_secs(3600), eval_every: 0, eval_episodes: 1 };
+    run(&mut Counter::new(&[3], 0), &mut create(&dir, &[3]), pace, &|| false).unwrap();
+    assert_eq!(read_snapshot(&dir.join("s3"), file::LAST).unwrap(), b"3 4000");
+    assert!(!dir.join("s3").join(file::BEST).exists(), "no evaluation, no best");
+}
