@@ -1,3 +1,4 @@
 //! Devices that run planned tensor programs.
 
 pub mod cpu;
+pub mod reference;
