@@ -1,3 +1,45 @@
 //! Kernels compiled per instruction set.
+//!
+//! Each kernel is one `#[inline(always)]` body with an entry point per instruction set ([`per_isa`]), so that one
+//! binary runs at the speed of the processor it meets. All kernels of one instruction set give the same bits as a
+//! plain loop over scalars; the order of additions is part of each kernel's definition.
 
+#![allow(unsafe_code, reason = "target_feature entry points and raw pointers; safe functions check lengths first")]
+
+pub mod elementwise;
 pub mod isa;
+mod lanes;
+mod ops;
+
+/// Call `$body(args)` compiled for the instruction set `$isa`.
+///
+/// `$body` must be `#[inline(always)]` all the way down; what is not inlined runs as baseline code. Usable inside
+/// functions only; arguments are passed by name and typed, so that the entry points can be declared.
+macro_rules! per_isa {
+    ($isa:expr, $body:path, ($($arg:ident: $ty:ty),* $(,)?)) => {{
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+        unsafe fn avx512($($arg: $ty),*) {
+            // SAFETY: forwarded from the caller.
+            #[allow(unused_unsafe, reason = "some bodies are safe")]
+            unsafe { $body($($arg),*) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn avx2($($arg: $ty),*) {
+            // SAFETY: forwarded from the caller.
+            #[allow(unused_unsafe, reason = "some bodies are safe")]
+            unsafe { $body($($arg),*) }
+        }
+        // SAFETY: `or_less` returns only what the processor has; the body's own conditions are the caller's.
+        #[allow(unused_unsafe, reason = "some bodies are safe")]
+        match $isa.or_less() {
+            #[cfg(target_arch = "x86_64")]
+            $crate::backend::cpu::simd::isa::Isa::Avx512 => unsafe { avx512($($arg),*) },
+            #[cfg(target_arch = "x86_64")]
+            $crate::backend::cpu::simd::isa::Isa::Avx2 => unsafe { avx2($($arg),*) },
+            _ => unsafe { $body($($arg),*) },
+        }
+    }};
+}
+pub(crate) use per_isa;
