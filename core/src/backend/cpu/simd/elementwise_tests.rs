@@ -159,7 +159,8 @@ fn select_equals_scalar_code() {
         for len in LENGTHS {
             let mask: Vec<f32> = (0..len as u32).map(|i| f32::from_bits(i * i % 3)).collect();
             let (a, b) = (values(len, 1), values(len, 2));
-            let operands = |x: &[f32]| [Operand::Splat(2.5), Operand::Splat(0.0), Operand::Dst].map(|o| (o, x.to_vec()));
+            let operands =
+                |x: &[f32]| [Operand::Splat(2.5), Operand::Splat(0.0), Operand::Dst].map(|o| (o, x.to_vec()));
             let at = |x: Operand, dst: &[f32], i: usize| match x {
                 Operand::Slice(x) => x[i],
                 Operand::Splat(x) => x,
