@@ -1,5 +1,16 @@
 //! Tensor programs: traced once, planned, compiled for a device, then replayed.
 
+mod array;
+mod context;
 mod native;
+mod plan;
+mod planner;
+#[allow(clippy::module_inception, reason = "the noun of the module")]
+mod program;
 
+pub use array::{Array, State};
+pub use context::Context;
 pub use native::NativeCall;
+pub use plan::{Arg, Kernel, Kind, Place, Plan, Role, ScalarSpec, Schedule};
+pub use planner::{is_leaf, is_view, PlanOptions};
+pub use program::{Outputs, Program};

@@ -1,0 +1,69 @@
+//! Values on a device, and the named ones that a program changes.
+
+use crate::backend::Buffer;
+use crate::{DType, Error, Result};
+
+/// A tensor's value on a device. Clones share the memory.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// Size of each axis.
+    pub shape: Vec<usize>,
+    /// The memory.
+    pub buffer: Buffer,
+}
+
+impl Array {
+    /// Data type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.buffer.dtype
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.buffer.len
+    }
+
+    /// Whether there are no elements. Never: sizes are at least 1.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.len == 0
+    }
+}
+
+/// Named arrays that programs update in place: all that training changes. Saved and restored as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    entries: Vec<(String, Array)>,
+}
+
+impl State {
+    /// No arrays.
+    pub fn new() -> State {
+        State::default()
+    }
+
+    /// Add an array, or replace the one of that name.
+    pub fn insert(&mut self, name: impl Into<String>, array: Array) {
+        let name = name.into();
+        match self.entries.iter_mut().find(|(n, _)| *n == name) {
+            Some(entry) => entry.1 = array,
+            None => self.entries.push((name, array)),
+        }
+    }
+
+    /// The array of that name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn get(&self, name: &str) -> Result<&Array> {
+        self.entries
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, a)| a)
+            .ok_or_else(|| Error::unknown("state", name, self.entries.iter().map(|(n, _)| n.as_str())))
+    }
+
+    /// All names and arrays, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Array)> {
+        self.entries.iter().map(|(n, a)| (n.as_str(), a))
+    }
+}

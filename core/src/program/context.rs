@@ -1,0 +1,116 @@
+//! What a trace declares: arguments, run-time scalars, results.
+
+use std::panic::Location;
+
+use super::plan::{Arg, Role, ScalarSpec};
+use crate::tensor::{fail, push, Op};
+use crate::{DType, Error, Tensor};
+
+/// Declares the arguments and results of the program that is being traced.
+#[derive(Debug, Default)]
+pub struct Context {
+    pub(super) args: Vec<Arg>,
+    pub(super) scalars: Vec<ScalarSpec>,
+    /// Value and argument number.
+    pub(super) results: Vec<(Tensor, usize)>,
+}
+
+impl Context {
+    /// An argument that is only read.
+    #[track_caller]
+    pub fn input(&mut self, name: &str, shape: &[usize], dtype: DType) -> Tensor {
+        self.arg(name, shape, dtype, Role::Input, Location::caller())
+    }
+
+    /// An argument that the program may change: the entry of that name in the state.
+    #[track_caller]
+    pub fn state(&mut self, name: &str, shape: &[usize], dtype: DType) -> Tensor {
+        self.arg(name, shape, dtype, Role::State, Location::caller())
+    }
+
+    fn arg(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        dtype: DType,
+        role: Role,
+        at: &'static Location<'static>,
+    ) -> Tensor {
+        if self.args.iter().any(|a| a.name == name && a.role == role) {
+            return fail(Error::Program(format!("`{name}` is declared twice (at {at})")));
+        }
+        if shape.contains(&0) {
+            return fail(Error::Program(format!("`{name}` needs at least one element, got {shape:?} (at {at})")));
+        }
+        let i = self.args.len() as u32;
+        self.args.push(Arg { name: name.to_owned(), shape: shape.to_vec(), dtype, role });
+        push(Op::Input(i), &[], shape.to_vec(), dtype, at)
+    }
+
+    /// A number given at each run, shape `[]`, f32.
+    #[track_caller]
+    pub fn scalar_f32(&mut self, name: &str) -> Tensor {
+        self.scalar(name, DType::F32, Location::caller())
+    }
+
+    /// A number given at each run, shape `[]`, u32.
+    #[track_caller]
+    pub fn scalar_u32(&mut self, name: &str) -> Tensor {
+        self.scalar(name, DType::U32, Location::caller())
+    }
+
+    fn scalar(&mut self, name: &str, dtype: DType, at: &'static Location<'static>) -> Tensor {
+        let i = match self.scalars.iter().position(|s| s.name == name) {
+            Some(i) if self.scalars[i].dtype == dtype => i,
+            Some(_) => return fail(Error::Program(format!("scalar `{name}` is declared with two dtypes (at {at})"))),
+            None => {
+                self.scalars.push(ScalarSpec { name: name.to_owned(), dtype });
+                self.scalars.len() - 1
+            }
+        };
+        push(Op::Scalar(i as u32), &[], Vec::new(), dtype, at)
+    }
+
+    /// The new value of a state.
+    #[track_caller]
+    pub fn update(&mut self, name: &str, value: Tensor) {
+        let at = Location::caller();
+        if value.is_poison() {
+            return;
+        }
+        let Some(i) = self.args.iter().position(|a| a.name == name && a.role == Role::State) else {
+            let known = self.args.iter().filter(|a| a.role == Role::State).map(|a| a.name.as_str());
+            fail(Error::unknown("state", name, known));
+            return;
+        };
+        let (shape, dtype) = (&self.args[i].shape, self.args[i].dtype);
+        if value.shape() != *shape || value.dtype() != dtype {
+            fail(Error::Program(format!(
+                "state `{name}` is {shape:?} {dtype}, its new value {:?} {} (at {at})",
+                value.shape(),
+                value.dtype()
+            )));
+            return;
+        }
+        if self.results.iter().any(|(_, arg)| *arg == i) {
+            fail(Error::Program(format!("state `{name}` is updated twice (at {at})")));
+            return;
+        }
+        self.results.push((value, i));
+    }
+
+    /// A result that gets a fresh array at each run.
+    #[track_caller]
+    pub fn output(&mut self, name: &str, value: Tensor) {
+        if value.is_poison() {
+            return;
+        }
+        if self.args.iter().any(|a| a.name == name && a.role == Role::Output) {
+            fail(Error::Program(format!("output `{name}` is declared twice (at {})", Location::caller())));
+            return;
+        }
+        let arg = Arg { name: name.to_owned(), shape: value.shape(), dtype: value.dtype(), role: Role::Output };
+        self.results.push((value, self.args.len()));
+        self.args.push(arg);
+    }
+}
