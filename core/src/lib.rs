@@ -11,3 +11,7 @@ pub mod program;
 pub mod rng;
 pub mod tensor;
 pub use error::{Error, Result, closest};
+
+pub use backend::Device;
+pub use program::{Array, Context, Program, State};
+pub use tensor::{DType, Tensor};

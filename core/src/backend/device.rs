@@ -1,8 +1,8 @@
 //! Handle to a device.
 
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Backend, Buffer, Caps, Executable};
 use crate::program::{Array, Plan};
@@ -114,8 +114,8 @@ impl Device {
     pub async fn read(&self, array: &Array) -> Result<Vec<f64>> {
         let bytes = self.bytes(array, DType::F32).await?;
         Ok(match self.caps.element_bytes {
-            8 => bytemuck::pod_collect_to_vec(&bytes),
-            _ => bytemuck::pod_collect_to_vec::<u8, f32>(&bytes).into_iter().map(f64::from).collect(),
+            8 => bytemuck::allocation::pod_collect_to_vec(&bytes),
+            _ => bytemuck::allocation::pod_collect_to_vec::<u8, f32>(&bytes).into_iter().map(f64::from).collect(),
         })
     }
 
@@ -123,8 +123,8 @@ impl Device {
     pub async fn read_f32(&self, array: &Array) -> Result<Vec<f32>> {
         let bytes = self.bytes(array, DType::F32).await?;
         Ok(match self.caps.element_bytes {
-            8 => bytemuck::pod_collect_to_vec::<u8, f64>(&bytes).into_iter().map(|v| v as f32).collect(),
-            _ => bytemuck::pod_collect_to_vec(&bytes),
+            8 => bytemuck::allocation::pod_collect_to_vec::<u8, f64>(&bytes).into_iter().map(|v| v as f32).collect(),
+            _ => bytemuck::allocation::pod_collect_to_vec(&bytes),
         })
     }
 
@@ -132,8 +132,8 @@ impl Device {
     pub async fn read_u32(&self, array: &Array) -> Result<Vec<u32>> {
         let bytes = self.bytes(array, DType::U32).await?;
         Ok(match self.caps.element_bytes {
-            8 => bytemuck::pod_collect_to_vec::<u8, u64>(&bytes).into_iter().map(|v| v as u32).collect(),
-            _ => bytemuck::pod_collect_to_vec(&bytes),
+            8 => bytemuck::allocation::pod_collect_to_vec::<u8, u64>(&bytes).into_iter().map(|v| v as u32).collect(),
+            _ => bytemuck::allocation::pod_collect_to_vec(&bytes),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::plan::{Arg, Role, ScalarSpec};
-use crate::tensor::{fail, push, Op};
+use crate::tensor::{Op, fail, push};
 use crate::{DType, Error, Tensor};
 
 /// Declares the arguments and results of the program that is being traced.
@@ -28,14 +28,7 @@ impl Context {
         self.arg(name, shape, dtype, Role::State, Location::caller())
     }
 
-    fn arg(
-        &mut self,
-        name: &str,
-        shape: &[usize],
-        dtype: DType,
-        role: Role,
-        at: &'static Location<'static>,
-    ) -> Tensor {
+    fn arg(&mut self, name: &str, shape: &[usize], dtype: DType, role: Role, at: &'static Location<'static>) -> Tensor {
         if self.args.iter().any(|a| a.name == name && a.role == role) {
             return fail(Error::Program(format!("`{name}` is declared twice (at {at})")));
         }

@@ -12,5 +12,5 @@ pub use array::{Array, State};
 pub use context::Context;
 pub use native::NativeCall;
 pub use plan::{Arg, Kernel, Kind, Place, Plan, Role, ScalarSpec, Schedule};
-pub use planner::{is_leaf, is_view, PlanOptions};
+pub use planner::{PlanOptions, is_leaf, is_view};
 pub use program::{Outputs, Program};

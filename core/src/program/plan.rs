@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::tensor::{Graph, NodeId};
 use crate::DType;
+use crate::tensor::{Graph, NodeId};
 
 /// What an argument is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

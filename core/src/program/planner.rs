@@ -28,11 +28,7 @@ pub(super) fn plan(cx: Context, graph: Graph, _options: &PlanOptions) -> Result<
     let results: Vec<(NodeId, usize)> = cx.results.iter().map(|(t, arg)| (t.raw(), *arg)).collect();
     let outs: Vec<NodeId> = results.iter().map(|r| r.0).collect();
     let mut schedule = unfused(&graph, &outs, crate::tensor::graph::ROOT);
-    for (node, arg) in &results {
-        let space = graph.nodes[*node as usize].shape.clone();
-        let writes = vec![(*node, Place::Arg(*arg))];
-        schedule.kernels.push(Kernel { kind: Kind::Map, space, nodes: Vec::new(), writes, body: None });
-    }
+    copy_results(&graph, &results, &mut schedule);
     Ok(Plan { graph, args: cx.args, scalars: cx.scalars, results, schedule })
 }
 
@@ -90,4 +86,38 @@ fn unfused(graph: &Graph, outs: &[NodeId], scope: u32) -> Schedule {
         schedule.kernels.push(kernel);
     }
     schedule
+}
+
+/// End a schedule with copies of the results to their arguments.
+fn copy_results(graph: &Graph, results: &[(NodeId, usize)], schedule: &mut Schedule) {
+    let root = |mut id: NodeId| {
+        while is_view(&graph.nodes[id as usize].op) && !schedule.places.contains_key(&id) {
+            id = graph.nodes[id as usize].src[0];
+        }
+        id
+    };
+    // A result that is a view of an argument may be read after that argument has been overwritten: copy it aside first.
+    let of_argument: Vec<bool> =
+        results.iter().map(|(node, _)| matches!(graph.nodes[root(*node) as usize].op, Op::Input(_))).collect();
+    let copy = |node: NodeId, place: Place| Kernel {
+        kind: Kind::Map,
+        space: graph.nodes[node as usize].shape.clone(),
+        nodes: Vec::new(),
+        writes: vec![(node, place)],
+        body: None,
+    };
+    for ((node, arg), aside) in results.iter().zip(of_argument) {
+        let itself = matches!(graph.nodes[*node as usize].op, Op::Input(i) if i as usize == *arg);
+        if aside && !itself && !schedule.places.contains_key(node) {
+            let place = Place::Slot(schedule.slots.len());
+            schedule.slots.push(graph.nodes[*node as usize].len());
+            schedule.places.insert(*node, place);
+            schedule.kernels.push(copy(*node, place));
+        }
+    }
+    for (node, arg) in results {
+        if !matches!(graph.nodes[*node as usize].op, Op::Input(i) if i as usize == *arg) {
+            schedule.kernels.push(copy(*node, Place::Arg(*arg)));
+        }
+    }
 }

@@ -140,3 +140,90 @@ impl Program {
         Ok(outputs)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{Loop, scan};
+    use crate::{DType, Tensor};
+
+    fn f32s(device: &Device, array: &Array) -> Vec<f64> {
+        pollster::block_on(device.read(array)).unwrap()
+    }
+
+    #[test]
+    fn a_state_is_updated_in_place_and_outputs_are_fresh() {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let w = cx.state("w", &[2, 3], DType::F32);
+            let x = cx.input("x", &[4, 2], DType::F32);
+            let rate = cx.scalar_f32("rate");
+            let y = x.matmul(w);
+            cx.output("y", y);
+            cx.output("sum", y.sum(&[0, 1]));
+            cx.update("w", w + rate * x.transpose().matmul(y));
+        })
+        .unwrap();
+        let mut state = State::new();
+        state.insert("w", device.array(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap());
+        let x = device.array(&[4, 2], &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, -1.0]).unwrap();
+        let out = program.run(&state, &[("x", &x)], &[("rate", 0.5.into())]).unwrap();
+        let y = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 5.0, 7.0, 9.0, -2.0, -1.0, 0.0];
+        assert_eq!(f32s(&device, out.get("y").unwrap()), y);
+        assert_eq!(f32s(&device, out.get("sum").unwrap()), [39.0]);
+        let w = [1.0 + 1.0, 2.0 + 3.5, 3.0 + 6.0, 4.0 + 5.5, 5.0 + 6.5, 6.0 + 7.5];
+        assert_eq!(f32s(&device, state.get("w").unwrap()), w);
+        assert!(program.run(&state, &[], &[("rate", 0.5.into())]).unwrap_err().to_string().contains("`x` is missing"));
+    }
+
+    #[test]
+    fn states_can_be_exchanged() {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let a = cx.state("a", &[2], DType::F32);
+            let b = cx.state("b", &[2], DType::F32);
+            cx.update("a", b);
+            cx.update("b", a);
+        })
+        .unwrap();
+        let mut state = State::new();
+        state.insert("a", device.array(&[2], &[1.0, 2.0]).unwrap());
+        state.insert("b", device.array(&[2], &[3.0, 4.0]).unwrap());
+        program.run(&state, &[], &[]).unwrap();
+        assert_eq!(f32s(&device, state.get("a").unwrap()), [3.0, 4.0]);
+        assert_eq!(f32s(&device, state.get("b").unwrap()), [1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_scan_reads_outer_tensors_and_stacks() {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let x = cx.input("x", &[3, 2], DType::F32);
+            let k = cx.input("k", &[2], DType::F32);
+            let (last, ys) = scan(3, true, &[Tensor::zeros(&[2])], &[x], |t, c, x| {
+                let next = c[0] * k + x[0];
+                Loop { carry: vec![next], ys: vec![next + t.to_f32()] }
+            });
+            cx.output("last", last[0]);
+            cx.output("ys", ys[0]);
+        })
+        .unwrap();
+        let x = device.array(&[3, 2], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let k = device.array(&[2], &[0.5, 2.0]).unwrap();
+        let out = program.run(&State::new(), &[("x", &x), ("k", &k)], &[]).unwrap();
+        assert_eq!(f32s(&device, out.get("last").unwrap()), [3.75, 34.0]);
+        assert_eq!(f32s(&device, out.get("ys").unwrap()), [3.75, 34.0, 6.5, 17.0, 7.0, 8.0]);
+    }
+
+    #[test]
+    fn the_first_shape_error_names_op_expected_and_got() {
+        let error = Program::new(&Device::cpu(1), |cx| {
+            let a = cx.input("a", &[2, 3], DType::F32);
+            cx.output("y", (a.matmul(a) + 1.0).exp());
+        })
+        .unwrap_err()
+        .to_string();
+        assert!(error.starts_with("matmul: expected 3 rows in the second operand"), "{error}");
+        assert!(error.contains("got [2, 3] (at core/src/program/program.rs:"), "{error}");
+    }
+}

@@ -1,3 +1,89 @@
-//! The CPU backend.
+//! The CPU backend: runs plans on slices, with SIMD chosen at run time.
 
+mod buffer;
+mod call;
+mod exec;
+mod layout;
+mod lower;
+mod memory;
+mod node;
+mod order;
 pub mod simd;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use self::buffer::{CpuBuffer, Words};
+use self::exec::CpuExecutable;
+use self::simd::isa::Isa;
+use super::{Backend, Buffer, BufferData, Caps, Executable, ReadFuture};
+use crate::program::Plan;
+use crate::{DType, Error, Result};
+
+/// How the CPU backend works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuOptions {
+    /// Threads; 0 for all that there are. The results do not depend on it.
+    pub threads: usize,
+    /// Instruction set. One that the processor lacks is replaced by the best that it has.
+    pub isa: Isa,
+    /// Run chains of row-local kernels tile by tile. Without it every node is computed on its own, which tests
+    /// compare with.
+    pub tiles: bool,
+}
+
+impl Default for CpuOptions {
+    fn default() -> Self {
+        CpuOptions { threads: 0, isa: Isa::detect(), tiles: true }
+    }
+}
+
+/// The CPU backend.
+#[derive(Debug)]
+pub struct Cpu {
+    isa: Isa,
+}
+
+impl Cpu {
+    /// A CPU device.
+    pub fn new(options: CpuOptions) -> Cpu {
+        let isa = if Isa::available().contains(&options.isa) { options.isa } else { Isa::detect() };
+        Cpu { isa }
+    }
+}
+
+impl Backend for Cpu {
+    fn caps(&self) -> Caps {
+        Caps { name: format!("cpu ({})", self.isa), is_cpu: true, element_bytes: 4, max_bindings: usize::MAX }
+    }
+
+    fn alloc(&self, _dtype: DType, len: usize) -> Result<Rc<dyn BufferData>> {
+        Ok(Rc::new(CpuBuffer { words: RefCell::new(Words::new(len)) }))
+    }
+
+    fn write(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
+        let mut words = words(buffer)?.words.borrow_mut();
+        let to: &mut [u8] = bytemuck::cast_slice_mut(words.as_mut_slice());
+        if to.len() != bytes.len() {
+            return Err(Error::Device(format!("{} bytes do not fill a buffer of {}", bytes.len(), to.len())));
+        }
+        to.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&self, buffer: &Buffer) -> ReadFuture {
+        let bytes = words(buffer).map(|b| bytemuck::cast_slice::<u32, u8>(b.words.borrow().as_slice()).to_vec());
+        Box::pin(std::future::ready(bytes))
+    }
+
+    fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
+        let root = lower::lower(&plan.graph, &plan.schedule)?;
+        Ok(Box::new(CpuExecutable { root, isa: self.isa }))
+    }
+}
+
+fn words(buffer: &Buffer) -> Result<&CpuBuffer> {
+    let found = buffer.data.as_any().downcast_ref::<CpuBuffer>();
+    found.ok_or_else(|| Error::Device("a buffer of another device was passed to the CPU".to_owned()))
+}

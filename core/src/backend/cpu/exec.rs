@@ -1,0 +1,174 @@
+//! Runs lowered schedules.
+
+use super::buffer::{CpuBuffer, Words};
+use super::lower::{Lowered, ScanStep, Step, Storage};
+use super::memory::{Memory, Span};
+use super::node::{self, gather_view};
+use super::simd::isa::Isa;
+use crate::backend::{Buffer, Executable, ScalarValue};
+use crate::{Error, Result};
+
+/// What all parts of a run share.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// Addresses of the arguments.
+    pub args: &'a [Span],
+    /// Addresses of the run-time scalars.
+    pub scalars: &'a [Span],
+    /// Instruction set.
+    pub isa: Isa,
+}
+
+/// A plan compiled for the CPU.
+#[derive(Debug)]
+pub struct CpuExecutable {
+    /// The program's schedule.
+    pub root: Lowered,
+    /// Instruction set.
+    pub isa: Isa,
+}
+
+impl Executable for CpuExecutable {
+    fn run(&mut self, args: &[Buffer], scalars: &[ScalarValue]) -> Result<()> {
+        let mut borrowed = Vec::with_capacity(args.len());
+        let mut first: Vec<usize> = Vec::with_capacity(args.len());
+        for (i, arg) in args.iter().enumerate() {
+            let Some(buffer) = arg.data.as_any().downcast_ref::<CpuBuffer>() else {
+                return Err(Error::Program("an argument is not on the CPU".to_owned()));
+            };
+            // One array may be bound to several inputs.
+            let same = args[..i].iter().position(|b| std::rc::Rc::ptr_eq(&b.data, &arg.data));
+            first.push(same.unwrap_or(i));
+            borrowed.push(match same {
+                Some(_) => None,
+                None => Some(
+                    buffer
+                        .words
+                        .try_borrow_mut()
+                        .map_err(|_| Error::Program("an argument is still in use by another run".to_owned()))?,
+                ),
+            });
+        }
+        let mut spans: Vec<Option<Span>> =
+            borrowed.iter_mut().map(|b| b.as_mut().map(|w| Span::of(w.as_mut_slice()))).collect();
+        for i in 0..spans.len() {
+            spans[i] = spans[first[i]];
+        }
+        let spans: Vec<Span> = spans.into_iter().flatten().collect();
+        let mut bits: Vec<[u32; 1]> = scalars.iter().map(|s| [s.bits()]).collect();
+        let scalars: Vec<Span> = bits.iter_mut().map(|b| Span::of(b)).collect();
+        let run = Run { args: &spans, scalars: &scalars, isa: self.isa };
+        self.root.run(&run, None, &[]);
+        Ok(())
+    }
+}
+
+impl Lowered {
+    /// Run all steps. `params` are the addresses of the parameters, in the order of their values.
+    fn run(&mut self, run: &Run<'_>, outer: Option<&Memory<'_>>, params: &[(usize, Span)]) {
+        let mut mem = self.memory(run, outer);
+        for (value, span) in params {
+            mem.set(*value, *span);
+        }
+        Lowered::steps(&mut self.steps, &mut mem, run);
+    }
+
+    /// Addresses of all values.
+    fn memory<'m>(&mut self, run: &Run<'_>, outer: Option<&Memory<'_>>) -> Memory<'m> {
+        if self.words.is_empty() {
+            self.words = self
+                .storage
+                .iter()
+                .map(|s| match s {
+                    Storage::Temp(len) => Words::new(*len),
+                    Storage::Static(data) => {
+                        let mut words = Words::new(data.len());
+                        words.as_mut_slice().copy_from_slice(data);
+                        words
+                    }
+                    _ => Words::default(),
+                })
+                .collect();
+        }
+        let spans = self.storage.iter().zip(&mut self.words).map(|(s, words)| match s {
+            Storage::Arg(i) => run.args[*i],
+            Storage::Scalar(i) => run.scalars[*i],
+            Storage::Outer(v) => outer.map_or_else(|| Span::of(words.as_mut_slice()), |m| m.span(*v)),
+            _ => Span::of(words.as_mut_slice()),
+        });
+        Memory::new(spans.collect())
+    }
+
+    fn steps(steps: &mut [Step], mem: &mut Memory<'_>, run: &Run<'_>) {
+        for step in steps {
+            match step {
+                Step::Copy { src, dst } => {
+                    let in_place = src.is_contiguous()
+                        && mem.span(src.value).len() > src.offset
+                        && mem.span(src.value).part(src.offset, 1).same_start(mem.span(*dst));
+                    if !in_place {
+                        let data = gather_view(mem, src);
+                        mem.words_mut(*dst).copy_from_slice(&data);
+                    }
+                }
+                Step::Node(step) => node::run(step, mem, run.isa),
+                Step::Scan(scan) => scan.run(mem, run),
+            }
+        }
+    }
+}
+
+impl ScanStep {
+    fn run(&mut self, mem: &mut Memory<'_>, run: &Run<'_>) {
+        for carry in &self.carries {
+            let data = gather_view(mem, &carry.init);
+            mem.words_mut(carry.kept).copy_from_slice(&data);
+        }
+        let mut xs: Vec<Words> = self
+            .xs
+            .iter()
+            .map(|(view, _, _)| {
+                let mut words = Words::new(view.len());
+                words.as_mut_slice().copy_from_slice(&gather_view(mem, view));
+                words
+            })
+            .collect();
+        let mut index = [0u32];
+        let mut inner = self.body.memory(run, Some(mem));
+        for carry in &self.carries {
+            inner.set(carry.param, mem.span(carry.kept));
+        }
+        inner.set(self.index, Span::of(&mut index));
+        let at = Span::of(&mut index);
+        for step in 0..self.len {
+            let t = if self.reverse { self.len - 1 - step } else { step };
+            inner.set(self.index, at);
+            inner.words_mut(self.index)[0] = t as u32;
+            for ((_, param, row), words) in self.xs.iter().zip(&mut xs) {
+                inner.set(*param, Span::of(&mut words.as_mut_slice()[t * row..(t + 1) * row]));
+            }
+            Lowered::steps(&mut self.body.steps, &mut inner, run);
+            for (value, view) in &self.ys {
+                let data = gather_view(&inner, view);
+                mem.words_mut(*value)[t * data.len()..][..data.len()].copy_from_slice(&data);
+            }
+            for carry in &self.carries {
+                if let Some(staged) = carry.staged {
+                    let data = gather_view(&inner, &carry.next);
+                    inner.words_mut(staged).copy_from_slice(&data);
+                }
+            }
+            for carry in self.carries.iter().filter(|c| !c.unchanged) {
+                let data = match carry.staged {
+                    Some(staged) => inner.words(staged).to_vec(),
+                    None => gather_view(&inner, &carry.next),
+                };
+                mem.words_mut(carry.kept).copy_from_slice(&data);
+            }
+            let stop = self.until.is_some_and(|u| mem.words(self.carries[u].kept)[0] != 0);
+            if stop && self.ys.is_empty() {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! From a schedule to steps over values in memory.
+
+use std::collections::HashMap;
+
+use super::buffer::Words;
+use super::layout::{Access, access, row_major};
+use crate::program::{Place, Schedule};
+use crate::tensor::graph::ROOT;
+use crate::tensor::op::Scan;
+use crate::tensor::{DType, Graph, NodeId, Op};
+use crate::{Error, Result};
+
+/// Number of a value: something that is in memory while a schedule runs.
+pub type Value = usize;
+
+/// What a value's memory is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Storage {
+    /// The argument of that number.
+    Arg(usize),
+    /// That many words of the schedule's own.
+    Temp(usize),
+    /// Fixed words.
+    Static(Vec<u32>),
+    /// The run-time scalar of that number.
+    Scalar(usize),
+    /// A value of the schedule around this one.
+    Outer(Value),
+    /// A parameter of the body: its memory is set by the loop.
+    Param,
+}
+
+/// A strided view of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// The value.
+    pub value: Value,
+    /// Position of the first element.
+    pub offset: usize,
+    /// Size of each axis.
+    pub shape: Vec<usize>,
+    /// Distance of neighbours along each axis.
+    pub strides: Vec<usize>,
+}
+
+impl View {
+    /// All of a dense value.
+    pub fn whole(value: Value, shape: &[usize]) -> View {
+        View { value, offset: 0, shape: shape.to_vec(), strides: row_major(shape) }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    fn as_access(&self) -> Access {
+        Access { root: 0, offset: self.offset, strides: self.strides.clone() }
+    }
+
+    /// Whether the elements are one after the other.
+    pub fn is_contiguous(&self) -> bool {
+        self.as_access().is_contiguous(&self.shape)
+    }
+}
+
+/// One step of a lowered schedule.
+#[derive(Debug)]
+pub enum Step {
+    /// Write the elements of a view one after the other to a value.
+    Copy {
+        /// What to copy.
+        src: View,
+        /// Where to.
+        dst: Value,
+    },
+    /// Compute one node for all its elements.
+    Node(NodeStep),
+    /// Run a loop.
+    Scan(Box<ScanStep>),
+}
+
+/// One node, computed for all its elements at once.
+#[derive(Debug)]
+pub struct NodeStep {
+    /// Its operation.
+    pub op: Op,
+    /// Data type of its first operand.
+    pub dtype: DType,
+    /// Its operands.
+    pub src: Vec<View>,
+    /// Where its results go, dense.
+    pub dst: Vec<Value>,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Of a call: the trailing sizes of its results.
+    pub widths: Vec<usize>,
+}
+
+/// A loop over a lowered body.
+#[derive(Debug)]
+pub struct ScanStep {
+    /// Number of steps.
+    pub len: usize,
+    /// Backwards.
+    pub reverse: bool,
+    /// Which carry stops it.
+    pub until: Option<usize>,
+    /// Carries.
+    pub carries: Vec<Carry>,
+    /// The body's index parameter.
+    pub index: Value,
+    /// Stacked inputs: view of the whole, body's parameter, elements of a row.
+    pub xs: Vec<(View, Value, usize)>,
+    /// Stacked outputs: value, body's view of a row.
+    pub ys: Vec<(Value, View)>,
+    /// The body.
+    pub body: Lowered,
+}
+
+/// A carry of a loop.
+#[derive(Debug)]
+pub struct Carry {
+    /// Its first value, in the schedule around.
+    pub init: View,
+    /// Where it is kept and ends up, in the schedule around.
+    pub kept: Value,
+    /// The body's parameter.
+    pub param: Value,
+    /// Its new value, in the body.
+    pub next: View,
+    /// Copy of the new value, made before any carry changes, where the new value is a view of a parameter.
+    pub staged: Option<Value>,
+    /// The new value is the old one.
+    pub unchanged: bool,
+}
+
+/// A schedule ready to run.
+#[derive(Debug, Default)]
+pub struct Lowered {
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+    /// The values.
+    pub storage: Vec<Storage>,
+    /// Memory of the values that have their own, made at the first run.
+    pub words: Vec<Words>,
+}
+
+/// Lowers one schedule.
+pub struct Lowering<'a> {
+    graph: &'a Graph,
+    scope: u32,
+    values: HashMap<NodeId, Value>,
+    /// Nodes of the scopes around, as they lie in the values of the schedule around.
+    captured: HashMap<NodeId, View>,
+    out: Lowered,
+}
+
+/// Lower a program's schedule.
+pub fn lower(graph: &Graph, schedule: &Schedule) -> Result<Lowered> {
+    let mut this = Lowering::new(graph, ROOT, HashMap::new());
+    this.schedule(schedule)?;
+    Ok(this.out)
+}
+
+impl<'a> Lowering<'a> {
+    fn new(graph: &'a Graph, scope: u32, captured: HashMap<NodeId, View>) -> Self {
+        Lowering { graph, scope, values: HashMap::new(), captured, out: Lowered::default() }
+    }
+
+    fn add(&mut self, storage: Storage) -> Value {
+        self.out.storage.push(storage);
+        self.out.storage.len() - 1
+    }
+
+    /// Dense memory for a node's elements.
+    fn keep(&mut self, node: NodeId) -> Value {
+        let value = self.add(Storage::Temp(self.graph.nodes[node as usize].len()));
+        self.values.insert(node, value);
+        value
+    }
+
+    fn schedule(&mut self, schedule: &Schedule) -> Result<()> {
+        for kernel in &schedule.kernels {
+            for &node in &kernel.nodes {
+                match &self.graph.nodes[node as usize].op {
+                    Op::Out(_) => {}
+                    Op::Scan(scan) => {
+                        let body = kernel.body.as_deref().ok_or_else(|| {
+                            Error::Program(format!("the plan has no body for the scan of node {node}"))
+                        })?;
+                        self.scan(node, scan, body)?;
+                    }
+                    _ => self.node(node)?,
+                }
+            }
+            for (node, place) in &kernel.writes {
+                match place {
+                    Place::Arg(i) => {
+                        let src = self.view(*node)?;
+                        let dst = self.add(Storage::Arg(*i));
+                        self.out.steps.push(Step::Copy { src, dst });
+                    }
+                    Place::Slot(_) if kernel.nodes.is_empty() => {
+                        let src = self.view(*node)?;
+                        let dst = self.keep(*node);
+                        self.out.steps.push(Step::Copy { src, dst });
+                    }
+                    Place::Slot(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, id: NodeId) -> Result<()> {
+        let node = &self.graph.nodes[id as usize];
+        let src: Vec<View> = node.src.iter().map(|s| self.view(*s)).collect::<Result<_>>()?;
+        let dtype = node.src.first().map_or(node.dtype, |s| self.graph.nodes[*s as usize].dtype);
+        let (dst, widths) = match &node.op {
+            Op::Call(call) => {
+                let outs = self.outs(id, call.body.outs.len());
+                let widths = outs.iter().map(|(o, _)| self.graph.nodes[*o as usize].shape.last().copied().unwrap_or(1));
+                (outs.iter().map(|o| o.1).collect(), widths.collect())
+            }
+            _ => (vec![self.keep(id)], Vec::new()),
+        };
+        let step = NodeStep { op: node.op.clone(), dtype, src, dst, shape: node.shape.clone(), widths };
+        self.out.steps.push(Step::Node(step));
+        Ok(())
+    }
+
+    /// Memory for each result of a scan or call, also for those that nobody reads.
+    fn outs(&mut self, id: NodeId, n: usize) -> Vec<(NodeId, Value)> {
+        let mut found = vec![None; n];
+        for (i, node) in self.graph.nodes.iter().enumerate().skip(id as usize + 1) {
+            if let Op::Out(k) = node.op
+                && node.src[0] == id
+            {
+                found[k as usize] = Some(i as NodeId);
+            }
+        }
+        found.into_iter().flatten().map(|o| (o, self.keep(o))).collect()
+    }
+
+    fn scan(&mut self, id: NodeId, scan: &Scan, schedule: &Schedule) -> Result<()> {
+        let src = self.graph.nodes[id as usize].src.clone();
+        let views: Vec<View> = src.iter().map(|s| self.view(*s)).collect::<Result<_>>()?;
+        let n = scan.carries;
+        let captured = src.iter().copied().zip(views.iter().cloned()).skip(n + scan.xs).collect();
+        let mut body = Lowering::new(self.graph, scan.body.scope, captured);
+        let params: Vec<Value> = scan
+            .body
+            .params
+            .iter()
+            .map(|p| {
+                let v = body.add(Storage::Param);
+                body.values.insert(*p, v);
+                v
+            })
+            .collect();
+        body.schedule(schedule)?;
+        let outs: Vec<View> = scan.body.outs.iter().map(|o| body.view(*o)).collect::<Result<_>>()?;
+        let kept = self.outs(id, scan.body.outs.len());
+        let mut carries = Vec::new();
+        for i in 0..n {
+            // A new carry that is (a view of) a parameter is overwritten while others are still read: stage it.
+            let is_param = matches!(body.out.storage[outs[i].value], Storage::Param);
+            let unchanged = outs[i] == View::whole(params[1 + i], &outs[i].shape);
+            let staged = (is_param && !unchanged).then(|| body.add(Storage::Temp(outs[i].len())));
+            carries.push(Carry {
+                init: views[i].clone(),
+                kept: kept[i].1,
+                param: params[1 + i],
+                next: outs[i].clone(),
+                staged,
+                unchanged,
+            });
+        }
+        let xs = (0..scan.xs)
+            .map(|i| {
+                let row = self.graph.nodes[scan.body.params[1 + n + i] as usize].len();
+                (views[n + i].clone(), params[1 + n + i], row)
+            })
+            .collect();
+        let ys = kept[n..].iter().zip(&outs[n..]).map(|(k, o)| (k.1, o.clone())).collect();
+        self.out.steps.push(Step::Scan(Box::new(ScanStep {
+            len: scan.len,
+            reverse: scan.reverse,
+            until: scan.until,
+            carries,
+            index: params[0],
+            xs,
+            ys,
+            body: body.out,
+        })));
+        Ok(())
+    }
+
+    /// The view of a node's elements in this schedule's values. Copies what no strides can express.
+    fn view(&mut self, node: NodeId) -> Result<View> {
+        loop {
+            let known = |id: NodeId| {
+                if self.values.contains_key(&id) {
+                    return Some(Access::whole(id, &self.graph.nodes[id as usize].shape));
+                }
+                let view = self.captured.get(&id)?;
+                Some(Access { root: id, offset: view.offset, strides: view.strides.clone() })
+            };
+            match access(self.graph, node, &known) {
+                Ok(a) => {
+                    let shape = self.graph.nodes[node as usize].shape.clone();
+                    let value = self.root(a.root)?;
+                    return Ok(View { value, offset: a.offset, shape, strides: a.strides });
+                }
+                Err(src) => {
+                    let view = self.view(src)?;
+                    let dst = self.keep(src);
+                    self.out.steps.push(Step::Copy { src: view, dst });
+                }
+            }
+        }
+    }
+
+    /// The value that an access starts from.
+    fn root(&mut self, id: NodeId) -> Result<Value> {
+        if let Some(v) = self.values.get(&id) {
+            return Ok(*v);
+        }
+        let node = &self.graph.nodes[id as usize];
+        if let Some(view) = self.captured.get(&id) {
+            let outer = Storage::Outer(view.value);
+            // Not in `values`: it is no dense value of this schedule.
+            return Ok(match self.out.storage.iter().position(|s| *s == outer) {
+                Some(v) => v,
+                None => self.add(outer),
+            });
+        }
+        let storage = match &node.op {
+            Op::Const(bits) => Storage::Static(vec![constant(*bits, node.dtype)]),
+            Op::Literal(bits) => Storage::Static(bits.iter().map(|b| constant(*b, node.dtype)).collect()),
+            Op::Iota { axis } => Storage::Static(iota(&node.shape, *axis)),
+            Op::Scalar(i) => Storage::Scalar(*i as usize),
+            Op::Input(i) if self.scope == ROOT => Storage::Arg(*i as usize),
+            op => return Err(Error::Program(format!("node {id} ({}) is used before it is computed", op.name()))),
+        };
+        let value = self.add(storage);
+        self.values.insert(id, value);
+        Ok(value)
+    }
+}
+
+/// The 32 bits of a constant.
+pub fn constant(bits: u64, dtype: DType) -> u32 {
+    match dtype {
+        DType::F32 => (f64::from_bits(bits) as f32).to_bits(),
+        DType::U32 => bits as u32,
+    }
+}
+
+fn iota(shape: &[usize], axis: usize) -> Vec<u32> {
+    let inner: usize = shape[axis + 1..].iter().product();
+    (0..shape.iter().product::<usize>()).map(|i| ((i / inner) % shape[axis]) as u32).collect()
+}

@@ -1,0 +1,227 @@
+//! One node at a time, for all its elements: the plain way, which every faster one must equal bit for bit.
+
+use super::lower::{NodeStep, View};
+use super::memory::Memory;
+use super::order::{self, slice_len};
+use super::simd::isa::Isa;
+use crate::tensor::{Binary, DType, Op, Unary};
+use crate::{math, rng};
+
+/// The elements of a view, one after the other.
+pub fn gather_view(mem: &Memory<'_>, view: &View) -> Vec<u32> {
+    let data = mem.words(view.value);
+    if view.is_contiguous() {
+        return data[view.offset..view.offset + view.len()].to_vec();
+    }
+    let mut out = Vec::with_capacity(view.len());
+    walk(&view.shape, &view.strides, view.offset, &mut |at| out.push(data[at]));
+    out
+}
+
+/// Visit the positions of a strided tensor in row-major order.
+fn walk(shape: &[usize], strides: &[usize], offset: usize, visit: &mut impl FnMut(usize)) {
+    match (shape, strides) {
+        ([], _) => visit(offset),
+        ([n], [s]) => (0..*n).for_each(|i| visit(offset + i * s)),
+        ([n, shape @ ..], [s, strides @ ..]) => {
+            for i in 0..*n {
+                walk(shape, strides, offset + i * s, visit);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Value of an elementwise function of one operand.
+pub fn unary(op: Unary, dtype: DType, x: u32) -> u32 {
+    let f = f32::from_bits(x);
+    let y = match op {
+        Unary::Neg => -f,
+        Unary::Recip => 1.0 / f,
+        Unary::Exp => math::exp(f),
+        Unary::Log => math::log(f),
+        Unary::Sqrt => f.sqrt(),
+        Unary::Sin => math::sin(f),
+        Unary::Cos => math::cos(f),
+        Unary::Tanh => math::tanh(f),
+        Unary::Floor => math::floor(f),
+        Unary::Cast(to) => match (dtype, to) {
+            (DType::F32, DType::U32) => return f as u32,
+            (DType::U32, DType::F32) => x as f32,
+            _ => return x,
+        },
+        Unary::Bitcast(_) | Unary::Stop => return x,
+    };
+    y.to_bits()
+}
+
+/// Value of an elementwise function of two operands.
+pub fn binary(op: Binary, dtype: DType, x: u32, y: u32) -> u32 {
+    let (a, b) = (f32::from_bits(x), f32::from_bits(y));
+    match dtype {
+        DType::F32 => match op {
+            Binary::Add => (a + b).to_bits(),
+            Binary::Mul => (a * b).to_bits(),
+            Binary::Max => (if a < b { b } else { a }).to_bits(),
+            Binary::Min => (if b < a { b } else { a }).to_bits(),
+            Binary::Lt => u32::from(a < b),
+            Binary::Eq => u32::from(a == b),
+            // The trace allows these on u32 only.
+            Binary::And | Binary::Or | Binary::Xor | Binary::Shl | Binary::Shr => 0,
+        },
+        DType::U32 => match op {
+            Binary::Add => x.wrapping_add(y),
+            Binary::Mul => x.wrapping_mul(y),
+            Binary::Max => x.max(y),
+            Binary::Min => x.min(y),
+            Binary::Lt => u32::from(x < y),
+            Binary::Eq => u32::from(x == y),
+            Binary::And => x & y,
+            Binary::Or => x | y,
+            Binary::Xor => x ^ y,
+            Binary::Shl => x << (y & 31),
+            Binary::Shr => x >> (y & 31),
+        },
+    }
+}
+
+/// Compute one node.
+pub fn run(step: &NodeStep, mem: &mut Memory<'_>, isa: Isa) {
+    if let Op::MatMul { ta, tb } = step.op {
+        let out = matmul(mem, step, ta, tb, isa);
+        mem.words_mut(step.dst[0]).copy_from_slice(bytemuck::cast_slice(&out));
+        return;
+    }
+    let src: Vec<Vec<u32>> = step.src.iter().map(|v| gather_view(mem, v)).collect();
+    if let Op::Call(call) = &step.op {
+        let rows = src[0].len() / step.src[0].shape.last().copied().unwrap_or(1);
+        let outs = super::call::run(call.native.as_ref(), isa, rows, &src, &step.widths);
+        for (dst, out) in step.dst.iter().zip(outs) {
+            mem.words_mut(*dst).copy_from_slice(&out);
+        }
+        return;
+    }
+    let out = mem.words_mut(step.dst[0]);
+    let shape0 = step.src.first().map_or(&step.shape, |v| &v.shape);
+    match &step.op {
+        Op::Unary(op) => out.iter_mut().zip(&src[0]).for_each(|(o, x)| *o = unary(*op, step.dtype, *x)),
+        Op::Binary(op) => {
+            for (o, (x, y)) in out.iter_mut().zip(src[0].iter().zip(&src[1])) {
+                *o = binary(*op, step.dtype, *x, *y);
+            }
+        }
+        Op::Select => {
+            for (i, o) in out.iter_mut().enumerate() {
+                *o = if src[0][i] != 0 { src[1][i] } else { src[2][i] };
+            }
+        }
+        Op::Threefry { word } => {
+            for (i, o) in out.iter_mut().enumerate() {
+                *o = rng::threefry2x32([src[0][i], src[1][i]], [src[2][i], src[3][i]])[*word as usize];
+            }
+        }
+        Op::Permutation { n } => {
+            for (i, o) in out.iter_mut().enumerate() {
+                *o = rng::permute(src[0][i], [src[1][i], src[2][i]], *n);
+            }
+        }
+        Op::Sum { axis } | Op::ReduceMax { axis } => {
+            let (n, inner) = (shape0[*axis], shape0[*axis + 1..].iter().product::<usize>());
+            for (i, o) in out.iter_mut().enumerate() {
+                let base = (i / inner) * n * inner + i % inner;
+                let at = |k: usize| src[0][base + k * inner];
+                *o = match (&step.op, step.dtype) {
+                    (Op::Sum { .. }, _) => order::sum(n, |k| f32::from_bits(at(k))).to_bits(),
+                    _ => (1..n).fold(at(0), |a, k| binary(Binary::Max, step.dtype, a, at(k))),
+                };
+            }
+        }
+        Op::Pad { axis, lo, .. } => {
+            out.fill(0);
+            let inner: usize = step.shape[axis + 1..].iter().product();
+            let (from, to) = (shape0[*axis] * inner, step.shape[*axis] * inner);
+            for (row, part) in src[0].chunks_exact(from).enumerate() {
+                out[row * to + lo * inner..][..from].copy_from_slice(part);
+            }
+        }
+        Op::Concat { axis } => {
+            let inner: usize = step.shape[axis + 1..].iter().product();
+            let to = step.shape[*axis] * inner;
+            let mut at = 0;
+            for (part, view) in src.iter().zip(&step.src) {
+                let from = view.shape[*axis] * inner;
+                for (row, data) in part.chunks_exact(from).enumerate() {
+                    out[row * to + at..][..from].copy_from_slice(data);
+                }
+                at += from;
+            }
+        }
+        Op::Gather => {
+            let (n, m, inner) = gather_sizes(&step.src[0].shape, &step.src[1].shape);
+            for (i, index) in src[1].iter().enumerate() {
+                let row = (i / m) * n + (*index as usize).min(n - 1);
+                out[i * inner..][..inner].copy_from_slice(&src[0][row * inner..][..inner]);
+            }
+        }
+        Op::Store => {
+            let (n, m, inner) = gather_sizes(&step.src[0].shape, &step.src[1].shape);
+            out.copy_from_slice(&src[0]);
+            for (i, index) in src[1].iter().enumerate() {
+                if (*index as usize) < n {
+                    let row = (i / m) * n + *index as usize;
+                    out[row * inner..][..inner].copy_from_slice(&src[2][i * inner..][..inner]);
+                }
+            }
+        }
+        // Leaves, views and loops are not computed here.
+        Op::Input(_) | Op::Param(_) | Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) => {}
+        Op::Reshape | Op::Permute(_) | Op::Broadcast | Op::Slice { .. } | Op::Out(_) => {}
+        Op::MatMul { .. } | Op::Call(_) | Op::Scan(_) => {}
+    }
+}
+
+/// Of `[L.., n, R..]` indexed by `[L.., m]`: n, m and the elements of R.
+fn gather_sizes(src: &[usize], index: &[usize]) -> (usize, usize, usize) {
+    let axis = index.len() - 1;
+    (src[axis], index[axis], src[axis + 1..].iter().product())
+}
+
+fn matmul(mem: &Memory<'_>, step: &NodeStep, ta: bool, tb: bool, isa: Isa) -> Vec<f32> {
+    let (a, b) = (&step.src[0], &step.src[1]);
+    let l = a.shape.len() - 2;
+    let (m, k) = if ta { (a.shape[l + 1], a.shape[l]) } else { (a.shape[l], a.shape[l + 1]) };
+    let n = step.shape[l + 1];
+    let (am, ak) = if ta { (a.strides[l + 1], a.strides[l]) } else { (a.strides[l], a.strides[l + 1]) };
+    let (bk, bn) = if tb { (b.strides[l + 1], b.strides[l]) } else { (b.strides[l], b.strides[l + 1]) };
+    let (da, db) = (mem.floats(a.value), mem.floats(b.value));
+    let mut out = Vec::with_capacity(step.shape.iter().product());
+    let (mut starts_a, mut starts_b) = (Vec::new(), Vec::new());
+    walk(&a.shape[..l], &a.strides[..l], a.offset, &mut |at| starts_a.push(at));
+    walk(&b.shape[..l], &b.strides[..l], b.offset, &mut |at| starts_b.push(at));
+    let slice = slice_len(k);
+    for (oa, ob) in starts_a.into_iter().zip(starts_b) {
+        for i in 0..m {
+            for j in 0..n {
+                let mut total: Option<f32> = None;
+                let mut lo = 0;
+                while lo < k {
+                    let hi = (lo + slice).min(k);
+                    let mut acc = 0.0;
+                    for q in lo..hi {
+                        acc = multiply_add(isa, da[oa + i * am + q * ak], db[ob + q * bk + j * bn], acc);
+                    }
+                    total = Some(total.map_or(acc, |t| t + acc));
+                    lo = hi;
+                }
+                out.push(total.unwrap_or(0.0));
+            }
+        }
+    }
+    out
+}
+
+/// One step of a matrix product: fused where the instruction set fuses.
+fn multiply_add(isa: Isa, a: f32, b: f32, acc: f32) -> f32 {
+    let fused = isa != Isa::Baseline || cfg!(target_arch = "aarch64");
+    if fused { a.mul_add(b, acc) } else { a * b + acc }
+}
