@@ -46,6 +46,7 @@ unary! {
 
 macro_rules! binary {
     ($($(#[$doc:meta])* $name:ident: $op:expr;)*) => {
+        #[allow(clippy::should_implement_trait, reason = "named as the primitives are")]
         impl Tensor {
             $($(#[$doc])* #[track_caller] pub fn $name(self, other: Tensor) -> Tensor {
                 self.binary(other, $op, Location::caller())
@@ -150,6 +151,7 @@ impl Tensor {
     }
 
     /// Of truth values: the other one.
+    #[allow(clippy::should_implement_trait, reason = "of truth values, not of bits")]
     #[track_caller]
     pub fn not(self) -> Tensor {
         self.bit_xor(Tensor::constant_u32(1))

@@ -112,10 +112,10 @@ impl Tensor {
                 at,
             );
         }
-        if let Some((Op::Broadcast, inner)) = self.peek() {
-            if inner.rank() == shape.len() {
-                return inner.broadcast_at(shape, at);
-            }
+        if let Some((Op::Broadcast, inner)) = self.peek()
+            && inner.rank() == shape.len()
+        {
+            return inner.broadcast_at(shape, at);
         }
         let mut padded = vec![1; shape.len() - own.len()];
         padded.extend(&own);
@@ -146,10 +146,10 @@ impl Tensor {
             return self;
         }
         shape[axis] = hi - lo;
-        if let Some((Op::Slice { axis: a, lo: l, .. }, inner)) = self.peek() {
-            if a == axis {
-                return push(Op::Slice { axis, lo: l + lo, hi: l + hi }, &[inner], shape, self.dtype(), at);
-            }
+        if let Some((Op::Slice { axis: a, lo: l, .. }, inner)) = self.peek()
+            && a == axis
+        {
+            return push(Op::Slice { axis, lo: l + lo, hi: l + hi }, &[inner], shape, self.dtype(), at);
         }
         push(Op::Slice { axis, lo, hi }, &[self], shape, self.dtype(), at)
     }
