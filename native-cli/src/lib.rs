@@ -5,6 +5,8 @@
 
 pub mod args;
 pub mod atomic;
+pub mod cli;
+pub mod cmd;
 pub mod curve;
 pub mod gif;
 pub mod metrics;

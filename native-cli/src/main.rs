@@ -1,2 +1,5 @@
 //! The quickstudy command line.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    quickstudy::cli::main()
+}

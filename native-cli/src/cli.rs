@@ -1,0 +1,61 @@
+//! The command line: what can be typed, and where each verb goes.
+
+use crate::cmd;
+use crate::outcome;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Reinforcement learning from the command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "quickstudy",
+    version,
+    about = "Reinforcement learning and meta-reinforcement learning from the command line",
+    after_help = EXAMPLES,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  quickstudy list                               what can be trained, and on what
+  quickstudy train ppo --env cartpole           files go to runs/cartpole-ppo-s0
+  quickstudy train ppo --env cartpole --seed 0..10   ten seeds, a folder each
+  quickstudy train --resume runs/cartpole-ppo-s0     continue where it stopped
+  quickstudy eval runs/cartpole-ppo-s0 --gif out.gif evaluate and record
+  quickstudy plot runs/*                        learning curves over seeds
+
+Exit codes: 0 done, or stopped by Ctrl-C after saving; 1 failure during work;
+2 something to change in the command or its files; 3 a value became non-finite.";
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Draw learning curves of runs, mean and interval over seeds
+    Plot(cmd::plot::Args),
+}
+
+/// Parses the command line, runs the verb and returns the exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; clap prints to the right stream. A closed pipe is none of ours.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let result = match cli.verb {
+        Verb::Plot(args) => cmd::plot::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => ExitCode::from(outcome::report(&error)),
+    }
+}

@@ -1,0 +1,3 @@
+//! The verbs, one per file.
+
+pub mod plot;
