@@ -7,6 +7,7 @@ pub mod args;
 pub mod atomic;
 pub mod cli;
 pub mod cmd;
+pub mod config;
 pub mod curve;
 pub mod gif;
 pub mod metrics;
