@@ -10,6 +10,18 @@ pub mod elementwise;
 pub mod isa;
 mod lanes;
 mod ops;
+pub mod reduce;
+
+/// Length of the slices that an axis of length `len` is cut into by sums and matrix products. Partial results of slices
+/// are combined in order, so that slices may be computed apart; their number depends on nothing but `len`: at most 16.
+pub const fn slice_len(len: usize) -> usize {
+    if len <= 1024 {
+        return if len == 0 { 1 } else { len };
+    }
+    let sixteenth = len.div_ceil(16);
+    let slice = if sixteenth > 1024 { sixteenth } else { 1024 };
+    slice.div_ceil(64) * 64
+}
 
 /// Call `$body(args)` compiled for the instruction set `$isa`.
 ///
