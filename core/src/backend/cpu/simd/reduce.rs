@@ -76,8 +76,12 @@ pub fn reduce_outer(isa: Isa, op: Reduction, dst: &mut [f32], src: &[f32], len: 
     }
     assert!((len - 1) * stride + width <= src.len(), "reduce_outer: src has {} values", src.len());
     match op {
-        Reduction::Sum => per_isa!(isa, reduce_outer_body::<ops::Add>, (dst: &mut [f32], src: &[f32], len: usize, stride: usize)),
-        Reduction::Max => per_isa!(isa, reduce_outer_body::<ops::Max>, (dst: &mut [f32], src: &[f32], len: usize, stride: usize)),
+        Reduction::Sum => {
+            per_isa!(isa, reduce_outer_body::<ops::Add>, (dst: &mut [f32], src: &[f32], len: usize, stride: usize))
+        }
+        Reduction::Max => {
+            per_isa!(isa, reduce_outer_body::<ops::Max>, (dst: &mut [f32], src: &[f32], len: usize, stride: usize))
+        }
     }
 }
 
@@ -96,8 +100,12 @@ pub fn accumulate_rows(isa: Isa, op: Reduction, acc: &mut [f32], tile: &[f32], s
     }
     assert!((blocks.len() - 1) * stride + lanes.end <= tile.len(), "accumulate_rows: tile has {} values", tile.len());
     match op {
-        Reduction::Sum => per_isa!(isa, accumulate_body::<ops::Add>, (blocks: &mut [Block], tile: &[f32], stride: usize, lanes: Range<usize>)),
-        Reduction::Max => per_isa!(isa, accumulate_body::<ops::Max>, (blocks: &mut [Block], tile: &[f32], stride: usize, lanes: Range<usize>)),
+        Reduction::Sum => {
+            per_isa!(isa, accumulate_body::<ops::Add>, (blocks: &mut [Block], tile: &[f32], stride: usize, lanes: Range<usize>))
+        }
+        Reduction::Max => {
+            per_isa!(isa, accumulate_body::<ops::Max>, (blocks: &mut [Block], tile: &[f32], stride: usize, lanes: Range<usize>))
+        }
     }
 }
 
