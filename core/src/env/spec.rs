@@ -1,0 +1,112 @@
+//! What an environment takes and gives: spaces, time limit, task parameters.
+
+use serde::Serialize;
+
+/// One number of an observation, an action or a task: its name and the range it keeps to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Dim {
+    /// Name in plots and messages.
+    pub name: String,
+    /// Smallest value; −∞ if unbounded.
+    pub low: f64,
+    /// Largest value; ∞ if unbounded.
+    pub high: f64,
+}
+
+impl Dim {
+    /// A number that keeps to `low..=high`.
+    pub fn new(name: impl Into<String>, low: f64, high: f64) -> Self {
+        Self { name: name.into(), low, high }
+    }
+
+    /// A number without bounds.
+    pub fn unbounded(name: impl Into<String>) -> Self {
+        Self::new(name, f64::NEG_INFINITY, f64::INFINITY)
+    }
+}
+
+/// What an agent may do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum ActionSpace {
+    /// One of several choices; the action is its index, as a float.
+    Discrete {
+        /// Name of each choice, in order of index.
+        names: Vec<String>,
+    },
+    /// A vector of numbers.
+    Box {
+        /// Each number with its range; finite.
+        dims: Vec<Dim>,
+    },
+}
+
+impl ActionSpace {
+    /// Choices with these names.
+    #[must_use]
+    pub fn discrete(names: &[&str]) -> Self {
+        Self::Discrete { names: names.iter().map(|n| (*n).to_owned()).collect() }
+    }
+
+    /// A vector of numbers with ranges.
+    #[must_use]
+    pub fn continuous(dims: Vec<Dim>) -> Self {
+        Self::Box { dims }
+    }
+
+    /// How many numbers one action takes: 1 for a choice.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        match self {
+            Self::Discrete { .. } => 1,
+            Self::Box { dims } => dims.len(),
+        }
+    }
+
+    /// How many choices there are; `None` for a vector.
+    #[must_use]
+    pub fn choices(&self) -> Option<usize> {
+        match self {
+            Self::Discrete { names } => Some(names.len()),
+            Self::Box { .. } => None,
+        }
+    }
+}
+
+/// Everything fixed about an environment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EnvSpec {
+    /// Name in messages, files and on the command line.
+    pub name: String,
+    /// The observation's numbers, in order.
+    pub observation: Vec<Dim>,
+    /// What an agent may do.
+    pub action: ActionSpace,
+    /// Steps after which an episode is cut off (truncated, not terminated).
+    pub horizon: usize,
+    /// Mean return from which the environment counts as solved, where its authors name one.
+    pub solved_at: Option<f64>,
+    /// Parameters that tell tasks apart (goals, masses, target speeds); empty for a single task.
+    pub task: Vec<Dim>,
+}
+
+impl EnvSpec {
+    /// A spec of a single task without a solved-at return.
+    pub fn new(name: impl Into<String>, observation: Vec<Dim>, action: ActionSpace, horizon: usize) -> Self {
+        Self { name: name.into(), observation, action, horizon, solved_at: None, task: Vec::new() }
+    }
+
+    /// With the mean return from which it counts as solved.
+    #[must_use]
+    pub fn solved_at(mut self, mean_return: f64) -> Self {
+        self.solved_at = Some(mean_return);
+        self
+    }
+
+    /// With parameters that tell tasks apart.
+    #[must_use]
+    pub fn task(mut self, task: Vec<Dim>) -> Self {
+        self.task = task;
+        self
+    }
+}
