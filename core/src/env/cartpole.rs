@@ -83,7 +83,8 @@ impl Env for CartPole {
     fn step<R: Real>(&self, s: CartPoleState<R>, action: &[R], _task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
         let total_mass = self.cart_mass + self.pole_mass;
         let pole = R::lit(self.pole_mass * self.half_length / total_mass);
-        let force = R::select(action[0].gt(R::lit(0.5)), R::lit(self.force / total_mass), R::lit(-self.force / total_mass));
+        let force =
+            R::select(action[0].gt(R::lit(0.5)), R::lit(self.force / total_mass), R::lit(-self.force / total_mass));
         let (sin, cos) = s.theta.sin_cos();
         // The equations of the source with everything divided by the total mass beforehand.
         let push = force + pole * s.theta_dot.square() * sin;

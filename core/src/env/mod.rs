@@ -1,7 +1,7 @@
 //! Environments: written once over [`Real`], run as `f64`, as SIMD lanes and as part of a traced program.
 //!
 //! An environment is a value that implements [`Env`]; [`EnvDef::new`] makes it a handle without type parameters that
-//! the rest of the library takes. [`check_env`] tests one. [`builtin`] finds the built-in ones by name.
+//! the rest of the library takes. [`builtin`] finds the built-in ones by name.
 //!
 //! ```
 //! use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Mask, Real, Scene, Step};
@@ -38,18 +38,30 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
+pub mod acrobot;
+mod auto;
+mod block;
 pub mod cartpole;
+mod def;
 mod draws;
 mod fields;
+mod host;
 mod lanes;
+pub mod mountain_car;
+pub mod mountain_car_continuous;
+pub mod pendulum;
 mod real;
+mod registry;
 mod scene;
 mod spec;
 
+pub use def::EnvDef;
 pub use draws::{Draws, RESET_BLOCK, STEP_BLOCK};
 pub use fields::Fields;
+pub use host::{HostStep, Scalar};
 pub use lanes::{LaneBits, LaneMask, Lanes};
 pub use real::{Bits, Mask, Real};
+pub use registry::{builtin, builtin_names};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionSpace, Dim, EnvSpec};
 
@@ -69,7 +81,7 @@ pub struct Step<R: Real, E: Env> {
 ///
 /// Written once for all kinds of numbers: no branches on values, [`Real::select`] instead. Mark `reset`, `step`,
 /// `observe` and all they call `#[inline(always)]`: what is not inlined is compiled without the SIMD instructions that
-/// the caller was compiled for (same results, a third of the speed; [`check_env`] notices). Combine constants before
+/// the caller was compiled for (same results, a third of the speed). Combine constants before
 /// `R::lit`, divide by a constant as `x * R::lit(1.0 / c)`, negate as `-x`.
 pub trait Env: Sized + Send + Sync + 'static {
     /// The state: an array, or a struct made by [`fields!`](crate::fields).

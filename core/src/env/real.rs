@@ -71,13 +71,7 @@ pub trait Bits: Copy + 'static {
 
 /// A number, or a lane-wise pack of numbers, or a traced value: what environments compute with.
 pub trait Real:
-    Copy
-    + 'static
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
+    Copy + 'static + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
     /// Truth values of as many lanes.
     type Mask: Mask;
@@ -315,7 +309,10 @@ mod tests {
         assert_eq!((Real::max(1.0, nan), Real::min(1.0, nan)), (1.0, 1.0));
         assert!(!Real::lt(nan, 1.0) && !Real::le(nan, nan) && !Real::ge(nan, 1.0) && !Real::eq(nan, nan));
         assert!(Real::truth(nan) && Real::truth(-2.0) && !Real::truth(-0.0));
-        assert_eq!([-3.0, 0.0, 1.9, 2.0, 99.0, nan].map(|i| f64::lookup(&[5.0, 6.0, 7.0], i)), [5.0, 5.0, 6.0, 7.0, 7.0, 5.0]);
+        assert_eq!(
+            [-3.0, 0.0, 1.9, 2.0, 99.0, nan].map(|i| f64::lookup(&[5.0, 6.0, 7.0], i)),
+            [5.0, 5.0, 6.0, 7.0, 7.0, 5.0]
+        );
         assert_eq!(f64::lookup(&[], 1.0), 0.0);
     }
 

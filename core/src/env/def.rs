@@ -1,0 +1,153 @@
+//! Environments without type parameters.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::block::{ResetBlock, StepBlock};
+use super::fields::Fields;
+use super::host::{Erased, Held, HostStep, Scalar};
+use super::{Env, EnvSpec, Scene};
+use crate::program::NativeCall;
+use crate::rng::Key;
+use crate::{Error, Result};
+
+/// A handle to an environment: what algorithms, sessions and painters take. Cheap to clone.
+#[derive(Clone)]
+pub struct EnvDef {
+    spec: Arc<EnvSpec>,
+    state_len: usize,
+    env: Arc<dyn Erased>,
+    reset: Arc<dyn NativeCall>,
+    step: Arc<dyn NativeCall>,
+}
+
+impl EnvDef {
+    /// Erases the type of an environment.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] if its spec cannot work: an empty state, observation or action, a range from high to low
+    /// or not finite where it must be, a time limit of 0.
+    pub fn new<E: Env>(env: E) -> Result<Self> {
+        let spec = Arc::new(env.spec());
+        let state_len = <E::State<f64> as Fields<f64>>::N;
+        if let Some(problem) = spec_problem(&spec, state_len) {
+            return Err(Error::Environment { name: spec.name.clone(), problem });
+        }
+        let env = Arc::new(env);
+        let reset = Arc::new(ResetBlock { env: env.clone(), spec: spec.clone() });
+        let step = Arc::new(StepBlock { env: env.clone(), spec: spec.clone() });
+        let env = Arc::new(Held { env, spec: spec.clone() });
+        Ok(Self { spec, state_len, env, reset, step })
+    }
+
+    /// Spaces, time limit and task parameters.
+    #[must_use]
+    pub fn spec(&self) -> &EnvSpec {
+        &self.spec
+    }
+
+    /// How many numbers a state has.
+    #[must_use]
+    pub fn state_len(&self) -> usize {
+        self.state_len
+    }
+
+    /// Shapes to paint a state.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] if `state` or `task` has the wrong length.
+    pub fn draw(&self, state: &[f32], task: &[f32]) -> Result<Scene> {
+        self.expect("draw", "state", state.len(), self.state_len)?;
+        self.expect("draw", "task", task.len(), self.spec.task.len())?;
+        Ok(self.env.draw(state, task))
+    }
+
+    /// A first state, drawn as a lane block with the same key and element draws it.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] if `task` has the wrong length.
+    pub fn reset<T: Scalar>(&self, task: &[T], key: Key, element: u32) -> Result<Vec<T>> {
+        self.expect("reset", "task", task.len(), self.spec.task.len())?;
+        Ok(T::reset(&*self.env, task, key, element))
+    }
+
+    /// What an agent sees in a state.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] if `state` or `task` has the wrong length.
+    pub fn observe<T: Scalar>(&self, state: &[T], task: &[T]) -> Result<Vec<T>> {
+        self.expect("observe", "state", state.len(), self.state_len)?;
+        self.expect("observe", "task", task.len(), self.spec.task.len())?;
+        Ok(T::observe(&*self.env, state, task))
+    }
+
+    /// One step without reset or time limit. `key` holds the time step.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] if `state`, `action` or `task` has the wrong length.
+    pub fn step<T: Scalar>(
+        &self,
+        state: &[T],
+        action: &[T],
+        task: &[T],
+        key: Key,
+        element: u32,
+    ) -> Result<HostStep<T>> {
+        self.expect("step", "state", state.len(), self.state_len)?;
+        self.expect("step", "action", action.len(), self.spec.action.dim())?;
+        self.expect("step", "task", task.len(), self.spec.task.len())?;
+        Ok(T::step(&*self.env, state, action, task, key, element))
+    }
+
+    /// First states of a block of rows. Inputs: key `[2]`, element `[1]` (u32), then task `[D]` if there is one.
+    /// Outputs: state `[F]`, observation `[O]`.
+    #[must_use]
+    pub fn reset_block(&self) -> &Arc<dyn NativeCall> {
+        &self.reset
+    }
+
+    /// One step with automatic reset of a block of rows.
+    ///
+    /// Inputs: state `[F]`, steps taken `[1]` (u32), action `[A]`, key `[2]`, element `[1]` (u32), then task `[D]` if
+    /// there is one. Outputs: state `[F]` and steps `[1]` after any reset, reward `[1]`, terminated `[1]`, truncated
+    /// `[1]` (u32 0 or 1), observation before `[O]` and after any reset `[O]`. Each is lane-major, `[M][lanes]`.
+    #[must_use]
+    pub fn step_block(&self) -> &Arc<dyn NativeCall> {
+        &self.step
+    }
+
+    fn expect(&self, op: &str, what: &str, got: usize, expected: usize) -> Result<()> {
+        if got == expected {
+            return Ok(());
+        }
+        let problem = format!("{op}: {what} has {got} numbers, expected {expected}");
+        Err(Error::Environment { name: self.spec.name.clone(), problem })
+    }
+}
+
+impl fmt::Debug for EnvDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EnvDef").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}
+
+fn spec_problem(spec: &EnvSpec, state_len: usize) -> Option<String> {
+    if state_len == 0 {
+        return Some("the state has no numbers; keep at least one, a constant if need be".to_owned());
+    }
+    if spec.observation.is_empty() || spec.action.dim() == 0 || spec.action.choices() == Some(0) {
+        return Some("observation and action need at least one number or choice".to_owned());
+    }
+    if spec.horizon == 0 || u32::try_from(spec.horizon).is_err() {
+        return Some(format!("the time limit is {}, expected 1 to 2³² − 1 steps", spec.horizon));
+    }
+    let bounded = match &spec.action {
+        super::ActionSpace::Box { dims } => &dims[..],
+        super::ActionSpace::Discrete { .. } => &[],
+    };
+    if let Some(dim) = bounded.iter().find(|d| !(d.low.is_finite() && d.high.is_finite())) {
+        return Some(format!("action `{}` needs finite bounds", dim.name));
+    }
+    let mut all = spec.observation.iter().chain(bounded).chain(&spec.task);
+    all.find(|d| !(d.low < d.high)).map(|d| format!("`{}` has the range {} to {}", d.name, d.low, d.high))
+}
