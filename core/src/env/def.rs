@@ -149,5 +149,6 @@ fn spec_problem(spec: &EnvSpec, state_len: usize) -> Option<String> {
         return Some(format!("action `{}` needs finite bounds", dim.name));
     }
     let mut all = spec.observation.iter().chain(bounded).chain(&spec.task);
-    all.find(|d| !(d.low < d.high)).map(|d| format!("`{}` has the range {} to {}", d.name, d.low, d.high))
+    all.find(|d| d.low >= d.high || d.low.is_nan() || d.high.is_nan())
+        .map(|d| format!("`{}` has the range {} to {}", d.name, d.low, d.high))
 }
