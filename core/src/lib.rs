@@ -3,13 +3,19 @@
 //! No files, no clocks, no printing: callers pass bytes in and get bytes and metrics out, so that the same code
 //! trains natively and in a browser.
 
+pub mod algo;
 pub mod backend;
+pub mod dist;
 pub mod env;
 mod error;
 pub mod math;
+pub mod nn;
+pub mod optim;
 pub mod program;
 pub mod rng;
+pub mod sample;
 pub mod tensor;
+pub mod train;
 pub use error::{Error, Result, closest};
 
 pub use backend::Device;

@@ -1,0 +1,104 @@
+//! One of several choices.
+
+use super::noise::RowNoise;
+use crate::Tensor;
+
+/// A distribution over `A` choices per row.
+#[derive(Clone, Copy, Debug)]
+pub struct Categorical {
+    /// Log-probabilities `[S, B, A]`.
+    log_probs: Tensor,
+}
+
+impl Categorical {
+    /// From unnormalised log-probabilities `[S, B, A]`.
+    #[track_caller]
+    pub fn new(logits: Tensor) -> Categorical {
+        Categorical { log_probs: logits.log_softmax(2) }
+    }
+
+    fn choices(&self) -> usize {
+        self.log_probs.size(2)
+    }
+
+    /// Log-probability of the choice `action: [S, B, 1]` → `[S, B, 1]`.
+    #[track_caller]
+    pub fn log_prob(&self, action: Tensor) -> Tensor {
+        let index = Tensor::iota(&[1, 1, self.choices()], 2).to_f32();
+        let chosen = index.eq(action);
+        chosen.select(self.log_probs, Tensor::constant_f32(0.0)).sum_keep(2)
+    }
+
+    /// −Σ p ln p, `[S, B, 1]`.
+    #[track_caller]
+    pub fn entropy(&self) -> Tensor {
+        -(self.log_probs.exp() * self.log_probs).sum_keep(2)
+    }
+
+    /// A choice per row by inverting the running sum of probabilities, `[S, B, 1]`.
+    #[track_caller]
+    pub fn sample(&self, noise: &RowNoise) -> Tensor {
+        let (u, p) = (noise.uniform(), self.log_probs.exp());
+        let (mut sum, mut index) = (Tensor::constant_f32(0.0), Tensor::constant_f32(0.0));
+        // The last choice takes what rounding leaves over.
+        for a in 0..self.choices() - 1 {
+            sum = sum + p.slice(2, a, a + 1);
+            index = index + u.lt(sum).not().to_f32();
+        }
+        index.broadcast_to(&u.shape())
+    }
+
+    /// The most probable choice, the first of equals, `[S, B, 1]`.
+    #[track_caller]
+    pub fn mode(&self) -> Tensor {
+        let (n, top) = (self.choices(), self.log_probs.max_keep(2));
+        let from_the_end = n as f64 - Tensor::iota(&[1, 1, n], 2).to_f32();
+        let rank = self.log_probs.lt(top).select(Tensor::constant_f32(0.0), from_the_end);
+        n as f64 - rank.max_keep(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::State;
+    use crate::{DType, Device, Program};
+
+    fn run(logits: &[f64], choices: usize, f: impl FnOnce(Categorical) -> Tensor) -> Vec<f64> {
+        let device = Device::cpu(1);
+        let shape = [1, logits.len() / choices, choices];
+        let mut program = Program::new(&device, |cx| {
+            let y = f(Categorical::new(cx.input("logits", &shape, DType::F32)));
+            cx.output("y", y);
+        })
+        .unwrap();
+        let logits = device.array(&shape, logits).unwrap();
+        let out = program.run(&State::new(), &[("logits", &logits)], &[]).unwrap();
+        pollster::block_on(device.read(out.get("y").unwrap())).unwrap()
+    }
+
+    #[test]
+    fn log_probabilities_entropy_and_mode_are_those_of_the_softmax() {
+        // Logits ln 1, ln 2, ln 5 shifted by 3: probabilities 1/8, 1/4, 5/8. Second row: even, first of equals.
+        let logits = [3.0, 3.0 + 2f64.ln(), 3.0 + 5f64.ln(), 0.0, 0.0, 0.0];
+        let lp = run(&logits, 3, |d| d.log_prob(Tensor::literal_f32(&[1.0, 2.0]).reshape(&[1, 2, 1])));
+        assert!((lp[0] - 0.25_f64.ln()).abs() < 1e-6 && (lp[1] - (1.0 / 3.0_f64).ln()).abs() < 1e-6, "{lp:?}");
+        let h = run(&logits, 3, |d| d.entropy());
+        let expected = -[0.125, 0.25, 0.625_f64].iter().map(|p| p * p.ln()).sum::<f64>();
+        assert!((h[0] - expected).abs() < 1e-6 && (h[1] - 3f64.ln()).abs() < 1e-6, "{h:?}");
+        assert_eq!(run(&logits, 3, |d| d.mode()), [2.0, 0.0]);
+        assert_eq!(run(&[0.0, 1e4, 1e4, 0.0], 2, |d| d.mode()), [1.0, 0.0]);
+    }
+
+    #[test]
+    fn samples_come_in_proportion() {
+        let n = 20_000;
+        let logits: Vec<f64> = (0..n).flat_map(|_| [0.0, 2f64.ln(), 5f64.ln()]).collect();
+        let key = || [Tensor::constant_u32(3), Tensor::constant_u32(4)].map(|k| k.broadcast_to(&[1, 1]));
+        let samples = run(&logits, 3, |d| d.sample(&RowNoise::new(key(), n)));
+        for (choice, p) in [0.125, 0.25, 0.625].into_iter().enumerate() {
+            let share = samples.iter().filter(|a| **a == choice as f64).count() as f64 / n as f64;
+            assert!((share - p).abs() < 4.0 * (p * (1.0 - p) / n as f64).sqrt(), "{choice}: {share}");
+        }
+    }
+}

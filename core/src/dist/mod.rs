@@ -1,0 +1,14 @@
+//! Action distributions, traced over rows: `[S, B, …]`, stacked seeds and then rows.
+//!
+//! An action is a vector of f32; a choice is its index as a float. Log-probabilities and entropies are joint over the
+//! action's numbers, `[S, B, 1]`.
+
+mod categorical;
+mod gaussian;
+mod noise;
+mod state_dependent;
+
+pub use categorical::Categorical;
+pub use gaussian::{Gaussian, LOG_STD_RANGE};
+pub use noise::{RowNoise, fold_in};
+pub use state_dependent::StateDependent;

@@ -1,0 +1,13 @@
+//! Networks as functions of `(θ, x)`.
+//!
+//! θ is one flat vector per stacked seed, `[S, P]`. A [`Layout`] names its slices and says how each is initialised; a
+//! network such as [`Mlp`] remembers which slices are its own. So an optimiser is one elementwise program for any
+//! network, and everything that takes parameters takes one tensor.
+
+mod init;
+mod layout;
+mod mlp;
+
+pub use init::{Init, orthogonal};
+pub use layout::{Layout, Slot};
+pub use mlp::{Activation, Mlp};

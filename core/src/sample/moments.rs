@@ -1,0 +1,95 @@
+//! Running mean and variance.
+
+use crate::Tensor;
+
+/// Mean and variance of all numbers seen so far, per stacked seed and column.
+#[derive(Clone, Copy, Debug)]
+pub struct Moments {
+    /// `[S, D]`, 0 at first.
+    pub mean: Tensor,
+    /// Biased variance `[S, D]`, 1 at first.
+    pub var: Tensor,
+    /// How many rows were seen, `[S, 1]`, 0 at first.
+    pub count: Tensor,
+}
+
+/// Added to the variance before its root is taken (as Stable-Baselines3's `VecNormalize`).
+const EPS: f64 = 1e-8;
+
+impl Moments {
+    /// Merge the rows of a batch `[S, B, D]`.
+    ///
+    /// With w = n_b / (n + n_b) and d = μ_b − μ: μ ← μ + w d, σ² ← σ² + w (σ_b² − σ²) + w (1 − w) d².
+    /// The first batch replaces the initial values. Chan, Golub and LeVeque 1979, eq. 2.1 in terms of variances.
+    #[track_caller]
+    pub fn merge(&self, batch: Tensor) -> Moments {
+        let n = batch.size(1) as f64;
+        let mean = batch.sum_keep(1) * (1.0 / n);
+        let var = (batch - mean).square().sum_keep(1) * (1.0 / n);
+        let columns = [batch.size(0), batch.size(2)];
+        let (mean, var) = (mean.reshape(&columns), var.reshape(&columns));
+        let count = self.count + n;
+        let w = n / count;
+        let d = mean - self.mean;
+        Moments { mean: self.mean + w * d, var: self.var + w * (var - self.var) + w * (1.0 - w) * d.square(), count }
+    }
+
+    /// (x − μ)/σ, limited to ±`limit`: `[S, B, D]` → `[S, B, D]`.
+    #[track_caller]
+    pub fn standardise(&self, x: Tensor, limit: f64) -> Tensor {
+        let scale = (self.var + EPS).sqrt().recip();
+        ((x - self.mean.unsqueeze(1)) * scale.unsqueeze(1)).clamp(-limit, limit)
+    }
+
+    /// x/σ, limited to ±`limit`: the sign and zero of rewards keep their meaning.
+    #[track_caller]
+    pub fn scale(&self, x: Tensor, limit: f64) -> Tensor {
+        (x * (self.var + EPS).sqrt().recip().unsqueeze(1)).clamp(-limit, limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::State;
+    use crate::{DType, Device, Program};
+
+    #[test]
+    fn merged_batches_have_the_moments_of_all_rows() {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let moments = Moments {
+                mean: cx.state("mean", &[1, 2], DType::F32),
+                var: cx.state("var", &[1, 2], DType::F32),
+                count: cx.state("count", &[1, 1], DType::F32),
+            };
+            let x = cx.input("x", &[1, 3, 2], DType::F32);
+            let next = moments.merge(x);
+            cx.update("mean", next.mean);
+            cx.update("var", next.var);
+            cx.update("count", next.count);
+            cx.output("standard", next.standardise(x, 1.25));
+        })
+        .unwrap();
+        let mut state = State::new();
+        state.insert("mean", device.zeros(&[1, 2], DType::F32).unwrap());
+        state.insert("var", device.array(&[1, 2], &[1.0, 1.0]).unwrap());
+        state.insert("count", device.zeros(&[1, 1], DType::F32).unwrap());
+        let rows: Vec<[f64; 2]> = (0..12).map(|i| [f64::from(i * i), 5.0 - f64::from(i)]).collect();
+        let mut standard = Vec::new();
+        for batch in rows.chunks(3) {
+            let x = device.array(&[1, 3, 2], batch.as_flattened()).unwrap();
+            let out = program.run(&state, &[("x", &x)], &[]).unwrap();
+            standard = pollster::block_on(device.read(out.get("standard").unwrap())).unwrap();
+        }
+        let read = |name| pollster::block_on(device.read(state.get(name).unwrap())).unwrap();
+        for d in 0..2 {
+            let mean = rows.iter().map(|r| r[d]).sum::<f64>() / 12.0;
+            let var = rows.iter().map(|r| (r[d] - mean).powi(2)).sum::<f64>() / 12.0;
+            assert!((read("mean")[d] - mean).abs() < 1e-4 && (read("var")[d] / var - 1.0).abs() < 1e-5);
+            let last = ((rows[11][d] - mean) / var.sqrt()).clamp(-1.25, 1.25);
+            assert!((standard[4 + d] - last).abs() < 1e-5, "{standard:?} {last}");
+        }
+        assert_eq!(read("count"), [12.0]);
+    }
+}
