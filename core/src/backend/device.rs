@@ -30,6 +30,11 @@ impl Device {
         Device::new(super::cpu::Cpu::new(super::cpu::CpuOptions { threads, ..Default::default() }))
     }
 
+    /// The f64 reference: slow, and what the others are compared with.
+    pub fn reference() -> Device {
+        Device::new(super::reference::Reference)
+    }
+
     /// What the device is and can do.
     pub fn caps(&self) -> &Caps {
         &self.caps

@@ -12,12 +12,16 @@
 //! rules are in `bounds`. [`first_non_finite`] finds the operation that first left the numbers that f32 can hold.
 
 mod bounds;
+mod device;
 mod interpret;
 mod moves;
 mod scalar;
 #[cfg(test)]
 mod tests;
 
+pub use device::Reference;
+
+use super::ScalarValue;
 use crate::tensor::{Graph, NodeId};
 use crate::{Error, Result};
 
@@ -74,27 +78,6 @@ impl Value {
     }
 }
 
-/// A run-time scalar.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Scalar {
-    /// What a device gets: the value of a u32 scalar, the f32 bits of an f32 one.
-    Bits(u32),
-    /// An f32 scalar with all digits, for comparisons with f64 numbers.
-    Exact(f64),
-}
-
-impl From<u32> for Scalar {
-    fn from(bits: u32) -> Scalar {
-        Scalar::Bits(bits)
-    }
-}
-
-impl From<f64> for Scalar {
-    fn from(value: f64) -> Scalar {
-        Scalar::Exact(value)
-    }
-}
-
 /// A value and, per element, how far an f32 execution may be from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounded {
@@ -126,11 +109,11 @@ impl NonFinite {
 
 /// The values of `outs` in f64.
 ///
-/// `inputs` are the program's arguments in order, `scalars` its run-time scalars.
+/// `inputs` are the program's arguments in order, `scalars` its run-time scalars, of which f32 ones keep all digits.
 ///
 /// # Errors
 /// `Error::Program` where inputs or scalars do not fit the graph, or stored rows are not distinct.
-pub fn evaluate(graph: &Graph, outs: &[NodeId], inputs: &[Value], scalars: &[Scalar]) -> Result<Vec<Value>> {
+pub fn evaluate(graph: &Graph, outs: &[NodeId], inputs: &[Value], scalars: &[ScalarValue]) -> Result<Vec<Value>> {
     let mut run = interpret::Interpreter::new(graph, inputs, scalars, interpret::Mode::Exact);
     Ok(run.run(outs)?.into_iter().map(|b| b.value).collect())
 }
@@ -146,7 +129,7 @@ pub fn evaluate_with_bounds(
     graph: &Graph,
     outs: &[NodeId],
     inputs: &[Value],
-    scalars: &[Scalar],
+    scalars: &[ScalarValue],
 ) -> Result<Vec<Bounded>> {
     interpret::Interpreter::new(graph, inputs, scalars, interpret::Mode::Bounds).run(outs)
 }
@@ -161,7 +144,7 @@ pub fn first_non_finite(
     graph: &Graph,
     outs: &[NodeId],
     inputs: &[Value],
-    scalars: &[Scalar],
+    scalars: &[ScalarValue],
 ) -> Result<Option<NonFinite>> {
     let mut run = interpret::Interpreter::new(graph, inputs, scalars, interpret::Mode::Find);
     match run.run(outs) {

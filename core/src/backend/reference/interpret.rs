@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::{Bounded, Data, NonFinite, Scalar, Value, bounds, moves, scalar};
+use super::{Bounded, Data, NonFinite, Value, bounds, moves, scalar};
+use crate::backend::ScalarValue;
 use crate::rng;
 use crate::tensor::graph::ROOT;
 use crate::tensor::op::{Body, Scan};
@@ -31,7 +32,7 @@ pub(super) struct Cell {
 pub(super) struct Interpreter<'a> {
     graph: &'a Graph,
     inputs: &'a [Value],
-    scalars: &'a [Scalar],
+    scalars: &'a [ScalarValue],
     mode: Mode,
     /// The present value of each node.
     cells: Vec<Option<Rc<Cell>>>,
@@ -46,7 +47,7 @@ pub(super) struct Interpreter<'a> {
 }
 
 impl<'a> Interpreter<'a> {
-    pub(super) fn new(graph: &'a Graph, inputs: &'a [Value], scalars: &'a [Scalar], mode: Mode) -> Self {
+    pub(super) fn new(graph: &'a Graph, inputs: &'a [Value], scalars: &'a [ScalarValue], mode: Mode) -> Self {
         Interpreter {
             graph,
             inputs,
@@ -162,11 +163,10 @@ impl<'a> Interpreter<'a> {
                 Data::U32(std::iter::repeat_n(one, outer).flatten().collect())
             }
             Op::Scalar(i) => match (self.scalars.get(*i as usize), node.dtype) {
-                (Some(Scalar::Bits(bits)), DType::U32) => Data::U32(vec![*bits]),
-                (Some(Scalar::Bits(bits)), DType::F32) => Data::F64(vec![f64::from(f32::from_bits(*bits))]),
-                (Some(Scalar::Exact(v)), DType::F32) => Data::F64(vec![*v]),
-                (Some(Scalar::Exact(_)), DType::U32) => {
-                    return Err(Error::Program(format!("reference: run-time scalar {i} is a u32, pass its bits")));
+                (Some(ScalarValue::U32(v)), DType::U32) => Data::U32(vec![*v]),
+                (Some(ScalarValue::F32(v)), DType::F32) => Data::F64(vec![*v]),
+                (Some(v), dtype) => {
+                    return Err(Error::Program(format!("reference: run-time scalar {i} is a {dtype}, got {v:?}")));
                 }
                 (None, _) => return Err(Error::Program(format!("reference: run-time scalar {i} is missing"))),
             },

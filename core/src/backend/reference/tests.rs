@@ -189,3 +189,25 @@ fn what_does_not_fit_the_graph_is_an_error() {
     let message = evaluate(&graph, &[out], &[], &[]).unwrap_err().to_string();
     assert!(message.contains("row 1 is stored twice"), "{message}");
 }
+
+#[test]
+fn the_reference_device_runs_programs_in_f64() {
+    let device = crate::Device::reference();
+    let mut program = crate::Program::new(&device, |cx| {
+        let (a, b) = (cx.state("a", &[2], DType::F32), cx.state("b", &[2], DType::F32));
+        let (k, by) = (cx.input("k", &[2], DType::U32), cx.scalar_f32("by"));
+        cx.update("a", b * by);
+        cx.update("b", a);
+        cx.output("k", k + Tensor::constant_u32(u32::MAX));
+    })
+    .unwrap();
+    let mut state = crate::State::new();
+    state.insert("a", device.array(&[2], &[0.1, 0.2]).unwrap());
+    state.insert("b", device.array(&[2], &[1.0, 1e300]).unwrap());
+    let k = device.array_u32(&[2], &[5, 0]).unwrap();
+    let outputs = program.run(&state, &[("k", &k)], &[("by", 0.3.into())]).unwrap();
+    // Both are computed from the old values, and no digit is lost.
+    assert_eq!(pollster::block_on(device.read(state.get("a").unwrap())).unwrap(), [0.3, 3e299]);
+    assert_eq!(pollster::block_on(device.read(state.get("b").unwrap())).unwrap(), [0.1, 0.2]);
+    assert_eq!(pollster::block_on(device.read_u32(outputs.get("k").unwrap())).unwrap(), [4, u32::MAX]);
+}

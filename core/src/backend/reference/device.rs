@@ -1,0 +1,94 @@
+//! The interpreter as a device. It runs a plan's graph and ignores its kernels.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::{Data, Value, evaluate};
+use crate::backend::{Backend, Buffer, BufferData, Caps, Executable, ReadFuture, ScalarValue};
+use crate::program::{Plan, Role};
+use crate::{DType, Error, Result};
+
+/// The f64 reference as a backend. An element has 8 bytes: an f64, or a u32 as u64.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference;
+
+#[derive(Debug)]
+struct Memory(RefCell<Data>);
+
+impl BufferData for Memory {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn memory(buffer: &Buffer) -> Result<&RefCell<Data>> {
+    let found = buffer.data.as_any().downcast_ref::<Memory>().map(|m| &m.0);
+    found.ok_or_else(|| Error::Device("a buffer of another backend was passed to the reference".to_owned()))
+}
+
+impl Backend for Reference {
+    fn caps(&self) -> Caps {
+        Caps { name: "reference (f64)".to_owned(), is_cpu: true, element_bytes: 8, max_bindings: usize::MAX }
+    }
+
+    fn alloc(&self, dtype: DType, len: usize) -> Result<Rc<dyn BufferData>> {
+        Ok(Rc::new(Memory(RefCell::new(match dtype {
+            DType::F32 => Data::F64(vec![0.0; len]),
+            DType::U32 => Data::U32(vec![0; len]),
+        }))))
+    }
+
+    fn write(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
+        if bytes.len() != buffer.len * 8 {
+            return Err(Error::Device(format!("{} bytes do not fill {} elements of 8", bytes.len(), buffer.len)));
+        }
+        *memory(buffer)?.borrow_mut() = match buffer.dtype {
+            DType::F32 => Data::F64(bytemuck::pod_collect_to_vec(bytes)),
+            DType::U32 => {
+                Data::U32(bytemuck::pod_collect_to_vec::<u8, u64>(bytes).into_iter().map(|v| v as u32).collect())
+            }
+        };
+        Ok(())
+    }
+
+    fn read(&self, buffer: &Buffer) -> ReadFuture {
+        let bytes = memory(buffer).map(|m| match &*m.borrow() {
+            Data::F64(x) => bytemuck::cast_slice(x).to_vec(),
+            Data::U32(x) => bytemuck::pod_collect_to_vec(&x.iter().map(|v| u64::from(*v)).collect::<Vec<_>>()),
+        });
+        Box::pin(std::future::ready(bytes))
+    }
+
+    fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
+        Ok(Box::new(Interpreted(plan)))
+    }
+}
+
+struct Interpreted(Arc<Plan>);
+
+impl Executable for Interpreted {
+    fn run(&mut self, args: &[Buffer], scalars: &[ScalarValue]) -> Result<()> {
+        let plan = &self.0;
+        if args.len() != plan.args.len() {
+            return Err(Error::Program(format!("the plan has {} arguments, got {}", plan.args.len(), args.len())));
+        }
+        let mut inputs = Vec::with_capacity(args.len());
+        for (arg, buffer) in plan.args.iter().zip(args) {
+            // An output is not read.
+            let data = match arg.role {
+                Role::Output => Data::U32(Vec::new()),
+                Role::Input | Role::State => memory(buffer)?.borrow().clone(),
+            };
+            inputs.push(Value { shape: arg.shape.clone(), data });
+        }
+        let outs: Vec<_> = plan.results.iter().map(|r| r.0).collect();
+        let values = evaluate(&plan.graph, &outs, &inputs, scalars)?;
+        // All are computed from the old states before any is overwritten.
+        for ((_, arg), value) in plan.results.iter().zip(values) {
+            *memory(&args[*arg])?.borrow_mut() = value.data;
+        }
+        Ok(())
+    }
+}
