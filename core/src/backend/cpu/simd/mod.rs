@@ -6,11 +6,15 @@
 
 #![allow(unsafe_code, reason = "target_feature entry points and raw pointers; safe functions check lengths first")]
 
+pub mod dense;
 pub mod elementwise;
+pub mod gemm;
 pub mod isa;
 mod lanes;
 mod ops;
+mod product;
 pub mod reduce;
+mod vector;
 
 /// Length of the slices that an axis of length `len` is cut into by sums and matrix products. Partial results of slices
 /// are combined in order, so that slices may be computed apart; their number depends on nothing but `len`: at most 16.

@@ -1,0 +1,286 @@
+//! Matrix kernels: dense layers on lane-major tiles, their weight gradients, and a general product.
+//!
+//! A tile `[M][R]` holds M values for each of R lanes (rows of a batch), R a multiple of 16. Every element of a result is
+//! one chain of multiply-adds in order of the summed index, cut by [`slice_len`]; the chain fuses (one rounding per
+//! step) where [`Isa::fuses`]. Tile shapes and packing do not change a bit.
+
+use super::lanes::LANES;
+use super::product::Product;
+use super::vector::{Vector, per_vector};
+use super::{elementwise, slice_len};
+use crate::backend::cpu::simd::isa::Isa;
+use elementwise::{BinaryOp, Operand, UnaryOp};
+
+/// A matrix or vector with any strides: element (i, j) is `values[i * row + j * col]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Strided<'a> {
+    /// The elements.
+    pub values: &'a [f32],
+    /// Distance of rows.
+    pub row: usize,
+    /// Distance of columns.
+    pub col: usize,
+}
+
+impl Strided<'_> {
+    /// Kernels read without further checks.
+    ///
+    /// # Panics
+    /// If a `rows` × `cols` matrix does not fit `values`.
+    #[inline]
+    pub(super) fn check(&self, what: &str, rows: usize, cols: usize) {
+        if rows > 0 && cols > 0 {
+            let last = (rows - 1).saturating_mul(self.row).saturating_add((cols - 1).saturating_mul(self.col));
+            assert!(last < self.values.len(), "{what}: {rows} × {cols} values, got {}", self.values.len());
+        }
+    }
+}
+
+/// Sizes of a dense layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DenseDims {
+    /// Inputs.
+    pub k: usize,
+    /// Outputs.
+    pub n: usize,
+    /// Lanes, a multiple of 16.
+    pub r: usize,
+}
+
+/// A dense layer on a tile: out\[n\]\[r\] = act(Σ over k of a\[k\]\[r\] · w(k, n) + bias(n)).
+///
+/// `out: [N][R]`, `a: [K][R]`; `w` has element (k, n), `bias` element (n, 0); act is tanh or nothing. With rows and columns
+/// of `w` exchanged this is also the backward pass to the inputs.
+///
+/// # Panics
+/// If sizes and lengths disagree, or `r` is no multiple of 16.
+pub fn dense(
+    isa: Isa,
+    out: &mut [f32],
+    a: &[f32],
+    w: Strided<'_>,
+    bias: Option<Strided<'_>>,
+    dims: DenseDims,
+    tanh: bool,
+) {
+    let DenseDims { k, n, r } = dims;
+    assert_eq!(r % LANES, 0, "dense: lanes come in groups of 16");
+    assert!(
+        out.len() == n.saturating_mul(r) && a.len() >= k.saturating_mul(r),
+        "dense: tiles of {} and {}",
+        out.len(),
+        a.len()
+    );
+    w.check("dense weights", k, n);
+    if let Some(bias) = bias {
+        bias.check("dense bias", n, 1);
+    }
+    let slice = slice_len(k);
+    let product = Product {
+        rows: n,
+        cols: r,
+        inner: slice.min(k),
+        a: w.values.as_ptr(),
+        a_row: w.col,
+        a_inner: w.row,
+        b: a.as_ptr(),
+        b_inner: r,
+        c: out.as_mut_ptr(),
+        c_row: r,
+        resume: false,
+        bias: bias.map_or(std::ptr::null(), |bias| bias.values.as_ptr()),
+        bias_row: bias.map_or(0, |bias| bias.row),
+        tanh,
+    };
+    if slice >= k {
+        // SAFETY: lengths checked above; `out` is borrowed mutably, so apart from the others.
+        unsafe { product.run(isa) }
+        return;
+    }
+    let bare = Product { bias: std::ptr::null(), tanh: false, ..product };
+    // SAFETY: as above; slices stay within k.
+    unsafe { bare.run(isa) }
+    let mut part = vec![0.0; n * r];
+    for start in (slice..k).step_by(slice) {
+        let p = Product {
+            inner: slice.min(k - start),
+            a: w.values[start * w.row..].as_ptr(),
+            b: a[start * r..].as_ptr(),
+            c: part.as_mut_ptr(),
+            ..bare
+        };
+        // SAFETY: as above; `part` has the size of `out`.
+        unsafe { p.run(isa) }
+        elementwise::binary(isa, BinaryOp::Add, out, Operand::Dst, Operand::Slice(&part));
+    }
+    if let Some(bias) = bias {
+        for (i, row) in out.chunks_exact_mut(r).enumerate() {
+            elementwise::binary(isa, BinaryOp::Add, row, Operand::Dst, Operand::Splat(bias.values[i * bias.row]));
+        }
+    }
+    if tanh {
+        elementwise::unary(isa, UnaryOp::Tanh, out, Operand::Dst);
+    }
+}
+
+/// The operands of a weight gradient: two tiles with the same lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Outer<'a> {
+    /// `[K][stride]`, the layer's inputs.
+    pub a: &'a [f32],
+    /// `[N][stride]`, the cotangents of its outputs.
+    pub g: &'a [f32],
+    /// Inputs.
+    pub k: usize,
+    /// Outputs.
+    pub n: usize,
+    /// Lanes per tile row, a multiple of 16.
+    pub stride: usize,
+    /// How many lanes count, from the first on. Others may hold anything.
+    pub rows: usize,
+}
+
+/// dw\[k\]\[n\] = dw\[k\]\[n\] + Σ over r < rows of a\[k\]\[r\] · g\[n\]\[r\], the chain going on from what `dw` holds. Rows of `dw` are
+/// `dw_row` apart.
+///
+/// `scratch` is grown as needed and holds nothing of value between calls.
+///
+/// # Panics
+/// If sizes and lengths disagree, or the stride is no multiple of 16.
+pub fn dense_accumulate_outer(isa: Isa, dw: &mut [f32], dw_row: usize, outer: Outer<'_>, scratch: &mut Vec<f32>) {
+    let Outer { a, g, k, n, stride, rows } = outer;
+    assert_eq!(stride % LANES, 0, "outer: lanes come in groups of 16");
+    assert!(
+        rows <= stride && a.len() >= k.saturating_mul(stride) && g.len() >= n.saturating_mul(stride),
+        "outer: tiles are too short"
+    );
+    if k == 0 || n == 0 || rows == 0 {
+        return;
+    }
+    let last = (k - 1).saturating_mul(dw_row).saturating_add(n);
+    assert!(last <= dw.len() && (k == 1 || n <= dw_row), "outer: dw has {} values", dw.len());
+    // One operand must be transposed, and the other is broadcast. Costs in cycles, measured roughly: a transposition of
+    // 16 × 16 takes about 45, a multiply-add of 16 lanes half of one.
+    let cost = |broadcast: usize, across: usize| {
+        let blocks = across.div_ceil(LANES);
+        blocks * (rows.div_ceil(LANES) * 45 + broadcast * rows / 2)
+    };
+    let copied = k * n * 2; // turning dw over and back
+    let product = Product {
+        rows: k,
+        cols: 0,
+        inner: rows,
+        a: a.as_ptr(),
+        a_row: stride,
+        a_inner: 1,
+        b: std::ptr::null(),
+        b_inner: 0,
+        c: dw.as_mut_ptr(),
+        c_row: dw_row,
+        resume: true,
+        bias: std::ptr::null(),
+        bias_row: 0,
+        tanh: false,
+    };
+    if cost(n, k) + copied < cost(k, n) {
+        let width = k.next_multiple_of(LANES);
+        let padded = rows.next_multiple_of(LANES);
+        let (packed, turned) = grow(scratch, padded * width.min(PANEL), n * width);
+        for (i, row) in turned.chunks_exact_mut(width).enumerate() {
+            for (j, y) in row.iter_mut().enumerate() {
+                *y = if j < k { dw[j * dw_row + i] } else { 0.0 };
+            }
+        }
+        for start in (0..k).step_by(PANEL) {
+            let cols = PANEL.min(width - start);
+            transpose(isa, packed, cols, &a[start * stride..], stride, k - start, rows);
+            let (b, c) = (packed.as_ptr(), turned[start..].as_mut_ptr());
+            let p = Product { rows: n, cols, a: g.as_ptr(), b, b_inner: cols, c, c_row: width, ..product };
+            // SAFETY: `turned` is [n][width], `packed` [rows][cols], `g` [n][stride] with rows <= stride.
+            unsafe { p.run(isa) }
+        }
+        for (i, row) in turned.chunks_exact(width).enumerate() {
+            for (j, y) in row[..k].iter().enumerate() {
+                dw[j * dw_row + i] = *y;
+            }
+        }
+        return;
+    }
+    let whole = n - n % LANES;
+    let padded = rows.next_multiple_of(LANES);
+    let (packed, edge) = grow(scratch, padded * n.next_multiple_of(LANES).min(PANEL), k * LANES);
+    for start in (0..whole).step_by(PANEL) {
+        let cols = PANEL.min(whole - start);
+        transpose(isa, packed, cols, &g[start * stride..], stride, n - start, rows);
+        let c = dw[start..].as_mut_ptr();
+        // SAFETY: columns start..start + cols of `dw` exist; `packed` is [rows][cols], `a` [k][stride].
+        unsafe { Product { cols, b: packed.as_ptr(), b_inner: cols, c, ..product }.run(isa) }
+    }
+    if whole < n {
+        // The last columns do not fill a register: work on a copy.
+        for (i, row) in edge.chunks_exact_mut(LANES).enumerate() {
+            row.fill(0.0);
+            row[..n - whole].copy_from_slice(&dw[i * dw_row + whole..][..n - whole]);
+        }
+        transpose(isa, packed, LANES, &g[whole * stride..], stride, n - whole, rows);
+        let (b, c) = (packed.as_ptr(), edge.as_mut_ptr());
+        // SAFETY: `edge` is [k][16], `packed` [rows][16], `a` [k][stride].
+        unsafe { Product { cols: LANES, b, b_inner: LANES, c, c_row: LANES, ..product }.run(isa) }
+        for (i, row) in edge.chunks_exact(LANES).enumerate() {
+            dw[i * dw_row + whole..][..n - whole].copy_from_slice(&row[..n - whole]);
+        }
+    }
+}
+
+/// Columns that are packed together: what the widest register tile takes.
+const PANEL: usize = 64;
+
+/// Two buffers out of one.
+fn grow(scratch: &mut Vec<f32>, first: usize, second: usize) -> (&mut [f32], &mut [f32]) {
+    if scratch.len() < first + second {
+        scratch.resize(first + second, 0.0);
+    }
+    let (a, b) = scratch.split_at_mut(first);
+    (a, &mut b[..second])
+}
+
+/// dst `[rows][cols]` from src `[cols][stride]`, `cols` a multiple of 16 of which the first `valid` exist; the others get 0.
+/// `dst` has room for a multiple of 16 rows, `src` rows as well.
+fn transpose(isa: Isa, dst: &mut [f32], cols: usize, src: &[f32], stride: usize, valid: usize, rows: usize) {
+    let padded = rows.next_multiple_of(LANES);
+    let whole = valid.min(cols) / LANES * LANES;
+    assert!(dst.len() >= padded * cols && padded <= stride && src.len() >= valid.min(cols) * stride);
+    let (to, from) = (dst.as_mut_ptr(), src.as_ptr());
+    // SAFETY: blocks end at `whole` <= valid rows of `src` and `padded` <= stride columns; `dst` has padded × cols.
+    per_vector!(
+        isa,
+        transpose_body,
+        (to: *mut f32, cols: usize, from: *const f32, stride: usize, whole: usize, padded: usize)
+    );
+    for c in whole..cols {
+        for r in 0..rows {
+            dst[r * cols + c] = if c < valid { src[c * stride + r] } else { 0.0 };
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn transpose_body<V: Vector>(
+    dst: *mut f32,
+    cols: usize,
+    src: *const f32,
+    stride: usize,
+    whole: usize,
+    padded: usize,
+) {
+    for c in (0..whole).step_by(LANES) {
+        for r in (0..padded).step_by(LANES) {
+            // SAFETY: by the caller's promise.
+            unsafe { V::transpose(dst.add(r * cols + c), cols, src.add(c * stride + r), stride) }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "dense_tests.rs"]
+mod tests;

@@ -1,0 +1,153 @@
+//! The one register-tile loop behind all matrix kernels.
+
+use super::lanes::{Contiguous, LANES, Map1, store};
+use super::ops;
+use super::vector::{Vector, per_vector};
+use crate::backend::cpu::simd::isa::Isa;
+use std::marker::PhantomData;
+
+/// c\[i\]\[j\] = start + Σ over t of a\[i\]\[t\] · b\[t\]\[j\], then a bias per row and tanh.
+///
+/// `a` is read one value at a time with any strides and broadcast; rows of `b` and `c` are contiguous, `cols` long, a
+/// multiple of 16. Each element is one chain of multiply-adds in order of t.
+#[derive(Clone, Copy)]
+pub(crate) struct Product {
+    pub rows: usize,
+    pub cols: usize,
+    pub inner: usize,
+    pub a: *const f32,
+    pub a_row: usize,
+    pub a_inner: usize,
+    pub b: *const f32,
+    pub b_inner: usize,
+    pub c: *mut f32,
+    pub c_row: usize,
+    /// Start the chain from what `c` holds, not from 0.
+    pub resume: bool,
+    /// Added to row i at the end: bias\[i · bias_row\]. Null for none.
+    pub bias: *const f32,
+    pub bias_row: usize,
+    /// Apply tanh at the end.
+    pub tanh: bool,
+}
+
+impl Product {
+    /// Compute it.
+    ///
+    /// # Safety
+    /// All elements that the sizes and strides name must be valid, those of `c` for writing and apart from the others;
+    /// `cols` must be a multiple of 16.
+    #[inline(always)]
+    pub unsafe fn run(self, isa: Isa) {
+        debug_assert_eq!(self.cols % LANES, 0);
+        let p = self;
+        // The body's conditions are the caller's promise.
+        per_vector!(isa, product, (p: Product));
+    }
+}
+
+/// Tiles of `[rows][columns]` registers whose accumulators, one row of `b` and one value of `a` fit the registers.
+#[inline(always)]
+unsafe fn product<V: Vector>(p: Product) {
+    // Few columns need more rows in flight to hide the latency of the multiply-adds.
+    let widest = if V::REGISTERS >= 32 { 4 } else { 2 };
+    // Rows outside, so that tanh follows while a block is still in the first-level cache.
+    let vectors = p.cols / V::LANES;
+    let most_rows = if V::REGISTERS >= 32 && vectors < 3 { 12 } else { 6 };
+    let blocks = p.rows.div_ceil(most_rows).max(1);
+    let (base, longer) = (p.rows / blocks, p.rows % blocks);
+    let mut i = 0;
+    for block in 0..blocks {
+        let rows = base + usize::from(block < longer);
+        // SAFETY: i + rows <= p.rows and j + the vectors' lanes <= p.cols.
+        unsafe {
+            let mut j = 0;
+            while j < vectors {
+                let width = widest.min(vectors - j);
+                match width {
+                    4 => strip::<V, 4>(&p, i, rows, j * V::LANES),
+                    3 => strip::<V, 3>(&p, i, rows, j * V::LANES),
+                    2 => strip::<V, 2>(&p, i, rows, j * V::LANES),
+                    _ => strip::<V, 1>(&p, i, rows, j * V::LANES),
+                }
+                j += width;
+            }
+            if p.tanh {
+                for row in i..i + rows {
+                    let y = p.c.add(row * p.c_row);
+                    store(y, Map1::<ops::Tanh, _>(Contiguous(y), PhantomData), p.cols);
+                }
+            }
+        }
+        i += rows;
+    }
+}
+
+/// `rows` rows from `i` on, `W` registers of columns from `j` on.
+#[inline(always)]
+unsafe fn strip<V: Vector, const W: usize>(p: &Product, i: usize, rows: usize, j: usize) {
+    unsafe {
+        match rows {
+            0 => {}
+            1 => tile::<V, 1, W>(p, i, j),
+            2 => tile::<V, 2, W>(p, i, j),
+            3 => tile::<V, 3, W>(p, i, j),
+            4 => tile::<V, 4, W>(p, i, j),
+            5 => tile::<V, 5, W>(p, i, j),
+            6 => tile::<V, 6, W>(p, i, j),
+            // More rows only where `product` asks for them: at most two registers wide, of 32.
+            _ if V::REGISTERS < 32 || W > 2 => {}
+            7 => tile::<V, 7, W>(p, i, j),
+            8 => tile::<V, 8, W>(p, i, j),
+            9 => tile::<V, 9, W>(p, i, j),
+            10 => tile::<V, 10, W>(p, i, j),
+            11 => tile::<V, 11, W>(p, i, j),
+            _ => tile::<V, 12, W>(p, i, j),
+        }
+    }
+}
+
+/// `R` rows from `i` on, `W` registers of columns from `j` on.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]
+unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize, j: usize) {
+    // SAFETY: the caller has checked that rows and columns exist.
+    unsafe {
+        let c = p.c.add(i * p.c_row + j);
+        let mut acc = [[V::splat(0.0); W]; R];
+        if p.resume {
+            for r in 0..R {
+                for w in 0..W {
+                    acc[r][w] = V::load(c.add(r * p.c_row + w * V::LANES));
+                }
+            }
+        }
+        let mut a = p.a.add(i * p.a_row);
+        let mut b = p.b.add(j);
+        for _ in 0..p.inner {
+            let mut row = [V::splat(0.0); W];
+            for w in 0..W {
+                row[w] = V::load(b.add(w * V::LANES));
+            }
+            for r in 0..R {
+                let x = V::splat(*a.add(r * p.a_row));
+                for w in 0..W {
+                    acc[r][w] = row[w].mul_add(x, acc[r][w]);
+                }
+            }
+            a = a.wrapping_add(p.a_inner);
+            b = b.wrapping_add(p.b_inner);
+        }
+        for r in 0..R {
+            if !p.bias.is_null() {
+                let bias = V::splat(*p.bias.add((i + r) * p.bias_row));
+                for w in 0..W {
+                    acc[r][w] = acc[r][w].add(bias);
+                }
+            }
+            for w in 0..W {
+                acc[r][w].store(c.add(r * p.c_row + w * V::LANES));
+            }
+        }
+    }
+}

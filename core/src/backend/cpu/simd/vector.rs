@@ -1,0 +1,265 @@
+//! Vector registers: what the matrix kernels need of each instruction set.
+
+use super::lanes::LANES;
+
+/// A register of `f32` lanes.
+///
+/// # Safety
+/// All functions need the instruction set of the type to be enabled where they are inlined, and valid pointers.
+pub(crate) trait Vector: Copy {
+    /// Lanes per register.
+    const LANES: usize;
+    /// Registers that the instruction set has.
+    const REGISTERS: usize;
+    unsafe fn splat(x: f32) -> Self;
+    unsafe fn load(from: *const f32) -> Self;
+    unsafe fn store(self, to: *mut f32);
+    unsafe fn add(self, other: Self) -> Self;
+    /// self · factor + acc, rounded once where the instruction set fuses ([`super::isa::Isa::fuses`]).
+    unsafe fn mul_add(self, factor: Self, acc: Self) -> Self;
+    /// dst\[c\]\[r\] = src\[r\]\[c\] for 16 × 16 values with rows `src_row` and `dst_row` apart.
+    unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize);
+}
+
+/// Call `$body::<V>(args)` with the register type of the instruction set `$isa`, compiled for it.
+macro_rules! per_vector {
+    ($isa:expr, $body:ident, ($($arg:ident: $ty:ty),* $(,)?)) => {{
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+        unsafe fn avx512($($arg: $ty),*) {
+            // SAFETY: forwarded from the caller.
+            unsafe { $body::<std::arch::x86_64::__m512>($($arg),*) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn avx2($($arg: $ty),*) {
+            // SAFETY: forwarded from the caller.
+            unsafe { $body::<std::arch::x86_64::__m256>($($arg),*) }
+        }
+        // SAFETY: `or_less` returns only what the processor has; the body's own conditions are the caller's.
+        match $isa.or_less() {
+            #[cfg(target_arch = "x86_64")]
+            $crate::backend::cpu::simd::isa::Isa::Avx512 => unsafe { avx512($($arg),*) },
+            #[cfg(target_arch = "x86_64")]
+            $crate::backend::cpu::simd::isa::Isa::Avx2 => unsafe { avx2($($arg),*) },
+            _ => unsafe { $body::<$crate::backend::cpu::simd::vector::Base>($($arg),*) },
+        }
+    }};
+}
+pub(crate) use per_vector;
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{LANES, Vector};
+    use std::arch::x86_64::*;
+
+    // A transposition shuffles on one port only, so rows are brought into 128-bit lanes by loads: register (q, i) holds
+    // columns 4q..4q+4 of rows i, i+4, i+8, … in its lanes. What is left is a 4 × 4 transposition within lanes.
+
+    impl Vector for __m512 {
+        const LANES: usize = 16;
+        const REGISTERS: usize = 32;
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            unsafe { _mm512_set1_ps(x) }
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            unsafe { _mm512_loadu_ps(from) }
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            unsafe { _mm512_storeu_ps(to, self) }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            unsafe { _mm512_add_ps(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
+            unsafe { _mm512_fmadd_ps(self, factor, acc) }
+        }
+        #[inline(always)]
+        unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
+            for q in 0..4 {
+                unsafe {
+                    let (r0, r1) = (rows512(src.add(4 * q), src_row), rows512(src.add(src_row + 4 * q), src_row));
+                    let src = src.add(2 * src_row);
+                    let (r2, r3) = (rows512(src.add(4 * q), src_row), rows512(src.add(src_row + 4 * q), src_row));
+                    let (t0, t1) = (_mm512_unpacklo_ps(r0, r1), _mm512_unpackhi_ps(r0, r1));
+                    let (t2, t3) = (_mm512_unpacklo_ps(r2, r3), _mm512_unpackhi_ps(r2, r3));
+                    let dst = dst.add(4 * q * dst_row);
+                    _mm512_storeu_ps(dst, _mm512_shuffle_ps::<0x44>(t0, t2));
+                    _mm512_storeu_ps(dst.add(dst_row), _mm512_shuffle_ps::<0xee>(t0, t2));
+                    _mm512_storeu_ps(dst.add(2 * dst_row), _mm512_shuffle_ps::<0x44>(t1, t3));
+                    _mm512_storeu_ps(dst.add(3 * dst_row), _mm512_shuffle_ps::<0xee>(t1, t3));
+                }
+            }
+        }
+    }
+
+    /// Four values each of rows 0, 4, 8 and 12 from `src` on.
+    #[inline(always)]
+    unsafe fn rows512(src: *const f32, row: usize) -> __m512 {
+        unsafe {
+            let x = _mm512_castps128_ps512(_mm_loadu_ps(src));
+            let x = _mm512_insertf32x4::<1>(x, _mm_loadu_ps(src.add(4 * row)));
+            let x = _mm512_insertf32x4::<2>(x, _mm_loadu_ps(src.add(8 * row)));
+            _mm512_insertf32x4::<3>(x, _mm_loadu_ps(src.add(12 * row)))
+        }
+    }
+
+    impl Vector for __m256 {
+        const LANES: usize = 8;
+        const REGISTERS: usize = 16;
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            unsafe { _mm256_set1_ps(x) }
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            unsafe { _mm256_loadu_ps(from) }
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            unsafe { _mm256_storeu_ps(to, self) }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            unsafe { _mm256_add_ps(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
+            unsafe { _mm256_fmadd_ps(self, factor, acc) }
+        }
+        #[inline(always)]
+        unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
+            for half in 0..2 {
+                for q in 0..4 {
+                    unsafe {
+                        let src = src.add(8 * half * src_row + 4 * q);
+                        let (r0, r1) = (rows256(src, src_row), rows256(src.add(src_row), src_row));
+                        let src = src.add(2 * src_row);
+                        let (r2, r3) = (rows256(src, src_row), rows256(src.add(src_row), src_row));
+                        let (t0, t1) = (_mm256_unpacklo_ps(r0, r1), _mm256_unpackhi_ps(r0, r1));
+                        let (t2, t3) = (_mm256_unpacklo_ps(r2, r3), _mm256_unpackhi_ps(r2, r3));
+                        let dst = dst.add(4 * q * dst_row + 8 * half);
+                        _mm256_storeu_ps(dst, _mm256_shuffle_ps::<0x44>(t0, t2));
+                        _mm256_storeu_ps(dst.add(dst_row), _mm256_shuffle_ps::<0xee>(t0, t2));
+                        _mm256_storeu_ps(dst.add(2 * dst_row), _mm256_shuffle_ps::<0x44>(t1, t3));
+                        _mm256_storeu_ps(dst.add(3 * dst_row), _mm256_shuffle_ps::<0xee>(t1, t3));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Four values each of rows 0 and 4 from `src` on.
+    #[inline(always)]
+    unsafe fn rows256(src: *const f32, row: usize) -> __m256 {
+        unsafe {
+            let low = _mm256_castps128_ps256(_mm_loadu_ps(src));
+            _mm256_insertf128_ps::<1>(low, _mm_loadu_ps(src.add(4 * row)))
+        }
+    }
+
+    /// SSE2: no fused multiply-add.
+    impl Vector for __m128 {
+        const LANES: usize = 4;
+        const REGISTERS: usize = 16;
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            unsafe { _mm_set1_ps(x) }
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            unsafe { _mm_loadu_ps(from) }
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            unsafe { _mm_storeu_ps(to, self) }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            unsafe { _mm_add_ps(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
+            unsafe { _mm_add_ps(_mm_mul_ps(self, factor), acc) }
+        }
+        #[inline(always)]
+        unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
+            for p in (0..LANES).step_by(4) {
+                for q in (0..LANES).step_by(4) {
+                    unsafe {
+                        let (src, dst) = (src.add(p * src_row + q), dst.add(q * dst_row + p));
+                        let (mut r0, mut r1) = (_mm_loadu_ps(src), _mm_loadu_ps(src.add(src_row)));
+                        let mut r2 = _mm_loadu_ps(src.add(2 * src_row));
+                        let mut r3 = _mm_loadu_ps(src.add(3 * src_row));
+                        _MM_TRANSPOSE4_PS(&mut r0, &mut r1, &mut r2, &mut r3);
+                        _mm_storeu_ps(dst, r0);
+                        _mm_storeu_ps(dst.add(dst_row), r1);
+                        _mm_storeu_ps(dst.add(2 * dst_row), r2);
+                        _mm_storeu_ps(dst.add(3 * dst_row), r3);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The register of the baseline.
+#[cfg(target_arch = "x86_64")]
+pub(crate) type Base = std::arch::x86_64::__m128;
+
+/// The register of the baseline: four lanes that the compiler maps to NEON, simd128 or scalars.
+#[cfg(not(target_arch = "x86_64"))]
+#[derive(Clone, Copy)]
+pub(crate) struct Base([f32; 4]);
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Vector for Base {
+    const LANES: usize = 4;
+    const REGISTERS: usize = if cfg!(target_arch = "aarch64") { 32 } else { 16 };
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> Self {
+        Base([x; 4])
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        unsafe { from.cast::<Base>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        unsafe { to.cast::<Base>().write_unaligned(self) }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        let mut sum = self;
+        for i in 0..4 {
+            sum.0[i] += other.0[i];
+        }
+        sum
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
+        let mut sum = acc;
+        for i in 0..4 {
+            // `f32::mul_add` is a call into the C library where the processor does not fuse.
+            sum.0[i] = if cfg!(target_arch = "aarch64") {
+                self.0[i].mul_add(factor.0[i], acc.0[i])
+            } else {
+                self.0[i] * factor.0[i] + acc.0[i]
+            };
+        }
+        sum
+    }
+    #[inline(always)]
+    unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
+        for c in 0..LANES {
+            for r in 0..LANES {
+                unsafe { *dst.add(c * dst_row + r) = *src.add(r * src_row + c) }
+            }
+        }
+    }
+}
