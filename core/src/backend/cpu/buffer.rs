@@ -23,6 +23,13 @@ impl Words {
         Words { lines: vec![Line::default(); len.div_ceil(16)], len }
     }
 
+    /// At least that many words; what they hold is of no value.
+    pub fn grow(&mut self, len: usize) {
+        if self.len < len {
+            *self = Words::new(len);
+        }
+    }
+
     /// The words.
     pub fn as_slice(&self) -> &[u32] {
         &bytemuck::cast_slice(&self.lines)[..self.len]

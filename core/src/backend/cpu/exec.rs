@@ -17,6 +17,8 @@ pub struct Run<'a> {
     pub scalars: &'a [Span],
     /// Instruction set.
     pub isa: Isa,
+    /// Threads.
+    pub threads: usize,
 }
 
 /// A plan compiled for the CPU.
@@ -26,6 +28,8 @@ pub struct CpuExecutable {
     pub root: Lowered,
     /// Instruction set.
     pub isa: Isa,
+    /// Threads.
+    pub threads: usize,
 }
 
 impl Executable for CpuExecutable {
@@ -57,7 +61,7 @@ impl Executable for CpuExecutable {
         let spans: Vec<Span> = spans.into_iter().flatten().collect();
         let mut bits: Vec<[u32; 1]> = scalars.iter().map(|s| [s.bits()]).collect();
         let scalars: Vec<Span> = bits.iter_mut().map(|b| Span::of(b)).collect();
-        let run = Run { args: &spans, scalars: &scalars, isa: self.isa };
+        let run = Run { args: &spans, scalars: &scalars, isa: self.isa, threads: self.threads };
         self.root.run(&run, None, &[]);
         Ok(())
     }
@@ -70,7 +74,7 @@ impl Lowered {
         for (value, span) in params {
             mem.set(*value, *span);
         }
-        Lowered::steps(&mut self.steps, &mut mem, run);
+        Lowered::steps(&mut self.steps, &mut mem, run, &mut self.cache);
     }
 
     /// Addresses of all values.
@@ -99,7 +103,7 @@ impl Lowered {
         Memory::new(spans.collect())
     }
 
-    fn steps(steps: &mut [Step], mem: &mut Memory<'_>, run: &Run<'_>) {
+    fn steps(steps: &mut [Step], mem: &mut Memory<'_>, run: &Run<'_>, cache: &mut Vec<Words>) {
         for step in steps {
             match step {
                 Step::Copy { src, dst } => {
@@ -113,6 +117,7 @@ impl Lowered {
                 }
                 Step::Node(step) => node::run(step, mem, run.isa),
                 Step::Scan(scan) => scan.run(mem, run),
+                Step::Tile(tile) => tile.run(mem, run.isa, run.threads, cache),
             }
         }
     }
@@ -147,7 +152,7 @@ impl ScanStep {
             for ((_, param, row), words) in self.xs.iter().zip(&mut xs) {
                 inner.set(*param, Span::of(&mut words.as_mut_slice()[t * row..(t + 1) * row]));
             }
-            Lowered::steps(&mut self.body.steps, &mut inner, run);
+            Lowered::steps(&mut self.body.steps, &mut inner, run, &mut self.body.cache);
             for (value, view) in &self.ys {
                 let data = gather_view(&inner, view);
                 mem.words_mut(*value)[t * data.len()..][..data.len()].copy_from_slice(&data);

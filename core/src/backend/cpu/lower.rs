@@ -1,10 +1,11 @@
 //! From a schedule to steps over values in memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::buffer::Words;
 use super::layout::{Access, access, row_major};
-use crate::program::{Place, Schedule};
+use super::tile::{self, Tile};
+use crate::program::{Kernel, Place, Plan, Schedule, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::op::Scan;
 use crate::tensor::{DType, Graph, NodeId, Op};
@@ -78,6 +79,8 @@ pub enum Step {
     Node(NodeStep),
     /// Run a loop.
     Scan(Box<ScanStep>),
+    /// Run a group of nodes tile by tile.
+    Tile(Box<Tile>),
 }
 
 /// One node, computed for all its elements at once.
@@ -144,28 +147,44 @@ pub struct Lowered {
     pub storage: Vec<Storage>,
     /// Memory of the values that have their own, made at the first run.
     pub words: Vec<Words>,
+    /// Scratch of the tiles.
+    pub cache: Vec<Words>,
 }
 
 /// Lowers one schedule.
 pub struct Lowering<'a> {
-    graph: &'a Graph,
+    /// The traced expressions.
+    pub graph: &'a Graph,
     scope: u32,
+    tiles: bool,
     values: HashMap<NodeId, Value>,
+    /// Kernels that read a node; `usize::MAX` for what comes after the schedule.
+    users: HashMap<NodeId, Vec<usize>>,
     /// Nodes of the scopes around, as they lie in the values of the schedule around.
     captured: HashMap<NodeId, View>,
     out: Lowered,
 }
 
 /// Lower a program's schedule.
-pub fn lower(graph: &Graph, schedule: &Schedule) -> Result<Lowered> {
-    let mut this = Lowering::new(graph, ROOT, HashMap::new());
-    this.schedule(schedule)?;
+pub fn lower(plan: &Plan, tiles: bool) -> Result<Lowered> {
+    let mut this = Lowering::new(&plan.graph, ROOT, HashMap::new(), tiles);
+    let outs: Vec<NodeId> = plan.results.iter().map(|r| r.0).collect();
+    this.schedule(&plan.schedule, &outs)?;
+    this.results(&plan.results)?;
     Ok(this.out)
 }
 
 impl<'a> Lowering<'a> {
-    fn new(graph: &'a Graph, scope: u32, captured: HashMap<NodeId, View>) -> Self {
-        Lowering { graph, scope, values: HashMap::new(), captured, out: Lowered::default() }
+    fn new(graph: &'a Graph, scope: u32, captured: HashMap<NodeId, View>, tiles: bool) -> Self {
+        Lowering {
+            graph,
+            scope,
+            tiles,
+            values: HashMap::new(),
+            users: HashMap::new(),
+            captured,
+            out: Lowered::default(),
+        }
     }
 
     fn add(&mut self, storage: Storage) -> Value {
@@ -180,37 +199,174 @@ impl<'a> Lowering<'a> {
         value
     }
 
-    fn schedule(&mut self, schedule: &Schedule) -> Result<()> {
-        for kernel in &schedule.kernels {
-            for &node in &kernel.nodes {
-                match &self.graph.nodes[node as usize].op {
-                    Op::Out(_) => {}
-                    Op::Scan(scan) => {
-                        let body = kernel.body.as_deref().ok_or_else(|| {
-                            Error::Program(format!("the plan has no body for the scan of node {node}"))
-                        })?;
-                        self.scan(node, scan, body)?;
-                    }
-                    _ => self.node(node)?,
-                }
+    fn schedule(&mut self, schedule: &Schedule, outs: &[NodeId]) -> Result<()> {
+        self.users(schedule, outs);
+        let kernels = &schedule.kernels;
+        let mut done = vec![false; kernels.len()];
+        for k in 0..kernels.len() {
+            if done[k] {
+                continue;
             }
-            for (node, place) in &kernel.writes {
-                match place {
-                    Place::Arg(i) => {
-                        let src = self.view(*node)?;
-                        let dst = self.add(Storage::Arg(*i));
-                        self.out.steps.push(Step::Copy { src, dst });
-                    }
-                    Place::Slot(_) if kernel.nodes.is_empty() => {
-                        let src = self.view(*node)?;
-                        let dst = self.keep(*node);
-                        self.out.steps.push(Step::Copy { src, dst });
-                    }
-                    Place::Slot(_) => {}
+            if self.tiles && !kernels[k].nodes.is_empty()
+                && let Some(taken) = tile::form(self, kernels, &done, k)
+            {
+                taken.into_iter().for_each(|t| done[t] = true);
+                continue;
+            }
+            self.kernel(&kernels[k])?;
+            done[k] = true;
+        }
+        Ok(())
+    }
+
+    /// One kernel, node by node.
+    fn kernel(&mut self, kernel: &Kernel) -> Result<()> {
+        for &node in &kernel.nodes {
+            if self.values.contains_key(&node) {
+                continue;
+            }
+            match &self.graph.nodes[node as usize].op {
+                Op::Out(_) => {}
+                Op::Scan(scan) => {
+                    let body = kernel.body.as_deref().ok_or_else(|| {
+                        Error::Program(format!("the plan has no body for the scan of node {node}"))
+                    })?;
+                    self.scan(node, scan, body)?;
                 }
+                _ => self.node(node)?,
+            }
+        }
+        for (node, place) in &kernel.writes {
+            if kernel.nodes.is_empty() && matches!(place, Place::Slot(_)) && !self.values.contains_key(node) {
+                self.copy(*node)?;
             }
         }
         Ok(())
+    }
+
+    /// End with the results in their arguments.
+    fn results(&mut self, results: &[(NodeId, usize)]) -> Result<()> {
+        let written: Vec<usize> = results.iter().map(|r| r.1).collect();
+        for (node, arg) in results {
+            // What is a view of an argument is copied aside before that argument is overwritten.
+            let view = self.view(*node)?;
+            let of = match self.out.storage[view.value] {
+                Storage::Arg(i) => Some(i),
+                _ => None,
+            };
+            let itself = of == Some(*arg) && view == View::whole(view.value, &view.shape);
+            if of.is_some_and(|i| written.contains(&i)) && !itself {
+                self.copy(*node)?;
+            }
+        }
+        for (node, arg) in results {
+            let src = self.view(*node)?;
+            let dst = self.add(Storage::Arg(*arg));
+            self.out.steps.push(Step::Copy { src, dst });
+        }
+        Ok(())
+    }
+
+    /// Note which kernels read which nodes, through views.
+    fn users(&mut self, schedule: &Schedule, outs: &[NodeId]) {
+        let mut users: HashMap<NodeId, Vec<usize>> = HashMap::new();
+        let mut visit = |graph: &Graph, mut id: NodeId, user: usize| loop {
+            let list = users.entry(id).or_default();
+            if list.last() != Some(&user) {
+                list.push(user);
+            }
+            if !is_view(&graph.nodes[id as usize].op) {
+                break;
+            }
+            id = graph.nodes[id as usize].src[0];
+        };
+        for (k, kernel) in schedule.kernels.iter().enumerate() {
+            for node in &kernel.nodes {
+                self.graph.nodes[*node as usize].src.iter().for_each(|s| visit(self.graph, *s, k));
+            }
+            if kernel.nodes.is_empty() {
+                kernel.writes.iter().for_each(|w| visit(self.graph, w.0, k));
+            }
+        }
+        outs.iter().for_each(|o| visit(self.graph, *o, usize::MAX));
+        self.users = users;
+    }
+
+    /// Whether a node's value is read by anything but these kernels.
+    pub fn used_outside(&self, id: NodeId, members: &HashSet<usize>) -> bool {
+        self.users.get(&id).is_some_and(|users| users.iter().any(|u| !members.contains(u)))
+    }
+
+    /// The 32 bits of a node that is one constant.
+    pub fn constant(&self, mut id: NodeId) -> Option<u32> {
+        loop {
+            let node = &self.graph.nodes[id as usize];
+            match &node.op {
+                Op::Const(bits) => return Some(constant(*bits, node.dtype)),
+                op if is_view(op) => id = node.src[0],
+                _ => return None,
+            }
+        }
+    }
+
+    /// Whether a node is in memory.
+    pub fn is_kept(&self, id: NodeId) -> bool {
+        self.values.contains_key(&id)
+    }
+
+    /// How a node lies in memory, if it is there.
+    pub fn known(&self, id: NodeId) -> Option<Access> {
+        if self.values.contains_key(&id) {
+            return Some(Access::whole(id, &self.graph.nodes[id as usize].shape));
+        }
+        let view = self.captured.get(&id)?;
+        Some(Access { root: id, offset: view.offset, strides: view.strides.clone() })
+    }
+
+    /// The value that an access starts from, if it is in memory now.
+    pub fn external(&mut self, id: NodeId) -> Option<Value> {
+        self.root(id).ok()
+    }
+
+    /// Keep a node's elements one after the other.
+    pub fn copy(&mut self, id: NodeId) -> Result<()> {
+        let src = self.view(id)?;
+        let dst = self.keep(id);
+        self.out.steps.push(Step::Copy { src, dst });
+        Ok(())
+    }
+
+    /// Memory that belongs to no node yet.
+    pub fn reserve(&mut self, len: usize) -> Value {
+        self.add(Storage::Temp(len))
+    }
+
+    /// Give up reserved memory.
+    pub fn release(&mut self, value: Value) {
+        self.out.storage[value] = Storage::Temp(0);
+    }
+
+    /// Reserved memory holds a node from now on.
+    pub fn register(&mut self, id: NodeId, value: Value) {
+        self.values.insert(id, value);
+    }
+
+    /// Add a step.
+    pub fn step(&mut self, step: Step) {
+        self.out.steps.push(step);
+    }
+
+    /// The results of a scan or call, in order.
+    pub fn outs_of(&self, id: NodeId, n: usize) -> Vec<NodeId> {
+        let mut found = vec![None; n];
+        for (i, node) in self.graph.nodes.iter().enumerate().skip(id as usize + 1) {
+            if let Op::Out(k) = node.op
+                && node.src[0] == id
+            {
+                found[k as usize] = Some(i as NodeId);
+            }
+        }
+        found.into_iter().flatten().collect()
     }
 
     fn node(&mut self, id: NodeId) -> Result<()> {
@@ -232,15 +388,7 @@ impl<'a> Lowering<'a> {
 
     /// Memory for each result of a scan or call, also for those that nobody reads.
     fn outs(&mut self, id: NodeId, n: usize) -> Vec<(NodeId, Value)> {
-        let mut found = vec![None; n];
-        for (i, node) in self.graph.nodes.iter().enumerate().skip(id as usize + 1) {
-            if let Op::Out(k) = node.op
-                && node.src[0] == id
-            {
-                found[k as usize] = Some(i as NodeId);
-            }
-        }
-        found.into_iter().flatten().map(|o| (o, self.keep(o))).collect()
+        self.outs_of(id, n).into_iter().map(|o| (o, self.keep(o))).collect()
     }
 
     fn scan(&mut self, id: NodeId, scan: &Scan, schedule: &Schedule) -> Result<()> {
@@ -248,7 +396,7 @@ impl<'a> Lowering<'a> {
         let views: Vec<View> = src.iter().map(|s| self.view(*s)).collect::<Result<_>>()?;
         let n = scan.carries;
         let captured = src.iter().copied().zip(views.iter().cloned()).skip(n + scan.xs).collect();
-        let mut body = Lowering::new(self.graph, scan.body.scope, captured);
+        let mut body = Lowering::new(self.graph, scan.body.scope, captured, self.tiles);
         let params: Vec<Value> = scan
             .body
             .params
@@ -259,7 +407,7 @@ impl<'a> Lowering<'a> {
                 v
             })
             .collect();
-        body.schedule(schedule)?;
+        body.schedule(schedule, &scan.body.outs)?;
         let outs: Vec<View> = scan.body.outs.iter().map(|o| body.view(*o)).collect::<Result<_>>()?;
         let kept = self.outs(id, scan.body.outs.len());
         let mut carries = Vec::new();
@@ -300,24 +448,13 @@ impl<'a> Lowering<'a> {
     /// The view of a node's elements in this schedule's values. Copies what no strides can express.
     fn view(&mut self, node: NodeId) -> Result<View> {
         loop {
-            let known = |id: NodeId| {
-                if self.values.contains_key(&id) {
-                    return Some(Access::whole(id, &self.graph.nodes[id as usize].shape));
-                }
-                let view = self.captured.get(&id)?;
-                Some(Access { root: id, offset: view.offset, strides: view.strides.clone() })
-            };
-            match access(self.graph, node, &known) {
+            match access(self.graph, node, &|id| self.known(id)) {
                 Ok(a) => {
                     let shape = self.graph.nodes[node as usize].shape.clone();
                     let value = self.root(a.root)?;
                     return Ok(View { value, offset: a.offset, shape, strides: a.strides });
                 }
-                Err(src) => {
-                    let view = self.view(src)?;
-                    let dst = self.keep(src);
-                    self.out.steps.push(Step::Copy { src: view, dst });
-                }
+                Err(src) => self.copy(src)?,
             }
         }
     }

@@ -9,6 +9,7 @@ mod memory;
 mod node;
 mod order;
 pub mod simd;
+mod tile;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -43,13 +44,20 @@ impl Default for CpuOptions {
 #[derive(Debug)]
 pub struct Cpu {
     isa: Isa,
+    threads: usize,
+    tiles: bool,
 }
 
 impl Cpu {
     /// A CPU device.
     pub fn new(options: CpuOptions) -> Cpu {
         let isa = if Isa::available().contains(&options.isa) { options.isa } else { Isa::detect() };
-        Cpu { isa }
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+            n => n,
+        };
+        let threads = if cfg!(feature = "parallel") { threads } else { 1 };
+        Cpu { isa, threads, tiles: options.tiles }
     }
 }
 
@@ -78,8 +86,8 @@ impl Backend for Cpu {
     }
 
     fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
-        let root = lower::lower(&plan.graph, &plan.schedule)?;
-        Ok(Box::new(CpuExecutable { root, isa: self.isa }))
+        let root = lower::lower(&plan, self.tiles)?;
+        Ok(Box::new(CpuExecutable { root, isa: self.isa, threads: self.threads }))
     }
 }
 

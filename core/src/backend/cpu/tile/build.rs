@@ -1,0 +1,624 @@
+//! From nodes to tile instructions.
+
+use std::collections::HashMap;
+
+use super::super::layout::{Access, access};
+use super::super::lower::{Lowering, Value};
+use super::super::simd::elementwise::{BinaryOp, UnaryOp};
+use super::{Instr, Mem, Opnd, Reg, Table, Terminal};
+use crate::tensor::{Binary, DType, NodeId, Op, Unary};
+
+/// The rows that a tile runs over: leading axes of its nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Domain {
+    /// Leading axes: `[rows]` or `[groups, rows]`; of a flat domain, the whole shape.
+    pub lead: Vec<usize>,
+    /// The rows are all elements of tensors of this one shape.
+    pub flat: bool,
+}
+
+impl Domain {
+    /// Number of groups.
+    pub fn groups(&self) -> usize {
+        if self.flat || self.lead.len() < 2 { 1 } else { self.lead[0] }
+    }
+
+    /// Rows per group.
+    pub fn rows(&self) -> usize {
+        if self.flat { self.lead.iter().product() } else { self.lead.last().copied().unwrap_or(1) }
+    }
+
+    /// The inner axes of a shape that varies with the row.
+    pub fn inner<'s>(&self, shape: &'s [usize]) -> Option<&'s [usize]> {
+        (shape.len() >= self.lead.len() && shape[..self.lead.len()] == self.lead[..])
+            .then(|| &shape[self.lead.len()..])
+    }
+}
+
+/// Where a node of the group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loc {
+    /// Varies with the row; dense inner blocks.
+    Row(Reg),
+    /// Computed inside of a loop, the same for all rows.
+    Uniform {
+        /// The register, all lanes equal.
+        reg: Reg,
+        /// The leading axis is that of the groups, of which the register holds one.
+        grouped: bool,
+    },
+    /// A sum over rows: not to be read in this group.
+    Terminal,
+}
+
+/// A stacked input or output of a loop being built.
+#[derive(Clone, Debug)]
+pub struct Stacked {
+    /// View of the whole in memory: value, offset, strides with the step's first.
+    pub value: usize,
+    /// Position of the first element.
+    pub offset: usize,
+    /// Distances, the step's first.
+    pub strides: Vec<usize>,
+}
+
+/// Builds the instructions of a group.
+#[derive(Debug)]
+pub struct Builder {
+    /// The rows.
+    pub domain: Domain,
+    /// Blocks of each register.
+    pub sizes: Vec<usize>,
+    /// Instructions so far, of the innermost open loop.
+    pub code: Vec<Instr>,
+    /// Where nodes are.
+    pub map: HashMap<NodeId, Loc>,
+    /// Rows of memory that were loaded already, in this or an outer loop.
+    pub loads: Vec<(Mem, Reg)>,
+    /// Parameters of open loops that are read from memory.
+    pub stacked: HashMap<NodeId, (Stacked, usize)>,
+    /// Open loops.
+    pub depth: usize,
+    /// The deepest nesting.
+    pub deepest: usize,
+    /// Sums over rows.
+    pub terminals: Vec<(NodeId, Terminal)>,
+    /// Stacked outputs: nodes that will be in memory once the group has run.
+    pub pending: Vec<(NodeId, Value)>,
+    /// Rough number of operations per row.
+    pub work: usize,
+    /// Operations are this often repeated by the open loops.
+    pub times: usize,
+}
+
+/// State to go back to when a kernel does not fit.
+#[derive(Debug)]
+pub struct Mark {
+    sizes: usize,
+    code: usize,
+    loads: usize,
+    terminals: usize,
+    pending: usize,
+    work: usize,
+}
+
+/// A node that is not row-local in this domain.
+#[derive(Debug)]
+pub struct Unfit;
+
+/// Whether a node fits.
+pub type Fit<T> = Result<T, Unfit>;
+
+impl Builder {
+    /// An empty group.
+    pub fn new(domain: Domain) -> Builder {
+        Builder {
+            domain,
+            sizes: Vec::new(),
+            code: Vec::new(),
+            map: HashMap::new(),
+            loads: Vec::new(),
+            stacked: HashMap::new(),
+            depth: 0,
+            deepest: 0,
+            terminals: Vec::new(),
+            pending: Vec::new(),
+            work: 0,
+            times: 1,
+        }
+    }
+
+    /// The state now.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            sizes: self.sizes.len(),
+            code: self.code.len(),
+            loads: self.loads.len(),
+            terminals: self.terminals.len(),
+            pending: self.pending.len(),
+            work: self.work,
+        }
+    }
+
+    /// Forget what came after `mark`; `nodes` are those that were tried.
+    pub fn rollback(&mut self, low: &mut Lowering<'_>, mark: Mark, nodes: &[NodeId]) {
+        self.sizes.truncate(mark.sizes);
+        self.code.truncate(mark.code);
+        self.loads.truncate(mark.loads);
+        self.terminals.truncate(mark.terminals);
+        self.work = mark.work;
+        for (_, value) in self.pending.drain(mark.pending..) {
+            low.release(value);
+        }
+        for n in nodes {
+            self.map.remove(n);
+        }
+        let sizes = self.sizes.len();
+        self.map.retain(|_, loc| match loc {
+            Loc::Row(reg) | Loc::Uniform { reg, .. } => *reg < sizes,
+            Loc::Terminal => true,
+        });
+    }
+
+    /// A new register of `m` blocks.
+    pub fn reg(&mut self, m: usize) -> Reg {
+        self.sizes.push(m);
+        self.sizes.len() - 1
+    }
+
+    /// Memory for a stacked output.
+    pub fn pend(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Value {
+        let value = low.reserve(low.graph.nodes[id as usize].len());
+        self.pending.push((id, value));
+        value
+    }
+
+    /// Add one node.
+    pub fn node(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<()> {
+        let node = low.graph.nodes[id as usize].clone();
+        let (lead, m) = self.shape_of(&node.shape).ok_or(Unfit)?;
+        let uniform = lead != Lead::Rows;
+        match &node.op {
+            Op::Sum { axis } | Op::ReduceMax { axis } => return self.reduce(low, id, *axis),
+            Op::MatMul { ta, tb } => return self.matmul(low, id, *ta, *tb),
+            Op::Scan(_) | Op::Call(_) | Op::Store => return Err(Unfit),
+            _ => {}
+        }
+        if uniform && self.depth == 0 {
+            return Err(Unfit);
+        }
+        self.work += m * self.times;
+        let operands: Vec<Opnd> = match node.op {
+            Op::Gather => Vec::new(),
+            _ => node.src.iter().map(|s| self.operand(low, *s)).collect::<Fit<_>>()?,
+        };
+        let src_dtype = node.src.first().map_or(node.dtype, |s| low.graph.nodes[*s as usize].dtype);
+        if let Op::Threefry { word } = node.op {
+            let reg = self.threefry(&operands, m, word);
+            self.place(id, reg, lead);
+            return Ok(());
+        }
+        let mut op = operands.into_iter();
+        let mut next = || op.next().ok_or(Unfit);
+        let dst = match &node.op {
+            Op::Unary(u) => match unary(*u, src_dtype) {
+                Some(op) => {
+                    let a = next()?;
+                    let dst = self.reg(m);
+                    self.code.push(Instr::Unary { op, dst, a });
+                    dst
+                }
+                // The same bits under another type: no work, but the operand may be strided.
+                None => {
+                    let a = next()?;
+                    self.dense(a, m)
+                }
+            },
+            Op::Binary(b) => {
+                let (a, b2) = (next()?, next()?);
+                let dst = self.reg(m);
+                self.code.push(Instr::Binary { op: binary(*b, src_dtype), dst, a, b: b2 });
+                dst
+            }
+            Op::Select => {
+                let (c, a, b) = (next()?, next()?, next()?);
+                let dst = self.reg(m);
+                self.code.push(Instr::Select { dst, c, a, b });
+                dst
+            }
+            Op::Permutation { n } => {
+                let src = [next()?, next()?, next()?];
+                let dst = self.reg(m);
+                self.work += 40 * m * self.times;
+                self.code.push(Instr::Permutation { dst, src, n: *n });
+                dst
+            }
+            Op::Pad { axis, lo, .. } => {
+                let own = &low.graph.nodes[node.src[0] as usize].shape;
+                let to = self.blocks(own, &node.shape, *axis, *lo).ok_or(Unfit)?;
+                let a = next()?;
+                let dst = self.reg(m);
+                self.code.push(Instr::Assemble { dst, parts: vec![(a, to)], zero: true });
+                dst
+            }
+            Op::Concat { axis } => {
+                let mut parts = Vec::new();
+                let mut lo = 0;
+                for s in &node.src {
+                    let own = low.graph.nodes[*s as usize].shape.clone();
+                    let to = self.blocks(&own, &node.shape, *axis, lo).ok_or(Unfit)?;
+                    parts.push((next()?, to));
+                    lo += own[*axis];
+                }
+                let dst = self.reg(m);
+                self.code.push(Instr::Assemble { dst, parts, zero: false });
+                dst
+            }
+            Op::Gather => self.gather(low, &node.src, m)?,
+            _ => return Err(Unfit),
+        };
+        self.place(id, dst, lead);
+        Ok(())
+    }
+
+    fn place(&mut self, id: NodeId, reg: Reg, lead: Lead) {
+        let loc = match lead {
+            Lead::Rows => Loc::Row(reg),
+            Lead::Group => Loc::Uniform { reg, grouped: true },
+            Lead::None => Loc::Uniform { reg, grouped: false },
+        };
+        self.map.insert(id, loc);
+    }
+
+    /// How a shape lies in the domain, and its number of inner elements.
+    pub fn shape_of(&self, shape: &[usize]) -> Option<(Lead, usize)> {
+        if let Some(inner) = self.domain.inner(shape) {
+            if self.domain.flat && !inner.is_empty() {
+                return None;
+            }
+            return Some((Lead::Rows, inner.iter().product()));
+        }
+        if self.domain.flat {
+            return None;
+        }
+        let len: usize = shape.iter().product();
+        // One row's worth per group, or the same for all groups.
+        if self.domain.lead.len() == 2 && shape.first() == Some(&self.domain.lead[0]) {
+            return Some((Lead::Group, len / self.domain.lead[0]));
+        }
+        Some((Lead::None, len))
+    }
+
+    /// Blocks of a concatenated or padded result that one operand's blocks go to.
+    fn blocks(&self, own: &[usize], whole: &[usize], axis: usize, lo: usize) -> Option<Box<[u32]>> {
+        let p = self.domain.lead.len();
+        if self.domain.flat || axis < p {
+            return None;
+        }
+        self.domain.inner(own)?;
+        let inner: usize = whole[axis + 1..].iter().product();
+        let (from, to) = (own[axis] * inner, whole[axis] * inner);
+        let len: usize = own[p..].iter().product();
+        Some((0..len).map(|i| (i / from * to + lo * inner + i % from) as u32).collect())
+    }
+
+    /// An operand of an elementwise instruction.
+    pub fn operand(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<Opnd> {
+        let node = &low.graph.nodes[id as usize];
+        if let Some(c) = low.constant(id) {
+            return Ok(Opnd::Const(c));
+        }
+        let shape = node.shape.clone();
+        let (lead, _) = self.shape_of(&shape).ok_or(Unfit)?;
+        let at = self.access_of(low, id)?;
+        let (group, row, inner_shape, inner_strides) = self.split(&shape, &at.strides, lead)?;
+        let table = |offset: usize| Table::new(&inner_shape, &inner_strides, offset);
+        if let Some(loc) = self.map.get(&at.root).copied() {
+            let root = &low.graph.nodes[at.root as usize];
+            return match loc {
+                Loc::Terminal => Err(Unfit),
+                Loc::Row(reg) => {
+                    let m = self.sizes[reg];
+                    let same_row = (row == m || self.domain.rows() == 1) && lead == Lead::Rows;
+                    let same_group = group == m * self.domain.rows() || self.domain.groups() == 1;
+                    let table = table(at.offset);
+                    if same_row && same_group && table.max() < m { Ok(Opnd::Reg(reg, table)) } else { Err(Unfit) }
+                }
+                Loc::Uniform { reg, grouped } => {
+                    let size = root.shape.iter().product::<usize>() / if grouped { self.domain.groups() } else { 1 };
+                    let group_fits = if grouped { group == size || self.domain.groups() == 1 } else { group == 0 };
+                    let table = table(at.offset);
+                    if row == 0 && group_fits && table.max() < self.sizes[reg] {
+                        Ok(Opnd::Reg(reg, table))
+                    } else {
+                        Err(Unfit)
+                    }
+                }
+            };
+        }
+        let mut time = vec![0; self.depth];
+        let mem = if let Some((stacked, depth)) = self.stacked.get(&at.root) {
+            // A row of a stacked input: the strides are those of its whole in memory.
+            time[depth - 1] = stacked.strides[0];
+            Mem { value: stacked.value, offset: stacked.offset + at.offset, group, row, time, table: table(0) }
+        } else {
+            let value = low.external(at.root).ok_or(Unfit)?;
+            Mem { value, offset: at.offset, group, row, time, table: table(0) }
+        };
+        if mem.row == 0 && mem.time.iter().all(|t| *t == 0) {
+            return Ok(Opnd::Uniform(mem));
+        }
+        let reg = self.load(mem);
+        let m = self.sizes[reg];
+        Ok(Opnd::Reg(reg, Table::Dense { start: 0, len: m }))
+    }
+
+    /// Access to a node through its views, where those of parameters are those of their whole in memory.
+    pub fn access_of(&self, low: &mut Lowering<'_>, id: NodeId) -> Fit<Access> {
+        loop {
+            let known = |n: NodeId| {
+                if self.map.contains_key(&n) {
+                    return Some(Access::whole(n, &low.graph.nodes[n as usize].shape));
+                }
+                if let Some((stacked, _)) = self.stacked.get(&n) {
+                    return Some(Access { root: n, offset: 0, strides: stacked.strides[1..].to_vec() });
+                }
+                low.known(n)
+            };
+            match access(low.graph, id, &known) {
+                Ok(a) => return Ok(a),
+                Err(_) if self.depth > 0 => return Err(Unfit),
+                // Only values in memory can be copied into another layout.
+                Err(src) => {
+                    let inner = self.access_of(low, src)?;
+                    if self.map.contains_key(&inner.root) {
+                        return Err(Unfit);
+                    }
+                    low.copy(src).map_err(|_| Unfit)?;
+                }
+            }
+        }
+    }
+
+    /// Distances of groups and rows, and the inner axes, of an operand.
+    fn split(&self, shape: &[usize], strides: &[usize], lead: Lead) -> Fit<(usize, usize, Vec<usize>, Vec<usize>)> {
+        let at = |n: usize| (shape[n..].to_vec(), strides[n..].to_vec());
+        match lead {
+            Lead::Rows if self.domain.flat => {
+                // All elements in order, or all the same.
+                let a = Access { root: 0, offset: 0, strides: strides.to_vec() };
+                let repeated = shape.iter().zip(strides).all(|(n, s)| *n == 1 || *s == 0);
+                let row = if a.is_contiguous(shape) && !repeated { 1 } else { 0 };
+                if row == 0 && !repeated {
+                    return Err(Unfit);
+                }
+                Ok((0, row, Vec::new(), Vec::new()))
+            }
+            Lead::Rows => {
+                let p = self.domain.lead.len();
+                let (inner, s) = at(p);
+                let group = if p == 2 && shape[0] > 1 { strides[0] } else { 0 };
+                Ok((group, if shape[p - 1] > 1 { strides[p - 1] } else { 0 }, inner, s))
+            }
+            Lead::Group => {
+                let (inner, s) = at(1);
+                Ok((if shape[0] > 1 { strides[0] } else { 0 }, 0, inner, s))
+            }
+            Lead::None => {
+                let (inner, s) = at(0);
+                Ok((0, 0, inner, s))
+            }
+        }
+    }
+
+    fn load(&mut self, mem: Mem) -> Reg {
+        if let Some((_, reg)) = self.loads.iter().find(|(m, _)| *m == mem) {
+            return *reg;
+        }
+        let reg = self.reg(mem.table.len());
+        self.code.push(Instr::Load { dst: reg, src: mem.clone() });
+        self.loads.push((mem, reg));
+        reg
+    }
+
+    /// A register that holds an operand's blocks one after the other.
+    pub fn dense(&mut self, a: Opnd, m: usize) -> Reg {
+        if let Opnd::Reg(reg, Table::Dense { start: 0, len }) = &a
+            && self.sizes[*reg] == *len
+        {
+            return *reg;
+        }
+        let dst = self.reg(m);
+        self.code.push(Instr::Assemble { dst, parts: vec![(a, (0..m as u32).collect())], zero: false });
+        dst
+    }
+
+    /// A register and the first of an operand's consecutive blocks in it.
+    fn run_of(&mut self, a: Opnd, m: usize) -> (Reg, usize) {
+        match &a {
+            Opnd::Reg(reg, Table::Dense { start, .. }) => (*reg, *start),
+            _ => (self.dense(a, m), 0),
+        }
+    }
+
+    fn threefry(&mut self, operands: &[Opnd], m: usize, word: u8) -> Reg {
+        for instr in self.code.iter().rev() {
+            if let Instr::Threefry { dst, src } = instr
+                && src[..] == *operands
+            {
+                return dst[word as usize];
+            }
+        }
+        let dst = [self.reg(m), self.reg(m)];
+        self.work += 100 * m * self.times;
+        let src = [operands[0].clone(), operands[1].clone(), operands[2].clone(), operands[3].clone()];
+        self.code.push(Instr::Threefry { dst, src });
+        dst[word as usize]
+    }
+
+    fn reduce(&mut self, low: &mut Lowering<'_>, id: NodeId, axis: usize) -> Fit<()> {
+        let node = low.graph.nodes[id as usize].clone();
+        let own = low.graph.nodes[node.src[0] as usize].clone();
+        let p = self.domain.lead.len();
+        if self.domain.flat || self.domain.inner(&own.shape).is_none() {
+            return Err(Unfit);
+        }
+        let a = self.operand(low, node.src[0])?;
+        let m: usize = own.shape[p..].iter().product();
+        self.work += m * self.times;
+        if axis + 1 == p {
+            // Over the rows themselves.
+            if matches!(node.op, Op::ReduceMax { .. }) || self.depth > 0 {
+                return Err(Unfit);
+            }
+            let src = self.dense(a, m);
+            let terminal = self.terminals.len();
+            self.code.push(Instr::RowSum { terminal, src });
+            self.terminals.push((id, Terminal { dst: usize::MAX, size: m, lanes: 16 }));
+            self.map.insert(id, Loc::Terminal);
+            return Ok(());
+        }
+        if axis < p {
+            return Err(Unfit);
+        }
+        let n = own.shape[axis];
+        let inner: usize = own.shape[axis + 1..].iter().product();
+        let sizes = [m / n / inner, n, inner];
+        let src = self.dense(a, m);
+        let dst = self.reg(m / n);
+        self.code.push(match node.op {
+            Op::Sum { .. } => Instr::Sum { dst, src, sizes },
+            _ => Instr::Max { dst, src, sizes, unsigned: own.dtype == DType::U32 },
+        });
+        self.map.insert(id, Loc::Row(dst));
+        Ok(())
+    }
+
+    fn matmul(&mut self, low: &mut Lowering<'_>, id: NodeId, ta: bool, tb: bool) -> Fit<()> {
+        let node = low.graph.nodes[id as usize].clone();
+        let p = self.domain.lead.len();
+        let rank = node.shape.len();
+        let shape = |i: usize| low.graph.nodes[node.src[i] as usize].shape.clone();
+        let (sa, sb) = (shape(0), shape(1));
+        if self.domain.flat || rank != p + 1 {
+            return Err(Unfit);
+        }
+        if !ta && sa[..p] == self.domain.lead[..] && node.shape[..p] == self.domain.lead[..] {
+            let (k, n) = (sa[p], node.shape[p]);
+            let a = self.operand(low, node.src[0])?;
+            let w = self.matrix(low, node.src[1])?;
+            let (ks, ns) = if tb { (w.1[1], w.1[0]) } else { (w.1[0], w.1[1]) };
+            let a = self.run_of(a, k);
+            let dst = self.reg(n);
+            self.work += k * n * self.times;
+            self.code.push(Instr::Dense { dst, a, w: w.0, strides: [ks, ns, k, n], bias: None, tanh: false });
+            self.map.insert(id, Loc::Row(dst));
+            return Ok(());
+        }
+        if ta && !tb && self.depth == 0 && sa[..p] == self.domain.lead[..] && sb[..p] == self.domain.lead[..] {
+            let (k, n) = (sa[p], sb[p]);
+            let a = self.operand(low, node.src[0])?;
+            let b = self.operand(low, node.src[1])?;
+            let a = self.run_of(a, k);
+            let b = self.run_of(b, n);
+            let terminal = self.terminals.len();
+            self.work += k * n * self.times;
+            self.code.push(Instr::RowOuter { terminal, a: (a.0, a.1, k), b: (b.0, b.1, n) });
+            self.terminals.push((id, Terminal { dst: usize::MAX, size: k * n, lanes: 1 }));
+            self.map.insert(id, Loc::Terminal);
+            return Ok(());
+        }
+        Err(Unfit)
+    }
+
+    /// A matrix per group in memory: its first element and the distances of its two axes.
+    fn matrix(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<(Mem, [usize; 2])> {
+        let at = self.access_of(low, id)?;
+        if self.map.contains_key(&at.root) || self.stacked.contains_key(&at.root) {
+            return Err(Unfit);
+        }
+        let shape = low.graph.nodes[id as usize].shape.clone();
+        let value = low.external(at.root).ok_or(Unfit)?;
+        let rank = shape.len();
+        let group = if rank == 3 && shape[0] > 1 { at.strides[0] } else { 0 };
+        let table = Table::Dense { start: 0, len: 1 };
+        let mem = Mem { value, offset: at.offset, group, row: 0, time: vec![0; self.depth], table };
+        Ok((mem, [at.strides[rank - 2], at.strides[rank - 1]]))
+    }
+
+    /// Rows of a table in memory, chosen by an index per row of the tile.
+    fn gather(&mut self, low: &mut Lowering<'_>, src: &[NodeId], m: usize) -> Fit<Reg> {
+        let p = self.domain.lead.len();
+        let shape = |i: usize| low.graph.nodes[src[i] as usize].shape.clone();
+        let (table_shape, index_shape) = (shape(0), shape(1));
+        // The index has one entry per row: its last axis is that of the rows.
+        if self.domain.flat || index_shape != self.domain.lead {
+            return Err(Unfit);
+        }
+        let at = self.access_of(low, src[0])?;
+        if self.map.contains_key(&at.root) || self.stacked.contains_key(&at.root) {
+            return Err(Unfit);
+        }
+        let index = self.operand(low, src[1])?;
+        let value = low.external(at.root).ok_or(Unfit)?;
+        let group = if p == 2 && table_shape[0] > 1 { at.strides[0] } else { 0 };
+        let inner = Table::new(&table_shape[p..], &at.strides[p..], 0);
+        let row = at.strides[p - 1];
+        let table = Mem { value, offset: at.offset, group, row, time: vec![0; self.depth], table: inner };
+        let dst = self.reg(m);
+        self.work += 4 * m * self.times;
+        self.code.push(Instr::Gather { dst, table, n: table_shape[p - 1], index });
+        Ok(dst)
+    }
+}
+
+/// How a shape lies in a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lead {
+    /// It varies with the row.
+    Rows,
+    /// Its first axis is that of the groups.
+    Group,
+    /// It is the same for all groups and rows.
+    None,
+}
+
+fn unary(op: Unary, dtype: DType) -> Option<UnaryOp> {
+    Some(match op {
+        Unary::Neg => UnaryOp::Neg,
+        Unary::Recip => UnaryOp::Recip,
+        Unary::Exp => UnaryOp::Exp,
+        Unary::Log => UnaryOp::Log,
+        Unary::Sqrt => UnaryOp::Sqrt,
+        Unary::Sin => UnaryOp::Sin,
+        Unary::Cos => UnaryOp::Cos,
+        Unary::Tanh => UnaryOp::Tanh,
+        Unary::Floor => UnaryOp::Floor,
+        Unary::Cast(to) if to == dtype => return None,
+        Unary::Cast(DType::U32) => UnaryOp::ToU32,
+        Unary::Cast(DType::F32) => UnaryOp::ToF32,
+        Unary::Bitcast(_) | Unary::Stop => return None,
+    })
+}
+
+fn binary(op: Binary, dtype: DType) -> BinaryOp {
+    match (op, dtype) {
+        (Binary::Add, DType::F32) => BinaryOp::Add,
+        (Binary::Mul, DType::F32) => BinaryOp::Mul,
+        (Binary::Max, DType::F32) => BinaryOp::Max,
+        (Binary::Min, DType::F32) => BinaryOp::Min,
+        (Binary::Lt, DType::F32) => BinaryOp::Lt,
+        (Binary::Eq, DType::F32) => BinaryOp::Eq,
+        (Binary::Add, DType::U32) => BinaryOp::AddU,
+        (Binary::Mul, DType::U32) => BinaryOp::MulU,
+        (Binary::Max, DType::U32) => BinaryOp::MaxU,
+        (Binary::Min, DType::U32) => BinaryOp::MinU,
+        (Binary::Lt, DType::U32) => BinaryOp::LtU,
+        (Binary::Eq, DType::U32) => BinaryOp::EqU,
+        (Binary::And, _) => BinaryOp::And,
+        (Binary::Or, _) => BinaryOp::Or,
+        (Binary::Xor, _) => BinaryOp::Xor,
+        (Binary::Shl, _) => BinaryOp::Shl,
+        (Binary::Shr, _) => BinaryOp::Shr,
+    }
+}

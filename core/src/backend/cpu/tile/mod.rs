@@ -1,0 +1,317 @@
+//! Chains of row-local nodes, run tile by tile.
+//!
+//! A group of nodes that all act on the rows of one domain `[groups, rows]` is compiled to a [`Tile`]: a straight list
+//! of instructions on registers, each a lane-major block `[M][lanes]` that stays in the first-level caches. The list is
+//! run for one tile of rows after the other; threads share the tiles. Sums over rows are gathered in partial sums, one
+//! per slice of rows, whose number and order depend on the number of rows only.
+
+mod build;
+mod fuse;
+mod group;
+mod registers;
+mod run;
+mod scan;
+
+use std::sync::Arc;
+
+use super::lower::Value;
+use super::simd::elementwise::{BinaryOp, UnaryOp};
+use crate::program::NativeCall;
+
+pub use group::form;
+
+/// A register number: a lane-major block `[M][lanes]`.
+pub type Reg = usize;
+
+/// Memory outside of the tile: element of group `g`, row `r`, inner index `m` at
+/// `offset + g·group + r·row + Σ time + table[m]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Mem {
+    /// The value.
+    pub value: Value,
+    /// Position of the first element.
+    pub offset: usize,
+    /// Distance of groups.
+    pub group: usize,
+    /// Distance of rows; 0 if all rows read the same.
+    pub row: usize,
+    /// Distance of steps of the loops around, outermost first.
+    pub time: Vec<usize>,
+    /// Position of each inner element.
+    pub table: Table,
+}
+
+/// Positions of the inner elements of an operand.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// Element `m` at `start + m`.
+    Dense {
+        /// The first.
+        start: usize,
+        /// How many.
+        len: usize,
+    },
+    /// All of them the same.
+    Repeat {
+        /// That one.
+        at: usize,
+        /// How many.
+        len: usize,
+    },
+    /// Any.
+    Any(Box<[u32]>),
+}
+
+impl Table {
+    /// The table of a strided inner shape.
+    pub fn new(shape: &[usize], strides: &[usize], offset: usize) -> Table {
+        let len: usize = shape.iter().product();
+        let mut at = vec![offset as u32; len];
+        let mut inner = 1;
+        for (n, s) in shape.iter().zip(strides).rev() {
+            for (i, a) in at.iter_mut().enumerate() {
+                *a += ((i / inner) % n * s) as u32;
+            }
+            inner *= n;
+        }
+        if at.iter().enumerate().all(|(i, a)| *a as usize == offset + i) {
+            Table::Dense { start: offset, len }
+        } else if at.iter().all(|a| *a as usize == offset) {
+            Table::Repeat { at: offset, len }
+        } else {
+            Table::Any(at.into())
+        }
+    }
+
+    /// Number of inner elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Table::Dense { len, .. } | Table::Repeat { len, .. } => *len,
+            Table::Any(at) => at.len(),
+        }
+    }
+
+    /// Position of inner element `m`.
+    pub fn at(&self, m: usize) -> usize {
+        match self {
+            Table::Dense { start, .. } => start + m,
+            Table::Repeat { at, .. } => *at,
+            Table::Any(at) => at[m] as usize,
+        }
+    }
+
+    /// The largest position.
+    pub fn max(&self) -> usize {
+        (0..self.len()).map(|m| self.at(m)).max().unwrap_or(0)
+    }
+}
+
+/// An operand of an instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Opnd {
+    /// Blocks of a register.
+    Reg(Reg, Table),
+    /// The same for all rows, from memory.
+    Uniform(Mem),
+    /// One constant.
+    Const(u32),
+}
+
+/// One instruction. `dst` has as many blocks as the operands' tables have entries, unless said otherwise.
+#[derive(Clone, Debug)]
+pub enum Instr {
+    /// Rows of memory to a register.
+    Load {
+        /// Register.
+        dst: Reg,
+        /// Memory.
+        src: Mem,
+    },
+    /// A register to rows of memory.
+    Store {
+        /// Blocks to write.
+        src: Opnd,
+        /// Memory.
+        dst: Mem,
+    },
+    /// Elementwise function of one operand.
+    Unary {
+        /// Function.
+        op: UnaryOp,
+        /// Result.
+        dst: Reg,
+        /// Operand.
+        a: Opnd,
+    },
+    /// Elementwise function of two operands.
+    Binary {
+        /// Function.
+        op: BinaryOp,
+        /// Result.
+        dst: Reg,
+        /// Operands.
+        a: Opnd,
+        /// Operands.
+        b: Opnd,
+    },
+    /// `c != 0 ? a : b`
+    Select {
+        /// Result.
+        dst: Reg,
+        /// Condition.
+        c: Opnd,
+        /// If so.
+        a: Opnd,
+        /// If not.
+        b: Opnd,
+    },
+    /// Both words of a threefry block.
+    Threefry {
+        /// First and second word.
+        dst: [Reg; 2],
+        /// Key and counter.
+        src: [Opnd; 4],
+    },
+    /// Image under a keyed permutation of `0..n`.
+    Permutation {
+        /// Result.
+        dst: Reg,
+        /// Index and key.
+        src: [Opnd; 3],
+        /// Size of the range.
+        n: u32,
+    },
+    /// Blocks of operands one after the other, starting at the given block; the rest is zero.
+    Assemble {
+        /// Result.
+        dst: Reg,
+        /// Operands and the result's blocks that they go to.
+        parts: Vec<(Opnd, Box<[u32]>)>,
+        /// Whether some blocks stay zero.
+        zero: bool,
+    },
+    /// Sum of blocks `[outer][n][inner]` over `n`.
+    Sum {
+        /// Result `[outer][inner]`.
+        dst: Reg,
+        /// Dense operand.
+        src: Reg,
+        /// The three sizes.
+        sizes: [usize; 3],
+    },
+    /// Largest of blocks `[outer][n][inner]` over `n`.
+    Max {
+        /// Result `[outer][inner]`.
+        dst: Reg,
+        /// Dense operand.
+        src: Reg,
+        /// The three sizes.
+        sizes: [usize; 3],
+        /// Of u32 values.
+        unsigned: bool,
+    },
+    /// Product of each row with one matrix.
+    Dense {
+        /// Result `[n]`.
+        dst: Reg,
+        /// Rows `[k]`, from this block of the register on.
+        a: (Reg, usize),
+        /// The matrix: distance of neighbours in k and n.
+        w: Mem,
+        /// Distances in k and n, and the two sizes.
+        strides: [usize; 4],
+        /// Added to each row, then tanh if set: the same as doing so afterwards.
+        bias: Option<Mem>,
+        /// tanh of the result.
+        tanh: bool,
+    },
+    /// Rows of a table chosen by index.
+    Gather {
+        /// Result: `index` blocks × `inner` blocks.
+        dst: Reg,
+        /// First element of the table; rows at distance `Mem::row`, inner positions by its table.
+        table: Mem,
+        /// Rows of the table.
+        n: usize,
+        /// Indices.
+        index: Opnd,
+    },
+    /// A native twin.
+    Call {
+        /// It.
+        native: Arc<dyn NativeCall>,
+        /// Dense operands.
+        src: Vec<Reg>,
+        /// Results.
+        dst: Vec<Reg>,
+    },
+    /// Add the rows' blocks to a partial sum over rows.
+    RowSum {
+        /// Terminal number.
+        terminal: usize,
+        /// Dense operand.
+        src: Reg,
+    },
+    /// Add the outer product of two rows, summed over rows, to a partial sum.
+    RowOuter {
+        /// Terminal number.
+        terminal: usize,
+        /// First factor: register, block, size.
+        a: (Reg, usize, usize),
+        /// Second factor: register, block, size.
+        b: (Reg, usize, usize),
+    },
+    /// Run the instructions up to the loop's end `len` times.
+    Loop(Box<Loop>),
+}
+
+/// A loop inside a tile.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// Number of steps.
+    pub len: usize,
+    /// Backwards.
+    pub reverse: bool,
+    /// How many loops are around it.
+    pub level: usize,
+    /// Register of the index, if it is read.
+    pub index: Option<Reg>,
+    /// Carries: the register that holds it, its first value and its new value.
+    pub carries: Vec<(Reg, Opnd, Opnd)>,
+    /// The inside.
+    pub code: Vec<Instr>,
+}
+
+/// A sum over rows.
+#[derive(Clone, Debug)]
+pub struct Terminal {
+    /// Where it goes: `[groups, size]`, dense.
+    pub dst: Value,
+    /// Elements per group.
+    pub size: usize,
+    /// Partial sums have 16 lanes each (a row sum), or one (an outer product).
+    pub lanes: usize,
+}
+
+/// A group of nodes compiled for tiles of rows.
+#[derive(Clone, Debug)]
+pub struct Tile {
+    /// Number of groups: rows of different groups never share a tile.
+    pub groups: usize,
+    /// Rows per group.
+    pub rows: usize,
+    /// Rows per tile, a multiple of 16.
+    pub lanes: usize,
+    /// First block of each register in a thread's scratch, and its number of blocks.
+    pub registers: Vec<(usize, usize)>,
+    /// Blocks of scratch.
+    pub blocks: usize,
+    /// The instructions.
+    pub code: Vec<Instr>,
+    /// Sums over rows.
+    pub terminals: Vec<Terminal>,
+    /// Rough number of operations per row.
+    pub work: usize,
+    /// Nesting of loops.
+    pub depth: usize,
+}

@@ -1,0 +1,148 @@
+//! Which registers may share scratch memory.
+
+use std::collections::HashMap;
+
+use super::{Instr, Opnd, Reg};
+
+impl Instr {
+    /// Call `f` on every register that the instruction itself reads or writes (`true`), loops included.
+    pub fn registers(&self, f: &mut impl FnMut(Reg, bool)) {
+        let opnd = |o: &Opnd, f: &mut dyn FnMut(Reg, bool)| {
+            if let Opnd::Reg(r, _) = o {
+                f(*r, false);
+            }
+        };
+        match self {
+            Instr::Load { dst, .. } => f(*dst, true),
+            Instr::Store { src, .. } => opnd(src, f),
+            Instr::Unary { dst, a, .. } => {
+                opnd(a, f);
+                f(*dst, true);
+            }
+            Instr::Binary { dst, a, b, .. } => {
+                opnd(a, f);
+                opnd(b, f);
+                f(*dst, true);
+            }
+            Instr::Select { dst, c, a, b } => {
+                [c, a, b].into_iter().for_each(|o| opnd(o, f));
+                f(*dst, true);
+            }
+            Instr::Threefry { dst, src } => {
+                src.iter().for_each(|o| opnd(o, f));
+                dst.iter().for_each(|d| f(*d, true));
+            }
+            Instr::Permutation { dst, src, .. } => {
+                src.iter().for_each(|o| opnd(o, f));
+                f(*dst, true);
+            }
+            Instr::Assemble { dst, parts, .. } => {
+                parts.iter().for_each(|(o, _)| opnd(o, f));
+                f(*dst, true);
+            }
+            Instr::Sum { dst, src, .. } | Instr::Max { dst, src, .. } => {
+                f(*src, false);
+                f(*dst, true);
+            }
+            Instr::Dense { dst, a, .. } => {
+                f(a.0, false);
+                f(*dst, true);
+            }
+            Instr::Gather { dst, index, .. } => {
+                opnd(index, f);
+                f(*dst, true);
+            }
+            Instr::Call { src, dst, .. } => {
+                src.iter().for_each(|s| f(*s, false));
+                dst.iter().for_each(|d| f(*d, true));
+            }
+            Instr::RowSum { src, .. } => f(*src, false),
+            Instr::RowOuter { a, b, .. } => {
+                f(a.0, false);
+                f(b.0, false);
+            }
+            Instr::Loop(l) => {
+                for (reg, init, next) in &l.carries {
+                    opnd(init, f);
+                    opnd(next, f);
+                    f(*reg, true);
+                }
+                if let Some(i) = l.index {
+                    f(i, true);
+                }
+                l.code.iter().for_each(|i| i.registers(f));
+            }
+        }
+    }
+}
+
+/// Positions of each register in scratch (first block, blocks), and the blocks of all.
+///
+/// Straight code frees a register after its last use. What a loop touches from outside lives through all of it.
+pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
+    let mut spans: HashMap<Reg, (usize, usize)> = HashMap::new();
+    let mut at = 0;
+    spans_of(code, &mut at, &mut spans);
+    let mut order: Vec<(Reg, (usize, usize))> = spans.into_iter().collect();
+    order.sort_unstable_by_key(|(r, s)| (s.0, *r));
+    let mut placed: Vec<(usize, usize)> = sizes.iter().map(|m| (0, *m)).collect();
+    // Live registers: end of life, first block, blocks.
+    let mut live: Vec<(usize, usize, usize)> = Vec::new();
+    let mut total = 0;
+    for (reg, (start, end)) in order {
+        live.retain(|l| l.0 >= start);
+        live.sort_unstable_by_key(|l| l.1);
+        let mut lo = 0;
+        for l in &live {
+            if l.1 >= lo + sizes[reg] {
+                break;
+            }
+            lo = lo.max(l.1 + l.2);
+        }
+        placed[reg].0 = lo;
+        total = total.max(lo + sizes[reg]);
+        live.push((end, lo, sizes[reg]));
+    }
+    (placed, total)
+}
+
+/// First and last instruction, in order of execution, at which each register is in use.
+fn spans_of(code: &[Instr], at: &mut usize, spans: &mut HashMap<Reg, (usize, usize)>) {
+    for instr in code {
+        *at += 1;
+        if let Instr::Loop(l) = instr {
+            let start = *at;
+            let outside: Vec<Reg> = spans.keys().copied().collect();
+            spans_of(&l.code, at, spans);
+            *at += 1;
+            let end = *at;
+            let mut touched = Vec::new();
+            l.code.iter().for_each(|i| i.registers(&mut |r, _| touched.push(r)));
+            for (reg, init, next) in &l.carries {
+                for o in [init, next] {
+                    if let Opnd::Reg(r, _) = o {
+                        let s = spans.entry(*r).or_insert((start, end));
+                        s.1 = end;
+                        touched.push(*r);
+                    }
+                }
+                spans.insert(*reg, (start.min(spans.get(reg).map_or(start, |s| s.0)), end));
+            }
+            if let Some(i) = l.index {
+                spans.insert(i, (start, end));
+            }
+            for r in touched {
+                if outside.contains(&r)
+                    && let Some(s) = spans.get_mut(&r)
+                {
+                    s.1 = end;
+                }
+            }
+            continue;
+        }
+        let now = *at;
+        instr.registers(&mut |r, _| {
+            spans.entry(r).and_modify(|s| s.1 = now).or_insert((now, now));
+        });
+    }
+}

@@ -1,0 +1,461 @@
+//! Runs tiles.
+#![allow(unsafe_code, reason = "threads write disjoint rows, and registers are disjoint blocks of one scratch")]
+
+use super::super::buffer::Words;
+use super::super::memory::{Memory, Span};
+use super::super::simd::dense::{DenseDims, Outer, Strided, dense, dense_accumulate_outer};
+use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
+use super::super::simd::isa::Isa;
+use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
+use super::super::order::slice_len;
+use super::{Instr, Loop, Mem, Opnd, Reg, Table, Tile};
+use crate::rng;
+
+/// Operations below which a second thread costs more than it saves.
+const WORTH_A_THREAD: usize = 1 << 18;
+
+/// A thread's place in a tile.
+struct Frame<'a> {
+    tile: &'a Tile,
+    mem: &'a Memory<'a>,
+    isa: Isa,
+    scratch: Span,
+    /// Rows that a matrix product transposes.
+    spare: Vec<f32>,
+    group: usize,
+    /// First row of the tile in its group, and how many of its lanes are rows.
+    row: usize,
+    valid: usize,
+    lanes: usize,
+    /// Indices of the open loops.
+    time: Vec<usize>,
+    /// Partial sums of this slice, one after the other.
+    partials: Span,
+}
+
+impl Tile {
+    /// Sizes of the partial sums of one slice: first word of each terminal, and all of them.
+    fn partial_sizes(&self) -> (Vec<usize>, usize) {
+        let mut at = 0;
+        let starts = self
+            .terminals
+            .iter()
+            .map(|t| {
+                let start = at;
+                at += (t.size * t.lanes).next_multiple_of(16);
+                start
+            })
+            .collect();
+        (starts, at)
+    }
+
+    /// Run all tiles.
+    pub fn run(&self, mem: &mut Memory<'_>, isa: Isa, threads: usize, cache: &mut Vec<Words>) {
+        let slice = if self.terminals.is_empty() { self.chunk(threads) } else { slice_len(self.rows) };
+        let slices = self.rows.div_ceil(slice);
+        let (starts, per_slice) = self.partial_sizes();
+        let tasks = self.groups * slices;
+        let workers = if self.work * self.rows * self.groups < WORTH_A_THREAD { 1 } else { threads.min(tasks).max(1) };
+        // Scratch of each worker, then the partial sums.
+        cache.resize_with(workers + 1, Words::default);
+        for words in cache.iter_mut().take(workers) {
+            words.grow(self.blocks * self.lanes);
+        }
+        cache[workers].grow(per_slice * tasks);
+        let partials = Span::of(cache[workers].as_mut_slice());
+        let scratch: Vec<Span> = cache[..workers].iter_mut().map(|w| Span::of(w.as_mut_slice())).collect();
+        let shared: &Memory<'_> = mem;
+        let work = |worker: usize| {
+            let mut frame = Frame {
+                tile: self,
+                mem: shared,
+                isa,
+                scratch: scratch[worker],
+                spare: Vec::new(),
+                group: 0,
+                row: 0,
+                valid: 0,
+                lanes: self.lanes,
+                time: vec![0; self.depth],
+                partials,
+            };
+            let (lo, hi) = (worker * tasks / workers, (worker + 1) * tasks / workers);
+            for task in lo..hi {
+                frame.group = task / slices;
+                frame.partials = partials.part(task * per_slice, per_slice);
+                // SAFETY: each task has its own part.
+                unsafe { frame.partials.words_mut() }.fill(0);
+                let first = task % slices * slice;
+                let end = (first + slice).min(self.rows);
+                let mut row = first;
+                while row < end {
+                    frame.row = row;
+                    frame.valid = self.lanes.min(end - row);
+                    frame.code(&self.code, &starts);
+                    row += frame.valid;
+                }
+            }
+        };
+        #[cfg(feature = "parallel")]
+        if workers > 1 {
+            rayon::scope(|s| {
+                for worker in 1..workers {
+                    let work = &work;
+                    s.spawn(move |_| work(worker));
+                }
+                work(0);
+            });
+        } else {
+            work(0);
+        }
+        #[cfg(not(feature = "parallel"))]
+        for worker in 0..workers {
+            work(worker);
+        }
+        let sums = cache[workers].as_slice();
+        for (terminal, start) in self.terminals.iter().zip(&starts) {
+            for g in 0..self.groups {
+                let out = mem.words_mut(terminal.dst);
+                let out: &mut [f32] = bytemuck::cast_slice_mut(&mut out[g * terminal.size..][..terminal.size]);
+                for s in 0..slices {
+                    let part = &sums[(g * slices + s) * per_slice + start..][..terminal.size * terminal.lanes];
+                    let part: &[f32] = bytemuck::cast_slice(part);
+                    if terminal.lanes == 16 {
+                        finish_rows(Reduction::Sum, out, part, s == 0);
+                    } else if s == 0 {
+                        out.copy_from_slice(part);
+                    } else {
+                        out.iter_mut().zip(part).for_each(|(o, p)| *o += p);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rows that one thread takes at a time where nothing is summed.
+    fn chunk(&self, threads: usize) -> usize {
+        let tiles = self.rows.div_ceil(self.lanes);
+        let parts = (threads.max(1) * 2).div_ceil(self.groups);
+        (tiles.div_ceil(parts) * self.lanes).max(self.lanes)
+    }
+}
+
+impl Frame<'_> {
+    /// Blocks of a register.
+    ///
+    /// Registers that are alive at the same time are disjoint, so a slice of one can be held while another is written.
+    fn reg<'s>(&self, reg: Reg) -> &'s [f32] {
+        let (block, m) = self.tile.registers[reg];
+        // SAFETY: only this thread uses its scratch, and an instruction's result is disjoint from its operands.
+        let words: &'s [u32] = unsafe { self.scratch.part(block * self.lanes, m * self.lanes).words() };
+        bytemuck::cast_slice(words)
+    }
+
+    fn reg_mut<'s>(&self, reg: Reg) -> &'s mut [f32] {
+        let (block, m) = self.tile.registers[reg];
+        // SAFETY: as above.
+        let words: &'s mut [u32] = unsafe { self.scratch.part(block * self.lanes, m * self.lanes).words_mut() };
+        bytemuck::cast_slice_mut(words)
+    }
+
+    /// Words of a value in memory, and the position of this group's first element in this step.
+    fn base<'s>(&self, mem: &Mem) -> (&'s [u32], usize) {
+        let at = mem.offset + self.group * mem.group + mem.time.iter().zip(&self.time).map(|(s, t)| s * t).sum::<usize>();
+        // SAFETY: a tile reads values that nobody writes while it runs, but for its own rows.
+        (unsafe { self.mem.span(mem.value).words() }, at)
+    }
+
+    fn code(&mut self, code: &[Instr], starts: &[usize]) {
+        for instr in code {
+            self.instr(instr, starts);
+        }
+    }
+
+    fn instr(&mut self, instr: &Instr, starts: &[usize]) {
+        let isa = self.isa;
+        match instr {
+            Instr::Load { dst, src } => self.load(*dst, src),
+            Instr::Store { src, dst } => self.store(src, dst),
+            Instr::Unary { op, dst, a } => {
+                let out = self.reg_mut(*dst);
+                self.each(out, [a], |out, [a]| unary(isa, *op, out, a));
+            }
+            Instr::Binary { op, dst, a, b } => {
+                let out = self.reg_mut(*dst);
+                self.each(out, [a, b], |out, [a, b]| binary(isa, *op, out, a, b));
+            }
+            Instr::Select { dst, c, a, b } => {
+                let out = self.reg_mut(*dst);
+                self.each(out, [c, a, b], |out, [c, a, b]| select(isa, out, c, a, b));
+            }
+            Instr::Threefry { dst, src } => {
+                let (x, y) = (self.reg_mut(dst[0]), self.reg_mut(dst[1]));
+                let lanes = self.lanes;
+                for (m, (x, y)) in x.chunks_exact_mut(lanes).zip(y.chunks_exact_mut(lanes)).enumerate() {
+                    let operands = [0, 1, 2, 3].map(|i| self.block(&src[i], m));
+                    threefry(isa, x, y, operands);
+                }
+            }
+            Instr::Permutation { dst, src, n } => {
+                let out = self.reg_mut(*dst);
+                self.each(out, [&src[0], &src[1], &src[2]], |out, [i, k0, k1]| {
+                    for (r, o) in out.iter_mut().enumerate() {
+                        let [i, k0, k1] = [i, k0, k1].map(|x| lane(x, r));
+                        *o = f32::from_bits(rng::permute(i, [k0, k1], *n));
+                    }
+                });
+            }
+            Instr::Assemble { dst, parts, zero } => {
+                let out = self.reg_mut(*dst);
+                if *zero {
+                    out.fill(0.0);
+                }
+                for (part, to) in parts {
+                    for (m, block) in to.iter().enumerate() {
+                        let out = &mut out[*block as usize * self.lanes..][..self.lanes];
+                        match self.block(part, m) {
+                            Operand::Slice(s) => out.copy_from_slice(s),
+                            Operand::Splat(v) => out.fill(v),
+                            Operand::Dst => {}
+                        }
+                    }
+                }
+            }
+            Instr::Sum { dst, src, sizes } => self.reduce(Reduction::Sum, *dst, *src, *sizes),
+            Instr::Max { dst, src, sizes, unsigned } if *unsigned => self.max_u32(*dst, *src, *sizes),
+            Instr::Max { dst, src, sizes, .. } => self.reduce(Reduction::Max, *dst, *src, *sizes),
+            Instr::Dense { dst, a, w, strides: [ks, ns, k, n], bias, tanh } => {
+                let (words, at) = self.base(w);
+                let w = Strided { values: bytemuck::cast_slice(&words[at..]), row: *ks, col: *ns };
+                let mut flat = Vec::new();
+                let bias = bias.as_ref().map(|b| {
+                    let (words, at) = self.base(b);
+                    let values: &[f32] = bytemuck::cast_slice(words);
+                    match &b.table {
+                        Table::Dense { start, .. } => Strided { values: &values[at + start..], row: 1, col: 0 },
+                        Table::Repeat { at: i, .. } => Strided { values: &values[at + i..], row: 0, col: 0 },
+                        table => {
+                            flat.extend((0..table.len()).map(|m| values[at + table.at(m)]));
+                            Strided { values: &[], row: 1, col: 0 }
+                        }
+                    }
+                });
+                let bias = bias.map(|b| if b.values.is_empty() { Strided { values: &flat, ..b } } else { b });
+                let a = &self.reg(a.0)[a.1 * self.lanes..];
+                dense(isa, self.reg_mut(*dst), a, w, bias, DenseDims { k: *k, n: *n, r: self.lanes }, *tanh);
+            }
+            Instr::Gather { dst, table, n, index } => self.gather(*dst, table, *n, index),
+            Instr::Call { native, src, dst } => {
+                let inputs: Vec<&[f32]> = src.iter().map(|r| self.reg(*r)).collect();
+                let mut outputs: Vec<&mut [f32]> = dst.iter().map(|r| self.reg_mut(*r)).collect();
+                native.run(isa, self.lanes, &inputs, &mut outputs);
+            }
+            Instr::RowSum { terminal, src } => {
+                let t = &self.tile.terminals[*terminal];
+                let acc = self.partial(starts[*terminal], t.size * 16);
+                accumulate_rows(isa, Reduction::Sum, acc, self.reg(*src), self.lanes, 0..self.valid);
+            }
+            Instr::RowOuter { terminal, a: (a, a0, k), b: (b, b0, n) } => {
+                let acc = self.partial(starts[*terminal], k * n);
+                let outer = Outer {
+                    a: &self.reg(*a)[a0 * self.lanes..],
+                    g: &self.reg(*b)[b0 * self.lanes..],
+                    k: *k,
+                    n: *n,
+                    stride: self.lanes,
+                    rows: self.valid,
+                };
+                dense_accumulate_outer(isa, acc, *n, outer, &mut self.spare);
+            }
+            Instr::Loop(body) => self.repeat(body, starts),
+        }
+    }
+
+    fn partial<'s>(&self, start: usize, len: usize) -> &'s mut [f32] {
+        // SAFETY: the partial sums of this task belong to this thread, and each terminal has its own.
+        let words: &'s mut [u32] = unsafe { self.partials.part(start, len).words_mut() };
+        bytemuck::cast_slice_mut(words)
+    }
+
+    fn repeat(&mut self, body: &Loop, starts: &[usize]) {
+        for (reg, init, _) in &body.carries {
+            self.copy(*reg, init);
+        }
+        let level = body.level;
+        for step in 0..body.len {
+            let t = if body.reverse { body.len - 1 - step } else { step };
+            self.time[level] = t;
+            if let Some(index) = body.index {
+                self.reg_mut(index).fill(f32::from_bits(t as u32));
+            }
+            self.code(&body.code, starts);
+            for (reg, _, next) in &body.carries {
+                let same = matches!(next, Opnd::Reg(r, _) if r == reg);
+                if !same {
+                    self.copy(*reg, next);
+                }
+            }
+        }
+        self.time[level] = 0;
+    }
+
+    fn copy(&self, dst: Reg, src: &Opnd) {
+        let out = self.reg_mut(dst);
+        if let Opnd::Reg(reg, Table::Dense { start, len }) = src {
+            out.copy_from_slice(&self.reg(*reg)[start * self.lanes..][..len * self.lanes]);
+            return;
+        }
+        for (m, out) in out.chunks_exact_mut(self.lanes).enumerate() {
+            match self.block(src, m) {
+                Operand::Slice(s) => out.copy_from_slice(s),
+                Operand::Splat(v) => out.fill(v),
+                Operand::Dst => {}
+            }
+        }
+    }
+
+    /// Block `m` of an operand.
+    fn block<'s>(&self, o: &Opnd, m: usize) -> Operand<'s> {
+        match o {
+            Opnd::Reg(reg, table) => {
+                let whole: &'s [f32] = self.reg(*reg);
+                Operand::Slice(&whole[table.at(m) * self.lanes..][..self.lanes])
+            }
+            Opnd::Uniform(mem) => {
+                let (words, at) = self.base(mem);
+                Operand::Splat(f32::from_bits(words[at + mem.table.at(m)]))
+            }
+            Opnd::Const(bits) => Operand::Splat(f32::from_bits(*bits)),
+        }
+    }
+
+    /// All blocks of an operand as one, if they are one after the other or all the same.
+    fn all<'s>(&self, o: &Opnd) -> Option<Operand<'s>> {
+        match o {
+            Opnd::Reg(reg, Table::Dense { start, len }) => {
+                let whole: &'s [f32] = self.reg(*reg);
+                Some(Operand::Slice(&whole[start * self.lanes..][..len * self.lanes]))
+            }
+            Opnd::Reg(_, table) if table.len() == 1 => Some(self.block(o, 0)),
+            Opnd::Uniform(mem) if matches!(mem.table, Table::Repeat { .. }) || mem.table.len() == 1 => {
+                Some(self.block(o, 0))
+            }
+            Opnd::Const(bits) => Some(Operand::Splat(f32::from_bits(*bits))),
+            _ => None,
+        }
+    }
+
+    /// Call `f` on as many blocks at once as the operands allow.
+    #[inline(always)]
+    fn each<const K: usize>(&self, out: &mut [f32], src: [&Opnd; K], f: impl Fn(&mut [f32], [Operand<'_>; K])) {
+        let all = src.map(|o| self.all(o));
+        if all.iter().all(Option::is_some) {
+            f(out, all.map(|o| o.unwrap_or(Operand::Dst)));
+            return;
+        }
+        for (m, out) in out.chunks_exact_mut(self.lanes).enumerate() {
+            f(out, src.map(|o| self.block(o, m)));
+        }
+    }
+
+    fn reduce(&self, op: Reduction, dst: Reg, src: Reg, [outer, n, inner]: [usize; 3]) {
+        let (out, src, lanes) = (self.reg_mut(dst), self.reg(src), self.lanes);
+        for o in 0..outer {
+            for i in 0..inner {
+                let from = &src[(o * n * inner + i) * lanes..];
+                reduce_outer(self.isa, op, &mut out[(o * inner + i) * lanes..][..lanes], from, n, inner * lanes);
+            }
+        }
+    }
+
+    fn max_u32(&self, dst: Reg, src: Reg, [outer, n, inner]: [usize; 3]) {
+        let (out, src, lanes) = (self.reg_mut(dst), self.reg(src), self.lanes);
+        for o in 0..outer {
+            for i in 0..inner {
+                for r in 0..lanes {
+                    let at = |k: usize| src[(o * n * inner + i + k * inner) * lanes + r].to_bits();
+                    let top = (0..n).map(at).max().unwrap_or(0);
+                    out[(o * inner + i) * lanes + r] = f32::from_bits(top);
+                }
+            }
+        }
+    }
+
+    /// Rows of memory to a register; lanes past the last row repeat it.
+    fn load(&self, dst: Reg, src: &Mem) {
+        let (words, at) = self.base(src);
+        let values: &[f32] = bytemuck::cast_slice(words);
+        let (out, lanes) = (self.reg_mut(dst), self.lanes);
+        let at = at + self.row * src.row;
+        if src.row == 1 {
+            for (m, out) in out.chunks_exact_mut(lanes).enumerate() {
+                let from = &values[at + src.table.at(m)..][..self.valid];
+                out[..self.valid].copy_from_slice(from);
+                let last = from[self.valid - 1];
+                out[self.valid..].fill(last);
+            }
+            return;
+        }
+        for (m, out) in out.chunks_exact_mut(lanes).enumerate() {
+            let from = &values[at + src.table.at(m)..];
+            for (r, o) in out[..self.valid].iter_mut().enumerate() {
+                *o = from[r * src.row];
+            }
+            let last = out[self.valid - 1];
+            out[self.valid..].fill(last);
+        }
+    }
+
+    fn store(&self, src: &Opnd, dst: &Mem) {
+        let at = self.base(dst).1 + self.row * dst.row;
+        let span = self.mem.span(dst.value);
+        let len = dst.table.len();
+        let base = match dst.table {
+            Table::Dense { start, .. } => at + start,
+            _ => at,
+        };
+        // SAFETY: these rows belong to this tile; nobody else reads or writes them while it runs.
+        let out = unsafe { span.part(base, (self.valid - 1) * dst.row.max(len) + len).words_mut() };
+        for m in 0..len {
+            match self.block(src, m) {
+                Operand::Slice(s) if dst.row == 1 => {
+                    out[..self.valid].copy_from_slice(bytemuck::cast_slice(&s[..self.valid]));
+                }
+                Operand::Slice(s) => {
+                    for (r, v) in s[..self.valid].iter().enumerate() {
+                        out[r * dst.row + m] = v.to_bits();
+                    }
+                }
+                Operand::Splat(v) => (0..self.valid).for_each(|r| out[r * dst.row + m] = v.to_bits()),
+                Operand::Dst => {}
+            }
+        }
+    }
+
+    fn gather(&self, dst: Reg, table: &Mem, n: usize, index: &Opnd) {
+        let (words, at) = self.base(table);
+        let values: &[f32] = bytemuck::cast_slice(words);
+        let (out, lanes, inner) = (self.reg_mut(dst), self.lanes, table.table.len());
+        let index = self.block(index, 0);
+        for r in 0..lanes {
+            let row = at + (lane(index, r) as usize).min(n - 1) * table.row;
+            match &table.table {
+                Table::Dense { start, len } => {
+                    for (m, v) in values[row + start..][..*len].iter().enumerate() {
+                        out[m * lanes + r] = *v;
+                    }
+                }
+                any => (0..inner).for_each(|m| out[m * lanes + r] = values[row + any.at(m)]),
+            }
+        }
+    }
+}
+
+/// Lane `r` of an operand, as u32.
+fn lane(o: Operand<'_>, r: usize) -> u32 {
+    match o {
+        Operand::Slice(s) => s[r].to_bits(),
+        Operand::Splat(v) => v.to_bits(),
+        Operand::Dst => 0,
+    }
+}

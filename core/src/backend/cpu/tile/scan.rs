@@ -1,0 +1,156 @@
+//! Loops and native calls inside of tiles.
+
+use super::super::lower::Lowering;
+use super::build::{Builder, Fit, Lead, Loc, Stacked, Unfit};
+use super::{Instr, Loop, Mem, Opnd, Reg, Table};
+use crate::program::Schedule;
+use crate::tensor::op::Scan;
+use crate::tensor::{NodeId, Op};
+
+impl Builder {
+    /// Add the nodes of a kernel.
+    pub fn kernel(&mut self, low: &mut Lowering<'_>, nodes: &[NodeId], body: Option<&Schedule>) -> Fit<()> {
+        for &id in nodes {
+            if self.map.contains_key(&id) || low.is_kept(id) {
+                continue;
+            }
+            match low.graph.nodes[id as usize].op.clone() {
+                Op::Out(_) => {}
+                Op::Scan(scan) => self.scan(low, id, &scan, body.ok_or(Unfit)?)?,
+                Op::Call(_) => self.call(low, id)?,
+                _ => self.node(low, id)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, low: &mut Lowering<'_>, id: NodeId, scan: &Scan, schedule: &Schedule) -> Fit<()> {
+        if scan.until.is_some() || self.domain.flat {
+            return Err(Unfit);
+        }
+        let src = low.graph.nodes[id as usize].src.clone();
+        let params = &scan.body.params;
+        let mut carries = Vec::new();
+        for i in 0..scan.carries {
+            let shape = low.graph.nodes[params[1 + i] as usize].shape.clone();
+            let (lead, m) = self.shape_of(&shape).ok_or(Unfit)?;
+            let init = self.operand(low, src[i])?;
+            let reg = self.reg(m);
+            self.map.insert(params[1 + i], located(reg, lead));
+            carries.push((reg, init));
+        }
+        let index = self.reg(1);
+        self.map.insert(params[0], Loc::Uniform { reg: index, grouped: false });
+        for i in 0..scan.xs {
+            let at = self.access_of(low, src[scan.carries + i])?;
+            if self.map.contains_key(&at.root) || self.stacked.contains_key(&at.root) {
+                return Err(Unfit);
+            }
+            let value = low.external(at.root).ok_or(Unfit)?;
+            let whole = Stacked { value, offset: at.offset, strides: at.strides };
+            self.stacked.insert(params[1 + scan.carries + i], (whole, self.depth + 1));
+        }
+        let outer = std::mem::take(&mut self.code);
+        let loads = self.loads.len();
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        self.times *= scan.len;
+        let inside = self.inside(low, id, scan, schedule, &carries);
+        self.times /= scan.len;
+        self.depth -= 1;
+        // What was loaded inside is not there outside.
+        self.loads.truncate(loads);
+        let code = std::mem::replace(&mut self.code, outer);
+        let next = inside?;
+        let carries = carries.into_iter().zip(next).map(|((reg, init), next)| (reg, init, next)).collect();
+        let body = Loop { len: scan.len, reverse: scan.reverse, level: self.depth, index: Some(index), carries, code };
+        self.code.push(Instr::Loop(Box::new(body)));
+        Ok(())
+    }
+
+    /// The body of a loop; returns the new carries.
+    fn inside(
+        &mut self,
+        low: &mut Lowering<'_>,
+        id: NodeId,
+        scan: &Scan,
+        schedule: &Schedule,
+        carries: &[(Reg, Opnd)],
+    ) -> Fit<Vec<Opnd>> {
+        for kernel in &schedule.kernels {
+            self.kernel(low, &kernel.nodes, kernel.body.as_deref())?;
+        }
+        let outs = low.outs_of(id, scan.body.outs.len());
+        for (i, out) in outs.iter().enumerate().skip(scan.carries) {
+            let inner = scan.body.outs[i];
+            let shape = low.graph.nodes[inner as usize].shape.clone();
+            let (lead, m) = self.shape_of(&shape).ok_or(Unfit)?;
+            if lead != Lead::Rows {
+                return Err(Unfit);
+            }
+            let src = self.operand(low, inner)?;
+            let value = self.pend(low, *out);
+            let (rows, groups) = (self.domain.rows(), self.domain.groups());
+            let mut time = vec![0; self.depth];
+            time[self.depth - 1] = groups * rows * m;
+            let table = Table::Dense { start: 0, len: m };
+            self.code.push(Instr::Store { src, dst: Mem { value, offset: 0, group: rows * m, row: m, time, table } });
+        }
+        let mut next = Vec::new();
+        for (i, out) in scan.body.outs.iter().take(scan.carries).enumerate() {
+            let mut value = self.operand(low, *out)?;
+            // A new carry that reads another carry's register must not see it changed.
+            let other = matches!(&value, Opnd::Reg(reg, _) if carries.iter().any(|c| c.0 == *reg) && *reg != carries[i].0);
+            let shuffled = matches!(&value, Opnd::Reg(reg, t) if *reg == carries[i].0 && !matches!(t, Table::Dense { start: 0, .. }));
+            if other || shuffled {
+                let m = self.sizes[carries[i].0];
+                let dst = self.reg(m);
+                let to = (0..m as u32).collect();
+                self.code.push(Instr::Assemble { dst, parts: vec![(value, to)], zero: false });
+                value = Opnd::Reg(dst, Table::Dense { start: 0, len: m });
+            }
+            next.push(value);
+        }
+        for ((reg, _), out) in carries.iter().zip(&outs) {
+            let lead = self.shape_of(&low.graph.nodes[*out as usize].shape).ok_or(Unfit)?.0;
+            self.map.insert(*out, located(*reg, lead));
+        }
+        Ok(next)
+    }
+
+    fn call(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<()> {
+        let node = low.graph.nodes[id as usize].clone();
+        let Op::Call(call) = &node.op else { return Err(Unfit) };
+        if self.domain.flat {
+            return Err(Unfit);
+        }
+        let mut src = Vec::new();
+        for s in &node.src {
+            let shape = low.graph.nodes[*s as usize].shape.clone();
+            if shape.len() != self.domain.lead.len() + 1 {
+                return Err(Unfit);
+            }
+            let m = self.domain.inner(&shape).ok_or(Unfit)?.iter().product();
+            let a = self.operand(low, *s)?;
+            src.push(self.dense(a, m));
+        }
+        let mut dst = Vec::new();
+        for out in low.outs_of(id, call.body.outs.len()) {
+            let m = low.graph.nodes[out as usize].shape.last().copied().unwrap_or(1);
+            let reg = self.reg(m);
+            self.map.insert(out, Loc::Row(reg));
+            dst.push(reg);
+        }
+        self.work += 200 * self.times;
+        self.code.push(Instr::Call { native: call.native.clone(), src, dst });
+        Ok(())
+    }
+}
+
+fn located(reg: Reg, lead: Lead) -> Loc {
+    match lead {
+        Lead::Rows => Loc::Row(reg),
+        Lead::Group => Loc::Uniform { reg, grouped: true },
+        Lead::None => Loc::Uniform { reg, grouped: false },
+    }
+}
