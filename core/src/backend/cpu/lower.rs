@@ -207,7 +207,8 @@ impl<'a> Lowering<'a> {
             if done[k] {
                 continue;
             }
-            if self.tiles && !kernels[k].nodes.is_empty()
+            if self.tiles
+                && !kernels[k].nodes.is_empty()
                 && let Some(taken) = tile::form(self, kernels, &done, k)
             {
                 taken.into_iter().for_each(|t| done[t] = true);
@@ -228,9 +229,10 @@ impl<'a> Lowering<'a> {
             match &self.graph.nodes[node as usize].op {
                 Op::Out(_) => {}
                 Op::Scan(scan) => {
-                    let body = kernel.body.as_deref().ok_or_else(|| {
-                        Error::Program(format!("the plan has no body for the scan of node {node}"))
-                    })?;
+                    let body = kernel
+                        .body
+                        .as_deref()
+                        .ok_or_else(|| Error::Program(format!("the plan has no body for the scan of node {node}")))?;
                     self.scan(node, scan, body)?;
                 }
                 _ => self.node(node)?,
@@ -498,4 +500,37 @@ pub fn constant(bits: u64, dtype: DType) -> u32 {
 fn iota(shape: &[usize], axis: usize) -> Vec<u32> {
     let inner: usize = shape[axis + 1..].iter().product();
     (0..shape.iter().product::<usize>()).map(|i| ((i / inner) % shape[axis]) as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::PlanOptions;
+    use crate::{Context, Program};
+
+    fn steps(f: impl FnOnce(&mut Context)) -> String {
+        let plan = Program::plan_of(PlanOptions { fuse: false, ..Default::default() }, f).unwrap();
+        let lowered = lower(&plan, true).unwrap();
+        let name = |s: &Step| match s {
+            Step::Copy { .. } => "copy".to_owned(),
+            Step::Node(n) => n.op.name().to_owned(),
+            Step::Scan(_) => "scan".to_owned(),
+            Step::Tile(t) => format!("tile{}", t.terminals.len()),
+        };
+        lowered.steps.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_layer_and_its_gradients_are_one_tile() {
+        let found = steps(|cx| {
+            let x = cx.input("x", &[1, 100, 5], DType::F32);
+            let w = cx.state("w", &[1, 5, 7], DType::F32);
+            let h = x.matmul(w).tanh();
+            let loss = h.square().mean(&[1, 2]);
+            let g = x.matmul_with(h * (1.0 - h * h), true, false);
+            cx.output("loss", loss);
+            cx.update("w", w - g * 0.1);
+        });
+        assert_eq!(found, "tile2 tile0 copy copy");
+    }
 }

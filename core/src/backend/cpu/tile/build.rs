@@ -30,8 +30,7 @@ impl Domain {
 
     /// The inner axes of a shape that varies with the row.
     pub fn inner<'s>(&self, shape: &'s [usize]) -> Option<&'s [usize]> {
-        (shape.len() >= self.lead.len() && shape[..self.lead.len()] == self.lead[..])
-            .then(|| &shape[self.lead.len()..])
+        (shape.len() >= self.lead.len() && shape[..self.lead.len()] == self.lead[..]).then(|| &shape[self.lead.len()..])
     }
 }
 

@@ -29,9 +29,9 @@ fn inside(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {
         // Written once and read once: nobody else sees the intermediate value.
         let reg = *dst;
         if uses.get(&reg) == Some(&2)
-            && let Some(j) = code.iter().skip(i + 1).position(|n| {
-                matches!(n, Instr::Binary { op: BinaryOp::Add, a, b: Opnd::Uniform(_), .. } if whole(a, reg))
-            })
+            && let Some(j) = code.iter().skip(i + 1).position(
+                |n| matches!(n, Instr::Binary { op: BinaryOp::Add, a, b: Opnd::Uniform(_), .. } if whole(a, reg)),
+            )
         {
             let Instr::Binary { dst: sum, b: Opnd::Uniform(mem), .. } = code.remove(i + 1 + j) else {
                 i += 1;

@@ -49,7 +49,8 @@ fn candidates(low: &Lowering<'_>, kernel: &Kernel) -> Vec<Domain> {
             found.push(Domain { lead: shape[..p].to_vec(), flat: false });
         }
     }
-    let whole = matches!(node.op, Op::Sum { .. } | Op::ReduceMax { .. } | Op::MatMul { .. } | Op::Scan(_) | Op::Call(_));
+    let whole =
+        matches!(node.op, Op::Sum { .. } | Op::ReduceMax { .. } | Op::MatMul { .. } | Op::Scan(_) | Op::Call(_));
     if shape.len() != 1 && !whole {
         found.push(Domain { lead: shape.clone(), flat: true });
     }

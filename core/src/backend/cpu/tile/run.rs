@@ -3,11 +3,11 @@
 
 use super::super::buffer::Words;
 use super::super::memory::{Memory, Span};
+use super::super::order::slice_len;
 use super::super::simd::dense::{DenseDims, Outer, Strided, dense, dense_accumulate_outer};
 use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
 use super::super::simd::isa::Isa;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
-use super::super::order::slice_len;
 use super::{Instr, Loop, Mem, Opnd, Reg, Table, Tile};
 use crate::rng;
 
@@ -160,7 +160,8 @@ impl Frame<'_> {
 
     /// Words of a value in memory, and the position of this group's first element in this step.
     fn base<'s>(&self, mem: &Mem) -> (&'s [u32], usize) {
-        let at = mem.offset + self.group * mem.group + mem.time.iter().zip(&self.time).map(|(s, t)| s * t).sum::<usize>();
+        let at =
+            mem.offset + self.group * mem.group + mem.time.iter().zip(&self.time).map(|(s, t)| s * t).sum::<usize>();
         // SAFETY: a tile reads values that nobody writes while it runs, but for its own rows.
         (unsafe { self.mem.span(mem.value).words() }, at)
     }

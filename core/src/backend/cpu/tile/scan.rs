@@ -100,7 +100,8 @@ impl Builder {
         for (i, out) in scan.body.outs.iter().take(scan.carries).enumerate() {
             let mut value = self.operand(low, *out)?;
             // A new carry that reads another carry's register must not see it changed.
-            let other = matches!(&value, Opnd::Reg(reg, _) if carries.iter().any(|c| c.0 == *reg) && *reg != carries[i].0);
+            let other =
+                matches!(&value, Opnd::Reg(reg, _) if carries.iter().any(|c| c.0 == *reg) && *reg != carries[i].0);
             let shuffled = matches!(&value, Opnd::Reg(reg, t) if *reg == carries[i].0 && !matches!(t, Table::Dense { start: 0, .. }));
             if other || shuffled {
                 let m = self.sizes[carries[i].0];
