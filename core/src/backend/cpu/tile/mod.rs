@@ -412,8 +412,6 @@ mod tests {
                 cx.output("mean", adv[0].mean(&[0, 2]));
             };
             let args = [("w", vec![s, 3, 3]), ("x0", vec![s, n, 3])];
-            let device = Device::cpu(1);
-            let _ = device;
             same_with_scalar(&f, &args);
         }
     }
@@ -430,7 +428,7 @@ mod tests {
             }
             let mut all = Vec::new();
             for k in 0..2u32 {
-                let inputs: Vec<_> = state.iter().map(|(n, a)| (n, a)).collect();
+                let inputs: Vec<_> = state.iter().collect();
                 let out = program.run(&state, &inputs, &[("k", k.into())]).unwrap();
                 for (_, a) in out.iter().chain(state.iter()) {
                     let v: Vec<u32> =
