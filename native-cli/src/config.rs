@@ -9,18 +9,27 @@ use crate::run_folder;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// What names a run, apart from the algorithm's own settings.
+/// Settings of the run itself; all others are the algorithm's own.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Identity {
+pub struct RunKeys {
     /// Algorithm, as in `train ppo`.
     pub algorithm: Option<String>,
     /// Environment, as in `--env cartpole`.
     pub env: Option<String>,
     /// Seeds.
     pub seeds: Option<Vec<u64>>,
+    /// Environment steps per seed.
+    pub steps: Option<u64>,
+    /// Environment steps between evaluations, 0 for none.
+    pub eval_every: Option<u64>,
+    /// Episodes per evaluation.
+    pub eval_episodes: Option<u64>,
 }
 
-impl Identity {
+/// The keys of [`RunKeys`] as they are spelled in files.
+pub const RUN_KEYS: [&str; 6] = ["algorithm", "env", "seed", "steps", "eval_every", "eval_episodes"];
+
+impl RunKeys {
     /// Values of `self`, and those of `other` where it has none.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
@@ -28,40 +37,79 @@ impl Identity {
             algorithm: self.algorithm.or(other.algorithm),
             env: self.env.or(other.env),
             seeds: self.seeds.or(other.seeds),
+            steps: self.steps.or(other.steps),
+            eval_every: self.eval_every.or(other.eval_every),
+            eval_episodes: self.eval_episodes.or(other.eval_episodes),
         }
+    }
+
+    /// Takes the run's keys out of `table` and leaves the algorithm's.
+    ///
+    /// # Errors
+    /// A sentence for the user if a value has the wrong type.
+    pub fn take(table: &mut Table) -> Result<Self, String> {
+        let mut name = |key: &str| match table.remove(key) {
+            None => Ok(None),
+            Some(Value::String(name)) => Ok(Some(name)),
+            Some(other) => Err(format!("{key}: expected a name in quotes, got {other}")),
+        };
+        let (algorithm, env) = (name("algorithm")?, name("env")?);
+        let mut count = |key: &str, least: u64| {
+            let number = match table.remove(key) {
+                None => return Ok(None),
+                Some(Value::Integer(n)) => u64::try_from(n).ok(),
+                Some(Value::Float(x)) if x.fract() == 0.0 && (0.0..1e15).contains(&x) => Some(x as u64),
+                Some(Value::String(text)) => args::count(&text).ok(),
+                Some(_) => None,
+            };
+            match number.filter(|n| *n >= least) {
+                Some(n) => Ok(Some(n)),
+                None => Err(format!("{key}: expected a whole number of at least {least}")),
+            }
+        };
+        let (steps, eval_every) = (count("steps", 1)?, count("eval_every", 0)?);
+        let eval_episodes = count("eval_episodes", 1)?;
+        let seeds = match table.remove("seed") {
+            None => None,
+            Some(Value::String(text)) => Some(args::seeds(&text).map_err(|e| format!("seed: {e}"))?),
+            Some(Value::Integer(seed)) => {
+                Some(vec![u64::try_from(seed).map_err(|_| format!("seed: expected 0 or more, got {seed}"))?])
+            }
+            Some(other) => {
+                return Err(format!("seed: expected a whole number or a range in quotes, got {other}"));
+            }
+        };
+        Ok(Self { algorithm, env, seeds, steps, eval_every, eval_episodes })
     }
 }
 
-/// Reads a configuration file: what it names, and its other settings.
+/// Reads a configuration file: the run's keys, and the algorithm's.
 ///
 /// # Errors
-/// [`Stop`] with code 2 if it cannot be read, is no TOML, or a name or seed has the wrong type.
-pub fn read_file(path: &Path) -> Result<(Identity, Table), Stop> {
+/// [`Stop`] with code 2 if it cannot be read, is no TOML, or a value has the wrong type.
+pub fn read_file(path: &Path) -> Result<(RunKeys, Table), Stop> {
     let bytes = run_folder::read(path)?;
     let text = String::from_utf8(bytes).map_err(|_| Stop::user(format!("{} is no text file", path.display())))?;
     parse(&text).map_err(|problem| Stop::user(format!("{}: {problem}", path.display())))
 }
 
-fn parse(text: &str) -> Result<(Identity, Table), String> {
+fn parse(text: &str) -> Result<(RunKeys, Table), String> {
     let mut table: Table = toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+        let start = error.span().map_or(0, |span| span.start.min(text.len()));
+        let line = text[..start].matches('\n').count() + 1;
         format!("line {line}: {}", error.message())
     })?;
-    let mut name = |key: &str| match table.remove(key) {
-        None => Ok(None),
-        Some(Value::String(name)) => Ok(Some(name)),
-        Some(other) => Err(format!("{key}: expected a name in quotes, got {other}")),
-    };
-    let (algorithm, env) = (name("algorithm")?, name("env")?);
-    let seeds = match table.remove("seed") {
-        None => None,
-        Some(Value::String(text)) => Some(args::seeds(&text).map_err(|e| format!("seed: {e}"))?),
-        Some(Value::Integer(seed)) => {
-            Some(vec![u64::try_from(seed).map_err(|_| format!("seed: expected 0 or more, got {seed}"))?])
-        }
-        Some(other) => return Err(format!("seed: expected a whole number or a range in quotes, got {other}")),
-    };
-    Ok((Identity { algorithm, env, seeds }, table))
+    Ok((RunKeys::take(&mut table)?, table))
+}
+
+/// Settings given with `--set`, a later one of the same key winning: the run's keys, and the algorithm's.
+///
+/// # Errors
+/// [`Stop`] with code 2 if a value has the wrong type.
+pub fn from_settings(settings: &[(String, Value)]) -> Result<(RunKeys, Table), Stop> {
+    let mut table: Table = settings.iter().cloned().collect();
+    let keys = RunKeys::take(&mut table).map_err(|problem| Stop::user(format!("--set {problem}")))?;
+    Ok((keys, table))
 }
 
 /// One resolved setting: its value and the layer that it came from.
@@ -75,13 +123,13 @@ pub struct Resolved {
     pub origin: String,
 }
 
-/// The text of `config.toml`.
+/// The text of `config.toml`: settings in order, each with its origin as a comment.
 #[must_use]
-pub fn render(algorithm: &str, env: &str, seed: u64, settings: &[Resolved]) -> String {
+pub fn render(settings: &[Resolved]) -> String {
     let lines: Vec<(String, &str)> =
         settings.iter().map(|one| (format!("{} = {}", one.key, one.value), one.origin.as_str())).collect();
     let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0).min(48);
-    let mut text = format!("algorithm = {}\nenv = {}\nseed = {seed}\n\n", Value::from(algorithm), Value::from(env));
+    let mut text = String::new();
     for (line, origin) in lines {
         // A comment ends at the line's end; an origin is one line, but a path may hold anything.
         let origin = origin.replace(|c: char| c.is_control(), " ");
@@ -98,18 +146,20 @@ mod tests {
     fn a_rendered_configuration_reads_back() {
         let one = |key: &str, value: Value, origin: &str| Resolved { key: key.into(), value, origin: origin.into() };
         let settings = [
+            one("algorithm", "ppo".into(), "command line"),
+            one("seed", 7.into(), "command line"),
+            one("steps", 100_000.into(), "preset ppo-cartpole"),
             one("gamma", 0.98.into(), "preset ppo-cartpole"),
             one("hidden", Value::Array(vec![64.into(), 64.into()]), "default"),
             one("activation", "tanh".into(), "--config a\nb = 3"),
             one("learning_rate", 1e-7.into(), "--set"),
         ];
-        let text = render("ppo", "cartpole", 7, &settings);
-        let (identity, table) = parse(&text).unwrap();
-        assert_eq!(
-            identity,
-            Identity { algorithm: Some("ppo".into()), env: Some("cartpole".into()), seeds: Some(vec![7]) }
-        );
-        assert_eq!(table, settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect());
+        let text = render(&settings);
+        let (keys, table) = parse(&text).unwrap();
+        let expected =
+            RunKeys { algorithm: Some("ppo".into()), seeds: Some(vec![7]), steps: Some(100_000), ..RunKeys::default() };
+        assert_eq!(keys, expected);
+        assert_eq!(table, settings[3..].iter().map(|s| (s.key.clone(), s.value.clone())).collect());
         assert!(text.contains("gamma = 0.98 ") && text.contains("# preset ppo-cartpole\n"), "{text}");
     }
 
@@ -121,6 +171,9 @@ mod tests {
             ("seed = -1", "seed"),
             ("seed = \"5..2\"", "seed"),
             ("seed = 1.5", "seed"),
+            ("steps = 0", "steps"),
+            ("steps = [1]", "steps"),
+            ("eval_episodes = 0", "eval_episodes"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
@@ -130,10 +183,17 @@ mod tests {
 
     #[test]
     fn flags_win_over_the_file() {
-        let flags = Identity { env: Some("pendulum".into()), ..Identity::default() };
-        let file = Identity { algorithm: Some("ppo".into()), env: Some("cartpole".into()), seeds: None };
-        let both = flags.or(file);
+        let (set, rest) = from_settings(&[
+            ("env".into(), "cartpole".into()),
+            ("steps".into(), 1e5.into()),
+            ("gamma".into(), 0.9.into()),
+            ("gamma".into(), 0.8.into()),
+        ])
+        .unwrap();
+        assert_eq!(rest, Table::from_iter([("gamma".to_owned(), Value::from(0.8))]));
+        let flags = RunKeys { env: Some("pendulum".into()), ..RunKeys::default() };
+        let both = flags.or(set);
         assert_eq!(both.env.as_deref(), Some("pendulum"));
-        assert_eq!(both.algorithm.as_deref(), Some("ppo"));
+        assert_eq!((both.steps, both.algorithm), (Some(100_000), None));
     }
 }
