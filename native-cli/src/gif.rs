@@ -39,7 +39,15 @@ pub fn encode(scenes: &[Scene], width: usize, delay: u16) -> Result<Vec<u8>, Sto
     encoder.set_repeat(Repeat::Infinite).map_err(failed)?;
     let mut shown: Option<Vec<u8>> = None;
     for picture in pictures() {
-        let indices: Vec<u8> = picture.pixels.iter().map(|pixel| palette.index(*pixel)).collect();
+        let mut last = (BACKGROUND, palette.index(BACKGROUND));
+        let to_index = |pixel: &[u8; 3]| {
+            // Neighbours are mostly equal; a look-up each would take longer than painting.
+            if *pixel != last.0 {
+                last = (*pixel, palette.index(*pixel));
+            }
+            last.1
+        };
+        let indices: Vec<u8> = picture.pixels.iter().map(to_index).collect();
         let [left, top, w, h] = changed(shown.as_deref(), &indices, width, height);
         let buffer: Vec<u8> =
             (top..top + h).flat_map(|y| &indices[y * width + left..y * width + left + w]).copied().collect();
@@ -102,8 +110,8 @@ impl Palette {
         let mut counts: HashMap<[u8; 3], usize> = HashMap::new();
         counts.insert(BACKGROUND, usize::MAX / 2);
         for picture in pictures {
-            for pixel in picture.pixels {
-                *counts.entry(pixel).or_default() += 1;
+            for run in picture.pixels.chunk_by(|a, b| a == b) {
+                *counts.entry(run[0]).or_default() += run.len();
             }
         }
         let mut colors: Vec<([u8; 3], usize)> = counts.into_iter().collect();

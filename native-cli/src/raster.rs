@@ -1,9 +1,11 @@
 //! A small software painter: anti-aliased lines, discs and polygons.
 //!
-//! A pixel's coverage is taken from the signed distance of its centre to the shape's edge (½ pixel of blending),
-//! which looks like area sampling for shapes wider than a pixel and needs no sub-samples.
+//! Strokes and discs take a pixel's coverage from the signed distance of its centre to the edge (half a pixel of
+//! blending), polygons from the exact area inside the pixel. A shape's coverage is collected in a mask and blended
+//! once, so that the joints of a stroke are not darker than the rest.
 
 use quickstudy_core::env::{Color, Scene, Shape};
+use std::ops::Range;
 
 /// An RGB picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,24 +30,30 @@ pub fn paint(scene: &Scene, width: usize) -> Picture {
     let scale = width as f32 / (xmax - xmin).max(1e-6);
     let height = ((ymax - ymin) * scale).round().clamp(1.0, 4.0 * width as f32) as usize;
     let mut picture = Picture { width, height, pixels: vec![BACKGROUND; width * height] };
+    let mut mask = Mask { width, height, coverage: vec![0.0; width * height], rows: 0..0, columns: 0..0 };
     let at = |p: &[f32; 2]| [(p[0] - xmin) * scale, (ymax - p[1]) * scale];
     for shape in scene.shapes.iter().filter(|shape| shape.is_finite()) {
-        match shape {
-            Shape::Line { from, to, width, color } => picture.stroke(&[at(from), at(to)], width * scale, *color),
+        let color = match shape {
+            Shape::Line { from, to, width, color } => {
+                mask.stroke(&[at(from), at(to)], width * scale);
+                color
+            }
             Shape::Polyline { points, width, color } => {
                 let points: Vec<_> = points.iter().map(at).collect();
-                picture.stroke(&points, width * scale, *color);
+                mask.stroke(&points, width * scale);
+                color
             }
             Shape::Circle { center, radius, color } => {
-                let (c, r) = (at(center), radius * scale);
-                let distance = |p: [f32; 2]| length(sub(p, c)) - r;
-                picture.fill(&[c], r, *color, distance);
+                mask.capsule(at(center), at(center), radius * scale, 1.0);
+                color
             }
             Shape::Polygon { points, color } => {
                 let points: Vec<_> = points.iter().map(at).collect();
-                picture.fill(&points, 0.0, *color, |p| polygon_distance(p, &points));
+                mask.polygon(&points);
+                color
             }
-        }
+        };
+        mask.blend_into(&mut picture, *color);
     }
     picture
 }
@@ -62,58 +70,138 @@ pub fn height(view: [f32; 4], width: usize) -> usize {
     rows.round().clamp(1.0, 4.0 * width as f32) as usize
 }
 
-impl Picture {
+/// How much of each pixel a shape covers, and the rectangle outside of which it is 0.
+struct Mask {
+    width: usize,
+    height: usize,
+    coverage: Vec<f32>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl Mask {
     /// A round-ended stroke through `points`; thinner than a pixel it becomes paler instead.
-    fn stroke(&mut self, points: &[[f32; 2]], width: f32, color: Color) {
-        let half = width.max(1.0) / 2.0;
-        let distance = |p: [f32; 2]| {
-            let nearest =
-                points.windows(2).map(|ends| segment_distance(p, ends[0], ends[1])).fold(f32::INFINITY, f32::min);
-            nearest - half
-        };
-        self.blend(points, half, color, width.min(1.0), distance);
+    fn stroke(&mut self, points: &[[f32; 2]], width: f32) {
+        for ends in points.windows(2) {
+            self.capsule(ends[0], ends[1], width.max(1.0) / 2.0, width.min(1.0));
+        }
     }
 
-    fn fill(&mut self, hull: &[[f32; 2]], margin: f32, color: Color, distance: impl Fn([f32; 2]) -> f32) {
-        self.blend(hull, margin, color, 1.0, distance);
+    /// All points within `radius` of the segment from `a` to `b`.
+    fn capsule(&mut self, a: [f32; 2], b: [f32; 2], radius: f32, opacity: f32) {
+        let (rows, columns) = self.touch(&[a, b], radius);
+        let ab = sub(b, a);
+        let per_length = 1.0 / dot(ab, ab).max(1e-12);
+        for y in rows {
+            for x in columns.clone() {
+                let p = sub([x as f32 + 0.5, y as f32 + 0.5], a);
+                let along = (dot(p, ab) * per_length).clamp(0.0, 1.0);
+                let off = sub(p, [ab[0] * along, ab[1] * along]);
+                let covered = (radius + 0.5 - dot(off, off).sqrt()).clamp(0.0, 1.0) * opacity;
+                let pixel = &mut self.coverage[y * self.width + x];
+                *pixel = pixel.max(covered);
+            }
+        }
     }
 
-    /// Blends `color` into every pixel near the bounding box of `hull` by its signed distance (negative inside).
-    fn blend(
-        &mut self,
-        hull: &[[f32; 2]],
-        margin: f32,
-        color: Color,
-        opacity: f32,
-        distance: impl Fn([f32; 2]) -> f32,
-    ) {
+    /// The inside of a simple polygon, by accumulating signed areas: each edge adds, in every row that it crosses,
+    /// the area to its right; sums along the row are then the coverage (the method of font rasterisers).
+    fn polygon(&mut self, points: &[[f32; 2]]) {
+        let (rows, columns) = self.touch(points, 0.0);
+        if rows.is_empty() || columns.is_empty() {
+            return;
+        }
+        let (left, right) = (columns.start as f32, columns.end as f32);
+        let mut deltas = vec![0.0_f32; columns.len() + 2];
+        for y in rows {
+            deltas.fill(0.0);
+            for (i, a) in points.iter().enumerate() {
+                let b = points[(i + 1) % points.len()];
+                let (top, bottom, sign) = if a[1] < b[1] { (*a, b, 1.0) } else { (b, *a, -1.0) };
+                let (y0, y1) = (top[1].max(y as f32), bottom[1].min(y as f32 + 1.0));
+                if y1 <= y0 {
+                    continue;
+                }
+                let slope = (bottom[0] - top[0]) / (bottom[1] - top[1]);
+                let x_at = |y: f32| (top[0] + (y - top[1]) * slope).clamp(left, right) - left;
+                let (xa, xb) = (x_at(y0), x_at(y1));
+                add_edge(&mut deltas, xa.min(xb), xa.max(xb), (y1 - y0) * sign);
+            }
+            let mut sum = 0.0;
+            let row = &mut self.coverage[y * self.width..][columns.clone()];
+            for (pixel, delta) in row.iter_mut().zip(&deltas) {
+                sum += delta;
+                *pixel = sum.abs().min(1.0);
+            }
+        }
+    }
+
+    /// The rows and columns of the bounding box of `points` widened by `margin`, which the shape may then write.
+    fn touch(&mut self, points: &[[f32; 2]], margin: f32) -> (Range<usize>, Range<usize>) {
         let range = |axis: usize, limit: usize| {
             let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
-            for point in hull {
+            for point in points {
                 low = low.min(point[axis]);
                 high = high.max(point[axis]);
             }
             // Float-to-integer casts saturate, so shapes outside the picture give empty ranges.
-            let low = (low - margin - 1.0).floor().max(0.0) as usize;
+            let low = ((low - margin - 1.0).floor().max(0.0) as usize).min(limit);
             let high = (high + margin + 1.0).ceil().max(0.0) as usize;
-            low..high.min(limit)
+            low..high.min(limit).max(low)
         };
-        let (columns, rows) = (range(0, self.width), range(1, self.height));
+        let (rows, columns) = (range(1, self.height), range(0, self.width));
+        self.rows = union(&self.rows, &rows);
+        self.columns = union(&self.columns, &columns);
+        (rows, columns)
+    }
+
+    /// Blends `color` where the mask says, and clears the mask.
+    fn blend_into(&mut self, picture: &mut Picture, color: Color) {
         let ink = [color.r, color.g, color.b];
-        for y in rows {
-            for x in columns.clone() {
-                let d = distance([x as f32 + 0.5, y as f32 + 0.5]);
-                let coverage = (0.5 - d).clamp(0.0, 1.0) * opacity;
-                if coverage > 0.0 {
-                    let pixel = &mut self.pixels[y * self.width + x];
+        for y in self.rows.clone() {
+            let range = y * self.width + self.columns.start..y * self.width + self.columns.end;
+            for (covered, pixel) in self.coverage[range.clone()].iter_mut().zip(&mut picture.pixels[range]) {
+                if *covered >= 1.0 {
+                    *pixel = ink;
+                } else if *covered > 0.0 {
                     for (channel, ink) in pixel.iter_mut().zip(ink) {
                         let old = f32::from(*channel);
-                        *channel = (old + (f32::from(ink) - old) * coverage).round() as u8;
+                        *channel = (old + (f32::from(ink) - old) * *covered).round() as u8;
                     }
                 }
+                *covered = 0.0;
             }
         }
+        (self.rows, self.columns) = (0..0, 0..0);
     }
+}
+
+/// Spreads an edge that goes from `xa` to `xb` within one row, of signed height `area`, over that row's differences.
+fn add_edge(deltas: &mut [f32], xa: f32, xb: f32, area: f32) {
+    let (first, last) = (xa.floor() as usize, xb.floor() as usize);
+    if first == last {
+        // The share of the pixel left of the edge's middle is outside.
+        let outside = (xa + xb) / 2.0 - first as f32;
+        deltas[first] += area * (1.0 - outside);
+        deltas[first + 1] += area * outside;
+        return;
+    }
+    // The edge crosses several pixels: in each, a part of its height, at that part's own middle.
+    let per_x = area / (xb - xa);
+    for pixel in first..=last {
+        let (from, to) = (xa.max(pixel as f32), xb.min(pixel as f32 + 1.0));
+        let outside = (from + to) / 2.0 - pixel as f32;
+        let part = per_x * (to - from);
+        deltas[pixel] += part * (1.0 - outside);
+        deltas[pixel + 1] += part * outside;
+    }
+}
+
+fn union(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    if a.is_empty() {
+        return b.clone();
+    }
+    if b.is_empty() { a.clone() } else { a.start.min(b.start)..a.end.max(b.end) }
 }
 
 fn sub(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
@@ -122,30 +210,6 @@ fn sub(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
 
 fn dot(a: [f32; 2], b: [f32; 2]) -> f32 {
     a[0] * b[0] + a[1] * b[1]
-}
-
-fn length(a: [f32; 2]) -> f32 {
-    dot(a, a).sqrt()
-}
-
-fn segment_distance(p: [f32; 2], a: [f32; 2], b: [f32; 2]) -> f32 {
-    let (ap, ab) = (sub(p, a), sub(b, a));
-    let along = (dot(ap, ab) / dot(ab, ab).max(1e-12)).clamp(0.0, 1.0);
-    length(sub(ap, [ab[0] * along, ab[1] * along]))
-}
-
-/// Distance to the outline, negative inside (even-odd rule).
-fn polygon_distance(p: [f32; 2], points: &[[f32; 2]]) -> f32 {
-    let mut nearest = f32::INFINITY;
-    let mut inside = false;
-    for (i, a) in points.iter().enumerate() {
-        let b = points[(i + 1) % points.len()];
-        nearest = nearest.min(segment_distance(p, *a, b));
-        if (a[1] > p[1]) != (b[1] > p[1]) && p[0] < a[0] + (b[0] - a[0]) * (p[1] - a[1]) / (b[1] - a[1]) {
-            inside = !inside;
-        }
-    }
-    if inside { -nearest } else { nearest }
 }
 
 #[cfg(test)]
