@@ -1,7 +1,7 @@
 //! Runs lowered schedules.
 
 use super::buffer::{CpuBuffer, Words};
-use super::lower::{Lowered, ScanStep, Step, Storage};
+use super::lower::{Lowered, ScanStep, Step, Storage, Value, View};
 use super::memory::{Memory, Span};
 use super::node::{self, gather_view};
 use super::simd::isa::Isa;
@@ -94,23 +94,25 @@ impl Lowered {
                 })
                 .collect();
         }
-        let spans = self.storage.iter().zip(&mut self.words).map(|(s, words)| match s {
-            Storage::Arg(i) => run.args[*i],
-            Storage::Scalar(i) => run.scalars[*i],
-            Storage::Outer(v) => outer.map_or_else(|| Span::of(words.as_mut_slice()), |m| m.span(*v)),
-            _ => Span::of(words.as_mut_slice()),
-        });
-        Memory::new(spans.collect())
+        let spans: Vec<Span> = self
+            .storage
+            .iter()
+            .zip(&mut self.words)
+            .map(|(s, words)| match s {
+                Storage::Arg(i) => run.args[*i],
+                Storage::Scalar(i) => run.scalars[*i],
+                Storage::Outer(v) => outer.map_or_else(|| Span::of(words.as_mut_slice()), |m| m.span(*v)),
+                _ => Span::of(words.as_mut_slice()),
+            })
+            .collect();
+        Memory::new(spans)
     }
 
     fn steps(steps: &mut [Step], mem: &mut Memory<'_>, run: &Run<'_>, cache: &mut Vec<Words>) {
         for step in steps {
             match step {
                 Step::Copy { src, dst } => {
-                    let in_place = src.is_contiguous()
-                        && mem.span(src.value).len() > src.offset
-                        && mem.span(src.value).part(src.offset, 1).same_start(mem.span(*dst));
-                    if !in_place {
+                    if !in_place(mem, src, *dst) {
                         let data = gather_view(mem, src);
                         mem.words_mut(*dst).copy_from_slice(&data);
                     }
@@ -123,11 +125,18 @@ impl Lowered {
     }
 }
 
+/// Whether a view is the whole of a value's own memory.
+fn in_place(mem: &Memory<'_>, src: &View, dst: Value) -> bool {
+    src.is_contiguous() && mem.span(src.value).part(src.offset, 1).same_start(mem.span(dst))
+}
+
 impl ScanStep {
     fn run(&mut self, mem: &mut Memory<'_>, run: &Run<'_>) {
         for carry in &self.carries {
-            let data = gather_view(mem, &carry.init);
-            mem.words_mut(carry.kept).copy_from_slice(&data);
+            if !in_place(mem, &carry.init, carry.kept) {
+                let data = gather_view(mem, &carry.init);
+                mem.words_mut(carry.kept).copy_from_slice(&data);
+            }
         }
         let mut xs: Vec<Words> = self
             .xs
@@ -142,6 +151,11 @@ impl ScanStep {
         let mut inner = self.body.memory(run, Some(mem));
         for carry in &self.carries {
             inner.set(carry.param, mem.span(carry.kept));
+        }
+        for (value, storage) in self.body.storage.iter().enumerate() {
+            if let Storage::Same(other) = storage {
+                inner.set(value, inner.span(*other));
+            }
         }
         inner.set(self.index, Span::of(&mut index));
         let at = Span::of(&mut index);

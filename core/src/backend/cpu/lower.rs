@@ -29,6 +29,8 @@ pub enum Storage {
     Outer(Value),
     /// A parameter of the body: its memory is set by the loop.
     Param,
+    /// The memory of another value, whose old content nobody needs any more.
+    Same(Value),
 }
 
 /// A strided view of a value.
@@ -171,6 +173,7 @@ pub fn lower(plan: &Plan, tiles: bool) -> Result<Lowered> {
     let outs: Vec<NodeId> = plan.results.iter().map(|r| r.0).collect();
     this.schedule(&plan.schedule, &outs)?;
     this.results(&plan.results)?;
+    this.out.elide_results();
     Ok(this.out)
 }
 
@@ -434,7 +437,7 @@ impl<'a> Lowering<'a> {
             })
             .collect();
         let ys = kept[n..].iter().zip(&outs[n..]).map(|(k, o)| (k.1, o.clone())).collect();
-        self.out.steps.push(Step::Scan(Box::new(ScanStep {
+        let mut step = ScanStep {
             len: scan.len,
             reverse: scan.reverse,
             until: scan.until,
@@ -443,7 +446,9 @@ impl<'a> Lowering<'a> {
             xs,
             ys,
             body: body.out,
-        })));
+        };
+        step.elide_carries();
+        self.out.steps.push(Step::Scan(Box::new(step)));
         Ok(())
     }
 

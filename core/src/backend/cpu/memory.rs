@@ -30,11 +30,6 @@ impl Span {
         Span { ptr: unsafe { self.ptr.add(offset) }, len }
     }
 
-    /// Number of words.
-    pub fn len(self) -> usize {
-        self.len
-    }
-
     /// Whether it starts at the same address.
     pub fn same_start(self, other: Span) -> bool {
         std::ptr::eq(self.ptr, other.ptr)

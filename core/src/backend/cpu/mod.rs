@@ -2,6 +2,7 @@
 
 mod buffer;
 mod call;
+mod elide;
 mod exec;
 mod layout;
 mod lower;

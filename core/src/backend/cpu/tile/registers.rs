@@ -76,6 +76,30 @@ impl Instr {
     }
 }
 
+impl Instr {
+    /// Call `f` on every operand of the instruction itself, without what is inside of a loop.
+    pub fn operands<'a>(&'a self, f: &mut dyn FnMut(&'a Opnd)) {
+        match self {
+            Instr::Store { src, .. } => f(src),
+            Instr::Unary { a, .. } => f(a),
+            Instr::Binary { a, b, .. } => [a, b].into_iter().for_each(f),
+            Instr::Select { c, a, b, .. } => [c, a, b].into_iter().for_each(f),
+            Instr::Threefry { src, .. } => src.iter().for_each(f),
+            Instr::Permutation { src, .. } => src.iter().for_each(f),
+            Instr::Assemble { parts, .. } => parts.iter().for_each(|p| f(&p.0)),
+            Instr::Gather { index, .. } => f(index),
+            Instr::Loop(l) => {
+                for (_, init, next) in &l.carries {
+                    f(init);
+                    f(next);
+                }
+            }
+            Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::Dense { .. } => {}
+            Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } => {}
+        }
+    }
+}
+
 /// Positions of each register in scratch (first block, blocks), and the blocks of all.
 ///
 /// Straight code frees a register after its last use. What a loop touches from outside lives through all of it.

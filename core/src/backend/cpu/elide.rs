@@ -1,0 +1,169 @@
+//! Values written where they are wanted, instead of copied there.
+
+use std::collections::HashSet;
+
+use super::lower::{Lowered, ScanStep, Step, Storage, Value, View};
+use super::tile::{Instr, Mem, Opnd};
+
+/// How a step reads a value.
+enum Read<'a> {
+    /// Each row of a tile its own.
+    Rows(&'a Mem),
+    /// The first value of a carry, all of it.
+    Init(Value),
+    /// In any other way.
+    Any,
+}
+
+impl Lowered {
+    /// Let results be computed in their arguments where nobody needs the old value any more.
+    pub fn elide_results(&mut self) {
+        let copies: Vec<(usize, Value, usize)> = self
+            .steps
+            .iter()
+            .enumerate()
+            .filter_map(|(i, s)| match s {
+                Step::Copy { src, dst } => match self.storage[*dst] {
+                    Storage::Arg(arg) if self.is_whole_temp(src) => Some((i, src.value, arg)),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect();
+        for (copy, value, arg) in copies {
+            if !matches!(self.storage[value], Storage::Temp(_)) {
+                continue;
+            }
+            let old: HashSet<Value> =
+                (0..self.storage.len()).filter(|v| self.storage[*v] == Storage::Arg(arg)).collect();
+            if self.may_overwrite(value, &old, Some(copy)) {
+                self.storage[value] = Storage::Arg(arg);
+            }
+        }
+    }
+
+    fn is_whole_temp(&self, view: &View) -> bool {
+        matches!(self.storage[view.value], Storage::Temp(len) if len == view.len())
+            && view.offset == 0
+            && view.is_contiguous()
+    }
+
+    /// Whether `value` can be in the same memory as the `old` ones: nobody reads those once it is written.
+    fn may_overwrite(&self, value: Value, old: &HashSet<Value>, except: Option<usize>) -> bool {
+        let Some(first) = self.steps.iter().position(|s| writes(s, value)) else { return false };
+        self.steps.iter().enumerate().skip(first).filter(|(i, _)| Some(*i) != except).all(|(i, step)| {
+            let mut fits = true;
+            reads(step, &mut |v, how| {
+                if old.contains(&v) {
+                    fits &= i == first
+                        && match how {
+                            Read::Rows(mem) => rows_fit(step, value, mem),
+                            Read::Init(kept) => kept == value,
+                            Read::Any => terminal(step, value),
+                        };
+                }
+            });
+            fits
+        })
+    }
+}
+
+impl ScanStep {
+    /// Let new carries be computed where the old ones are.
+    pub fn elide_carries(&mut self) {
+        for i in 0..self.carries.len() {
+            let carry = &self.carries[i];
+            let (next, param) = (carry.next.clone(), carry.param);
+            if carry.unchanged || carry.staged.is_some() || !self.body.is_whole_temp(&next) {
+                continue;
+            }
+            let shared = self.carries.iter().enumerate().any(|(j, c)| j != i && c.next.value == next.value);
+            let read_later = self.carries.iter().any(|c| c.next.value == param)
+                || self.ys.iter().any(|(_, view)| view.value == param);
+            if shared || read_later || !self.body.may_overwrite(next.value, &HashSet::from([param]), None) {
+                continue;
+            }
+            self.body.storage[next.value] = Storage::Same(param);
+            self.carries[i].unchanged = true;
+        }
+    }
+}
+
+/// Whether a step writes a value.
+fn writes(step: &Step, value: Value) -> bool {
+    match step {
+        Step::Copy { dst, .. } => *dst == value,
+        Step::Node(n) => n.dst.contains(&value),
+        Step::Scan(s) => s.carries.iter().any(|c| c.kept == value) || s.ys.iter().any(|y| y.0 == value),
+        Step::Tile(t) => terminal(step, value) || store(&t.code, value).is_some(),
+    }
+}
+
+/// Whether it is a sum over rows of this tile, written when all rows have been read.
+fn terminal(step: &Step, value: Value) -> bool {
+    matches!(step, Step::Tile(t) if t.terminals.iter().any(|t| t.dst == value))
+}
+
+fn store(code: &[Instr], value: Value) -> Option<&Mem> {
+    code.iter().find_map(|i| match i {
+        Instr::Store { dst, .. } if dst.value == value => Some(dst),
+        Instr::Loop(l) => store(&l.code, value),
+        _ => None,
+    })
+}
+
+/// Whether reading `mem` by rows sees only the row that the store of `value` writes afterwards.
+fn rows_fit(step: &Step, value: Value, mem: &Mem) -> bool {
+    let Step::Tile(tile) = step else { return false };
+    if terminal(step, value) {
+        return true;
+    }
+    let Some(dst) = store(&tile.code, value) else { return false };
+    let still = |m: &Mem| m.time.iter().all(|t| *t == 0);
+    let width = dst.table.len();
+    let same_group = mem.group == dst.group || tile.groups == 1;
+    still(mem) && still(dst) && mem.row == dst.row && same_group && mem.offset + mem.table.max() < width
+}
+
+/// Call `f` for every value that a step reads.
+fn reads<'a>(step: &'a Step, f: &mut dyn FnMut(Value, Read<'a>)) {
+    match step {
+        Step::Copy { src, .. } => f(src.value, Read::Any),
+        Step::Node(n) => n.src.iter().for_each(|v| f(v.value, Read::Any)),
+        Step::Scan(s) => {
+            for c in &s.carries {
+                let whole = c.init == View::whole(c.init.value, &c.init.shape);
+                f(c.init.value, if whole { Read::Init(c.kept) } else { Read::Any });
+            }
+            s.xs.iter().for_each(|x| f(x.0.value, Read::Any));
+            for storage in &s.body.storage {
+                if let Storage::Outer(v) = storage {
+                    f(*v, Read::Any);
+                }
+            }
+        }
+        Step::Tile(t) => tile_reads(&t.code, f),
+    }
+}
+
+fn tile_reads<'a>(code: &'a [Instr], f: &mut dyn FnMut(Value, Read<'a>)) {
+    for instr in code {
+        instr.operands(&mut |o| {
+            if let Opnd::Uniform(mem) = o {
+                f(mem.value, Read::Any);
+            }
+        });
+        match instr {
+            Instr::Load { src, .. } => f(src.value, Read::Rows(src)),
+            Instr::Dense { w, bias, .. } => {
+                f(w.value, Read::Any);
+                if let Some(b) = bias {
+                    f(b.value, Read::Any);
+                }
+            }
+            Instr::Gather { table, .. } => f(table.value, Read::Any),
+            Instr::Loop(l) => tile_reads(&l.code, f),
+            _ => {}
+        }
+    }
+}
