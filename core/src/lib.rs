@@ -8,6 +8,7 @@ pub mod backend;
 pub mod dist;
 pub mod env;
 mod error;
+pub mod grad;
 pub mod math;
 pub mod nn;
 pub mod optim;

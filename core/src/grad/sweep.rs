@@ -1,0 +1,197 @@
+//! The reverse sweep: cotangents from the last node to the first, over the nodes that depend on what is differentiated.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::Location;
+
+use super::rerun::Rerun;
+use super::{scan, vjp};
+use crate::tensor::graph::{self, Graph};
+use crate::tensor::{Node, NodeId, Op, Tensor};
+
+/// How cotangents of loop invariants leave a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Invariants {
+    /// Of weights of matrix products: the products' operands are stacked and multiplied once, outside of the loop.
+    Products,
+    /// Always stacked, then summed.
+    #[cfg_attr(not(test), allow(dead_code, reason = "the plain form, which tests compare the other one with"))]
+    Sums,
+}
+
+/// What a derivative and those that it is made of have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) invariants: Invariants,
+    /// Where the derivative was asked for.
+    pub(super) at: &'static Location<'static>,
+}
+
+/// How far down a sweep goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Below {
+    /// Through the nodes that are differentiated, to others that they depend on.
+    Through,
+    /// Not below them: they count as independent of each other.
+    Cut,
+}
+
+/// Cotangents of `wrt`, given those of some results. `None` where there is no dependence.
+pub(super) fn sweep(how: &Settings, seeds: &[(Tensor, Tensor)], wrt: &[Tensor], below: Below) -> Vec<Option<Tensor>> {
+    let targets: HashSet<NodeId> = wrt.iter().map(|t| t.raw()).collect();
+    let roots: Vec<NodeId> = seeds.iter().map(|(t, _)| t.raw()).collect();
+    let Some(active) = graph::with(|g| Active::new(g, &roots, &targets, below)) else {
+        return vec![None; wrt.len()];
+    };
+    let mut cotangents = Cotangents::default();
+    for (t, g) in seeds {
+        if active.on.contains(&t.raw()) {
+            cotangents.add(t.raw(), *g);
+        }
+    }
+    for &id in active.order.iter().rev() {
+        if below == Below::Cut && targets.contains(&id) {
+            continue;
+        }
+        let Some(node) = graph::with(|g| g.nodes[id as usize].clone()) else {
+            continue;
+        };
+        let contributions = match &node.op {
+            Op::Out(i) => {
+                if let Some(g) = cotangents.of.get(&id) {
+                    cotangents.add_out(node.src[0], *i as usize, *g);
+                }
+                continue;
+            }
+            Op::Scan(_) => {
+                let Some(outs) = cotangents.outs.remove(&id) else {
+                    continue;
+                };
+                if let Some(base) = active.base.get(&id) {
+                    for (i, g) in outs {
+                        cotangents.add_out(*base, i, g);
+                    }
+                    continue;
+                }
+                scan::vjp(how, id, &outs, &|s| active.on.contains(&s))
+            }
+            Op::Call(call) => {
+                let Some(outs) = cotangents.outs.remove(&id) else {
+                    continue;
+                };
+                call_vjp(how, call, &node, &outs, &active)
+            }
+            _ => {
+                let Some(g) = cotangents.of.get(&id) else {
+                    continue;
+                };
+                let needs: Vec<bool> = node.src.iter().map(|s| active.on.contains(s)).collect();
+                let parts = vjp::vjp(how, id, &node, *g, &needs);
+                node.src.iter().zip(parts).filter_map(|(s, g)| Some((*s, g?))).collect()
+            }
+        };
+        for (s, g) in contributions {
+            if active.on.contains(&s) {
+                cotangents.add(s, g);
+            }
+        }
+    }
+    wrt.iter().map(|t| cotangents.of.get(&t.raw()).copied()).collect()
+}
+
+#[derive(Default)]
+struct Cotangents {
+    of: HashMap<NodeId, Tensor>,
+    /// Of the results of loops and calls, by result number.
+    outs: HashMap<NodeId, Vec<(usize, Tensor)>>,
+}
+
+impl Cotangents {
+    fn add(&mut self, id: NodeId, g: Tensor) {
+        self.of.entry(id).and_modify(|sum| *sum = *sum + g).or_insert(g);
+    }
+
+    fn add_out(&mut self, node: NodeId, i: usize, g: Tensor) {
+        let outs = self.outs.entry(node).or_default();
+        match outs.iter_mut().find(|(j, _)| *j == i) {
+            Some((_, sum)) => *sum = *sum + g,
+            None => outs.push((i, g)),
+        }
+    }
+}
+
+/// The nodes between seeds and targets.
+struct Active {
+    /// In topological order.
+    order: Vec<NodeId>,
+    on: HashSet<NodeId>,
+    /// Of a loop that was made from another one to stack its carries: that other one. The results of one are the first
+    /// results of the other, so both get one common derivative.
+    base: HashMap<NodeId, NodeId>,
+}
+
+impl Active {
+    fn new(g: &Graph, roots: &[NodeId], targets: &HashSet<NodeId>, below: Below) -> Active {
+        let base: HashMap<NodeId, NodeId> = g.stacked.iter().filter(|(a, b)| a != b).map(|(a, b)| (*b, *a)).collect();
+        let order = ancestors(g, roots, &base, |id| below == Below::Cut && targets.contains(&id));
+        let mut on: HashSet<NodeId> = HashSet::new();
+        for &id in &order {
+            let node = &g.nodes[id as usize];
+            let depends = |s: &NodeId| on.contains(s) && vjp::passes(node, g.nodes[*s as usize].dtype);
+            if targets.contains(&id) || node.src.iter().any(depends) {
+                on.insert(id);
+            }
+        }
+        let order = order.into_iter().filter(|id| on.contains(id)).collect();
+        Active { order, on, base }
+    }
+}
+
+/// `roots` and what they depend on, in topological order, but not below the nodes where `stop` holds.
+fn ancestors(
+    g: &Graph,
+    roots: &[NodeId],
+    base: &HashMap<NodeId, NodeId>,
+    stop: impl Fn(NodeId) -> bool,
+) -> Vec<NodeId> {
+    let mut seen: HashSet<NodeId> = HashSet::new();
+    let mut stack = roots.to_vec();
+    while let Some(id) = stack.pop() {
+        if !seen.insert(id) || stop(id) {
+            continue;
+        }
+        stack.extend(&g.nodes[id as usize].src);
+        stack.extend(base.get(&id));
+    }
+    let mut order: Vec<NodeId> = seen.into_iter().collect();
+    order.sort_unstable();
+    order
+}
+
+/// Whether `root` depends on a node where `found` holds other than by way of `via`.
+pub(super) fn uses(g: &Graph, root: NodeId, via: NodeId, found: impl Fn(NodeId, &Node) -> bool) -> bool {
+    let order = ancestors(g, &[root], &HashMap::new(), |id| id == via);
+    order.into_iter().any(|id| id != via && found(id, &g.nodes[id as usize]))
+}
+
+/// A call is differentiated through its sub-graph, traced again on the actual operands.
+fn call_vjp(
+    how: &Settings,
+    call: &crate::tensor::op::Call,
+    node: &Node,
+    outs: &[(usize, Tensor)],
+    active: &Active,
+) -> Vec<(NodeId, Tensor)> {
+    let mut rerun = Rerun::new(call.body.scope);
+    for (param, s) in call.body.params.iter().zip(&node.src) {
+        rerun.replace(*param, *s);
+    }
+    let wanted: Vec<NodeId> = outs.iter().map(|(i, _)| call.body.outs[*i]).collect();
+    let results = rerun.copy(&wanted);
+    let seeds: Vec<(Tensor, Tensor)> = results.into_iter().zip(outs.iter().map(|(_, g)| *g)).collect();
+    let mut operands: Vec<NodeId> = node.src.iter().copied().filter(|s| active.on.contains(s)).collect();
+    operands.sort_unstable();
+    operands.dedup();
+    let wrt: Vec<Tensor> = operands.iter().map(|s| Tensor::from_id(*s)).collect();
+    let parts = sweep(how, &seeds, &wrt, Below::Cut);
+    operands.into_iter().zip(parts).filter_map(|(s, g)| Some((s, g?))).collect()
+}
