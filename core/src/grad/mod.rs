@@ -2,9 +2,10 @@
 //!
 //! [`grad`] adds the derivative's nodes to the graph that is being traced. They are ordinary nodes, so a derivative can
 //! be differentiated again, to any order, and runs on every backend. The rules are in `vjp`, the order in which they
-//! are applied in `sweep`, loops in `scan`; `rerun` traces a body again on other values.
+//! are applied in `sweep`, loops in `scan`; `rerun` traces a body again on other values; `merge` tidies up before planning.
 
 pub mod check;
+mod merge;
 mod rerun;
 mod scan;
 mod sweep;
@@ -16,6 +17,7 @@ use std::panic::Location;
 
 use crate::tensor::{DType, Op, Tensor, fail, graph};
 use crate::{Error, Result};
+pub(crate) use merge::tidy_loops;
 use rerun::Rerun;
 use sweep::{Below, Invariants, Settings, sweep};
 

@@ -16,7 +16,7 @@ use super::sweep::{Below, Invariants, Settings, sweep};
 use super::vjp::passes;
 use crate::tensor::graph::{self, Graph};
 use crate::tensor::op::{Body, Scan};
-use crate::tensor::{Binary, DType, NodeId, Op, Tensor, push};
+use crate::tensor::{Binary, DType, Node, NodeId, Op, Tensor, push};
 
 /// The same loop, which also returns the carries that each step starts from: its last results, as many as carries.
 ///
@@ -246,6 +246,15 @@ impl Step {
 
     fn row(&mut self, stacked: Tensor) -> Tensor {
         let shape = stacked.shape().get(1..).unwrap_or_default().to_vec();
+        // The same row in all steps, such as the cotangent of a mean, need not be read from memory.
+        let repeated = graph::with(|g| match g.nodes.get(stacked.raw() as usize) {
+            Some(Node { op: Op::Broadcast, src, .. }) if g.nodes[src[0] as usize].shape[0] == 1 => Some(src[0]),
+            _ => None,
+        });
+        if let Some(src) = repeated.flatten() {
+            let src = Tensor::from_id(src);
+            return src.reshape(src.shape().get(1..).unwrap_or_default()).broadcast_to(&shape);
+        }
         let p = param(self.params.len(), shape, stacked.dtype());
         self.params.push(p);
         self.inputs.push((stacked, p));
@@ -315,7 +324,7 @@ impl Step {
             graph::with(|g| g.reachable(&outs, self.scope)).unwrap_or_default().into_iter().collect();
         let inputs: Vec<(Tensor, Tensor)> = self.inputs.into_iter().filter(|i| used.contains(&i.1.raw())).collect();
         let arguments: Vec<Tensor> = initial.iter().copied().chain(inputs.iter().map(|i| i.0)).collect();
-        let reads_all = inputs.len() == done_len(&self.params, carries.len());
+        let reads_all = inputs.len() + carries.len() + 1 == self.params.len();
         let like = Scan {
             body: Body { scope: self.scope, params: self.params.iter().map(|p| p.raw()).collect(), outs },
             len: like.len,
@@ -341,11 +350,6 @@ impl Step {
         };
         (!node.is_poison()).then(|| done(node))
     }
-}
-
-/// Number of stacked inputs among the parameters of a body.
-fn done_len(params: &[Tensor], carries: usize) -> usize {
-    params.len() - 1 - carries
 }
 
 /// A finished loop.

@@ -57,8 +57,8 @@ pub(super) fn sweep(how: &Settings, seeds: &[(Tensor, Tensor)], wrt: &[Tensor], 
         };
         let contributions = match &node.op {
             Op::Out(i) => {
-                if let Some(g) = cotangents.of.get(&id) {
-                    cotangents.add_out(node.src[0], *i as usize, *g);
+                if let Some(g) = cotangents.get(id) {
+                    cotangents.add_out(node.src[0], *i as usize, g);
                 }
                 continue;
             }
@@ -81,11 +81,11 @@ pub(super) fn sweep(how: &Settings, seeds: &[(Tensor, Tensor)], wrt: &[Tensor], 
                 call_vjp(how, call, &node, &outs, &active)
             }
             _ => {
-                let Some(g) = cotangents.of.get(&id) else {
+                let Some(g) = cotangents.get(id) else {
                     continue;
                 };
                 let needs: Vec<bool> = node.src.iter().map(|s| active.on.contains(s)).collect();
-                let parts = vjp::vjp(how, id, &node, *g, &needs);
+                let parts = vjp::vjp(how, id, &node, g, &needs);
                 node.src.iter().zip(parts).filter_map(|(s, g)| Some((*s, g?))).collect()
             }
         };
@@ -95,19 +95,29 @@ pub(super) fn sweep(how: &Settings, seeds: &[(Tensor, Tensor)], wrt: &[Tensor], 
             }
         }
     }
-    wrt.iter().map(|t| cotangents.of.get(&t.raw()).copied()).collect()
+    wrt.iter().map(|t| cotangents.get(t.raw())).collect()
 }
 
 #[derive(Default)]
 struct Cotangents {
-    of: HashMap<NodeId, Tensor>,
+    /// Contributions to the cotangent of a node.
+    of: HashMap<NodeId, Vec<Tensor>>,
     /// Of the results of loops and calls, by result number.
     outs: HashMap<NodeId, Vec<(usize, Tensor)>>,
 }
 
 impl Cotangents {
     fn add(&mut self, id: NodeId, g: Tensor) {
-        self.of.entry(id).and_modify(|sum| *sum = *sum + g).or_insert(g);
+        self.of.entry(id).or_default().push(g);
+    }
+
+    /// The sum of the contributions.
+    fn get(&mut self, id: NodeId) -> Option<Tensor> {
+        let parts = self.of.get_mut(&id)?;
+        if parts.len() > 1 {
+            *parts = join_slices(std::mem::take(parts)).into_iter().reduce(|a, b| a + b).into_iter().collect();
+        }
+        parts.first().copied()
     }
 
     fn add_out(&mut self, node: NodeId, i: usize, g: Tensor) {
@@ -117,6 +127,58 @@ impl Cotangents {
             None => outs.push((i, g)),
         }
     }
+}
+
+/// Cotangents of slices of one tensor as one concatenation, instead of a sum of as many padded tensors: parameters are
+/// slices of one vector.
+fn join_slices(parts: Vec<Tensor>) -> Vec<Tensor> {
+    let padded = |t: &Tensor| {
+        graph::with(|g| match g.nodes.get(t.raw() as usize)? {
+            Node { op: Op::Pad { axis, lo, .. }, src, .. } => Some((*axis, *lo, src[0])),
+            _ => None,
+        })
+        .flatten()
+    };
+    let Some(common) = parts.iter().find_map(padded).map(|p| p.0) else {
+        return parts;
+    };
+    let mut slices: Vec<(usize, usize, Tensor)> = Vec::new();
+    let mut rest = Vec::new();
+    for t in &parts {
+        if let Some((axis, lo, inner)) = padded(t) {
+            let inner = Tensor::from_id(inner);
+            let hi = lo + inner.size(axis);
+            if axis == common && slices.iter().all(|(l, h, _)| hi <= *l || *h <= lo) {
+                slices.push((lo, hi, inner));
+                continue;
+            }
+        }
+        rest.push(*t);
+    }
+    if slices.len() < 2 {
+        return parts;
+    }
+    slices.sort_by_key(|s| s.0);
+    let shape = parts[0].shape();
+    let gap = |n: usize| {
+        let mut shape = shape.clone();
+        shape[common] = n;
+        Tensor::zeros(&shape)
+    };
+    let mut pieces = Vec::new();
+    let mut end = 0;
+    for (lo, hi, inner) in slices {
+        if lo > end {
+            pieces.push(gap(lo - end));
+        }
+        pieces.push(inner);
+        end = hi;
+    }
+    if end < shape[common] {
+        pieces.push(gap(shape[common] - end));
+    }
+    rest.push(Tensor::concat(&pieces, common));
+    rest
 }
 
 /// The nodes between seeds and targets.

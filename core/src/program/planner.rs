@@ -21,12 +21,13 @@ impl Default for PlanOptions {
 }
 
 /// Plan a traced program.
-pub(super) fn plan(cx: Context, graph: Graph, _options: &PlanOptions) -> Result<Plan> {
+pub(super) fn plan(cx: Context, mut graph: Graph, _options: &PlanOptions) -> Result<Plan> {
     if cx.results.is_empty() {
         return Err(Error::Program("nothing is computed: declare an output or update a state".to_owned()));
     }
     let results: Vec<(NodeId, usize)> = cx.results.iter().map(|(t, arg)| (t.raw(), *arg)).collect();
     let outs: Vec<NodeId> = results.iter().map(|r| r.0).collect();
+    crate::grad::tidy_loops(&mut graph, &outs);
     let mut schedule = unfused(&graph, &outs, crate::tensor::graph::ROOT);
     copy_results(&graph, &results, &mut schedule);
     Ok(Plan { graph, args: cx.args, scalars: cx.scalars, results, schedule })

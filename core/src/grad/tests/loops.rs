@@ -295,21 +295,53 @@ fn only_what_the_derivative_reads_is_saved() {
 
 #[test]
 fn all_orders_share_one_forward_loop() {
-    let (scans, stacked) = {
-        let (outs, graph) = Graph::trace(|| {
-            let x = push(Op::Input(0), &[], vec![2], DType::F32, std::panic::Location::caller());
-            let (c, _) = scan(4, false, &[x], &[], |_, c, _| Loop { carry: vec![c[0].sin() * x], ys: vec![] });
-            let g = grad(c[0].sum_all(), &[x])[0];
-            let h = grad(g.square().sum_all(), &[x])[0];
-            [c[0].raw(), g.raw(), h.raw()]
-        })
-        .unwrap();
-        let live = graph.reachable(&outs, crate::tensor::graph::ROOT);
-        let scans = live.iter().filter(|id| matches!(graph.nodes[**id as usize].op, Op::Scan(_))).count();
-        let merged = live.iter().filter(|id| graph.stacked.get(id).is_some_and(|s| s != *id)).count();
-        (scans, merged)
+    let (outs, mut graph) = Graph::trace(|| {
+        let x = push(Op::Input(0), &[], vec![2], DType::F32, std::panic::Location::caller());
+        let (c, ys) = scan(4, false, &[x, Tensor::zeros(&[2])], &[], |_, c, _| Loop {
+            carry: vec![c[0].sin() * x, c[1] + c[0]],
+            ys: vec![c[0], c[0].exp()],
+        });
+        let g = grad((c[0] + ys[0].sum(&[0]) + c[1]).sum_all(), &[x])[0];
+        let h = grad(g.square().sum_all(), &[x])[0];
+        [c[0].raw(), g.raw(), h.raw()]
+    })
+    .unwrap();
+    let scans = |graph: &Graph| -> Vec<(usize, usize)> {
+        (graph.reachable(&outs, crate::tensor::graph::ROOT).into_iter())
+            .filter_map(|id| match &graph.nodes[id as usize].op {
+                Op::Scan(s) => Some((s.carries, s.body.outs.len() - s.carries)),
+                _ => None,
+            })
+            .collect()
     };
-    // The loop, its first derivative, each with a twin that stacks the carries; and the second derivative's two: of
-    // the first derivative's loop and of the forward loop.
-    assert_eq!((scans, stacked), (6, 2));
+    let inputs = [crate::backend::reference::Value::f64(&[2], vec![0.7, -0.4])];
+    let before = crate::backend::reference::evaluate(&graph, &outs, &inputs, &[]).unwrap();
+    // The loop, its derivative, each with a twin that stacks the carries; and the derivatives of these two.
+    assert_eq!(scans(&graph).len(), 6);
+    crate::grad::tidy_loops(&mut graph, &outs);
+    let after = crate::backend::reference::evaluate(&graph, &outs, &inputs, &[]).unwrap();
+    assert_eq!(before, after);
+    // Forward, of two outputs and two stacked carries only the first carry: nobody reads the others.
+    let merged = scans(&graph);
+    assert_eq!(merged.len(), 4);
+    assert_eq!(merged[0], (2, 1));
+}
+
+#[test]
+fn parameters_that_are_slices_get_one_concatenation() {
+    let (out, graph) = Graph::trace(|| {
+        let x = push(Op::Input(0), &[], vec![1, 9], DType::F32, std::panic::Location::caller());
+        let part = |lo, hi| x.slice(1, lo, hi);
+        let f = part(4, 6).exp().sum_all() + part(0, 2).sin().sum_all() + part(6, 8).square().sum_all();
+        grad(f, &[x])[0].raw()
+    })
+    .unwrap();
+    assert!(matches!(graph.nodes[out as usize].op, Op::Concat { axis: 1 }));
+    let f = |x: &[Tensor]| {
+        let part = |lo, hi| x[0].slice(1, lo, hi);
+        // Overlapping and repeated slices, another axis, and a use of the whole.
+        let f = part(0, 2).exp() * part(1, 3) + part(4, 6) * part(4, 6) * x[0].slice(0, 0, 1).slice(1, 3, 5);
+        f.sum_all() + (x[0].slice(0, 1, 2) * x[0]).sum_all()
+    };
+    report("slices", f, &[(vec![2, 6], numbers(12, 0))], &[1, 2, 3]);
 }
