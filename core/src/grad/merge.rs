@@ -76,14 +76,16 @@ fn drop_outputs(g: &mut Graph, outs: &[NodeId]) -> bool {
         let node = &mut g.nodes[id as usize];
         (node.op, node.src) = (Op::Scan(Arc::new(Scan { body, ..(*scan).clone() })), src);
         for node in &mut g.nodes[id as usize + 1..] {
-            if let Op::Out(i) = node.op {
-                if node.src[0] == id {
-                    match kept.iter().position(|k| *k == i as usize) {
-                        Some(new) => node.op = Op::Out(new as u32),
-                        // Nobody reads it; nothing may take it for a result of the loop.
-                        None => (node.op, node.src) = (Op::Const(0), Vec::new()),
-                    }
-                }
+            let Op::Out(i) = node.op else {
+                continue;
+            };
+            if node.src[0] != id {
+                continue;
+            }
+            match kept.iter().position(|k| *k == i as usize) {
+                Some(new) => node.op = Op::Out(new as u32),
+                // Nobody reads it; nothing may take it for a result of the loop.
+                None => (node.op, node.src) = (Op::Const(0), Vec::new()),
             }
         }
     }
