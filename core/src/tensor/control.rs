@@ -159,7 +159,8 @@ pub fn call(
     let (Some(outs), Some(param_ids)) = (ids(&results, at), ids(&params, at)) else {
         return vec![Tensor::poison(); results.len()];
     };
-    if !graph::with(|g| g.captures(&outs, scope)).unwrap_or_default().is_empty() {
+    let captured = |g: &mut graph::Graph| g.captures(&outs, scope).iter().any(|id| !g.is_constant(*id));
+    if graph::with(captured).unwrap_or(false) {
         fail(Error::Scope {
             op: name,
             problem: "the body of a call may only use its parameters and constants".to_owned(),

@@ -238,6 +238,16 @@ impl Graph {
         (0..self.nodes.len() as NodeId).filter(|i| seen[*i as usize]).collect()
     }
 
+    /// Whether a node depends on constants only.
+    pub fn is_constant(&self, id: NodeId) -> bool {
+        let node = &self.nodes[id as usize];
+        match node.op {
+            Op::Const(_) | Op::Literal(_) | Op::Iota { .. } => true,
+            Op::Input(_) | Op::Param(_) | Op::Scalar(_) | Op::Scan(_) | Op::Call(_) | Op::Out(_) => false,
+            _ => node.src.iter().all(|s| self.is_constant(*s)),
+        }
+    }
+
     /// Outer nodes that a body reads, in order: neither constants nor the body's own nodes.
     pub fn captures(&self, body_outs: &[NodeId], scope: u32) -> Vec<NodeId> {
         let mut found = Vec::new();
