@@ -1,3 +1,4 @@
 //! Shared helpers of the tests.
 
 pub mod golden;
+pub mod random_graph;

@@ -1,0 +1,135 @@
+//! Random programs: fused and unfused, one thread and several, every instruction set, all the same bits; and all within
+//! the error bound that the reference carries along.
+
+use quickstudy_core::Device;
+use quickstudy_core::backend::cpu::simd::isa::Isa;
+use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
+use quickstudy_core::program::PlanOptions;
+use quickstudy_tests::random_graph::{Failure, Report, Scale, Way, check, generate, shrink};
+
+fn way(name: &str, fuse: bool, tiles: bool, threads: usize) -> Way {
+    let device = Device::new(Cpu::new(CpuOptions { threads, tiles, ..CpuOptions::default() }));
+    Way { name: name.to_owned(), device, options: PlanOptions { fuse, ..PlanOptions::default() } }
+}
+
+/// The plain way first: the others are compared with it.
+fn ways() -> Vec<Way> {
+    vec![
+        way("unfused", false, false, 1),
+        way("fused", true, false, 1),
+        way("fused, tiles", true, true, 1),
+        way("fused, tiles, 3 threads", true, true, 3),
+    ]
+}
+
+/// Check the programs of some seeds. A failing one is made smaller and printed.
+fn run(seeds: impl Iterator<Item = u64>, scale: Scale) -> Report {
+    let ways = ways();
+    let mut report = Report::default();
+    for seed in seeds {
+        let recipe = generate(seed, scale);
+        match check(&recipe, &ways) {
+            Ok(r) => report.add(r),
+            Err(failure) => {
+                let small = shrink(&recipe, |r| check(r, &ways).is_err_and(|f| f.resembles(&failure)));
+                let failure = check(&small, &ways).err().unwrap_or(failure);
+                panic!("seed {seed}, {scale:?}: {failure}\n{small}\n{}", dump(&small, &failure));
+            }
+        }
+    }
+    report
+}
+
+/// The graph and plan of a failing program, where it can be planned.
+fn dump(recipe: &quickstudy_tests::random_graph::Recipe, failure: &Failure) -> String {
+    match quickstudy_core::Program::new(&Device::cpu(1), |cx| recipe.trace(cx)) {
+        Ok(program) => format!("{:#?}", program.plan().schedule),
+        Err(e) => format!("{failure} ({e})"),
+    }
+}
+
+/// Most elements must have been compared with a bound that says something.
+fn is_sharp(report: Report) {
+    println!("{report:?}");
+    let share = |n: usize| n as f64 / report.elements as f64;
+    assert!(share(report.tight) > 0.9, "only {} of {} bounds are tight", report.tight, report.elements);
+    assert!(share(report.unbounded) < 0.05, "{} of {} have no bound", report.unbounded, report.elements);
+    assert!(report.closest > 0.05, "no error came near its bound: {}", report.closest);
+}
+
+macro_rules! batches {
+    ($($name:ident: $scale:expr, $seeds:expr;)*) => {
+        $(#[test] fn $name() { is_sharp(run($seeds, $scale)); })*
+    };
+}
+
+batches! {
+    small_programs_0: Scale::Small, 0..300;
+    small_programs_1: Scale::Small, 300..600;
+    small_programs_2: Scale::Small, 600..900;
+    small_programs_3: Scale::Small, 900..1200;
+    small_programs_4: Scale::Small, 1200..1500;
+    small_programs_5: Scale::Small, 1500..1800;
+    small_programs_6: Scale::Small, 1800..2100;
+    programs_with_many_rows_0: Scale::Rows, 0..50;
+    programs_with_many_rows_1: Scale::Rows, 50..100;
+}
+
+#[test]
+#[ignore = "tmp"]
+fn one() {
+    let ways = ways();
+    for seed in std::env::var("SEEDS").unwrap().split(',') {
+        let recipe = generate(seed.parse().unwrap(), Scale::Small);
+        if let Err(failure) = check(&recipe, &ways) {
+            let small = shrink(&recipe, |r| check(r, &ways).is_err_and(|f| f.resembles(&failure)));
+            println!("seed {seed}: {failure}\n{small}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "tmp"]
+fn survey() {
+    let ways = ways();
+    let mut kinds = std::collections::BTreeMap::<String, Vec<u64>>::new();
+    for seed in 0..1000 {
+        if let Err(f) = check(&generate(seed, Scale::Small), &ways) {
+            let m: String = f.to_string().chars().filter(|c| !c.is_numeric()).take(60).collect();
+            kinds.entry(m).or_default().push(seed);
+        }
+    }
+    for (k, v) in kinds { println!("{k}: {} {:?}", v.len(), &v[..v.len().min(8)]); }
+}
+
+#[test]
+#[ignore = "takes fresh seeds until 60 seconds are over; prints the failing seed and program"]
+fn fresh_programs() {
+    let start = std::time::Instant::now();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let first = now.map_or(1, |t| t.as_nanos() as u64);
+    let (mut report, mut count) = (Report::default(), 0);
+    while start.elapsed().as_secs() < 60 {
+        report.add(run(first + count * 5..first + count * 5 + 4, Scale::Small));
+        report.add(run(first + count * 5 + 4..first + count * 5 + 5, Scale::Rows));
+        count += 1;
+    }
+    println!("seeds {first}..{}", first + count * 5);
+    is_sharp(report);
+}
+
+#[test]
+fn all_instruction_sets_give_programs_within_their_bounds() {
+    for isa in Isa::available() {
+        let device = Device::new(Cpu::new(CpuOptions { isa, threads: 1, ..CpuOptions::default() }));
+        let ways = [Way { name: isa.to_string(), device, options: PlanOptions::default() }];
+        let mut report = Report::default();
+        for seed in 5000..5100 {
+            match check(&generate(seed, Scale::Small), &ways) {
+                Ok(r) => report.add(r),
+                Err(failure) => panic!("{isa}, seed {seed}: {failure}"),
+            }
+        }
+        is_sharp(report);
+    }
+}
