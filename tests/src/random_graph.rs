@@ -22,7 +22,7 @@ mod shrink;
 pub use check::{Failure, Report, Way, check};
 pub use generate::{Scale, generate};
 pub use native::Twin;
-pub use shrink::shrink;
+pub use shrink::{compact, shrink};
 
 /// Number of a value: arguments first, then the results of the steps in order. In a loop's body the values around it
 /// keep their numbers; its index, carries and rows follow.
@@ -323,6 +323,35 @@ impl Step {
             Step::Call(twin, ..) => twin.results(),
             Step::Grad(_, wrt) => wrt.len(),
             _ => 1,
+        }
+    }
+
+    /// The values that it reads; of a loop, none of those in its body.
+    pub(crate) fn operands(&self) -> Vec<Ref> {
+        match self {
+            Step::Scan(l) => l.init.iter().chain(&l.xs).copied().collect(),
+            other => other.clone().operands_mut().into_iter().map(|r| *r).collect(),
+        }
+    }
+
+    fn operands_mut(&mut self) -> Vec<&mut Ref> {
+        match self {
+            Step::Full(..) | Step::Literal(..) | Step::Iota(..) | Step::Scan(_) => vec![],
+            Step::Same(a)
+            | Step::Unary(_, a)
+            | Step::Reshape(a, _)
+            | Step::Permute(a, _)
+            | Step::Broadcast(a, _)
+            | Step::Slice(a, ..)
+            | Step::Pad(a, ..)
+            | Step::Sum(a, _)
+            | Step::Max(a, _) => vec![a],
+            Step::Binary(_, a, b) | Step::MatMul(a, b, ..) | Step::Gather(a, b) | Step::Call(_, a, b) => vec![a, b],
+            Step::Select(a, b, c) | Step::Store(a, b, c) => vec![a, b, c],
+            Step::Concat(parts, _) => parts.iter_mut().collect(),
+            Step::Threefry(k, c, _) => k.iter_mut().chain(c).collect(),
+            Step::Permutation(i, k, _) => std::iter::once(i).chain(k).collect(),
+            Step::Grad(loss, wrt) => std::iter::once(loss).chain(wrt).collect(),
         }
     }
 }

@@ -132,8 +132,17 @@ pub(super) fn emit(like: &Scan, arguments: &[Tensor], body: impl FnOnce(&[Tensor
     let captures = graph::with(|g| g.captures(&outs, scope)).unwrap_or_default();
     let src: Vec<Tensor> = arguments.iter().copied().chain(captures.into_iter().map(Tensor::from_id)).collect();
     let body = Body { scope, params: params.iter().map(|t| t.raw()).collect(), outs };
-    let scan = Scan { body, ..like.clone() };
-    push(Op::Scan(Arc::new(scan)), &src, Vec::new(), DType::F32, Location::caller())
+    add(Scan { body, ..like.clone() }, &src)
+}
+
+/// Add a loop and all of its results: plans expect that each has a node.
+pub(super) fn add(scan: Scan, src: &[Tensor]) -> Tensor {
+    let results = scan.body.outs.len();
+    let node = push(Op::Scan(Arc::new(scan)), src, Vec::new(), DType::F32, Location::caller());
+    (0..results).for_each(|i| {
+        out(node, i);
+    });
+    node
 }
 
 /// A parameter of the body that is being traced.

@@ -9,14 +9,13 @@
 //! * elsewhere stacked, and is summed outside.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use super::rerun::{Rerun, emit, level, out, param, scan_of};
+use super::rerun::{Rerun, add, emit, level, out, param, scan_of};
 use super::sweep::{Below, Invariants, Settings, sweep};
 use super::vjp::passes;
 use crate::tensor::graph::{self, Graph};
 use crate::tensor::op::{Body, Scan};
-use crate::tensor::{Binary, DType, Node, NodeId, Op, Tensor, push};
+use crate::tensor::{Binary, DType, Node, NodeId, Op, Tensor};
 
 /// The same loop, which also returns the carries that each step starts from: its last results, as many as carries.
 ///
@@ -336,7 +335,7 @@ impl Step {
         let node = if reads_all {
             let captures = graph::with(|g| g.captures(&like.body.outs, self.scope))?;
             let src: Vec<Tensor> = arguments.into_iter().chain(captures.into_iter().map(Tensor::from_id)).collect();
-            push(Op::Scan(Arc::new(like)), &src, Vec::new(), DType::F32, std::panic::Location::caller())
+            add(like, &src)
         } else {
             let mut rerun = Rerun::new(self.scope);
             let kept = self.params[..=carries.len()].iter().copied().chain(inputs.iter().map(|i| i.1));

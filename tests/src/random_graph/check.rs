@@ -51,8 +51,10 @@ pub struct Report {
     pub tight: usize,
     /// Those without a bound.
     pub unbounded: usize,
-    /// The largest error as a share of its bound.
-    pub closest: f64,
+    /// Those that f32 may not compute exactly.
+    pub inexact: usize,
+    /// Of those, the ones whose error is more than a hundredth of the bound.
+    pub near: usize,
 }
 
 impl Report {
@@ -61,7 +63,8 @@ impl Report {
         self.elements += other.elements;
         self.tight += other.tight;
         self.unbounded += other.unbounded;
-        self.closest = self.closest.max(other.closest);
+        self.inexact += other.inexact;
+        self.near += other.near;
     }
 }
 
@@ -258,9 +261,8 @@ fn compare_with_reference(
                 let message = format!("run {run}, `{}`[{i}] is {got:e}, not {want:e} ± {bound:e}", arg.name);
                 return Err(Failure::Bound(message));
             }
-            if *bound > 0.0 {
-                report.closest = report.closest.max(error / bound);
-            }
+            report.inexact += usize::from(*bound > 0.0);
+            report.near += usize::from(error > 0.01 * bound);
             report.tight += usize::from(*bound <= 0.01 * want.abs().max(1.0));
         }
     }

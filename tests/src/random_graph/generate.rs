@@ -32,7 +32,7 @@ pub(super) struct Info {
     pub deps: u64,
     /// Arguments that it depends on through the source of a gather, which has no derivative.
     pub blocked: u64,
-    /// Not for general use: a loop's memory, which is only stored into.
+    /// Not to be picked: a constant, or a loop's memory, which is only stored into.
     pub hidden: bool,
 }
 
@@ -64,6 +64,8 @@ pub(super) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
 pub(super) struct Writer {
     pub dice: Dice,
     pub infos: Vec<Info>,
+    /// Which values something reads.
+    pub used: Vec<bool>,
     pub steps: Vec<Step>,
     /// Elements of one value, at most.
     pub limit: usize,
@@ -88,7 +90,8 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
     };
     let limit = if scale == Scale::Small { 3000 } else { 200_000 };
     let (lead, smooth) = (dice.within(1, 3), dice.chance(50));
-    let mut w = Writer { dice, infos: vec![], steps: vec![], limit, lead, rows, widths, depth: 0, smooth };
+    let mut w =
+        Writer { dice, infos: vec![], used: vec![], steps: vec![], limit, lead, rows, widths, depth: 0, smooth };
     let args = w.arguments();
     let count = w.dice.within(6, 22);
     for _ in 0..count {
@@ -99,12 +102,14 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
         w.gradient(&args);
     }
     let first = args.len();
+    w.read(&[]);
+    // What nothing reads, so that little is dead; of those the ones that came last.
+    let sinks: Vec<Ref> = (first..w.infos.len()).filter(|i| !w.used[*i] && !w.infos[*i].hidden).collect();
     let mut outputs: Vec<Ref> = Vec::new();
-    for _ in 0..w.dice.within(1, 4) {
-        // Mostly what came last, so that little is dead.
-        let n = w.infos.len() - first;
-        let back = if w.dice.chance(70) { n.min(8) } else { n };
-        outputs.push(w.infos.len() - 1 - w.dice.below(back));
+    for _ in 0..w.dice.within(1, 5) {
+        let any = first + w.dice.below(w.infos.len() - first);
+        let last = sinks.len().saturating_sub(6);
+        outputs.push(if sinks.is_empty() || w.dice.chance(15) { any } else { *w.dice.one(&sinks[last..]) });
     }
     Recipe { args, steps: w.steps, outputs, updates }
 }
@@ -112,13 +117,17 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
 impl Writer {
     // ---- choosing ----
 
-    /// One of the values that satisfy `f`, the latest more often.
+    /// One of the values that satisfy `f`; more often one that nothing reads yet, or a late one.
     pub(super) fn pick(&mut self, f: impl Fn(&Info) -> bool) -> Option<Ref> {
         let found: Vec<Ref> = (0..self.infos.len()).filter(|i| !self.infos[*i].hidden && f(&self.infos[*i])).collect();
         if found.is_empty() {
             return None;
         }
-        let from = if self.dice.chance(50) { found.len().saturating_sub(5) } else { 0 };
+        let fresh: Vec<Ref> = found.iter().copied().filter(|i| !self.used.get(*i).is_some_and(|u| *u)).collect();
+        if !fresh.is_empty() && self.dice.chance(60) {
+            return Some(*self.dice.one(&fresh));
+        }
+        let from = if self.dice.chance(40) { found.len().saturating_sub(5) } else { 0 };
         Some(*self.dice.one(&found[from..]))
     }
 
@@ -160,9 +169,16 @@ impl Writer {
     // ---- adding ----
 
     pub(super) fn add(&mut self, step: Step, info: Info) -> Ref {
+        self.read(&step.operands());
         self.steps.push(step);
         self.infos.push(info);
         self.infos.len() - 1
+    }
+
+    /// Note that something reads these values.
+    pub(super) fn read(&mut self, values: &[Ref]) {
+        self.used.resize(self.infos.len(), false);
+        values.iter().for_each(|v| self.used[*v] = true);
     }
 
     /// As `like`, with another shape.
@@ -173,7 +189,7 @@ impl Writer {
 
     pub(super) fn full(&mut self, v: f64, dtype: DType, shape: &[usize]) -> Ref {
         let exact = (0..20).find(|f| (v * 2f64.powi(*f)).fract() == 0.0);
-        let info = Info { shape: shape.to_vec(), dtype, exact, mag: v.abs(), deps: 0, blocked: 0, hidden: false };
+        let info = Info { shape: shape.to_vec(), dtype, exact, mag: v.abs(), deps: 0, blocked: 0, hidden: true };
         self.add(Step::Full(v, dtype, shape.to_vec()), info)
     }
 
@@ -345,6 +361,7 @@ impl Writer {
         let mut wrt: Vec<Ref> = (0..self.dice.within(1, 2)).map(|_| *self.dice.one(&able)).collect();
         wrt.sort_unstable();
         wrt.dedup();
+        self.read(&[loss]);
         self.steps.push(Step::Grad(loss, wrt.clone()));
         for w in wrt {
             let info = Info { exact: None, mag: 1e3, ..self.infos[w].clone() };

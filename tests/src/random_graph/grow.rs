@@ -70,7 +70,14 @@ impl Writer {
         let a = self.float();
         let b = self.partner(a, |i| i.mag <= 30.0);
         let op = *self.dice.one(&[Binary::Add, Binary::Add, Binary::Mul, Binary::Mul, Binary::Max, Binary::Min]);
-        if self.dice.chance(25) {
+        let last = *self.infos[a].shape.last().unwrap_or(&1);
+        if self.dice.chance(10) && last <= 64 {
+            let values: Vec<f64> = (0..last).map(|_| self.dice.below(33) as f64 / 8.0 - 2.0).collect();
+            let info =
+                Info { shape: vec![last], exact: Some(3), mag: 2.0, deps: 0, blocked: 0, ..self.infos[a].clone() };
+            let c = self.add(Step::Literal(values, DType::F32), info);
+            self.bin(op, a, c);
+        } else if self.dice.chance(25) {
             let c = *self.dice.one(&[0.5, -1.25, 2.0, 0.3]);
             let c = self.number(c);
             self.bin(op, a, c);
@@ -373,6 +380,7 @@ impl Writer {
         let b = self.pick(fits).unwrap_or(a);
         let y = self.infos[b].clone();
         let twin = *self.dice.one(&Twin::ALL);
+        self.read(&[a, b]);
         self.steps.push(Step::Call(twin, a, b));
         for n in twin.columns() {
             let shape = [rows, &[*n]].concat();

@@ -128,6 +128,9 @@ impl Writer {
             results.push(info);
         }
         self.infos.truncate(outside);
+        self.used.truncate(outside);
+        self.read(&xs);
+        self.read(&init.iter().map(|(r, _)| *r).collect::<Vec<_>>());
         let body = std::mem::replace(&mut self.steps, steps);
         let init = init.iter().map(|(r, _)| *r).collect();
         self.steps.push(Step::Scan(Box::new(LoopStep { len, reverse, init, xs, body, carry, ys, until })));

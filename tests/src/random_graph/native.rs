@@ -40,7 +40,8 @@ impl Twin {
             let last = |t: Tensor| column(t, t.size(t.rank().saturating_sub(1)) - 1);
             let found = self.columns_of(column(x[0], 0), last(x[0]), column(x[1], 0), last(x[1]));
             let mut found = found.into_iter();
-            let width = |n: &usize| Tensor::concat(&found.by_ref().take(*n).collect::<Vec<_>>(), x[0].rank().saturating_sub(1));
+            let width =
+                |n: &usize| Tensor::concat(&found.by_ref().take(*n).collect::<Vec<_>>(), x[0].rank().saturating_sub(1));
             self.columns().iter().map(width).collect()
         })
     }

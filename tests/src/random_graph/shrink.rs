@@ -67,7 +67,7 @@ fn candidates(recipe: &Recipe) -> Vec<Recipe> {
 }
 
 /// The same without steps that nothing needs, and without copies.
-fn compact(recipe: &Recipe) -> Recipe {
+pub fn compact(recipe: &Recipe) -> Recipe {
     let total = recipe.args.len() + count(&recipe.steps);
     let mut live = vec![false; total];
     recipe.outputs.iter().chain(recipe.updates.iter().map(|u| &u.1)).for_each(|r| live[*r] = true);
@@ -96,7 +96,7 @@ fn mark(steps: &[Step], live: &mut [bool]) {
                 l.init.iter().chain(&l.xs).for_each(|r| live[*r] = true);
                 inside(l, first).iter().enumerate().take(first).filter(|(_, i)| **i).for_each(|(r, _)| live[r] = true);
             } else {
-                operands(step).into_iter().for_each(|r| live[r] = true);
+                step.operands().into_iter().for_each(|r| live[r] = true);
             }
         }
         last = first;
@@ -147,7 +147,7 @@ fn rebuild(steps: &[Step], live: &[bool], map: &mut Vec<Ref>, mut next: usize) -
             continue;
         }
         let mut renumbered = step.clone();
-        for r in operands_mut(&mut renumbered) {
+        for r in renumbered.operands_mut() {
             *r = map[*r];
         }
         found.push(renumbered);
@@ -155,32 +155,6 @@ fn rebuild(steps: &[Step], live: &[bool], map: &mut Vec<Ref>, mut next: usize) -
         next += n;
     }
     found
-}
-
-/// The values that a step reads; of a loop, none.
-fn operands(step: &Step) -> Vec<Ref> {
-    operands_mut(&mut step.clone()).into_iter().map(|r| *r).collect()
-}
-
-fn operands_mut(step: &mut Step) -> Vec<&mut Ref> {
-    match step {
-        Step::Full(..) | Step::Literal(..) | Step::Iota(..) | Step::Scan(_) => vec![],
-        Step::Same(a)
-        | Step::Unary(_, a)
-        | Step::Reshape(a, _)
-        | Step::Permute(a, _)
-        | Step::Broadcast(a, _)
-        | Step::Slice(a, ..)
-        | Step::Pad(a, ..)
-        | Step::Sum(a, _)
-        | Step::Max(a, _) => vec![a],
-        Step::Binary(_, a, b) | Step::MatMul(a, b, ..) | Step::Gather(a, b) | Step::Call(_, a, b) => vec![a, b],
-        Step::Select(a, b, c) | Step::Store(a, b, c) => vec![a, b, c],
-        Step::Concat(parts, _) => parts.iter_mut().collect(),
-        Step::Threefry(k, c, _) => k.iter_mut().chain(c).collect(),
-        Step::Permutation(i, k, _) => std::iter::once(i).chain(k).collect(),
-        Step::Grad(loss, wrt) => std::iter::once(loss).chain(wrt).collect(),
-    }
 }
 
 /// Steps to try in place of one, whose first result has number `first`. Most do not fit and fail in another way, which
@@ -191,7 +165,7 @@ fn simpler(step: &Step, first: usize) -> Vec<Step> {
         Step::Scan(l) => simpler_loops(l, first).into_iter().map(|l| Step::Scan(Box::new(l))).collect(),
         Step::Grad(loss, wrt) if wrt.len() == 1 => vec![Step::Same(wrt[0]), Step::Same(*loss)],
         Step::Grad(..) | Step::Call(..) => vec![],
-        other => operands(other).into_iter().map(Step::Same).collect(),
+        other => other.operands().into_iter().map(Step::Same).collect(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Loops and native calls inside of tiles.
 
+use std::collections::HashSet;
+
 use super::super::lower::Lowering;
 use super::build::{Builder, Fit, Lead, Loc, Stacked, Unfit};
 use super::{Instr, Loop, Mem, Opnd, Reg, Table};
@@ -114,6 +116,10 @@ impl Builder {
         }
         for ((reg, _), out) in carries.iter().zip(&outs) {
             let lead = self.shape_of(&low.graph.nodes[*out as usize].shape).ok_or(Unfit)?.0;
+            // Only what has a row of its own is written to memory at the end.
+            if lead != Lead::Rows && low.used_outside(*out, &HashSet::new()) {
+                return Err(Unfit);
+            }
             self.map.insert(*out, located(*reg, lead));
         }
         Ok(next)
