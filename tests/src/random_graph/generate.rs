@@ -75,6 +75,8 @@ pub(super) struct Writer {
     pub widths: [usize; 2],
     /// How many loops are around.
     pub depth: usize,
+    /// The first value of the innermost loop.
+    pub inside: usize,
     /// Derivatives must exist: no gather from what depends on arguments.
     pub smooth: bool,
 }
@@ -90,22 +92,31 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
     };
     let limit = if scale == Scale::Small { 3000 } else { 200_000 };
     let (lead, smooth) = (dice.within(1, 3), dice.chance(50));
-    let mut w =
-        Writer { dice, infos: vec![], used: vec![], steps: vec![], limit, lead, rows, widths, depth: 0, smooth };
+    let mut w = Writer {
+        dice,
+        infos: vec![],
+        used: vec![],
+        steps: vec![],
+        limit,
+        lead,
+        rows,
+        widths,
+        depth: 0,
+        inside: 0,
+        smooth,
+    };
     let args = w.arguments();
     let count = w.dice.within(6, 22);
     for _ in 0..count {
         w.grow();
     }
     let updates = w.updates(&args);
-    if w.smooth && w.dice.chance(70) {
-        w.gradient(&args);
-    }
+    let gradients = if w.smooth { w.gradient(&args) } else { 0 };
     let first = args.len();
     w.read(&[]);
     // What nothing reads, so that little is dead; of those the ones that came last.
     let sinks: Vec<Ref> = (first..w.infos.len()).filter(|i| !w.used[*i] && !w.infos[*i].hidden).collect();
-    let mut outputs: Vec<Ref> = Vec::new();
+    let mut outputs: Vec<Ref> = (w.infos.len() - gradients..w.infos.len()).collect();
     for _ in 0..w.dice.within(1, 5) {
         let any = first + w.dice.below(w.infos.len() - first);
         let last = sinks.len().saturating_sub(6);
@@ -123,6 +134,8 @@ impl Writer {
         if found.is_empty() {
             return None;
         }
+        let inner = found.iter().position(|i| *i >= self.inside).unwrap_or(0);
+        let found = if self.dice.chance(60) { &found[inner..] } else { &found[..] };
         let fresh: Vec<Ref> = found.iter().copied().filter(|i| !self.used.get(*i).is_some_and(|u| *u)).collect();
         if !fresh.is_empty() && self.dice.chance(60) {
             return Some(*self.dice.one(&fresh));
@@ -350,23 +363,27 @@ impl Writer {
     }
 
     /// The derivative of some value with respect to some arguments.
-    fn gradient(&mut self, args: &[Arg]) {
-        let Some(loss) = self.pick(|i| i.is_f32() && i.mag <= 100.0 && i.deps != 0 && i.blocked == 0) else { return };
+    /// Returns how many.
+    fn gradient(&mut self, args: &[Arg]) -> usize {
+        let Some(loss) = self.pick(|i| i.is_f32() && i.mag <= 100.0 && i.deps != 0 && i.blocked == 0) else {
+            return 0;
+        };
         let deps = self.infos[loss].deps;
         let on = |i: usize| args[i].kind != Kind::Scalar && args[i].dtype == DType::F32 && deps & (1 << i) != 0;
         let able: Vec<Ref> = (0..args.len()).filter(|i| on(*i)).collect();
         if able.is_empty() {
-            return;
+            return 0;
         }
         let mut wrt: Vec<Ref> = (0..self.dice.within(1, 2)).map(|_| *self.dice.one(&able)).collect();
         wrt.sort_unstable();
         wrt.dedup();
         self.read(&[loss]);
         self.steps.push(Step::Grad(loss, wrt.clone()));
-        for w in wrt {
-            let info = Info { exact: None, mag: 1e3, ..self.infos[w].clone() };
+        for w in &wrt {
+            let info = Info { exact: None, mag: 1e3, ..self.infos[*w].clone() };
             self.infos.push(info);
         }
+        wrt.len()
     }
 }
 

@@ -94,7 +94,8 @@ impl Writer {
             self.infos.push(info);
         }
         self.depth += 1;
-        for _ in 0..self.dice.within(1, 6) {
+        let around = std::mem::replace(&mut self.inside, outside);
+        for _ in 0..self.dice.within(2, 8) {
             self.grow();
         }
         if self.dice.chance(40) {
@@ -105,13 +106,18 @@ impl Writer {
         let until = (self.depth == 1 && self.dice.chance(25) || self.depth > 1 && self.dice.chance(10))
             .then(|| self.ending(outside, len));
         self.depth -= 1;
+        self.inside = around;
         let mut ys: Vec<Ref> = Vec::new();
         for _ in 0..self.dice.within(0, 2) {
             let local = (outside..self.infos.len()).filter(|i| {
                 let info = &self.infos[*i];
                 !info.hidden && info.len() * len <= self.limit
             });
-            let local: Vec<Ref> = local.collect();
+            let mut local: Vec<Ref> = local.collect();
+            let fresh: Vec<Ref> = local.iter().copied().filter(|i| !self.used.get(*i).is_some_and(|u| *u)).collect();
+            if !fresh.is_empty() && self.dice.chance(70) {
+                local = fresh;
+            }
             ys.push(*self.dice.one(&local));
         }
         let blocked = self.infos[outside..].iter().fold(0, |b, i| b | i.blocked);
