@@ -223,7 +223,7 @@ impl Writer {
             // An axis split: [.., a·b, ..] → [.., a, b, ..].
             _ => {
                 let n = shape[axis];
-                let divisors: Vec<usize> = (2..=n.min(64)).filter(|d| n % d == 0).collect();
+                let divisors: Vec<usize> = (2..=n.min(64)).filter(|d| n.is_multiple_of(*d)).collect();
                 if divisors.is_empty() || shape.len() > 3 {
                     return;
                 }
