@@ -1,6 +1,8 @@
 //! Random programs: fused and unfused, one thread and several, every instruction set, all the same bits; and all within
 //! the error bound that the reference carries along.
 
+#![allow(clippy::panic, reason = "a failing program is printed")]
+
 use quickstudy_core::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
