@@ -5,8 +5,8 @@
 //! step) where [`Isa::fuses`]. Tile shapes and packing do not change a bit.
 
 use super::lanes::LANES;
-use super::product::Product;
-use super::vector::{Vector, per_vector};
+use super::pack::pack_tile;
+use super::product::{PANEL, Product};
 use super::{elementwise, slice_len};
 use crate::backend::cpu::simd::isa::Isa;
 use elementwise::{BinaryOp, Operand, UnaryOp};
@@ -193,7 +193,7 @@ pub fn dense_accumulate_outer(isa: Isa, dw: &mut [f32], dw_row: usize, outer: Ou
         }
         for start in (0..k).step_by(PANEL) {
             let cols = PANEL.min(width - start);
-            transpose(isa, packed, cols, &a[start * stride..], stride, k - start, rows);
+            pack_tile(isa, packed, cols, &a[start * stride..], stride, k - start, rows);
             let (b, c) = (packed.as_ptr(), turned[start..].as_mut_ptr());
             let p = Product { rows: n, cols, a: g.as_ptr(), b, b_inner: cols, c, c_row: width, ..product };
             // SAFETY: `turned` is [n][width], `packed` [rows][cols], `g` [n][stride] with rows <= stride.
@@ -211,7 +211,7 @@ pub fn dense_accumulate_outer(isa: Isa, dw: &mut [f32], dw_row: usize, outer: Ou
     let (packed, edge) = grow(scratch, padded * n.next_multiple_of(LANES).min(PANEL), k * LANES);
     for start in (0..whole).step_by(PANEL) {
         let cols = PANEL.min(whole - start);
-        transpose(isa, packed, cols, &g[start * stride..], stride, n - start, rows);
+        pack_tile(isa, packed, cols, &g[start * stride..], stride, n - start, rows);
         let c = dw[start..].as_mut_ptr();
         // SAFETY: columns start..start + cols of `dw` exist; `packed` is [rows][cols], `a` [k][stride].
         unsafe { Product { cols, b: packed.as_ptr(), b_inner: cols, c, ..product }.run(isa) }
@@ -222,7 +222,7 @@ pub fn dense_accumulate_outer(isa: Isa, dw: &mut [f32], dw_row: usize, outer: Ou
             row.fill(0.0);
             row[..n - whole].copy_from_slice(&dw[i * dw_row + whole..][..n - whole]);
         }
-        transpose(isa, packed, LANES, &g[whole * stride..], stride, n - whole, rows);
+        pack_tile(isa, packed, LANES, &g[whole * stride..], stride, n - whole, rows);
         let (b, c) = (packed.as_ptr(), edge.as_mut_ptr());
         // SAFETY: `edge` is [k][16], `packed` [rows][16], `a` [k][stride].
         unsafe { Product { cols: LANES, b, b_inner: LANES, c, c_row: LANES, ..product }.run(isa) }
@@ -232,9 +232,6 @@ pub fn dense_accumulate_outer(isa: Isa, dw: &mut [f32], dw_row: usize, outer: Ou
     }
 }
 
-/// Columns that are packed together: what the widest register tile takes.
-const PANEL: usize = 64;
-
 /// Two buffers out of one.
 fn grow(scratch: &mut Vec<f32>, first: usize, second: usize) -> (&mut [f32], &mut [f32]) {
     if scratch.len() < first + second {
@@ -242,43 +239,6 @@ fn grow(scratch: &mut Vec<f32>, first: usize, second: usize) -> (&mut [f32], &mu
     }
     let (a, b) = scratch.split_at_mut(first);
     (a, &mut b[..second])
-}
-
-/// dst `[rows][cols]` from src `[cols][stride]`, `cols` a multiple of 16 of which the first `valid` exist; the others get 0.
-/// `dst` has room for a multiple of 16 rows, `src` rows as well.
-fn transpose(isa: Isa, dst: &mut [f32], cols: usize, src: &[f32], stride: usize, valid: usize, rows: usize) {
-    let padded = rows.next_multiple_of(LANES);
-    let whole = valid.min(cols) / LANES * LANES;
-    assert!(dst.len() >= padded * cols && padded <= stride && src.len() >= valid.min(cols) * stride);
-    let (to, from) = (dst.as_mut_ptr(), src.as_ptr());
-    // SAFETY: blocks end at `whole` <= valid rows of `src` and `padded` <= stride columns; `dst` has padded × cols.
-    per_vector!(
-        isa,
-        transpose_body,
-        (to: *mut f32, cols: usize, from: *const f32, stride: usize, whole: usize, padded: usize)
-    );
-    for c in whole..cols {
-        for r in 0..rows {
-            dst[r * cols + c] = if c < valid { src[c * stride + r] } else { 0.0 };
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn transpose_body<V: Vector>(
-    dst: *mut f32,
-    cols: usize,
-    src: *const f32,
-    stride: usize,
-    whole: usize,
-    padded: usize,
-) {
-    for c in (0..whole).step_by(LANES) {
-        for r in (0..padded).step_by(LANES) {
-            // SAFETY: by the caller's promise.
-            unsafe { V::transpose(dst.add(r * cols + c), cols, src.add(c * stride + r), stride) }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,14 +3,15 @@
 use super::dense::Strided;
 use super::elementwise::{BinaryOp, Operand, binary};
 use super::lanes::LANES;
-use super::product::Product;
+use super::pack::pack;
+use super::product::{PANEL, Product};
 use super::slice_len;
 use crate::backend::cpu::simd::isa::Isa;
 
-/// Columns packed together.
-const PANEL: usize = 64;
-/// Summed indices packed together: a panel of 32 KiB stays in the first-level cache.
+/// Summed indices packed together: a panel of B, 32 KiB, stays in the first-level cache.
 const DEPTH: usize = 128;
+/// Rows of A packed together, if at all; a multiple of every register tile's rows.
+const BLOCK: usize = 96;
 
 /// Sizes of a product: C `[m][n]` = A `[m][k]` · B `[k][n]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,69 +54,73 @@ pub fn gemm(
         }
         return;
     }
-    let panel = PANEL.min(n.next_multiple_of(LANES));
-    let room = DEPTH.min(k) * panel;
-    if scratch.len() < room + m * panel {
-        scratch.resize(room + m * panel, 0.0);
-    }
-    let (packed, part) = scratch.split_at_mut(room);
+    let padded = n.next_multiple_of(LANES);
     let slice = slice_len(k);
-    for j in (0..n).step_by(PANEL) {
-        let cols = PANEL.min(n - j);
-        let width = cols.next_multiple_of(LANES);
-        for start in (0..k).step_by(slice) {
-            let end = k.min(start + slice);
-            // The first slice goes straight to C unless its last register would not fit.
-            let direct = start == 0 && width == cols;
-            for t in (start..end).step_by(DEPTH) {
-                let inner = DEPTH.min(end - t);
-                pack(packed, width, b, (t, inner), (j, cols));
-                let (to, to_row) = if direct { (c[j..].as_mut_ptr(), c_row) } else { (part.as_mut_ptr(), width) };
-                let product = Product {
-                    rows: m,
-                    cols: width,
+    let depth = DEPTH.min(k);
+    // Packing A costs about a cycle per value and pays from two panels of B on.
+    let packs_a = n > PANEL;
+    let rows = if packs_a { BLOCK.min(m).next_multiple_of(LANES) } else { m };
+    // The first slice goes straight to C unless its last register would not fit.
+    let direct = padded == n;
+    let sizes =
+        [depth * padded, if packs_a { depth * rows } else { 0 }, if direct && slice >= k { 0 } else { m * padded }];
+    if scratch.len() < sizes.iter().sum() {
+        scratch.resize(sizes.iter().sum(), 0.0);
+    }
+    let (packed_b, rest) = scratch.split_at_mut(sizes[0]);
+    let (packed_a, part) = rest.split_at_mut(sizes[1]);
+    for start in (0..k).step_by(slice) {
+        let end = k.min(start + slice);
+        let to_c = direct && start == 0;
+        for t in (start..end).step_by(DEPTH) {
+            let inner = DEPTH.min(end - t);
+            for j in (0..n).step_by(PANEL) {
+                let cols = PANEL.min(n - j);
+                pack(isa, &mut packed_b[j * inner..], cols.next_multiple_of(LANES), b, t..t + inner, j..j + cols);
+            }
+            for i in (0..m).step_by(rows) {
+                let rows = rows.min(m - i);
+                let mut product = Product {
+                    rows,
+                    cols: 0,
                     inner,
-                    a: a.values[t * a.col..].as_ptr(),
+                    a: a.values[i * a.row + t * a.col..].as_ptr(),
                     a_row: a.row,
                     a_inner: a.col,
-                    b: packed.as_ptr(),
-                    b_inner: width,
-                    c: to,
-                    c_row: to_row,
+                    b: std::ptr::null(),
+                    b_inner: 0,
+                    c: std::ptr::null_mut(),
+                    c_row: if to_c { c_row } else { padded },
                     resume: t > start,
                     bias: std::ptr::null(),
                     bias_row: 0,
                     tanh: false,
                 };
-                // SAFETY: A's elements were checked, `packed` is [inner][width], and the result is either `part`
-                // [m][width] or `width` = `cols` columns of C.
-                unsafe { product.run(isa) }
-            }
-            if direct {
-                continue;
-            }
-            for i in 0..m {
-                let (row, part) = (&mut c[i * c_row + j..][..cols], &part[i * width..][..cols]);
-                if start == 0 {
-                    row.copy_from_slice(part);
-                } else {
-                    binary(isa, BinaryOp::Add, row, Operand::Dst, Operand::Slice(part));
+                if packs_a {
+                    let width = rows.next_multiple_of(LANES);
+                    let turned = Strided { values: a.values, row: a.col, col: a.row };
+                    pack(isa, packed_a, width, turned, t..t + inner, i..i + rows);
+                    product = Product { a: packed_a.as_ptr(), a_row: 1, a_inner: width, ..product };
+                }
+                for j in (0..n).step_by(PANEL) {
+                    let cols = PANEL.min(n - j).next_multiple_of(LANES);
+                    let b = packed_b[j * inner..].as_ptr();
+                    let to = if to_c { &mut c[i * c_row + j..] } else { &mut part[i * padded + j..] };
+                    // SAFETY: A's elements were checked or packed, B's panel is [inner][cols], and the result is
+                    // `part` [m][padded] or, where `padded` = n, C.
+                    unsafe { Product { cols, b, b_inner: cols, c: to.as_mut_ptr(), ..product }.run(isa) }
                 }
             }
         }
-    }
-}
-
-/// Copy rows `t..t + depth` and columns `j..j + cols` of `b` to rows of `width`, the rest 0.
-fn pack(packed: &mut [f32], width: usize, b: Strided<'_>, (t, depth): (usize, usize), (j, cols): (usize, usize)) {
-    for (d, row) in packed.chunks_exact_mut(width).take(depth).enumerate() {
-        let from = (t + d) * b.row + j * b.col;
-        row[cols..].fill(0.0);
-        if b.col == 1 {
-            row[..cols].copy_from_slice(&b.values[from..][..cols]);
-        } else {
-            for (c, y) in row[..cols].iter_mut().enumerate() {
-                *y = b.values[from + c * b.col];
+        if to_c {
+            continue;
+        }
+        for i in 0..m {
+            let (row, part) = (&mut c[i * c_row..][..n], &part[i * padded..][..n]);
+            if start == 0 {
+                row.copy_from_slice(part);
+            } else {
+                binary(isa, BinaryOp::Add, row, Operand::Dst, Operand::Slice(part));
             }
         }
     }

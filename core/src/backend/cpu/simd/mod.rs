@@ -6,12 +6,14 @@
 
 #![allow(unsafe_code, reason = "target_feature entry points and raw pointers; safe functions check lengths first")]
 
+pub mod aligned;
 pub mod dense;
 pub mod elementwise;
 pub mod gemm;
 pub mod isa;
 mod lanes;
 mod ops;
+mod pack;
 mod product;
 pub mod reduce;
 mod vector;

@@ -6,6 +6,9 @@ use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
 use std::marker::PhantomData;
 
+/// Columns packed together by the callers: what the widest register tile takes.
+pub(crate) const PANEL: usize = 64;
+
 /// c\[i\]\[j\] = start + Σ over t of a\[i\]\[t\] · b\[t\]\[j\], then a bias per row and tanh.
 ///
 /// `a` is read one value at a time with any strides and broadcast; rows of `b` and `c` are contiguous, `cols` long, a
@@ -122,7 +125,11 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
                 }
             }
         }
-        let mut a = p.a.add(i * p.a_row);
+        // One pointer for three rows: [pointer + 0, 1 or 2 · distance] is an address the processor forms by itself.
+        let mut a = [p.a; 4];
+        for g in 0..R.div_ceil(3) {
+            a[g] = opaque(p.a.add((i + 3 * g) * p.a_row));
+        }
         let mut b = p.b.add(j);
         for _ in 0..p.inner {
             let mut row = [V::splat(0.0); W];
@@ -130,12 +137,14 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
                 row[w] = V::load(b.add(w * V::LANES));
             }
             for r in 0..R {
-                let x = V::splat(*a.add(r * p.a_row));
+                let x = V::splat(*a[r / 3].add(r % 3 * p.a_row));
                 for w in 0..W {
                     acc[r][w] = row[w].mul_add(x, acc[r][w]);
                 }
             }
-            a = a.wrapping_add(p.a_inner);
+            for g in 0..R.div_ceil(3) {
+                a[g] = a[g].wrapping_add(p.a_inner);
+            }
             b = b.wrapping_add(p.b_inner);
         }
         for r in 0..R {
@@ -150,4 +159,22 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
             }
         }
     }
+}
+
+/// The same pointer, whose origin the compiler cannot see: else it computes each row's address from the row before, a
+/// chain of additions that takes longer than the multiply-adds.
+#[inline(always)]
+#[allow(unknown_lints, clippy::pointers_in_nomem_asm_block, reason = "the pointer is passed through, not read")]
+fn opaque(pointer: *const f32) -> *const f32 {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        let mut pointer = pointer;
+        // SAFETY: does nothing.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(reg) pointer, options(pure, nomem, nostack, preserves_flags));
+        }
+        pointer
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pointer
 }

@@ -4,7 +4,7 @@
 //! order of i, from 0; then accumulators are folded by a tree (j with j + 8, + 4, + 2, + 1), and the slices' results are
 //! combined in order. A maximum takes the same path from −∞ and skips NaN.
 
-use super::lanes::{Block, LANES, Lane2};
+use super::lanes::{Block, LANES, Lane2, keep_blocks};
 use super::{ops, per_isa, slice_len};
 use crate::backend::cpu::simd::isa::Isa;
 use std::ops::Range;
@@ -141,39 +141,45 @@ fn tree<F: Fold>(mut acc: Block) -> f32 {
     acc[0]
 }
 
+/// acc\[r\] = op(acc\[r\], x\[at + r\]).
 #[inline(always)]
-fn fold<F: Fold>(acc: &mut Block, x: &Block) {
-    for j in 0..LANES {
-        acc[j] = F::apply(acc[j], x[j]);
+fn fold<F: Fold, const W: usize>(acc: &mut [f32; W], x: &[f32], at: usize) {
+    let row = &x[at..at + W];
+    for r in 0..W {
+        acc[r] = F::apply(acc[r], row[r]);
     }
 }
 
 #[inline(always)]
 fn accumulate_body<F: Fold>(acc: &mut [Block], tile: &[f32], stride: usize, lanes: Range<usize>) {
-    for (m, acc) in acc.iter_mut().enumerate() {
+    for m in 0..acc.len() {
         let row = &tile[m * stride + lanes.start..m * stride + lanes.end];
-        let (blocks, rest) = row.as_chunks::<LANES>();
-        let mut sum = *acc;
-        for block in blocks {
-            fold::<F>(&mut sum, block);
+        let mut sum = acc[m];
+        let mut l = 0;
+        while l + LANES <= row.len() {
+            keep_blocks();
+            fold::<F, LANES>(&mut sum, row, l);
+            l += LANES;
         }
-        for (y, x) in sum.iter_mut().zip(rest) {
-            *y = F::apply(*y, *x);
+        acc[m] = sum;
+        // In memory: indices that vary would keep the loop above out of registers.
+        for j in 0..row.len() - l {
+            acc[m][j] = F::apply(acc[m][j], row[l + j]);
         }
-        *acc = sum;
     }
 }
 
 #[inline(always)]
 fn reduce_outer_body<F: Fold>(dst: &mut [f32], src: &[f32], len: usize, stride: usize) {
-    let width = dst.len();
-    let (blocks, rest) = dst.as_chunks_mut::<LANES>();
-    for (b, y) in blocks.iter_mut().enumerate() {
-        *y = column::<F, LANES>(&src[b * LANES..], len, stride);
+    let mut r = 0;
+    while r + LANES <= dst.len() {
+        let sum = column::<F, LANES>(&src[r..], len, stride);
+        dst[r..r + LANES].copy_from_slice(&sum);
+        r += LANES;
     }
-    let done = width - rest.len();
-    for (j, y) in rest.iter_mut().enumerate() {
-        [*y] = column::<F, 1>(&src[done + j..], len, stride);
+    while r < dst.len() {
+        dst[r] = column::<F, 1>(&src[r..], len, stride)[0];
+        r += 1;
     }
 }
 
@@ -182,40 +188,35 @@ fn reduce_outer_body<F: Fold>(dst: &mut [f32], src: &[f32], len: usize, stride: 
 fn column<F: Fold, const W: usize>(src: &[f32], len: usize, stride: usize) -> [f32; W] {
     let slice = slice_len(len);
     let mut total = [F::START; W];
-    for start in (0..len).step_by(slice) {
-        let mut acc = [[F::START; W]; LANES];
+    let mut start = 0;
+    while start < len {
         let end = len.min(start + slice);
-        let mut m = start;
-        while m + LANES <= end {
-            for (j, acc) in acc.iter_mut().enumerate() {
-                add_row::<F, W>(acc, src, (m + j) * stride);
+        let mut acc = [[F::START; W]; LANES];
+        // One accumulator after the other: all sixteen would not fit the registers of AVX2.
+        for (j, acc) in acc.iter_mut().enumerate() {
+            let mut sum = [F::START; W];
+            let mut m = start + j;
+            while m < end {
+                keep_blocks();
+                fold::<F, W>(&mut sum, src, m * stride);
+                m += LANES;
             }
-            m += LANES;
-        }
-        for (j, acc) in acc.iter_mut().enumerate().take(end - m) {
-            add_row::<F, W>(acc, src, (m + j) * stride);
+            *acc = sum;
         }
         for width in [8, 4, 2, 1] {
             for j in 0..width {
                 let upper = acc[j + width];
-                add_row::<F, W>(&mut acc[j], &upper, 0);
+                fold::<F, W>(&mut acc[j], &upper, 0);
             }
         }
         if start == 0 {
             total = acc[0];
         } else {
-            add_row::<F, W>(&mut total, &acc[0], 0);
+            fold::<F, W>(&mut total, &acc[0], 0);
         }
+        start = end;
     }
     total
-}
-
-#[inline(always)]
-fn add_row<F: Fold, const W: usize>(acc: &mut [f32; W], src: &[f32], at: usize) {
-    let row = &src[at..at + W];
-    for r in 0..W {
-        acc[r] = F::apply(acc[r], row[r]);
-    }
 }
 
 #[cfg(test)]

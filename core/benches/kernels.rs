@@ -1,0 +1,216 @@
+//! Speed of the CPU kernels on values in the first-level cache, per instruction set.
+//!
+//! `cargo bench -p quickstudy-core --bench kernels` runs them under criterion. With `-- --table` it prints instead the
+//! best of many short runs, which is steadier on a shared machine, and each matrix kernel's share of the multiply-add
+//! peak measured in the same minute.
+
+#![allow(unsafe_code, reason = "the multiply-add peak is measured with intrinsics")]
+
+use criterion::{Criterion, Throughput};
+use quickstudy_core::backend::cpu::simd::aligned::AlignedVec;
+use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Outer, Strided, dense, dense_accumulate_outer};
+use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, binary, threefry, unary};
+use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
+use quickstudy_core::backend::cpu::simd::isa::Isa;
+use quickstudy_core::backend::cpu::simd::reduce::{Reduction, accumulate_rows, reduce, reduce_outer};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Lanes of a tile.
+const R: usize = 64;
+/// Width of the layers.
+const H: usize = 64;
+
+/// One thing to time: what it does per call, counted in floating-point operations or elements.
+struct Case {
+    name: String,
+    isa: Isa,
+    work: u64,
+    unit: &'static str,
+    run: Box<dyn FnMut()>,
+}
+
+fn values(len: usize) -> AlignedVec {
+    let values: Vec<f32> = (0..len).map(|i| ((i * 7919) % 1000) as f32 * 1e-3 - 0.5).collect();
+    AlignedVec::from(&values[..])
+}
+
+/// 12 independent chains of multiply-adds, `steps` each: nothing but the peak. Returns floating-point operations.
+#[cfg(target_arch = "x86_64")]
+fn peak(isa: Isa, steps: u64) -> u64 {
+    use std::arch::x86_64::*;
+    macro_rules! chains {
+        ($features:literal, $set:ident, $step:expr, $lanes:literal) => {{
+            #[target_feature(enable = $features)]
+            fn run(steps: u64) {
+                let (x, y) = ($set(black_box(0.999)), $set(black_box(1e-3)));
+                let mut acc = [x; 12];
+                for _ in 0..steps {
+                    for acc in &mut acc {
+                        *acc = $step(*acc, x, y);
+                    }
+                }
+                black_box(acc);
+            }
+            // SAFETY: only instruction sets that the processor has are benchmarked.
+            unsafe { run(steps) };
+            12 * 2 * $lanes * steps
+        }};
+    }
+    match isa {
+        Isa::Avx512 => chains!("avx512f", _mm512_set1_ps, _mm512_fmadd_ps, 16),
+        Isa::Avx2 => chains!("avx2,fma", _mm256_set1_ps, _mm256_fmadd_ps, 8),
+        Isa::Baseline => chains!("sse2", _mm_set1_ps, |a, x, y| _mm_add_ps(_mm_mul_ps(a, x), y), 4),
+    }
+}
+
+/// Independent chains of multiply-adds that the compiler maps to the target's vectors.
+#[cfg(not(target_arch = "x86_64"))]
+fn peak(_isa: Isa, steps: u64) -> u64 {
+    let (x, y) = (black_box(0.999f32), black_box(1e-3f32));
+    let mut acc = [x; 48];
+    for _ in 0..steps {
+        for acc in &mut acc {
+            *acc = if cfg!(target_arch = "aarch64") { acc.mul_add(x, y) } else { *acc * x + y };
+        }
+    }
+    black_box(acc);
+    48 * 2 * steps
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for isa in Isa::available() {
+        let mut add = |name: &str, work: u64, unit, run: Box<dyn FnMut()>| {
+            cases.push(Case { name: name.into(), isa, work, unit, run });
+        };
+        let flops = peak(isa, 1000);
+        add("peak", flops, "FLOP", Box::new(move || _ = peak(isa, 1000)));
+        matrix_cases(isa, &mut add);
+        elementwise_cases(isa, &mut add);
+    }
+    cases
+}
+
+type Add<'a> = &'a mut dyn FnMut(&str, u64, &'static str, Box<dyn FnMut()>);
+
+fn matrix_cases(isa: Isa, add: Add<'_>) {
+    let layer = |k: usize, n: usize, r: usize, transposed: bool, tanh: bool| -> Box<dyn FnMut()> {
+        let (a, w, bias, mut out) = (values(k * r), values(k * n), values(n), AlignedVec::zeroed(n * r));
+        let (row, col) = if transposed { (1, k) } else { (n, 1) };
+        Box::new(move || {
+            let bias = Strided { values: &bias, row: 1, col: 0 };
+            let w = Strided { values: black_box(&w), row, col };
+            dense(isa, &mut out, black_box(&a), w, Some(bias), DenseDims { k, n, r }, tanh);
+        })
+    };
+    let outer = |k: usize, n: usize, rows: usize| -> Box<dyn FnMut()> {
+        let (a, g, mut dw, mut scratch) = (values(k * R), values(n * R), values(k * n), Vec::new());
+        Box::new(move || {
+            let outer = Outer { a: black_box(&a), g: &g, k, n, stride: R, rows };
+            dense_accumulate_outer(isa, &mut dw, n, outer, &mut scratch);
+        })
+    };
+    let flops = |k: usize, n: usize, r: usize| 2 * (k * n * r) as u64;
+    for r in [16, 32, 48, 64] {
+        add(&format!("dense 64x64 R={r}"), flops(H, H, r), "FLOP", layer(H, H, r, false, false));
+    }
+    add("dense 64x64 transposed weights", flops(H, H, R), "FLOP", layer(H, H, R, true, false));
+    add("dense 64x64 tanh", flops(H, H, R), "FLOP", layer(H, H, R, false, true));
+    add("dense 4x64", flops(4, H, R), "FLOP", layer(4, H, R, false, false));
+    add("dense 64x2", flops(H, 2, R), "FLOP", layer(H, 2, R, false, false));
+    add("dense 256x256", flops(256, 256, R), "FLOP", layer(256, 256, R, false, false));
+    for (k, n) in [(H, H), (4, H), (H, 2), (H, 1), (256, 256)] {
+        add(&format!("outer {k}x{n}"), flops(k, n, R), "FLOP", outer(k, n, R));
+    }
+    for size in [64, 256, 1024] {
+        let (a, b, mut c, mut scratch) = (values(size * size), values(size * size), values(size * size), Vec::new());
+        let run = Box::new(move || {
+            let a = Strided { values: black_box(&a), row: size, col: 1 };
+            let b = Strided { values: &b, row: size, col: 1 };
+            gemm(isa, &mut c, size, a, b, GemmDims { m: size, k: size, n: size }, &mut scratch);
+        });
+        add(&format!("gemm {size}"), flops(size, size, size), "FLOP", run);
+    }
+}
+
+fn elementwise_cases(isa: Isa, add: Add<'_>) {
+    let ops = [UnaryOp::Tanh, UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sin, UnaryOp::Cos, UnaryOp::Floor, UnaryOp::Recip];
+    for (op, len) in ops.map(|op| (op, 4096)).into_iter().chain([(UnaryOp::Tanh, 64), (UnaryOp::Tanh, 1024)]) {
+        let (x, mut y) = (values(len), AlignedVec::zeroed(len));
+        let run = Box::new(move || unary(isa, op, &mut y, Operand::Slice(black_box(&x))));
+        add(&format!("{op:?} {len}").to_lowercase(), len as u64, "elem", run);
+    }
+    for (op, len) in [(BinaryOp::Add, 64), (BinaryOp::Add, 1024), (BinaryOp::Lt, 1024), (BinaryOp::MulU, 1024)] {
+        let (a, b, mut y) = (values(len), values(len), AlignedVec::zeroed(len));
+        let run = Box::new(move || binary(isa, op, &mut y, Operand::Slice(black_box(&a)), Operand::Slice(&b)));
+        add(&format!("{op:?} {len}").to_lowercase(), len as u64, "elem", run);
+    }
+    let (c, mut x0, mut x1) = (values(1024), AlignedVec::zeroed(1024), AlignedVec::zeroed(1024));
+    let run = Box::new(move || {
+        let operands = [Operand::Splat(1.0), Operand::Splat(2.0), Operand::Slice(black_box(&c)), Operand::Splat(0.0)];
+        threefry(isa, &mut x0, &mut x1, operands);
+    });
+    add("threefry 1024", 2048, "elem", run);
+    let x = values(1024);
+    add("sum 1024", 1024, "elem", Box::new(move || _ = black_box(reduce(isa, Reduction::Sum, black_box(&x)))));
+    let (x, mut y) = (values(H * R), AlignedVec::zeroed(R));
+    let run = Box::new(move || reduce_outer(isa, Reduction::Sum, &mut y, black_box(&x), H, R));
+    add("sum over M of [64][64]", (H * R) as u64, "elem", run);
+    let (x, mut acc) = (values(H * R), AlignedVec::zeroed(H * 16));
+    let run = Box::new(move || accumulate_rows(isa, Reduction::Sum, &mut acc, black_box(&x), R, 0..R));
+    add("accumulate rows of [64][64]", (H * R) as u64, "elem", run);
+}
+
+/// Seconds per call: the best of many runs of about 50 µs.
+fn best(run: &mut dyn FnMut()) -> f64 {
+    let start = Instant::now();
+    run();
+    let calls = (50e-6 / start.elapsed().as_secs_f64()).clamp(1.0, 20_000.0) as u32;
+    let (mut best, start) = (f64::INFINITY, Instant::now());
+    while start.elapsed() < Duration::from_millis(150) {
+        let start = Instant::now();
+        (0..calls).for_each(|_| run());
+        best = best.min(start.elapsed().as_secs_f64() / f64::from(calls));
+    }
+    best
+}
+
+fn table(filter: &str) {
+    let mut peak = f64::NAN;
+    for mut case in cases() {
+        if case.name != "peak" && !format!("{}/{}", case.isa, case.name).contains(filter) {
+            continue;
+        }
+        let seconds = best(&mut *case.run);
+        let rate = case.work as f64 / seconds * 1e-9;
+        if case.name == "peak" {
+            peak = rate;
+        }
+        let share = if case.unit == "FLOP" { format!("{:5.1} % of peak", rate / peak * 100.0) } else { String::new() };
+        println!(
+            "{:9} {:32} {:9.1} ns {:8.2} G{}/s {share}",
+            case.isa.to_string(),
+            case.name,
+            seconds * 1e9,
+            rate,
+            case.unit
+        );
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    if let Some(at) = args.iter().position(|arg| arg == "--table") {
+        table(args.get(at + 1).filter(|arg| !arg.starts_with("--")).map_or("", String::as_str));
+        return;
+    }
+    let mut criterion = Criterion::default().configure_from_args();
+    for mut case in cases() {
+        let mut group = criterion.benchmark_group(case.isa.to_string());
+        group.throughput(Throughput::Elements(case.work));
+        group.bench_function(&case.name, |bencher| bencher.iter(&mut case.run));
+        group.finish();
+    }
+    criterion.final_summary();
+}
