@@ -123,7 +123,7 @@ fn matrix_cases(isa: Isa, add: Add<'_>) {
     for (k, n) in [(H, H), (4, H), (H, 2), (H, 1), (256, 256)] {
         add(&format!("outer {k}x{n}"), flops(k, n, R), "FLOP", outer(k, n, R));
     }
-    for size in [64, 256, 1024] {
+    for size in [64, 256, 512] {
         let (a, b, mut c, mut scratch) = (values(size * size), values(size * size), values(size * size), Vec::new());
         let run = Box::new(move || {
             let a = Strided { values: black_box(&a), row: size, col: 1 };
