@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::block::{ResetBlock, StepBlock};
 use super::fields::Fields;
 use super::host::{Erased, Held, HostStep, Scalar};
+use super::random::{RandomSteps, Source};
 use super::{Env, EnvSpec, Scene};
+use crate::backend::cpu::simd::isa::Isa;
 use crate::program::NativeCall;
 use crate::rng::Key;
 use crate::{Error, Result};
@@ -114,6 +116,13 @@ impl EnvDef {
     #[must_use]
     pub fn step_block(&self) -> &Arc<dyn NativeCall> {
         &self.step
+    }
+
+    /// Random actions for `steps` steps (rounded up to an even number) in `count` environments (to a multiple of 16),
+    /// nothing written to memory: the speed that the environment itself allows.
+    #[must_use]
+    pub fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
+        self.env.random_steps(isa, key, count, steps, from)
     }
 
     fn expect(&self, op: &str, what: &str, got: usize, expected: usize) -> Result<()> {

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::auto::first_state;
 use super::fields::Fields;
 use super::lanes::{LaneBits, Lanes};
+use super::random::{RandomSteps, Source, random_steps};
 use super::real::{Bits, Mask, Real};
 use super::{Draws, Env, EnvSpec, STEP_BLOCK, Scene, Step};
+use crate::backend::cpu::simd::isa::Isa;
 use crate::rng::Key;
 
 /// What a step of one environment leads to, without any reset.
@@ -60,6 +62,7 @@ scalar!(f32, reset_f32, observe_f32, step_f32);
 
 /// The methods of an environment that do not depend on its type.
 pub trait Erased: Send + Sync {
+    fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps;
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene;
     fn reset_f64(&self, task: &[f64], key: Key, element: u32) -> Vec<f64>;
     fn reset_f32(&self, task: &[f32], key: Key, element: u32) -> Vec<f32>;
@@ -155,6 +158,9 @@ fn numbers<R: One, E: Env>(state: &E::State<R>) -> Vec<R::Number> {
 }
 
 impl<E: Env> Erased for Held<E> {
+    fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
+        random_steps(&*self.env, &self.spec, isa, key, count, steps, from)
+    }
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         self.env.draw(state, task)
     }
