@@ -18,7 +18,7 @@ use crate::{Error, Result};
 pub struct EnvDef {
     spec: Arc<EnvSpec>,
     state_len: usize,
-    env: Arc<dyn Erased>,
+    pub(super) env: Arc<dyn Erased>,
     reset: Arc<dyn NativeCall>,
     step: Arc<dyn NativeCall>,
 }

@@ -8,9 +8,10 @@ use super::fields::Fields;
 use super::lanes::{LaneBits, Lanes};
 use super::random::{RandomSteps, Source, random_steps};
 use super::real::{Bits, Mask, Real};
-use super::{Draws, Env, EnvSpec, STEP_BLOCK, Scene, Step};
+use super::{Draws, Env, EnvSpec, STEP_BLOCK, Scene, Step, traced};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::rng::Key;
+use crate::tensor::Tensor;
 
 /// What a step of one environment leads to, without any reset.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +63,8 @@ scalar!(f32, reset_f32, observe_f32, step_f32);
 
 /// The methods of an environment that do not depend on its type.
 pub trait Erased: Send + Sync {
+    fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor>;
+    fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps;
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene;
     fn reset_f64(&self, task: &[f64], key: Key, element: u32) -> Vec<f64>;
@@ -158,6 +161,12 @@ fn numbers<R: One, E: Env>(state: &E::State<R>) -> Vec<R::Number> {
 }
 
 impl<E: Env> Erased for Held<E> {
+    fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor> {
+        traced::reset(&*self.env, &self.spec, inputs)
+    }
+    fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor> {
+        traced::step(&*self.env, &self.spec, inputs)
+    }
     fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
         random_steps(&*self.env, &self.spec, isa, key, count, steps, from)
     }

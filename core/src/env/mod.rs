@@ -55,6 +55,9 @@ mod real;
 mod registry;
 mod scene;
 mod spec;
+mod traced;
+#[cfg(test)]
+mod traced_tests;
 
 pub use def::EnvDef;
 pub use draws::{Draws, RESET_BLOCK, STEP_BLOCK};
@@ -66,6 +69,7 @@ pub use real::{Bits, Mask, Real};
 pub use registry::{builtin, builtin_names};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionSpace, Dim, EnvSpec};
+pub use traced::{TracedReset, TracedStep};
 
 /// What a step leads to.
 #[derive(Clone, Copy, Debug)]
