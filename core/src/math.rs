@@ -1,4 +1,4 @@
-//! Elementary functions of `f32`, written once for scalars, SIMD lanes and tile loops.
+//! Elementary functions of `f32`, written once (in `functions`) for scalars, tile loops and vector registers.
 //!
 //! Every function is branch-free and uses only IEEE additions, multiplications, divisions, comparisons with selects,
 //! and integer operations on the bits: no FMA, no `f64`, no call into the C library. A loop over any of them is
@@ -15,138 +15,43 @@
 //!
 //! NaN goes in, NaN comes out.
 
-/// 1.5 · 2²³: adding and subtracting it rounds |x| < 2²² to the nearest integer, which then sits in the low mantissa bits.
-const ROUND: f32 = 12_582_912.0;
+mod float;
+pub(crate) mod functions;
+
+pub(crate) use float::Float;
 
 /// Largest integer not above `x`. Exact; keeps −0, ∞ and NaN.
 ///
 /// `f32::floor` is a function call on baseline x86-64, which would keep loops from being vectorised.
 #[inline(always)]
 pub fn floor(x: f32) -> f32 {
-    const TWO23: f32 = 8_388_608.0; // from here on every f32 is an integer
-    let nearest = ((x.abs() + TWO23) - TWO23).copysign(x);
-    let down = if nearest > x { nearest - 1.0 } else { nearest };
-    if x.abs() < TWO23 { down } else { x }
+    functions::floor(x)
 }
 
 /// eˣ.
-///
-/// x = n ln 2 + r with |r| ≤ ln 2 / 2; eʳ by a polynomial of degree 6, then scaling by 2ⁿ in two steps, so that
-/// results below the smallest normal number are rounded like any other.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
-    // ln 2 in two parts; the first has 9 zero bits at its end, so n · HI is exact for |n| < 512.
-    const LN2_HI: f32 = 0.693_359_4;
-    const LN2_LO: f32 = -2.121_944_4e-4;
-    // Beyond the bounds the result is ∞ or 0 anyway. Written so that NaN stays.
-    let x = if x < -104.0 { -104.0 } else { x };
-    let x = if x > 89.0 { 89.0 } else { x };
-    let t = x * std::f32::consts::LOG2_E + ROUND;
-    let n = t - ROUND;
-    let r = (x - n * LN2_HI) - n * LN2_LO;
-    let p = 1.381_446_4e-3;
-    let p = p * r + 8.368_781e-3;
-    let p = p * r + 4.166_839_4e-2;
-    let p = p * r + 0.166_665_2;
-    let p = p * r + 0.499_999_93;
-    let y = (p * (r * r) + r) + 1.0;
-    let n = (t.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32);
-    let half = n >> 1;
-    (y * pow2(half)) * pow2(n.wrapping_sub(half))
-}
-
-/// 2ⁿ for −126 ≤ n ≤ 127.
-#[inline(always)]
-fn pow2(n: i32) -> f32 {
-    f32::from_bits((n.wrapping_add(127) as u32) << 23)
+    functions::exp(x)
 }
 
 /// Natural logarithm: −∞ at ±0, NaN below 0.
-///
-/// x = 2ᵉ (1 + f) with 1 + f in [√½, √2); ln(1 + f) by a polynomial (Cephes `logf`).
 #[inline(always)]
 pub fn log(x: f32) -> f32 {
-    const SQRT_HALF: i32 = 0x3f35_04f3;
-    const LN2_HI: f32 = 0.693_359_4;
-    const LN2_LO: f32 = -2.121_944_4e-4;
-    // Subnormals have no implicit bit: scale them up first.
-    let tiny = x < f32::MIN_POSITIVE;
-    let scaled = if tiny { x * 8_388_608.0 } else { x };
-    let bias = if tiny { -23.0 } else { 0.0 };
-    let bits = scaled.to_bits() as i32;
-    let e = bits.wrapping_sub(SQRT_HALF) >> 23;
-    let f = f32::from_bits(bits.wrapping_sub(e << 23) as u32) - 1.0;
-    let e = e as f32 + bias;
-    let p = -7.634_4e-2;
-    let p = p * f + 0.127_615_38;
-    let p = p * f - 0.131_602;
-    let p = p * f + 0.142_017_64;
-    let p = p * f - 0.166_233_56;
-    let p = p * f + 0.200_012_27;
-    let p = p * f - 0.250_008_2;
-    let p = p * f + 0.333_333_3;
-    let z = f * f;
-    let y = (p * f) * z;
-    let y = y + e * LN2_LO;
-    let y = y - 0.5 * z;
-    let y = (f + y) + e * LN2_HI;
-    let y = if x < f32::INFINITY { y } else { x }; // ∞ and NaN
-    let y = if x > 0.0 { y } else { f32::NAN };
-    if x == 0.0 { f32::NEG_INFINITY } else { y }
+    functions::log(x)
 }
 
-/// Hyperbolic tangent.
-///
-/// An odd rational function x P(x²) / Q(x²) of degree 9 over 8, minimax in relative error with coefficients then
-/// searched among neighbouring `f32`s, with Q's leading coefficient 1. Beyond `BOUND`, chosen so that the function
-/// is exactly 1 there and nowhere above, tanh is 1 within 3 ulp. 20 operations, one of them a division.
+/// Hyperbolic tangent: 20 operations, one of them a division.
 #[inline(always)]
 pub fn tanh(x: f32) -> f32 {
-    const BOUND: f32 = 8.135_002;
-    let x = if x < -BOUND { -BOUND } else { x };
-    let x = if x > BOUND { BOUND } else { x };
-    let y = x * x;
-    let p = 0.017_173_328;
-    let p = p * y + 26.501_411;
-    let p = p * y + 4_494.988_3;
-    let p = p * y + 172_066.42;
-    let p = p * y + 1_285_897.9;
-    let q = y + 422.501_92;
-    let q = q * y + 33_275.22;
-    let q = q * y + 600_698.8;
-    let q = q * y + 1_285_898.0;
-    (x * p) / q
+    functions::tanh(x)
 }
 
 /// Sine and cosine of `x` in radians, at the cost of little more than one of them.
 ///
-/// x = n π/2 + r with π/2 in four parts (Cody and Waite): the products with n are exact for |x| ≤ 1e4, the domain.
-/// Beyond it accuracy fades, until results above 1e7 are meaningless, though never above 1 in magnitude. ±∞ give NaN.
+/// Beyond |x| = 1e4, the domain, accuracy fades, until results above 1e7 are meaningless, though never above 1 in magnitude. ±∞ give NaN.
 #[inline(always)]
 pub fn sin_cos(x: f32) -> (f32, f32) {
-    let t = x * std::f32::consts::FRAC_2_PI + ROUND;
-    let n = t - ROUND;
-    let r = x - n * 1.570_312_5;
-    let r = r - n * 4.837_513e-4;
-    let r = r - n * 7.549_533_6e-8;
-    let r = r - n * 2.563_344e-12;
-    let r = if r < -1.0 { -1.0 } else { r };
-    let r = if r > 1.0 { 1.0 } else { r };
-    let z = r * r;
-    let s = -1.951_529_6e-4;
-    let s = s * z + 8.332_161e-3;
-    let s = s * z - 0.166_666_55;
-    let s = s * z * r + r;
-    let c = 2.443_315_7e-5;
-    let c = c * z - 1.388_731_6e-3;
-    let c = c * z + 4.166_664_6e-2;
-    let c = (c * (z * z) - 0.5 * z) + 1.0;
-    let quadrant = t.to_bits();
-    let swap = quadrant & 1 != 0;
-    let (sin, cos) = if swap { (c, s) } else { (s, c) };
-    let sin_sign = (quadrant & 2) << 30;
-    let cos_sign = (quadrant.wrapping_add(1) & 2) << 30;
-    (f32::from_bits(sin.to_bits() ^ sin_sign), f32::from_bits(cos.to_bits() ^ cos_sign))
+    functions::sin_cos(x)
 }
 
 /// Sine of `x` in radians; domain and accuracy as of [`sin_cos`].

@@ -168,7 +168,7 @@ impl<E: Env> Erased for Held<E> {
         traced::step(&*self.env, &self.spec, inputs)
     }
     fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
-        random_steps(&*self.env, &self.spec, isa, key, count, steps, from)
+        random_steps(isa, &*self.env, &self.spec, key, count, steps, from)
     }
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         self.env.draw(state, task)

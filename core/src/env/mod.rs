@@ -49,15 +49,22 @@ mod host;
 mod lanes;
 pub mod mountain_car;
 pub mod mountain_car_continuous;
+mod pack;
 pub mod pendulum;
 mod random;
 mod real;
+#[cfg(target_arch = "x86_64")]
+mod register;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod register_tests;
 mod registry;
 mod scene;
 mod spec;
 mod traced;
 #[cfg(test)]
 mod traced_tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use def::EnvDef;
 pub use draws::{Draws, RESET_BLOCK, STEP_BLOCK};

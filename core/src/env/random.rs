@@ -5,11 +5,9 @@
 )]
 
 use super::auto::first_state;
-#[cfg(target_arch = "x86_64")]
-use super::block::has;
 use super::fields::Fields;
-use super::lanes::{LaneBits, LaneMask, Lanes};
-use super::real::{Bits, Mask, Real};
+use super::pack::{Pack, per_pack};
+use super::real::{Bits, Mask};
 use super::{ActionSpace, Draws, Env, EnvSpec, STEP_BLOCK};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::rng::{Key, fold_in};
@@ -34,159 +32,129 @@ pub struct RandomSteps {
     pub reward: f64,
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-fn random_avx512<E: Env>(env: &E, spec: &EnvSpec, key: Key, groups: u32, steps: u32, from: Source) -> RandomSteps {
-    random_lanes::<E, 16>(env, spec, key, groups, steps, from)
+per_pack! {
+    /// `count` environments for `steps` steps each, see [`super::EnvDef::random_steps`].
+    pub(super) fn random_steps<E: Env>(
+        env: &E,
+        spec: &EnvSpec,
+        key: Key,
+        count: u32,
+        steps: u32,
+        from: Source,
+    ) -> RandomSteps = random_lanes
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn random_avx2<E: Env>(env: &E, spec: &EnvSpec, key: Key, groups: u32, steps: u32, from: Source) -> RandomSteps {
-    random_lanes::<E, 8>(env, spec, key, groups, steps, from)
+/// One group of lanes on its way.
+struct Group<E: Env, P: Pack> {
+    state: E::State<P>,
+    first: E::State<P>,
+    steps: P::Bits,
+    reward: P,
+    ended: P::Bits,
 }
 
-/// `count` environments (rounded up to a multiple of 16) for `steps` steps each (rounded up to an even number).
-pub(super) fn random_steps<E: Env>(
+/// What all groups share.
+struct Shared<'a, E, P> {
+    env: &'a E,
+    task: &'a [P],
+    key: Key,
+    horizon: u32,
+    from: Source,
+}
+
+#[inline(always)]
+fn random_lanes<E: Env, P: Pack>(
     env: &E,
     spec: &EnvSpec,
-    isa: Isa,
     key: Key,
     count: u32,
     steps: u32,
     from: Source,
 ) -> RandomSteps {
-    let sixteens = count.div_ceil(16);
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the processor has just been asked.
-        Isa::Avx512 if has(isa) => unsafe { random_avx512(env, spec, key, sixteens, steps, from) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Isa::Avx2 if has(isa) => unsafe { random_avx2(env, spec, key, 2 * sixteens, steps, from) },
-        _ => random_lanes::<E, 8>(env, spec, key, 2 * sixteens, steps, from),
-    }
-}
-
-#[inline(always)]
-fn random_lanes<E: Env, const N: usize>(
-    env: &E,
-    spec: &EnvSpec,
-    key: Key,
-    groups: u32,
-    steps: u32,
-    from: Source,
-) -> RandomSteps {
-    match (spec.action.dim(), from) {
-        (1, Source::Threefry) => random_groups::<E, N, true, false>(env, spec, key, groups, steps),
-        (1, Source::Cheap) => random_groups::<E, N, true, true>(env, spec, key, groups, steps),
-        (_, Source::Threefry) => random_groups::<E, N, false, false>(env, spec, key, groups, steps),
-        (_, Source::Cheap) => random_groups::<E, N, false, true>(env, spec, key, groups, steps),
-    }
-}
-
-/// One group of lanes on its way.
-struct Group<E: Env, const N: usize> {
-    state: E::State<Lanes<N>>,
-    first: E::State<Lanes<N>>,
-    steps: LaneBits<N>,
-    reward: Lanes<N>,
-    ended: LaneBits<N>,
-}
-
-#[inline(always)]
-fn random_groups<E: Env, const N: usize, const SINGLE: bool, const CHEAP: bool>(
-    env: &E,
-    spec: &EnvSpec,
-    key: Key,
-    groups: u32,
-    steps: u32,
-) -> RandomSteps {
-    let task: Vec<Lanes<N>> = spec.task.iter().map(|d| Lanes::lit((d.low + d.high) / 2.0)).collect();
-    let ranges = ranges(&spec.action);
+    let task: Vec<P> = spec.task.iter().map(|d| P::lit((d.low + d.high) / 2.0)).collect();
     let horizon = u32::try_from(spec.horizon).unwrap_or(u32::MAX);
-    let (action_key, env_key) = (fold_in(key, 0), fold_in(key, 1));
-    let action_key = action_key.map(LaneBits::splat);
-    let mut action = vec![Lanes([0.0; N]); ranges.len()];
+    let shared = Shared { env, task: &task, key: fold_in(key, 1), horizon, from };
+    let ranges = ranges(&spec.action);
+    let mut action = vec![P::lit(0.0); ranges.len()];
+    let action_key = fold_in(key, 0).map(P::Bits::splat);
+    let width = ranges.len().div_ceil(2) as u32; // blocks of one action of several numbers
+    let (count, pairs) = (count.next_multiple_of(16), steps.div_ceil(2));
     let mut total = RandomSteps::default();
-    let width = ranges.len().div_ceil(2) as u32; // blocks of one action
-    for group in 0..groups {
-        let element = LaneBits::count_from(group * N as u32);
-        let first = first_state(env, &task, fold_in(env_key, u32::MAX).map(LaneBits::splat), element);
-        let mut now = Group::<E, N> {
+    for group in (0..count).step_by(P::LANES) {
+        let element = P::count_from(group);
+        let first = first_state(env, &task, fold_in(key, 2).map(P::Bits::splat), element);
+        let mut now = Group::<E, P> {
             state: first,
             first,
-            steps: LaneBits::splat(0),
-            reward: Lanes::lit(0.0),
-            ended: LaneBits::splat(0),
+            steps: P::Bits::splat(0),
+            reward: P::lit(0.0),
+            ended: P::Bits::splat(0),
         };
-        let mut register = element.xor(LaneBits::splat(key[0] | 1));
-        for pair in 0..steps.div_ceil(2) {
-            let words = if CHEAP {
+        let mut register = element.xor(P::Bits::splat(key[0] | 1));
+        for pair in 0..pairs {
+            let words = if from == Source::Cheap {
                 register = register.xor(register.shl(13));
                 register = register.xor(register.shr(17));
                 register = register.xor(register.shl(5));
-                [register, register.rotl(16)]
-            } else if SINGLE {
-                LaneBits::threefry(action_key, [element, LaneBits::splat(pair)])
+                [register, register.shl(16)]
             } else {
-                [LaneBits::splat(0); 2]
+                P::Bits::threefry(action_key, [element, P::Bits::splat(pair)])
             };
             for half in 0..2 {
-                let t = 2 * pair + half;
-                if CHEAP || SINGLE {
-                    for (action, range) in action.iter_mut().zip(&ranges) {
-                        *action = range.pick(words[half as usize]);
-                    }
+                let t = 2 * pair + half as u32;
+                if let ([action], [range]) = (&mut action[..], &ranges[..]) {
+                    *action = range.pick(words[half]);
                 } else {
-                    let mut draws = Draws::<Lanes<N>>::new(action_key, element, t * width);
+                    let mut draws = Draws::<P>::new(action_key, element, (1 << 31) + t * width);
                     for (action, range) in action.iter_mut().zip(&ranges) {
                         *action = range.pick(draws.bits());
                     }
                 }
-                advance::<E, N, CHEAP>(env, &mut now, &action, &task, fold_in(env_key, t), element, horizon);
+                // Every step of every environment draws under a number of its own.
+                let at = element.add(P::Bits::splat(t.wrapping_add(1).wrapping_mul(count)));
+                advance(&shared, &mut now, &action, at);
             }
             if pair % 64 == 63 {
                 total.reward += drain(&mut now.reward);
             }
         }
         total.reward += drain(&mut now.reward);
-        total.episodes += now.ended.0.iter().map(|&n| u64::from(n)).sum::<u64>();
-        total.steps += u64::from(steps.div_ceil(2)) * 2 * N as u64;
+        let mut ended = [0.0; 16];
+        P::store_bits(now.ended, &mut ended);
+        total.episodes += ended[..P::LANES].iter().map(|n| u64::from(n.to_bits())).sum::<u64>();
+        total.steps += u64::from(pairs) * 2 * P::LANES as u64;
     }
     total
 }
 
 #[inline(always)]
-fn advance<E: Env, const N: usize, const CHEAP: bool>(
-    env: &E,
-    now: &mut Group<E, N>,
-    action: &[Lanes<N>],
-    task: &[Lanes<N>],
-    key: Key,
-    element: LaneBits<N>,
-    horizon: u32,
-) {
-    let key = key.map(LaneBits::splat);
+fn advance<E: Env, P: Pack>(shared: &Shared<'_, E, P>, now: &mut Group<E, P>, action: &[P], element: P::Bits) {
+    let Shared { env, task, horizon, .. } = *shared;
+    let key = shared.key.map(P::Bits::splat);
     let step = env.step(now.state, action, task, &mut Draws::new(key, element, STEP_BLOCK));
     now.reward = now.reward + step.reward;
     now.state = step.next;
-    now.steps = now.steps.add(LaneBits::splat(1));
-    let late: LaneMask<N> = Lanes::count_lt(now.steps, LaneBits::splat(horizon)).not();
+    now.steps = now.steps.add(P::Bits::splat(1));
+    let late = P::count_lt(now.steps, P::Bits::splat(horizon)).not();
     let done = step.terminated.or(late);
     if done.any() {
-        let fresh = if CHEAP { now.first } else { first_state(env, task, key, element) };
-        now.state = <E::State<Lanes<N>> as Fields<Lanes<N>>>::select(done, fresh, now.state);
-        now.steps = Lanes::select_bits(done, LaneBits::splat(0), now.steps);
-        now.ended = now.ended.add(done.to_bits());
+        let fresh = match shared.from {
+            Source::Threefry => first_state(env, task, key, element),
+            Source::Cheap => now.first,
+        };
+        now.state = <E::State<P> as Fields<P>>::select(done, fresh, now.state);
+        now.steps = P::select_bits(done, P::Bits::splat(0), now.steps);
+        now.ended = now.ended.add(P::mask_bits(done));
     }
 }
 
 /// Sums rewards in f64 before they get too large for f32.
 #[inline(always)]
-fn drain<const N: usize>(reward: &mut Lanes<N>) -> f64 {
-    let sum = reward.0.iter().map(|&r| f64::from(r)).sum();
-    *reward = Lanes([0.0; N]);
+fn drain<P: Pack>(reward: &mut P) -> f64 {
+    let mut lanes = [0.0; 16];
+    reward.store(&mut lanes);
+    let sum = lanes[..P::LANES].iter().map(|&r| f64::from(r)).sum();
+    *reward = P::lit(0.0);
     sum
 }
 
@@ -207,11 +175,11 @@ fn ranges(action: &ActionSpace) -> Vec<Range> {
 
 impl Range {
     #[inline(always)]
-    fn pick<const N: usize>(&self, word: LaneBits<N>) -> Lanes<N> {
-        let uniform = Lanes::uniform(word);
+    fn pick<P: Pack>(&self, word: P::Bits) -> P {
+        let uniform = P::uniform(word);
         match *self {
-            Self::Choice { count } => (uniform * Lanes::lit(count)).floor().min(Lanes::lit(count - 1.0)),
-            Self::Interval { low, width } => uniform * Lanes::lit(width) + Lanes::lit(low),
+            Self::Choice { count } => (uniform * P::lit(count)).floor().min(P::lit(count - 1.0)),
+            Self::Interval { low, width } => uniform * P::lit(width) + P::lit(low),
         }
     }
 }

@@ -15,14 +15,30 @@ impl Mask for Tensor {
     fn splat(value: bool) -> Self {
         Tensor::constant_u32(u32::from(value))
     }
+    // Truth values that are constant (an environment that never terminates) leave no nodes behind.
     fn and(self, other: Self) -> Self {
-        self.bit_and(other)
+        match (self.constant(), other.constant()) {
+            (Some(0.0), _) => self,
+            (_, Some(0.0)) => other,
+            (Some(_), _) => other,
+            (_, Some(_)) => self,
+            _ => self.bit_and(other),
+        }
     }
     fn or(self, other: Self) -> Self {
-        self.bit_or(other)
+        match (self.constant(), other.constant()) {
+            (Some(0.0), _) => other,
+            (_, Some(0.0)) => self,
+            (Some(_), _) => self,
+            (_, Some(_)) => other,
+            _ => self.bit_or(other),
+        }
     }
     fn not(self) -> Self {
-        Tensor::not(self)
+        match self.constant() {
+            Some(value) => Tensor::constant_u32(u32::from(value == 0.0)),
+            None => Tensor::not(self),
+        }
     }
     fn any(self) -> bool {
         true
