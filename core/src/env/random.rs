@@ -100,10 +100,10 @@ fn random_lanes<E: Env, P: Pack>(
             } else {
                 P::Bits::threefry(action_key, [element, P::Bits::splat(pair)])
             };
-            for half in 0..2 {
+            for (half, word) in words.into_iter().enumerate() {
                 let t = 2 * pair + half as u32;
                 if let ([action], [range]) = (&mut action[..], &ranges[..]) {
-                    *action = range.pick(words[half]);
+                    *action = range.pick(word);
                 } else {
                     let mut draws = Draws::<P>::new(action_key, element, (1 << 31) + t * width);
                     for (action, range) in action.iter_mut().zip(&ranges) {
