@@ -83,6 +83,14 @@ impl Rerun {
                 copy
             }
             // A call's body reads nothing but its parameters: it can be shared.
+            Op::Call(call) => {
+                let copy = push(node.op.clone(), &src, node.shape.clone(), node.dtype, at);
+                for (i, result) in call.body.outs.iter().enumerate() {
+                    let result = Tensor::from_id(*result);
+                    push(Op::Out(i as u32), &[copy], result.shape(), result.dtype(), at);
+                }
+                copy
+            }
             op => push(op.clone(), &src, node.shape.clone(), node.dtype, at),
         };
         self.map.insert(id, copy);

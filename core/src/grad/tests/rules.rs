@@ -297,6 +297,8 @@ fn a_call_is_differentiated_through_its_body() {
     };
     let p = [(vec![2, 2], numbers(4, 3))];
     both_orders(f, &p);
+    // Also as part of another body, where only one of its results is used.
+    both_orders(|x| value_and_grad(x, |p| p[0].square().sum_all() * f(p).sum_all()).1[0], &p);
     let sum = |f: fn(&[Tensor]) -> Tensor| gradient(move |x| f(x).sum_all(), &p).unwrap();
     close(&sum(f)[0], &sum(inline)[0]);
 }
