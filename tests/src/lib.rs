@@ -2,3 +2,4 @@
 
 pub mod golden;
 pub mod random_graph;
+pub mod table;

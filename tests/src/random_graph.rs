@@ -19,7 +19,8 @@ mod native;
 mod rows;
 mod shrink;
 
-pub use check::{Failure, Report, Way, check};
+pub use check::{Failure, Report, Subject, Way, check, check_program};
+pub use dice::Dice;
 pub use generate::{Scale, generate};
 pub use native::Twin;
 pub use shrink::{compact, shrink};
@@ -140,17 +141,7 @@ pub struct Recipe {
 impl Recipe {
     /// Declare and compute everything in a trace.
     pub fn trace(&self, cx: &mut Context) {
-        let mut values: Vec<Tensor> = self
-            .args
-            .iter()
-            .enumerate()
-            .map(|(i, arg)| match (arg.kind, arg.dtype) {
-                (Kind::Input, dtype) => cx.input(&name(i), &arg.shape, dtype),
-                (Kind::State, dtype) => cx.state(&name(i), &arg.shape, dtype),
-                (Kind::Scalar, DType::F32) => cx.scalar_f32(&name(i)),
-                (Kind::Scalar, DType::U32) => cx.scalar_u32(&name(i)),
-            })
-            .collect();
+        let mut values = declare(&self.args, cx);
         run(&self.steps, &mut values);
         for (state, value) in &self.updates {
             cx.update(&name(*state), values[*value]);
@@ -159,6 +150,19 @@ impl Recipe {
             cx.output(&format!("out{i}"), values[*value]);
         }
     }
+}
+
+/// Declare arguments in a trace.
+pub fn declare(args: &[Arg], cx: &mut Context) -> Vec<Tensor> {
+    args.iter()
+        .enumerate()
+        .map(|(i, arg)| match (arg.kind, arg.dtype) {
+            (Kind::Input, dtype) => cx.input(&name(i), &arg.shape, dtype),
+            (Kind::State, dtype) => cx.state(&name(i), &arg.shape, dtype),
+            (Kind::Scalar, DType::F32) => cx.scalar_f32(&name(i)),
+            (Kind::Scalar, DType::U32) => cx.scalar_u32(&name(i)),
+        })
+        .collect()
 }
 
 /// Name of an argument.
@@ -243,7 +247,8 @@ fn run_loop(l: &LoopStep, v: &[Tensor]) -> Vec<Tensor> {
     [carry, ys].concat()
 }
 
-fn unary(op: Unary, x: Tensor) -> Tensor {
+/// A function of one tensor by its operation.
+pub fn unary(op: Unary, x: Tensor) -> Tensor {
     match op {
         Unary::Neg => -x,
         Unary::Recip => x.recip(),
@@ -262,9 +267,9 @@ fn unary(op: Unary, x: Tensor) -> Tensor {
     }
 }
 
-fn binary(op: Binary, a: Tensor, b: Tensor) -> Tensor {
+/// A function of two tensors by its operation.
+pub fn binary(op: Binary, a: Tensor, b: Tensor) -> Tensor {
     match op {
-        Binary::Add if a.dtype() == DType::F32 => a + b,
         Binary::Add => a + b,
         Binary::Mul => a * b,
         Binary::Max => a.max(b),

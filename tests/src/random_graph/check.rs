@@ -4,10 +4,10 @@ use std::fmt;
 
 use quickstudy_core::backend::ScalarValue;
 use quickstudy_core::backend::reference::{Value, evaluate_with_bounds};
-use quickstudy_core::program::{PlanOptions, Role};
+use quickstudy_core::program::{Context, PlanOptions, Role};
 use quickstudy_core::{Array, DType, Device, Program, Result, State};
 
-use super::{Kind, Recipe, name};
+use super::{Arg, Kind, Recipe, name};
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,9 +81,18 @@ pub struct Way {
 /// The bits of every result of one run; any NaN is one NaN.
 type Bits = Vec<(String, Vec<u32>)>;
 
-/// A recipe on a device.
+/// A program to check.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// Its arguments, named `a0`, `a1` and so on.
+    pub args: &'a [Arg],
+    /// Declares and computes everything.
+    pub trace: &'a dyn Fn(&mut Context),
+}
+
+/// A program on a device.
 struct Running<'a> {
-    recipe: &'a Recipe,
+    subject: Subject<'a>,
     device: &'a Device,
     program: Program,
     state: State,
@@ -91,11 +100,11 @@ struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    fn new(recipe: &'a Recipe, way: &'a Way) -> Result<Self> {
+    fn new(subject: Subject<'a>, way: &'a Way) -> Result<Self> {
         let device = &way.device;
-        let program = Program::with_options(device, way.options.clone(), |cx| recipe.trace(cx))?;
+        let program = Program::with_options(device, way.options.clone(), |cx| (subject.trace)(cx))?;
         let (mut state, mut inputs) = (State::new(), Vec::new());
-        for (i, arg) in recipe.args.iter().enumerate() {
+        for (i, arg) in subject.args.iter().enumerate() {
             let array = match arg.dtype {
                 DType::F32 => device.array(&arg.shape, &arg.values)?,
                 DType::U32 => {
@@ -108,19 +117,19 @@ impl<'a> Running<'a> {
                 Kind::Scalar => {}
             }
         }
-        Ok(Running { recipe, device, program, state, inputs })
+        Ok(Running { subject, device, program, state, inputs })
     }
 
     /// The scalars of a run; another value each time.
     fn scalars(&self, run: usize) -> Vec<(String, ScalarValue)> {
-        let scalar = |(i, arg): (usize, &super::Arg)| {
+        let scalar = |(i, arg): (usize, &Arg)| {
             let value = match arg.dtype {
                 DType::F32 => ScalarValue::F32(arg.values[0] + 0.5 * run as f64),
                 DType::U32 => ScalarValue::U32((arg.values[0] as u32).wrapping_add(run as u32)),
             };
             (name(i), value)
         };
-        self.recipe.args.iter().enumerate().filter(|(_, a)| a.kind == Kind::Scalar).map(scalar).collect()
+        self.subject.args.iter().enumerate().filter(|(_, a)| a.kind == Kind::Scalar).map(scalar).collect()
     }
 
     /// Run once; the outputs' arrays and the bits of all results.
@@ -168,7 +177,15 @@ fn bits(device: &Device, array: &Array) -> Result<Vec<u32>> {
 /// # Errors
 /// The first failure; a panic is one.
 pub fn check(recipe: &Recipe, ways: &[Way]) -> std::result::Result<Report, Failure> {
-    let run = std::panic::AssertUnwindSafe(|| compare(recipe, ways));
+    check_program(Subject { args: &recipe.args, trace: &|cx| recipe.trace(cx) }, ways)
+}
+
+/// Run a program twice in every way and compare.
+///
+/// # Errors
+/// The first failure; a panic is one.
+pub fn check_program(subject: Subject<'_>, ways: &[Way]) -> std::result::Result<Report, Failure> {
+    let run = std::panic::AssertUnwindSafe(|| compare(subject, ways));
     std::panic::catch_unwind(run).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<String>().cloned();
         let text = text.or_else(|| payload.downcast_ref::<&str>().map(|s| (*s).to_owned()));
@@ -176,12 +193,12 @@ pub fn check(recipe: &Recipe, ways: &[Way]) -> std::result::Result<Report, Failu
     })
 }
 
-fn compare(recipe: &Recipe, ways: &[Way]) -> std::result::Result<Report, Failure> {
+fn compare(subject: Subject<'_>, ways: &[Way]) -> std::result::Result<Report, Failure> {
     let error = |way: &Way, e: quickstudy_core::Error| Failure::Error(format!("{}: {e}", way.name));
     let mut report = Report::default();
     let mut first: Vec<Bits> = Vec::new();
     for (w, way) in ways.iter().enumerate() {
-        let mut running = Running::new(recipe, way).map_err(|e| error(way, e))?;
+        let mut running = Running::new(subject, way).map_err(|e| error(way, e))?;
         let mut kept = Vec::new();
         for run in 0..2 {
             let values = running.values().map_err(|e| error(way, e))?;
