@@ -1,6 +1,6 @@
 //! Every primitive: the CPU against the f64 reference, and derivatives of first and second order against differences.
 
-#![allow(clippy::panic, reason = "a failing row is printed")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a failing row ends the test")]
 
 use std::collections::BTreeSet;
 
