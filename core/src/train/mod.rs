@@ -1,1 +1,26 @@
-//! Sessions: an algorithm on an environment under one or several seeds, stepped, saved and evaluated.
+//! Sessions: an algorithm on an environment under one or several seeds, stepped, saved, restored and evaluated.
+//!
+//! ```
+//! use quickstudy_core::{Device, env, train::{Layer, Session, Setup}};
+//!
+//! let mut small = Layer { origin: "example".into(), ..Layer::default() };
+//! small.settings.insert("hidden".into(), toml::Value::Array(vec![8.into()]));
+//! let setup = Setup::resolve("ppo", env::builtin("cartpole")?, &[0], Some(512), &[small])?;
+//! let mut session = Session::new(&Device::cpu(1), &setup)?;
+//! while !session.done() {
+//!     let rows = pollster::block_on(session.step())?;
+//!     assert!(rows[0].iter().any(|(name, _)| name == "rollout/ep_return_mean"));
+//! }
+//! # Ok::<(), quickstudy_core::Error>(())
+//! ```
+
+mod evaluate;
+mod presets;
+mod session;
+mod setup;
+mod snapshot;
+
+pub use evaluate::{Episode, Evaluator, Trajectory};
+pub use presets::{Preset, preset, presets};
+pub use session::{Row, Session};
+pub use setup::{ALGORITHMS, DEFAULT_STEPS, Layer, Setting, Setup};

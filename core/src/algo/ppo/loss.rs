@@ -1,0 +1,200 @@
+//! PPO's losses, as functions of one minibatch per stacked seed.
+
+use crate::Tensor;
+use crate::algo::ActorCritic;
+
+use super::PpoConfig;
+
+/// One minibatch of a rollout: `[S, B, …]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Minibatch {
+    /// Observations as the networks get them, `[S, B, O]`.
+    pub obs: Tensor,
+    /// Actions as drawn, `[S, B, A]`.
+    pub action: Tensor,
+    /// Their joint log-probabilities when drawn, `[S, B, 1]`.
+    pub logp_old: Tensor,
+    /// Values when drawn, `[S, B, 1]`.
+    pub value_old: Tensor,
+    /// Advantages, `[S, B, 1]`.
+    pub advantage: Tensor,
+    /// Value targets, `[S, B, 1]`.
+    pub returns: Tensor,
+}
+
+/// Losses and what is reported about them, each `[S, 1]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Losses {
+    /// What is minimised: −L of eq. 9.
+    pub total: Tensor,
+    /// −L^CLIP of eq. 7.
+    pub policy: Tensor,
+    /// ½ (v − R)², averaged.
+    pub value: Tensor,
+    /// Entropy of the policy, averaged.
+    pub entropy: Tensor,
+    /// Estimate of KL(old ‖ new), averaged.
+    pub approx_kl: Tensor,
+    /// Share of samples whose ratio is outside 1 ± ε.
+    pub clip_frac: Tensor,
+}
+
+/// Largest |ln ratio|: e²⁰ is far outside of any clip range, and its square still finite.
+const MAX_LOG_RATIO: f64 = 20.0;
+
+/// −L of eq. 9: −L^CLIP + c₁ L^VF − c₂ S. `clip_eps`: `[]`.
+#[track_caller]
+pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: Tensor, config: &PpoConfig) -> Losses {
+    let distribution = net.distribution(parts, batch.obs);
+    let log_ratio = log_ratio(distribution.log_prob(batch.action), batch.logp_old);
+    let ratio = log_ratio.exp();
+    let advantage = if config.normalise_advantages { standardise(batch.advantage) } else { batch.advantage };
+    let policy = clip_loss(ratio, advantage, clip_eps); // eq. 7
+    let value = net.value(parts, batch.obs);
+    let value_clip = config.value_clip.then_some((batch.value_old, clip_eps));
+    let value = value_loss(value, batch.returns, value_clip);
+    let entropy = mean(distribution.entropy());
+    let total = policy + value * config.value_coef - entropy * config.entropy_coef; // eq. 9
+    Losses {
+        total,
+        policy,
+        value,
+        entropy,
+        approx_kl: approx_kl(log_ratio),
+        clip_frac: mean((ratio - 1.0).abs().gt(clip_eps).to_f32()),
+    }
+}
+
+/// ln π_θ(a|s) − ln π_old(a|s), limited to ±20.
+#[track_caller]
+pub fn log_ratio(logp: Tensor, logp_old: Tensor) -> Tensor {
+    (logp - logp_old).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
+}
+
+/// Clipped surrogate −L^CLIP of eq. 7. `ratio, advantage: [S, B, 1]` → `[S, 1]` to minimise.
+#[track_caller]
+pub fn clip_loss(ratio: Tensor, advantage: Tensor, eps: Tensor) -> Tensor {
+    let clipped = ratio.max(1.0 - eps).min(1.0 + eps);
+    -mean((ratio * advantage).min(clipped * advantage))
+}
+
+/// Value loss, ½ (v − R)² averaged: `[S, B, 1]` → `[S, 1]`.
+///
+/// `clip`: the old values and ε: the larger of the losses with and without limiting the change of the value to ±ε (as
+/// in openai/baselines; the paper has none).
+#[track_caller]
+pub fn value_loss(value: Tensor, returns: Tensor, clip: Option<(Tensor, Tensor)>) -> Tensor {
+    let plain = (value - returns).square();
+    let square = match clip {
+        None => plain,
+        Some((old, eps)) => {
+            let near = old + (value - old).max(-eps).min(eps);
+            plain.max((near - returns).square())
+        }
+    };
+    mean(square) * 0.5
+}
+
+/// Estimate of KL(old ‖ new) that is never negative: mean of ratio − 1 − ln ratio.
+///
+/// Schulman 2020, <http://joschu.net/blog/kl-approx.html>, estimator k₃.
+#[track_caller]
+pub fn approx_kl(log_ratio: Tensor) -> Tensor {
+    mean(log_ratio.exp() - 1.0 - log_ratio)
+}
+
+/// Zero mean and unit (biased) deviation over the batch, `[S, B, 1]`.
+#[track_caller]
+pub fn standardise(advantage: Tensor) -> Tensor {
+    let n = 1.0 / advantage.size(1) as f64;
+    let centred = advantage - advantage.sum_keep(1) * n;
+    let std = (centred.square().sum_keep(1) * n).sqrt();
+    centred * (std + 1e-8).recip()
+}
+
+/// Over the batch: `[S, B, 1]` → `[S, 1]`.
+#[track_caller]
+fn mean(x: Tensor) -> Tensor {
+    let n = x.size(1) as f64;
+    x.sum_keep(1).reshape(&[x.size(0), 1]) * (1.0 / n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::State;
+    use crate::{Device, Program};
+
+    fn run(f: impl FnOnce() -> Vec<Tensor>) -> Vec<Vec<f64>> {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            for (i, y) in f().into_iter().enumerate() {
+                cx.output(&i.to_string(), y);
+            }
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        out.iter().map(|(_, array)| pollster::block_on(device.read(array)).unwrap()).collect()
+    }
+
+    fn rows(values: &[f64]) -> Tensor {
+        Tensor::literal_f32(values).reshape(&[1, values.len(), 1])
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6
+    }
+
+    #[test]
+    fn a_ratio_of_one_gives_minus_the_mean_advantage_and_nothing_clipped() {
+        let out = run(|| {
+            let (adv, zero) = (rows(&[1.0, -2.0, 4.0]), rows(&[0.0; 3]));
+            let eps = Tensor::constant_f32(0.2);
+            vec![clip_loss(log_ratio(zero, zero).exp(), adv, eps), approx_kl(zero)]
+        });
+        assert!(near(out[0][0], -1.0) && out[1][0] == 0.0, "{out:?}");
+    }
+
+    #[test]
+    fn clipping_is_pessimistic() {
+        // Eq. 7 by hand, ε = 0.2: min(1.5, 1.2)·1, min(−1.5, −1.2)·1, min(0.5, 0.8), min(−0.5, −0.8).
+        let out = run(|| {
+            let (ratio, adv) = (rows(&[1.5, 1.5, 0.5, 0.5]), rows(&[1.0, -1.0, 1.0, -1.0]));
+            vec![clip_loss(ratio, adv, Tensor::constant_f32(0.2)), clip_loss(ratio, adv, Tensor::constant_f32(0.99))]
+        });
+        assert!(near(out[0][0], -(1.2 - 1.5 + 0.5 - 0.8) / 4.0), "{out:?}");
+        assert!(near(out[1][0], 0.0), "{out:?}");
+    }
+
+    #[test]
+    fn the_value_loss_takes_the_larger_of_clipped_and_plain() {
+        // Old value 0, ε = 0.2. v = 1, R = 1: plain 0, clipped 0.8². v = 0.1, R = 1: both 0.9². v = −1, R = 1: 2², 1.2².
+        let out = run(|| {
+            let (v, r) = (rows(&[1.0, 0.1, -1.0]), rows(&[1.0; 3]));
+            let clip = (rows(&[0.0; 3]), Tensor::constant_f32(0.2));
+            vec![value_loss(v, r, Some(clip)), value_loss(v, r, None)]
+        });
+        assert!(near(out[0][0], 0.5 * (0.64 + 0.81 + 4.0) / 3.0), "{out:?}");
+        assert!(near(out[1][0], 0.5 * (0.0 + 0.81 + 4.0) / 3.0), "{out:?}");
+    }
+
+    #[test]
+    fn advantages_are_standardised_and_the_kl_estimate_is_not_negative() {
+        let out = run(|| {
+            vec![standardise(rows(&[1.0, 2.0, 3.0, 6.0])), approx_kl(rows(&[0.5, -0.5])), standardise(rows(&[7.0; 4]))]
+        });
+        let std = (14.0_f64 / 4.0).sqrt();
+        for (got, x) in out[0].iter().zip([-2.0, -1.0, 0.0, 3.0]) {
+            assert!(near(*got, x / std), "{out:?}");
+        }
+        assert!(near(out[1][0], (0.5_f64.exp() - 1.5 + (-0.5_f64).exp() - 0.5) / 2.0), "{out:?}");
+        assert_eq!(out[2], [0.0; 4]);
+    }
+
+    #[test]
+    fn an_absurd_ratio_stays_finite() {
+        let out =
+            run(|| vec![clip_loss(log_ratio(rows(&[500.0]), rows(&[-500.0])).exp(), rows(&[-1.0]), rows(&[0.2]))]);
+        assert!(out[0][0].is_finite() && out[0][0] > 1e8, "{out:?}");
+    }
+}

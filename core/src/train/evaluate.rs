@@ -1,0 +1,295 @@
+//! Episodes of a trained policy, on random numbers that training never touches.
+
+use super::snapshot::{self, Header};
+use crate::algo::ppo::OBS_LIMIT;
+use crate::algo::{ActorCritic, PpoConfig};
+use crate::dist::{RowNoise, fold_in};
+use crate::env::{EnvDef, builtin};
+use crate::rng::{self, Key, key_from_seed, streams};
+use crate::sample::Moments;
+use crate::tensor::{Loop, scan};
+use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
+
+/// One evaluation episode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Episode {
+    /// Sum of rewards.
+    pub ret: f64,
+    /// Steps.
+    pub length: u32,
+    /// Whether it ended by itself and not by the time limit.
+    pub terminated: bool,
+}
+
+/// One episode step by step, for drawing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trajectory {
+    /// State before each step.
+    pub states: Vec<Vec<f32>>,
+    /// Action of each step as the environment got it.
+    pub actions: Vec<Vec<f32>>,
+    /// Reward of each step.
+    pub rewards: Vec<f32>,
+}
+
+/// What a policy consists of, stacked over seeds: inputs of evaluation programs.
+#[derive(Clone, Debug)]
+pub(super) struct PolicyArrays {
+    /// `[S, P]`
+    pub theta: Array,
+    /// Mean and variance `[S, O]`, if observations are normalised.
+    pub moments: Option<[Array; 2]>,
+}
+
+/// A policy made ready to run `episodes` side by side.
+#[derive(Debug)]
+pub(super) struct EpisodeProgram {
+    program: Program,
+    pub episodes: usize,
+    pub deterministic: bool,
+    seeds: usize,
+    env: EnvDef,
+}
+
+/// Most episodes of one evaluation.
+const MAX_EPISODES: usize = 1 << 20;
+
+impl EpisodeProgram {
+    pub fn new(
+        device: &Device,
+        env: &EnvDef,
+        config: &PpoConfig,
+        seeds: usize,
+        episodes: usize,
+        deterministic: bool,
+        record: bool,
+    ) -> Result<EpisodeProgram> {
+        if episodes == 0 || episodes > MAX_EPISODES {
+            return Err(Error::config("episodes", format!("{episodes} is not in 1 to {MAX_EPISODES}")));
+        }
+        let net = ActorCritic::new(env.spec(), &config.net());
+        let shape = [seeds, episodes];
+        let program = Program::new(device, |cx| trace(cx, env, &net, config, shape, deterministic, record))?;
+        Ok(EpisodeProgram { program, episodes, deterministic, seeds, env: env.clone() })
+    }
+
+    fn run(&mut self, device: &Device, policy: &PolicyArrays, keys: &[Key]) -> Result<crate::program::Outputs> {
+        let key = device.array_u32(&[self.seeds, 2], keys.as_flattened())?;
+        let mut inputs = vec![("theta", &policy.theta), ("key", &key)];
+        if let Some([mean, var]) = &policy.moments {
+            inputs.extend([("obs_mean", mean), ("obs_var", var)]);
+        }
+        self.program.run(&State::new(), &inputs, &[])
+    }
+
+    /// All episodes of each stacked policy.
+    pub async fn episodes(
+        &mut self,
+        device: &Device,
+        policy: &PolicyArrays,
+        keys: &[Key],
+    ) -> Result<Vec<Vec<Episode>>> {
+        let out = self.run(device, policy, keys)?;
+        let returns = device.read(out.get("returns")?).await?;
+        let lengths = device.read_u32(out.get("lengths")?).await?;
+        let terminated = device.read_u32(out.get("terminated")?).await?;
+        let all: Vec<Episode> = returns
+            .into_iter()
+            .zip(lengths)
+            .zip(terminated)
+            .map(|((ret, length), terminated)| Episode { ret, length, terminated: terminated != 0 })
+            .collect();
+        Ok(all.chunks(self.episodes).map(<[Episode]>::to_vec).collect())
+    }
+
+    /// The recorded steps of the only episode of the only policy.
+    async fn trajectory(&mut self, device: &Device, policy: &PolicyArrays, key: Key) -> Result<Trajectory> {
+        let out = self.run(device, policy, &[key])?;
+        let length = device.read_u32(out.get("lengths")?).await?[0] as usize;
+        let states = rows(device.read_f32(out.get("states")?).await?, self.env.state_len(), length);
+        let actions = rows(device.read_f32(out.get("actions")?).await?, self.env.spec().action.dim(), length);
+        let mut rewards = device.read_f32(out.get("rewards")?).await?;
+        rewards.truncate(length);
+        Ok(Trajectory { states, actions, rewards })
+    }
+}
+
+fn rows(flat: Vec<f32>, width: usize, count: usize) -> Vec<Vec<f32>> {
+    flat.chunks(width.max(1)).take(count).map(<[f32]>::to_vec).collect()
+}
+
+/// One episode per row, `[S, E]` of them: a loop over the time limit in which rows that are done stand still.
+fn trace(
+    cx: &mut Context,
+    env: &EnvDef,
+    net: &ActorCritic,
+    config: &PpoConfig,
+    [s, e]: [usize; 2],
+    deterministic: bool,
+    record: bool,
+) {
+    let parts = net.layout.split(cx.input("theta", &[s, net.layout.len()], DType::F32));
+    let key = cx.input("key", &[s, 2], DType::U32);
+    let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+    let stream = |name: u32| fold_in(key, Tensor::constant_u32(name));
+    let (env_key, action_key) = (stream(streams::ENV), stream(streams::ACTION));
+    let moments = config.normalise_observations.then(|| {
+        let shape = [s, net.observations()];
+        let (mean, var) = (cx.input("obs_mean", &shape, DType::F32), cx.input("obs_var", &shape, DType::F32));
+        Moments { mean, var, count: Tensor::zeros(&[s, 1]) }
+    });
+    let element = Tensor::iota(&[s, e], 1);
+    let first = env.trace_reset(fold_in(env_key, Tensor::constant_u32(0)), element, None);
+    let count = |v: u32| Tensor::constant_u32(v).broadcast_to(&[s, e]);
+    let init = [first.state, count(0), first.observation, count(1), Tensor::zeros(&[s, e]), count(0), count(0)];
+    let one = Tensor::constant_u32(1);
+    let (last, ys) = scan(env.spec().horizon, false, &init, &[], |t, carry, _| {
+        let [state, steps, raw, running, ret, length, terminated] = carry else {
+            return Loop::default();
+        };
+        let obs = moments.map_or(*raw, |m| m.standardise(*raw, OBS_LIMIT));
+        let policy = net.distribution(&parts, obs);
+        let t = t + one;
+        let action = match deterministic {
+            true => policy.mode(),
+            false => policy.sample(&RowNoise::new(fold_in(action_key, t), e)),
+        };
+        let action = net.limit(action);
+        let stepped = env.trace_step(*state, *steps, action, fold_in(env_key, t), element, None);
+        let none = Tensor::constant_f32(0.0);
+        let goes_on = stepped.terminated.bit_or(stepped.truncated).not();
+        let carry = vec![
+            stepped.state,
+            stepped.steps,
+            stepped.observation,
+            running.bit_and(goes_on),
+            *ret + running.select(stepped.reward, none),
+            *length + *running,
+            terminated.bit_or(running.bit_and(stepped.terminated)),
+        ];
+        let ys = if record { vec![*state, action, stepped.reward] } else { Vec::new() };
+        Loop { carry, ys }
+    });
+    cx.output("returns", last[4]);
+    cx.output("lengths", last[5]);
+    cx.output("terminated", last[6]);
+    if let [states, actions, rewards] = ys[..] {
+        cx.output("states", states);
+        cx.output("actions", actions);
+        cx.output("rewards", rewards);
+    }
+}
+
+/// The policy of a snapshot, for evaluation. Nothing here trains or changes it.
+#[derive(Debug)]
+pub struct Evaluator {
+    device: Device,
+    env: EnvDef,
+    header: Header,
+    policy: PolicyArrays,
+    program: Option<EpisodeProgram>,
+}
+
+impl Evaluator {
+    /// The policy of a snapshot of either kind, on a built-in environment.
+    ///
+    /// # Errors
+    /// [`Error::Snapshot`] if the bytes are not a snapshot that this version can read.
+    pub fn load(device: &Device, bytes: &[u8]) -> Result<Evaluator> {
+        Evaluator::load_with(device, None, bytes)
+    }
+
+    /// The same on an environment of the caller's, which must be the one that the policy was trained on.
+    ///
+    /// # Errors
+    /// As [`Evaluator::load`].
+    pub fn load_with(device: &Device, env: Option<EnvDef>, bytes: &[u8]) -> Result<Evaluator> {
+        let (header, entries) = snapshot::decode(bytes)?;
+        let env = environment(env, &header)?;
+        header.config.validate().map_err(|e| Error::Snapshot(e.to_string()))?;
+        let net = ActorCritic::new(env.spec(), &header.config.net());
+        let (p, o) = (net.layout.len(), net.observations());
+        let array = |name: &str, len: usize| {
+            let values = snapshot::f32s(&entries, name, &[len])?;
+            device.array_f32(&[1, len], &values)
+        };
+        let moments = match header.config.normalise_observations {
+            true => Some([array("obs_mean", o)?, array("obs_var", o)?]),
+            false => None,
+        };
+        let policy = PolicyArrays { theta: array("theta", p)?, moments };
+        Ok(Evaluator { device: device.clone(), env, header, policy, program: None })
+    }
+
+    /// The environment.
+    pub fn env(&self) -> &EnvDef {
+        &self.env
+    }
+
+    /// Name of the algorithm that trained it.
+    pub fn algorithm(&self) -> &str {
+        &self.header.algorithm
+    }
+
+    /// The seed that it was trained with.
+    pub fn trained_seed(&self) -> u64 {
+        self.header.seed
+    }
+
+    /// Environment steps that it was trained for.
+    pub fn env_steps(&self) -> u64 {
+        self.header.iteration * self.header.config.batch() as u64
+    }
+
+    /// `episodes` episodes from first states that `seed` names; the most probable actions if `deterministic`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for no episodes or too many; or if the device fails.
+    pub async fn evaluate(&mut self, episodes: usize, seed: u64, deterministic: bool) -> Result<Vec<Episode>> {
+        let fits = |p: &EpisodeProgram| p.episodes == episodes && p.deterministic == deterministic;
+        let mut program = match self.program.take().filter(fits) {
+            Some(program) => program,
+            None => {
+                let config = &self.header.config;
+                EpisodeProgram::new(&self.device, &self.env, config, 1, episodes, deterministic, false)?
+            }
+        };
+        let mut all = program.episodes(&self.device, &self.policy, &[eval_key(seed)]).await?;
+        self.program = Some(program);
+        Ok(all.pop().unwrap_or_default())
+    }
+
+    /// The first episode of [`evaluate`](Self::evaluate) with the same seed, step by step.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn trajectory(&self, seed: u64, deterministic: bool) -> Result<Trajectory> {
+        let config = &self.header.config;
+        let mut program = EpisodeProgram::new(&self.device, &self.env, config, 1, 1, deterministic, true)?;
+        program.trajectory(&self.device, &self.policy, eval_key(seed)).await
+    }
+}
+
+fn eval_key(seed: u64) -> Key {
+    rng::fold_in(key_from_seed(seed), streams::EVAL)
+}
+
+/// The environment of a snapshot: the caller's, or the built-in one of that name.
+pub(super) fn environment(given: Option<EnvDef>, header: &Header) -> Result<EnvDef> {
+    if header.algorithm != "ppo" {
+        return Err(Error::Snapshot(format!(
+            "made by the algorithm `{}`, which this version has not",
+            header.algorithm
+        )));
+    }
+    match given {
+        Some(env) if env.spec().name == header.env => Ok(env),
+        Some(env) => {
+            let problem = format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name);
+            Err(Error::Snapshot(problem))
+        }
+        None => builtin(&header.env).map_err(|_| {
+            Error::Snapshot(format!("made on `{}`, which is not a built-in environment; pass it yourself", header.env))
+        }),
+    }
+}

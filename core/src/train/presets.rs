@@ -1,0 +1,57 @@
+//! Settings that are known to work, per algorithm and environment.
+
+use toml::{Table, Value};
+
+use crate::{Error, Result};
+
+/// Settings that are known to work for an algorithm on an environment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preset {
+    /// `ppo-cartpole`.
+    pub name: String,
+    /// Name of the algorithm.
+    pub algorithm: &'static str,
+    /// Name of the environment.
+    pub env: &'static str,
+    /// The file: TOML with the origin of each number in comments.
+    pub text: &'static str,
+    /// Environment steps per seed.
+    pub steps: u64,
+    /// The algorithm's settings.
+    pub settings: Table,
+}
+
+const FILES: [(&str, &str, &str); 5] = [
+    ("ppo", "cartpole", include_str!("presets/ppo-cartpole.toml")),
+    ("ppo", "pendulum", include_str!("presets/ppo-pendulum.toml")),
+    ("ppo", "acrobot", include_str!("presets/ppo-acrobot.toml")),
+    ("ppo", "mountain-car", include_str!("presets/ppo-mountain-car.toml")),
+    ("ppo", "mountain-car-continuous", include_str!("presets/ppo-mountain-car-continuous.toml")),
+];
+
+/// All presets.
+///
+/// # Errors
+/// Never with the files that are built in; a test reads each.
+pub fn presets() -> Result<Vec<Preset>> {
+    FILES.iter().map(|(algorithm, env, text)| parse(algorithm, env, text)).collect()
+}
+
+/// The preset for an algorithm on an environment, if there is one.
+///
+/// # Errors
+/// As [`presets`].
+pub fn preset(algorithm: &str, env: &str) -> Result<Option<Preset>> {
+    FILES.iter().find(|(a, e, _)| *a == algorithm && *e == env).map(|(a, e, text)| parse(a, e, text)).transpose()
+}
+
+fn parse(algorithm: &'static str, env: &'static str, text: &'static str) -> Result<Preset> {
+    let name = format!("{algorithm}-{env}");
+    let wrong = |problem: String| Error::config(format!("preset {name}"), problem);
+    let mut settings: Table = toml::from_str(text).map_err(|e| wrong(e.message().to_owned()))?;
+    let steps = match settings.remove("steps") {
+        Some(Value::Integer(steps)) if steps > 0 => steps as u64,
+        other => return Err(wrong(format!("steps must be a whole number above 0, got {other:?}"))),
+    };
+    Ok(Preset { name, algorithm, env, text, steps, settings })
+}

@@ -1,0 +1,305 @@
+//! A training session: an algorithm on an environment under one or several seeds, as a state machine.
+
+use safetensors::tensor::Dtype;
+
+use super::evaluate::{Episode, EpisodeProgram, PolicyArrays, environment};
+use super::setup::Setup;
+use super::snapshot::{self, Entry, Header, Kind};
+use crate::algo::Ppo;
+use crate::algo::ppo::METRICS;
+use crate::env::EnvDef;
+use crate::program::Array;
+use crate::rng::{fold_in, key_from_seed, streams};
+use crate::{DType, Device, Error, Result, State};
+
+/// Named values of one iteration of one seed, in a fixed order. NaN: no value this time.
+pub type Row = Vec<(String, f64)>;
+
+/// Episodes that the reported mean return covers at least, once that many have ended.
+const WINDOW: f64 = 100.0;
+
+/// Finished episodes of one iteration: their number, sum of returns and sum of lengths.
+type Finished = [f64; 3];
+
+/// Training of one or several seeds that can be stepped, saved, restored and evaluated.
+#[derive(Debug)]
+pub struct Session {
+    device: Device,
+    setup: Setup,
+    ppo: Ppo,
+    iteration: u64,
+    /// Per seed: the latest iterations that hold [`WINDOW`] finished episodes.
+    finished: Vec<Vec<Finished>>,
+    evaluation: Option<EpisodeProgram>,
+}
+
+impl Session {
+    /// Fresh training.
+    ///
+    /// # Errors
+    /// If the device lacks memory or the environment does not fit the algorithm.
+    pub fn new(device: &Device, setup: &Setup) -> Result<Session> {
+        let ppo = Ppo::new(device, &setup.config, &setup.env, &setup.seeds)?;
+        let finished = vec![Vec::new(); setup.seeds.len()];
+        Ok(Session { device: device.clone(), setup: setup.clone(), ppo, iteration: 0, finished, evaluation: None })
+    }
+
+    /// Training that goes on from one snapshot per seed, on a built-in environment.
+    ///
+    /// # Errors
+    /// [`Error::Snapshot`] if the bytes are no snapshots of sessions that this version can read, or are of runs that
+    /// differ in more than the seed.
+    pub fn restore(device: &Device, snapshots: &[&[u8]]) -> Result<Session> {
+        Session::restore_with(device, None, snapshots)
+    }
+
+    /// The same on an environment of the caller's, which must be the one that was trained on.
+    ///
+    /// # Errors
+    /// As [`Session::restore`].
+    pub fn restore_with(device: &Device, env: Option<EnvDef>, snapshots: &[&[u8]]) -> Result<Session> {
+        let decoded: Vec<(Header, Vec<Entry>)> =
+            snapshots.iter().map(|bytes| snapshot::decode(bytes)).collect::<Result<_>>()?;
+        let Some((first, _)) = decoded.first() else {
+            return Err(Error::Snapshot("no snapshot was given".to_owned()));
+        };
+        let wrong = |problem: &str| Error::Snapshot(problem.to_owned());
+        for (header, _) in &decoded {
+            if header.kind != Kind::Session {
+                return Err(wrong("it holds a policy only, not the state that training goes on from"));
+            }
+            let same = header.algorithm == first.algorithm
+                && header.env == first.env
+                && header.steps == first.steps
+                && header.config == first.config;
+            if !same {
+                return Err(wrong("the runs differ in more than the seed; resume them one by one"));
+            }
+            if header.iteration != first.iteration {
+                return Err(wrong("the runs stopped after different numbers of iterations; resume them one by one"));
+            }
+        }
+        let env = environment(env, first)?;
+        let seeds: Vec<u64> = decoded.iter().map(|(h, _)| h.seed).collect();
+        let setup = Setup::of_config(env, &seeds, first.steps, first.config.clone())
+            .map_err(|e| Error::Snapshot(e.to_string()))?;
+        let mut state = State::new();
+        for entry in Ppo::entries(&setup.config, &setup.env) {
+            let shape = [&[seeds.len()], &entry.shape[..]].concat();
+            let mut words = Vec::new();
+            for (_, entries) in &decoded {
+                words.extend(snapshot::words(entries, entry.name, dtype(entry.dtype), &entry.shape)?);
+            }
+            let array = match entry.dtype {
+                DType::U32 => device.array_u32(&shape, &words)?,
+                DType::F32 => device.array_f32(&shape, &words.into_iter().map(f32::from_bits).collect::<Vec<f32>>())?,
+            };
+            state.insert(entry.name, array);
+        }
+        let finished = decoded.iter().map(|(_, e)| snapshot::finished(e)).collect::<Result<_>>()?;
+        let iteration = first.iteration;
+        let ppo = Ppo::resume(device, &setup.config, &setup.env, seeds.len(), state)?;
+        Ok(Session { device: device.clone(), setup, ppo, iteration, finished, evaluation: None })
+    }
+
+    /// What is being trained.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Iterations made.
+    pub fn iteration(&self) -> u64 {
+        self.iteration
+    }
+
+    /// Iterations to make.
+    pub fn iterations(&self) -> u64 {
+        self.setup.steps.div_ceil(self.batch())
+    }
+
+    fn batch(&self) -> u64 {
+        self.setup.config.batch() as u64
+    }
+
+    /// Environment steps made, per seed.
+    pub fn env_steps(&self) -> u64 {
+        self.iteration * self.batch()
+    }
+
+    /// Environment steps to make, per seed: whole iterations, so that it may be more than was asked for.
+    pub fn total_steps(&self) -> u64 {
+        self.iterations() * self.batch()
+    }
+
+    /// Whether all iterations are made.
+    pub fn done(&self) -> bool {
+        self.iteration >= self.iterations()
+    }
+
+    /// Make `steps` environment steps per seed in all, for example more than a finished run was meant to.
+    ///
+    /// Linear schedules end at the new number.
+    pub fn set_steps(&mut self, steps: u64) {
+        self.setup.steps = steps.max(1);
+    }
+
+    /// One iteration of all seeds; a row of metrics for each.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite; or if the device fails.
+    pub async fn step(&mut self) -> Result<Vec<Row>> {
+        let [learning_rate, clip_eps] = self.ppo.scheduled(self.iteration, self.iterations());
+        let metrics = self.ppo.step(self.iteration, self.iterations())?;
+        self.iteration += 1;
+        let values = self.device.read(&metrics).await?;
+        let mut rows = Vec::with_capacity(self.finished.len());
+        for (i, values) in values.chunks(METRICS.len()).enumerate() {
+            let [episodes, returns, lengths, rest @ ..] = values else {
+                return Err(Error::Program("the metrics are incomplete".to_owned()));
+            };
+            slide(&mut self.finished[i], [*episodes, *returns, *lengths]);
+            let sum = |k: usize| self.finished[i].iter().map(|f| f[k]).sum::<f64>();
+            let mean = |k: usize| if sum(0) > 0.0 { sum(k) / sum(0) } else { f64::NAN };
+            let mut row: Row = Vec::with_capacity(METRICS.len() + 4);
+            let mut add = |name: &str, value: f64| row.push((name.to_owned(), value));
+            add("time/env_steps", self.env_steps() as f64);
+            add("time/iterations", self.iteration as f64);
+            add("rollout/ep_return_mean", mean(1));
+            add("rollout/ep_len_mean", mean(2));
+            add(METRICS[0], *episodes);
+            for (name, value) in METRICS[3..].iter().zip(rest) {
+                add(name, *value);
+            }
+            add("train/learning_rate", learning_rate);
+            add("train/clip_eps", clip_eps);
+            if let [.., non_finite, updates] = rest
+                && *non_finite > 0.0
+                && *updates == 0.0
+            {
+                return Err(Error::NonFinite(format!(
+                    "no update of seed {} had a finite gradient; lower learning_rate, or look at the environment's \
+                     rewards and observations",
+                    self.setup.seeds[i]
+                )));
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// Everything needed to go on with one seed, alone or stacked: the same bytes for the same training.
+    ///
+    /// # Errors
+    /// If `member` does not exist or the device fails.
+    pub async fn snapshot(&self, member: usize) -> Result<Vec<u8>> {
+        let mut entries = Vec::new();
+        for entry in Ppo::entries(&self.setup.config, &self.setup.env) {
+            entries.push(self.part(entry.name, member).await?);
+        }
+        entries.push(snapshot::of_finished(&self.finished[member]));
+        self.encode(Kind::Session, member, &entries)
+    }
+
+    /// Parameters, normalisers and configuration of one seed: what [`Evaluator`](super::Evaluator) needs.
+    ///
+    /// # Errors
+    /// If `member` does not exist or the device fails.
+    pub async fn policy_snapshot(&self, member: usize) -> Result<Vec<u8>> {
+        let mut entries = vec![self.part("theta", member).await?];
+        if self.setup.config.normalise_observations {
+            entries.push(self.part("obs_mean", member).await?);
+            entries.push(self.part("obs_var", member).await?);
+        }
+        self.encode(Kind::Policy, member, &entries)
+    }
+
+    fn encode(&self, kind: Kind, member: usize, entries: &[Entry]) -> Result<Vec<u8>> {
+        let (setup, env) = (&self.setup, &self.setup.env.spec().name);
+        let mut header = Header::new(kind, &setup.algorithm, env, setup.seeds[member], &setup.config);
+        (header.steps, header.iteration) = (setup.steps, self.iteration);
+        snapshot::encode(header, entries)
+    }
+
+    /// One seed's part of an array of the state.
+    async fn part(&self, name: &str, member: usize) -> Result<Entry> {
+        let array: &Array = self.ppo.state.get(name)?;
+        let seeds = self.setup.seeds.len();
+        if member >= seeds {
+            return Err(Error::Program(format!("there are {seeds} seeds, so there is no number {member}")));
+        }
+        let len = array.len() / seeds;
+        let range = member * len..(member + 1) * len;
+        let words: Vec<u32> = match array.dtype() {
+            DType::F32 => self.device.read_f32(array).await?[range].iter().map(|v| v.to_bits()).collect(),
+            DType::U32 => self.device.read_u32(array).await?[range].to_vec(),
+        };
+        let bytes = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        Ok(Entry { name: name.to_owned(), dtype: dtype(array.dtype()), shape: array.shape[1..].to_vec(), bytes })
+    }
+
+    /// `episodes` episodes of the deterministic policy of each seed.
+    ///
+    /// Random numbers are of a stream of their own, so that evaluating changes nothing about training. They depend on
+    /// the seed and the number of iterations made.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for no episodes or too many; or if the device fails.
+    pub async fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>> {
+        let mut program = match self.evaluation.take().filter(|p| p.episodes == episodes) {
+            Some(program) => program,
+            None => {
+                let seeds = self.setup.seeds.len();
+                EpisodeProgram::new(&self.device, &self.setup.env, &self.setup.config, seeds, episodes, true, false)?
+            }
+        };
+        let key = |seed: &u64| fold_in(fold_in(key_from_seed(*seed), streams::EVAL), self.iteration as u32);
+        let keys: Vec<[u32; 2]> = self.setup.seeds.iter().map(key).collect();
+        let get = |name: &str| self.ppo.state.get(name).cloned();
+        let moments = match self.setup.config.normalise_observations {
+            true => Some([get("obs_mean")?, get("obs_var")?]),
+            false => None,
+        };
+        let policy = PolicyArrays { theta: get("theta")?, moments };
+        let result = program.episodes(&self.device, &policy, &keys).await;
+        self.evaluation = Some(program);
+        result
+    }
+}
+
+fn dtype(of: DType) -> Dtype {
+    match of {
+        DType::F32 => Dtype::F32,
+        DType::U32 => Dtype::U32,
+    }
+}
+
+/// Add an iteration and drop the oldest ones that are not needed to hold [`WINDOW`] episodes.
+fn slide(window: &mut Vec<Finished>, new: Finished) {
+    if new[0] > 0.0 {
+        window.push(new);
+    }
+    let mut total: f64 = window.iter().map(|f| f[0]).sum();
+    let mut old = 0;
+    while old < window.len() && total - window[old][0] >= WINDOW {
+        total -= window[old][0];
+        old += 1;
+    }
+    window.drain(..old);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_holds_the_latest_iterations_with_a_hundred_episodes() {
+        let mut window = Vec::new();
+        for _ in 0..7 {
+            slide(&mut window, [30.0, 1.0, 2.0]);
+        }
+        slide(&mut window, [0.0, 0.0, 0.0]);
+        assert_eq!(window, vec![[30.0, 1.0, 2.0]; 4]);
+        slide(&mut window, [100.0, 5.0, 6.0]);
+        assert_eq!(window, [[100.0, 5.0, 6.0]]);
+    }
+}

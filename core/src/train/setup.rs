@@ -1,0 +1,210 @@
+//! What to train: algorithm, environment, seeds, and every setting with the layer that it comes from.
+
+use toml::{Table, Value};
+
+use super::presets::preset;
+use crate::algo::PpoConfig;
+use crate::env::EnvDef;
+use crate::{Error, Result};
+
+/// Names of the algorithms.
+pub const ALGORITHMS: [&str; 1] = ["ppo"];
+
+/// Settings from one source, stronger than those of the layers before it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layer {
+    /// What to call the source: a file's name, `--set`.
+    pub origin: String,
+    /// Keys and values.
+    pub settings: Table,
+}
+
+/// One resolved setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Key.
+    pub key: String,
+    /// Value.
+    pub value: Value,
+    /// `default`, `preset …`, or the origin of its layer.
+    pub origin: String,
+}
+
+/// A resolved, valid request for training.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Name of the algorithm.
+    pub algorithm: String,
+    /// The environment.
+    pub env: EnvDef,
+    /// One run per seed, stacked on one device.
+    pub seeds: Vec<u64>,
+    /// Environment steps per seed.
+    pub steps: u64,
+    /// The algorithm's settings.
+    pub config: PpoConfig,
+    /// The same with their origins, in order of declaration.
+    pub settings: Vec<Setting>,
+    /// Name of the preset that is among the layers.
+    pub preset: Option<String>,
+}
+
+/// Environment steps per seed where neither the caller nor a preset says.
+pub const DEFAULT_STEPS: u64 = 100_000;
+
+impl Setup {
+    /// Defaults < preset for this environment < `layers`, later ones winning. `steps: None`: the preset's, or 100,000.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for an unknown algorithm or key, with the closest one; [`Error::Config`] for a value of the
+    /// wrong type or range, for no seeds or a seed given twice.
+    pub fn resolve(algorithm: &str, env: EnvDef, seeds: &[u64], steps: Option<u64>, layers: &[Layer]) -> Result<Setup> {
+        if !ALGORITHMS.contains(&algorithm) {
+            return Err(Error::unknown("algorithm", algorithm, ALGORITHMS));
+        }
+        check_seeds(seeds)?;
+        let preset = preset(algorithm, &env.spec().name)?;
+        let mut settings = defaults()?;
+        if let Some(p) = &preset {
+            apply(&mut settings, &p.settings, &format!("preset {}", p.name))?;
+        }
+        for layer in layers {
+            apply(&mut settings, &layer.settings, &layer.origin)?;
+        }
+        let config = config_of(&settings)?;
+        config.validate()?;
+        let steps = steps.or(preset.as_ref().map(|p| p.steps)).unwrap_or(DEFAULT_STEPS);
+        if steps == 0 {
+            return Err(Error::config("steps", "0 environment steps train nothing; give at least 1"));
+        }
+        Ok(Setup {
+            algorithm: algorithm.to_owned(),
+            env,
+            seeds: seeds.to_vec(),
+            steps,
+            config,
+            settings,
+            preset: preset.map(|p| p.name),
+        })
+    }
+
+    /// The setup of settings that were resolved before, as a snapshot holds them.
+    pub(super) fn of_config(env: EnvDef, seeds: &[u64], steps: u64, config: PpoConfig) -> Result<Setup> {
+        config.validate()?;
+        check_seeds(seeds)?;
+        let table = Table::try_from(&config).map_err(|e| Error::Snapshot(e.to_string()))?;
+        let mut settings = defaults()?;
+        apply(&mut settings, &table, "snapshot")?;
+        let seeds = seeds.to_vec();
+        Ok(Setup { algorithm: "ppo".to_owned(), env, seeds, steps, config, settings, preset: None })
+    }
+}
+
+/// Most seeds that one session stacks.
+const MAX_SEEDS: usize = 1 << 16;
+
+fn check_seeds(seeds: &[u64]) -> Result<()> {
+    if seeds.is_empty() || seeds.len() > MAX_SEEDS {
+        return Err(Error::config("seed", format!("{} seeds are not in 1 to {MAX_SEEDS}", seeds.len())));
+    }
+    let mut sorted = seeds.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|w| w[0] == w[1]) {
+        Some(twice) => Err(Error::config("seed", format!("{} is given twice", twice[0]))),
+        None => Ok(()),
+    }
+}
+
+fn defaults() -> Result<Vec<Setting>> {
+    // Through JSON for the order of declaration: a TOML table sorts its keys.
+    let json = serde_json::to_string(&PpoConfig::default()).map_err(|e| Error::config("defaults", e.to_string()))?;
+    let table = Table::try_from(PpoConfig::default()).map_err(|e| Error::config("defaults", e.to_string()))?;
+    let mut settings: Vec<Setting> =
+        table.into_iter().map(|(key, value)| Setting { key, value, origin: "default".to_owned() }).collect();
+    settings.sort_by_key(|s| json.find(&format!("\"{}\":", s.key)));
+    Ok(settings)
+}
+
+/// Replace values one by one, so that an error names its key.
+fn apply(settings: &mut [Setting], layer: &Table, origin: &str) -> Result<()> {
+    for (key, value) in layer {
+        let Some(i) = settings.iter().position(|s| s.key == *key) else {
+            return Err(Error::unknown("key", key, settings.iter().map(|s| s.key.as_str())));
+        };
+        settings[i].value = match (&settings[i].value, value) {
+            // A whole number where a float belongs, so that the resolved file shows one type.
+            (Value::Float(_), Value::Integer(n)) => Value::Float(*n as f64),
+            _ => value.clone(),
+        };
+        settings[i].origin = origin.to_owned();
+        config_of(settings).map_err(|e| match e {
+            Error::Config { problem, .. } => Error::config(key, problem),
+            other => other,
+        })?;
+    }
+    Ok(())
+}
+
+fn config_of(settings: &[Setting]) -> Result<PpoConfig> {
+    let table: Table = settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
+    table.try_into().map_err(|e: toml::de::Error| Error::config("settings", e.message().trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::builtin;
+    use crate::train::presets;
+
+    fn layer(origin: &str, text: &str) -> Layer {
+        Layer { origin: origin.to_owned(), settings: toml::from_str(text).unwrap() }
+    }
+
+    fn resolve(layers: &[Layer]) -> Result<Setup> {
+        Setup::resolve("ppo", builtin("cartpole").unwrap(), &[0], None, layers)
+    }
+
+    #[test]
+    fn later_layers_win_and_origins_are_kept() {
+        let setup = resolve(&[layer("a.toml", "gamma = 0.9\nepochs = 3"), layer("--set", "gamma = 1")]).unwrap();
+        assert_eq!((setup.config.gamma, setup.config.epochs, setup.steps), (1.0, 3, 100_000));
+        let origin = |key: &str| setup.settings.iter().find(|s| s.key == key).unwrap().origin.clone();
+        assert_eq!(origin("gamma"), "--set");
+        assert_eq!(origin("epochs"), "a.toml");
+        assert_eq!(origin("horizon"), "preset ppo-cartpole");
+        assert_eq!(origin("activation"), "default");
+        assert_eq!(setup.settings[0].key, "learning_rate");
+        let again = Table::from_iter(setup.settings.iter().map(|s| (s.key.clone(), s.value.clone())));
+        let again = resolve(&[Layer { origin: "config.toml".into(), settings: again }]).unwrap();
+        assert_eq!(again.config, setup.config);
+    }
+
+    #[test]
+    fn mistakes_name_the_key() {
+        let problem = |text: &str| resolve(&[layer("--set", text)]).unwrap_err().to_string();
+        assert_eq!(problem("clip_esp = 0.1"), "unknown key `clip_esp`, did you mean `clip_eps`?");
+        assert!(problem("gamma = \"high\"").starts_with("gamma: "), "{}", problem("gamma = \"high\""));
+        assert!(problem("hidden = [64, -1]").starts_with("hidden: "));
+        assert!(problem("activation = \"gelu\"").starts_with("activation: "));
+        assert_eq!(problem("gamma = 2"), "gamma: 2 is not in 0 to 1");
+        let env = || builtin("cartpole").unwrap();
+        assert!(Setup::resolve("pop", env(), &[0], None, &[]).unwrap_err().to_string().contains("`ppo`"));
+        assert!(Setup::resolve("ppo", env(), &[], None, &[]).is_err());
+        assert!(Setup::resolve("ppo", env(), &[1, 2, 1], None, &[]).unwrap_err().to_string().contains("1 is given"));
+        assert!(Setup::resolve("ppo", env(), &[1], Some(0), &[]).is_err());
+    }
+
+    #[test]
+    fn every_preset_is_valid_for_its_environment() {
+        let all = presets().unwrap();
+        assert_eq!(all.len(), 5);
+        for p in all {
+            let setup = Setup::resolve(p.algorithm, builtin(p.env).unwrap(), &[0], None, &[]).unwrap();
+            assert_eq!((setup.preset, setup.steps), (Some(p.name), p.steps));
+            for setting in &setup.settings {
+                let from_preset = p.settings.contains_key(&setting.key);
+                assert_eq!(from_preset, setting.origin.starts_with("preset"), "{}", setting.key);
+            }
+        }
+    }
+}

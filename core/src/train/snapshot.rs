@@ -1,0 +1,247 @@
+//! Snapshots: one safetensors file with everything, configuration and versions in its header, no time and no path.
+
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView, serialize};
+use serde::{Deserialize, Serialize};
+
+use crate::algo::PpoConfig;
+use crate::{Error, Result};
+
+/// Version of the format. Raised when an older program could misread a newer file.
+const FORMAT: u32 = 1;
+
+/// Key of the header in the file's metadata. One only: a map of several has no fixed order of bytes.
+const KEY: &str = "quickstudy";
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    /// All that training changes.
+    Session,
+    /// Parameters and normalisers.
+    Policy,
+}
+
+/// The header.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Header {
+    format: u32,
+    /// Of the program that wrote it.
+    version: String,
+    pub kind: Kind,
+    pub algorithm: String,
+    pub env: String,
+    pub seed: u64,
+    /// Environment steps that the run makes in all.
+    pub steps: u64,
+    /// Iterations made.
+    pub iteration: u64,
+    pub config: PpoConfig,
+    /// FNV-1a of the rest of the header and of the tensors: safetensors has no check of its own.
+    checksum: String,
+}
+
+/// Only what tells whether the rest can be read.
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+    #[serde(default)]
+    version: String,
+}
+
+/// One tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub name: String,
+    pub dtype: Dtype,
+    pub shape: Vec<usize>,
+    /// Little-endian.
+    pub bytes: Vec<u8>,
+}
+
+impl Header {
+    pub fn new(kind: Kind, algorithm: &str, env: &str, seed: u64, config: &PpoConfig) -> Header {
+        Header {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            kind,
+            algorithm: algorithm.to_owned(),
+            env: env.to_owned(),
+            seed,
+            steps: 0,
+            iteration: 0,
+            config: config.clone(),
+            checksum: String::new(),
+        }
+    }
+}
+
+fn wrong(problem: impl Into<String>) -> Error {
+    Error::Snapshot(problem.into())
+}
+
+/// The file's bytes; the same for the same content.
+pub(super) fn encode(mut header: Header, entries: &[Entry]) -> Result<Vec<u8>> {
+    header.checksum = checksum(&header, entries)?;
+    let json = serde_json::to_string(&header).map_err(|e| wrong(e.to_string()))?;
+    let mut views = Vec::with_capacity(entries.len());
+    for e in entries {
+        let view = TensorView::new(e.dtype, e.shape.clone(), &e.bytes).map_err(|e| wrong(e.to_string()))?;
+        views.push((e.name.as_str(), view));
+    }
+    serialize(views, Some([(KEY.to_owned(), json)].into_iter().collect())).map_err(|e| wrong(e.to_string()))
+}
+
+/// Header and tensors, sorted by name, of a file that is intact.
+pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry>)> {
+    let damaged =
+        |e: safetensors::SafeTensorError| wrong(format!("this is no safetensors file, or a damaged one ({e})"));
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let json = metadata
+        .metadata()
+        .as_ref()
+        .and_then(|m| m.get(KEY))
+        .ok_or_else(|| wrong("this safetensors file was not written by quickstudy"))?;
+    let version: Version = serde_json::from_str(json).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
+    if version.format > FORMAT {
+        return Err(wrong(format!(
+            "written by the newer version {} (format {}, this program reads up to {FORMAT}); update quickstudy",
+            version.version, version.format
+        )));
+    }
+    let header: Header = serde_json::from_str(json).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
+    let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
+    let mut entries: Vec<Entry> = file
+        .iter()
+        .map(|(name, view)| Entry {
+            name: name.to_owned(),
+            dtype: view.dtype(),
+            shape: view.shape().to_vec(),
+            bytes: view.data().to_vec(),
+        })
+        .collect();
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    if checksum(&header, &entries)? != header.checksum {
+        return Err(wrong("the file is damaged: its content does not fit its checksum"));
+    }
+    Ok((header, entries))
+}
+
+fn checksum(header: &Header, entries: &[Entry]) -> Result<String> {
+    let rest = Header { checksum: String::new(), ..header.clone() };
+    let json = serde_json::to_string(&rest).map_err(|e| wrong(e.to_string()))?;
+    let mut sorted: Vec<&Entry> = entries.iter().collect();
+    sorted.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    json.bytes().for_each(&mut add);
+    for e in sorted {
+        e.name.bytes().for_each(&mut add);
+        e.shape.iter().flat_map(|n| (*n as u64).to_le_bytes()).for_each(&mut add);
+        e.bytes.iter().copied().for_each(&mut add);
+    }
+    Ok(format!("{hash:016x}"))
+}
+
+/// The words of a tensor that must have this type and shape.
+pub(super) fn words(entries: &[Entry], name: &str, dtype: Dtype, shape: &[usize]) -> Result<Vec<u32>> {
+    let entry = find(entries, name)?;
+    if entry.dtype != dtype || entry.shape != shape {
+        return Err(wrong(format!(
+            "the tensor `{name}` is {:?} {:?}, expected {shape:?} {dtype:?}; was it made with another environment?",
+            entry.shape, entry.dtype
+        )));
+    }
+    Ok(entry.bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
+}
+
+/// The numbers of an f32 tensor that must have this shape.
+pub(super) fn f32s(entries: &[Entry], name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+    Ok(words(entries, name, Dtype::F32, shape)?.into_iter().map(f32::from_bits).collect())
+}
+
+fn find<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry> {
+    entries.iter().find(|e| e.name == name).ok_or_else(|| wrong(format!("the tensor `{name}` is missing")))
+}
+
+/// Name of the record of finished episodes: host-side, in f64.
+const FINISHED: &str = "finished_episodes";
+
+/// Finished episodes per iteration as a tensor `[k, 3]`.
+pub(super) fn of_finished(finished: &[[f64; 3]]) -> Entry {
+    let bytes = finished.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect();
+    Entry { name: FINISHED.to_owned(), dtype: Dtype::F64, shape: vec![finished.len(), 3], bytes }
+}
+
+/// The inverse of [`of_finished`].
+pub(super) fn finished(entries: &[Entry]) -> Result<Vec<[f64; 3]>> {
+    let entry = find(entries, FINISHED)?;
+    if entry.dtype != Dtype::F64 || entry.shape.len() != 2 || entry.shape[1] != 3 {
+        return Err(wrong(format!("the tensor `{FINISHED}` is {:?} {:?}", entry.shape, entry.dtype)));
+    }
+    let numbers: Vec<f64> = entry.bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
+    Ok(numbers.as_chunks().0.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> (Header, Vec<Entry>) {
+        let header = Header::new(Kind::Session, "ppo", "cartpole", u64::MAX, &PpoConfig::default());
+        let entry = |name: &str, dtype, shape: &[usize], bytes: &[u8]| Entry {
+            name: name.to_owned(),
+            dtype,
+            shape: shape.to_vec(),
+            bytes: bytes.to_vec(),
+        };
+        (
+            header,
+            vec![
+                entry("a", Dtype::F32, &[2], &[0, 0, 128, 63, 0, 0, 192, 255]),
+                entry("b", Dtype::U32, &[1, 1], &[7; 4]),
+            ],
+        )
+    }
+
+    #[test]
+    fn a_file_reads_back_and_has_the_same_bytes_each_time() {
+        let (header, entries) = example();
+        let bytes = encode(header.clone(), &entries).unwrap();
+        assert_eq!(bytes, encode(header.clone(), &entries).unwrap());
+        let (read, same) = decode(&bytes).unwrap();
+        assert_eq!(same, entries);
+        assert_eq!(Header { checksum: String::new(), ..read }, header);
+    }
+
+    #[test]
+    fn no_damage_goes_unnoticed_or_panics() {
+        let (header, entries) = example();
+        let bytes = encode(header, &entries).unwrap();
+        for cut in 0..bytes.len() {
+            assert!(decode(&bytes[..cut]).is_err(), "cut at {cut}");
+        }
+        let original = decode(&bytes).unwrap();
+        for i in 0..bytes.len() {
+            for flip in [1, 32, 255] {
+                let mut broken = bytes.clone();
+                broken[i] ^= flip;
+                // A flip may be without meaning (a space that pads the header), but never change what is read.
+                let result = decode(&broken);
+                assert!(result.is_err() || result.unwrap() == original, "byte {i} ^ {flip}");
+            }
+        }
+    }
+
+    #[test]
+    fn foreign_and_newer_files_say_what_they_are() {
+        let foreign = serialize([("x", TensorView::new(Dtype::F32, vec![1], &[0; 4]).unwrap())], None).unwrap();
+        assert!(decode(&foreign).unwrap_err().to_string().contains("not written by quickstudy"));
+        assert!(decode(b"GIF89a").unwrap_err().to_string().contains("no safetensors file"));
+        let (mut header, entries) = example();
+        (header.format, header.version) = (99, "9.9.9".to_owned());
+        let newer = encode(header, &entries).unwrap();
+        assert!(decode(&newer).unwrap_err().to_string().contains("newer version 9.9.9 (format 99"));
+    }
+}

@@ -1,0 +1,86 @@
+//! The same seed gives the same bits: alone or stacked, on one thread or several.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use quickstudy_core::train::{Layer, Row, Session, Setup};
+use quickstudy_core::{Device, env};
+
+fn setup(name: &str, seeds: &[u64], settings: &str) -> Setup {
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    Setup::resolve("ppo", env::builtin(name).unwrap(), seeds, None, &[layer]).unwrap()
+}
+
+/// Snapshot, policy snapshot and rows of each seed after some iterations.
+fn train(setup: &Setup, threads: usize, iterations: usize) -> Vec<(Vec<u8>, Vec<Row>)> {
+    let mut session = Session::new(&Device::cpu(threads), setup).unwrap();
+    let mut rows = vec![Vec::new(); setup.seeds.len()];
+    for _ in 0..iterations {
+        for (all, row) in rows.iter_mut().zip(pollster::block_on(session.step()).unwrap()) {
+            all.push(row);
+        }
+    }
+    let snapshot = |i| pollster::block_on(session.snapshot(i)).unwrap();
+    rows.into_iter().enumerate().map(|(i, rows)| (snapshot(i), rows)).collect()
+}
+
+/// Settings that between them use every option, small enough for a test.
+const CASES: [(&str, &str); 4] = [
+    ("cartpole", "envs = 6\nhorizon = 16\nminibatches = 3\nepochs = 2\nhidden = [16, 16]"),
+    (
+        "pendulum",
+        "envs = 3\nhorizon = 16\nminibatches = 2\nepochs = 2\nhidden = [16]\nnormalise_observations = true\n\
+         normalise_rewards = true\nvalue_clip = true\ntarget_kl = 0.01\nlearning_rate = 0.01",
+    ),
+    ("mountain-car-continuous", "envs = 2\nhorizon = 8\nepochs = 2\nhidden = [16]"),
+    (
+        "acrobot",
+        "sde = false\nenvs = 2\nhorizon = 12\nminibatches = 2\nepochs = 2\nhidden = [8]\nactivation = \"relu\"",
+    ),
+];
+
+fn same(a: &[(Vec<u8>, Vec<Row>)], b: &[(Vec<u8>, Vec<Row>)], what: &str) {
+    assert_eq!(a.len(), b.len());
+    for (i, ((bytes_a, rows_a), (bytes_b, rows_b))) in a.iter().zip(b).enumerate() {
+        // Debug text, because a mean return may be NaN before the first episode ends.
+        assert_eq!(format!("{rows_a:?}"), format!("{rows_b:?}"), "{what}, seed {i}");
+        assert!(bytes_a == bytes_b, "{what}, seed {i}: snapshots differ");
+    }
+}
+
+#[test]
+fn three_stacked_seeds_equal_three_runs_bit_for_bit() {
+    for (name, settings) in CASES {
+        let seeds = [5, 0, u64::MAX];
+        let stacked = train(&setup(name, &seeds, settings), 1, 3);
+        let alone: Vec<_> = seeds.iter().flat_map(|s| train(&setup(name, &[*s], settings), 1, 3)).collect();
+        same(&stacked, &alone, name);
+        assert_ne!(stacked[0].0, stacked[1].0, "{name}: seeds differ");
+    }
+}
+
+#[test]
+fn one_thread_equals_several() {
+    for (name, settings) in CASES {
+        let setup = setup(name, &[1, 2], settings);
+        same(&train(&setup, 1, 3), &train(&setup, 2, 3), name);
+    }
+    // Large enough that work is really split.
+    let setup = setup("cartpole", &[1], "envs = 512\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [32, 32]");
+    same(&train(&setup, 1, 2), &train(&setup, 3, 2), "cartpole, 512 environments");
+}
+
+#[test]
+fn evaluating_changes_nothing_about_training() {
+    let (name, settings) = CASES[1];
+    let setup = setup(name, &[3, 4], settings);
+    let plain = train(&setup, 1, 2);
+    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+    for _ in 0..2 {
+        let before = pollster::block_on(session.evaluate(3)).unwrap();
+        let again = pollster::block_on(session.evaluate(3)).unwrap();
+        assert_eq!(before, again, "the same policy at the same iteration");
+        pollster::block_on(session.step()).unwrap();
+    }
+    for (i, (bytes, _)) in plain.iter().enumerate() {
+        assert!(*bytes == pollster::block_on(session.snapshot(i)).unwrap(), "seed {i}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Training that is saved and restored goes on as if it had not been interrupted.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::{Device, Error, env};
+
+fn setup(name: &str, seeds: &[u64], settings: &str) -> Setup {
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    Setup::resolve("ppo", env::builtin(name).unwrap(), seeds, Some(4096), &[layer]).unwrap()
+}
+
+fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
+    (0..n).map(|_| pollster::block_on(session.step()).unwrap()).collect()
+}
+
+fn snapshot(session: &Session, member: usize) -> Vec<u8> {
+    pollster::block_on(session.snapshot(member)).unwrap()
+}
+
+const SMALL: &str = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]";
+
+#[test]
+fn twice_n_iterations_equal_n_restored_and_n() {
+    let cases = [
+        ("cartpole", SMALL.to_owned()),
+        ("pendulum", format!("{SMALL}\nnormalise_observations = true\nnormalise_rewards = true")),
+        ("mountain-car-continuous", "hidden = [16]".to_owned()),
+    ];
+    for (name, settings) in cases {
+        let setup = setup(name, &[7, 8, 9], &settings);
+        let device = Device::cpu(1);
+        let mut through = Session::new(&device, &setup).unwrap();
+        let all = steps(&mut through, 8);
+
+        let mut first = Session::new(&device, &setup).unwrap();
+        steps(&mut first, 4);
+        let saved: Vec<Vec<u8>> = (0..3).map(|i| snapshot(&first, i)).collect();
+        drop(first);
+        let saved: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
+
+        // All three, in another order, on another device; and the middle one alone.
+        let mut rest = Session::restore(&Device::cpu(2), &[saved[2], saved[0], saved[1]]).unwrap();
+        assert_eq!((rest.iteration(), rest.env_steps()), (4, 4 * setup.config.batch() as u64));
+        let rows = steps(&mut rest, 4);
+        let mut alone = Session::restore(&device, &saved[1..2]).unwrap();
+        assert_eq!(alone.setup().seeds, [8]);
+        let rows_alone = steps(&mut alone, 4);
+        for (member, position) in [(2, 0), (0, 1), (1, 2)] {
+            assert!(snapshot(&through, member) == snapshot(&rest, position), "{name}, seed {member}");
+            for (t, rows) in rows.iter().enumerate() {
+                assert_eq!(format!("{:?}", rows[position]), format!("{:?}", all[4 + t][member]), "{name}");
+            }
+        }
+        assert!(snapshot(&through, 1) == snapshot(&alone, 0), "{name}, alone");
+        assert_eq!(format!("{:?}", rows_alone[3][0]), format!("{:?}", all[7][1]), "{name}, alone");
+    }
+}
+
+#[test]
+fn a_run_ends_after_its_steps_also_when_resumed() {
+    let device = Device::cpu(1);
+    let mut setup = setup("cartpole", &[0], SMALL);
+    setup.steps = 100; // 4 iterations of 32
+    let mut session = Session::new(&device, &setup).unwrap();
+    assert_eq!((session.iterations(), session.total_steps()), (4, 128));
+    steps(&mut session, 3);
+    let mut session = Session::restore(&device, &[&snapshot(&session, 0)]).unwrap();
+    assert!(!session.done());
+    steps(&mut session, 1);
+    assert!(session.done());
+    session.set_steps(200);
+    assert_eq!((session.done(), session.iterations()), (false, 7));
+}
+
+#[test]
+fn what_cannot_be_restored_says_why() {
+    let device = Device::cpu(1);
+    let one = |settings: &str, seed: u64, n: usize| {
+        let mut session = Session::new(&device, &setup("cartpole", &[seed], settings)).unwrap();
+        steps(&mut session, n);
+        session
+    };
+    let session = one(SMALL, 1, 1);
+    let good = snapshot(&session, 0);
+    let policy = pollster::block_on(session.policy_snapshot(0)).unwrap();
+    let other = snapshot(&one(&format!("{SMALL}\ngamma = 0.5"), 2, 1), 0);
+    let later = snapshot(&one(SMALL, 2, 2), 0);
+    let problem = |snapshots: &[&[u8]]| match Session::restore(&device, snapshots) {
+        Err(Error::Snapshot(problem)) => problem,
+        other => panic!("{other:?}"),
+    };
+    assert!(problem(&[]).contains("no snapshot"));
+    assert!(problem(&[&policy]).contains("a policy only"));
+    assert!(problem(&[&good, &other]).contains("differ in more than the seed"));
+    assert!(problem(&[&good, &later]).contains("different numbers of iterations"));
+    assert!(problem(&[&good, &good]).contains("given twice"));
+    assert!(problem(&[b"not a snapshot"]).contains("no safetensors file"));
+    assert!(problem(&[&good[..good.len() - 1]]).contains("damaged"));
+    let pendulum = env::builtin("pendulum").unwrap();
+    let foreign = Session::restore_with(&device, Some(pendulum), &[&good]).unwrap_err();
+    assert!(foreign.to_string().contains("made on the environment `cartpole`, not on `pendulum`"));
+    assert!(session.setup().seeds == [1] && pollster::block_on(session.snapshot(1)).is_err());
+}
+
+#[test]
+fn a_policy_evaluates_the_same_from_either_snapshot() {
+    let device = Device::cpu(1);
+    let setup = setup("pendulum", &[1], &format!("{SMALL}\nnormalise_observations = true"));
+    let mut session = Session::new(&device, &setup).unwrap();
+    steps(&mut session, 2);
+    let policy = pollster::block_on(session.policy_snapshot(0)).unwrap();
+    let whole = snapshot(&session, 0);
+    assert!(policy.len() < whole.len());
+    let mut results = Vec::new();
+    for bytes in [&policy, &whole] {
+        let mut evaluator = Evaluator::load(&device, bytes).unwrap();
+        assert_eq!((evaluator.trained_seed(), evaluator.env_steps()), (1, 64));
+        let episodes = pollster::block_on(evaluator.evaluate(5, 3, true)).unwrap();
+        assert_eq!(episodes, pollster::block_on(evaluator.evaluate(5, 3, true)).unwrap());
+        assert_ne!(episodes, pollster::block_on(evaluator.evaluate(5, 4, true)).unwrap());
+        assert_ne!(episodes, pollster::block_on(evaluator.evaluate(5, 3, false)).unwrap());
+        assert!(episodes.iter().all(|e| e.length == 200 && !e.terminated && e.ret < 0.0));
+
+        // The recorded episode is the first one.
+        let path = pollster::block_on(evaluator.trajectory(3, true)).unwrap();
+        let first = pollster::block_on(evaluator.evaluate(1, 3, true)).unwrap()[0];
+        assert_eq!((path.rewards.len(), path.actions.len()), (200, 200));
+        let sum: f64 = path.rewards.iter().map(|r| f64::from(*r)).sum();
+        assert!((sum - first.ret).abs() < 1e-3 * sum.abs() && first == episodes[0], "{sum} {first:?}");
+        assert!(path.states.iter().all(|s| s.len() == evaluator.env().state_len()));
+        results.push(episodes);
+    }
+    assert_eq!(results[0], results[1]);
+}
