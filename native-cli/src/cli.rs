@@ -9,6 +9,8 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(
     name = "quickstudy",
+    bin_name = "quickstudy",
+    max_term_width = 100,
     version,
     about = "Reinforcement learning and meta-reinforcement learning from the command line",
     after_help = EXAMPLES,
@@ -36,8 +38,16 @@ Exit codes: 0 done, or stopped by Ctrl-C after saving; 1 failure during work;
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Train an algorithm on an environment, or resume a run
+    Train(Box<cmd::train::Args>),
+    /// Evaluate a trained policy, and record it
+    Eval(cmd::eval::Args),
     /// Draw learning curves of runs, mean and interval over seeds
     Plot(cmd::plot::Args),
+    /// List algorithms, environments and presets
+    List(cmd::list::Args),
+    /// Measure speed, and returns after training, on this machine
+    Bench(cmd::bench::Args),
 }
 
 /// Parses the command line, runs the verb and returns the exit code.
@@ -52,7 +62,11 @@ pub fn main() -> ExitCode {
         }
     };
     let result = match cli.verb {
+        Verb::Train(args) => cmd::train::run(&args),
+        Verb::Eval(args) => cmd::eval::run(&args),
         Verb::Plot(args) => cmd::plot::run(&args),
+        Verb::List(args) => cmd::list::run(&args),
+        Verb::Bench(args) => cmd::bench::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

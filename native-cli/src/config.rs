@@ -93,7 +93,8 @@ pub fn read_file(path: &Path) -> Result<(RunKeys, Table), Stop> {
     parse(&text).map_err(|problem| Stop::user(format!("{}: {problem}", path.display())))
 }
 
-fn parse(text: &str) -> Result<(RunKeys, Table), String> {
+/// The run's keys and the algorithm's in a TOML text.
+pub(crate) fn parse(text: &str) -> Result<(RunKeys, Table), String> {
     let mut table: Table = toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start.min(text.len()));
         let line = text[..start].matches('\n').count() + 1;
@@ -138,6 +139,17 @@ pub fn render(settings: &[Resolved]) -> String {
     text
 }
 
+/// The text of a `config.toml` with one number replaced, by the flag of the same name.
+#[must_use]
+pub fn with_key(text: &str, key: &str, value: u64) -> String {
+    let line = format!("{key} = {value}  # --{}\n", key.replace('_', "-"));
+    let is_it = |old: &str| old.split('=').next().is_some_and(|name| name.trim() == key);
+    if !text.lines().any(is_it) {
+        return line + text;
+    }
+    text.split_inclusive('\n').map(|old| if is_it(old) { line.as_str() } else { old }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +173,13 @@ mod tests {
         assert_eq!(keys, expected);
         assert_eq!(table, settings[3..].iter().map(|s| (s.key.clone(), s.value.clone())).collect());
         assert!(text.contains("gamma = 0.98 ") && text.contains("# preset ppo-cartpole\n"), "{text}");
+    }
+
+    #[test]
+    fn one_number_is_replaced_in_place() {
+        let text = "env = \"x\"\nsteps = 100  # default\neval_every = 10\n";
+        assert_eq!(with_key(text, "steps", 7), "env = \"x\"\nsteps = 7  # --steps\neval_every = 10\n");
+        assert_eq!(with_key("a = 1\n", "eval_every", 5), "eval_every = 5  # --eval-every\na = 1\n");
     }
 
     #[test]

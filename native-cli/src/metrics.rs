@@ -28,6 +28,8 @@ pub struct MetricsLog {
     events: EventWriter,
     /// Columns of the CSV; empty until the first row.
     columns: Vec<String>,
+    /// Whether rows were appended that may not be on disk yet.
+    unsynced: bool,
     folder: String,
 }
 
@@ -46,6 +48,7 @@ impl MetricsLog {
                 jsonl: BufWriter::new(File::create(folder.join(file::JSONL))?),
                 events,
                 columns: Vec::new(),
+                unsynced: false,
                 folder: shown.clone(),
             })
         })()
@@ -82,7 +85,8 @@ impl MetricsLog {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => EventWriter::create(&events_path, now())?,
                 other => other?,
             };
-            let log = Self { csv, jsonl, events, columns: table.columns.clone(), folder: shown.clone() };
+            let log =
+                Self { csv, jsonl, events, columns: table.columns.clone(), unsynced: true, folder: shown.clone() };
             Ok((log, table))
         })()
         .map_err(|error| cannot_write(&shown, &error))
@@ -105,6 +109,7 @@ impl MetricsLog {
                 file::CSV
             )));
         }
+        self.unsynced = true;
         self.write_row(row).map_err(|error| cannot_write(&self.folder, &error))
     }
 
@@ -155,12 +160,17 @@ impl MetricsLog {
     /// [`Stop`] with code 1 if a file cannot be written.
     pub fn sync(&mut self) -> Result<(), Stop> {
         self.flush()?;
+        if !self.unsynced {
+            return Ok(());
+        }
         self.csv
             .get_ref()
             .sync_data()
             .and_then(|()| self.jsonl.get_ref().sync_data())
             .and_then(|()| self.events.sync())
-            .map_err(|error| cannot_write(&self.folder, &error))
+            .map_err(|error| cannot_write(&self.folder, &error))?;
+        self.unsynced = false;
+        Ok(())
     }
 }
 

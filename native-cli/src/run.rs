@@ -1,7 +1,7 @@
 //! The training loop around a session: metrics, evaluations, snapshots, progress and stopping.
 //!
-//! Order of writes: metrics rows reach the disk before the snapshot that follows them, so that a resumed run finds
-//! every row up to its snapshot and cuts the newer ones. When evaluations happen depends on the number of environment
+//! Order of writes: metrics rows and the best policy reach the disk before the snapshot that follows them, so that a
+//! resumed run finds every row up to its snapshot and cuts the newer ones. When evaluations happen depends on the number of environment
 //! steps alone and when snapshots happen changes nothing, so an interrupted and resumed run makes the same files.
 
 use crate::curve::{Plot, Series};
@@ -10,6 +10,7 @@ use crate::outcome::Stop;
 use crate::progress::{Progress, Report};
 use crate::run_folder::{RunFolder, file, shell_quote};
 use crate::{curve, stats};
+use quickstudy_core::train::Episode;
 use std::time::{Duration, Instant};
 
 /// Training return, as every algorithm reports it.
@@ -19,17 +20,6 @@ pub const EVAL_RETURN: &str = "eval/return_mean";
 const EVAL_LENGTH: &str = "eval/ep_len_mean";
 const SECONDS: &str = "time/seconds";
 const SPEED: &str = "time/sps";
-
-/// One evaluation episode.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Episode {
-    /// Sum of rewards.
-    pub ret: f64,
-    /// Steps.
-    pub length: u32,
-    /// Whether it ended by itself and not by the time limit.
-    pub terminated: bool,
-}
 
 /// What the loop needs from a training session of one or several stacked seeds.
 pub trait Training {
@@ -58,7 +48,7 @@ pub trait Training {
     ///
     /// # Errors
     /// [`Stop`] with code 1 or 3.
-    fn evaluate(&mut self, episodes: u32) -> Result<Vec<Vec<Episode>>, Stop>;
+    fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop>;
 }
 
 /// How often things happen beside training.
@@ -69,7 +59,7 @@ pub struct Pace {
     /// Environment steps (per seed) between evaluations; 0 means none.
     pub eval_every: u64,
     /// Episodes per evaluation.
-    pub eval_episodes: u32,
+    pub eval_episodes: usize,
 }
 
 /// One seed's files.
@@ -81,6 +71,8 @@ pub struct Member {
     title: String,
     /// Best evaluation so far. An `f32`, because that is what a mean read back from the CSV is exact to.
     best: f32,
+    /// The policy of the best evaluation, where it is not written yet.
+    best_policy: Option<Vec<u8>>,
     seconds_before: f64,
     returns: Vec<(f64, f64)>,
     evaluations: Vec<(f64, f64)>,
@@ -116,6 +108,7 @@ impl Member {
             log,
             title,
             best,
+            best_policy: None,
             seconds_before: kept
                 .column(SECONDS)
                 .and_then(|seconds| seconds.last().copied())
@@ -133,8 +126,12 @@ impl Member {
         self.best.is_finite().then_some(self.best)
     }
 
+    /// Metrics first, the best policy second, the snapshot last: what a snapshot builds on is always there.
     fn save(&mut self, snapshot: &[u8]) -> Result<(), Stop> {
         self.log.sync()?;
+        if let Some(policy) = self.best_policy.take() {
+            self.folder.write(file::BEST, &policy)?;
+        }
         self.folder.write(file::LAST, snapshot)
     }
 
@@ -267,7 +264,7 @@ fn save(session: &dyn Training, members: &mut [Member]) -> Result<(), Stop> {
 fn evaluate_into(
     session: &mut dyn Training,
     members: &mut [Member],
-    episodes: u32,
+    episodes: usize,
     rows: &mut [Row],
 ) -> Result<(), Stop> {
     let results = session.evaluate(episodes)?;
@@ -279,7 +276,7 @@ fn evaluate_into(
         row.push((EVAL_LENGTH.to_owned(), stats::mean(&lengths)));
         if (mean as f32) > member.best {
             member.best = mean as f32;
-            member.folder.write(file::BEST, &session.policy_snapshot(i)?)?;
+            member.best_policy = Some(session.policy_snapshot(i)?);
         }
     }
     Ok(())

@@ -90,7 +90,8 @@ impl RunFolder {
     pub fn create(path: &Path) -> Result<Self, Stop> {
         make_folder(path)?;
         let folder = Self::lock_and_check(path.to_owned())?;
-        for name in [file::LAST, file::CONFIG, file::CSV] {
+        // Without a snapshot there is no run yet: one that was killed before its first is started over.
+        for name in [file::LAST, file::BEST] {
             if folder.join(name).exists() {
                 return Err(Stop::user(format!("{} already holds a run", path.display())).hint(format!(
                     "continue it with `quickstudy train --resume {}`, or choose another --out",

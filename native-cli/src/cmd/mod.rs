@@ -1,3 +1,7 @@
 //! The verbs, one per file.
 
+pub mod bench;
+pub mod eval;
+pub mod list;
 pub mod plot;
+pub mod train;

@@ -59,9 +59,9 @@ impl Training for Counter {
     fn policy_snapshot(&self, member: usize) -> Result<Vec<u8>, Stop> {
         Ok(format!("policy {} {}", self.seeds[member], self.steps).into_bytes())
     }
-    fn evaluate(&mut self, episodes: u32) -> Result<Vec<Vec<Episode>>, Stop> {
+    fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop> {
         let episode = |i| Episode { ret: self.score(i), length: 7, terminated: true };
-        Ok((0..self.seeds.len()).map(|i| vec![episode(i); episodes as usize]).collect())
+        Ok((0..self.seeds.len()).map(|i| vec![episode(i); episodes]).collect())
     }
 }
 

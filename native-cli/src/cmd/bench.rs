@@ -1,0 +1,214 @@
+//! `quickstudy bench`: how fast, and how good, on this machine.
+
+use crate::curve::short_count;
+use crate::engine::DeviceArgs;
+use crate::outcome::Stop;
+use crate::progress::{duration, say};
+use crate::stats;
+use crate::{args, config};
+use quickstudy_core::backend::Device;
+use quickstudy_core::backend::cpu::simd::isa::Isa;
+use quickstudy_core::env::{EnvDef, Source, builtin, builtin_names};
+use quickstudy_core::train::{Evaluator, Layer, Session, Setup, presets};
+use std::time::Instant;
+
+/// Arguments of `quickstudy bench`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quickstudy bench                          environments and training, a minute
+  quickstudy bench training --threads 1     training alone, one thread
+  quickstudy bench learning --env cartpole  ten seeds of a preset, and how good
+                                            their policies are after training")]
+pub struct Args {
+    /// Only this part [default: environments and training]
+    #[arg(value_enum)]
+    pub part: Option<Part>,
+    /// Only this environment
+    #[arg(long, value_name = "NAME")]
+    pub env: Option<String>,
+    /// Seconds per line
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    pub seconds: f64,
+    /// Seeds of the learning part
+    #[arg(long, value_name = "SEEDS", default_value = "0..10", value_parser = super::train::parse_seeds)]
+    pub seed: super::train::Seeds,
+    /// Episodes per seed of the learning part
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = args::count)]
+    pub episodes: u64,
+    /// Where to compute
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
+/// Parts of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Part {
+    /// Environments alone with random actions, on one core
+    Environments,
+    /// Training, updates included
+    Training,
+    /// Returns after training with the presets, a random policy beside them
+    Learning,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// [`Stop`] with code 2 for an unknown environment; with code 1 or 3 if training fails.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    if !(args.seconds > 0.0 && args.seconds < 3600.0) {
+        return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)).into());
+    }
+    let env = args.env.as_deref().map(builtin).transpose().map_err(Stop::from)?;
+    let chosen = |name: &str| env.as_ref().is_none_or(|env| env.spec().name == name);
+    let device = args.device.open()?;
+    say(&args.device.describe(&device));
+    if matches!(args.part, None | Some(Part::Environments)) {
+        environments(args.seconds, &chosen)?;
+    }
+    if matches!(args.part, None | Some(Part::Training)) {
+        training(&device, args.seconds, &chosen)?;
+    }
+    if args.part == Some(Part::Learning) {
+        learning(&device, args, &chosen)?;
+    }
+    Ok(())
+}
+
+fn environments(seconds: f64, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
+    say(&format!(
+        "\n{:<28}{:<10}{:>14}{:>24}",
+        "environment, random actions", "", "steps/s, 1 core", "share of randomness"
+    ));
+    for name in builtin_names().into_iter().filter(|name| chosen(name)) {
+        let env = builtin(name)?;
+        for isa in Isa::available() {
+            let speed = stepping(&env, isa, seconds / 2.0, Source::Threefry);
+            let bare = stepping(&env, isa, seconds / 2.0, Source::Cheap);
+            // The time that goes when random numbers cost nothing and every episode starts alike.
+            let share = 100.0 * (1.0 - speed / bare).max(0.0);
+            say(&format!("{name:<28}{:<10}{:>14}{:>22.0} %", isa.to_string(), short_count(speed), share));
+        }
+    }
+    Ok(())
+}
+
+/// Environment steps per second of 4096 environments.
+fn stepping(env: &EnvDef, isa: Isa, seconds: f64, source: Source) -> f64 {
+    let (count, steps) = (4096, 256);
+    let _ = env.random_steps(isa, [1, 2], count, steps, source);
+    let start = Instant::now();
+    let mut made = 0;
+    for key in 0.. {
+        made += env.random_steps(isa, [3, key], count, steps, source).steps;
+        if start.elapsed().as_secs_f64() > seconds {
+            break;
+        }
+    }
+    made as f64 / start.elapsed().as_secs_f64()
+}
+
+/// Name, environment and settings of the training lines. Two 64×64 tanh networks; the first three are those that other
+/// libraries are measured with, the fourth is RLtools' configuration of Pendulum.
+const TRAINING: [(&str, &str, &str); 4] = [
+    ("4 envs × 128", "cartpole", "envs = 4\nhorizon = 128\nepochs = 4\nminibatches = 4"),
+    ("64 envs × 32", "cartpole", "envs = 64\nhorizon = 32\nepochs = 4\nminibatches = 4"),
+    ("2048 envs × 32", "cartpole", "envs = 2048\nhorizon = 32\nepochs = 4\nminibatches = 4"),
+    ("4 envs × 1024, 2 epochs", "pendulum", "envs = 4\nhorizon = 1024\nepochs = 2\nminibatches = 16"),
+];
+
+fn training(device: &Device, seconds: f64, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
+    say(&format!("\n{:<38}{:>14}{:>14}", "ppo, updates included", "steps/s", "set-up"));
+    for (name, env, text) in TRAINING.into_iter().filter(|(_, env, _)| chosen(env)) {
+        let start = Instant::now();
+        let setup = setup_of(env, &[0], Some(u64::MAX >> 20), text)?;
+        let mut session = Session::new(device, &setup)?;
+        let prepared = start.elapsed().as_secs_f64();
+        step(&mut session)?;
+        let (start, before) = (Instant::now(), session.env_steps());
+        while start.elapsed().as_secs_f64() < seconds {
+            step(&mut session)?;
+        }
+        let speed = (session.env_steps() - before) as f64 / start.elapsed().as_secs_f64();
+        let label = format!("{env}, {name}");
+        say(&format!("{label:<38}{:>14}{:>14}", short_count(speed.round()), format!("{:.1} ms", prepared * 1e3)));
+    }
+    Ok(())
+}
+
+fn learning(device: &Device, args: &Args, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
+    let seeds = &args.seed.0;
+    let episodes = args.episodes as usize;
+    say(&format!("\n{} seeds, deterministic policy at the end of training, {episodes} episodes per seed", seeds.len()));
+    say(&format!(
+        "{:<30}{:>8}{:>11}{:>26}{:>11}{:>11}{:>10}",
+        "preset", "steps", "IQM", "95 % interval", "lowest", "random", "time"
+    ));
+    for preset in presets()?.into_iter().filter(|preset| chosen(preset.env)) {
+        let start = Instant::now();
+        let setup = setup_of(preset.env, seeds, None, "")?;
+        let mut session = Session::new(device, &setup)?;
+        while !session.done() {
+            step(&mut session)?;
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let mut means = Vec::with_capacity(seeds.len());
+        for member in 0..seeds.len() {
+            let bytes = pollster::block_on(session.policy_snapshot(member))?;
+            let mut policy = Evaluator::load(device, &bytes)?;
+            let ended = pollster::block_on(policy.evaluate(episodes, 1, true))?;
+            means.push(stats::mean(&ended.iter().map(|episode| episode.ret).collect::<Vec<f64>>()));
+        }
+        let (low, high) = stats::bootstrap95(&means, stats::iqm);
+        let lowest = means.iter().copied().fold(f64::INFINITY, f64::min);
+        say(&format!(
+            "{:<30}{:>8}{:>11.1}{:>26}{lowest:>11.1}{:>11.1}{:>10}",
+            preset.name,
+            short_count(session.env_steps() as f64),
+            stats::iqm(&means),
+            format!("[{low:.1}, {high:.1}]"),
+            random_return(&setup.env),
+            duration(seconds),
+        ));
+    }
+    Ok(())
+}
+
+/// Mean return of random actions: enough steps that episodes that are still running do not matter.
+fn random_return(env: &EnvDef) -> f64 {
+    let steps = env.spec().horizon as u32 * 20;
+    let done = env.random_steps(Isa::detect(), [5, 6], 256, steps, Source::Threefry);
+    done.reward / done.episodes as f64
+}
+
+fn setup_of(env: &str, seeds: &[u64], steps: Option<u64>, text: &str) -> Result<Setup, Stop> {
+    let (_, settings) = config::parse(text).map_err(Stop::failure)?;
+    let layer = Layer { origin: "bench".to_owned(), settings };
+    Ok(Setup::resolve("ppo", builtin(env)?, seeds, steps, &[layer])?)
+}
+
+fn step(session: &mut Session) -> Result<(), Stop> {
+    pollster::block_on(session.step())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_training_lines_are_valid_settings() {
+        for (_, env, text) in TRAINING {
+            let setup = setup_of(env, &[0], Some(1 << 40), text).unwrap();
+            assert_eq!(setup.config.hidden, [64, 64]);
+        }
+    }
+
+    #[test]
+    fn a_random_policy_has_the_known_mean_return() {
+        // Gymnasium's random policy gives 22.2 ± 0.1 on CartPole-v1.
+        let found = random_return(&builtin("cartpole").unwrap());
+        assert!((found - 22.2).abs() < 0.4, "{found}");
+    }
+}

@@ -1,0 +1,155 @@
+//! `quickstudy eval`: episodes of a trained policy.
+
+use crate::args;
+use crate::engine::DeviceArgs;
+use crate::gif;
+use crate::metrics::number;
+use crate::outcome::Stop;
+use crate::progress::{grouped, say};
+use crate::run_folder::{self, file, hint_for};
+use crate::stats;
+use quickstudy_core::train::{Episode, Evaluator};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `quickstudy eval`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The last line of the output is `mean_return <x> stderr <y> episodes <n>`.
+
+Examples:
+  quickstudy eval runs/cartpole-ppo-s0
+  quickstudy eval runs/cartpole-ppo-s0 --episodes 1000 --seed 7 --csv episodes.csv
+  quickstudy eval runs/cartpole-ppo-s0 --last --stochastic
+  quickstudy eval runs/cartpole-ppo-s0 --episodes 1 --gif episode.gif")]
+pub struct Args {
+    /// Run folder, or a snapshot file
+    #[arg(value_name = "DIR")]
+    pub run: PathBuf,
+    /// Episodes: 100, 1k
+    #[arg(long, value_name = "N", default_value = "100", value_parser = args::count)]
+    pub episodes: u64,
+    /// Seed of the first states; the same one gives the same episodes
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+    /// Sample actions as training does, instead of taking the most probable ones
+    #[arg(long)]
+    pub stochastic: bool,
+    /// The policy at the end of training
+    #[arg(long, conflicts_with = "best")]
+    pub last: bool,
+    /// The policy with the best evaluation during training [default where there is one]
+    #[arg(long)]
+    pub best: bool,
+    /// Write one row per episode: episode, return, length, how it ended
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Record the first episode
+    #[arg(long, value_name = "FILE")]
+    pub gif: Option<PathBuf>,
+    /// Where to compute
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
+/// Pixels across a recording.
+const GIF_WIDTH: usize = 480;
+/// Hundredths of a second per frame: 33 frames per second, whatever the environment's own clock.
+const GIF_DELAY: u16 = 3;
+
+/// Runs the verb.
+///
+/// # Errors
+/// [`Stop`] with code 2 if there is no such snapshot or a file cannot be written; with code 1 if evaluation fails.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let (path, bytes) = snapshot(args)?;
+    let device = args.device.open()?;
+    let mut policy = Evaluator::load(&device, &bytes).map_err(|error| {
+        let stop = Stop::from(error);
+        Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
+    })?;
+    let count = usize::try_from(args.episodes).unwrap_or(usize::MAX);
+    let deterministic = !args.stochastic;
+    let episodes = pollster::block_on(policy.evaluate(count, args.seed, deterministic)).map_err(Stop::from)?;
+
+    say(&format!(
+        "{} · {} · seed {} after {} steps · {} actions · {}",
+        policy.env().spec().name,
+        policy.algorithm(),
+        policy.trained_seed(),
+        grouped(policy.env_steps()),
+        if deterministic { "most probable" } else { "sampled" },
+        path.display(),
+    ));
+    if let Some(csv) = &args.csv {
+        write(csv, table(&episodes).as_bytes())?;
+        say(&format!("wrote {}", csv.display()));
+    }
+    if let Some(path) = &args.gif {
+        let trajectory = pollster::block_on(policy.trajectory(args.seed, deterministic)).map_err(Stop::from)?;
+        let scenes: Result<Vec<_>, _> = trajectory.states.iter().map(|s| policy.env().draw(s, &[])).collect();
+        gif::save(path, &scenes.map_err(Stop::from)?, GIF_WIDTH, GIF_DELAY)?;
+        say(&format!("wrote {} ({} frames)", path.display(), trajectory.states.len()));
+    }
+    for line in summary(&episodes) {
+        say(&line);
+    }
+    Ok(())
+}
+
+/// Path and bytes of the snapshot that was asked for.
+fn snapshot(args: &Args) -> Result<(PathBuf, Vec<u8>), Stop> {
+    if args.run.is_file() {
+        return Ok((args.run.clone(), run_folder::read(&args.run)?));
+    }
+    let name = if args.last || (!args.best && !args.run.join(file::BEST).exists()) { file::LAST } else { file::BEST };
+    Ok((args.run.join(name), run_folder::read_snapshot(&args.run, name)?))
+}
+
+fn table(episodes: &[Episode]) -> String {
+    let mut text = String::from("episode,return,length,end\n");
+    for (i, episode) in episodes.iter().enumerate() {
+        let end = if episode.terminated { "terminated" } else { "truncated" };
+        text += &format!("{i},{},{},{end}\n", number(episode.ret), episode.length);
+    }
+    text
+}
+
+fn summary(episodes: &[Episode]) -> Vec<String> {
+    let mut returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
+    let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
+    let (mean, error) = (stats::mean(&returns), stats::standard_error(&returns));
+    let terminated = episodes.iter().filter(|episode| episode.terminated).count();
+    returns.sort_by(f64::total_cmp);
+    let at = |share: f64| returns[((returns.len() - 1) as f64 * share).round() as usize];
+    vec![
+        format!("return: lowest {:.2}, median {:.2}, highest {:.2}", at(0.0), at(0.5), at(1.0)),
+        format!(
+            "length: mean {:.1}; {terminated} of {} episodes ended by themselves, the others by the time limit",
+            stats::mean(&lengths),
+            episodes.len()
+        ),
+        format!("mean_return {mean:.4} stderr {error:.4} episodes {}", episodes.len()),
+    ]
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
+    crate::atomic::write(path, bytes)
+        .map_err(|error| Stop::user(format!("cannot write {}: {error}", path.display())).hint(hint_for(&error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_the_promised_one() {
+        let one = |ret, terminated| Episode { ret, length: 10, terminated };
+        let episodes = [one(1.0, true), one(2.0, false), one(6.0, true)];
+        let lines = summary(&episodes);
+        // Standard error of 1, 2, 6: √(7/3).
+        assert_eq!(lines.last().unwrap(), "mean_return 3.0000 stderr 1.5275 episodes 3");
+        assert_eq!(lines[0], "return: lowest 1.00, median 2.00, highest 6.00");
+        assert!(lines[1].contains("2 of 3"));
+        assert_eq!(table(&episodes[..2]), "episode,return,length,end\n0,1,10,terminated\n1,2,10,truncated\n");
+    }
+}

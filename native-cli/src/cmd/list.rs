@@ -1,0 +1,119 @@
+//! `quickstudy list`: what can be trained, and on what.
+
+use crate::curve::short_count;
+use crate::outcome::Stop;
+use crate::progress::say;
+use quickstudy_core::env::{ActionSpace, builtin, builtin_names};
+use quickstudy_core::train::{ALGORITHMS, presets};
+
+/// Arguments of `quickstudy list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quickstudy list
+  quickstudy list presets
+  quickstudy train ppo --env cartpole --print-config   every setting and its origin")]
+pub struct Args {
+    /// Only this part
+    #[arg(value_enum)]
+    pub part: Option<Part>,
+}
+
+/// Parts of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Part {
+    /// What can learn
+    #[value(alias = "algos")]
+    Algorithms,
+    /// What can be learned
+    #[value(alias = "envs")]
+    Environments,
+    /// Settings that are known to work
+    Presets,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// Never with the built-in environments and presets; a test lists them all.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    for line in lines(args.part)? {
+        say(&line);
+    }
+    Ok(())
+}
+
+fn lines(part: Option<Part>) -> Result<Vec<String>, Stop> {
+    let mut out = Vec::new();
+    if part.is_none_or(|p| p == Part::Algorithms) {
+        out.push("Algorithms".to_owned());
+        out.extend(ALGORITHMS.iter().map(|name| format!("  {name:<26}{}", describe(name))));
+    }
+    if part.is_none_or(|p| p == Part::Environments) {
+        out.push(format!("{:<28}{:<13}{:<42}{:<12}solved at", "Environments", "observation", "action", "time limit"));
+        for name in builtin_names() {
+            let env = builtin(name)?;
+            let spec = env.spec();
+            let solved = spec.solved_at.map_or("–".to_owned(), |ret| ret.to_string());
+            out.push(format!(
+                "  {name:<26}{:<13}{:<42}{:<12}{solved}",
+                format!("{} numbers", spec.observation.len()),
+                action(&spec.action),
+                spec.horizon
+            ));
+        }
+    }
+    if part.is_none_or(|p| p == Part::Presets) {
+        out.push(format!("{:<32}{:<9}origin", "Presets", "steps"));
+        for preset in presets()? {
+            let (name, steps) = (&preset.name, short_count(preset.steps as f64));
+            out.push(format!("  {name:<30}{steps:<9}{}", origin(preset.text)));
+        }
+    }
+    Ok(out)
+}
+
+/// The first sentence of a preset's leading comment, without what it is about.
+fn origin(text: &str) -> String {
+    let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
+    let comment = comment.join(" ");
+    let about = comment.split_once(": ").map_or(comment.as_str(), |(_, rest)| rest);
+    about.split(". ").next().unwrap_or(about).trim_end_matches('.').to_owned()
+}
+
+fn describe(algorithm: &str) -> &'static str {
+    match algorithm {
+        "ppo" => "Proximal Policy Optimization, clipped objective (arXiv:1707.06347)",
+        _ => "",
+    }
+}
+
+fn action(space: &ActionSpace) -> String {
+    match space {
+        ActionSpace::Discrete { names } => format!("one of {}: {}", names.len(), names.join(", ")),
+        ActionSpace::Box { dims } => {
+            let ranges: Vec<String> = dims.iter().map(|d| format!("{} in {} to {}", d.name, d.low, d.high)).collect();
+            ranges.join(", ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_listed_and_described() {
+        let all = lines(None).unwrap().join("\n");
+        for name in builtin_names().iter().chain(&ALGORITHMS) {
+            assert!(all.contains(&format!("\n  {name} ")), "{name}: {all}");
+        }
+        assert!(ALGORITHMS.iter().all(|name| !describe(name).is_empty()));
+        for preset in presets().unwrap() {
+            assert!(all.contains(&preset.name));
+        }
+        let text = "# PPO on X: the zoo (a.yml,\n# tuned). More.\nsteps = 1  # x\n";
+        assert_eq!(origin(text), "the zoo (a.yml, tuned)");
+        assert!(!lines(Some(Part::Presets)).unwrap().join("\n").contains("Environments"));
+    }
+}

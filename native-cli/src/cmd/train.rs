@@ -1,0 +1,345 @@
+//! `quickstudy train`: start or resume training runs.
+
+use crate::args;
+use crate::config::{self, RunKeys};
+use crate::curve::short_count;
+use crate::engine::DeviceArgs;
+use crate::outcome::Stop;
+use crate::plan::{EVAL_EPISODES, Plan, Request};
+use crate::progress::{duration, grouped, say};
+use crate::run::{self, End, Member, Pace, resume_command};
+use crate::run_folder::{self, RunFolder, default_name, file};
+use crate::signals;
+use quickstudy_core::backend::Device;
+use quickstudy_core::train::{Layer, Session, Setup};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use toml::{Table, Value};
+
+/// Arguments of `quickstudy train`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Settings, later ones winning: algorithm defaults < preset < --config < --set <
+flags. --print-config shows each with the layer it came from.
+
+Examples:
+  quickstudy train ppo --env cartpole
+  quickstudy train ppo --env cartpole --seed 0..10 --steps 100k
+  quickstudy train ppo --env pendulum --set gamma=0.9 --set learning_rate=1e-3
+  quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run again
+  quickstudy train --resume runs/cartpole-ppo-s0               continue a run")]
+pub struct Args {
+    /// Algorithm (see `quickstudy list`); --config and --resume know it already
+    pub algorithm: Option<String>,
+    /// Environment (see `quickstudy list`)
+    #[arg(long, value_name = "NAME")]
+    pub env: Option<String>,
+    /// Seed, range or list: 3, 0..10 (ten seeds, one folder each), 1,5,7 [default: 0]
+    #[arg(long, value_name = "SEEDS", value_parser = parse_seeds)]
+    pub seed: Option<Seeds>,
+    /// Environment steps per seed: 100000, 100k, 1.5M or 1e5 [default: the preset's]
+    #[arg(long, value_name = "N", value_parser = args::count)]
+    pub steps: Option<u64>,
+    /// TOML file of settings, such as the config.toml of another run
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// One setting, repeatable: gamma=0.9
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = args::setting)]
+    pub settings: Vec<(String, Value)>,
+    /// Run folder; with several seeds, the folder of run folders [default: runs/<env>-<algorithm>-s<seed>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Continue the runs in these folders, or folders of runs, from their last snapshots
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with = "out")]
+    pub resume: Vec<PathBuf>,
+    /// Where to compute
+    #[command(flatten)]
+    pub device: DeviceArgs,
+    /// Environment steps between evaluations, 0 for none [default: a tenth of --steps]
+    #[arg(long, value_name = "N", value_parser = count_or_zero)]
+    pub eval_every: Option<u64>,
+    /// Episodes per evaluation [default: 20]
+    #[arg(long, value_name = "N", value_parser = args::count)]
+    pub eval_episodes: Option<u64>,
+    /// Seconds between snapshots, 0 for one after each iteration
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+    pub save_every: f64,
+    /// Show the resolved settings and where each comes from, and train nothing
+    #[arg(long)]
+    pub print_config: bool,
+}
+
+/// Seeds of one command.
+#[derive(Clone, Debug)]
+pub struct Seeds(pub Vec<u64>);
+
+pub(crate) fn parse_seeds(text: &str) -> Result<Seeds, String> {
+    args::seeds(text).map(Seeds)
+}
+
+fn count_or_zero(text: &str) -> Result<u64, String> {
+    if text == "0" { Ok(0) } else { args::count(text) }
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// [`Stop`] with the exit code.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    if !(0.0..1e9).contains(&args.save_every) {
+        return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)).into());
+    }
+    if args.resume.is_empty() {
+        start(args)?
+    } else {
+        resume(args)?
+    }
+    Ok(())
+}
+
+impl Args {
+    fn flags(&self) -> RunKeys {
+        RunKeys {
+            algorithm: self.algorithm.clone(),
+            env: self.env.clone(),
+            seeds: self.seed.as_ref().map(|seeds| seeds.0.clone()),
+            steps: self.steps,
+            eval_every: self.eval_every,
+            eval_episodes: self.eval_episodes,
+        }
+    }
+
+    fn request(&self) -> Request {
+        Request { flags: self.flags(), config: self.config.clone(), settings: self.settings.clone() }
+    }
+}
+
+fn start(args: &Args) -> Result<(), Stop> {
+    let plan = Plan::resolve(&args.request())?;
+    let seeds = &plan.setup.seeds;
+    if args.print_config {
+        say(plan.config_toml(seeds[0]).trim_end());
+        return Ok(());
+    }
+    let device = args.device.open()?;
+    let mut session = Session::new(&device, &plan.setup)?;
+    let mut members = Vec::with_capacity(seeds.len());
+    for (seed, folder) in seeds.iter().zip(open_folders(args, &plan.setup)?) {
+        let config = plan.config_toml(*seed);
+        folder.write(file::CONFIG, config.as_bytes())?;
+        record(&folder, &args.device, &device)?;
+        members.push(Member::create(folder, title(&plan.setup, *seed), &config)?);
+    }
+    if let Some(preset) = &plan.setup.preset {
+        headline(&plan.setup, &format!("{} · preset {preset}", args.device.describe(&device)));
+    } else {
+        headline(&plan.setup, &args.device.describe(&device));
+    }
+    let pace = Pace {
+        save_every: Duration::from_secs_f64(args.save_every),
+        eval_every: plan.eval_every,
+        eval_episodes: plan.eval_episodes as usize,
+    };
+    train(&mut session, &mut members, pace)
+}
+
+/// One folder per seed: `--out` itself for one seed, folders below it for several, numbered names below `runs` without.
+fn open_folders(args: &Args, setup: &Setup) -> Result<Vec<RunFolder>, Stop> {
+    let name = |seed: u64| default_name(&setup.env.spec().name, &setup.algorithm, seed);
+    match (&args.out, setup.seeds.as_slice()) {
+        (None, seeds) => seeds.iter().map(|seed| RunFolder::create_numbered(Path::new("runs"), &name(*seed))).collect(),
+        (Some(out), [_]) => Ok(vec![RunFolder::create(out)?]),
+        (Some(out), seeds) => seeds.iter().map(|seed| RunFolder::create(&out.join(name(*seed)))).collect(),
+    }
+}
+
+fn headline(setup: &Setup, device: &str) {
+    let seeds = match setup.seeds.as_slice() {
+        [seed] => format!("seed {seed}"),
+        [first, .., last] => format!("{} seeds ({first} to {last})", setup.seeds.len()),
+        [] => String::new(),
+    };
+    say(&format!("{} · {} · {seeds} · {device}", setup.env.spec().name, setup.algorithm));
+}
+
+fn title(setup: &Setup, seed: u64) -> String {
+    format!("{} · {} · seed {seed}", setup.env.spec().name, setup.algorithm)
+}
+
+/// Writes `command.txt` and `version.json`.
+fn record(folder: &RunFolder, args: &DeviceArgs, device: &Device) -> Result<(), Stop> {
+    let arguments: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    folder.record_command(&arguments)?;
+    let version = serde_json::json!({
+        "quickstudy": env!("CARGO_PKG_VERSION"),
+        "os": std::env::consts::OS,
+        "arch": std::env::consts::ARCH,
+        "device": device.caps().name,
+        "threads": args.threads(),
+    });
+    folder.write(file::VERSION, format!("{version:#}\n").as_bytes())
+}
+
+fn train(session: &mut Session, members: &mut [Member], pace: Pace) -> Result<(), Stop> {
+    signals::install();
+    let (start, before) = (Instant::now(), session.env_steps());
+    let end = run::run(session, members, pace, &signals::stop_asked)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let made = (session.env_steps() - before) * members.len() as u64;
+    say(&format!(
+        "{} environment steps in {} ({} steps/s)",
+        grouped(made),
+        duration(seconds),
+        short_count((made as f64 / seconds.max(1e-9)).round()),
+    ));
+    for member in members.iter() {
+        let best = member.best().map_or(String::new(), |best| format!(" · best evaluation {best:.1}"));
+        say(&format!("saved {}{best}", member.folder.path().display()));
+    }
+    if end == End::Interrupted {
+        say(&format!("stopped at {} steps; continue with", grouped(session.env_steps())));
+        say(&format!("  {}", resume_command(members)));
+    } else if let Some(first) = members.first() {
+        let path = run_folder::shell_quote(&first.folder.path().to_string_lossy());
+        say(&format!("next: quickstudy eval {path}"));
+    }
+    Ok(())
+}
+
+/// Resumes the folders together where their snapshots allow it, otherwise one after the other.
+fn resume(args: &Args) -> Result<(), Stop> {
+    let device = args.device.open()?;
+    let mut folders = Vec::new();
+    let mut snapshots = Vec::new();
+    for path in &args.resume {
+        // A folder of runs stands for the runs in it, as for `plot`.
+        let runs = if path.join(file::LAST).exists() { None } else { run_folder::find_runs(path).ok() };
+        for run in runs.unwrap_or_else(|| vec![path.clone()]) {
+            folders.push(RunFolder::open(&run)?);
+            snapshots.push(run_folder::read_snapshot(&run, file::LAST)?);
+        }
+    }
+    let all: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
+    // A killed stack may leave folders one snapshot apart, and any folders may be named together.
+    if all.len() > 1
+        && let Ok(session) = Session::restore(&device, &all)
+    {
+        return resume_session(args, &device, session, folders);
+    }
+    let mut sessions = Vec::new();
+    for (folder, snapshot) in folders.into_iter().zip(&all) {
+        let session = Session::restore(&device, &[*snapshot]).map_err(|error| {
+            let stop = Stop::from(error);
+            Stop { message: format!("{}: {}", folder.join(file::LAST).display(), stop.message), ..stop }
+        })?;
+        sessions.push((session, folder));
+    }
+    for (session, folder) in sessions {
+        resume_session(args, &device, session, vec![folder])?;
+        if signals::stop_asked() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn resume_session(args: &Args, device: &Device, mut session: Session, folders: Vec<RunFolder>) -> Result<(), Stop> {
+    check_unchanged(args, session.setup())?;
+    let asked = args.steps.unwrap_or(session.setup().steps);
+    let extended = asked != session.setup().steps;
+    session.set_steps(asked);
+    if session.done() {
+        for folder in &folders {
+            say(&format!(
+                "{} is finished: it made {} of {} environment steps; go further with a larger --steps",
+                folder.path().display(),
+                grouped(session.env_steps()),
+                grouped(asked),
+            ));
+        }
+        return Ok(());
+    }
+    headline(session.setup(), &args.device.describe(device));
+    if extended {
+        say("note: linear schedules now end at the new number of steps");
+    }
+    let mut keys = args.flags();
+    let mut members = Vec::new();
+    for (folder, seed) in folders.into_iter().zip(session.setup().seeds.clone()) {
+        let path = folder.join(file::CONFIG);
+        let mut text = String::new();
+        if path.exists() {
+            keys = keys.or(config::read_file(&path)?.0);
+            text = String::from_utf8_lossy(&run_folder::read(&path)?).into_owned();
+        }
+        let flags = [("steps", args.steps), ("eval_every", args.eval_every), ("eval_episodes", args.eval_episodes)];
+        let changed = flags.iter().fold(text.clone(), |text, (key, value)| match value {
+            Some(value) => config::with_key(&text, key, *value),
+            None => text,
+        });
+        if changed != text {
+            folder.write(file::CONFIG, changed.as_bytes())?;
+        }
+        note_other_device(&folder, device);
+        record(&folder, &args.device, device)?;
+        members.push(Member::resume(folder, title(session.setup(), seed), &changed, session.env_steps())?);
+    }
+    let pace = Pace {
+        save_every: Duration::from_secs_f64(args.save_every),
+        eval_every: keys.eval_every.unwrap_or(asked.div_ceil(10)),
+        eval_episodes: keys.eval_episodes.unwrap_or(EVAL_EPISODES) as usize,
+    };
+    train(&mut session, &mut members, pace)
+}
+
+/// Names and settings given beside `--resume` must be those of the run: it could not be told from a new one otherwise.
+fn check_unchanged(args: &Args, setup: &Setup) -> Result<(), Stop> {
+    let request = args.request();
+    let (file_keys, file_settings) = match &request.config {
+        Some(path) => config::read_file(path)?,
+        None => Default::default(),
+    };
+    let (set_keys, set_settings) = config::from_settings(&request.settings)?;
+    let keys = request.flags.or(set_keys).or(file_keys);
+    let differs = |what: &str, run: &str, asked: &str| {
+        Stop::user(format!("the run to resume has the {what} {run}, not {asked}"))
+            .hint("a resumed run keeps its settings; leave them out, or start a new run without --resume")
+    };
+    let env = &setup.env.spec().name;
+    if let Some(asked) = keys.algorithm.filter(|asked| *asked != setup.algorithm) {
+        return Err(differs("algorithm", &setup.algorithm, &asked));
+    }
+    if let Some(asked) = keys.env.filter(|asked| asked != env) {
+        return Err(differs("environment", env, &asked));
+    }
+    if let Some(asked) = keys.seeds
+        && setup.seeds.iter().any(|seed| !asked.contains(seed))
+    {
+        return Err(differs("seed", &format!("{:?}", setup.seeds), &format!("{asked:?}")));
+    }
+    let own: Table = setup.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
+    let layers = [("snapshot", own), ("--config", file_settings), ("--set", set_settings)]
+        .map(|(origin, settings)| Layer { origin: origin.to_owned(), settings });
+    let asked = Setup::resolve(&setup.algorithm, setup.env.clone(), &setup.seeds, Some(setup.steps), &layers)?;
+    for (run, asked) in setup.settings.iter().zip(&asked.settings) {
+        if run.value != asked.value {
+            return Err(differs(&run.key, &run.value.to_string(), &asked.value.to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// Resuming is exact on the same device only; elsewhere it works, and this says that it is not exact.
+fn note_other_device(folder: &RunFolder, device: &Device) {
+    let before = run_folder::read(&folder.join(file::VERSION))
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
+        .and_then(|version| Some(version.get("device")?.as_str()?.to_owned()));
+    let now = &device.caps().name;
+    if let Some(before) = before.filter(|before| before != now) {
+        say(&format!(
+            "note: {} was trained on {before} and goes on on {now}: not bit for bit what it would have been",
+            folder.path().display()
+        ));
+    }
+}

@@ -1,0 +1,172 @@
+//! What `train` was asked for: layers of settings resolved into a setup, and the text of `config.toml`.
+
+use crate::config::{self, Resolved, RunKeys};
+use crate::outcome::Stop;
+use quickstudy_core::env;
+use quickstudy_core::train::{ALGORITHMS, Layer, Setup};
+use std::path::PathBuf;
+use toml::Value;
+
+/// Episodes of the evaluations during training: few enough to cost little, enough to tell policies apart.
+pub const EVAL_EPISODES: u64 = 20;
+
+/// Flags that are layers of settings.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Dedicated flags.
+    pub flags: RunKeys,
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `--set`.
+    pub settings: Vec<(String, Value)>,
+}
+
+/// A resolved request.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Algorithm, environment, seeds, steps and the algorithm's settings.
+    pub setup: Setup,
+    /// Environment steps between evaluations, 0 for none.
+    pub eval_every: u64,
+    /// Episodes per evaluation.
+    pub eval_episodes: u64,
+    /// The run's keys except the seed, with their origins.
+    keys: Vec<Resolved>,
+}
+
+/// The first value that is there, with its origin.
+fn pick<T: Clone>(layers: &[(&RunKeys, String)], get: impl Fn(&RunKeys) -> &Option<T>) -> Option<(T, String)> {
+    layers.iter().find_map(|(keys, origin)| Some((get(keys).clone()?, origin.clone())))
+}
+
+impl Plan {
+    /// Resolves defaults < preset < file < `--set` < flags.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 for anything missing, unknown or out of range.
+    pub fn resolve(request: &Request) -> Result<Self, Stop> {
+        let (file_name, (file_keys, file_settings)) = match &request.config {
+            Some(path) => (path.display().to_string(), config::read_file(path)?),
+            None => Default::default(),
+        };
+        let (set_keys, set_settings) = config::from_settings(&request.settings)?;
+        let flag = |key: &str| -> Vec<(&RunKeys, String)> {
+            vec![
+                (&request.flags, key.to_owned()),
+                (&set_keys, "--set".to_owned()),
+                (&file_keys, format!("--config {file_name}")),
+            ]
+        };
+        let missing = |what: &str, hint: &str| Stop::user(format!("no {what} was named")).hint(hint);
+        let (algorithm, algorithm_origin) = pick(&flag("command line"), |k| &k.algorithm)
+            .ok_or_else(|| missing("algorithm", &format!("`quickstudy train {} --env cartpole`", ALGORITHMS[0])))?;
+        let (env_name, env_origin) = pick(&flag("--env"), |k| &k.env)
+            .ok_or_else(|| missing("environment", "name one with --env; `quickstudy list` shows them"))?;
+        let (seeds, _) = pick(&flag("--seed"), |k| &k.seeds).unwrap_or_else(|| (vec![0], String::new()));
+        let steps = pick(&flag("--steps"), |k| &k.steps);
+
+        let layers = [
+            Layer { origin: format!("--config {file_name}"), settings: file_settings },
+            Layer { origin: "--set".to_owned(), settings: set_settings },
+        ];
+        // The algorithm first: with an unknown one nothing else means anything.
+        if !ALGORITHMS.contains(&algorithm.as_str()) {
+            return Err(quickstudy_core::Error::unknown("algorithm", &algorithm, ALGORITHMS).into());
+        }
+        let env = env::builtin(&env_name)?;
+        let setup = Setup::resolve(&algorithm, env, &seeds, steps.as_ref().map(|s| s.0), &layers)?;
+
+        let steps_origin = steps.map_or_else(
+            || setup.preset.as_ref().map_or("default".to_owned(), |name| format!("preset {name}")),
+            |(_, origin)| origin,
+        );
+        let (eval_every, every_origin) = pick(&flag("--eval-every"), |k| &k.eval_every)
+            .unwrap_or_else(|| (setup.steps.div_ceil(10), "default: a tenth of steps".to_owned()));
+        let (eval_episodes, episodes_origin) = pick(&flag("--eval-episodes"), |k| &k.eval_episodes)
+            .unwrap_or_else(|| (EVAL_EPISODES, "default".to_owned()));
+        let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+        let resolved = |key: &str, value: Value, origin: String| Resolved { key: key.to_owned(), value, origin };
+        let keys = vec![
+            resolved("algorithm", algorithm.into(), algorithm_origin),
+            resolved("env", env_name.into(), env_origin),
+            resolved("steps", number(setup.steps), steps_origin),
+            resolved("eval_every", number(eval_every), every_origin),
+            resolved("eval_episodes", number(eval_episodes), episodes_origin),
+        ];
+        Ok(Self { setup, eval_every, eval_episodes, keys })
+    }
+
+    /// The text of `config.toml` for one seed.
+    #[must_use]
+    pub fn config_toml(&self, seed: u64) -> String {
+        let mut all = self.keys.clone();
+        let seed = Value::Integer(i64::try_from(seed).unwrap_or(i64::MAX));
+        let origin = "--seed".to_owned();
+        all.insert(2, Resolved { key: "seed".to_owned(), value: seed, origin });
+        all.extend(self.setup.settings.iter().map(|setting| Resolved {
+            key: setting.key.clone(),
+            value: setting.value.clone(),
+            origin: setting.origin.clone(),
+        }));
+        config::render(&all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_folder::tests::scratch;
+
+    fn request(env: &str) -> Request {
+        let flags = RunKeys { algorithm: Some("ppo".into()), env: Some(env.into()), ..RunKeys::default() };
+        Request { flags, ..Request::default() }
+    }
+
+    #[test]
+    fn layers_win_in_order_and_the_result_can_be_fed_back() {
+        let dir = scratch("plan");
+        let file = dir.join("a.toml");
+        std::fs::write(&file, "gamma = 0.9\nepochs = 3\nsteps = \"20k\"\nseed = 4\nenv = \"acrobot\"\n").unwrap();
+        let mut asked = request("cartpole");
+        asked.config = Some(file.clone());
+        asked.settings = vec![("epochs".into(), 5.into())];
+        let plan = Plan::resolve(&asked).unwrap();
+        assert_eq!((plan.setup.config.gamma, plan.setup.config.epochs), (0.9, 5));
+        assert_eq!((plan.setup.steps, plan.eval_every, plan.eval_episodes), (20_000, 2000, 20));
+        assert_eq!(plan.setup.seeds, [4]);
+        let text = plan.config_toml(4);
+        let line = |key: &str| text.lines().find(|l| l.starts_with(&format!("{key} = "))).unwrap().to_owned();
+        assert!(line("epochs").ends_with("# --set") && line("env").ends_with("# --env"), "{text}");
+        assert!(line("gamma").contains("# --config ") && line("clip_eps").ends_with("# preset ppo-cartpole"), "{text}");
+
+        std::fs::write(&file, &text).unwrap();
+        let again = Plan::resolve(&Request { config: Some(file), ..Request::default() }).unwrap();
+        assert_eq!(again.setup.config, plan.setup.config);
+        assert_eq!((again.setup.seeds.as_slice(), again.setup.steps), (&[4][..], 20_000));
+        assert_eq!(again.setup.env.spec().name, "cartpole");
+    }
+
+    #[test]
+    fn mistakes_are_user_errors_with_suggestions() {
+        let problem = |asked: Request| {
+            let stop = Plan::resolve(&asked).unwrap_err();
+            assert_eq!(stop.code, 2);
+            format!("{} ({})", stop.message, stop.hint)
+        };
+        assert!(problem(request("cartpol")).contains("did you mean `cartpole`?"));
+        let mut asked = request("cartpole");
+        asked.flags.algorithm = Some("pp0".into());
+        assert!(problem(asked.clone()).contains("did you mean `ppo`?"));
+        asked.flags.algorithm = None;
+        assert!(problem(asked).contains("algorithm"));
+        assert!(
+            problem(Request { flags: RunKeys { env: None, ..request("x").flags }, ..Request::default() })
+                .contains("--env")
+        );
+        let mut asked = request("cartpole");
+        asked.settings = vec![("clip_esp".into(), 0.1.into())];
+        assert!(problem(asked.clone()).contains("did you mean `clip_eps`?"));
+        asked.settings = vec![("minibatches".into(), 7.into())];
+        assert!(problem(asked).contains("must divide"));
+    }
+}
