@@ -207,18 +207,19 @@ impl<'a> Lowering<'a> {
         let kernels = &schedule.kernels;
         let mut done = vec![false; kernels.len()];
         for k in 0..kernels.len() {
-            if done[k] {
-                continue;
+            while !done[k] {
+                let group = match self.tiles && !kernels[k].nodes.is_empty() {
+                    true => tile::form(self, kernels, &done, k),
+                    false => None,
+                };
+                match group {
+                    Some(taken) => taken.into_iter().for_each(|t| done[t] = true),
+                    None => {
+                        self.kernel(&kernels[k])?;
+                        done[k] = true;
+                    }
+                }
             }
-            if self.tiles
-                && !kernels[k].nodes.is_empty()
-                && let Some(taken) = tile::form(self, kernels, &done, k)
-            {
-                taken.into_iter().for_each(|t| done[t] = true);
-                continue;
-            }
-            self.kernel(&kernels[k])?;
-            done[k] = true;
         }
         Ok(())
     }

@@ -2,7 +2,9 @@
 
 use super::lower::{NodeStep, View};
 use super::memory::Memory;
-use super::order::{self, slice_len};
+use super::order;
+use super::simd::dense::Strided;
+use super::simd::gemm::{GemmDims, gemm};
 use super::simd::isa::Isa;
 use crate::tensor::{Binary, DType, Op, Unary};
 use crate::{math, rng};
@@ -194,34 +196,15 @@ fn matmul(mem: &Memory<'_>, step: &NodeStep, ta: bool, tb: bool, isa: Isa) -> Ve
     let (am, ak) = if ta { (a.strides[l + 1], a.strides[l]) } else { (a.strides[l], a.strides[l + 1]) };
     let (bk, bn) = if tb { (b.strides[l + 1], b.strides[l]) } else { (b.strides[l], b.strides[l + 1]) };
     let (da, db) = (mem.floats(a.value), mem.floats(b.value));
-    let mut out = Vec::with_capacity(step.shape.iter().product());
+    let mut out = vec![0.0; step.shape.iter().product()];
     let (mut starts_a, mut starts_b) = (Vec::new(), Vec::new());
     walk(&a.shape[..l], &a.strides[..l], a.offset, &mut |at| starts_a.push(at));
     walk(&b.shape[..l], &b.strides[..l], b.offset, &mut |at| starts_b.push(at));
-    let slice = slice_len(k);
-    for (oa, ob) in starts_a.into_iter().zip(starts_b) {
-        for i in 0..m {
-            for j in 0..n {
-                let mut total: Option<f32> = None;
-                let mut lo = 0;
-                while lo < k {
-                    let hi = (lo + slice).min(k);
-                    let mut acc = 0.0;
-                    for q in lo..hi {
-                        acc = multiply_add(isa, da[oa + i * am + q * ak], db[ob + q * bk + j * bn], acc);
-                    }
-                    total = Some(total.map_or(acc, |t| t + acc));
-                    lo = hi;
-                }
-                out.push(total.unwrap_or(0.0));
-            }
-        }
+    let mut scratch = Vec::new();
+    for ((oa, ob), c) in starts_a.into_iter().zip(starts_b).zip(out.chunks_exact_mut(m * n)) {
+        let a = Strided { values: &da[oa..], row: am, col: ak };
+        let b = Strided { values: &db[ob..], row: bk, col: bn };
+        gemm(isa, c, n, a, b, GemmDims { m, k, n }, &mut scratch);
     }
     out
-}
-
-/// One step of a matrix product: fused where the instruction set fuses.
-fn multiply_add(isa: Isa, a: f32, b: f32, acc: f32) -> f32 {
-    let fused = isa != Isa::Baseline || cfg!(target_arch = "aarch64");
-    if fused { a.mul_add(b, acc) } else { a * b + acc }
 }

@@ -1,17 +1,18 @@
 //! Which kernels run together.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::super::lower::{Lowering, Step};
 use super::build::{Builder, Domain, Loc};
 use super::registers::assign;
 use super::{Instr, Mem, Opnd, Table, Tile};
-use crate::program::Kernel;
+use crate::program::{Kernel, is_view};
 use crate::tensor::{NodeId, Op};
 
 /// Compile a group that starts with kernel `first` of `kernels`; returns the kernels that it took.
 ///
-/// Kernels that do not fit are left for later if what follows does not need them.
+/// Kernels that do not fit are left for later if what follows does not need them. So are kernels of the same rows that
+/// only a later group needs: their rows would have to be written to memory and read again.
 pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: usize) -> Option<Vec<usize>> {
     let mut best: Option<(f64, Builder, Vec<usize>)> = None;
     for domain in candidates(low, &kernels[first]) {
@@ -20,12 +21,85 @@ pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: us
         let nodes: usize = taken.iter().map(|k| kernels[*k].nodes.len()).sum();
         let score = nodes as f64 * rows as f64 / rows.next_multiple_of(16) as f64;
         if taken.first() == Some(&first) && best.as_ref().is_none_or(|b| score > b.0) {
-            best = Some((score, builder, taken));
+            if let Some((_, loser, _)) = best.replace((score, builder, taken)) {
+                discard(low, loser);
+            }
+        } else {
+            discard(low, builder);
         }
     }
-    let (_, builder, taken) = best?;
+    let (_, mut builder, mut taken) = best?;
+    while let Some(needed) = phase(low, &builder, kernels, done, &taken) {
+        let domain = builder.domain.clone();
+        discard(low, builder);
+        let wanted: Vec<bool> = (0..kernels.len()).map(|k| done[k] || !needed.contains(&k)).collect();
+        let start = *needed.iter().min()?;
+        (builder, taken) = gather(low, kernels, &wanted, start, domain);
+    }
     commit(low, builder, kernels, &taken);
     Some(taken)
+}
+
+/// The kernels that a sum over rows needs which later kernels on the same rows wait for, if they are fewer than `taken`.
+fn phase(
+    low: &Lowering<'_>,
+    builder: &Builder,
+    kernels: &[Kernel],
+    done: &[bool],
+    taken: &[usize],
+) -> Option<HashSet<usize>> {
+    let graph = low.graph;
+    let members: HashSet<usize> = taken.iter().copied().collect();
+    let owner: HashMap<NodeId, usize> = taken.iter().flat_map(|k| kernels[*k].nodes.iter().map(|n| (*n, *k))).collect();
+    if builder.terminals.is_empty() {
+        return None;
+    }
+    // Later kernels that read rows of this group, and the sums that those wait for.
+    let mut stack: Vec<NodeId> = Vec::new();
+    for (k, kernel) in kernels.iter().enumerate() {
+        let reads_rows = |n: &NodeId| {
+            let mut id = *n;
+            while is_view(&graph.nodes[id as usize].op) && !builder.map.contains_key(&id) {
+                id = graph.nodes[id as usize].src[0];
+            }
+            matches!(builder.map.get(&id), Some(Loc::Row(_)))
+        };
+        if !done[k] && !members.contains(&k) {
+            let later = kernel.nodes.iter().any(|n| graph.nodes[*n as usize].src.iter().any(reads_rows));
+            if later {
+                stack.extend(&kernel.nodes);
+            }
+        }
+    }
+    let mut seen: HashSet<NodeId> = HashSet::new();
+    let mut sums: Vec<NodeId> = Vec::new();
+    while let Some(id) = stack.pop() {
+        if !seen.insert(id) || low.is_kept(id) {
+            continue;
+        }
+        match builder.map.get(&id) {
+            Some(Loc::Terminal) => sums.push(id),
+            Some(_) => {}
+            None => stack.extend(&graph.nodes[id as usize].src),
+        }
+    }
+    // What those sums need.
+    let mut needed: HashSet<usize> = HashSet::new();
+    let mut seen: HashSet<NodeId> = HashSet::new();
+    while let Some(id) = sums.pop() {
+        if !seen.insert(id) || low.is_kept(id) {
+            continue;
+        }
+        if let Some(k) = owner.get(&id) {
+            needed.insert(*k);
+        }
+        sums.extend(&graph.nodes[id as usize].src);
+    }
+    (!needed.is_empty() && needed.len() < taken.len()).then_some(needed)
+}
+
+fn discard(low: &mut Lowering<'_>, builder: Builder) {
+    builder.pending.into_iter().for_each(|(_, value)| low.release(value));
 }
 
 fn candidates(low: &Lowering<'_>, kernel: &Kernel) -> Vec<Domain> {
@@ -44,15 +118,21 @@ fn candidates(low: &Lowering<'_>, kernel: &Kernel) -> Vec<Domain> {
         _ => &node.shape,
     };
     let mut found = Vec::new();
-    for p in [2, 1] {
+    let mut lead = |p: usize| {
         if shape.len() >= p {
             found.push(Domain { lead: shape[..p].to_vec(), flat: false });
         }
-    }
+    };
+    lead(2);
     let whole =
         matches!(node.op, Op::Sum { .. } | Op::ReduceMax { .. } | Op::MatMul { .. } | Op::Scan(_) | Op::Call(_));
-    if shape.len() != 1 && !whole {
+    if shape.len() == 1 || whole {
+        lead(1);
+    } else {
         found.push(Domain { lead: shape.clone(), flat: true });
+        if !shape.is_empty() {
+            found.push(Domain { lead: shape[..1].to_vec(), flat: false });
+        }
     }
     found
 }
