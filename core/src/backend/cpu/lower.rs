@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::buffer::Words;
 use super::layout::{Access, access, row_major};
-use super::tile::{self, Tile};
+use super::tile::{self, Formed, Tile};
 use crate::program::{Kernel, Place, Plan, Schedule, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::op::Scan;
@@ -208,13 +208,13 @@ impl<'a> Lowering<'a> {
         let mut done = vec![false; kernels.len()];
         for k in 0..kernels.len() {
             while !done[k] {
-                let group = match self.tiles && !kernels[k].nodes.is_empty() {
-                    true => tile::form(self, kernels, &done, k),
-                    false => None,
+                let formed = match self.tiles && !kernels[k].nodes.is_empty() {
+                    true => tile::form(self, kernels, &done, k, true),
+                    false => Formed::Alone(k),
                 };
-                match group {
-                    Some(taken) => taken.into_iter().for_each(|t| done[t] = true),
-                    None => {
+                match formed {
+                    Formed::Group(taken) => taken.into_iter().for_each(|t| done[t] = true),
+                    Formed::Alone(k) => {
                         self.kernel(&kernels[k])?;
                         done[k] = true;
                     }

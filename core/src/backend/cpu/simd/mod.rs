@@ -9,6 +9,7 @@
 pub mod aligned;
 pub mod dense;
 pub mod elementwise;
+pub mod fused;
 pub mod gemm;
 pub mod isa;
 mod lanes;

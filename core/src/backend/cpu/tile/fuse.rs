@@ -5,12 +5,91 @@ use std::collections::HashMap;
 use super::super::simd::elementwise::{BinaryOp, UnaryOp};
 use super::{Instr, Opnd, Reg, Table};
 
-/// Join a product with the bias and the tanh that follow it.
+/// Join a product with the bias and the tanh that follow it, and the four operations of tanh's derivative.
 pub fn fuse(mut code: Vec<Instr>) -> Vec<Instr> {
     let mut uses: HashMap<Reg, usize> = HashMap::new();
     code.iter().for_each(|i| i.registers(&mut |r, _| *uses.entry(r).or_default() += 1));
     inside(&mut code, &uses);
+    tanh_grads(&mut code, &uses);
     code
+}
+
+/// g · (1 + −(y · y)): the last multiplication does all, where the other operations are only made for it.
+fn tanh_grads(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {
+    let whole = |o: &Opnd| match o {
+        Opnd::Reg(r, Table::Dense { start: 0, len }) => Some((*r, *len)),
+        _ => None,
+    };
+    let once = |r: &Reg| uses.get(r) == Some(&2);
+    let mut squares: HashMap<Reg, (Reg, usize)> = HashMap::new();
+    let mut negated: HashMap<Reg, (Reg, usize)> = HashMap::new();
+    let mut factors: HashMap<Reg, (Reg, usize)> = HashMap::new();
+    let one = Opnd::Const(1f32.to_bits());
+    let mut dead: Vec<Reg> = Vec::new();
+    for i in 0..code.len() {
+        let replaced = match &code[i] {
+            Instr::Binary { op: BinaryOp::Mul, dst, a, b } => match (whole(a), whole(b)) {
+                (Some(x), Some(y)) if x == y => {
+                    squares.insert(*dst, x);
+                    None
+                }
+                (Some(x), Some(y)) => {
+                    let pair = [(x, y), (y, x)].into_iter().find(|(_, f)| factors.contains_key(&f.0) && once(&f.0));
+                    pair.map(|(g, f)| (*dst, g, f.0))
+                }
+                _ => None,
+            },
+            Instr::Unary { op: UnaryOp::Neg, dst, a } => {
+                if let Some((r, _)) = whole(a)
+                    && let Some(y) = squares.get(&r).filter(|_| once(&r))
+                {
+                    negated.insert(*dst, *y);
+                }
+                None
+            }
+            Instr::Binary { op: BinaryOp::Add, dst, a, b } => {
+                let other = if *a == one {
+                    Some(b)
+                } else if *b == one {
+                    Some(a)
+                } else {
+                    None
+                };
+                if let Some((r, _)) = other.and_then(whole)
+                    && let Some(y) = negated.get(&r).filter(|_| once(&r))
+                {
+                    factors.insert(*dst, *y);
+                }
+                None
+            }
+            _ => None,
+        };
+        if let Some((dst, g, factor)) = replaced {
+            let y = factors[&factor];
+            if g.1 == y.1 {
+                code[i] = Instr::TanhGrad { dst, g: g.0, y: y.0 };
+                dead.push(factor);
+            }
+        }
+    }
+    // The operations before it, back from the sum.
+    while let Some(reg) = dead.pop() {
+        if let Some(at) = code.iter().position(|i| match i {
+            Instr::Binary { dst, .. } | Instr::Unary { dst, .. } => *dst == reg,
+            _ => false,
+        }) {
+            let removed = code.remove(at);
+            removed.operands(&mut |o| {
+                if let Opnd::Reg(r, _) = o
+                    && (negated.contains_key(r) || squares.contains_key(r))
+                    && !dead.contains(r)
+                    && once(r)
+                {
+                    dead.push(*r);
+                }
+            });
+        }
+    }
 }
 
 fn inside(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {

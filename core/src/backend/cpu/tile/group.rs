@@ -9,11 +9,19 @@ use super::{Instr, Mem, Opnd, Table, Tile};
 use crate::program::{Kernel, is_view};
 use crate::tensor::{NodeId, Op};
 
-/// Compile a group that starts with kernel `first` of `kernels`; returns the kernels that it took.
+/// What became of kernels.
+pub enum Formed {
+    /// These run as one group, which is compiled.
+    Group(Vec<usize>),
+    /// This one is not for tiles.
+    Alone(usize),
+}
+
+/// Compile a group that starts with kernel `first` of `kernels`, or, if `others_first`, what it had better wait for.
 ///
 /// Kernels that do not fit are left for later if what follows does not need them. So are kernels of the same rows that
 /// only a later group needs: their rows would have to be written to memory and read again.
-pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: usize) -> Option<Vec<usize>> {
+pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: usize, others_first: bool) -> Formed {
     let mut best: Option<(f64, Builder, Vec<usize>)> = None;
     for domain in candidates(low, &kernels[first]) {
         let (builder, taken) = gather(low, kernels, done, first, domain);
@@ -28,51 +36,74 @@ pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: us
             discard(low, builder);
         }
     }
-    let (_, mut builder, mut taken) = best?;
-    while let Some(needed) = phase(low, &builder, kernels, done, &taken) {
-        let domain = builder.domain.clone();
-        discard(low, builder);
-        let wanted: Vec<bool> = (0..kernels.len()).map(|k| done[k] || !needed.contains(&k)).collect();
-        let start = *needed.iter().min()?;
-        (builder, taken) = gather(low, kernels, &wanted, start, domain);
+    let Some((_, mut builder, mut taken)) = best else { return Formed::Alone(first) };
+    loop {
+        match phase(low, &builder, kernels, done, &taken, others_first) {
+            Phase::Whole => break,
+            Phase::Part(needed) => {
+                let domain = builder.domain.clone();
+                discard(low, builder);
+                let wanted: Vec<bool> = (0..kernels.len()).map(|k| done[k] || !needed.contains(&k)).collect();
+                let start = needed.iter().copied().min().unwrap_or(first);
+                (builder, taken) = gather(low, kernels, &wanted, start, domain);
+            }
+            Phase::After(kernel) => {
+                discard(low, builder);
+                return form(low, kernels, done, kernel, false);
+            }
+        }
     }
     commit(low, builder, kernels, &taken);
-    Some(taken)
+    Formed::Group(taken)
 }
 
-/// The kernels that a sum over rows needs which later kernels on the same rows wait for, if they are fewer than `taken`.
+/// What is best done next with a group.
+enum Phase {
+    /// All of it.
+    Whole,
+    /// Only these kernels: later ones on the same rows wait for sums that they make.
+    Part(HashSet<usize>),
+    /// This kernel first: later ones on the same rows wait for it, and it does not wait for the group.
+    After(usize),
+}
+
+/// Whether later kernels read rows of this group, and what those wait for.
 fn phase(
     low: &Lowering<'_>,
     builder: &Builder,
     kernels: &[Kernel],
     done: &[bool],
     taken: &[usize],
-) -> Option<HashSet<usize>> {
+    others_first: bool,
+) -> Phase {
     let graph = low.graph;
     let members: HashSet<usize> = taken.iter().copied().collect();
-    let owner: HashMap<NodeId, usize> = taken.iter().flat_map(|k| kernels[*k].nodes.iter().map(|n| (*n, *k))).collect();
-    if builder.terminals.is_empty() {
-        return None;
-    }
-    // Later kernels that read rows of this group, and the sums that those wait for.
-    let mut stack: Vec<NodeId> = Vec::new();
-    for (k, kernel) in kernels.iter().enumerate() {
-        let reads_rows = |n: &NodeId| {
-            let mut id = *n;
-            while is_view(&graph.nodes[id as usize].op) && !builder.map.contains_key(&id) {
-                id = graph.nodes[id as usize].src[0];
-            }
-            matches!(builder.map.get(&id), Some(Loc::Row(_)))
-        };
-        if !done[k] && !members.contains(&k) {
-            let later = kernel.nodes.iter().any(|n| graph.nodes[*n as usize].src.iter().any(reads_rows));
-            if later {
-                stack.extend(&kernel.nodes);
+    let mut owner: HashMap<NodeId, usize> = HashMap::new();
+    for (k, kernel) in kernels.iter().enumerate().filter(|(k, _)| !done[*k]) {
+        for n in &kernel.nodes {
+            // A node that several kernels compute belongs to the first, but for those of the group.
+            if members.contains(&k) {
+                owner.insert(*n, k);
+            } else {
+                owner.entry(*n).or_insert(k);
             }
         }
     }
+    let reads_rows = |n: &NodeId| {
+        let mut id = *n;
+        while is_view(&graph.nodes[id as usize].op) && !builder.map.contains_key(&id) {
+            id = graph.nodes[id as usize].src[0];
+        }
+        matches!(builder.map.get(&id), Some(Loc::Row(_)))
+    };
+    let mut stack: Vec<NodeId> = Vec::new();
+    for (_, kernel) in kernels.iter().enumerate().filter(|(k, _)| !done[*k] && !members.contains(k)) {
+        if kernel.nodes.iter().any(|n| graph.nodes[*n as usize].src.iter().any(reads_rows)) {
+            kernel.nodes.iter().for_each(|n| stack.extend(&graph.nodes[*n as usize].src));
+        }
+    }
     let mut seen: HashSet<NodeId> = HashSet::new();
-    let mut sums: Vec<NodeId> = Vec::new();
+    let (mut sums, mut waiting): (Vec<NodeId>, Vec<NodeId>) = (Vec::new(), Vec::new());
     while let Some(id) = stack.pop() {
         if !seen.insert(id) || low.is_kept(id) {
             continue;
@@ -80,7 +111,19 @@ fn phase(
         match builder.map.get(&id) {
             Some(Loc::Terminal) => sums.push(id),
             Some(_) => {}
-            None => stack.extend(&graph.nodes[id as usize].src),
+            None => {
+                if owner.contains_key(&id) {
+                    waiting.push(id);
+                }
+                stack.extend(&graph.nodes[id as usize].src);
+            }
+        }
+    }
+    let mut memo: HashMap<NodeId, bool> = HashMap::new();
+    waiting.sort_unstable();
+    for id in waiting {
+        if others_first && !depends(low, &builder.map, id, &mut memo) {
+            return Phase::After(owner[&id]);
         }
     }
     // What those sums need.
@@ -90,12 +133,29 @@ fn phase(
         if !seen.insert(id) || low.is_kept(id) {
             continue;
         }
-        if let Some(k) = owner.get(&id) {
+        if let Some(k) = owner.get(&id).filter(|k| members.contains(k)) {
             needed.insert(*k);
         }
         sums.extend(&graph.nodes[id as usize].src);
     }
-    (!needed.is_empty() && needed.len() < taken.len()).then_some(needed)
+    if needed.is_empty() || needed.len() == taken.len() { Phase::Whole } else { Phase::Part(needed) }
+}
+
+/// Whether a node needs anything of a group.
+fn depends(low: &Lowering<'_>, group: &HashMap<NodeId, Loc>, id: NodeId, memo: &mut HashMap<NodeId, bool>) -> bool {
+    if group.contains_key(&id) {
+        return true;
+    }
+    if low.is_kept(id) {
+        return false;
+    }
+    if let Some(known) = memo.get(&id) {
+        return *known;
+    }
+    memo.insert(id, false);
+    let found = low.graph.nodes[id as usize].src.iter().any(|s| depends(low, group, *s, memo));
+    memo.insert(id, found);
+    found
 }
 
 fn discard(low: &mut Lowering<'_>, builder: Builder) {

@@ -18,7 +18,7 @@ use super::lower::Value;
 use super::simd::elementwise::{BinaryOp, UnaryOp};
 use crate::program::NativeCall;
 
-pub use group::form;
+pub use group::{Formed, form};
 
 /// A register number: a lane-major block `[M][lanes]`.
 pub type Reg = usize;
@@ -209,6 +209,15 @@ pub enum Instr {
         sizes: [usize; 3],
         /// Of u32 values.
         unsigned: bool,
+    },
+    /// g · (1 − y²): the derivative of tanh from its value.
+    TanhGrad {
+        /// Result.
+        dst: Reg,
+        /// Cotangent, all blocks of a register.
+        g: Reg,
+        /// Value of tanh, all blocks of a register.
+        y: Reg,
     },
     /// Product of each row with one matrix.
     Dense {

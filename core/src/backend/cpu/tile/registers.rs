@@ -44,6 +44,11 @@ impl Instr {
                 f(*src, false);
                 f(*dst, true);
             }
+            Instr::TanhGrad { dst, g, y } => {
+                f(*g, false);
+                f(*y, false);
+                f(*dst, true);
+            }
             Instr::Dense { dst, a, .. } => {
                 f(a.0, false);
                 f(*dst, true);
@@ -94,7 +99,8 @@ impl Instr {
                     f(next);
                 }
             }
-            Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::Dense { .. } => {}
+            Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::TanhGrad { .. } => {}
+            Instr::Dense { .. } => {}
             Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } => {}
         }
     }

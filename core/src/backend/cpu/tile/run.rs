@@ -6,6 +6,7 @@ use super::super::memory::{Memory, Span};
 use super::super::order::slice_len;
 use super::super::simd::dense::{DenseDims, Outer, Strided, dense, dense_accumulate_outer};
 use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
+use super::super::simd::fused::tanh_grad;
 use super::super::simd::isa::Isa;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
 use super::{Instr, Loop, Mem, Opnd, Reg, Table, Tile};
@@ -225,6 +226,11 @@ impl Frame<'_> {
             Instr::Sum { dst, src, sizes } => self.reduce(Reduction::Sum, *dst, *src, *sizes),
             Instr::Max { dst, src, sizes, unsigned } if *unsigned => self.max_u32(*dst, *src, *sizes),
             Instr::Max { dst, src, sizes, .. } => self.reduce(Reduction::Max, *dst, *src, *sizes),
+            Instr::TanhGrad { dst, g, y } => {
+                let out = self.reg_mut(*dst);
+                let len = out.len();
+                tanh_grad(isa, out, &self.reg(*g)[..len], &self.reg(*y)[..len]);
+            }
             Instr::Dense { dst, a, w, strides: [ks, ns, k, n], bias, tanh } => {
                 let (words, at) = self.base(w);
                 let w = Strided { values: bytemuck::cast_slice(&words[at..]), row: *ks, col: *ns };
