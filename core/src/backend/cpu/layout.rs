@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(reshape(&[2, 3], &[3, 1], &[6]), Some(vec![1]));
         assert_eq!(reshape(&[2, 3], &[1, 2], &[6]), None);
         assert_eq!(reshape(&[2, 3], &[0, 0], &[6]), Some(vec![0]));
-        assert_eq!(reshape(&[4, 3], &[3, 1], &[2, 1, 2, 3]), Some(vec![6, 0, 3, 1]));
+        assert_eq!(reshape(&[4, 3], &[3, 1], &[2, 1, 2, 3]), Some(vec![6, 6, 3, 1]));
         assert_eq!(reshape(&[1], &[1], &[]), Some(vec![]));
     }
 }

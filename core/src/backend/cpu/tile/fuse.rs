@@ -26,8 +26,8 @@ fn tanh_grads(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {
     let mut factors: HashMap<Reg, (Reg, usize)> = HashMap::new();
     let one = Opnd::Const(1f32.to_bits());
     let mut dead: Vec<Reg> = Vec::new();
-    for i in 0..code.len() {
-        let replaced = match &code[i] {
+    for instr in code.iter_mut() {
+        let replaced = match &*instr {
             Instr::Binary { op: BinaryOp::Mul, dst, a, b } => match (whole(a), whole(b)) {
                 (Some(x), Some(y)) if x == y => {
                     squares.insert(*dst, x);
@@ -67,7 +67,7 @@ fn tanh_grads(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {
         if let Some((dst, g, factor)) = replaced {
             let y = factors[&factor];
             if g.1 == y.1 {
-                code[i] = Instr::TanhGrad { dst, g: g.0, y: y.0 };
+                *instr = Instr::TanhGrad { dst, g: g.0, y: y.0 };
                 dead.push(factor);
             }
         }
