@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::lower::{Lowered, ScanStep, Step, Storage, Value, View};
+use super::steps::{Lowered, ScanStep, Step, Storage, Value, View};
 use super::tile::{Instr, Mem, Opnd};
 
 /// How a step reads a value.

@@ -1,10 +1,10 @@
 //! Runs lowered schedules.
 
 use super::buffer::{CpuBuffer, Words};
-use super::lower::{Lowered, ScanStep, Step, Storage, Value, View};
 use super::memory::{Memory, Span};
 use super::node::{self, gather_view};
 use super::simd::isa::Isa;
+use super::steps::{Lowered, ScanStep, Step, Storage, Value, View};
 use crate::backend::{Buffer, Executable, ScalarValue};
 use crate::{Error, Result};
 

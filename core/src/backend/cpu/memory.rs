@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use super::lower::Value;
+use super::steps::Value;
 
 /// Address and length of a value.
 #[derive(Clone, Copy, Debug)]

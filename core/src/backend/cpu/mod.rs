@@ -10,6 +10,7 @@ mod memory;
 mod node;
 mod order;
 pub mod simd;
+mod steps;
 mod tile;
 
 use std::cell::RefCell;

@@ -1,11 +1,11 @@
 //! One node at a time, for all its elements: the plain way, which every faster one must equal bit for bit.
 
-use super::lower::{NodeStep, View};
 use super::memory::Memory;
 use super::order;
 use super::simd::dense::Strided;
 use super::simd::gemm::{GemmDims, gemm};
 use super::simd::isa::Isa;
+use super::steps::{NodeStep, View};
 use crate::tensor::{Binary, DType, Op, Unary};
 use crate::{math, rng};
 

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::super::layout::{Access, access};
-use super::super::lower::{Lowering, Value};
-use super::super::simd::elementwise::{BinaryOp, UnaryOp};
-use super::{Instr, Mem, Opnd, Reg, Table, Terminal};
-use crate::tensor::{Binary, DType, NodeId, Op, Unary};
+use super::super::lower::Lowering;
+use super::super::steps::Value;
+use super::{Instr, Mem, Opnd, Reg, Table, Terminal, ops};
+use crate::tensor::{NodeId, Op};
 
 /// The rows that a tile runs over: leading axes of its nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -204,7 +204,7 @@ impl Builder {
         let mut op = operands.into_iter();
         let mut next = || op.next().ok_or(Unfit);
         let dst = match &node.op {
-            Op::Unary(u) => match unary(*u, src_dtype) {
+            Op::Unary(u) => match ops::unary(*u, src_dtype) {
                 Some(op) => {
                     let a = next()?;
                     let dst = self.reg(m);
@@ -220,7 +220,7 @@ impl Builder {
             Op::Binary(b) => {
                 let (a, b2) = (next()?, next()?);
                 let dst = self.reg(m);
-                self.code.push(Instr::Binary { op: binary(*b, src_dtype), dst, a, b: b2 });
+                self.code.push(Instr::Binary { op: ops::binary(*b, src_dtype), dst, a, b: b2 });
                 dst
             }
             Op::Select => {
@@ -437,14 +437,14 @@ impl Builder {
     }
 
     /// A register and the first of an operand's consecutive blocks in it.
-    fn run_of(&mut self, a: Opnd, m: usize) -> (Reg, usize) {
+    pub(super) fn run_of(&mut self, a: Opnd, m: usize) -> (Reg, usize) {
         match &a {
             Opnd::Reg(reg, Table::Dense { start, .. }) => (*reg, *start),
             _ => (self.dense(a, m), 0),
         }
     }
 
-    fn threefry(&mut self, operands: &[Opnd], m: usize, word: u8) -> Reg {
+    pub(super) fn threefry(&mut self, operands: &[Opnd], m: usize, word: u8) -> Reg {
         for instr in self.code.iter().rev() {
             if let Instr::Threefry { dst, src } = instr
                 && src[..] == *operands
@@ -458,121 +458,6 @@ impl Builder {
         self.code.push(Instr::Threefry { dst, src });
         dst[word as usize]
     }
-
-    fn reduce(&mut self, low: &mut Lowering<'_>, id: NodeId, axis: usize) -> Fit<()> {
-        let node = low.graph.nodes[id as usize].clone();
-        let own = low.graph.nodes[node.src[0] as usize].clone();
-        let p = self.domain.lead.len();
-        if self.domain.flat || self.domain.inner(&own.shape).is_none() {
-            return Err(Unfit);
-        }
-        let a = self.operand(low, node.src[0])?;
-        let m: usize = own.shape[p..].iter().product();
-        self.work += m * self.times;
-        if axis + 1 == p {
-            // Over the rows themselves.
-            if matches!(node.op, Op::ReduceMax { .. }) || self.depth > 0 {
-                return Err(Unfit);
-            }
-            let src = self.dense(a, m);
-            let terminal = self.terminals.len();
-            self.code.push(Instr::RowSum { terminal, src });
-            self.terminals.push((id, Terminal { dst: usize::MAX, size: m, lanes: 16 }));
-            self.map.insert(id, Loc::Terminal);
-            return Ok(());
-        }
-        if axis < p {
-            return Err(Unfit);
-        }
-        let n = own.shape[axis];
-        let inner: usize = own.shape[axis + 1..].iter().product();
-        let sizes = [m / n / inner, n, inner];
-        let src = self.dense(a, m);
-        let dst = self.reg(m / n);
-        self.code.push(match node.op {
-            Op::Sum { .. } => Instr::Sum { dst, src, sizes },
-            _ => Instr::Max { dst, src, sizes, unsigned: own.dtype == DType::U32 },
-        });
-        self.map.insert(id, Loc::Row(dst));
-        Ok(())
-    }
-
-    fn matmul(&mut self, low: &mut Lowering<'_>, id: NodeId, ta: bool, tb: bool) -> Fit<()> {
-        let node = low.graph.nodes[id as usize].clone();
-        let p = self.domain.lead.len();
-        let rank = node.shape.len();
-        let shape = |i: usize| low.graph.nodes[node.src[i] as usize].shape.clone();
-        let (sa, sb) = (shape(0), shape(1));
-        if self.domain.flat || rank != p + 1 {
-            return Err(Unfit);
-        }
-        if !ta && sa[..p] == self.domain.lead[..] && node.shape[..p] == self.domain.lead[..] {
-            let (k, n) = (sa[p], node.shape[p]);
-            let a = self.operand(low, node.src[0])?;
-            let w = self.matrix(low, node.src[1])?;
-            let (ks, ns) = if tb { (w.1[1], w.1[0]) } else { (w.1[0], w.1[1]) };
-            let a = self.run_of(a, k);
-            let dst = self.reg(n);
-            self.work += k * n * self.times;
-            self.code.push(Instr::Dense { dst, a, w: w.0, strides: [ks, ns, k, n], bias: None, tanh: false });
-            self.map.insert(id, Loc::Row(dst));
-            return Ok(());
-        }
-        if ta && !tb && self.depth == 0 && sa[..p] == self.domain.lead[..] && sb[..p] == self.domain.lead[..] {
-            let (k, n) = (sa[p], sb[p]);
-            let a = self.operand(low, node.src[0])?;
-            let b = self.operand(low, node.src[1])?;
-            let a = self.run_of(a, k);
-            let b = self.run_of(b, n);
-            let terminal = self.terminals.len();
-            self.work += k * n * self.times;
-            self.code.push(Instr::RowOuter { terminal, a: (a.0, a.1, k), b: (b.0, b.1, n) });
-            self.terminals.push((id, Terminal { dst: usize::MAX, size: k * n, lanes: 1 }));
-            self.map.insert(id, Loc::Terminal);
-            return Ok(());
-        }
-        Err(Unfit)
-    }
-
-    /// A matrix per group in memory: its first element and the distances of its two axes.
-    fn matrix(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<(Mem, [usize; 2])> {
-        let at = self.access_of(low, id)?;
-        if self.map.contains_key(&at.root) || self.stacked.contains_key(&at.root) {
-            return Err(Unfit);
-        }
-        let shape = low.graph.nodes[id as usize].shape.clone();
-        let value = low.external(at.root).ok_or(Unfit)?;
-        let rank = shape.len();
-        let group = if rank == 3 && shape[0] > 1 { at.strides[0] } else { 0 };
-        let table = Table::Dense { start: 0, len: 1 };
-        let mem = Mem { value, offset: at.offset, group, row: 0, time: vec![0; self.depth], table };
-        Ok((mem, [at.strides[rank - 2], at.strides[rank - 1]]))
-    }
-
-    /// Rows of a table in memory, chosen by an index per row of the tile.
-    fn gather(&mut self, low: &mut Lowering<'_>, src: &[NodeId], m: usize) -> Fit<Reg> {
-        let p = self.domain.lead.len();
-        let shape = |i: usize| low.graph.nodes[src[i] as usize].shape.clone();
-        let (table_shape, index_shape) = (shape(0), shape(1));
-        // The index has one entry per row: its last axis is that of the rows.
-        if self.domain.flat || index_shape != self.domain.lead {
-            return Err(Unfit);
-        }
-        let at = self.access_of(low, src[0])?;
-        if self.map.contains_key(&at.root) || self.stacked.contains_key(&at.root) {
-            return Err(Unfit);
-        }
-        let index = self.operand(low, src[1])?;
-        let value = low.external(at.root).ok_or(Unfit)?;
-        let group = if p == 2 && table_shape[0] > 1 { at.strides[0] } else { 0 };
-        let inner = Table::new(&table_shape[p..], &at.strides[p..], 0);
-        let row = at.strides[p - 1];
-        let table = Mem { value, offset: at.offset, group, row, time: vec![0; self.depth], table: inner };
-        let dst = self.reg(m);
-        self.work += 4 * m * self.times;
-        self.code.push(Instr::Gather { dst, table, n: table_shape[p - 1], index });
-        Ok(dst)
-    }
 }
 
 /// How a shape lies in a domain.
@@ -584,44 +469,4 @@ pub enum Lead {
     Group,
     /// It is the same for all groups and rows.
     None,
-}
-
-fn unary(op: Unary, dtype: DType) -> Option<UnaryOp> {
-    Some(match op {
-        Unary::Neg => UnaryOp::Neg,
-        Unary::Recip => UnaryOp::Recip,
-        Unary::Exp => UnaryOp::Exp,
-        Unary::Log => UnaryOp::Log,
-        Unary::Sqrt => UnaryOp::Sqrt,
-        Unary::Sin => UnaryOp::Sin,
-        Unary::Cos => UnaryOp::Cos,
-        Unary::Tanh => UnaryOp::Tanh,
-        Unary::Floor => UnaryOp::Floor,
-        Unary::Cast(to) if to == dtype => return None,
-        Unary::Cast(DType::U32) => UnaryOp::ToU32,
-        Unary::Cast(DType::F32) => UnaryOp::ToF32,
-        Unary::Bitcast(_) | Unary::Stop => return None,
-    })
-}
-
-fn binary(op: Binary, dtype: DType) -> BinaryOp {
-    match (op, dtype) {
-        (Binary::Add, DType::F32) => BinaryOp::Add,
-        (Binary::Mul, DType::F32) => BinaryOp::Mul,
-        (Binary::Max, DType::F32) => BinaryOp::Max,
-        (Binary::Min, DType::F32) => BinaryOp::Min,
-        (Binary::Lt, DType::F32) => BinaryOp::Lt,
-        (Binary::Eq, DType::F32) => BinaryOp::Eq,
-        (Binary::Add, DType::U32) => BinaryOp::AddU,
-        (Binary::Mul, DType::U32) => BinaryOp::MulU,
-        (Binary::Max, DType::U32) => BinaryOp::MaxU,
-        (Binary::Min, DType::U32) => BinaryOp::MinU,
-        (Binary::Lt, DType::U32) => BinaryOp::LtU,
-        (Binary::Eq, DType::U32) => BinaryOp::EqU,
-        (Binary::And, _) => BinaryOp::And,
-        (Binary::Or, _) => BinaryOp::Or,
-        (Binary::Xor, _) => BinaryOp::Xor,
-        (Binary::Shl, _) => BinaryOp::Shl,
-        (Binary::Shr, _) => BinaryOp::Shr,
-    }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::lower::{Lowering, Step};
+use super::super::lower::Lowering;
+use super::super::steps::Step;
 use super::build::{Builder, Domain, Loc};
 use super::registers::assign;
 use super::{Instr, Mem, Opnd, Table, Tile};

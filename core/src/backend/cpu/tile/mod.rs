@@ -6,16 +6,18 @@
 //! per slice of rows, whose number and order depend on the number of rows only.
 
 mod build;
+mod contract;
 mod fuse;
 mod group;
+mod ops;
 mod registers;
 mod run;
 mod scan;
 
 use std::sync::Arc;
 
-use super::lower::Value;
 use super::simd::elementwise::{BinaryOp, UnaryOp};
+use super::steps::Value;
 use crate::program::NativeCall;
 
 pub use group::{Formed, form};

@@ -1,0 +1,148 @@
+//! What a schedule is lowered to: steps over values in memory.
+
+use super::buffer::Words;
+use super::layout::{Access, row_major};
+use super::tile::Tile;
+use crate::tensor::{DType, Op};
+
+/// Number of a value: something that is in memory while a schedule runs.
+pub type Value = usize;
+
+/// What a value's memory is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Storage {
+    /// The argument of that number.
+    Arg(usize),
+    /// That many words of the schedule's own.
+    Temp(usize),
+    /// Fixed words.
+    Static(Vec<u32>),
+    /// The run-time scalar of that number.
+    Scalar(usize),
+    /// A value of the schedule around this one.
+    Outer(Value),
+    /// A parameter of the body: its memory is set by the loop.
+    Param,
+    /// The memory of another value, whose old content nobody needs any more.
+    Same(Value),
+}
+
+/// A strided view of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// The value.
+    pub value: Value,
+    /// Position of the first element.
+    pub offset: usize,
+    /// Size of each axis.
+    pub shape: Vec<usize>,
+    /// Distance of neighbours along each axis.
+    pub strides: Vec<usize>,
+}
+
+impl View {
+    /// All of a dense value.
+    pub fn whole(value: Value, shape: &[usize]) -> View {
+        View { value, offset: 0, shape: shape.to_vec(), strides: row_major(shape) }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    fn as_access(&self) -> Access {
+        Access { root: 0, offset: self.offset, strides: self.strides.clone() }
+    }
+
+    /// Whether the elements are one after the other.
+    pub fn is_contiguous(&self) -> bool {
+        self.as_access().is_contiguous(&self.shape)
+    }
+}
+
+/// One step of a lowered schedule.
+#[derive(Debug)]
+pub enum Step {
+    /// Write the elements of a view one after the other to a value.
+    Copy {
+        /// What to copy.
+        src: View,
+        /// Where to.
+        dst: Value,
+    },
+    /// Compute one node for all its elements.
+    Node(NodeStep),
+    /// Run a loop.
+    Scan(Box<ScanStep>),
+    /// Run a group of nodes tile by tile.
+    Tile(Box<Tile>),
+}
+
+/// One node, computed for all its elements at once.
+#[derive(Debug)]
+pub struct NodeStep {
+    /// Its operation.
+    pub op: Op,
+    /// Data type of its first operand.
+    pub dtype: DType,
+    /// Its operands.
+    pub src: Vec<View>,
+    /// Where its results go, dense.
+    pub dst: Vec<Value>,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Of a call: the trailing sizes of its results.
+    pub widths: Vec<usize>,
+}
+
+/// A loop over a lowered body.
+#[derive(Debug)]
+pub struct ScanStep {
+    /// Number of steps.
+    pub len: usize,
+    /// Backwards.
+    pub reverse: bool,
+    /// Which carry stops it.
+    pub until: Option<usize>,
+    /// Carries.
+    pub carries: Vec<Carry>,
+    /// The body's index parameter.
+    pub index: Value,
+    /// Stacked inputs: view of the whole, body's parameter, elements of a row.
+    pub xs: Vec<(View, Value, usize)>,
+    /// Stacked outputs: value, body's view of a row.
+    pub ys: Vec<(Value, View)>,
+    /// The body.
+    pub body: Lowered,
+}
+
+/// A carry of a loop.
+#[derive(Debug)]
+pub struct Carry {
+    /// Its first value, in the schedule around.
+    pub init: View,
+    /// Where it is kept and ends up, in the schedule around.
+    pub kept: Value,
+    /// The body's parameter.
+    pub param: Value,
+    /// Its new value, in the body.
+    pub next: View,
+    /// Copy of the new value, made before any carry changes, where the new value is a view of a parameter.
+    pub staged: Option<Value>,
+    /// The new value is the old one.
+    pub unchanged: bool,
+}
+
+/// A schedule ready to run.
+#[derive(Debug, Default)]
+pub struct Lowered {
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+    /// The values.
+    pub storage: Vec<Storage>,
+    /// Memory of the values that have their own, made at the first run.
+    pub words: Vec<Words>,
+    /// Scratch of the tiles.
+    pub cache: Vec<Words>,
+}

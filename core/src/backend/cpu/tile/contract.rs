@@ -1,0 +1,123 @@
+//! Sums, products and gathers in tiles.
+
+use super::super::lower::Lowering;
+use super::build::{Builder, Fit, Loc, Unfit};
+use super::{Instr, Mem, Reg, Table, Terminal};
+use crate::tensor::{DType, NodeId, Op};
+
+impl Builder {
+    pub(super) fn reduce(&mut self, low: &mut Lowering<'_>, id: NodeId, axis: usize) -> Fit<()> {
+        let node = low.graph.nodes[id as usize].clone();
+        let own = low.graph.nodes[node.src[0] as usize].clone();
+        let p = self.domain.lead.len();
+        if self.domain.flat || self.domain.inner(&own.shape).is_none() {
+            return Err(Unfit);
+        }
+        let a = self.operand(low, node.src[0])?;
+        let m: usize = own.shape[p..].iter().product();
+        self.work += m * self.times;
+        if axis + 1 == p {
+            // Over the rows themselves.
+            if matches!(node.op, Op::ReduceMax { .. }) || self.depth > 0 {
+                return Err(Unfit);
+            }
+            let src = self.dense(a, m);
+            let terminal = self.terminals.len();
+            self.code.push(Instr::RowSum { terminal, src });
+            self.terminals.push((id, Terminal { dst: usize::MAX, size: m, lanes: 16 }));
+            self.map.insert(id, Loc::Terminal);
+            return Ok(());
+        }
+        if axis < p {
+            return Err(Unfit);
+        }
+        let n = own.shape[axis];
+        let inner: usize = own.shape[axis + 1..].iter().product();
+        let sizes = [m / n / inner, n, inner];
+        let src = self.dense(a, m);
+        let dst = self.reg(m / n);
+        self.code.push(match node.op {
+            Op::Sum { .. } => Instr::Sum { dst, src, sizes },
+            _ => Instr::Max { dst, src, sizes, unsigned: own.dtype == DType::U32 },
+        });
+        self.map.insert(id, Loc::Row(dst));
+        Ok(())
+    }
+
+    pub(super) fn matmul(&mut self, low: &mut Lowering<'_>, id: NodeId, ta: bool, tb: bool) -> Fit<()> {
+        let node = low.graph.nodes[id as usize].clone();
+        let p = self.domain.lead.len();
+        let rank = node.shape.len();
+        let shape = |i: usize| low.graph.nodes[node.src[i] as usize].shape.clone();
+        let (sa, sb) = (shape(0), shape(1));
+        if self.domain.flat || rank != p + 1 {
+            return Err(Unfit);
+        }
+        if !ta && sa[..p] == self.domain.lead[..] && node.shape[..p] == self.domain.lead[..] {
+            let (k, n) = (sa[p], node.shape[p]);
+            let a = self.operand(low, node.src[0])?;
+            let w = self.matrix(low, node.src[1])?;
+            let (ks, ns) = if tb { (w.1[1], w.1[0]) } else { (w.1[0], w.1[1]) };
+            let a = self.run_of(a, k);
+            let dst = self.reg(n);
+            self.work += k * n * self.times;
+            self.code.push(Instr::Dense { dst, a, w: w.0, strides: [ks, ns, k, n], bias: None, tanh: false });
+            self.map.insert(id, Loc::Row(dst));
+            return Ok(());
+        }
+        if ta && !tb && self.depth == 0 && sa[..p] == self.domain.lead[..] && sb[..p] == self.domain.lead[..] {
+            let (k, n) = (sa[p], sb[p]);
+            let a = self.operand(low, node.src[0])?;
+            let b = self.operand(low, node.src[1])?;
+            let a = self.run_of(a, k);
+            let b = self.run_of(b, n);
+            let terminal = self.terminals.len();
+            self.work += k * n * self.times;
+            self.code.push(Instr::RowOuter { terminal, a: (a.0, a.1, k), b: (b.0, b.1, n) });
+            self.terminals.push((id, Terminal { dst: usize::MAX, size: k * n, lanes: 1 }));
+            self.map.insert(id, Loc::Terminal);
+            return Ok(());
+        }
+        Err(Unfit)
+    }
+
+    /// A matrix per group in memory: its first element and the distances of its two axes.
+    fn matrix(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<(Mem, [usize; 2])> {
+        let at = self.access_of(low, id)?;
+        if self.map.contains_key(&at.root) || self.stacked.contains_key(&at.root) {
+            return Err(Unfit);
+        }
+        let shape = low.graph.nodes[id as usize].shape.clone();
+        let value = low.external(at.root).ok_or(Unfit)?;
+        let rank = shape.len();
+        let group = if rank == 3 && shape[0] > 1 { at.strides[0] } else { 0 };
+        let table = Table::Dense { start: 0, len: 1 };
+        let mem = Mem { value, offset: at.offset, group, row: 0, time: vec![0; self.depth], table };
+        Ok((mem, [at.strides[rank - 2], at.strides[rank - 1]]))
+    }
+
+    /// Rows of a table in memory, chosen by an index per row of the tile.
+    pub(super) fn gather(&mut self, low: &mut Lowering<'_>, src: &[NodeId], m: usize) -> Fit<Reg> {
+        let p = self.domain.lead.len();
+        let shape = |i: usize| low.graph.nodes[src[i] as usize].shape.clone();
+        let (table_shape, index_shape) = (shape(0), shape(1));
+        // The index has one entry per row: its last axis is that of the rows.
+        if self.domain.flat || index_shape != self.domain.lead {
+            return Err(Unfit);
+        }
+        let at = self.access_of(low, src[0])?;
+        if self.map.contains_key(&at.root) || self.stacked.contains_key(&at.root) {
+            return Err(Unfit);
+        }
+        let index = self.operand(low, src[1])?;
+        let value = low.external(at.root).ok_or(Unfit)?;
+        let group = if p == 2 && table_shape[0] > 1 { at.strides[0] } else { 0 };
+        let inner = Table::new(&table_shape[p..], &at.strides[p..], 0);
+        let row = at.strides[p - 1];
+        let table = Mem { value, offset: at.offset, group, row, time: vec![0; self.depth], table: inner };
+        let dst = self.reg(m);
+        self.work += 4 * m * self.times;
+        self.code.push(Instr::Gather { dst, table, n: table_shape[p - 1], index });
+        Ok(dst)
+    }
+}

@@ -1,0 +1,113 @@
+//! Who may import whom, and how long a file may be.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Modules of the core, the lowest first. A module may import those of its own layer and of the layers before it.
+const LAYERS: [&[&str]; 8] = [
+    &["error", "rng", "math"],
+    &["tensor", "program", "backend", "grad"],
+    &["nn", "dist", "optim"],
+    &["env"],
+    &["task", "sample"],
+    &["algo"],
+    &["meta"],
+    &["train"],
+];
+
+fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|l| l.contains(&module))
+}
+
+/// Modules that a file's text names as `crate::module`, tests at its end left out.
+fn imports(text: &str) -> Vec<String> {
+    let code = text.split("#[cfg(test)]").next().unwrap();
+    let mut found = Vec::new();
+    for line in code.lines().filter(|l| !l.trim_start().starts_with("//")) {
+        for part in line.split("crate::").skip(1) {
+            let names = part.trim_start_matches('{').split(|c: char| !c.is_alphanumeric() && c != '_');
+            found.extend(names.take(1).map(str::to_owned));
+        }
+    }
+    found
+}
+
+#[test]
+fn core_modules_import_only_lower_layers() {
+    let src = root().join("core/src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for file in files {
+        let own = file.strip_prefix(&src).unwrap().components().next().unwrap().as_os_str().to_str().unwrap();
+        let own = own.trim_end_matches(".rs");
+        let (Some(mine), false) = (layer(own), file.ends_with("tests.rs")) else { continue };
+        for import in imports(&fs::read_to_string(&file).unwrap()) {
+            checked += 1;
+            if layer(&import).is_some_and(|l| l > mine) {
+                wrong.push(format!("{} imports {import}", file.display()));
+            }
+        }
+    }
+    assert!(checked > 100, "the test looks at imports");
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn every_core_module_has_a_layer() {
+    let lib = fs::read_to_string(root().join("core/src/lib.rs")).unwrap();
+    let modules: Vec<&str> = lib
+        .lines()
+        .filter_map(|l| l.trim_start_matches("pub ").strip_prefix("mod "))
+        .filter_map(|l| l.strip_suffix(';'))
+        .collect();
+    assert!(modules.len() > 8);
+    let missing: Vec<&&str> = modules.iter().filter(|m| layer(m).is_none()).collect();
+    assert_eq!(missing, Vec::<&&str>::new());
+}
+
+#[test]
+fn algorithms_do_not_import_each_other() {
+    let dir = root().join("core/src/algo");
+    let names = ["ppo", "a2c", "dql", "sac", "svpg", "trpo", "cem", "cma_es"];
+    let mut files = Vec::new();
+    sources(&dir, &mut files);
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let own = file.strip_prefix(&dir).unwrap().components().next().unwrap().as_os_str().to_str().unwrap();
+        for other in names.iter().filter(|n| own.trim_end_matches(".rs") != **n && own != "mod.rs") {
+            assert!(!text.contains(&format!("algo::{other}")), "{} imports {other}", file.display());
+        }
+    }
+}
+
+#[test]
+fn no_file_is_longer_than_500_lines() {
+    let mut files = Vec::new();
+    for dir in ["core/src", "native-cli/src", "tests/src"] {
+        sources(&root().join(dir), &mut files);
+    }
+    let long: Vec<String> = files
+        .iter()
+        .map(|f| (f, fs::read_to_string(f).unwrap().lines().count()))
+        .filter(|(_, n)| *n > 500)
+        .map(|(f, n)| format!("{} has {n} lines", f.display()))
+        .collect();
+    assert_eq!(long, Vec::<String>::new());
+}
