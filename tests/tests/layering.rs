@@ -1,5 +1,7 @@
 //! Who may import whom, and how long a file may be.
 
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
