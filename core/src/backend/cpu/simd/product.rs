@@ -40,7 +40,8 @@ impl Product {
     /// # Safety
     /// All elements that the sizes and strides name must be valid, those of `c` for writing and apart from the others;
     /// `cols` must be a multiple of 16.
-    #[inline(always)]
+    // One copy of all register tiles per instruction set, whoever calls.
+    #[inline(never)]
     pub unsafe fn run(self, isa: Isa) {
         debug_assert_eq!(self.cols % LANES, 0);
         let p = self;

@@ -212,15 +212,54 @@ mod x86 {
 #[cfg(target_arch = "x86_64")]
 pub(crate) type Base = std::arch::x86_64::__m128;
 
-/// The register of the baseline: four lanes that the compiler maps to NEON, simd128 or scalars.
-#[cfg(not(target_arch = "x86_64"))]
+/// The register of the baseline: NEON.
+#[cfg(target_arch = "aarch64")]
+pub(crate) type Base = std::arch::aarch64::float32x4_t;
+
+#[cfg(target_arch = "aarch64")]
+mod neon {
+    use super::{Vector, transpose_scalars};
+    use std::arch::aarch64::*;
+
+    impl Vector for float32x4_t {
+        const LANES: usize = 4;
+        const REGISTERS: usize = 32;
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            unsafe { vdupq_n_f32(x) }
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            unsafe { vld1q_f32(from) }
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            unsafe { vst1q_f32(to, self) }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            unsafe { vaddq_f32(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
+            unsafe { vfmaq_f32(acc, self, factor) }
+        }
+        #[inline(always)]
+        unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
+            unsafe { transpose_scalars(dst, dst_row, src, src_row) }
+        }
+    }
+}
+
+/// The register of the baseline: four lanes that the compiler maps to simd128 where that is switched on.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[derive(Clone, Copy)]
 pub(crate) struct Base([f32; 4]);
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 impl Vector for Base {
     const LANES: usize = 4;
-    const REGISTERS: usize = if cfg!(target_arch = "aarch64") { 32 } else { 16 };
+    const REGISTERS: usize = 16;
     #[inline(always)]
     unsafe fn splat(x: f32) -> Self {
         Base([x; 4])
@@ -243,23 +282,26 @@ impl Vector for Base {
     }
     #[inline(always)]
     unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
+        // `f32::mul_add` would be a call into the C library.
         let mut sum = acc;
         for i in 0..4 {
-            // `f32::mul_add` is a call into the C library where the processor does not fuse.
-            sum.0[i] = if cfg!(target_arch = "aarch64") {
-                self.0[i].mul_add(factor.0[i], acc.0[i])
-            } else {
-                self.0[i] * factor.0[i] + acc.0[i]
-            };
+            sum.0[i] += self.0[i] * factor.0[i];
         }
         sum
     }
     #[inline(always)]
     unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
-        for c in 0..LANES {
-            for r in 0..LANES {
-                unsafe { *dst.add(c * dst_row + r) = *src.add(r * src_row + c) }
-            }
+        unsafe { transpose_scalars(dst, dst_row, src, src_row) }
+    }
+}
+
+/// [`Vector::transpose`] one value at a time.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+unsafe fn transpose_scalars(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
+    for c in 0..LANES {
+        for r in 0..LANES {
+            unsafe { *dst.add(c * dst_row + r) = *src.add(r * src_row + c) }
         }
     }
 }
