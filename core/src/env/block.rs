@@ -96,7 +96,12 @@ fn reset_lanes<E: Env, P: Pack>(block: &ResetBlock<E>, lanes: usize, inputs: &[&
 }
 
 #[inline(always)]
-fn step_lanes<E: Env, P: Pack>(block: &StepBlock<E>, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
+pub(super) fn step_lanes<E: Env, P: Pack>(
+    block: &StepBlock<E>,
+    lanes: usize,
+    inputs: &[&[f32]],
+    outputs: &mut [&mut [f32]],
+) {
     let (
         [state, steps, action_in, key, element, rest @ ..],
         [state_out, steps_out, reward, terminated, truncated, last_out, seen_out],

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::auto::first_state;
+use super::block::{StepBlock, step_lanes};
 use super::fields::Fields;
 use super::lanes::{LaneBits, Lanes};
 use super::random::{RandomSteps, Source, random_steps};
@@ -63,6 +64,10 @@ scalar!(f32, reset_f32, observe_f32, step_f32);
 
 /// The methods of an environment that do not depend on its type.
 pub trait Erased: Send + Sync {
+    /// The spec, asked for anew.
+    fn spec(&self) -> EnvSpec;
+    /// A step block, one lane at a time.
+    fn step_single(&self, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]);
     fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps;
@@ -161,6 +166,13 @@ fn numbers<R: One, E: Env>(state: &E::State<R>) -> Vec<R::Number> {
 }
 
 impl<E: Env> Erased for Held<E> {
+    fn spec(&self) -> EnvSpec {
+        self.env.spec()
+    }
+    fn step_single(&self, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
+        let block = StepBlock { env: self.env.clone(), spec: self.spec.clone() };
+        step_lanes::<E, Lanes<1>>(&block, lanes, inputs, outputs);
+    }
     fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor> {
         traced::reset(&*self.env, &self.spec, inputs)
     }

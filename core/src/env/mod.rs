@@ -1,7 +1,7 @@
 //! Environments: written once over [`Real`], run as `f64`, as SIMD lanes and as part of a traced program.
 //!
 //! An environment is a value that implements [`Env`]; [`EnvDef::new`] makes it a handle without type parameters that
-//! the rest of the library takes. [`builtin`] finds the built-in ones by name.
+//! the rest of the library takes. [`check_env`] tests one. [`builtin`] finds the built-in ones by name.
 //!
 //! ```
 //! use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Mask, Real, Scene, Step};
@@ -39,14 +39,19 @@
 //! ```
 
 pub mod acrobot;
+mod agree;
 mod auto;
 mod block;
 pub mod cartpole;
+mod check;
+#[cfg(test)]
+mod check_tests;
 mod def;
 mod draws;
 mod fields;
 mod host;
 mod lanes;
+mod lockstep;
 pub mod mountain_car;
 pub mod mountain_car_continuous;
 mod pack;
@@ -66,11 +71,13 @@ mod traced_tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;
 pub use draws::{Draws, RESET_BLOCK, STEP_BLOCK};
 pub use fields::Fields;
 pub use host::{HostStep, Scalar};
 pub use lanes::{LaneBits, LaneMask, Lanes};
+pub use lockstep::Lockstep;
 pub use random::{RandomSteps, Source};
 pub use real::{Bits, Mask, Real};
 pub use registry::{builtin, builtin_names};
@@ -94,7 +101,7 @@ pub struct Step<R: Real, E: Env> {
 ///
 /// Written once for all kinds of numbers: no branches on values, [`Real::select`] instead. Mark `reset`, `step`,
 /// `observe` and all they call `#[inline(always)]`: what is not inlined is compiled without the SIMD instructions that
-/// the caller was compiled for (same results, a third of the speed). Combine constants before
+/// the caller was compiled for (same results, a third of the speed; [`check_env`] notices). Combine constants before
 /// `R::lit`, divide by a constant as `x * R::lit(1.0 / c)`, negate as `-x`.
 pub trait Env: Sized + Send + Sync + 'static {
     /// The state: an array, or a struct made by [`fields!`](crate::fields).

@@ -159,12 +159,12 @@ fn drain<P: Pack>(reward: &mut P) -> f64 {
 }
 
 /// How one number of an action is drawn.
-enum Range {
+pub(super) enum Range {
     Choice { count: f64 },
     Interval { low: f64, width: f64 },
 }
 
-fn ranges(action: &ActionSpace) -> Vec<Range> {
+pub(super) fn ranges(action: &ActionSpace) -> Vec<Range> {
     match action {
         ActionSpace::Discrete { names } => vec![Range::Choice { count: names.len() as f64 }],
         ActionSpace::Box { dims } => {
@@ -175,7 +175,7 @@ fn ranges(action: &ActionSpace) -> Vec<Range> {
 
 impl Range {
     #[inline(always)]
-    fn pick<P: Pack>(&self, word: P::Bits) -> P {
+    pub(super) fn pick<P: Pack>(&self, word: P::Bits) -> P {
         let uniform = P::uniform(word);
         match *self {
             Self::Choice { count } => (uniform * P::lit(count)).floor().min(P::lit(count - 1.0)),

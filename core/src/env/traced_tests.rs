@@ -33,10 +33,13 @@ impl Env for Everything {
         let [x, y] = R::repeat(3, [s.x, s.y], |[x, y]| {
             [x + R::lit(0.1) * y.tanh() + gust * task[1], (y - x.sin() * R::lit(0.3)) / (R::lit(1.0) + x.square())]
         });
-        let x = x + R::lit(0.05) * action[0] * rng.normal() + (rng.uniform() + R::lit(0.1)).log() * R::lit(0.01);
+        let x = x
+            + R::lit(0.05) * R::lit(0.3) * action[0] * rng.normal()
+            + (rng.uniform() + R::lit(0.1)).log() * R::lit(0.01);
         let phase = R::from_count((s.phase + R::lit(1.0)).to_count().and(R::Bits::splat(1))).max(side);
         let far = (x - task[0]).abs();
-        let reward = (-far).exp() + R::from_mask(far.le(R::lit(0.1)).or(phase.truth())) * far.sqrt().min(y.floor());
+        let reward = (-far / R::lit(1.1) * R::lit(0.7) * R::lit(0.3)).exp()
+            + R::from_mask(far.le(R::lit(0.1)).or(phase.truth())) * far.sqrt().min(y.floor());
         let terminated = far.ge(R::lit(1.5)).and(y.gt(R::lit(0.0)).not().or(y.eq(x)));
         Step { next: Walk { x, y, phase }, reward, terminated }
     }

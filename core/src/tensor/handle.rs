@@ -5,7 +5,7 @@ use std::panic::Location;
 use super::dtype::DType;
 use super::graph::{self, NodeId, POISON};
 use super::op::{Binary, Op, Unary};
-use crate::{Error, Result};
+use crate::{Error, Result, math};
 
 /// Handle to a node of the graph that is being traced on this thread. `Copy`, 8 bytes.
 ///
@@ -142,6 +142,12 @@ pub(crate) fn dtype_error(op: &'static str, expected: impl Into<String>, got: im
     fail(Error::DType { op, expected: expected.into(), got: got.into(), at: at.to_string() })
 }
 
+/// The folded constant, if it rounds to what `f32` arithmetic makes of the rounded operands: a program computes the
+/// same bits whether its constants are folded or, as in an environment's native twin, not.
+fn same_in_f32((folded, computed): (f64, f32)) -> Option<f64> {
+    (folded.is_finite() && folded as f32 == computed).then_some(folded)
+}
+
 /// The shape that both broadcast to, aligned at the last axis; `None` if they do not fit.
 pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
@@ -244,16 +250,17 @@ impl Tensor {
             _ => return dtype_error(op.name(), "f32", dtype.to_string(), at),
         };
         if let (Some(v), DType::F32) = (self.constant(), dtype) {
+            let w = v as f32;
             let folded = match op {
-                Unary::Neg => Some(-v),
-                Unary::Recip => Some(1.0 / v),
-                Unary::Exp => Some(v.exp()),
-                Unary::Log => Some(v.ln()),
-                Unary::Sqrt => Some(v.sqrt()),
-                Unary::Stop => Some(v),
+                Unary::Neg => Some((-v, -w)),
+                Unary::Recip => Some((1.0 / v, 1.0 / w)),
+                Unary::Exp => Some((v.exp(), math::exp(w))),
+                Unary::Log => Some((v.ln(), math::log(w))),
+                Unary::Sqrt => Some((v.sqrt(), w.sqrt())),
+                Unary::Stop => Some((v, w)),
                 _ => None,
             };
-            if let Some(f) = folded.filter(|f| f.is_finite()) {
+            if let Some(f) = folded.and_then(same_in_f32) {
                 return Tensor::constant_f32(f).broadcast_at(&self.shape(), at);
             }
         }
@@ -284,14 +291,15 @@ impl Tensor {
         let (ca, cb) = (self.constant(), other.constant());
         if da == DType::F32 {
             if let (Some(x), Some(y)) = (ca, cb) {
+                let (v, w) = (x as f32, y as f32);
                 let folded = match op {
-                    Binary::Add => Some(x + y),
-                    Binary::Mul => Some(x * y),
-                    Binary::Max => Some(if x < y { y } else { x }),
-                    Binary::Min => Some(if y < x { y } else { x }),
+                    Binary::Add => Some((x + y, v + w)),
+                    Binary::Mul => Some((x * y, v * w)),
+                    Binary::Max => Some(if x < y { (y, w) } else { (x, v) }),
+                    Binary::Min => Some(if y < x { (y, w) } else { (x, v) }),
                     _ => None,
                 };
-                if let Some(v) = folded.filter(|v| v.is_finite()) {
+                if let Some(v) = folded.and_then(same_in_f32) {
                     return Tensor::constant_f32(v).broadcast_at(&shape, at);
                 }
             }

@@ -1,0 +1,131 @@
+//! What [`check_env`] says about sound and about broken environments.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::*;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    NaN,
+    OutOfRange,
+    Panic,
+    Random,
+    SameStart,
+    Picture,
+    Spec,
+}
+
+/// A walk to the right end of a line, with one thing wrong.
+struct Walk {
+    fault: Fault,
+    calls: AtomicU32,
+}
+
+impl Env for Walk {
+    type State<R: Real> = [R; 2];
+    fn spec(&self) -> EnvSpec {
+        let horizon =
+            if self.fault == Fault::Spec { 50 + self.calls.fetch_add(1, Ordering::Relaxed) as usize } else { 50 };
+        EnvSpec::new("walk", vec![Dim::new("x", -1.0, 1.0)], ActionSpace::discrete(&["left", "right"]), horizon)
+    }
+    #[inline(always)]
+    fn reset<R: Real>(&self, _task: &[R], rng: &mut Draws<R>) -> [R; 2] {
+        match self.fault {
+            Fault::SameStart => [R::lit(0.0); 2],
+            Fault::Random => [R::lit(f64::from(self.calls.fetch_add(1, Ordering::Relaxed) % 7) * 0.1), R::lit(0.0)],
+            _ => [rng.range(-0.5, 0.5), R::lit(0.0)],
+        }
+    }
+    #[inline(always)]
+    fn step<R: Real>(&self, [x, t]: [R; 2], action: &[R], _task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
+        let speed = R::select(action[0].gt(R::lit(0.5)), R::lit(0.1), R::lit(-0.1));
+        let moved = x + speed;
+        let x = if self.fault == Fault::OutOfRange { moved } else { moved.clamp(-1.0, 1.0) };
+        let t = t + R::lit(1.0);
+        let spoilt = if self.fault == Fault::NaN { (R::lit(30.0) - t).sqrt() } else { R::lit(1.0) };
+        assert!(self.fault != Fault::Panic || !x.ge(R::lit(0.9)).any(), "too far right");
+        Step { next: [x, t], reward: -spoilt, terminated: x.ge(R::lit(0.95)) }
+    }
+    #[inline(always)]
+    fn observe<R: Real>(&self, [x, _]: &[R; 2], _task: &[R], out: &mut [R]) {
+        out[0] = *x;
+    }
+    fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
+        let radius = if self.fault == Fault::Picture { f32::NAN } else { 0.1 };
+        Scene::new([-1.0, 1.0, -1.0, 1.0]).with(Shape::circle([state[0], 0.0], radius, Color::INK))
+    }
+}
+
+fn report(fault: Fault) -> Report {
+    check_env(&EnvDef::new(Walk { fault, calls: AtomicU32::new(0) }).unwrap(), None)
+}
+
+#[test]
+fn a_sound_environment_passes_every_check() {
+    let report = report(Fault::None);
+    assert!(report.checks.iter().all(|c| c.outcome == Outcome::Passed), "{report}");
+    assert_eq!(report.checks.len(), 9);
+    assert!(report.to_string().starts_with("environment walk\n  spec"), "{report}");
+    assert!(report.into_result().is_ok());
+}
+
+#[test]
+fn every_fault_is_found_by_its_check() {
+    for (fault, name, outcome, says) in [
+        (Fault::NaN, "steps", Outcome::Failed, "is NaN"),
+        (Fault::OutOfRange, "steps", Outcome::Failed, "its range is -1 to 1"),
+        (Fault::Panic, "steps", Outcome::Failed, "panicked: too far right"),
+        (Fault::Random, "resets", Outcome::Failed, "same key differ"),
+        (Fault::SameStart, "resets", Outcome::Warning, "the same state"),
+        (Fault::Picture, "draw", Outcome::Failed, "not finite"),
+        (Fault::Spec, "spec", Outcome::Failed, "second call"),
+    ] {
+        let report = report(fault);
+        let check = report.checks.iter().find(|c| c.name == name).unwrap();
+        assert_eq!(check.outcome, outcome, "{report}");
+        assert!(check.detail.contains(says), "{report}");
+        assert_eq!(report.passed(), outcome == Outcome::Warning, "{report}");
+        assert_eq!(report.into_result().is_ok(), outcome == Outcome::Warning);
+    }
+}
+
+#[test]
+fn specs_that_cannot_work_are_refused() {
+    struct Spec(EnvSpec);
+    impl Env for Spec {
+        type State<R: Real> = [R; 1];
+        fn spec(&self) -> EnvSpec {
+            self.0.clone()
+        }
+        fn reset<R: Real>(&self, _task: &[R], _rng: &mut Draws<R>) -> [R; 1] {
+            [R::lit(0.0)]
+        }
+        fn step<R: Real>(&self, s: [R; 1], _a: &[R], _task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
+            Step { next: s, reward: s[0], terminated: R::Mask::splat(false) }
+        }
+        fn observe<R: Real>(&self, s: &[R; 1], _task: &[R], out: &mut [R]) {
+            out[0] = s[0];
+        }
+        fn draw(&self, _state: &[f32], _task: &[f32]) -> Scene {
+            Scene::new([0.0, 1.0, 0.0, 1.0])
+        }
+    }
+    let good = || EnvSpec::new("s", vec![Dim::unbounded("x")], ActionSpace::discrete(&["a"]), 1);
+    assert!(EnvDef::new(Spec(good())).is_ok());
+    let bad = [
+        EnvSpec { observation: Vec::new(), ..good() },
+        EnvSpec { action: ActionSpace::discrete(&[]), ..good() },
+        EnvSpec { horizon: 0, ..good() },
+        EnvSpec { action: ActionSpace::continuous(vec![Dim::unbounded("force")]), ..good() },
+        EnvSpec { task: vec![Dim::new("goal", 1.0, -1.0)], ..good() },
+        EnvSpec { observation: vec![Dim::new("x", f64::NAN, 1.0)], ..good() },
+    ];
+    for spec in bad {
+        let message = EnvDef::new(Spec(spec)).unwrap_err().to_string();
+        assert!(message.starts_with("environment s: "), "{message}");
+    }
+    let env = EnvDef::new(Spec(good())).unwrap();
+    let message = env.step(&[0.0, 1.0], &[0.0], &[], [0, 0], 0).unwrap_err().to_string();
+    assert_eq!(message, "environment s: step: state has 2 numbers, expected 1");
+}
