@@ -1,6 +1,8 @@
 //! An environment of your own in 60 lines: define it, check it, train PPO on it, save the curve.
 use quickstudy::curve::{Plot, Series, svg};
-use quickstudy_core::env::{ActionSpace, Color, Dim, Draws, Env, EnvDef, EnvSpec, Mask, Real, Scene, Shape, Step, check_env};
+use quickstudy_core::env::{
+    ActionSpace, Color, Dim, Draws, Env, EnvDef, EnvSpec, Mask, Real, Scene, Shape, Step, check_env,
+};
 use quickstudy_core::{Device, train};
 
 /// A puck on ice: push it to the origin and hold it there. Reward −distance − 0.1 |speed|, 60 steps.
@@ -11,7 +13,7 @@ quickstudy_core::fields! {
         /// Position in m.
         x,
         /// Speed in m/s.
-        v,
+        v
     }
 }
 
@@ -39,7 +41,6 @@ impl Env for Puck {
         Scene::new([-2.0, 2.0, -0.5, 0.5]).with(Shape::circle([state[0], 0.0], 0.1, Color::ORANGE))
     }
 }
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let env = EnvDef::new(Puck)?;
     println!("{}", check_env(&env, None).into_result()?);
@@ -48,11 +49,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut curve = Vec::new();
     while !session.done() {
         let rows = pollster::block_on(session.step())?;
-        let found = rows[0].iter().find(|(name, _)| *name == "rollout/ep_return_mean").map(|(_, value)| *value);
+        let found = rows[0].iter().find(|(name, _)| name == "rollout/ep_return_mean").map(|(_, value)| *value);
         curve.extend(found.filter(|v| v.is_finite()).map(|v| (session.env_steps() as f64, v)));
     }
     println!("return {:.2} at first, {:.2} at last", curve[0].1, curve[curve.len() - 1].1);
-    let series = vec![Series { label: "puck".into(), runs: vec![curve], marks: vec![] }];
+    let series = vec![Series { label: "puck".into(), runs: vec![curve], ..Default::default() }];
     let plot = Plot { title: "puck".into(), subtitle: "PPO".into(), y_label: "mean episode return".into(), series };
     std::fs::write(std::env::temp_dir().join("puck.svg"), svg(&plot)?)?;
     Ok(())
