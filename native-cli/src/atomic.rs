@@ -24,14 +24,28 @@ fn temp_path(path: &Path) -> io::Result<PathBuf> {
 /// Any IO error (full disk, read-only or missing folder). The old file is then untouched and the temporary file is
 /// removed.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes, true)?;
+    sync_folder(path)
+}
+
+/// Replaces `path` by `bytes` at once for every reader, without waiting for the disk: for what can be made again.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes, false)
+}
+
+fn replace(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
     let temp = temp_path(path)?;
     let result = (|| {
         let mut file = File::create(&temp)?;
         file.write_all(bytes)?;
-        file.sync_all()?;
+        if sync {
+            file.sync_all()?;
+        }
         drop(file);
-        fs::rename(&temp, path)?;
-        sync_folder(path)
+        fs::rename(&temp, path)
     })();
     if result.is_err() {
         let _ = fs::remove_file(&temp);

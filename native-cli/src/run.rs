@@ -148,7 +148,7 @@ impl Member {
         };
         // A run shorter than an episode has nothing to draw, which is no error.
         match curve::svg(&plot) {
-            Ok(svg) => self.folder.write(file::CURVE, svg.as_bytes()),
+            Ok(svg) => self.folder.write_unsynced(file::CURVE, svg.as_bytes()),
             Err(stop) if stop.code == 2 => Ok(()),
             Err(stop) => Err(stop),
         }
@@ -254,9 +254,25 @@ fn iterate(
     Ok(End::Finished)
 }
 
+/// Writes all seeds' files. Most of the time goes into waiting for the disk, which many threads do as fast as one.
 fn save(session: &dyn Training, members: &mut [Member]) -> Result<(), Stop> {
-    for (i, member) in members.iter_mut().enumerate() {
-        member.save(&session.snapshot(i)?)?;
+    const TOGETHER: usize = 32;
+    for (chunk, members) in members.chunks_mut(TOGETHER).enumerate() {
+        let first = chunk * TOGETHER;
+        let snapshots: Vec<Vec<u8>> =
+            (first..first + members.len()).map(|i| session.snapshot(i)).collect::<Result<_, _>>()?;
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = members
+                .iter_mut()
+                .zip(&snapshots)
+                .map(|(member, snapshot)| scope.spawn(|| member.save(snapshot)))
+                .collect();
+            let ended = |thread: std::thread::ScopedJoinHandle<'_, Result<(), Stop>>| {
+                thread.join().unwrap_or_else(|_| Err(Stop::failure("a thread that saves has panicked")))
+            };
+            // Every thread is waited for; the first error counts.
+            threads.into_iter().map(ended).fold(Ok(()), Result::and)
+        })?;
     }
     Ok(())
 }

@@ -156,13 +156,26 @@ impl RunFolder {
         self.path.join(name)
     }
 
-    /// Replaces a file of the folder crash-safely.
+    /// Replaces a file of the folder crash-safely; on return it is on disk.
     ///
     /// # Errors
     /// [`Stop`] with code 1 that says that the previous file is intact.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Stop> {
-        let path = self.join(name);
-        atomic::write(&path, bytes).map_err(|error| {
+        self.replaced(name, atomic::write(&self.join(name), bytes))
+    }
+
+    /// Replaces a file of the folder that can be made again: readers see the old or the new one, but a power cut may
+    /// lose it.
+    ///
+    /// # Errors
+    /// As [`RunFolder::write`].
+    pub fn write_unsynced(&self, name: &str, bytes: &[u8]) -> Result<(), Stop> {
+        self.replaced(name, atomic::write_unsynced(&self.join(name), bytes))
+    }
+
+    fn replaced(&self, name: &str, result: io::Result<()>) -> Result<(), Stop> {
+        result.map_err(|error| {
+            let path = self.join(name);
             let kept = if path.exists() { "; the previous file is intact" } else { "" };
             Stop::failure(format!("cannot write {}: {error}{kept}", path.display())).hint(hint_for(&error))
         })

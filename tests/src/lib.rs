@@ -1,5 +1,6 @@
 //! Shared helpers of the tests.
 
 pub mod golden;
+pub mod process;
 pub mod random_graph;
 pub mod table;

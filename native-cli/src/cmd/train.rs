@@ -126,7 +126,7 @@ fn start(args: &Args) -> Result<(), Stop> {
     let mut members = Vec::with_capacity(seeds.len());
     for (seed, folder) in seeds.iter().zip(open_folders(args, &plan.setup)?) {
         let config = plan.config_toml(*seed);
-        folder.write(file::CONFIG, config.as_bytes())?;
+        folder.write_unsynced(file::CONFIG, config.as_bytes())?;
         record(&folder, &args.device, &device)?;
         members.push(Member::create(folder, title(&plan.setup, *seed), &config)?);
     }
@@ -177,7 +177,7 @@ fn record(folder: &RunFolder, args: &DeviceArgs, device: &Device) -> Result<(), 
         "device": device.caps().name,
         "threads": args.threads(),
     });
-    folder.write(file::VERSION, format!("{version:#}\n").as_bytes())
+    folder.write_unsynced(file::VERSION, format!("{version:#}\n").as_bytes())
 }
 
 fn train(session: &mut Session, members: &mut [Member], pace: Pace) -> Result<(), Stop> {
@@ -278,7 +278,7 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
             None => text,
         });
         if changed != text {
-            folder.write(file::CONFIG, changed.as_bytes())?;
+            folder.write_unsynced(file::CONFIG, changed.as_bytes())?;
         }
         note_other_device(&folder, device);
         record(&folder, &args.device, device)?;

@@ -1,0 +1,5 @@
+//! The command line as a program of this package, so that tests can run it in processes of its own.
+
+fn main() -> std::process::ExitCode {
+    quickstudy::cli::main()
+}

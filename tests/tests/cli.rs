@@ -1,0 +1,253 @@
+//! The command line in processes of its own: what it prints, what it writes, how it ends.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
+
+use quickstudy_tests::process::{Finished, Sandbox};
+use std::fs;
+
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_quickstudy-under-test"))
+}
+
+#[track_caller]
+fn expect_user_error(finished: &Finished, parts: &[&str]) {
+    assert_eq!(finished.code, Some(2), "{finished:?}");
+    for part in parts {
+        assert!(finished.err.contains(part), "`{part}` is missing: {}", finished.err);
+    }
+    assert!(!finished.err.contains("panicked"), "{}", finished.err);
+}
+
+/// A short run of a small network.
+const SHORT: &str = "train ppo --env cartpole --steps 4k --threads 1 --set hidden=[16] --set epochs=2";
+
+#[test]
+fn help_is_complete_with_examples() {
+    let dir = sandbox();
+    let top = dir.run("--help");
+    assert_eq!(top.code, Some(0));
+    for verb in ["train", "eval", "plot", "list", "bench"] {
+        assert!(top.out.contains(&format!("\n  {verb} ")), "{verb} is missing: {}", top.out);
+        let help = dir.run(&format!("{verb} --help"));
+        assert_eq!(help.code, Some(0));
+        assert!(help.out.contains("Usage: quickstudy "), "{}", help.out);
+        assert!(help.out.contains("Examples:\n  quickstudy "), "{}", help.out);
+        assert!(help.out.lines().all(|line| line.chars().count() <= 100), "{}", help.out);
+    }
+    let train = dir.run("train --help").out;
+    for flag in
+        ["--env", "--seed", "--device", "--threads", "--config", "--set", "--steps", "--out", "--resume", "gamma=0.9"]
+    {
+        assert!(train.contains(flag), "{flag} is missing: {train}");
+    }
+    let eval = dir.run("eval --help").out;
+    for flag in ["--episodes", "--seed", "--stochastic", "--last", "--best", "--csv", "--gif"] {
+        assert!(eval.contains(flag), "{flag} is missing: {eval}");
+    }
+    assert!(dir.run("--version").out.starts_with("quickstudy 0."));
+}
+
+#[test]
+fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
+    let dir = sandbox();
+    for (arguments, parts) in [
+        ("", &["Usage"][..]),
+        ("trian", &["train"]),
+        ("train", &["algorithm"]),
+        ("train ppo", &["--env"]),
+        ("train pp --env cartpole", &["`pp`", "did you mean `ppo`"]),
+        ("train ppo --env cartpol", &["`cartpol`", "did you mean `cartpole`"]),
+        ("train ppo --env cartpole --set clip_esp=0.1", &["clip_esp", "did you mean `clip_eps`"]),
+        ("train ppo --env cartpole --set gamma=1.5", &["gamma", "1.5"]),
+        ("train ppo --env cartpole --set gamma=high", &["gamma"]),
+        ("train ppo --env cartpole --set gamma", &["gamma"]),
+        ("train ppo --env cartpole --set minibatches=7", &["minibatches", "try"]),
+        ("train ppo --env cartpole --steps many", &["100k"]),
+        ("train ppo --env cartpole --seed 5..2", &["empty"]),
+        ("train ppo --env cartpole --seed one", &["0..10"]),
+        ("train ppo --env cartpole --device gpu7", &["gpu7"]),
+        ("train ppo --env cartpole --threads 0", &["threads"]),
+        ("train ppo --env cartpole --config missing.toml", &["missing.toml"]),
+        ("train ppo --env cartpole --stepz 3", &["--steps"]),
+        ("train --resume missing", &["missing"]),
+        ("eval missing", &["missing"]),
+        ("eval", &["DIR"]),
+        ("plot missing", &["missing"]),
+        ("list algos2", &["algos2"]),
+    ] {
+        expect_user_error(&dir.run(arguments), parts);
+        assert!(!dir.join("runs").exists(), "`{arguments}` made a folder");
+    }
+}
+
+#[test]
+fn a_run_folder_holds_what_was_promised() {
+    let dir = sandbox();
+    let done = dir.run(SHORT);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let run = dir.join("runs/cartpole-ppo-s0");
+    for name in [
+        "config.toml",
+        "command.txt",
+        "version.json",
+        "metrics.csv",
+        "metrics.jsonl",
+        "events.out.tfevents.quickstudy",
+        "last.safetensors",
+        "best.safetensors",
+        "curve.svg",
+    ] {
+        assert!(fs::metadata(run.join(name)).unwrap().len() > 0, "{name}");
+    }
+    assert!(done.out.contains("runs/cartpole-ppo-s0"), "{}", done.out);
+    assert!(done.out.contains("steps/s"), "plain progress lines without a terminal: {}", done.out);
+    assert!(!done.out.contains('\x1b') && !done.err.contains('\x1b'), "no colours without a terminal");
+    let command = fs::read_to_string(run.join("command.txt")).unwrap();
+    assert!(command.ends_with((SHORT.replace("hidden=[16]", "'hidden=[16]'") + "\n").as_str()), "{command}");
+    let csv = fs::read_to_string(run.join("metrics.csv")).unwrap();
+    for column in ["time/env_steps", "rollout/ep_return_mean", "train/policy_loss", "eval/return_mean", "time/sps"] {
+        assert!(csv.lines().next().unwrap().split(',').any(|c| c == column), "{column}");
+    }
+    assert_eq!(csv.lines().count(), fs::read_to_string(run.join("metrics.jsonl")).unwrap().lines().count() + 1);
+    // A second run takes the next name.
+    assert_eq!(dir.run(SHORT).code, Some(0));
+    assert!(dir.join("runs/cartpole-ppo-s0-2/last.safetensors").exists());
+}
+
+/// A CSV without its wall-clock columns, which are the last two.
+fn csv_without_clock(text: &str) -> Vec<&str> {
+    text.lines().map(|line| line.rsplitn(3, ',').nth(2).unwrap()).collect()
+}
+
+#[test]
+fn the_resolved_configuration_makes_the_same_run_again() {
+    let dir = sandbox();
+    let first = dir.run(&format!("{SHORT} --seed 5 --set gamma=0.9 --set learning_rate=1e-3 --out a"));
+    assert_eq!(first.code, Some(0), "{first:?}");
+    let again = dir.run("train --config a/config.toml --out b");
+    assert_eq!(again.code, Some(0), "{again:?}");
+    let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap();
+    assert_eq!(csv_without_clock(&read("a/metrics.csv")), csv_without_clock(&read("b/metrics.csv")));
+    assert_eq!(fs::read(dir.join("a/last.safetensors")).unwrap(), fs::read(dir.join("b/last.safetensors")).unwrap());
+    let config = read("b/config.toml");
+    assert!(config.contains("gamma = 0.9 ") && config.contains("seed = 5 "), "{config}");
+    // --set is above the file, a flag above both.
+    let shown = dir.run("train --config a/config.toml --set gamma=0.8 --steps 8k --print-config").out;
+    assert!(shown.contains("gamma = 0.8 ") && shown.contains("steps = 8000 "), "{shown}");
+    assert!(shown.contains("# --set") && shown.contains("# --steps"), "{shown}");
+    assert!(!dir.join("runs").exists());
+}
+
+#[test]
+fn seeds_train_in_sibling_folders_and_equal_single_runs() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --seed 0..3")).code, Some(0));
+    assert_eq!(dir.run(&format!("{SHORT} --seed 1 --out alone")).code, Some(0));
+    let last = |name: &str| fs::read(dir.join(name).join("last.safetensors")).unwrap();
+    assert_eq!(last("runs/cartpole-ppo-s1"), last("alone"));
+    assert_ne!(last("runs/cartpole-ppo-s1"), last("runs/cartpole-ppo-s2"));
+    let plot = dir.run("plot runs");
+    assert_eq!(plot.code, Some(0), "{plot:?}");
+    assert!(plot.out.contains("    3 "), "three seeds in one line: {}", plot.out);
+    assert!(fs::read_to_string(dir.join("curves.svg")).unwrap().contains("mean over 3 seeds"));
+}
+
+#[test]
+fn evaluation_ends_with_its_result_line() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    let arguments = "eval r --episodes 7 --seed 3 --csv out.csv --gif out.gif";
+    let first = dir.run(arguments);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    let line = first.out.lines().last().unwrap().to_owned();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!([words[0], words[2], words[4], words[5]], ["mean_return", "stderr", "episodes", "7"], "{line}");
+    let mean: f64 = words[1].parse().unwrap();
+    let csv = fs::read_to_string(dir.join("out.csv")).unwrap();
+    let returns: Vec<f64> = csv.lines().skip(1).map(|l| l.split(',').nth(1).unwrap().parse().unwrap()).collect();
+    assert_eq!(returns.len(), 7);
+    assert!((returns.iter().sum::<f64>() / 7.0 - mean).abs() < 1e-3 * mean.abs(), "{csv}");
+    assert!(fs::read(dir.join("out.gif")).unwrap().starts_with(b"GIF89a"));
+    // Deterministic with a seed; another seed has other first states; evaluation changes nothing.
+    let last = fs::read(dir.join("r/last.safetensors")).unwrap();
+    assert_eq!(dir.run(arguments).out, first.out);
+    assert_ne!(dir.run("eval r --episodes 7 --seed 4 --stochastic --last").out.lines().last(), Some(line.as_str()));
+    assert_eq!(fs::read(dir.join("r/last.safetensors")).unwrap(), last);
+    expect_user_error(&dir.run("eval r --csv no/such/folder/x.csv"), &["no/such/folder"]);
+}
+
+#[test]
+fn occupied_unwritable_and_damaged_paths_are_user_errors_and_lose_nothing() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    let last = fs::read(dir.join("r/last.safetensors")).unwrap();
+    expect_user_error(&dir.run(&format!("{SHORT} --out r")), &["already holds a run", "--resume"]);
+    fs::write(dir.join("file"), "x").unwrap();
+    expect_user_error(&dir.run(&format!("{SHORT} --out file")), &["file"]);
+    expect_user_error(&dir.run(&format!("{SHORT} --out file/below")), &["file"]);
+    if cfg!(target_os = "linux") {
+        expect_user_error(&dir.run(&format!("{SHORT} --out /proc/quickstudy")), &["/proc/quickstudy"]);
+    }
+
+    let path = dir.join("r/last.safetensors");
+    let foreign = {
+        let header = br#"{"weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+        [&(header.len() as u64).to_le_bytes()[..], header, &[0; 4]].concat()
+    };
+    let mut flipped = last.clone();
+    flipped[12] ^= 0xff;
+    let cases: [(&str, &[u8]); 6] = [
+        ("empty", b""),
+        ("cut", &last[..last.len() / 2]),
+        ("one byte short", &last[..last.len() - 1]),
+        ("text", b"this is no snapshot at all, whatever its name says"),
+        ("flipped", &flipped),
+        ("foreign", &foreign),
+    ];
+    for (name, bytes) in cases {
+        fs::write(&path, bytes).unwrap();
+        for arguments in ["train --resume r", "eval r --last"] {
+            let finished = dir.run(arguments);
+            assert_eq!(finished.code, Some(2), "{name}: {finished:?}");
+            assert!(finished.err.contains("last.safetensors"), "{name}: {}", finished.err);
+        }
+        assert_eq!(fs::read(&path).unwrap(), bytes, "{name}: left as it was");
+    }
+    // The other snapshot is still there, and the rows of the metrics too.
+    assert_eq!(dir.run("eval r --best --episodes 1").code, Some(0));
+    fs::write(&path, &last).unwrap();
+    let again = dir.run("train --resume r");
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert_eq!(fs::read(&path).unwrap(), last);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_disk_that_takes_no_more_is_a_failure_and_the_snapshot_survives() {
+    use std::process::Command;
+    let dir = sandbox();
+    // A limit on file sizes with its signal ignored makes writes fail as on a full disk, without mounting one.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 80; exec {} train ppo --env cartpole --steps 10M --save-every 0 --out r \
+         --set hidden=[8] --set envs=2 --set horizon=8 --set epochs=1",
+        env!("CARGO_BIN_EXE_quickstudy-under-test")
+    );
+    let output = Command::new("sh").args(["-c", &script]).current_dir(dir.path()).output().unwrap();
+    let finished = Finished::from(output);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(finished.err.contains("cannot write"), "{}", finished.err);
+    let evaluated = dir.run("eval r --last --episodes 1");
+    assert_eq!(evaluated.code, Some(0), "{evaluated:?}");
+}
+
+#[test]
+fn the_list_names_what_exists() {
+    let dir = sandbox();
+    let all = dir.run("list");
+    assert_eq!(all.code, Some(0));
+    for name in ["ppo", "cartpole", "pendulum", "acrobot", "mountain-car", "mountain-car-continuous"] {
+        assert!(all.out.contains(name), "{name} is missing: {}", all.out);
+    }
+    assert_eq!(dir.run("list algorithms").code, Some(0));
+    assert!(!dir.run("list algorithms").out.contains("acrobot"));
+}
