@@ -73,6 +73,7 @@ impl Setup {
         }
         let config = config_of(&settings)?;
         config.validate()?;
+        check_fit(&env, &config)?;
         let steps = steps.or(preset.as_ref().map(|p| p.steps)).unwrap_or(DEFAULT_STEPS);
         if steps == 0 {
             return Err(Error::config("steps", "0 environment steps train nothing; give at least 1"));
@@ -91,6 +92,7 @@ impl Setup {
     /// The setup of settings that were resolved before, as a snapshot holds them.
     pub(super) fn of_config(env: EnvDef, seeds: &[u64], steps: u64, config: PpoConfig) -> Result<Setup> {
         config.validate()?;
+        check_fit(&env, &config)?;
         check_seeds(seeds)?;
         let table = Table::try_from(&config).map_err(|e| Error::Snapshot(e.to_string()))?;
         let mut settings = defaults()?;
@@ -113,6 +115,20 @@ fn check_seeds(seeds: &[u64]) -> Result<()> {
         Some(twice) => Err(Error::config("seed", format!("{} is given twice", twice[0]))),
         None => Ok(()),
     }
+}
+
+/// Whether the algorithm can work on the environment.
+fn check_fit(env: &EnvDef, config: &PpoConfig) -> Result<()> {
+    let spec = env.spec();
+    if !spec.task.is_empty() {
+        let problem = format!("`{}` has task parameters, and ppo trains on a single task", spec.name);
+        return Err(Error::config("env", problem));
+    }
+    if config.sde && spec.action.choices().is_some() {
+        let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
+        return Err(Error::config("sde", problem));
+    }
+    Ok(())
 }
 
 fn defaults() -> Result<Vec<Setting>> {
@@ -187,6 +203,7 @@ mod tests {
         assert!(problem("hidden = [64, -1]").starts_with("hidden: "));
         assert!(problem("activation = \"gelu\"").starts_with("activation: "));
         assert_eq!(problem("gamma = 2"), "gamma: 2 is not in 0 to 1");
+        assert!(problem("sde = true").starts_with("sde: the actions of `cartpole` are choices"));
         let env = || builtin("cartpole").unwrap();
         assert!(Setup::resolve("pop", env(), &[0], None, &[]).unwrap_err().to_string().contains("`ppo`"));
         assert!(Setup::resolve("ppo", env(), &[], None, &[]).is_err());
