@@ -56,6 +56,12 @@ impl Writer {
         self.write_loop(len, &init, xs);
     }
 
+    /// A loop with recurrent carries.
+    pub(super) fn recurrent_loop(&mut self, len: usize, init: &[Ref], xs: Vec<Ref>) {
+        let init: Vec<(Ref, Role)> = init.iter().map(|r| (*r, Role::Recurrent)).collect();
+        self.write_loop(len, &init, xs);
+    }
+
     fn write_loop(&mut self, len: usize, init: &[(Ref, Role)], xs: Vec<Ref>) {
         let outside = self.infos.len();
         let steps = std::mem::take(&mut self.steps);
@@ -98,27 +104,30 @@ impl Writer {
         for _ in 0..self.dice.within(2, 8) {
             self.grow();
         }
-        if self.dice.chance(40) {
+        if !self.rows_only && self.dice.chance(40) {
             self.composite();
         }
         let carry: Vec<Ref> =
             init.iter().enumerate().map(|(i, (_, role))| self.next(outside + 1 + i, *role, outside)).collect();
-        let until = (self.depth == 1 && self.dice.chance(25) || self.depth > 1 && self.dice.chance(10))
-            .then(|| self.ending(outside, len));
+        let until = (self.depth == 1 && !self.rows_only && self.dice.chance(25)
+            || self.depth > 1 && self.dice.chance(10))
+        .then(|| self.ending(outside, len));
         self.depth -= 1;
         self.inside = around;
         let mut ys: Vec<Ref> = Vec::new();
         for _ in 0..self.dice.within(0, 2) {
             let local = (outside..self.infos.len()).filter(|i| {
                 let info = &self.infos[*i];
-                !info.hidden && info.len() * len <= self.limit
+                !info.hidden && info.len() * len <= self.limit && (!self.rows_only || info.shape.len() == 3)
             });
             let mut local: Vec<Ref> = local.collect();
             let fresh: Vec<Ref> = local.iter().copied().filter(|i| !self.used.get(*i).is_some_and(|u| *u)).collect();
             if !fresh.is_empty() && self.dice.chance(70) {
                 local = fresh;
             }
-            ys.push(*self.dice.one(&local));
+            if !local.is_empty() {
+                ys.push(*self.dice.one(&local));
+            }
         }
         let blocked = self.infos[outside..].iter().fold(0, |b, i| b | i.blocked);
         let reverse = until.is_none() && self.dice.chance(35);
