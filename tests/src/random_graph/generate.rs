@@ -112,7 +112,7 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
     let count = w.dice.within(6, 22);
     for i in 0..count {
         w.grow();
-        if i == count / 2 && w.dice.chance(40) {
+        if i == count / 2 && w.dice.chance(60) {
             w.rollout();
         }
     }

@@ -82,7 +82,7 @@ impl Writer {
         for (r, role) in init {
             let mut info = self.infos[*r].clone();
             (info.exact, info.mag) = match role {
-                Role::Recurrent | Role::Memory => (None, info.mag.max(1.0)),
+                Role::Recurrent | Role::Memory => (None, 5.0),
                 Role::Counter => (Some(6), 16.0),
                 Role::Bits => (Some(0), f64::from(u32::MAX)),
             };
@@ -158,6 +158,7 @@ impl Writer {
         let dtype = self.infos[carry].dtype;
         let fits = |i: &Info| i.dtype == dtype && broadcast(&i.shape, &shape).as_ref() == Some(&shape);
         match role {
+            Role::Recurrent if self.dice.chance(20) => self.moved(carry, outside),
             Role::Recurrent => {
                 let from = self.pick(|i| fits(i) && i.mag <= 30.0).unwrap_or(carry);
                 let a = self.full(0.5, DType::F32, &[]);
@@ -191,6 +192,29 @@ impl Writer {
             }
             Role::Memory => self.store_at(carry, outside),
         }
+    }
+
+    /// A parameter of the body of the carry's shape, as it is, rotated or one column of it: carries change places.
+    fn moved(&mut self, carry: Ref, outside: Ref) -> Ref {
+        let shape = self.infos[carry].shape.clone();
+        let same = |i: &Info| i.is_f32() && !i.hidden && i.shape == shape && i.mag <= 5.0;
+        let params: Vec<Ref> =
+            (outside + 1..self.infos.len().min(outside + 5)).filter(|i| same(&self.infos[*i])).collect();
+        let from = if params.is_empty() { carry } else { *self.dice.one(&params) };
+        let Some(axis) = shape.len().checked_sub(1).filter(|a| shape[*a] > 1) else { return from };
+        if self.dice.chance(60) {
+            return from;
+        }
+        let n = shape[axis];
+        let cut = self.dice.within(1, n - 1);
+        let with = |m: usize| [&shape[..axis], &[m]].concat();
+        if self.dice.chance(40) {
+            let one = self.view(Step::Slice(from, axis, cut, cut + 1), from, with(1));
+            return self.spread(one, &shape);
+        }
+        let back = self.view(Step::Slice(from, axis, cut, n), from, with(n - cut));
+        let front = self.view(Step::Slice(from, axis, 0, cut), from, with(cut));
+        self.view(Step::Concat(vec![back, front], axis), from, shape.clone())
     }
 
     /// A memory with the row of this step replaced.
