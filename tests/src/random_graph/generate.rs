@@ -77,6 +77,8 @@ pub(super) struct Writer {
     pub depth: usize,
     /// The first value of the innermost loop.
     pub inside: usize,
+    /// Only operations on the rows of `[lead, rows, _]`.
+    pub rows_only: bool,
     /// Derivatives must exist: no gather from what depends on arguments.
     pub smooth: bool,
 }
@@ -103,12 +105,16 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
         widths,
         depth: 0,
         inside: 0,
+        rows_only: false,
         smooth,
     };
     let args = w.arguments();
     let count = w.dice.within(6, 22);
-    for _ in 0..count {
+    for i in 0..count {
         w.grow();
+        if i == count / 2 && w.dice.chance(60) {
+            w.rollout();
+        }
     }
     let updates = w.updates(&args);
     let gradients = if w.smooth { w.gradient(&args) } else { 0 };
@@ -130,7 +136,8 @@ impl Writer {
 
     /// One of the values that satisfy `f`; more often one that nothing reads yet, or a late one.
     pub(super) fn pick(&mut self, f: impl Fn(&Info) -> bool) -> Option<Ref> {
-        let found: Vec<Ref> = (0..self.infos.len()).filter(|i| !self.infos[*i].hidden && f(&self.infos[*i])).collect();
+        let able = |i: &Info| !i.hidden && f(i) && (!self.rows_only || self.is_row(i));
+        let found: Vec<Ref> = (0..self.infos.len()).filter(|i| able(&self.infos[*i])).collect();
         if found.is_empty() {
             return None;
         }

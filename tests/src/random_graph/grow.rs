@@ -9,6 +9,9 @@ use super::{Ref, Step, Twin};
 impl Writer {
     /// Add operations.
     pub(super) fn grow(&mut self) {
+        if self.rows_only {
+            return self.grow_rows();
+        }
         match self.dice.below(100) {
             0..=17 => self.function(),
             18..=35 => self.arithmetic(),
@@ -39,7 +42,7 @@ impl Writer {
         self.bin(Binary::Add, square, c)
     }
 
-    fn function(&mut self) {
+    pub(super) fn function(&mut self) {
         let x = self.float();
         match self.dice.below(10) {
             0 => self.un(Unary::Neg, x),
@@ -66,7 +69,7 @@ impl Writer {
         };
     }
 
-    fn arithmetic(&mut self) {
+    pub(super) fn arithmetic(&mut self) {
         let a = self.float();
         let b = self.partner(a, |i| i.mag <= 30.0);
         let op = *self.dice.one(&[Binary::Add, Binary::Add, Binary::Mul, Binary::Mul, Binary::Max, Binary::Min]);
@@ -99,7 +102,7 @@ impl Writer {
         self.bin(op, a, b)
     }
 
-    fn choice(&mut self) {
+    pub(super) fn choice(&mut self) {
         let c = self.condition();
         if self.dice.chance(20) {
             self.un(Unary::Cast(DType::F32), c);
@@ -320,7 +323,7 @@ impl Writer {
         Some((b, to))
     }
 
-    fn multiply(&mut self, a: Ref, b: Ref, ta: bool, tb: bool, shape: Vec<usize>) -> Ref {
+    pub(super) fn multiply(&mut self, a: Ref, b: Ref, ta: bool, tb: bool, shape: Vec<usize>) -> Ref {
         let (a, b) = (self.tame(a, 10.0), self.tame(b, 10.0));
         let (x, y) = (self.infos[a].clone(), self.infos[b].clone());
         let k = x.shape[x.shape.len() - if ta { 2 } else { 1 }];
@@ -369,7 +372,7 @@ impl Writer {
         self.bin(Binary::Add, y, log);
     }
 
-    fn twin(&mut self) {
+    pub(super) fn twin(&mut self) {
         let limit = self.limit / 2;
         let Some(a) = self.pick(|i| i.is_f32() && i.shape.len() >= 2 && i.len() <= limit && i.mag <= 30.0) else {
             return;

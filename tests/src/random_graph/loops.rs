@@ -56,6 +56,12 @@ impl Writer {
         self.write_loop(len, &init, xs);
     }
 
+    /// A loop with recurrent carries.
+    pub(super) fn recurrent_loop(&mut self, len: usize, init: &[Ref], xs: Vec<Ref>) {
+        let init: Vec<(Ref, Role)> = init.iter().map(|r| (*r, Role::Recurrent)).collect();
+        self.write_loop(len, &init, xs);
+    }
+
     fn write_loop(&mut self, len: usize, init: &[(Ref, Role)], xs: Vec<Ref>) {
         let outside = self.infos.len();
         let steps = std::mem::take(&mut self.steps);
@@ -76,7 +82,7 @@ impl Writer {
         for (r, role) in init {
             let mut info = self.infos[*r].clone();
             (info.exact, info.mag) = match role {
-                Role::Recurrent | Role::Memory => (None, info.mag.max(1.0)),
+                Role::Recurrent | Role::Memory => (None, 5.0),
                 Role::Counter => (Some(6), 16.0),
                 Role::Bits => (Some(0), f64::from(u32::MAX)),
             };
@@ -98,27 +104,30 @@ impl Writer {
         for _ in 0..self.dice.within(2, 8) {
             self.grow();
         }
-        if self.dice.chance(40) {
+        if !self.rows_only && self.dice.chance(40) {
             self.composite();
         }
         let carry: Vec<Ref> =
             init.iter().enumerate().map(|(i, (_, role))| self.next(outside + 1 + i, *role, outside)).collect();
-        let until = (self.depth == 1 && self.dice.chance(25) || self.depth > 1 && self.dice.chance(10))
-            .then(|| self.ending(outside, len));
+        let until = (self.depth == 1 && !self.rows_only && self.dice.chance(25)
+            || self.depth > 1 && self.dice.chance(10))
+        .then(|| self.ending(outside, len));
         self.depth -= 1;
         self.inside = around;
         let mut ys: Vec<Ref> = Vec::new();
         for _ in 0..self.dice.within(0, 2) {
             let local = (outside..self.infos.len()).filter(|i| {
                 let info = &self.infos[*i];
-                !info.hidden && info.len() * len <= self.limit
+                !info.hidden && info.len() * len <= self.limit && (!self.rows_only || info.shape.len() == 3)
             });
             let mut local: Vec<Ref> = local.collect();
             let fresh: Vec<Ref> = local.iter().copied().filter(|i| !self.used.get(*i).is_some_and(|u| *u)).collect();
             if !fresh.is_empty() && self.dice.chance(70) {
                 local = fresh;
             }
-            ys.push(*self.dice.one(&local));
+            if !local.is_empty() {
+                ys.push(*self.dice.one(&local));
+            }
         }
         let blocked = self.infos[outside..].iter().fold(0, |b, i| b | i.blocked);
         let reverse = until.is_none() && self.dice.chance(35);
@@ -149,6 +158,7 @@ impl Writer {
         let dtype = self.infos[carry].dtype;
         let fits = |i: &Info| i.dtype == dtype && broadcast(&i.shape, &shape).as_ref() == Some(&shape);
         match role {
+            Role::Recurrent if self.dice.chance(20) => self.moved(carry, outside),
             Role::Recurrent => {
                 let from = self.pick(|i| fits(i) && i.mag <= 30.0).unwrap_or(carry);
                 let a = self.full(0.5, DType::F32, &[]);
@@ -182,6 +192,29 @@ impl Writer {
             }
             Role::Memory => self.store_at(carry, outside),
         }
+    }
+
+    /// A parameter of the body of the carry's shape, as it is, rotated or one column of it: carries change places.
+    fn moved(&mut self, carry: Ref, outside: Ref) -> Ref {
+        let shape = self.infos[carry].shape.clone();
+        let same = |i: &Info| i.is_f32() && !i.hidden && i.shape == shape && i.mag <= 5.0;
+        let params: Vec<Ref> =
+            (outside + 1..self.infos.len().min(outside + 5)).filter(|i| same(&self.infos[*i])).collect();
+        let from = if params.is_empty() { carry } else { *self.dice.one(&params) };
+        let Some(axis) = shape.len().checked_sub(1).filter(|a| shape[*a] > 1) else { return from };
+        if self.dice.chance(60) {
+            return from;
+        }
+        let n = shape[axis];
+        let cut = self.dice.within(1, n - 1);
+        let with = |m: usize| [&shape[..axis], &[m]].concat();
+        if self.dice.chance(40) {
+            let one = self.view(Step::Slice(from, axis, cut, cut + 1), from, with(1));
+            return self.spread(one, &shape);
+        }
+        let back = self.view(Step::Slice(from, axis, cut, n), from, with(n - cut));
+        let front = self.view(Step::Slice(from, axis, 0, cut), from, with(cut));
+        self.view(Step::Concat(vec![back, front], axis), from, shape.clone())
     }
 
     /// A memory with the row of this step replaced.
