@@ -142,15 +142,18 @@ impl Ordering<'_> {
             let alone = self.groups.list[k].reads.iter().all(|(t, how)| *t != dest || *how == Use::Dest);
             if let Some(w) = chains.get(&s) {
                 let want: &Want = &flow.wants[*w];
-                if !alone || !self.read_before(dest, k) {
+                let there = want.old == Some(dest) || self.homes.get(&dest) == Some(&Home::Fixed(want.place));
+                if there && alone && self.read_before(dest, k) {
+                    self.homes.insert(item.node, Home::Fixed(want.place));
+                    continue;
+                }
+                if let Place::Param(_) = want.place {
                     return Err(Error::Program(format!(
                         "{} is changed by `store`, but its old value is still read afterwards; read it before, or \
                          read the new value",
                         want.name
                     )));
                 }
-                self.homes.insert(item.node, Home::Fixed(want.place));
-                continue;
             }
             let own = flow.find(dest).filter(|t| whole && alone && !flow.wanted.contains(t));
             if let Some(t) = own
@@ -270,9 +273,13 @@ impl Ordering<'_> {
         self.groups.list[copy].reads.push((value, Use::Elsewhere));
         self.finals.insert(copy, home);
         self.groups.add_dep(copy, group);
-        if let Some(old) = want.old {
-            for (r, _) in self.readers(old) {
-                self.groups.add_dep(copy, r);
+        // Stores may have changed the place already; others read what they left there.
+        let there = self.homes.iter().filter(|(_, home)| **home == Home::Fixed(want.place)).map(|(v, _)| *v);
+        for v in there.chain(want.old).collect::<Vec<_>>() {
+            for (r, _) in self.readers(v) {
+                if r != copy {
+                    self.groups.add_dep(copy, r);
+                }
             }
         }
         self.more.push((copy, value, Home::Fixed(want.place)));
