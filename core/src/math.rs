@@ -18,6 +18,7 @@
 mod float;
 pub(crate) mod functions;
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_imports, reason = "only vector registers use it"))]
 pub(crate) use float::Float;
 
 /// Largest integer not above `x`. Exact; keeps −0, ∞ and NaN.

@@ -8,7 +8,8 @@ use crate::{Error, Result};
 /// How a program is planned.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlanOptions {
-    /// Join nodes into kernels. Without it every node is a kernel of its own, which tests compare with.
+    /// Join nodes into kernels. Reserved: the planner makes every node a kernel of its own either way, and the CPU backend
+    /// joins them by itself.
     pub fuse: bool,
     /// Buffers that one kernel may bind.
     pub max_bindings: usize,
