@@ -45,7 +45,7 @@ fn run(seeds: impl Iterator<Item = u64>, scale: Scale) -> Report {
 /// The graph and plan of a failing program, where it can be planned.
 fn dump(recipe: &Recipe, failure: &Failure) -> String {
     match quickstudy_core::Program::new(&Device::cpu(1), |cx| recipe.trace(cx)) {
-        Ok(program) => format!("{:#?}", program.plan().schedule),
+        Ok(program) => program.dump(),
         Err(e) => format!("{failure} ({e})"),
     }
 }

@@ -15,11 +15,13 @@ mod bounds;
 mod device;
 mod interpret;
 mod moves;
+mod planned;
 mod scalar;
 #[cfg(test)]
 mod tests;
 
 pub use device::Reference;
+pub use planned::run_plan;
 
 use super::ScalarValue;
 use crate::tensor::{Graph, NodeId};

@@ -5,6 +5,7 @@ mod context;
 mod native;
 mod plan;
 mod planner;
+mod print;
 #[allow(clippy::module_inception, reason = "the noun of the module")]
 mod program;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::DType;
-use crate::tensor::{Graph, NodeId};
+use crate::tensor::{Graph, NodeId, Op};
 
 /// What an argument is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +51,18 @@ pub enum Kind {
     Scan,
 }
 
+impl Kind {
+    /// Name in printed plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Map => "map",
+            Kind::Reduce => "reduce",
+            Kind::MatMul => "matmul",
+            Kind::Scan => "scan",
+        }
+    }
+}
+
 /// Where a value is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
@@ -58,13 +70,22 @@ pub enum Place {
     Arg(usize),
     /// In the temporary of that number, of the schedule that the value belongs to.
     Slot(usize),
+    /// In what is bound to the loop body's parameter of that number: a carry, or a row of a stacked input. A write
+    /// there is the carry's new value.
+    Param(usize),
+    /// The current row of the loop's stacked output of that number. Only written.
+    Row(usize),
+    /// Somewhere in the schedule around a loop's body: where the Scan kernel's own `reads` say. Only read.
+    Outer,
 }
 
 /// One unit of work.
 ///
 /// A kernel computes `nodes` (in topological order; views and constants are not listed, a cheap node may be computed
-/// by several kernels) from values that are arguments, parameters of the enclosing body or were written before, and
-/// keeps those in `writes`. A kernel without nodes copies: its writes are of values that exist already.
+/// by several kernels) from the values in `reads`, and keeps those in `writes`. At one index of its space it reads all
+/// that it needs before it writes, so one place may be both read and written where both are at the same index. A
+/// kernel without nodes copies: its writes are of values that exist already. A written node may be a view of what the
+/// kernel has or reads. A Scan copies first values of carries that are not yet where its writes say.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// What kind of kernel.
@@ -73,10 +94,86 @@ pub struct Kernel {
     pub space: Vec<usize>,
     /// The nodes that it computes.
     pub nodes: Vec<NodeId>,
+    /// Of a kernel that writes a part of a Concat: which operands. Others write the others in the same place.
+    pub operands: Option<std::ops::Range<usize>>,
+    /// The values that it reads from memory, and where they are then. Views lead to these.
+    pub reads: Vec<(NodeId, Place)>,
     /// The values that it keeps, and where.
     pub writes: Vec<(NodeId, Place)>,
     /// Of a Scan: its inside.
     pub body: Option<Box<Schedule>>,
+}
+
+/// A contraction at least this long, of few results, takes two dispatches on a device with many cores: partial sums
+/// of slices, then their sum.
+const LONG_PRODUCT: usize = 2048;
+/// The same for reductions.
+const LONG_SUM: usize = 8192;
+/// How many results are few.
+const FEW_RESULTS: usize = 65_536;
+
+impl Kernel {
+    /// Number of buffers that it binds: each place once, run-time scalars and constants not counted.
+    pub fn bindings(&self) -> usize {
+        let mut places: Vec<(Place, NodeId)> = Vec::with_capacity(self.reads.len() + self.writes.len());
+        for (node, place) in self.reads.iter().chain(&self.writes) {
+            // Only nodes tell the values of the schedule around apart.
+            places.push((*place, if *place == Place::Outer { *node } else { 0 }));
+        }
+        places.sort_unstable();
+        places.dedup();
+        places.len()
+    }
+
+    /// Number of dispatches on a device with many cores: 2 where a long contraction has few results, of a Scan those
+    /// of its body at each step and the copies of first carries.
+    pub fn dispatches(&self, graph: &Graph) -> usize {
+        let len = |id: NodeId| graph.nodes[id as usize].len();
+        match self.kind {
+            Kind::Map => 1,
+            Kind::Reduce | Kind::MatMul => {
+                let long = self.nodes.iter().any(|id| {
+                    let node = &graph.nodes[*id as usize];
+                    let few = len(*id) < FEW_RESULTS;
+                    match &node.op {
+                        Op::Sum { .. } | Op::ReduceMax { .. } => few && len(node.src[0]) / len(*id) > LONG_SUM,
+                        Op::MatMul { ta, .. } => {
+                            let a = &graph.nodes[node.src[0] as usize].shape;
+                            few && a[a.len() - if *ta { 2 } else { 1 }] >= LONG_PRODUCT
+                        }
+                        _ => false,
+                    }
+                });
+                if long { 2 } else { 1 }
+            }
+            Kind::Scan => {
+                let Some((scan, node)) = self.nodes.first().and_then(|id| match &graph.nodes[*id as usize].op {
+                    Op::Scan(scan) => Some((scan, *id)),
+                    _ => None,
+                }) else {
+                    return 0;
+                };
+                let body = self.body.as_ref().map_or(0, |b| b.dispatches(graph));
+                body * scan.len + self.first_carries(graph, node, scan.carries).len()
+            }
+        }
+    }
+
+    /// Carries of a Scan whose first value has to be copied, or filled in, before the loop: their numbers.
+    pub fn first_carries(&self, graph: &Graph, scan: NodeId, carries: usize) -> Vec<usize> {
+        let place = |list: &[(NodeId, Place)], id: NodeId| list.iter().find(|(n, _)| *n == id).map(|(_, p)| *p);
+        let is_out = |id: NodeId, i: usize| {
+            let n = &graph.nodes[id as usize];
+            matches!(n.op, Op::Out(k) if k as usize == i) && n.src[0] == scan
+        };
+        (0..carries)
+            .filter(|i| {
+                let (root, whole) = super::planner::fold(graph, graph.nodes[scan as usize].src[*i]);
+                let out = self.writes.iter().find(|(id, _)| is_out(*id, *i)).map(|(_, p)| *p);
+                !whole || out.is_none() || place(&self.reads, root) != out
+            })
+            .collect()
+    }
 }
 
 /// The kernels of one scope: the whole program, or the body of a scan.
@@ -84,10 +181,22 @@ pub struct Kernel {
 pub struct Schedule {
     /// Kernels in an order in which they can run.
     pub kernels: Vec<Kernel>,
-    /// Where each kept value is.
+    /// Where each value that a kernel computes and keeps is.
     pub places: BTreeMap<NodeId, Place>,
-    /// Number of elements of each temporary.
+    /// Number of elements of each temporary. Values that are not alive at the same time may share one.
     pub slots: Vec<usize>,
+}
+
+impl Schedule {
+    /// Number of dispatches of one run, as [`Kernel::dispatches`] counts them.
+    pub fn dispatches(&self, graph: &Graph) -> usize {
+        self.kernels.iter().map(|k| k.dispatches(graph)).sum()
+    }
+
+    /// Elements of all temporaries together.
+    pub fn slot_elements(&self) -> usize {
+        self.slots.iter().sum()
+    }
 }
 
 /// A planned program.
@@ -103,4 +212,16 @@ pub struct Plan {
     pub results: Vec<(NodeId, usize)>,
     /// The kernels.
     pub schedule: Schedule,
+}
+
+impl Plan {
+    /// Number of dispatches of one run, as [`Kernel::dispatches`] counts them: a scan counts its body at each step.
+    pub fn dispatches(&self) -> usize {
+        self.schedule.dispatches(&self.graph)
+    }
+
+    /// Number of kernels of that kind outside of loops.
+    pub fn count(&self, kind: Kind) -> usize {
+        self.schedule.kernels.iter().filter(|k| k.kind == kind).count()
+    }
 }

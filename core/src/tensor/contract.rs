@@ -32,15 +32,17 @@ impl Tensor {
         if n == 1 {
             return self;
         }
-        // A sum of equal elements is a product.
+        // A sum of equal elements is a product; elements repeated along other axes are summed once.
         let repeated = graph::with(|g| {
             let node = &g.nodes[self.raw() as usize];
             let src = *node.src.first()?;
-            (matches!(node.op, Op::Broadcast) && g.nodes[src as usize].shape[axis] == 1).then_some(src)
+            matches!(node.op, Op::Broadcast).then(|| (src, g.nodes[src as usize].shape[axis] == 1))
         })
         .flatten();
-        if let Some(src) = repeated {
-            return (Tensor::from_id(src) * n as f64).broadcast_at(&shape, at);
+        if let Some((src, equal)) = repeated {
+            let src = Tensor::from_id(src);
+            let sum = if equal { src * n as f64 } else { src.sum_at(axis, at) };
+            return sum.broadcast_at(&shape, at);
         }
         push(Op::Sum { axis }, &[self], shape, DType::F32, at)
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::layout::{Access, access};
 use super::steps::{Carry, Lowered, NodeStep, ScanStep, Step, Storage, Value, View};
 use super::tile::{self, Formed};
-use crate::program::{Kernel, Place, Plan, Schedule, is_view};
+use crate::program::{Kernel, Plan, Schedule, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::op::Scan;
 use crate::tensor::{DType, Graph, NodeId, Op};
@@ -61,8 +61,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn schedule(&mut self, schedule: &Schedule, outs: &[NodeId]) -> Result<()> {
-        self.users(schedule, outs);
-        let kernels = &schedule.kernels;
+        let kernels = &units(self.graph, schedule);
+        self.users(kernels, outs);
         let mut done = vec![false; kernels.len()];
         for k in 0..kernels.len() {
             while !done[k] {
@@ -100,11 +100,6 @@ impl<'a> Lowering<'a> {
                 _ => self.node(node)?,
             }
         }
-        for (node, place) in &kernel.writes {
-            if kernel.nodes.is_empty() && matches!(place, Place::Slot(_)) && !self.values.contains_key(node) {
-                self.copy(*node)?;
-            }
-        }
         Ok(())
     }
 
@@ -132,7 +127,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Note which kernels read which nodes, through views.
-    fn users(&mut self, schedule: &Schedule, outs: &[NodeId]) {
+    fn users(&mut self, kernels: &[Kernel], outs: &[NodeId]) {
         let mut users: HashMap<NodeId, Vec<usize>> = HashMap::new();
         let mut visit = |graph: &Graph, mut id: NodeId, user: usize| loop {
             let list = users.entry(id).or_default();
@@ -144,12 +139,9 @@ impl<'a> Lowering<'a> {
             }
             id = graph.nodes[id as usize].src[0];
         };
-        for (k, kernel) in schedule.kernels.iter().enumerate() {
+        for (k, kernel) in kernels.iter().enumerate() {
             for node in &kernel.nodes {
                 self.graph.nodes[*node as usize].src.iter().for_each(|s| visit(self.graph, *s, k));
-            }
-            if kernel.nodes.is_empty() {
-                kernel.writes.iter().for_each(|w| visit(self.graph, w.0, k));
             }
         }
         outs.iter().for_each(|o| visit(self.graph, *o, usize::MAX));
@@ -351,6 +343,26 @@ impl<'a> Lowering<'a> {
         self.values.insert(id, value);
         Ok(value)
     }
+}
+
+/// A schedule's nodes one by one, in the order of the trace: tiles are formed of nodes, not of kernels. Values have memory
+/// of their own and arguments are written at the end, so any order in which operands come first will do.
+fn units(graph: &Graph, schedule: &Schedule) -> Vec<Kernel> {
+    let mut units: Vec<Kernel> = Vec::new();
+    for kernel in &schedule.kernels {
+        for id in kernel.nodes.iter().filter(|id| !matches!(graph.nodes[**id as usize].op, Op::Out(_))) {
+            let (reads, writes) = (Vec::new(), Vec::new());
+            let out = |o: &&NodeId| graph.nodes[**o as usize].src == [*id];
+            let outs = kernel.nodes.iter().filter(|o| matches!(graph.nodes[**o as usize].op, Op::Out(_))).filter(out);
+            let nodes = std::iter::once(id).chain(outs).copied().collect();
+            let space = graph.nodes[*id as usize].shape.clone();
+            let body = kernel.body.clone();
+            units.push(Kernel { kind: kernel.kind, space, nodes, operands: None, reads, writes, body });
+        }
+    }
+    units.sort_by_key(|u| u.nodes[0]);
+    units.dedup_by_key(|u| u.nodes[0]);
+    units
 }
 
 /// The 32 bits of a constant.

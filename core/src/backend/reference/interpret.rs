@@ -102,7 +102,13 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    fn node(&mut self, id: NodeId) -> Result<Rc<Cell>> {
+    /// Give a node a value.
+    pub(super) fn set(&mut self, id: NodeId, cell: Rc<Cell>) {
+        self.cells[id as usize] = Some(cell);
+    }
+
+    /// The value of a node from those of its operands.
+    pub(super) fn node(&mut self, id: NodeId) -> Result<Rc<Cell>> {
         let graph = self.graph;
         let node = &graph.nodes[id as usize];
         let wrong = |what: &str| Error::Program(format!("reference: {} (%{id}) {what}", node.op.name()));
@@ -315,14 +321,14 @@ fn first_bad(cell: &Cell) -> Option<(usize, f64)> {
     floats(cell).iter().copied().enumerate().find(|(_, v)| !v.is_finite())
 }
 
-fn floats(cell: &Cell) -> &[f64] {
+pub(super) fn floats(cell: &Cell) -> &[f64] {
     match &cell.data {
         Data::F64(x) => x,
         Data::U32(_) => &[],
     }
 }
 
-fn integers(cell: &Cell) -> &[u32] {
+pub(super) fn integers(cell: &Cell) -> &[u32] {
     match &cell.data {
         Data::U32(x) => x,
         Data::F64(_) => &[],
@@ -347,7 +353,7 @@ fn taken(cell: &Cell, from: &[usize]) -> Cell {
 }
 
 /// Row `t` of a tensor with a leading axis of `len`.
-fn row(cell: &Cell, t: usize, len: usize) -> Cell {
+pub(super) fn row(cell: &Cell, t: usize, len: usize) -> Cell {
     let part = |n: usize| t * (n / len)..(t + 1) * (n / len);
     let data = match &cell.data {
         Data::F64(x) => Data::F64(x[part(x.len())].to_vec()),

@@ -1,0 +1,192 @@
+//! From a traced graph to a plan.
+//!
+//! Each scope (the program, then the body of each loop) is planned on its own, in this order:
+//! 1. `flow`: the scope's nodes and who reads whom; views and constants fold away.
+//! 2. `inline`: nodes that are cheaper to compute where they are read than to keep.
+//! 3. `fuse`: the other nodes are grouped into kernels.
+//! 4. `order`: what is written in place, and an order of the kernels.
+//! 5. `memory`: temporaries, shared by values that are not alive at the same time.
+
+mod flow;
+mod fuse;
+mod inline;
+mod memory;
+mod order;
+#[cfg(test)]
+mod tests;
+mod unfused;
+mod validate;
+
+use std::collections::HashMap;
+
+use super::context::Context;
+use super::plan::{Kernel, Kind, Place, Plan, Role, Schedule};
+use crate::tensor::op::Scan;
+use crate::tensor::{Graph, NodeId, Op, Unary};
+use crate::{Error, Result};
+
+/// How a program is planned.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PlanOptions {
+    /// Join nodes into kernels. Without it every node is a kernel of its own, which tests compare with.
+    pub fuse: bool,
+    /// Buffers that one kernel may bind.
+    pub max_bindings: usize,
+}
+
+impl Default for PlanOptions {
+    fn default() -> Self {
+        PlanOptions { fuse: true, max_bindings: 8 }
+    }
+}
+
+/// Plan a traced program.
+pub(super) fn plan(cx: Context, mut graph: Graph, options: &PlanOptions) -> Result<Plan> {
+    if cx.results.is_empty() {
+        return Err(Error::Program("nothing is computed: declare an output or update a state".to_owned()));
+    }
+    let results: Vec<(NodeId, usize)> = cx.results.iter().map(|(t, arg)| (t.raw(), *arg)).collect();
+    let wanted: Vec<NodeId> = results.iter().map(|r| r.0).collect();
+    crate::grad::tidy_loops(&mut graph, &wanted);
+    let outs = outs_of(&graph);
+    let wants: Vec<Want> = results
+        .iter()
+        .map(|(node, arg)| {
+            let state = cx.args[*arg].role == Role::State;
+            let old = |op: &Op| matches!(op, Op::Input(i) if *i as usize == *arg);
+            Want {
+                node: *node,
+                place: Place::Arg(*arg),
+                old: if state { graph.nodes.iter().position(|n| old(&n.op)).map(|i| i as NodeId) } else { None },
+                name: format!("state `{}`", cx.args[*arg].name),
+            }
+        })
+        .collect();
+    let scope = Scope { graph: &graph, scope: crate::tensor::graph::ROOT, outs: &outs, options };
+    let schedule = scope.schedule(&wants)?;
+    let plan = Plan { graph, args: cx.args, scalars: cx.scalars, results, schedule };
+    if cfg!(debug_assertions) {
+        plan.validate().map_err(|e| Error::Program(format!("{e}\n{plan}")))?;
+    }
+    Ok(plan)
+}
+
+/// A value that must be in a certain place at the end of a schedule.
+#[derive(Clone, Debug)]
+struct Want {
+    /// The value.
+    node: NodeId,
+    /// Where it must be.
+    place: Place,
+    /// The leaf that is in this place at the start, if it may be read.
+    old: Option<NodeId>,
+    /// What it is, in messages.
+    name: String,
+}
+
+/// A scope to be planned.
+#[derive(Clone, Copy)]
+struct Scope<'a> {
+    graph: &'a Graph,
+    scope: u32,
+    /// Of each scan and call: its `Op::Out` nodes, in order.
+    outs: &'a HashMap<NodeId, Vec<NodeId>>,
+    options: &'a PlanOptions,
+}
+
+impl Scope<'_> {
+    fn schedule(&self, wants: &[Want]) -> Result<Schedule> {
+        if self.options.fuse { self.fused(wants) } else { self.unfused(wants) }
+    }
+
+    fn fused(&self, wants: &[Want]) -> Result<Schedule> {
+        let flow = flow::Flow::new(self, wants);
+        let mut forced = vec![false; flow.items.len()];
+        let mut cap = fuse::Cap { most: self.options.max_bindings, in_place: true };
+        loop {
+            let inlined = inline::choose(&flow, &forced);
+            let groups = fuse::group(&flow, &inlined, cap);
+            // A single node whose inlined operands bind too much keeps one of them in memory instead.
+            if let Some(item) = groups.overfull(&flow, &inlined, cap)
+                && !std::mem::replace(&mut forced[item], true)
+            {
+                continue;
+            }
+            let schedule = memory::emit(self, &flow, &inlined, order::order(&flow, &inlined, groups)?)?;
+            let too_many = |k: &Kernel| k.kind != Kind::Scan && k.bindings() > cap.most;
+            if cap.in_place && schedule.kernels.iter().any(too_many) {
+                // What was to be written in place could not be.
+                cap.in_place = false;
+                continue;
+            }
+            return Ok(schedule);
+        }
+    }
+
+    /// Schedule of a scan's body.
+    fn body(&self, scan: &Scan) -> Result<Schedule> {
+        let wants: Vec<Want> = scan
+            .body
+            .outs
+            .iter()
+            .enumerate()
+            .map(|(i, node)| {
+                if i < scan.carries {
+                    let param = 1 + i;
+                    let (place, old) = (Place::Param(param), Some(scan.body.params[param]));
+                    Want { node: *node, place, old, name: format!("carry {i} of a scan") }
+                } else {
+                    let row = i - scan.carries;
+                    Want { node: *node, place: Place::Row(row), old: None, name: format!("output {row} of a scan") }
+                }
+            })
+            .collect();
+        Scope { scope: scan.body.scope, ..*self }.schedule(&wants)
+    }
+}
+
+fn outs_of(graph: &Graph) -> HashMap<NodeId, Vec<NodeId>> {
+    let mut outs: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+    for (id, node) in graph.nodes.iter().enumerate() {
+        if let Op::Out(_) = node.op {
+            outs.entry(node.src[0]).or_default().push(id as NodeId);
+        }
+    }
+    for list in outs.values_mut() {
+        list.sort_by_key(|id| match graph.nodes[*id as usize].op {
+            Op::Out(i) => i,
+            _ => 0,
+        });
+    }
+    outs
+}
+
+/// Whether a node only says how another one is indexed.
+pub fn is_view(op: &Op) -> bool {
+    let same = matches!(op, Op::Unary(Unary::Stop));
+    same || matches!(op, Op::Reshape | Op::Permute(_) | Op::Broadcast | Op::Slice { .. })
+}
+
+/// Whether a node needs no work: an argument, a parameter or a constant.
+pub fn is_leaf(op: &Op) -> bool {
+    matches!(op, Op::Input(_) | Op::Param(_)) || is_constant(op)
+}
+
+/// Whether a leaf needs no buffer: a number, an index or a run-time scalar.
+fn is_constant(op: &Op) -> bool {
+    // Parameter 0 is the step index of a loop; the planner does not look into calls.
+    matches!(op, Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) | Op::Param(0))
+}
+
+/// The node that a chain of views leads to, and whether it is all of it in the same order.
+pub(super) fn fold(graph: &Graph, mut id: NodeId) -> (NodeId, bool) {
+    let mut whole = true;
+    loop {
+        let node = &graph.nodes[id as usize];
+        if !is_view(&node.op) {
+            return (id, whole);
+        }
+        whole &= matches!(node.op, Op::Reshape | Op::Unary(Unary::Stop));
+        id = node.src[0];
+    }
+}

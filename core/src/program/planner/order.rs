@@ -1,0 +1,349 @@
+//! Where wanted values are written, and an order of the kernels.
+//!
+//! A value that replaces an old one is written in its place if every kernel that reads the old one can run before, or
+//! reads it at the index that it writes. Otherwise it is computed aside and copied at the end.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use super::flow::{Class, Flow, Use};
+use super::fuse::{Groups, users};
+use super::inline::Inlined;
+use super::{Place, Want, fold};
+use crate::program::plan::Kind;
+use crate::tensor::{NodeId, Op};
+use crate::{Error, Result};
+
+/// Where a value is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    /// In a place that is given.
+    Fixed(Place),
+    /// In the temporary of that number, not yet a slot.
+    Temp(usize),
+}
+
+/// Groups in order, and where their values are.
+pub(super) struct Ordered {
+    /// The groups.
+    pub groups: Groups,
+    /// Their order.
+    pub order: Vec<usize>,
+    /// Homes of all values that are kept.
+    pub homes: HashMap<NodeId, Home>,
+    /// Number of elements of each temporary.
+    pub temps: Vec<usize>,
+    /// Further writes of a group, by group.
+    pub more: Vec<(usize, NodeId, Home)>,
+    /// Of groups that copy a value at the end: where it is.
+    pub finals: HashMap<usize, Home>,
+}
+
+impl Ordered {
+    /// Where a value that group `k` reads is, if it is one of this schedule.
+    pub(super) fn home(&self, flow: &Flow<'_>, k: usize, value: NodeId) -> Option<Home> {
+        let own = || flow.find(value).and_then(|_| self.homes.get(&value));
+        self.finals.get(&k).or_else(own).copied()
+    }
+}
+
+struct Ordering<'a> {
+    flow: &'a Flow<'a>,
+    groups: Groups,
+    /// For each item, the items with a kernel that need it.
+    users: Vec<Vec<usize>>,
+    homes: HashMap<NodeId, Home>,
+    temps: Vec<usize>,
+    more: Vec<(usize, NodeId, Home)>,
+    finals: HashMap<usize, Home>,
+    /// For each group: the number of the node that its turn goes by.
+    turn: Vec<NodeId>,
+}
+
+/// Choose homes and an order.
+pub(super) fn order(flow: &Flow<'_>, inlined: &Inlined, groups: Groups) -> Result<Ordered> {
+    let turn = groups.list.iter().map(|g| g.items.iter().map(|i| flow.items[*i].node).max().unwrap_or(0)).collect();
+    let mut this = Ordering {
+        flow,
+        groups,
+        users: users(flow, inlined),
+        homes: HashMap::new(),
+        temps: Vec::new(),
+        more: Vec::new(),
+        finals: HashMap::new(),
+        turn,
+    };
+    this.stores()?;
+    let mut copies = Vec::new();
+    for w in 0..flow.wants.len() {
+        if !this.settle(w) {
+            copies.push(w);
+        }
+    }
+    for i in 0..flow.items.len() {
+        let class = flow.items[i].class;
+        let Some(k) = this.groups.of[i] else {
+            continue;
+        };
+        let kept = matches!(class, Class::Scan | Class::Call) || this.is_read_by_others(i, k);
+        for v in flow.values(i) {
+            if kept && !this.homes.contains_key(&v) {
+                let temp = this.temp(flow.len(v));
+                this.homes.insert(v, temp);
+            }
+        }
+    }
+    for w in copies {
+        this.copy_at_the_end(w);
+    }
+    let order = this.sorted();
+    let Ordering { groups, homes, temps, more, finals, .. } = this;
+    Ok(Ordered { groups, order, homes, temps, more, finals })
+}
+
+impl Ordering<'_> {
+    fn temp(&mut self, len: usize) -> Home {
+        self.temps.push(len);
+        Home::Temp(self.temps.len() - 1)
+    }
+
+    fn is_read_by_others(&self, item: usize, group: usize) -> bool {
+        self.users[item].iter().any(|u| self.groups.of[*u] != Some(group))
+    }
+
+    /// Groups that read a value, and how.
+    fn readers(&self, value: NodeId) -> Vec<(usize, Use)> {
+        let found =
+            |(k, g): (usize, &super::fuse::Group)| g.reads.iter().find(|(t, _)| *t == value).map(|(_, how)| (k, *how));
+        self.groups.list.iter().enumerate().filter_map(found).collect()
+    }
+
+    /// Let all readers of `value` run before group `k`, except `k` itself; false if one of them needs `k`.
+    fn read_before(&mut self, value: NodeId, k: usize) -> bool {
+        let others: Vec<usize> = self.readers(value).into_iter().map(|r| r.0).filter(|r| *r != k).collect();
+        if others.iter().any(|r| self.groups.depends(*r, k)) {
+            return false;
+        }
+        others.into_iter().for_each(|r| self.groups.add_dep(k, r));
+        true
+    }
+
+    /// Homes of stores: the buffers that they change.
+    fn stores(&mut self) -> Result<()> {
+        let flow = self.flow;
+        let graph = flow.scope.graph;
+        let chains = chains(flow);
+        for (s, item) in flow.items.iter().enumerate().filter(|(_, item)| item.class == Class::Store) {
+            let Some(k) = self.groups.of[s] else {
+                continue;
+            };
+            let node = &graph.nodes[item.node as usize];
+            let (dest, whole) = fold(graph, node.src[0]);
+            let alone = self.groups.list[k].reads.iter().all(|(t, how)| *t != dest || *how == Use::Dest);
+            if let Some(w) = chains.get(&s) {
+                let want: &Want = &flow.wants[*w];
+                let there = want.old == Some(dest) || self.homes.get(&dest) == Some(&Home::Fixed(want.place));
+                if there && alone && self.read_before(dest, k) {
+                    self.homes.insert(item.node, Home::Fixed(want.place));
+                    continue;
+                }
+                if let Place::Param(_) = want.place {
+                    return Err(Error::Program(format!(
+                        "{} is changed by `store`, but its old value is still read afterwards; read it before, or \
+                         read the new value",
+                        want.name
+                    )));
+                }
+            }
+            let own = flow.find(dest).filter(|t| whole && alone && !flow.wanted.contains(t));
+            if let Some(t) = own
+                && let Some(g) = self.groups.of[t].filter(|g| *g != k)
+                && self.groups.list[g].kind != Kind::Scan
+                && !matches!(self.homes.get(&dest), Some(Home::Fixed(_)))
+                && self.read_before(dest, k)
+            {
+                let home = match self.homes.get(&dest) {
+                    Some(home) => *home,
+                    None => self.temp(node.len()),
+                };
+                self.homes.insert(dest, home);
+                self.homes.insert(item.node, home);
+                continue;
+            }
+            // Somebody else needs the buffer as it is, or it is a constant: change a copy.
+            let home = self.temp(node.len());
+            let copy = self.copy(node.src[0], home, item.node);
+            self.groups.add_dep(k, copy);
+            self.groups.list[k].reads.retain(|(t, how)| *t != dest || *how != Use::Dest);
+            self.homes.insert(item.node, home);
+        }
+        Ok(())
+    }
+
+    /// A group that copies a node, or a view of it, to a home.
+    fn copy(&mut self, node: NodeId, to: Home, turn: NodeId) -> usize {
+        let graph = self.flow.scope.graph;
+        let copy = self.groups.add_copy(graph.nodes[node as usize].len());
+        self.turn.push(turn);
+        let (root, _) = fold(graph, node);
+        if !super::is_constant(&graph.nodes[root as usize].op) {
+            self.groups.list[copy].reads.push((root, Use::Elsewhere));
+            if let Some(g) = self.flow.find(root).and_then(|t| self.groups.of[t]) {
+                self.groups.add_dep(copy, g);
+            }
+        }
+        self.more.push((copy, node, to));
+        copy
+    }
+
+    /// Choose the home of a wanted value; false if it has to be copied at the end.
+    fn settle(&mut self, w: usize) -> bool {
+        let flow = self.flow;
+        let (want, item) = (&flow.wants[w], flow.wanted[w]);
+        let value = flow.wanted_value(w);
+        let Some(k) = self.groups.of[item] else {
+            return false;
+        };
+        let copy = flow.items[item].class == Class::Copy;
+        match self.homes.get(&value).copied().filter(|_| !copy) {
+            Some(Home::Fixed(place)) => return place == want.place,
+            Some(Home::Temp(temp)) => {
+                // A chain of stores that nothing replaces: let it happen in the result's own place.
+                let free = want.old.is_none() && matches!(want.place, Place::Arg(_));
+                if free {
+                    let to = Home::Fixed(want.place);
+                    let all = self.homes.values_mut().chain(self.more.iter_mut().map(|m| &mut m.2));
+                    all.filter(|h| **h == Home::Temp(temp)).for_each(|h| *h = to);
+                }
+                return free;
+            }
+            None => {}
+        }
+        if let Place::Row(_) = want.place {
+            if copy || self.is_read_by_others(item, k) || flow.items[item].class == Class::Call {
+                self.more.push((k, value, Home::Fixed(want.place)));
+            } else {
+                self.homes.insert(value, Home::Fixed(want.place));
+            }
+            return true;
+        }
+        if let Some(old) = want.old {
+            for writer in flow.writers(item) {
+                let Some(k) = self.groups.of[writer] else {
+                    return false;
+                };
+                let reads = self.groups.list[k].reads.iter().find(|(t, _)| *t == old).map(|(_, how)| *how);
+                let in_place = match reads {
+                    None | Some(Use::Direct) => true,
+                    _ => self.groups.list[k].kind == Kind::Scan && is_first_carry(flow, item, value, old),
+                };
+                if !in_place || !self.read_before(old, k) {
+                    return false;
+                }
+            }
+        }
+        if copy {
+            self.more.push((k, value, Home::Fixed(want.place)));
+        } else {
+            self.homes.insert(value, Home::Fixed(want.place));
+        }
+        true
+    }
+
+    fn copy_at_the_end(&mut self, w: usize) {
+        let (want, item) = (&self.flow.wants[w], self.flow.wanted[w]);
+        let value = self.flow.wanted_value(w);
+        let Some(group) = self.groups.of[item] else {
+            return;
+        };
+        let home = match self.homes.get(&value) {
+            Some(home) if self.flow.items[item].class != Class::Copy => *home,
+            _ => {
+                let temp = self.temp(self.flow.len(value));
+                if self.flow.items[item].class == Class::Copy {
+                    self.more.push((group, value, temp));
+                } else {
+                    self.homes.insert(value, temp);
+                }
+                temp
+            }
+        };
+        let copy = self.groups.add_copy(self.flow.len(value));
+        self.turn.push(NodeId::MAX);
+        self.groups.list[copy].reads.push((value, Use::Elsewhere));
+        self.finals.insert(copy, home);
+        self.groups.add_dep(copy, group);
+        // Stores may have changed the place already; others read what they left there.
+        let there = self.homes.iter().filter(|(_, home)| **home == Home::Fixed(want.place)).map(|(v, _)| *v);
+        for v in there.chain(want.old).collect::<Vec<_>>() {
+            for (r, _) in self.readers(v) {
+                if r != copy {
+                    self.groups.add_dep(copy, r);
+                }
+            }
+        }
+        self.more.push((copy, value, Home::Fixed(want.place)));
+    }
+
+    /// Groups in an order that respects what they need, otherwise as traced.
+    fn sorted(&self) -> Vec<usize> {
+        let n = self.groups.list.len();
+        let mut missing: Vec<usize> = self.groups.deps.iter().map(Vec::len).collect();
+        let mut next: Vec<Vec<usize>> = vec![Vec::new(); n];
+        for (k, deps) in self.groups.deps.iter().enumerate() {
+            deps.iter().for_each(|d| next[*d].push(k));
+        }
+        let mut ready: BinaryHeap<Reverse<(NodeId, usize)>> =
+            (0..n).filter(|k| missing[*k] == 0).map(|k| Reverse((self.turn[k], k))).collect();
+        let mut order = Vec::with_capacity(n);
+        while let Some(Reverse((_, k))) = ready.pop() {
+            order.push(k);
+            for d in &next[k] {
+                missing[*d] -= 1;
+                if missing[*d] == 0 {
+                    ready.push(Reverse((self.turn[*d], *d)));
+                }
+            }
+        }
+        debug_assert_eq!(order.len(), n, "kernels do not need each other in a circle");
+        order
+    }
+}
+
+/// Stores whose chain leads from the old value of a place to its wanted one: they change it where it is.
+fn chains(flow: &Flow<'_>) -> HashMap<usize, usize> {
+    let graph = flow.scope.graph;
+    let mut chains = HashMap::new();
+    for (w, want) in flow.wants.iter().enumerate() {
+        let Some(old) = want.old else {
+            continue;
+        };
+        let mut chain = Vec::new();
+        let mut item = flow.wanted[w];
+        while flow.items[item].class == Class::Store {
+            chain.push(item);
+            let (dest, whole) = fold(graph, graph.nodes[flow.items[item].node as usize].src[0]);
+            if whole && dest == old {
+                chain.iter().for_each(|s| _ = chains.insert(*s, w));
+                break;
+            }
+            match flow.find(dest) {
+                Some(t) if whole && !flow.wanted.contains(&t) && !chains.contains_key(&t) => item = t,
+                _ => break,
+            }
+        }
+    }
+    chains
+}
+
+/// Whether a loop reads `old` only as the first value of the carry that ends as `value`.
+fn is_first_carry(flow: &Flow<'_>, item: usize, value: NodeId, old: NodeId) -> bool {
+    let graph = flow.scope.graph;
+    let node = &graph.nodes[flow.items[item].node as usize];
+    let (Op::Scan(scan), Op::Out(i)) = (&node.op, &graph.nodes[value as usize].op) else {
+        return false;
+    };
+    let i = *i as usize;
+    let reads = |s: &NodeId| fold(graph, *s) == (old, true) || fold(graph, *s).0 == old;
+    i < scan.carries && fold(graph, node.src[i]) == (old, true) && node.src.iter().filter(|s| reads(s)).count() == 1
+}
