@@ -19,11 +19,12 @@ pub use config::PpoConfig;
 pub use loss::{Losses, Minibatch, approx_kl, clip_loss, log_ratio, losses, standardise, value_loss};
 
 use crate::backend::ScalarValue;
+use crate::backend::reference::NonFinite;
 use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::grad::value_and_grad;
 use crate::optim::{Adam, AdamState, clip_by_norm};
-use crate::program::{Context, Outputs};
+use crate::program::{Context, Outputs, Plan, PlanOptions};
 use crate::rng::{key_from_seed, streams};
 use crate::sample::{Gae, Moments, Steps, explained_variance, gae};
 use crate::tensor::{Loop, scan};
@@ -125,6 +126,16 @@ impl Ppo {
         Ok(Ppo { config: config.clone(), net, program, state: State::new() })
     }
 
+    /// The plan of one iteration, without a device.
+    ///
+    /// # Errors
+    /// If a setting is invalid.
+    pub fn plan(config: &PpoConfig, env: &EnvDef, seeds: usize) -> Result<Plan> {
+        config.validate()?;
+        let net = ActorCritic::new(env.spec(), &config.net());
+        Program::plan_of(PlanOptions::default(), |cx| iteration(cx, config, env, &net, seeds))
+    }
+
     /// The networks.
     pub fn net(&self) -> &ActorCritic {
         &self.net
@@ -166,14 +177,25 @@ impl Ppo {
     /// # Errors
     /// If the device fails.
     pub fn step(&mut self, done: u64, total: u64) -> Result<Array> {
+        let out: Outputs = self.program.run(&self.state, &[], &self.scalars(done, total))?;
+        out.get("metrics").cloned()
+    }
+
+    /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn first_non_finite(&self, before: &State, done: u64, total: u64) -> Result<Option<NonFinite>> {
+        self.program.first_non_finite(before, &[], &self.scalars(done, total)).await
+    }
+
+    fn scalars(&self, done: u64, total: u64) -> [(&'static str, ScalarValue); 3] {
         let [learning_rate, clip_eps] = self.scheduled(done, total);
-        let scalars = [
+        [
             ("iteration", ScalarValue::U32((done + 1) as u32)),
             ("learning_rate", learning_rate.into()),
             ("clip_eps", clip_eps.into()),
-        ];
-        let out: Outputs = self.program.run(&self.state, &[], &scalars)?;
-        out.get("metrics").cloned()
+        ]
     }
 
     /// Learning rate and clip range of an iteration.

@@ -24,6 +24,7 @@ pub use device::Reference;
 pub use planned::run_plan;
 
 use super::ScalarValue;
+use crate::tensor::graph::Origin;
 use crate::tensor::{Graph, NodeId};
 use crate::{Error, Result};
 
@@ -90,12 +91,14 @@ pub struct Bounded {
 }
 
 /// The first operation whose result f32 cannot hold.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct NonFinite {
     /// The node.
     pub node: NodeId,
     /// Name of its operation.
     pub op: &'static str,
+    /// Source position that asked for it.
+    pub origin: Origin,
     /// Which element, and the loops and their steps around it.
     pub place: String,
     /// The element: NaN or infinite.
@@ -105,7 +108,8 @@ pub struct NonFinite {
 impl NonFinite {
     /// As an error.
     pub fn error(&self) -> Error {
-        Error::NonFinite(format!("{} from {} (node %{}), {}", self.value, self.op, self.node, self.place))
+        let NonFinite { node, op, origin, place, value } = self;
+        Error::NonFinite(format!("{op} gives {value} from finite operands, {origin}: {place} (node %{node})"))
     }
 }
 

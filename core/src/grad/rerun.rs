@@ -66,6 +66,7 @@ impl Rerun {
         };
         let src: Vec<Tensor> = node.src.iter().map(|s| self.get(*s)).collect();
         let at = Location::caller();
+        let blame = graph::with(|g| g.blame.replace(node.origin)).flatten();
         let copy = match &node.op {
             Op::Scan(scan) => {
                 // Of a loop and the same loop with stacked carries, one copy is enough.
@@ -93,6 +94,7 @@ impl Rerun {
             }
             op => push(op.clone(), &src, node.shape.clone(), node.dtype, at),
         };
+        graph::with(|g| g.blame = blame);
         self.map.insert(id, copy);
     }
 

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use super::rerun::Rerun;
 use super::{scan, vjp};
-use crate::tensor::graph::{self, Graph};
+use crate::tensor::graph::{self, Graph, Origin};
 use crate::tensor::{Node, NodeId, Op, Tensor};
 
 /// How cotangents of loop invariants leave a loop.
@@ -48,6 +48,7 @@ pub(super) fn sweep(how: &Settings, seeds: &[(Tensor, Tensor)], wrt: &[Tensor], 
             cotangents.add(t.raw(), *g);
         }
     }
+    let blame = graph::with(|g| g.blame).flatten();
     for &id in active.order.iter().rev() {
         if below == Below::Cut && targets.contains(&id) {
             continue;
@@ -55,6 +56,7 @@ pub(super) fn sweep(how: &Settings, seeds: &[(Tensor, Tensor)], wrt: &[Tensor], 
         let Some(node) = graph::with(|g| g.nodes[id as usize].clone()) else {
             continue;
         };
+        graph::with(|g| g.blame = Some(Origin { derivative: true, ..node.origin }));
         let contributions = match &node.op {
             Op::Out(i) => {
                 if let Some(g) = cotangents.get(id) {
@@ -95,7 +97,9 @@ pub(super) fn sweep(how: &Settings, seeds: &[(Tensor, Tensor)], wrt: &[Tensor], 
             }
         }
     }
-    wrt.iter().map(|t| cotangents.get(t.raw())).collect()
+    let found = wrt.iter().map(|t| cotangents.get(t.raw())).collect();
+    graph::with(|g| g.blame = blame);
+    found
 }
 
 #[derive(Default)]

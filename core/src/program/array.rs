@@ -1,7 +1,7 @@
 //! Values on a device, and the named ones that a program changes.
 
 use crate::backend::Buffer;
-use crate::{DType, Error, Result};
+use crate::{DType, Device, Error, Result};
 
 /// A tensor's value on a device. Clones share the memory.
 #[derive(Clone, Debug)]
@@ -60,6 +60,25 @@ impl State {
             .find(|(n, _)| n == name)
             .map(|(_, a)| a)
             .ok_or_else(|| Error::unknown("state", name, self.entries.iter().map(|(n, _)| n.as_str())))
+    }
+
+    /// The same values in memory of their own.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn copy(&self, device: &Device) -> Result<State> {
+        let mut copy = State::new();
+        for (name, array) in self.iter() {
+            let of = &array.shape;
+            copy.insert(
+                name,
+                match array.dtype() {
+                    DType::F32 => device.array(of, &device.read(array).await?)?,
+                    DType::U32 => device.array_u32(of, &device.read_u32(array).await?)?,
+                },
+            );
+        }
+        Ok(copy)
     }
 
     /// All names and arrays, in the order in which they were added.

@@ -6,9 +6,10 @@ use super::array::{Array, State};
 use super::context::Context;
 use super::plan::{Plan, Role};
 use super::planner::{self, PlanOptions};
+use crate::backend::reference::{NonFinite, Value, first_non_finite};
 use crate::backend::{Buffer, Executable, ScalarValue};
-use crate::tensor::Graph;
-use crate::{Device, Error, Result};
+use crate::tensor::{Graph, NodeId};
+use crate::{DType, Device, Error, Result};
 
 /// A traced function, planned and compiled for one device.
 pub struct Program {
@@ -96,11 +97,7 @@ impl Program {
         for arg in &self.plan.args {
             let array = match arg.role {
                 Role::State => state.get(&arg.name)?.clone(),
-                Role::Input => inputs
-                    .iter()
-                    .find(|(n, _)| *n == arg.name)
-                    .map(|(_, a)| (*a).clone())
-                    .ok_or_else(|| Error::Program(format!("input `{}` is missing", arg.name)))?,
+                Role::Input => find_input(inputs, &arg.name)?.clone(),
                 Role::Output => {
                     let array = self.device.zeros(&arg.shape, arg.dtype)?;
                     outputs.entries.push((arg.name.clone(), array.clone()));
@@ -122,15 +119,9 @@ impl Program {
         }
         self.scalars.clear();
         for spec in &self.plan.scalars {
-            let value = scalars
-                .iter()
-                .find(|(n, _)| *n == spec.name)
-                .map(|(_, v)| *v)
-                .ok_or_else(|| Error::Program(format!("scalar `{}` is missing", spec.name)))?;
-            let fits = matches!(
-                (value, spec.dtype),
-                (ScalarValue::F32(_), crate::DType::F32) | (ScalarValue::U32(_), crate::DType::U32)
-            );
+            let value = find_scalar(scalars, &spec.name)?;
+            let fits =
+                matches!((value, spec.dtype), (ScalarValue::F32(_), DType::F32) | (ScalarValue::U32(_), DType::U32));
             if !fits {
                 return Err(Error::Program(format!("scalar `{}` must be {}, got {value:?}", spec.name, spec.dtype)));
             }
@@ -139,13 +130,58 @@ impl Program {
         self.executable.run(&self.args, &self.scalars)?;
         Ok(outputs)
     }
+
+    /// Look for the first operation, in the order of the trace, that gives a NaN or an infinity from finite operands in a
+    /// run with these arguments.
+    ///
+    /// The run is made by the reference, in numbers rounded to f32, whatever the device: it takes long and changes
+    /// nothing. A state must be as it was before the run in question ([`State::copy`]).
+    ///
+    /// # Errors
+    /// If an argument or scalar is missing, or the device fails.
+    pub async fn first_non_finite(
+        &self,
+        state: &State,
+        inputs: &[(&str, &Array)],
+        scalars: &[(&str, ScalarValue)],
+    ) -> Result<Option<NonFinite>> {
+        let mut values = Vec::with_capacity(self.plan.args.len());
+        for arg in &self.plan.args {
+            let array = match arg.role {
+                Role::State => state.get(&arg.name)?,
+                Role::Input => find_input(inputs, &arg.name)?,
+                Role::Output => {
+                    values.push(Value::u32(&[], Vec::new()));
+                    continue;
+                }
+            };
+            values.push(match arg.dtype {
+                DType::F32 => Value::f64(&arg.shape, self.device.read(array).await?),
+                DType::U32 => Value::u32(&arg.shape, self.device.read_u32(array).await?),
+            });
+        }
+        let specs = self.plan.scalars.iter();
+        let scalars = specs.map(|s| find_scalar(scalars, &s.name)).collect::<Result<Vec<_>>>()?;
+        let outs: Vec<NodeId> = self.plan.results.iter().map(|r| r.0).collect();
+        first_non_finite(&self.plan.graph, &outs, &values, &scalars)
+    }
+}
+
+fn find_input<'a>(inputs: &[(&str, &'a Array)], name: &str) -> Result<&'a Array> {
+    let found = inputs.iter().find(|(n, _)| *n == name).map(|(_, a)| *a);
+    found.ok_or_else(|| Error::Program(format!("input `{name}` is missing")))
+}
+
+fn find_scalar(scalars: &[(&str, ScalarValue)], name: &str) -> Result<ScalarValue> {
+    let found = scalars.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
+    found.ok_or_else(|| Error::Program(format!("scalar `{name}` is missing")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Tensor;
     use crate::tensor::{Loop, scan};
-    use crate::{DType, Tensor};
 
     fn f32s(device: &Device, array: &Array) -> Vec<f64> {
         pollster::block_on(device.read(array)).unwrap()
@@ -174,6 +210,37 @@ mod tests {
         let w = [1.0 + 1.0, 2.0 + 3.5, 3.0 + 6.0, 4.0 + 5.5, 5.0 + 6.5, 6.0 + 7.5];
         assert_eq!(f32s(&device, state.get("w").unwrap()), w);
         assert!(program.run(&state, &[], &[("rate", 0.5.into())]).unwrap_err().to_string().contains("`x` is missing"));
+    }
+
+    #[test]
+    fn the_operation_that_made_a_nan_is_named_with_its_source() {
+        let device = Device::cpu(1);
+        let mut line = 0;
+        let mut program = Program::new(&device, |cx| {
+            let w = cx.state("w", &[2], DType::F32);
+            let by = cx.scalar_f32("by");
+            line = line!() + 1;
+            let y = (w - by).log();
+            let g = crate::grad::grad(y.sum_all(), &[w])[0];
+            cx.update("w", w + g);
+            cx.output("y", y);
+        })
+        .unwrap();
+        let mut state = State::new();
+        state.insert("w", device.array(&[2], &[1.0, 3.0]).unwrap());
+        let mut find = |by: f64| {
+            let scalars = [("by", by.into())];
+            let before = pollster::block_on(state.copy(&device)).unwrap();
+            program.run(&state, &[], &scalars).unwrap();
+            pollster::block_on(program.first_non_finite(&before, &[], &scalars)).unwrap()
+        };
+        // w becomes [2, 3.5].
+        assert!(find(0.0).is_none());
+        let found = find(3.0).unwrap();
+        assert_eq!((found.op, found.origin.at.line(), found.origin.derivative), ("log", line, false));
+        let message = found.error().to_string();
+        assert!(message.contains("log gives NaN from finite operands, core/src/program/program.rs:"), "{message}");
+        assert!(message.contains("element [0] of [2]"), "{message}");
     }
 
     #[test]

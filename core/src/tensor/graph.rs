@@ -31,6 +31,23 @@ pub struct Node {
     pub dtype: DType,
     /// The innermost body that it depends on; `ROOT` outside of all.
     pub scope: u32,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where a node was first asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// Source position.
+    pub at: &'static Location<'static>,
+    /// Whether it is part of the derivative of what was asked for there.
+    pub derivative: bool,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", if self.derivative { "in the derivative of " } else { "" }, self.at)
+    }
 }
 
 impl Node {
@@ -63,6 +80,8 @@ pub struct Graph {
     cse: HashMap<Key, NodeId>,
     /// Of a scan node: the same scan with its carries stacked, so that all orders of derivative share it.
     pub stacked: HashMap<NodeId, NodeId>,
+    /// What new nodes are made for, if not for who asks: a derivative or a copy of that node's.
+    pub blame: Option<Origin>,
     error: Option<Error>,
     id: u32,
 }
@@ -81,6 +100,7 @@ impl Graph {
             open: vec![ROOT],
             cse: HashMap::new(),
             stacked: HashMap::new(),
+            blame: None,
             error: None,
             id: NEXT_TRACE.fetch_add(1, Ordering::Relaxed),
         }
@@ -203,7 +223,8 @@ impl Graph {
         }
         let id = self.nodes.len() as NodeId;
         let (op, src, shape, dtype, scope) = key.clone();
-        self.nodes.push(Node { op, src, shape, dtype, scope });
+        let origin = self.blame.unwrap_or(Origin { at, derivative: false });
+        self.nodes.push(Node { op, src, shape, dtype, scope, origin });
         self.cse.insert(key, id);
         id
     }

@@ -31,6 +31,7 @@ pub struct Session {
     /// Per seed: the latest iterations that hold [`WINDOW`] finished episodes.
     finished: Vec<Vec<Finished>>,
     evaluation: Option<EpisodeProgram>,
+    debug: bool,
 }
 
 impl Session {
@@ -41,7 +42,17 @@ impl Session {
     pub fn new(device: &Device, setup: &Setup) -> Result<Session> {
         let ppo = Ppo::new(device, &setup.config, &setup.env, &setup.seeds)?;
         let finished = vec![Vec::new(); setup.seeds.len()];
-        Ok(Session { device: device.clone(), setup: setup.clone(), ppo, iteration: 0, finished, evaluation: None })
+        Ok(Session::of(device, setup.clone(), ppo, 0, finished))
+    }
+
+    fn of(device: &Device, setup: Setup, ppo: Ppo, iteration: u64, finished: Vec<Vec<Finished>>) -> Session {
+        Session { device: device.clone(), setup, ppo, iteration, finished, evaluation: None, debug: false }
+    }
+
+    /// In debug mode the first gradient that is not finite is an error that names the operation where it began. Each
+    /// iteration then copies the state first.
+    pub fn set_debug(&mut self, debug: bool) {
+        self.debug = debug;
     }
 
     /// Training that goes on from one snapshot per seed, on a built-in environment.
@@ -99,7 +110,7 @@ impl Session {
         let finished = decoded.iter().map(|(_, e)| snapshot::finished(e)).collect::<Result<_>>()?;
         let iteration = first.iteration;
         let ppo = Ppo::resume(device, &setup.config, &setup.env, seeds.len(), state)?;
-        Ok(Session { device: device.clone(), setup, ppo, iteration, finished, evaluation: None })
+        Ok(Session::of(device, setup, ppo, iteration, finished))
     }
 
     /// What is being trained.
@@ -149,9 +160,13 @@ impl Session {
     /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite; or if the device fails.
     pub async fn step(&mut self) -> Result<Vec<Row>> {
         let [learning_rate, clip_eps] = self.ppo.scheduled(self.iteration, self.iterations());
+        let before = if self.debug { Some(self.ppo.state.copy(&self.device).await?) } else { None };
         let metrics = self.ppo.step(self.iteration, self.iterations())?;
-        self.iteration += 1;
         let values = self.device.read(&metrics).await?;
+        if let Some(before) = before {
+            self.explain(&before, &values).await?;
+        }
+        self.iteration += 1;
         let mut rows = Vec::with_capacity(self.finished.len());
         for (i, values) in values.chunks(METRICS.len()).enumerate() {
             let [episodes, returns, lengths, rest @ ..] = values else {
@@ -185,6 +200,19 @@ impl Session {
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    /// An error if an update of the iteration just made was dropped, which began with the state `before`.
+    async fn explain(&self, before: &State, metrics: &[f64]) -> Result<()> {
+        let dropped = |values: &[f64]| values.iter().rev().nth(1).is_some_and(|non_finite| *non_finite > 0.0);
+        if !metrics.chunks(METRICS.len()).any(dropped) {
+            return Ok(());
+        }
+        let found = self.ppo.first_non_finite(before, self.iteration, self.iterations()).await?;
+        Err(found.map_or_else(
+            || Error::NonFinite("a gradient was not finite, but only by this device's rounding".to_owned()),
+            |found| found.error(),
+        ))
     }
 
     /// Everything needed to go on with one seed, alone or stacked: the same bytes for the same training.

@@ -64,6 +64,9 @@ pub struct Args {
     /// Seconds between snapshots, 0 for one after each iteration
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
     pub save_every: f64,
+    /// Stop at the first gradient that is not finite and name the operation where it began (slower)
+    #[arg(long)]
+    pub debug: bool,
     /// Show the resolved settings and where each comes from, and train nothing
     #[arg(long)]
     pub print_config: bool,
@@ -123,6 +126,7 @@ fn start(args: &Args) -> Result<(), Stop> {
     }
     let device = args.device.open()?;
     let mut session = Session::new(&device, &plan.setup)?;
+    session.set_debug(args.debug);
     let mut members = Vec::with_capacity(seeds.len());
     for (seed, folder) in seeds.iter().zip(open_folders(args, &plan.setup)?) {
         let config = plan.config_toml(*seed);
@@ -245,6 +249,7 @@ fn resume(args: &Args) -> Result<(), Stop> {
 
 fn resume_session(args: &Args, device: &Device, mut session: Session, folders: Vec<RunFolder>) -> Result<(), Stop> {
     check_unchanged(args, session.setup())?;
+    session.set_debug(args.debug);
     let asked = args.steps.unwrap_or(session.setup().steps);
     let extended = asked != session.setup().steps;
     session.set_steps(asked);

@@ -43,7 +43,6 @@ pub struct Losses {
 const MAX_LOG_RATIO: f64 = 20.0;
 
 /// −L of eq. 9: −L^CLIP + c₁ L^VF − c₂ S. `clip_eps`: `[]`.
-#[track_caller]
 pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: Tensor, config: &PpoConfig) -> Losses {
     let distribution = net.distribution(parts, batch.obs);
     let log_ratio = log_ratio(distribution.log_prob(batch.action), batch.logp_old);

@@ -310,7 +310,7 @@ impl<'a> Interpreter<'a> {
         for (scan, t) in self.trail.iter().rev() {
             place.push_str(&format!(", index {t} of scan %{scan}"));
         }
-        let found = NonFinite { node: id, op: node.op.name(), place, value };
+        let found = NonFinite { node: id, op: node.op.name(), origin: node.origin, place, value };
         let error = found.error();
         self.found = Some(found);
         Err(error)

@@ -17,7 +17,7 @@ mod tests;
 mod unfused;
 mod validate;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::context::Context;
 use super::plan::{Kernel, Kind, Place, Plan, Role, Schedule};
@@ -48,7 +48,7 @@ pub(super) fn plan(cx: Context, mut graph: Graph, options: &PlanOptions) -> Resu
     let results: Vec<(NodeId, usize)> = cx.results.iter().map(|(t, arg)| (t.raw(), *arg)).collect();
     let wanted: Vec<NodeId> = results.iter().map(|r| r.0).collect();
     crate::grad::tidy_loops(&mut graph, &wanted);
-    let outs = outs_of(&graph);
+    let outs = outs_of(&graph, &wanted);
     let wants: Vec<Want> = results
         .iter()
         .map(|(node, arg)| {
@@ -145,11 +145,17 @@ impl Scope<'_> {
     }
 }
 
-fn outs_of(graph: &Graph) -> HashMap<NodeId, Vec<NodeId>> {
+/// Results of scans and calls: of calls those that are needed, of scans all, because a carry is kept even if only the loop
+/// itself reads it.
+fn outs_of(graph: &Graph, wanted: &[NodeId]) -> HashMap<NodeId, Vec<NodeId>> {
     let mut outs: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+    let needed: HashSet<NodeId> = graph.reachable(wanted, crate::tensor::graph::ROOT).into_iter().collect();
     for (id, node) in graph.nodes.iter().enumerate() {
         if let Op::Out(_) = node.op {
-            outs.entry(node.src[0]).or_default().push(id as NodeId);
+            let of_call = matches!(graph.nodes[node.src[0] as usize].op, Op::Call(_));
+            if !of_call || needed.contains(&(id as NodeId)) {
+                outs.entry(node.src[0]).or_default().push(id as NodeId);
+            }
         }
     }
     for list in outs.values_mut() {

@@ -1,0 +1,62 @@
+//! Plans of shipped programs: a lost fusion fails here, without a GPU.
+
+use quickstudy_core::algo::Ppo;
+use quickstudy_core::algo::ppo::PpoConfig;
+use quickstudy_core::program::{Kernel, Kind, Plan, Schedule};
+use quickstudy_core::tensor::Op;
+
+fn ppo(env: &str) -> Plan {
+    let env = quickstudy_core::env::builtin(env).expect("a built-in environment");
+    let plan = Ppo::plan(&PpoConfig::default(), &env, 1).expect("a plan");
+    plan.validate().expect("a plan without faults");
+    plan
+}
+
+fn loops(schedule: &Schedule) -> Vec<&Schedule> {
+    schedule.kernels.iter().filter_map(|k| k.body.as_deref()).collect()
+}
+
+/// Kernels and dispatches of one step of the rollout, of the advantages and of a minibatch.
+fn counts(plan: &Plan) -> Vec<(usize, usize)> {
+    loops(&plan.schedule).iter().map(|body| (body.kernels.len(), body.dispatches(&plan.graph))).collect()
+}
+
+#[test]
+fn ppo_takes_few_dispatches() {
+    let discrete = ppo("cartpole");
+    assert_eq!(counts(&discrete), [(18, 18), (1, 1), (41, 42)], "{discrete}");
+    let continuous = ppo("pendulum");
+    assert_eq!(counts(&continuous), [(16, 16), (1, 1), (37, 38)], "{continuous}");
+}
+
+#[test]
+fn no_kernel_binds_more_than_a_gpu_does() {
+    fn visit(plan: &Plan, schedule: &Schedule) {
+        for kernel in &schedule.kernels {
+            match &kernel.body {
+                Some(body) => visit(plan, body),
+                // Results of environments are bound one by one.
+                None if is_call(plan, kernel) => {}
+                None => assert!(kernel.bindings() <= 8, "{kernel:?}"),
+            }
+        }
+    }
+    fn is_call(plan: &Plan, kernel: &Kernel) -> bool {
+        kernel.nodes.iter().any(|id| matches!(plan.graph.nodes[*id as usize].op, Op::Call(_)))
+    }
+    for env in ["cartpole", "pendulum"] {
+        let plan = ppo(env);
+        visit(&plan, &plan.schedule);
+    }
+}
+
+#[test]
+fn a_plan_reads_like_a_program() {
+    let text = ppo("cartpole").to_string();
+    assert_eq!(text, ppo("cartpole").to_string(), "the same trace gives the same text");
+    for part in ["arguments:\n", "@1 state `theta` f32[1, ", "graph:\n", "plan: ", "matmul [1, ", "call `env_step`"] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    let kinds = [Kind::Map, Kind::Reduce, Kind::MatMul, Kind::Scan];
+    assert!(kinds.iter().all(|kind| text.contains(&format!(" {} [", kind.name()))));
+}
