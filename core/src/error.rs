@@ -110,11 +110,18 @@ impl Error {
 }
 
 /// The name of `known` that is nearest to `name` by edit distance, if it is near enough to be a typing error.
+///
+/// Capitals and a version as in `CartPole-v1` make no difference.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let name = match name.rsplit_once("-v") {
+        Some((base, version)) if version.chars().all(|c| c.is_ascii_digit()) => base,
+        _ => &name,
+    };
     let limit = (name.chars().count() / 3).max(2);
     known
         .into_iter()
-        .map(|k| (edit_distance(name, k), k))
+        .map(|k| (edit_distance(name, &k.to_lowercase()), k))
         .filter(|(d, k)| *d <= limit || (name.len() >= 3 && k.starts_with(name)))
         .min_by_key(|(d, _)| *d)
         .map(|(_, k)| k)
@@ -150,5 +157,8 @@ mod tests {
         let e = Error::unknown("key", "clip_esp", ["gamma", "clip_eps"]);
         assert_eq!(e.to_string(), "unknown key `clip_esp`, did you mean `clip_eps`?");
         assert_eq!(Error::unknown("key", "zzzzzz", ["gamma"]).to_string(), "unknown key `zzzzzz`");
+        for (name, meant) in [("CartPole-v1", "cartpole"), ("MountainCar-v0", "mountain-car"), ("PPO", "ppo")] {
+            assert_eq!(closest(name, ["ppo", "cartpole", "mountain-car", "mountain-car-continuous"]), Some(meant));
+        }
     }
 }

@@ -26,6 +26,14 @@ pub fn count(text: &str) -> Result<u64, String> {
     Ok(value as u64)
 }
 
+/// One seed: `3`.
+///
+/// # Errors
+/// A sentence for the user if it is no whole number of at least 0.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number of at least 0, got `{text}`"))
+}
+
 /// Most seeds of one command: each is one run folder.
 const MAX_SEEDS: u64 = 4096;
 

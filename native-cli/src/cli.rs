@@ -3,6 +3,7 @@
 use crate::cmd;
 use crate::outcome;
 use clap::{Parser, Subcommand};
+use quickstudy_core::env::builtin_names;
 use std::process::ExitCode;
 
 /// Reinforcement learning from the command line.
@@ -50,6 +51,16 @@ pub enum Verb {
     Bench(cmd::bench::Args),
 }
 
+/// What to type where a name stands without its flag, as in `train ppo cartpole`.
+fn misplaced(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let env = quickstudy_core::closest(name, builtin_names()).filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    (!name.starts_with('-')).then(|| format!("hint: name the environment with `--env {env}`"))
+}
+
 /// Parses the command line, runs the verb and returns the exit code.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -58,6 +69,9 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Help and version are no errors; clap prints to the right stream. A closed pipe is none of ours.
             let _ = error.print();
+            if let Some(hint) = misplaced(&error) {
+                eprintln!("{hint}");
+            }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };

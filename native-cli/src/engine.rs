@@ -2,7 +2,7 @@
 
 use crate::metrics::Row;
 use crate::outcome::Stop;
-use crate::run::Training;
+use crate::run::{Encode, Training};
 use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
 use quickstudy_core::train::{Episode, Session};
@@ -14,8 +14,13 @@ pub struct DeviceArgs {
     #[arg(long, value_name = "NAME", default_value = "cpu")]
     pub device: String,
     /// Threads; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
+}
+
+fn threads(text: &str) -> Result<u16, String> {
+    let wrong = || format!("expected a number of threads from 1 to 1024, got `{text}`");
+    text.parse().ok().filter(|n| (1..=1024).contains(n)).ok_or_else(wrong)
 }
 
 impl DeviceArgs {
@@ -52,7 +57,9 @@ impl From<quickstudy_core::Error> for Stop {
         let message = error.to_string();
         match error {
             Error::NonFinite(_) => Stop::non_finite(message),
-            Error::Config { .. } | Error::Unknown { .. } | Error::Snapshot(_) => Stop::user(message),
+            Error::Unknown { kind: "key", .. } => Stop::user(message).hint("`quickstudy list settings` explains all"),
+            Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
+            Error::Config { .. } | Error::Snapshot(_) => Stop::user(message),
             _ => Stop::failure(message),
         }
     }
@@ -75,12 +82,14 @@ impl Training for Session {
         Session::done(self)
     }
 
-    fn snapshot(&self, member: usize) -> Result<Vec<u8>, Stop> {
-        Ok(pollster::block_on(Session::snapshot(self, member))?)
+    fn snapshots(&self) -> Result<Encode<'_>, Stop> {
+        let copy = pollster::block_on(Session::snapshots(self))?;
+        Ok(Box::new(move |member| Ok(copy.encode(member)?)))
     }
 
-    fn policy_snapshot(&self, member: usize) -> Result<Vec<u8>, Stop> {
-        Ok(pollster::block_on(Session::policy_snapshot(self, member))?)
+    fn policy_snapshots(&self) -> Result<Encode<'_>, Stop> {
+        let copy = pollster::block_on(Session::policy_snapshots(self))?;
+        Ok(Box::new(move |member| Ok(copy.encode(member)?)))
     }
 
     fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop> {

@@ -2,22 +2,46 @@
 
 use crate::outcome::Stop;
 use crate::raster::{self, BACKGROUND, Picture, paint};
-use crate::run_folder::hint_for;
+use crate::run_folder::cannot;
 use ::gif::{DisposalMethod, Encoder, Frame, Repeat};
 use quickstudy_core::env::Scene;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Writes `scenes` as a looping GIF of `width` pixels, `delay` hundredths of a second per frame (at least 2: viewers
-/// slow down anything shorter).
+/// Shortest time of a frame in hundredths of a second: viewers slow down anything shorter.
+const SHORTEST: u64 = 2;
+/// Time of the last frame before the recording starts again, in hundredths of a second.
+const PAUSE: u16 = 100;
+
+/// Which of `count` scenes that follow each other after `seconds` are shown, and for how many hundredths of a second.
+///
+/// Times are rounded from the start of the recording, so that it is as long as what it shows; scenes that come too fast
+/// for a GIF are left out. The last one stays for a second.
+fn timing(count: usize, seconds: f64) -> Vec<(usize, u16)> {
+    let at = |i: usize| (i as f64 * seconds * 100.0).round() as u64;
+    let mut shown: Vec<(usize, u16)> = Vec::new();
+    let (mut current, mut since) = (0, 0);
+    for i in 1..count {
+        if at(i) - since >= SHORTEST {
+            shown.push((current, u16::try_from(at(i) - since).unwrap_or(u16::MAX)));
+            (current, since) = (i, at(i));
+        }
+    }
+    if count > 0 {
+        shown.push((count - 1, PAUSE));
+    }
+    shown
+}
+
+/// Writes `scenes` as a looping GIF of `width` pixels that plays as fast as they happened, one each `seconds`.
 ///
 /// All frames share one palette of the 256 most frequent colours, and each frame holds only the rectangle that
 /// changed, so ten seconds of CartPole take a few hundred kilobytes. All scenes must have the same view.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no scene or the size is beyond GIF's 65535; with code 1 if encoding fails.
-pub fn encode(scenes: &[Scene], width: usize, delay: u16) -> Result<Vec<u8>, Stop> {
+pub fn encode(scenes: &[Scene], width: usize, seconds: f64) -> Result<Vec<u8>, Stop> {
     let Some(first) = scenes.first() else {
         return Err(Stop::user("there is no frame to record"));
     };
@@ -25,9 +49,10 @@ pub fn encode(scenes: &[Scene], width: usize, delay: u16) -> Result<Vec<u8>, Sto
     let (Ok(wide), Ok(high)) = (u16::try_from(width), u16::try_from(height)) else {
         return Err(Stop::user(format!("a GIF has at most 65535 pixels a side, got {width} × {height}")));
     };
+    let timing = timing(scenes.len(), seconds);
     let pictures = || {
-        scenes.iter().map(move |scene| {
-            let same_view = Scene { view: first.view, shapes: scene.shapes.clone() };
+        timing.iter().map(|(i, _)| {
+            let same_view = Scene { view: first.view, shapes: scenes[*i].shapes.clone() };
             paint(&same_view, width)
         })
     };
@@ -38,7 +63,7 @@ pub fn encode(scenes: &[Scene], width: usize, delay: u16) -> Result<Vec<u8>, Sto
     let mut encoder = Encoder::new(&mut out, wide, high, &palette.bytes()).map_err(failed)?;
     encoder.set_repeat(Repeat::Infinite).map_err(failed)?;
     let mut shown: Option<Vec<u8>> = None;
-    for picture in pictures() {
+    for (picture, (_, delay)) in pictures().zip(&timing) {
         let mut last = (BACKGROUND, palette.index(BACKGROUND));
         let to_index = |pixel: &[u8; 3]| {
             // Neighbours are mostly equal; a look-up each would take longer than painting.
@@ -52,7 +77,7 @@ pub fn encode(scenes: &[Scene], width: usize, delay: u16) -> Result<Vec<u8>, Sto
         let buffer: Vec<u8> =
             (top..top + h).flat_map(|y| &indices[y * width + left..y * width + left + w]).copied().collect();
         let frame = Frame {
-            delay: delay.max(2),
+            delay: *delay,
             dispose: DisposalMethod::Keep,
             left: left as u16,
             top: top as u16,
@@ -72,10 +97,9 @@ pub fn encode(scenes: &[Scene], width: usize, delay: u16) -> Result<Vec<u8>, Sto
 ///
 /// # Errors
 /// As [`encode`]; [`Stop`] with code 2 if the file cannot be written.
-pub fn save(path: &Path, scenes: &[Scene], width: usize, delay: u16) -> Result<(), Stop> {
-    let bytes = encode(scenes, width, delay)?;
-    crate::atomic::write(path, &bytes)
-        .map_err(|error| Stop::user(format!("cannot write {}: {error}", path.display())).hint(hint_for(&error)))
+pub fn save(path: &Path, scenes: &[Scene], width: usize, seconds: f64) -> Result<(), Stop> {
+    let bytes = encode(scenes, width, seconds)?;
+    crate::atomic::write(path, &bytes).map_err(|error| cannot("write", path, &error))
 }
 
 /// The rectangle `[left, top, width, height]` in which two frames differ; one pixel if nowhere.
@@ -160,7 +184,7 @@ mod tests {
     #[test]
     fn decoded_frames_equal_the_painted_ones() {
         let scenes = moving(12);
-        let bytes = encode(&scenes, 160, 2).unwrap();
+        let bytes = encode(&scenes, 160, 0.02).unwrap();
         let mut options = ::gif::DecodeOptions::new();
         options.set_color_output(::gif::ColorOutput::RGBA);
         let mut decoder = options.read_info(&bytes[..]).unwrap();
@@ -177,20 +201,30 @@ mod tests {
             let worst =
                 canvas.iter().zip(&wanted.pixels).flat_map(|(a, b)| (0..3).map(move |c| a[c].abs_diff(b[c]))).max();
             assert!(worst <= Some(24), "frame {count}: {worst:?}");
-            assert_eq!(frame.delay, 2);
+            assert_eq!(frame.delay, if count == 11 { 100 } else { 2 });
             count += 1;
         }
         assert_eq!(count, 12);
         assert!(stored < 12 * 160 * 80 / 2, "only changed rectangles are stored: {stored}");
-        assert_eq!(encode(&scenes, 160, 2).unwrap(), bytes);
+        assert_eq!(encode(&scenes, 160, 0.02).unwrap(), bytes);
+    }
+
+    #[test]
+    fn recordings_take_as_long_as_what_they_show() {
+        assert_eq!(timing(3, 0.05), [(0, 5), (1, 5), (2, 100)]);
+        assert_eq!(timing(4, 1.0 / 30.0), [(0, 3), (1, 4), (2, 3), (3, 100)]);
+        assert_eq!(timing(5, 0.01), [(0, 2), (2, 2), (4, 100)], "too fast for a GIF: each other one");
+        assert_eq!(timing(1, 0.02), [(0, 100)]);
+        let total: u32 = timing(301, 1.0 / 30.0).iter().map(|(_, delay)| u32::from(*delay)).sum();
+        assert_eq!(total, 1000 + 100);
     }
 
     #[test]
     fn frames_without_change_and_empty_recordings() {
         let still = vec![moving(1)[0].clone(); 3];
-        assert!(encode(&still, 100, 5).is_ok());
-        assert_eq!(encode(&[], 100, 5).unwrap_err().code, 2);
-        assert_eq!(encode(&still, 70_000, 5).unwrap_err().code, 2);
+        assert!(encode(&still, 100, 0.05).is_ok());
+        assert_eq!(encode(&[], 100, 0.05).unwrap_err().code, 2);
+        assert_eq!(encode(&still, 70_000, 0.05).unwrap_err().code, 2);
         assert_eq!(changed(Some(&[1, 1, 1, 1]), &[1, 1, 1, 1], 2, 2), [0, 0, 1, 1]);
         assert_eq!(changed(Some(&[1, 1, 1, 1]), &[1, 1, 1, 0], 2, 2), [1, 1, 1, 1]);
     }

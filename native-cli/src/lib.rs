@@ -11,6 +11,7 @@ pub mod config;
 pub mod curve;
 pub mod engine;
 pub mod gif;
+pub mod metric_docs;
 pub mod metrics;
 pub mod outcome;
 pub mod plan;

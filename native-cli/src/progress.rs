@@ -1,6 +1,7 @@
 //! Progress: a bar on a terminal, aligned lines elsewhere.
 
 use crate::curve::short_count;
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::VecDeque;
 use std::io::{IsTerminal as _, Write as _};
@@ -35,6 +36,8 @@ pub struct Progress {
 
 /// Speed is measured over this much time, so that the time left follows changes of speed.
 const WINDOW: Duration = Duration::from_secs(10);
+/// Columns that the bar itself takes at least.
+const BAR: usize = 12;
 /// The longest silence without a terminal.
 const SILENCE: Duration = Duration::from_secs(30);
 
@@ -45,7 +48,7 @@ impl Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
             let target = ProgressDrawTarget::stderr_with_hz(12);
             let bar = ProgressBar::with_draw_target(Some(total), target);
-            if let Ok(style) = ProgressStyle::with_template("{bar:28.cyan/238} {msg}") {
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar:.cyan/238} {msg}") {
                 bar.set_style(style.progress_chars("━╸─"));
             }
             bar
@@ -69,7 +72,8 @@ impl Progress {
         let speed = if seconds > 0.0 { report.steps.saturating_sub(before) as f64 / seconds } else { 0.0 };
         if let Some(bar) = &self.bar {
             bar.set_position(report.steps.min(self.total));
-            bar.set_message(line(report, self.total, self.seeds, speed));
+            let room = usize::from(Term::stderr().size().1).saturating_sub(BAR + 2);
+            bar.set_message(fitting(report, self.total, self.seeds, speed, room));
         } else if report.steps >= self.next_line || now - self.last_line > SILENCE {
             say(&line(report, self.total, self.seeds, speed));
             let tenth = (self.total / 10).max(1);
@@ -94,10 +98,49 @@ impl Progress {
     }
 }
 
+/// As much of [`line`] as fits into `room` columns, so that it never wraps: the number of steps goes first, which the bar
+/// shows as well, then what the speed tells.
+fn fitting(report: Report, total: u64, seeds: u64, speed: f64, room: usize) -> String {
+    let whole = line(report, total, seeds, speed);
+    if whole.chars().count() <= room {
+        return whole;
+    }
+    let mut text = format!("{:>3} %", percent(report.steps, total));
+    let mut parts = vec![format!("  return {:>6}", value(report.episode_return))];
+    if !report.eval_return.is_nan() {
+        parts.push(format!("  eval {:>6}", value(report.eval_return)));
+    }
+    if speed > 0.0 {
+        let left = total.saturating_sub(report.steps) as f64 / speed;
+        parts.push(format!("  {:>5} steps/s", short_speed(speed * seeds as f64)));
+        parts.push(format!("  {:>6} left", duration(left)));
+    }
+    // In order of importance: return, speed, time left, evaluation.
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    if parts.len() == 4 {
+        order = vec![0, 2, 3, 1];
+    }
+    let mut used = text.chars().count();
+    let mut shown = vec![false; parts.len()];
+    for i in order {
+        let width = parts[i].chars().count();
+        shown[i] = used + width <= room;
+        if shown[i] {
+            used += width;
+        }
+    }
+    text.extend(parts.into_iter().zip(shown).filter(|(_, shown)| *shown).map(|(part, _)| part));
+    text
+}
+
+fn percent(steps: u64, total: u64) -> u64 {
+    100 * steps.min(total) / total.max(1)
+}
+
 /// `  40 960 / 200 000 steps   20 %   return   187.3   eval   212.0   61k steps/s   2.6 s left`
 fn line(report: Report, total: u64, seeds: u64, speed: f64) -> String {
     let width = grouped(total).len();
-    let percent = 100 * report.steps.min(total) / total.max(1);
+    let percent = percent(report.steps, total);
     let mut text = format!(
         "{:>width$} / {} steps {percent:>3} %  return {:>8}",
         grouped(report.steps),
@@ -168,6 +211,19 @@ mod tests {
         assert_eq!(early, "      0 / 200 000 steps   0 %  return        –");
         // The speed counts all seeds, the time left does not.
         assert!(line(report(100, 1.0, f64::NAN), 200, 10, 50.0).ends_with("500 steps/s   2.0 s left"));
+    }
+
+    #[test]
+    fn the_bar_fits_its_terminal_and_keeps_what_matters() {
+        let report = Report { steps: 123_456_789, episode_return: -1234.5, eval_return: -1021.3 };
+        let at = |columns: usize| fitting(report, 200_000_000, 1, 987_654.3, columns - BAR - 2);
+        for columns in [30, 40, 60, 80, 100, 200] {
+            assert!(at(columns).chars().count() + BAR + 2 <= columns, "{columns}: {}", at(columns));
+        }
+        assert_eq!(at(80), " 61 %  return -1234.5  eval -1021.3   988k steps/s    1:18 left");
+        assert_eq!(at(60), " 61 %  return -1234.5   988k steps/s");
+        assert!(at(120).contains("123 456 789 / 200 000 000 steps"));
+        assert_eq!(at(20), " 61 %");
     }
 
     #[test]

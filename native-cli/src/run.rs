@@ -21,6 +21,11 @@ const EVAL_LENGTH: &str = "eval/ep_len_mean";
 const SECONDS: &str = "time/seconds";
 const SPEED: &str = "time/sps";
 
+/// Makes the snapshot of one seed from a copy of the state.
+///
+/// It fails with code 1.
+pub type Encode<'a> = Box<dyn Fn(usize) -> Result<Vec<u8>, Stop> + 'a>;
+
 /// What the loop needs from a training session of one or several stacked seeds.
 pub trait Training {
     /// Runs one iteration; returns one row per seed, with [`ENV_STEPS`].
@@ -34,16 +39,16 @@ pub trait Training {
     fn total_steps(&self) -> u64;
     /// Whether all steps are made.
     fn done(&self) -> bool;
-    /// Everything needed to resume one seed.
+    /// Everything needed to resume each seed, read from the device once.
     ///
     /// # Errors
     /// [`Stop`] with code 1.
-    fn snapshot(&self, member: usize) -> Result<Vec<u8>, Stop>;
-    /// Policy, normalisers and configuration of one seed.
+    fn snapshots(&self) -> Result<Encode<'_>, Stop>;
+    /// Policy, normalisers and configuration of each seed, read from the device once.
     ///
     /// # Errors
     /// [`Stop`] with code 1.
-    fn policy_snapshot(&self, member: usize) -> Result<Vec<u8>, Stop>;
+    fn policy_snapshots(&self) -> Result<Encode<'_>, Stop>;
     /// Episodes of the deterministic policy of each seed, on random numbers of their own.
     ///
     /// # Errors
@@ -257,10 +262,10 @@ fn iterate(
 /// Writes all seeds' files. Most of the time goes into waiting for the disk, which many threads do as fast as one.
 fn save(session: &dyn Training, members: &mut [Member]) -> Result<(), Stop> {
     const TOGETHER: usize = 32;
+    let encode = session.snapshots()?;
     for (chunk, members) in members.chunks_mut(TOGETHER).enumerate() {
         let first = chunk * TOGETHER;
-        let snapshots: Vec<Vec<u8>> =
-            (first..first + members.len()).map(|i| session.snapshot(i)).collect::<Result<_, _>>()?;
+        let snapshots: Vec<Vec<u8>> = (first..first + members.len()).map(&encode).collect::<Result<_, _>>()?;
         std::thread::scope(|scope| {
             let threads: Vec<_> = members
                 .iter_mut()
@@ -284,6 +289,7 @@ fn evaluate_into(
     rows: &mut [Row],
 ) -> Result<(), Stop> {
     let results = session.evaluate(episodes)?;
+    let mut encode = None;
     for (i, ((row, member), episodes)) in rows.iter_mut().zip(members).zip(results).enumerate() {
         let returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
         let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
@@ -292,7 +298,11 @@ fn evaluate_into(
         row.push((EVAL_LENGTH.to_owned(), stats::mean(&lengths)));
         if (mean as f32) > member.best {
             member.best = mean as f32;
-            member.best_policy = Some(session.policy_snapshot(i)?);
+            let encode = match &encode {
+                Some(encode) => encode,
+                None => encode.insert(session.policy_snapshots()?),
+            };
+            member.best_policy = Some(encode(i)?);
         }
     }
     Ok(())
@@ -336,8 +346,9 @@ pub fn resume_command(members: &[Member]) -> String {
 }
 
 fn with_resume_hint(mut stop: Stop, members: &[Member]) -> Stop {
-    if stop.hint.is_empty() && members.iter().all(|member| member.folder.join(file::LAST).exists()) {
-        stop.hint = format!("the last snapshot is intact; continue with `{}`", resume_command(members));
+    if members.iter().all(|member| member.folder.join(file::LAST).exists()) {
+        let first = if stop.hint.is_empty() { "the last snapshot is intact" } else { &stop.hint };
+        stop.hint = format!("{first}; continue with `{}`", resume_command(members));
     }
     stop
 }

@@ -276,17 +276,20 @@ fn make_folder(path: &Path) -> Result<(), Stop> {
     fs::create_dir_all(path).map_err(|error| cannot("create the folder", path, &error))
 }
 
-fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
-    Stop::user(format!("cannot {what} {}: {error}", path.display())).hint(hint_for(error))
+/// An IO error on a path that the user named: `cannot write a/b: …`, with what to do about it.
+#[must_use]
+pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
+    let message = format!("cannot {what} {}: {error}", path.display());
+    // A full disk is no mistake in the command.
+    let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    if full { Stop::failure(message) } else { Stop::user(message) }.hint(hint_for(error))
 }
 
 /// What to do about an IO error; empty where the error says it.
 #[must_use]
 pub fn hint_for(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some space, then continue with `quickstudy train --resume DIR`"
-        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "check the permissions, or choose another folder with --out"
         }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
+use quickstudy_core::train::setting_docs;
 use quickstudy_tests::process::{Finished, Sandbox};
 use std::fs;
 
@@ -40,6 +41,14 @@ fn help_is_complete_with_examples() {
     {
         assert!(train.contains(flag), "{flag} is missing: {train}");
     }
+    for doc in setting_docs("ppo").unwrap() {
+        let line = train.lines().find(|line| line.starts_with(&format!("  {} ", doc.key)));
+        let line = line.unwrap_or_else(|| panic!("{} is missing: {train}", doc.key));
+        assert!(line.split_whitespace().count() >= 3, "no default or meaning: {line}");
+        assert!(train.contains(&format!("[{}]", doc.range)), "{}: {train}", doc.range);
+    }
+    let listed = dir.run("list settings").out;
+    assert!(listed.lines().count() > 25 && listed.lines().all(|line| train.contains(line)), "{listed}");
     let eval = dir.run("eval --help").out;
     for flag in ["--episodes", "--seed", "--stochastic", "--last", "--best", "--csv", "--gif"] {
         assert!(eval.contains(flag), "{flag} is missing: {eval}");
@@ -57,6 +66,18 @@ fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
         ("train ppo", &["--env"]),
         ("train pp --env cartpole", &["`pp`", "did you mean `ppo`"]),
         ("train ppo --env cartpol", &["`cartpol`", "did you mean `cartpole`"]),
+        ("train ppo --env CartPole-v1", &["did you mean `cartpole`"]),
+        ("train ppo --env somewhere", &["`somewhere`", "`quickstudy list`"]),
+        ("train PPO --env cartpole", &["did you mean `ppo`"]),
+        ("train ppo cartpole", &["--env cartpole"]),
+        ("train ppo --env cartpole --seed -1", &["0..10"]),
+        ("train ppo --env cartpole --steps -5", &["100k"]),
+        ("train ppo --env cartpole --set hidden=64", &["hidden", "[64, 64]"]),
+        ("train ppo --env cartpole --set epochs=2.5", &["epochs", "whole number"]),
+        ("train ppo --env cartpole --threads all", &["1 to 1024"]),
+        ("train ppo --env cartpole --save-every -1", &["save-every"]),
+        ("bench --threads -1", &["1 to 1024"]),
+        ("eval runs --seed x", &["whole number"]),
         ("train ppo --env cartpole --set clip_esp=0.1", &["clip_esp", "did you mean `clip_eps`"]),
         ("train ppo --env cartpole --set gamma=1.5", &["gamma", "1.5"]),
         ("train ppo --env cartpole --set gamma=high", &["gamma"]),
@@ -108,6 +129,9 @@ fn a_run_folder_holds_what_was_promised() {
     for column in ["time/env_steps", "rollout/ep_return_mean", "train/policy_loss", "eval/return_mean", "time/sps"] {
         assert!(csv.lines().next().unwrap().split(',').any(|c| c == column), "{column}");
     }
+    let metrics = dir.run("list metrics").out;
+    let listed: Vec<&str> = metrics.lines().skip(1).map(|l| l.split_whitespace().next().unwrap()).collect();
+    assert_eq!(csv.lines().next().unwrap().split(',').collect::<Vec<_>>(), listed, "every column is explained");
     assert_eq!(csv.lines().count(), fs::read_to_string(run.join("metrics.jsonl")).unwrap().lines().count() + 1);
     // A second run takes the next name.
     assert_eq!(dir.run(SHORT).code, Some(0));
@@ -236,8 +260,59 @@ fn a_disk_that_takes_no_more_is_a_failure_and_the_snapshot_survives() {
     let finished = Finished::from(output);
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert!(finished.err.contains("cannot write"), "{}", finished.err);
+    assert!(finished.err.contains("continue with `quickstudy train --resume r`"), "{}", finished.err);
     let evaluated = dir.run("eval r --last --episodes 1");
     assert_eq!(evaluated.code, Some(0), "{evaluated:?}");
+}
+
+/// What a terminal of `columns` columns shows while `arguments` run, without colours; `None` without the tools for that.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(dir: &Sandbox, columns: u32, arguments: &str) -> Option<Vec<String>> {
+    use std::process::Command;
+    let program = env!("CARGO_BIN_EXE_quickstudy-under-test");
+    let script = format!("stty cols {columns} rows 24 && exec {program} {arguments}");
+    let run = Command::new("script").args(["-qec", &script, "/dev/null"]).current_dir(dir.path()).output().ok()?;
+    assert!(run.status.success(), "{run:?}");
+    let mut text = String::new();
+    let all = String::from_utf8_lossy(&run.stdout).into_owned();
+    let mut rest = all.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            // Each control sequence ends with a letter; those that move the cursor begin a new line here.
+            '\x1b' => {
+                let end = rest.find(char::is_ascii_alphabetic);
+                if end != Some('m') {
+                    text.push('\n');
+                }
+            }
+            '\r' => text.push('\n'),
+            c => text.push(c),
+        }
+    }
+    Some(text.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_bar_fits_the_terminal_and_shows_return_speed_and_time_left() {
+    for columns in [80, 120, 40] {
+        let dir = sandbox();
+        let arguments = "train ppo --env cartpole --steps 60k --threads 1 --set hidden=[16] --set epochs=2 --out r";
+        let Some(lines) = on_a_terminal(&dir, columns, arguments) else {
+            println!("skipped: there is no `script`");
+            return;
+        };
+        let bars: Vec<&String> = lines.iter().filter(|line| line.contains(" %  return ")).collect();
+        assert!(!bars.is_empty(), "{lines:?}");
+        for bar in &bars {
+            assert!(bar.chars().count() <= columns as usize, "{columns} columns: {bar}");
+            assert!(bar.contains('─') || bar.contains('━'), "{bar}");
+        }
+        if columns >= 80 {
+            let complete = |bar: &&&String| ["return", "steps/s", " left"].iter().all(|part| bar.contains(part));
+            assert!(bars.iter().any(|bar| complete(&bar)), "{bars:?}");
+        }
+    }
 }
 
 #[test]

@@ -165,3 +165,24 @@ fn fifty_kills_at_random_moments_leave_a_loadable_last() {
     child.wait().unwrap();
     assert!(strays(&dir.join("r")) <= 1, "left by this kill at most");
 }
+
+#[test]
+fn another_instruction_set_goes_on_and_says_that_it_is_not_exact() {
+    let dir = sandbox();
+    let short = "train ppo --env cartpole --steps 4k --threads 1 --set hidden=[16] --set epochs=2 --out r";
+    resumed(&dir, short);
+    let same = resumed(&dir, "train --resume r --steps 6k");
+    assert!(!same.out.contains("not bit for bit"), "{}", same.out);
+    // What a run leaves that was made on a processor with other instructions.
+    let path = dir.join("r/version.json");
+    let mut version: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let here = version["device"].as_str().unwrap().to_owned();
+    version["device"] = "cpu (RVV)".into();
+    fs::write(&path, version.to_string()).unwrap();
+    let other = resumed(&dir, "train --resume r --steps 8k");
+    let note = format!("was trained on cpu (RVV) and goes on on {here}: not bit for bit what it would have been");
+    assert!(other.out.contains(&note), "{}", other.out);
+    assert!(steps(&dir, "r") >= 8000);
+    let again = resumed(&dir, "train --resume r --steps 10k");
+    assert!(!again.out.contains("not bit for bit"), "said once: {}", again.out);
+}

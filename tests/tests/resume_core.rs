@@ -1,6 +1,8 @@
 //! Training that is saved and restored goes on as if it had not been interrupted.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use quickstudy_core::backend::cpu::simd::isa::Isa;
+use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
 use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
 use quickstudy_core::{Device, Error, env};
 
@@ -131,4 +133,35 @@ fn a_policy_evaluates_the_same_from_either_snapshot() {
         results.push(episodes);
     }
     assert_eq!(results[0], results[1]);
+}
+
+#[test]
+fn snapshots_move_between_instruction_sets() {
+    let on = |isa: Isa| Device::new(Cpu::new(CpuOptions { threads: 1, isa, ..CpuOptions::default() }));
+    let setup = setup("pendulum", &[3], &format!("{SMALL}\nnormalise_observations = true"));
+    for made in Isa::available() {
+        let mut first = Session::new(&on(made), &setup).unwrap();
+        steps(&mut first, 3);
+        let saved = snapshot(&first, 0);
+        let next = format!("{:?}", steps(&mut first, 1));
+        for goes_on in Isa::available() {
+            let device = on(goes_on);
+            assert!(device.caps().name.contains(&goes_on.to_string()), "{}", device.caps().name);
+            let mut rest = Session::restore(&device, &[&saved]).unwrap();
+            assert_eq!(rest.iteration(), 3);
+            // What was saved is what is there, bit for bit, whoever reads it; what is computed then need not be.
+            assert!(snapshot(&rest, 0) == saved, "{made} to {goes_on}");
+            let rows = steps(&mut rest, 1);
+            if made.fuses() == goes_on.fuses() {
+                assert_eq!(format!("{rows:?}"), next, "{made} to {goes_on}");
+            }
+            let rows = steps(&mut rest, 4);
+            assert!(rows.iter().flatten().flatten().all(|(_, value)| !value.is_infinite()), "{made} to {goes_on}");
+            assert_eq!(rest.iteration(), 8);
+            let episodes = pollster::block_on(rest.evaluate(3)).unwrap();
+            assert!(episodes[0].iter().all(|e| e.length == 200 && e.ret.is_finite()));
+            let mut policy = Evaluator::load(&on(made), &snapshot(&rest, 0)).unwrap();
+            assert_eq!(pollster::block_on(policy.evaluate(2, 1, true)).unwrap().len(), 2);
+        }
+    }
 }

@@ -95,7 +95,7 @@ impl Env for Acrobot {
         observation.push(Dim::new("speed_1", -self.max_speed_1, self.max_speed_1));
         observation.push(Dim::new("speed_2", -self.max_speed_2, self.max_speed_2));
         let action = ActionSpace::discrete(&["torque -1", "torque 0", "torque +1"]);
-        EnvSpec::new("acrobot", observation, action, 500).solved_at(-100.0)
+        EnvSpec::new("acrobot", observation, action, 500).dt(self.dt).solved_at(-100.0)
     }
 
     #[inline(always)]
@@ -143,9 +143,10 @@ impl Env for Acrobot {
         let elbow = [first.sin(), -first.cos()];
         let tip = [elbow[0] + second.sin(), elbow[1] - second.cos()];
         Scene::new([-2.2, 2.2, -2.2, 2.2])
-            .with(Shape::line([-2.2, 1.0], [2.2, 1.0], 0.02, Color::GREEN))
-            .with(Shape::line([0.0, 0.0], elbow, 0.2, Color::ORANGE))
-            .with(Shape::line(elbow, tip, 0.2, Color::ORANGE))
+            .with(Shape::circle([0.0, 0.0], 2.1, Color::PALE))
+            .with(Shape::line([-2.2, 1.0], [2.2, 1.0], 0.025, Color::GREEN))
+            .with(Shape::line([0.0, 0.0], elbow, 0.18, Color::ORANGE))
+            .with(Shape::line(elbow, tip, 0.18, Color::ORANGE))
             .with(Shape::circle([0.0, 0.0], 0.1, Color::BLUE))
             .with(Shape::circle(elbow, 0.1, Color::BLUE))
     }

@@ -66,7 +66,9 @@ impl Env for CartPole {
             Dim::new("theta", -2.0 * self.theta_limit, 2.0 * self.theta_limit),
             Dim::unbounded("theta_dot"),
         ];
-        EnvSpec::new("cartpole", observation, ActionSpace::discrete(&["left", "right"]), 500).solved_at(475.0)
+        EnvSpec::new("cartpole", observation, ActionSpace::discrete(&["left", "right"]), 500)
+            .dt(self.dt)
+            .solved_at(475.0)
     }
 
     #[inline(always)]
@@ -110,12 +112,17 @@ impl Env for CartPole {
     fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
         let (x, theta) = (state[0], state[2]);
         let length = 2.0 * self.half_length as f32;
-        let (limit, axle) = (self.x_limit as f32, 0.15);
+        let (limit, axle) = (self.x_limit as f32, 0.17);
         let tip = [x + length * theta.sin(), axle + length * theta.cos()];
         Scene::new([-limit, limit, -0.4, 1.4])
-            .with(Shape::line([-limit, 0.0], [limit, 0.0], 0.02, Color::GREY))
-            .with(Shape::rect([x - 0.25, x + 0.25, 0.0, 0.3], Color::INK))
-            .with(Shape::line([x, axle], tip, 0.1, Color::ORANGE))
+            .with(Shape::rect([-limit, limit, -0.4, -0.08], Color::PALE))
+            .with(Shape::line([-limit, -0.08], [limit, -0.08], 0.02, Color::GREY))
+            .with(Shape::rect([x - 0.26, x + 0.26, 0.0, 0.26], Color::INK))
+            .with(Shape::circle([x - 0.15, 0.0], 0.075, Color::INK))
+            .with(Shape::circle([x + 0.15, 0.0], 0.075, Color::INK))
+            .with(Shape::circle([x - 0.15, 0.0], 0.03, Color::PALE))
+            .with(Shape::circle([x + 0.15, 0.0], 0.03, Color::PALE))
+            .with(Shape::line([x, axle], tip, 0.09, Color::ORANGE))
             .with(Shape::circle([x, axle], 0.05, Color::BLUE))
     }
 }

@@ -385,10 +385,15 @@ fn speed(env: &EnvDef, now: &dyn Fn() -> f64) -> Verdict {
         best / 50.0 / TIMED as f64
     };
     let one = per_step(Isa::Baseline, true);
-    if one.is_nan() || one <= 0.0 {
+    let gains: Vec<(Isa, f64)> = Isa::available().into_iter().map(|isa| (isa, one / per_step(isa, false))).collect();
+    judge_speed(one, &gains)
+}
+
+/// What the seconds of a step in one lane, and how many times faster each instruction set is, say.
+pub(super) fn judge_speed(one: f64, gains: &[(Isa, f64)]) -> Verdict {
+    if one.is_nan() || one <= 0.0 || gains.iter().any(|(_, gain)| !gain.is_finite()) {
         return Err((Outcome::Warning, "the clock does not advance".to_owned()));
     }
-    let gains: Vec<(Isa, f64)> = Isa::available().into_iter().map(|isa| (isa, one / per_step(isa, false))).collect();
     let all = gains.iter().map(|(isa, gain)| format!("{isa} {gain:.1}×")).collect::<Vec<_>>().join(", ");
     if gains.iter().any(|(isa, gain)| *isa != Isa::Baseline && *gain < MIN_GAIN) {
         let hint =

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::check::judge_speed;
 use super::*;
+use crate::backend::cpu::simd::isa::Isa;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
@@ -117,6 +119,7 @@ fn specs_that_cannot_work_are_refused() {
         EnvSpec { observation: Vec::new(), ..good() },
         EnvSpec { action: ActionSpace::discrete(&[]), ..good() },
         EnvSpec { horizon: 0, ..good() },
+        EnvSpec { dt: 0.0, ..good() },
         EnvSpec { action: ActionSpace::continuous(vec![Dim::unbounded("force")]), ..good() },
         EnvSpec { task: vec![Dim::new("goal", 1.0, -1.0)], ..good() },
         EnvSpec { observation: vec![Dim::new("x", f64::NAN, 1.0)], ..good() },
@@ -128,4 +131,66 @@ fn specs_that_cannot_work_are_refused() {
     let env = EnvDef::new(Spec(good())).unwrap();
     let message = env.step(&[0.0, 1.0], &[0.0], &[], [0, 0], 0).unwrap_err().to_string();
     assert_eq!(message, "environment s: step: state has 2 numbers, expected 1");
+}
+
+#[test]
+fn lanes_that_gain_too_little_are_a_warning_that_says_what_to_do() {
+    let said = |avx2, avx512| judge_speed(20e-9, &[(Isa::Baseline, 1.5), (Isa::Avx2, avx2), (Isa::Avx512, avx512)]);
+    assert_eq!(said(7.0, 14.0).unwrap(), "baseline 1.5×, AVX2 7.0×, AVX-512 14.0× against one lane (20.0 ns a step)");
+    for (avx2, avx512) in [(3.9, 14.0), (7.0, 3.9)] {
+        let (outcome, detail) = said(avx2, avx512).unwrap_err();
+        assert_eq!(outcome, Outcome::Warning);
+        assert!(detail.contains("3.9×") && detail.contains("#[inline(always)]"), "{detail}");
+    }
+    // Four lanes of the baseline cannot gain as much, and are not judged.
+    assert!(judge_speed(20e-9, &[(Isa::Baseline, 0.9)]).is_ok());
+    for (one, gain) in [(0.0, 0.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)] {
+        assert_eq!(judge_speed(one, &[(Isa::Avx2, gain)]).unwrap_err().1, "the clock does not advance");
+    }
+}
+
+/// A walk of which nothing is inlined into the lane blocks.
+struct Slow;
+
+impl Env for Slow {
+    type State<R: Real> = [R; 1];
+    fn spec(&self) -> EnvSpec {
+        EnvSpec::new("slow", vec![Dim::new("x", -1.0, 1.0)], ActionSpace::discrete(&["left", "right"]), 50)
+    }
+    #[inline(never)]
+    fn reset<R: Real>(&self, _task: &[R], rng: &mut Draws<R>) -> [R; 1] {
+        [rng.range(-0.5, 0.5)]
+    }
+    #[inline(never)]
+    fn step<R: Real>(&self, [x]: [R; 1], action: &[R], _task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
+        let speed = R::select(action[0].gt(R::lit(0.5)), R::lit(0.1), R::lit(-0.1));
+        let x = (x + speed * x.cos()).clamp(-1.0, 1.0);
+        Step { next: [x], reward: -x.abs().sqrt(), terminated: x.ge(R::lit(0.95)) }
+    }
+    #[inline(never)]
+    fn observe<R: Real>(&self, [x]: &[R; 1], _task: &[R], out: &mut [R]) {
+        out[0] = *x;
+    }
+    fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
+        Scene::new([-1.0, 1.0, -1.0, 1.0]).with(Shape::circle([state[0], 0.0], 0.1, Color::INK))
+    }
+}
+
+#[test]
+fn an_environment_that_is_not_inlined_is_right_and_found_by_the_clock() {
+    let env = EnvDef::new(Slow).unwrap();
+    // A clock under which a block takes as long as one lane does: what the machine says is not for a test.
+    let ticks = AtomicU32::new(0);
+    let tick = || f64::from(ticks.fetch_add(1, Ordering::Relaxed));
+    let report = check_env(&env, Some(&tick));
+    let (speed, others) = report.checks.split_last().unwrap();
+    assert!(others.iter().all(|c| c.outcome == Outcome::Passed), "{report}");
+    let expected = if Isa::detect() == Isa::Baseline { Outcome::Passed } else { Outcome::Warning };
+    assert_eq!((speed.name, speed.outcome), ("speed of lanes", expected), "{report}");
+    assert!(speed.detail.contains("1.0×"), "{report}");
+    assert!(report.passed(), "slow is not wrong");
+
+    // What this machine says, for people to read: `cargo test -- --nocapture`.
+    let begin = std::time::Instant::now();
+    println!("{}", check_env(&env, Some(&|| begin.elapsed().as_secs_f64())));
 }

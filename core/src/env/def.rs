@@ -28,7 +28,7 @@ impl EnvDef {
     ///
     /// # Errors
     /// [`Error::Environment`] if its spec cannot work: an empty state, observation or action, a range from high to low
-    /// or not finite where it must be, a time limit of 0.
+    /// or not finite where it must be, a time limit of 0, steps that take no time.
     pub fn new<E: Env>(env: E) -> Result<Self> {
         let spec = Arc::new(env.spec());
         let state_len = <E::State<f64> as Fields<f64>>::N;
@@ -149,6 +149,9 @@ fn spec_problem(spec: &EnvSpec, state_len: usize) -> Option<String> {
     }
     if spec.horizon == 0 || u32::try_from(spec.horizon).is_err() {
         return Some(format!("the time limit is {}, expected 1 to 2³² − 1 steps", spec.horizon));
+    }
+    if !(spec.dt > 0.0 && spec.dt.is_finite()) {
+        return Some(format!("a step takes {} s, expected a time above 0", spec.dt));
     }
     let bounded = match &spec.action {
         super::ActionSpace::Box { dims } => &dims[..],

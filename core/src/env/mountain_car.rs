@@ -67,7 +67,9 @@ pub(super) fn observation() -> Vec<Dim> {
 pub(super) fn scene(x: f32, goal: f32) -> Scene {
     let height = |x: f32| 0.45 * (3.0 * x).sin() + 0.55;
     let (left, right) = (MIN_X as f32, MAX_X as f32);
-    let hill = (0..=60).map(|i| left + (right - left) * i as f32 / 60.0).map(|x| [x, height(x)]).collect();
+    let hill: Vec<[f32; 2]> =
+        (0..=60).map(|i| left + (right - left) * i as f32 / 60.0).map(|x| [x, height(x)]).collect();
+    let ground = [&hill[..], &[[right, 0.0], [left, 0.0]]].concat();
     let top = [goal, height(goal) + 0.2];
     // The car stands on the slope: along is its unit tangent.
     let slope = 1.35 * (3.0 * x).cos();
@@ -76,6 +78,7 @@ pub(super) fn scene(x: f32, goal: f32) -> Scene {
     let place = |a: f32, up: f32| [x + a * along[0] - up * along[1], height(x) + a * along[1] + up * along[0]];
     let body = vec![place(-0.08, 0.03), place(0.08, 0.03), place(0.06, 0.1), place(-0.06, 0.1)];
     Scene::new([left, right, 0.0, 1.2])
+        .with(Shape::polygon(ground, Color::PALE))
         .with(Shape::polyline(hill, 0.015, Color::GREY))
         .with(Shape::line([goal, height(goal)], top, 0.01, Color::INK))
         .with(Shape::polygon(vec![top, [goal, top[1] - 0.08], [goal + 0.07, top[1] - 0.04]], Color::GREEN))

@@ -58,7 +58,7 @@ impl Env for Pendulum {
             Dim::new("theta_dot", -self.max_speed, self.max_speed),
         ];
         let torque = Dim::new("torque", -self.max_torque, self.max_torque);
-        EnvSpec::new("pendulum", observation, ActionSpace::continuous(vec![torque]), 200)
+        EnvSpec::new("pendulum", observation, ActionSpace::continuous(vec![torque]), 200).dt(self.dt)
     }
 
     #[inline(always)]
@@ -88,7 +88,8 @@ impl Env for Pendulum {
         let (sin, cos) = state[0].sin_cos();
         // Drawn one unit long whatever the length; positive angles turn anticlockwise, as in the source.
         Scene::new([-1.3, 1.3, -1.3, 1.3])
-            .with(Shape::line([0.0, 0.0], [-sin, cos], 0.2, Color::ORANGE))
+            .with(Shape::circle([0.0, 0.0], 1.1, Color::PALE))
+            .with(Shape::line([0.0, 0.0], [-sin, cos], 0.18, Color::ORANGE))
             .with(Shape::circle([0.0, 0.0], 0.06, Color::INK))
     }
 }

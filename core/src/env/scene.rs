@@ -27,6 +27,8 @@ impl Color {
     pub const INK: Self = Self::rgb(38, 38, 44);
     /// Mid grey: tracks, axes and ground.
     pub const GREY: Self = Self::rgb(150, 150, 158);
+    /// Light grey: large areas behind the rest.
+    pub const PALE: Self = Self::rgb(226, 228, 232);
     /// Warm accent: poles and links.
     pub const ORANGE: Self = Self::rgb(214, 122, 51);
     /// Cool accent: joints and arrows.

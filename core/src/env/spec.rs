@@ -84,6 +84,8 @@ pub struct EnvSpec {
     pub action: ActionSpace,
     /// Steps after which an episode is cut off (truncated, not terminated).
     pub horizon: usize,
+    /// Seconds that a step takes in the simulated world: recordings play at this speed.
+    pub dt: f64,
     /// Mean return from which the environment counts as solved, where its authors name one.
     pub solved_at: Option<f64>,
     /// Parameters that tell tasks apart (goals, masses, target speeds); empty for a single task.
@@ -91,9 +93,17 @@ pub struct EnvSpec {
 }
 
 impl EnvSpec {
-    /// A spec of a single task without a solved-at return.
+    /// A spec of a single task without a solved-at return, whose steps take 1/30 s: the speed at which Gymnasium plays
+    /// environments without a clock of their own.
     pub fn new(name: impl Into<String>, observation: Vec<Dim>, action: ActionSpace, horizon: usize) -> Self {
-        Self { name: name.into(), observation, action, horizon, solved_at: None, task: Vec::new() }
+        Self { name: name.into(), observation, action, horizon, dt: 1.0 / 30.0, solved_at: None, task: Vec::new() }
+    }
+
+    /// With steps of `seconds`.
+    #[must_use]
+    pub fn dt(mut self, seconds: f64) -> Self {
+        self.dt = seconds;
+        self
     }
 
     /// With the mean return from which it counts as solved.

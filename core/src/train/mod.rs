@@ -14,13 +14,15 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
+mod describe;
 mod evaluate;
 mod presets;
 mod session;
 mod setup;
 mod snapshot;
 
+pub use describe::{SettingDoc, setting_docs};
 pub use evaluate::{Episode, Evaluator, Trajectory};
 pub use presets::{Preset, preset, presets};
-pub use session::{Row, Session};
+pub use session::{Row, Session, Snapshots};
 pub use setup::{ALGORITHMS, DEFAULT_STEPS, Layer, Setting, Setup};

@@ -220,12 +220,16 @@ impl Session {
     /// # Errors
     /// If `member` does not exist or the device fails.
     pub async fn snapshot(&self, member: usize) -> Result<Vec<u8>> {
-        let mut entries = Vec::new();
-        for entry in Ppo::entries(&self.setup.config, &self.setup.env) {
-            entries.push(self.part(entry.name, member).await?);
-        }
-        entries.push(snapshot::of_finished(&self.finished[member]));
-        self.encode(Kind::Session, member, &entries)
+        self.snapshots().await?.encode(member)
+    }
+
+    /// The same for all seeds, read from the device once.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
+        let names = Ppo::entries(&self.setup.config, &self.setup.env).into_iter().map(|e| e.name).collect();
+        self.read_stack(Kind::Session, names).await
     }
 
     /// Parameters, normalisers and configuration of one seed: what [`Evaluator`](super::Evaluator) needs.
@@ -233,36 +237,32 @@ impl Session {
     /// # Errors
     /// If `member` does not exist or the device fails.
     pub async fn policy_snapshot(&self, member: usize) -> Result<Vec<u8>> {
-        let mut entries = vec![self.part("theta", member).await?];
+        self.policy_snapshots().await?.encode(member)
+    }
+
+    /// The same for all seeds, read from the device once.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn policy_snapshots(&self) -> Result<Snapshots<'_>> {
+        let mut names = vec!["theta"];
         if self.setup.config.normalise_observations {
-            entries.push(self.part("obs_mean", member).await?);
-            entries.push(self.part("obs_var", member).await?);
+            names.extend(["obs_mean", "obs_var"]);
         }
-        self.encode(Kind::Policy, member, &entries)
+        self.read_stack(Kind::Policy, names).await
     }
 
-    fn encode(&self, kind: Kind, member: usize, entries: &[Entry]) -> Result<Vec<u8>> {
-        let (setup, env) = (&self.setup, &self.setup.env.spec().name);
-        let mut header = Header::new(kind, &setup.algorithm, env, setup.seeds[member], &setup.config);
-        (header.steps, header.iteration) = (setup.steps, self.iteration);
-        snapshot::encode(header, entries)
-    }
-
-    /// One seed's part of an array of the state.
-    async fn part(&self, name: &str, member: usize) -> Result<Entry> {
-        let array: &Array = self.ppo.state.get(name)?;
-        let seeds = self.setup.seeds.len();
-        if member >= seeds {
-            return Err(Error::Program(format!("there are {seeds} seeds, so there is no number {member}")));
+    async fn read_stack(&self, kind: Kind, names: Vec<&'static str>) -> Result<Snapshots<'_>> {
+        let mut arrays = Vec::with_capacity(names.len());
+        for name in names {
+            let array: &Array = self.ppo.state.get(name)?;
+            let words = match array.dtype() {
+                DType::F32 => self.device.read_f32(array).await?.into_iter().map(f32::to_bits).collect(),
+                DType::U32 => self.device.read_u32(array).await?,
+            };
+            arrays.push(Stacked { name, dtype: dtype(array.dtype()), shape: array.shape[1..].to_vec(), words });
         }
-        let len = array.len() / seeds;
-        let range = member * len..(member + 1) * len;
-        let words: Vec<u32> = match array.dtype() {
-            DType::F32 => self.device.read_f32(array).await?[range].iter().map(|v| v.to_bits()).collect(),
-            DType::U32 => self.device.read_u32(array).await?[range].to_vec(),
-        };
-        let bytes = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        Ok(Entry { name: name.to_owned(), dtype: dtype(array.dtype()), shape: array.shape[1..].to_vec(), bytes })
+        Ok(Snapshots { session: self, kind, arrays })
     }
 
     /// `episodes` episodes of the deterministic policy of each seed.
@@ -291,6 +291,56 @@ impl Session {
         let result = program.episodes(&self.device, &policy, &keys).await;
         self.evaluation = Some(program);
         result
+    }
+}
+
+/// An array of the state on the host, all seeds of it.
+#[derive(Debug)]
+struct Stacked {
+    name: &'static str,
+    dtype: Dtype,
+    /// Of one seed.
+    shape: Vec<usize>,
+    words: Vec<u32>,
+}
+
+/// A copy of all seeds' state on the host, from which snapshots are made one by one.
+#[derive(Debug)]
+pub struct Snapshots<'a> {
+    session: &'a Session,
+    kind: Kind,
+    arrays: Vec<Stacked>,
+}
+
+impl Snapshots<'_> {
+    /// The snapshot of one seed.
+    ///
+    /// # Errors
+    /// If `member` does not exist.
+    pub fn encode(&self, member: usize) -> Result<Vec<u8>> {
+        let setup = &self.session.setup;
+        let seeds = setup.seeds.len();
+        if member >= seeds {
+            return Err(Error::Program(format!("there are {seeds} seeds, so there is no number {member}")));
+        }
+        let part = |array: &Stacked| {
+            let len = array.words.len() / seeds;
+            let words = &array.words[member * len..(member + 1) * len];
+            Entry {
+                name: array.name.to_owned(),
+                dtype: array.dtype,
+                shape: array.shape.clone(),
+                bytes: words.iter().flat_map(|w| w.to_le_bytes()).collect(),
+            }
+        };
+        let mut entries: Vec<Entry> = self.arrays.iter().map(part).collect();
+        if self.kind == Kind::Session {
+            entries.push(snapshot::of_finished(&self.session.finished[member]));
+        }
+        let env = &setup.env.spec().name;
+        let mut header = Header::new(self.kind, &setup.algorithm, env, setup.seeds[member], &setup.config);
+        (header.steps, header.iteration) = (setup.steps, self.session.iteration);
+        snapshot::encode(header, &entries)
     }
 }
 

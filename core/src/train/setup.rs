@@ -89,6 +89,17 @@ impl Setup {
         })
     }
 
+    /// The settings of an algorithm without preset or layers, in order of declaration.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for an unknown algorithm, with the closest one.
+    pub fn defaults(algorithm: &str) -> Result<Vec<Setting>> {
+        if !ALGORITHMS.contains(&algorithm) {
+            return Err(Error::unknown("algorithm", algorithm, ALGORITHMS));
+        }
+        defaults()
+    }
+
     /// The setup of settings that were resolved before, as a snapshot holds them.
     pub(super) fn of_config(env: EnvDef, seeds: &[u64], steps: u64, config: PpoConfig) -> Result<Setup> {
         config.validate()?;
@@ -147,6 +158,9 @@ fn apply(settings: &mut [Setting], layer: &Table, origin: &str) -> Result<()> {
         let Some(i) = settings.iter().position(|s| s.key == *key) else {
             return Err(Error::unknown("key", key, settings.iter().map(|s| s.key.as_str())));
         };
+        if let Some(problem) = wrong_type(&settings[i].value, value) {
+            return Err(Error::config(key, problem));
+        }
         settings[i].value = match (&settings[i].value, value) {
             // A whole number where a float belongs, so that the resolved file shows one type.
             (Value::Float(_), Value::Integer(n)) => Value::Float(*n as f64),
@@ -159,6 +173,22 @@ fn apply(settings: &mut [Setting], layer: &Table, origin: &str) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// What is wrong with the type of a value that replaces `default`.
+fn wrong_type(default: &Value, value: &Value) -> Option<String> {
+    let whole = |value: &Value| value.as_integer().is_some_and(|n| n >= 0);
+    let (fits, expected) = match default {
+        Value::Integer(_) => (whole(value), "a whole number of at least 0"),
+        Value::Float(_) => (value.is_float() || value.is_integer(), "a number"),
+        Value::Boolean(_) => (value.is_bool(), "true or false"),
+        Value::Array(_) => {
+            (value.as_array().is_some_and(|all| all.iter().all(whole)), "a list of whole numbers such as [64, 64]")
+        }
+        // A word: which ones there are is checked where they mean something.
+        _ => (value.is_str(), "a word"),
+    };
+    (!fits).then(|| format!("expected {expected}, got {value}"))
 }
 
 fn config_of(settings: &[Setting]) -> Result<PpoConfig> {
@@ -199,8 +229,15 @@ mod tests {
     fn mistakes_name_the_key() {
         let problem = |text: &str| resolve(&[layer("--set", text)]).unwrap_err().to_string();
         assert_eq!(problem("clip_esp = 0.1"), "unknown key `clip_esp`, did you mean `clip_eps`?");
-        assert!(problem("gamma = \"high\"").starts_with("gamma: "), "{}", problem("gamma = \"high\""));
-        assert!(problem("hidden = [64, -1]").starts_with("hidden: "));
+        assert_eq!(problem("gamma = \"high\""), "gamma: expected a number, got \"high\"");
+        assert_eq!(
+            problem("hidden = [64, -1]"),
+            "hidden: expected a list of whole numbers such as [64, 64], got [64, -1]"
+        );
+        assert_eq!(problem("hidden = 64"), "hidden: expected a list of whole numbers such as [64, 64], got 64");
+        assert_eq!(problem("epochs = 2.5"), "epochs: expected a whole number of at least 0, got 2.5");
+        assert_eq!(problem("value_clip = 1"), "value_clip: expected true or false, got 1");
+        assert_eq!(problem("activation = 3"), "activation: expected a word, got 3");
         assert!(problem("activation = \"gelu\"").starts_with("activation: "));
         assert_eq!(problem("gamma = 2"), "gamma: 2 is not in 0 to 1");
         assert!(problem("sde = true").starts_with("sde: the actions of `cartpole` are choices"));

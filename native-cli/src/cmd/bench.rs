@@ -28,13 +28,13 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
     /// Seconds per line
-    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, allow_negative_numbers = true)]
     pub seconds: f64,
     /// Seeds of the learning part
-    #[arg(long, value_name = "SEEDS", default_value = "0..10", value_parser = super::train::parse_seeds)]
+    #[arg(long, value_name = "SEEDS", default_value = "0..10", value_parser = super::train::parse_seeds, allow_negative_numbers = true)]
     pub seed: super::train::Seeds,
     /// Episodes per seed of the learning part
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = args::count)]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = args::count, allow_negative_numbers = true)]
     pub episodes: u64,
     /// Where to compute
     #[command(flatten)]

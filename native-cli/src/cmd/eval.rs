@@ -5,8 +5,8 @@ use crate::engine::DeviceArgs;
 use crate::gif;
 use crate::metrics::number;
 use crate::outcome::Stop;
-use crate::progress::{grouped, say};
-use crate::run_folder::{self, file, hint_for};
+use crate::progress::{duration, grouped, say};
+use crate::run_folder::{self, file};
 use crate::stats;
 use quickstudy_core::train::{Episode, Evaluator};
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     pub run: PathBuf,
     /// Episodes: 100, 1k
-    #[arg(long, value_name = "N", default_value = "100", value_parser = args::count)]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = args::count, allow_negative_numbers = true)]
     pub episodes: u64,
     /// Seed of the first states; the same one gives the same episodes
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", default_value = "0", value_parser = args::seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// Sample actions as training does, instead of taking the most probable ones
     #[arg(long)]
@@ -43,7 +43,7 @@ pub struct Args {
     /// Write one row per episode: episode, return, length, how it ended
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Record the first episode
+    /// Record the first episode, at the environment's own speed
     #[arg(long, value_name = "FILE")]
     pub gif: Option<PathBuf>,
     /// Where to compute
@@ -53,8 +53,6 @@ pub struct Args {
 
 /// Pixels across a recording.
 const GIF_WIDTH: usize = 480;
-/// Hundredths of a second per frame: 33 frames per second, whatever the environment's own clock.
-const GIF_DELAY: u16 = 3;
 
 /// Runs the verb.
 ///
@@ -87,8 +85,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(path) = &args.gif {
         let trajectory = pollster::block_on(policy.trajectory(args.seed, deterministic)).map_err(Stop::from)?;
         let scenes: Result<Vec<_>, _> = trajectory.states.iter().map(|s| policy.env().draw(s, &[])).collect();
-        gif::save(path, &scenes.map_err(Stop::from)?, GIF_WIDTH, GIF_DELAY)?;
-        say(&format!("wrote {} ({} frames)", path.display(), trajectory.states.len()));
+        let seconds = policy.env().spec().dt;
+        gif::save(path, &scenes.map_err(Stop::from)?, GIF_WIDTH, seconds)?;
+        let (steps, length) = (trajectory.states.len(), duration(trajectory.states.len() as f64 * seconds));
+        say(&format!("wrote {} ({steps} steps, {length})", path.display()));
     }
     for line in summary(&episodes) {
         say(&line);
@@ -133,8 +133,7 @@ fn summary(episodes: &[Episode]) -> Vec<String> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
-    crate::atomic::write(path, bytes)
-        .map_err(|error| Stop::user(format!("cannot write {}: {error}", path.display())).hint(hint_for(&error)))
+    crate::atomic::write(path, bytes).map_err(|error| run_folder::cannot("write", path, &error))
 }
 
 #[cfg(test)]

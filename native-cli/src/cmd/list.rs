@@ -1,10 +1,11 @@
 //! `quickstudy list`: what can be trained, and on what.
 
 use crate::curve::short_count;
+use crate::metric_docs::METRIC_DOCS;
 use crate::outcome::Stop;
 use crate::progress::say;
 use quickstudy_core::env::{ActionSpace, builtin, builtin_names};
-use quickstudy_core::train::{ALGORITHMS, presets};
+use quickstudy_core::train::{ALGORITHMS, Setup, presets, setting_docs};
 
 /// Arguments of `quickstudy list`.
 #[derive(Debug, clap::Args)]
@@ -12,6 +13,7 @@ use quickstudy_core::train::{ALGORITHMS, presets};
 Examples:
   quickstudy list
   quickstudy list presets
+  quickstudy list settings                             every key for --set
   quickstudy train ppo --env cartpole --print-config   every setting and its origin")]
 pub struct Args {
     /// Only this part
@@ -30,6 +32,10 @@ pub enum Part {
     Environments,
     /// Settings that are known to work
     Presets,
+    /// Every key for --set: default, values, meaning
+    Settings,
+    /// The columns of metrics.csv and what they mean
+    Metrics,
 }
 
 /// Runs the verb.
@@ -43,38 +49,89 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The asked part; without one what can be trained, on what, and where the other parts are.
 fn lines(part: Option<Part>) -> Result<Vec<String>, Stop> {
+    if let Some(part) = part {
+        return section(part);
+    }
     let mut out = Vec::new();
-    if part.is_none_or(|p| p == Part::Algorithms) {
-        out.push("Algorithms".to_owned());
-        out.extend(ALGORITHMS.iter().map(|name| format!("  {name:<26}{}", describe(name))));
+    for part in [Part::Algorithms, Part::Environments, Part::Presets] {
+        out.extend(section(part)?);
+        out.push(String::new());
     }
-    if part.is_none_or(|p| p == Part::Environments) {
-        out.push(format!("{:<28}{:<13}{:<42}{:<12}solved at", "Environments", "observation", "action", "time limit"));
-        for name in builtin_names() {
-            let env = builtin(name)?;
-            let spec = env.spec();
-            let solved = spec.solved_at.map_or("–".to_owned(), |ret| ret.to_string());
-            out.push(format!(
-                "  {name:<26}{:<13}{:<42}{:<12}{solved}",
-                format!("{} numbers", spec.observation.len()),
-                action(&spec.action),
-                spec.horizon
-            ));
+    out.push("`quickstudy list settings` and `quickstudy list metrics` explain every key and every column.".to_owned());
+    Ok(out)
+}
+
+fn section(part: Part) -> Result<Vec<String>, Stop> {
+    let mut out = Vec::new();
+    match part {
+        Part::Algorithms => {
+            out.push("Algorithms".to_owned());
+            out.extend(ALGORITHMS.iter().map(|name| format!("  {name:<26}{}", describe(name))));
         }
-    }
-    if part.is_none_or(|p| p == Part::Presets) {
-        out.push(format!("{:<32}{:<9}origin", "Presets", "steps"));
-        for preset in presets()? {
-            let (name, steps) = (&preset.name, short_count(preset.steps as f64));
-            out.push(format!("  {name:<30}{steps:<9}{}", origin(preset.text)));
+        Part::Environments => {
+            out.push(format!(
+                "{:<28}{:<13}{:<42}{:<12}solved at",
+                "Environments", "observation", "action", "time limit"
+            ));
+            for name in builtin_names() {
+                let env = builtin(name)?;
+                let spec = env.spec();
+                let solved = spec.solved_at.map_or("–".to_owned(), |ret| ret.to_string());
+                out.push(format!(
+                    "  {name:<26}{:<13}{:<42}{:<12}{solved}",
+                    format!("{} numbers", spec.observation.len()),
+                    action(&spec.action),
+                    spec.horizon
+                ));
+            }
+        }
+        Part::Presets => {
+            out.push(format!("{:<32}{:<9}origin", "Presets", "steps"));
+            for preset in presets()? {
+                let (name, steps) = (&preset.name, short_count(preset.steps as f64));
+                out.push(format!("  {name:<30}{steps:<9}{}", origin(preset.text)));
+            }
+        }
+        Part::Settings => {
+            for algorithm in ALGORITHMS {
+                out.extend(settings(algorithm)?);
+            }
+        }
+        Part::Metrics => {
+            out.push(format!("{:<28}in metrics.csv, metrics.jsonl and TensorBoard", "Metrics"));
+            out.extend(METRIC_DOCS.iter().map(|(name, meaning)| format!("  {name:<26}{meaning}")));
         }
     }
     Ok(out)
 }
 
+/// All settings of an algorithm within 80 columns: key, default, what it does, values.
+pub(crate) fn settings(algorithm: &str) -> Result<Vec<String>, Stop> {
+    let defaults = Setup::defaults(algorithm)?;
+    let title = format!("Settings of {algorithm}");
+    let mut out = vec![format!("{title:<26}{:<10}for --set and --config", "default")];
+    for doc in setting_docs(algorithm)? {
+        let default = defaults
+            .iter()
+            .find(|s| s.key == doc.key)
+            .map_or("–".to_owned(), |s| s.value.as_str().map_or_else(|| s.value.to_string(), str::to_owned));
+        let mut line = format!("  {:<24}{default:<9}", doc.key);
+        for word in doc.meaning.split(' ').chain([format!("[{}]", doc.range).as_str()]) {
+            if line.chars().count() + 1 + word.chars().count() > 80 {
+                out.push(std::mem::replace(&mut line, " ".repeat(35)));
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        out.push(line);
+    }
+    Ok(out)
+}
+
 /// The first sentence of a preset's leading comment, without what it is about.
-fn origin(text: &str) -> String {
+pub(crate) fn origin(text: &str) -> String {
     let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
     let comment = comment.join(" ");
     let about = comment.split_once(": ").map_or(comment.as_str(), |(_, rest)| rest);

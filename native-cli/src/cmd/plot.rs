@@ -5,7 +5,7 @@ use crate::metrics::Table;
 use crate::outcome::Stop;
 use crate::progress::say;
 use crate::run::{EPISODE_RETURN, points};
-use crate::run_folder::{self, file, find_runs, hint_for};
+use crate::run_folder::{self, file, find_runs};
 use crate::stats;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,8 +47,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let plot = describe(&groups, &args.metric);
     let svg = curve::svg(&plot)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
-    crate::atomic::write(&out, svg.as_bytes())
-        .map_err(|error| Stop::user(format!("cannot write {}: {error}", out.display())).hint(hint_for(&error)))?;
+    crate::atomic::write(&out, svg.as_bytes()).map_err(|error| run_folder::cannot("write", &out, &error))?;
     for line in table(&plot.series, &args.metric) {
         say(&line);
     }

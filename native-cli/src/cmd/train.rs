@@ -11,14 +11,12 @@ use crate::run::{self, End, Member, Pace, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
 use crate::signals;
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Layer, Session, Setup};
+use quickstudy_core::train::{ALGORITHMS, Layer, Session, Setup, preset};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use toml::{Table, Value};
 
-/// Arguments of `quickstudy train`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
+const EXAMPLES: &str = "\
 Settings, later ones winning: algorithm defaults < preset < --config < --set <
 flags. --print-config shows each with the layer it came from.
 
@@ -27,7 +25,20 @@ Examples:
   quickstudy train ppo --env cartpole --seed 0..10 --steps 100k
   quickstudy train ppo --env pendulum --set gamma=0.9 --set learning_rate=1e-3
   quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run again
-  quickstudy train --resume runs/cartpole-ppo-s0               continue a run")]
+  quickstudy train --resume runs/cartpole-ppo-s0               continue a run";
+
+/// Every setting with its default, what it does and its values; then the examples.
+fn help() -> String {
+    // The tables are built in; a test finds each key in the help.
+    let tables = ALGORITHMS.iter().filter_map(|algorithm| super::list::settings(algorithm).ok());
+    let mut text: String = tables.map(|lines| lines.join("\n") + "\n\n").collect();
+    text += EXAMPLES;
+    text
+}
+
+/// Arguments of `quickstudy train`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = help())]
 pub struct Args {
     /// Algorithm (see `quickstudy list`); --config and --resume know it already
     pub algorithm: Option<String>,
@@ -35,10 +46,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
     /// Seed, range or list: 3, 0..10 (ten seeds, one folder each), 1,5,7 [default: 0]
-    #[arg(long, value_name = "SEEDS", value_parser = parse_seeds)]
+    #[arg(long, value_name = "SEEDS", value_parser = parse_seeds, allow_negative_numbers = true)]
     pub seed: Option<Seeds>,
     /// Environment steps per seed: 100000, 100k, 1.5M or 1e5 [default: the preset's]
-    #[arg(long, value_name = "N", value_parser = args::count)]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
     pub steps: Option<u64>,
     /// TOML file of settings, such as the config.toml of another run
     #[arg(long, value_name = "FILE")]
@@ -56,13 +67,13 @@ pub struct Args {
     #[command(flatten)]
     pub device: DeviceArgs,
     /// Environment steps between evaluations, 0 for none [default: a tenth of --steps]
-    #[arg(long, value_name = "N", value_parser = count_or_zero)]
+    #[arg(long, value_name = "N", value_parser = count_or_zero, allow_negative_numbers = true)]
     pub eval_every: Option<u64>,
     /// Episodes per evaluation [default: 20]
-    #[arg(long, value_name = "N", value_parser = args::count)]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
     pub eval_episodes: Option<u64>,
     /// Seconds between snapshots, 0 for one after each iteration
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, allow_negative_numbers = true)]
     pub save_every: f64,
     /// Stop at the first gradient that is not finite and name the operation where it began (slower)
     #[arg(long)]
@@ -91,6 +102,10 @@ fn count_or_zero(text: &str) -> Result<u64, String> {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if !(0.0..1e9).contains(&args.save_every) {
         return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)).into());
+    }
+    // From here on Ctrl-C is a request, so that it never leaves half of the folders.
+    if !args.print_config {
+        signals::install();
     }
     if args.resume.is_empty() {
         start(args)?
@@ -134,10 +149,9 @@ fn start(args: &Args) -> Result<(), Stop> {
         record(&folder, &args.device, &device)?;
         members.push(Member::create(folder, title(&plan.setup, *seed), &config)?);
     }
-    if let Some(preset) = &plan.setup.preset {
-        headline(&plan.setup, &format!("{} · preset {preset}", args.device.describe(&device)));
-    } else {
-        headline(&plan.setup, &args.device.describe(&device));
+    headline(&plan.setup, &args.device.describe(&device));
+    if let Some(preset) = preset(&plan.setup.algorithm, &plan.setup.env.spec().name)? {
+        say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text)));
     }
     let pace = Pace {
         save_every: Duration::from_secs_f64(args.save_every),
@@ -185,7 +199,6 @@ fn record(folder: &RunFolder, args: &DeviceArgs, device: &Device) -> Result<(), 
 }
 
 fn train(session: &mut Session, members: &mut [Member], pace: Pace) -> Result<(), Stop> {
-    signals::install();
     let (start, before) = (Instant::now(), session.env_steps());
     let end = run::run(session, members, pace, &signals::stop_asked)?;
     let seconds = start.elapsed().as_secs_f64();

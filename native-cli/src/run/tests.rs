@@ -11,13 +11,15 @@ struct Counter {
     steps: u64,
     fail_at: u64,
     infinite_at: u64,
+    /// How often the state was copied.
+    reads: Cell<usize>,
 }
 
 const TOTAL: u64 = 4000;
 
 impl Counter {
     fn new(seeds: &[u64], steps: u64) -> Self {
-        Self { seeds: seeds.to_vec(), steps, fail_at: u64::MAX, infinite_at: u64::MAX }
+        Self { seeds: seeds.to_vec(), steps, fail_at: u64::MAX, infinite_at: u64::MAX, reads: Cell::new(0) }
     }
 
     fn score(&self, member: usize) -> f64 {
@@ -53,11 +55,13 @@ impl Training for Counter {
     fn done(&self) -> bool {
         self.steps >= TOTAL
     }
-    fn snapshot(&self, member: usize) -> Result<Vec<u8>, Stop> {
-        Ok(format!("{} {}", self.seeds[member], self.steps).into_bytes())
+    fn snapshots(&self) -> Result<Encode<'_>, Stop> {
+        self.reads.set(self.reads.get() + 1);
+        Ok(Box::new(|member| Ok(format!("{} {}", self.seeds[member], self.steps).into_bytes())))
     }
-    fn policy_snapshot(&self, member: usize) -> Result<Vec<u8>, Stop> {
-        Ok(format!("policy {} {}", self.seeds[member], self.steps).into_bytes())
+    fn policy_snapshots(&self) -> Result<Encode<'_>, Stop> {
+        self.reads.set(self.reads.get() + 1);
+        Ok(Box::new(|member| Ok(format!("policy {} {}", self.seeds[member], self.steps).into_bytes())))
     }
     fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop> {
         let episode = |i| Episode { ret: self.score(i), length: 7, terminated: true };
@@ -145,4 +149,16 @@ fn a_rare_snapshot_pace_still_saves_the_end() {
     run(&mut Counter::new(&[3], 0), &mut create(&dir, &[3]), pace, &|| false).unwrap();
     assert_eq!(read_snapshot(&dir.join("s3"), file::LAST).unwrap(), b"3 4000");
     assert!(!dir.join("s3").join(file::BEST).exists(), "no evaluation, no best");
+}
+
+#[test]
+fn the_state_is_copied_once_however_many_seeds_there_are() {
+    let dir = scratch("run-reads");
+    let seeds: Vec<u64> = (0..70).collect();
+    let mut session = Counter::new(&seeds, TOTAL - 100);
+    let pace = Pace { save_every: Duration::from_secs(3600), ..PACE };
+    run(&mut session, &mut create(&dir, &seeds), pace, &|| false).unwrap();
+    // At the start, for the best policies of the only evaluation, and at the end.
+    assert_eq!(session.reads.get(), 3);
+    assert_eq!(read_snapshot(&dir.join("s69"), file::LAST).unwrap(), b"69 4000");
 }
