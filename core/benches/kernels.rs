@@ -8,7 +8,7 @@
 
 use criterion::{Criterion, Throughput};
 use quickstudy_core::backend::cpu::simd::aligned::AlignedVec;
-use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Outer, Strided, dense, dense_accumulate_outer};
+use quickstudy_core::backend::cpu::simd::dense::{After, DenseDims, Outer, Strided, dense, dense_accumulate_outer};
 use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, binary, threefry, unary};
 use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
 use quickstudy_core::backend::cpu::simd::isa::Isa;
@@ -101,7 +101,15 @@ fn matrix_cases(isa: Isa, add: Add<'_>) {
         Box::new(move || {
             let bias = Strided { values: &bias, row: 1, col: 0 };
             let w = Strided { values: black_box(&w), row, col };
-            dense(isa, &mut out, black_box(&a), w, Some(bias), DenseDims { k, n, r }, tanh);
+            dense(
+                isa,
+                &mut out,
+                black_box(&a),
+                w,
+                Some(bias),
+                DenseDims { k, n, r },
+                if tanh { After::Tanh } else { After::Linear },
+            );
         })
     };
     let outer = |k: usize, n: usize, rows: usize| -> Box<dyn FnMut()> {

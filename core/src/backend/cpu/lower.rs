@@ -407,6 +407,6 @@ mod tests {
             cx.output("loss", loss);
             cx.update("w", w - g * 0.1);
         });
-        assert_eq!(found, "tile2 tile0 copy copy");
+        assert_eq!(found, "tile2 tile0 tile0 copy copy");
     }
 }

@@ -36,6 +36,18 @@ impl Strided<'_> {
     }
 }
 
+/// What follows a dense layer.
+#[derive(Clone, Copy, Debug)]
+pub enum After<'a> {
+    /// Nothing.
+    Linear,
+    /// tanh.
+    Tanh,
+    /// out · (1 − y²) with y as `out`: on the way back, the derivative of the tanh whose value is y. Rounded after each
+    /// operation.
+    Slope(&'a [f32]),
+}
+
 /// Sizes of a dense layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DenseDims {
@@ -49,7 +61,7 @@ pub struct DenseDims {
 
 /// A dense layer on a tile: out\[n\]\[r\] = act(Σ over k of a\[k\]\[r\] · w(k, n) + bias(n)).
 ///
-/// `out: [N][R]`, `a: [K][R]`; `w` has element (k, n), `bias` element (n, 0); act is tanh or nothing. With rows and columns
+/// `out: [N][R]`, `a: [K][R]`; `w` has element (k, n), `bias` element (n, 0); act is what `after` says. With rows and columns
 /// of `w` exchanged this is also the backward pass to the inputs.
 ///
 /// # Panics
@@ -61,7 +73,7 @@ pub fn dense(
     w: Strided<'_>,
     bias: Option<Strided<'_>>,
     dims: DenseDims,
-    tanh: bool,
+    after: After<'_>,
 ) {
     let DenseDims { k, n, r } = dims;
     assert_eq!(r % LANES, 0, "dense: lanes come in groups of 16");
@@ -75,6 +87,14 @@ pub fn dense(
     if let Some(bias) = bias {
         bias.check("dense bias", n, 1);
     }
+    let (tanh, slope) = match after {
+        After::Linear => (false, std::ptr::null()),
+        After::Tanh => (true, std::ptr::null()),
+        After::Slope(y) => {
+            assert_eq!(y.len(), out.len(), "dense: values of tanh and results");
+            (false, y.as_ptr())
+        }
+    };
     let slice = slice_len(k);
     let product = Product {
         rows: n,
@@ -91,13 +111,14 @@ pub fn dense(
         bias: bias.map_or(std::ptr::null(), |bias| bias.values.as_ptr()),
         bias_row: bias.map_or(0, |bias| bias.row),
         tanh,
+        slope,
     };
     if slice >= k {
         // SAFETY: lengths checked above; `out` is borrowed mutably, so apart from the others.
         unsafe { product.run(isa) }
         return;
     }
-    let bare = Product { bias: std::ptr::null(), tanh: false, ..product };
+    let bare = Product { bias: std::ptr::null(), tanh: false, slope: std::ptr::null(), ..product };
     // SAFETY: as above; slices stay within k.
     unsafe { bare.run(isa) }
     let mut part = vec![0.0; n * r];
@@ -118,8 +139,10 @@ pub fn dense(
             elementwise::binary(isa, BinaryOp::Add, row, Operand::Dst, Operand::Splat(bias.values[i * bias.row]));
         }
     }
-    if tanh {
-        elementwise::unary(isa, UnaryOp::Tanh, out, Operand::Dst);
+    match after {
+        After::Linear => {}
+        After::Tanh => elementwise::unary(isa, UnaryOp::Tanh, out, Operand::Dst),
+        After::Slope(y) => out.iter_mut().zip(y).for_each(|(g, y)| *g *= 1.0 + -(y * y)),
     }
 }
 
@@ -181,6 +204,7 @@ pub fn dense_accumulate_outer(isa: Isa, dw: &mut [f32], dw_row: usize, outer: Ou
         bias: std::ptr::null(),
         bias_row: 0,
         tanh: false,
+        slope: std::ptr::null(),
     };
     if cost(n, k) + copied < cost(k, n) {
         let width = k.next_multiple_of(LANES);

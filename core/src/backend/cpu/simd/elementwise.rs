@@ -115,7 +115,7 @@ fn check(operand: usize, result: usize) {
 
 /// An operand whose length has been checked.
 #[derive(Clone, Copy)]
-enum Raw {
+pub(super) enum Raw {
     Slice(*const f32),
     Splat(f32),
 }
@@ -177,7 +177,7 @@ pub fn threefry(isa: Isa, dst0: &mut [f32], dst1: &mut [f32], operands: [Operand
 // operand is either apart from the result or the result itself.
 
 #[inline(always)]
-unsafe fn unary_body(op: UnaryOp, dst: *mut f32, x: *const f32, len: usize) {
+pub(super) unsafe fn unary_body(op: UnaryOp, dst: *mut f32, x: *const f32, len: usize) {
     let x = Contiguous(x);
     macro_rules! run {
         ($op:ty) => {
@@ -200,7 +200,7 @@ unsafe fn unary_body(op: UnaryOp, dst: *mut f32, x: *const f32, len: usize) {
 }
 
 #[inline(always)]
-unsafe fn binary_body(op: BinaryOp, dst: *mut f32, a: Raw, b: Raw, len: usize) {
+pub(super) unsafe fn binary_body(op: BinaryOp, dst: *mut f32, a: Raw, b: Raw, len: usize) {
     macro_rules! run {
         ($op:ty) => {
             unsafe {
@@ -241,7 +241,7 @@ unsafe fn binary_body(op: BinaryOp, dst: *mut f32, a: Raw, b: Raw, len: usize) {
 }
 
 #[inline(always)]
-unsafe fn select_body(dst: *mut f32, mask: Raw, a: Raw, b: Raw, len: usize) {
+pub(super) unsafe fn select_body(dst: *mut f32, mask: Raw, a: Raw, b: Raw, len: usize) {
     // One mask for all is the chosen operand.
     let mask = match mask {
         Raw::Slice(mask) => Contiguous(mask),
@@ -266,7 +266,7 @@ unsafe fn select_body(dst: *mut f32, mask: Raw, a: Raw, b: Raw, len: usize) {
 }
 
 #[inline(always)]
-unsafe fn threefry_body(dst0: *mut f32, dst1: *mut f32, operands: [Raw; 4], len: usize) {
+pub(super) unsafe fn threefry_body(dst0: *mut f32, dst1: *mut f32, operands: [Raw; 4], len: usize) {
     let [k0, k1, c0, c1] = operands;
     let mut i = 0;
     while i + LANES <= len {

@@ -95,6 +95,7 @@ pub fn gemm(
                     bias: std::ptr::null(),
                     bias_row: 0,
                     tanh: false,
+                    slope: std::ptr::null(),
                 };
                 if packs_a {
                     let width = rows.next_multiple_of(LANES);

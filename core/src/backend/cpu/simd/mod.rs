@@ -7,14 +7,17 @@
 #![allow(unsafe_code, reason = "target_feature entry points and raw pointers; safe functions check lengths first")]
 
 pub mod aligned;
+pub mod chain;
 pub mod dense;
 pub mod elementwise;
+pub mod few;
 pub mod fused;
 pub mod gemm;
 pub mod isa;
 mod lanes;
 mod ops;
 mod pack;
+pub mod permutation;
 mod product;
 pub mod reduce;
 mod vector;

@@ -58,6 +58,7 @@ lane1! {
 }
 
 lane2! {
+    TanhGrad(g, y) = g * (1.0 + -(y * y));
     Add(a, b) = a + b;
     Mul(a, b) = a * b;
     Max(a, b) = if a < b { b } else { a };

@@ -1,6 +1,6 @@
 //! The one register-tile loop behind all matrix kernels.
 
-use super::lanes::{Contiguous, LANES, Map1, store};
+use super::lanes::{Contiguous, LANES, Map1, Map2, store};
 use super::ops;
 use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 /// Columns packed together by the callers: what the widest register tile takes.
 pub(crate) const PANEL: usize = 64;
 
-/// c\[i\]\[j\] = start + Σ over t of a\[i\]\[t\] · b\[t\]\[j\], then a bias per row and tanh.
+/// c\[i\]\[j\] = start + Σ over t of a\[i\]\[t\] · b\[t\]\[j\], then a bias per row, and tanh or the slope of one.
 ///
 /// `a` is read one value at a time with any strides and broadcast; rows of `b` and `c` are contiguous, `cols` long, a
 /// multiple of 16. Each element is one chain of multiply-adds in order of t.
@@ -32,6 +32,8 @@ pub(crate) struct Product {
     pub bias_row: usize,
     /// Apply tanh at the end.
     pub tanh: bool,
+    /// Multiply by 1 − y² at the end, where y lies as `c` does. Null for none.
+    pub slope: *const f32,
 }
 
 impl Product {
@@ -80,6 +82,12 @@ unsafe fn product<V: Vector>(p: Product) {
                 for row in i..i + rows {
                     let y = p.c.add(row * p.c_row);
                     store(y, Map1::<ops::Tanh, _>(Contiguous(y), PhantomData), p.cols);
+                }
+            }
+            if !p.slope.is_null() {
+                for row in i..i + rows {
+                    let (g, y) = (p.c.add(row * p.c_row), p.slope.add(row * p.c_row));
+                    store(g, Map2::<ops::TanhGrad, _, _>(Contiguous(g), Contiguous(y), PhantomData), p.cols);
                 }
             }
         }

@@ -172,6 +172,11 @@ fn accumulate_body<F: Fold>(acc: &mut [Block], tile: &[f32], stride: usize, lane
 #[inline(always)]
 fn reduce_outer_body<F: Fold>(dst: &mut [f32], src: &[f32], len: usize, stride: usize) {
     let mut r = 0;
+    while len <= LANES && r + LANES <= dst.len() {
+        let sum = short::<F>(&src[r..], len, stride);
+        dst[r..r + LANES].copy_from_slice(&sum);
+        r += LANES;
+    }
     while r + LANES <= dst.len() {
         let sum = column::<F, LANES>(&src[r..], len, stride);
         dst[r..r + LANES].copy_from_slice(&sum);
@@ -181,6 +186,26 @@ fn reduce_outer_body<F: Fold>(dst: &mut [f32], src: &[f32], len: usize, stride: 
         dst[r] = column::<F, 1>(&src[r..], len, stride)[0];
         r += 1;
     }
+}
+
+/// Reduce 16 neighbouring columns of at most 16 values. Accumulators that no value goes to are what the others start
+/// from, and combining with that changes nothing (a sum that starts from 0 is never −0), so they are left out.
+#[inline(always)]
+fn short<F: Fold>(src: &[f32], len: usize, stride: usize) -> Block {
+    let mut acc = [[F::START; LANES]; LANES];
+    for (j, acc) in acc.iter_mut().enumerate().take(len) {
+        keep_blocks();
+        fold::<F, LANES>(acc, src, j * stride);
+    }
+    let mut live = len;
+    for width in [8, 4, 2, 1] {
+        for j in width..live {
+            let upper = acc[j];
+            fold::<F, LANES>(&mut acc[j - width], &upper, 0);
+        }
+        live = live.min(width);
+    }
+    acc[0]
 }
 
 /// Reduce `W` neighbouring columns at once.

@@ -176,8 +176,10 @@ impl Builder {
     pub fn node(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<()> {
         let node = low.graph.nodes[id as usize].clone();
         let (lead, m) = self.shape_of(&node.shape).ok_or(Unfit)?;
-        // Few rows fill few lanes, and long ones no cache: another domain suits such a node better.
-        if m > if self.domain.rows() < 16 { 256 } else { 4096 } {
+        // Few rows fill few lanes, and long ones no cache: another domain suits such a node better. Where rows are the
+        // stacked seeds, there mostly is one, of the rows of each seed.
+        let few = if self.domain.lead.len() < 2 { 16 } else { 256 };
+        if m > if self.domain.rows() < 16 { few } else { 4096 } {
             return Err(Unfit);
         }
         let uniform = lead != Lead::Rows;

@@ -61,7 +61,15 @@ impl Builder {
             let a = self.run_of(a, k);
             let dst = self.reg(n);
             self.work += k * n * self.times;
-            self.code.push(Instr::Dense { dst, a, w: w.0, strides: [ks, ns, k, n], bias: None, tanh: false });
+            self.code.push(Instr::Dense {
+                dst,
+                a,
+                w: w.0,
+                strides: [ks, ns, k, n],
+                bias: None,
+                tanh: false,
+                slope: None,
+            });
             self.map.insert(id, Loc::Row(dst));
             return Ok(());
         }

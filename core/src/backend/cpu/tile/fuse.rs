@@ -11,7 +11,29 @@ pub fn fuse(mut code: Vec<Instr>) -> Vec<Instr> {
     code.iter().for_each(|i| i.registers(&mut |r, _| *uses.entry(r).or_default() += 1));
     inside(&mut code, &uses);
     tanh_grads(&mut code, &uses);
+    slopes(&mut code, &uses);
     code
+}
+
+/// A product that is only made for the derivative of tanh.
+fn slopes(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {
+    let mut at = 0;
+    while at < code.len() {
+        let Instr::TanhGrad { dst, g, y } = code[at] else {
+            at += 1;
+            continue;
+        };
+        let made = |i: &Instr| matches!(i, Instr::Dense { dst, bias: None, tanh: false, slope: None, .. } if *dst == g);
+        // Made and read once, in this order; its operands are registers that nobody writes again.
+        if uses.get(&g) == Some(&2)
+            && let Some(product) = code[..at].iter().position(made)
+            && let Instr::Dense { a, w, strides, .. } = code.remove(product)
+        {
+            at -= 1;
+            code[at] = Instr::Dense { dst, a, w, strides, bias: None, tanh: false, slope: Some(y) };
+        }
+        at += 1;
+    }
 }
 
 /// g · (1 + −(y · y)): the last multiplication does all, where the other operations are only made for it.

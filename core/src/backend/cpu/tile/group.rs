@@ -261,6 +261,8 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
     };
     // At most this much scratch: the second-level cache is shared with the data.
     let room = ((1 << 16) / blocks.max(1) / 16 * 16).max(16);
+    // Single values have no products whose tiles had better be wide: the first-level cache is what counts.
+    let room = if widest == 1 { ((1 << 13) / blocks.max(1) / 16 * 16).clamp(128, 1024) } else { room };
     let lanes = rows.next_multiple_of(16).min(cap).min(room.max(if widest > 16 { 64 } else { 16 }));
     low.step(Step::Tile(Box::new(Tile {
         groups,
@@ -272,5 +274,6 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
         terminals,
         work: builder.work,
         depth: builder.deepest,
+        linked: std::sync::OnceLock::new(),
     })));
 }

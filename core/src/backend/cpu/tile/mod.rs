@@ -9,8 +9,10 @@ mod build;
 mod contract;
 mod fuse;
 mod group;
+mod link;
 mod ops;
 mod registers;
+mod rows;
 mod run;
 mod scan;
 
@@ -235,6 +237,8 @@ pub enum Instr {
         bias: Option<Mem>,
         /// tanh of the result.
         tanh: bool,
+        /// Values y of tanh: the result is multiplied by 1 − y².
+        slope: Option<Reg>,
     },
     /// Rows of a table chosen by index.
     Gather {
@@ -325,6 +329,8 @@ pub struct Tile {
     pub work: usize,
     /// Nesting of loops.
     pub depth: usize,
+    /// What is run: the instructions with chains joined, made at the first run.
+    pub linked: std::sync::OnceLock<Vec<link::Part>>,
 }
 
 #[cfg(test)]

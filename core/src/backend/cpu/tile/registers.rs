@@ -49,8 +49,9 @@ impl Instr {
                 f(*y, false);
                 f(*dst, true);
             }
-            Instr::Dense { dst, a, .. } => {
+            Instr::Dense { dst, a, slope, .. } => {
                 f(a.0, false);
+                slope.iter().for_each(|y| f(*y, false));
                 f(*dst, true);
             }
             Instr::Gather { dst, index, .. } => {

@@ -4,11 +4,14 @@
 use super::super::buffer::Words;
 use super::super::memory::{Memory, Span};
 use super::super::order::slice_len;
-use super::super::simd::dense::{DenseDims, Outer, Strided, dense, dense_accumulate_outer};
+use super::super::simd::dense::{After, DenseDims, Outer, Strided, dense, dense_accumulate_outer};
 use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
+use super::super::simd::few::dense_few;
 use super::super::simd::fused::tanh_grad;
 use super::super::simd::isa::Isa;
+use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
+use super::link::{Linked, Part, link};
 use super::{Instr, Loop, Mem, Opnd, Reg, Table, Tile};
 use crate::rng;
 
@@ -16,22 +19,24 @@ use crate::rng;
 const WORTH_A_THREAD: usize = 1 << 18;
 
 /// A thread's place in a tile.
-struct Frame<'a> {
-    tile: &'a Tile,
-    mem: &'a Memory<'a>,
+pub(super) struct Frame<'a> {
+    pub(super) tile: &'a Tile,
+    pub(super) mem: &'a Memory<'a>,
     isa: Isa,
     scratch: Span,
     /// Rows that a matrix product transposes.
     spare: Vec<f32>,
     group: usize,
     /// First row of the tile in its group, and how many of its lanes are rows.
-    row: usize,
-    valid: usize,
-    lanes: usize,
+    pub(super) row: usize,
+    pub(super) valid: usize,
+    pub(super) lanes: usize,
     /// Indices of the open loops.
     time: Vec<usize>,
     /// Partial sums of this slice, one after the other.
     partials: Span,
+    /// Values of the chain that runs.
+    values: Vec<f32>,
 }
 
 impl Tile {
@@ -66,6 +71,7 @@ impl Tile {
         let partials = Span::of(cache[workers].as_mut_slice());
         let scratch: Vec<Span> = cache[..workers].iter_mut().map(|w| Span::of(w.as_mut_slice())).collect();
         let shared: &Memory<'_> = mem;
+        let parts = self.linked.get_or_init(|| link(&self.code, &self.registers, self.lanes));
         let work = |worker: usize| {
             let mut frame = Frame {
                 tile: self,
@@ -79,6 +85,7 @@ impl Tile {
                 lanes: self.lanes,
                 time: vec![0; self.depth],
                 partials,
+                values: Vec::new(),
             };
             let (lo, hi) = (worker * tasks / workers, (worker + 1) * tasks / workers);
             for task in lo..hi {
@@ -92,7 +99,7 @@ impl Tile {
                 while row < end {
                     frame.row = row;
                     frame.valid = self.lanes.min(end - row);
-                    frame.code(&self.code, &starts);
+                    frame.parts(parts, &starts);
                     row += frame.valid;
                 }
             }
@@ -152,7 +159,7 @@ impl Frame<'_> {
         bytemuck::cast_slice(words)
     }
 
-    fn reg_mut<'s>(&self, reg: Reg) -> &'s mut [f32] {
+    pub(super) fn reg_mut<'s>(&self, reg: Reg) -> &'s mut [f32] {
         let (block, m) = self.tile.registers[reg];
         // SAFETY: as above.
         let words: &'s mut [u32] = unsafe { self.scratch.part(block * self.lanes, m * self.lanes).words_mut() };
@@ -160,17 +167,35 @@ impl Frame<'_> {
     }
 
     /// Words of a value in memory, and the position of this group's first element in this step.
-    fn base<'s>(&self, mem: &Mem) -> (&'s [u32], usize) {
+    pub(super) fn base<'s>(&self, mem: &Mem) -> (&'s [u32], usize) {
         let at =
             mem.offset + self.group * mem.group + mem.time.iter().zip(&self.time).map(|(s, t)| s * t).sum::<usize>();
         // SAFETY: a tile reads values that nobody writes while it runs, but for its own rows.
         (unsafe { self.mem.span(mem.value).words() }, at)
     }
 
-    fn code(&mut self, code: &[Instr], starts: &[usize]) {
-        for instr in code {
-            self.instr(instr, starts);
+    fn parts(&mut self, parts: &[Part], starts: &[usize]) {
+        for part in parts {
+            match part {
+                Part::Instr(instr) => self.instr(instr, starts),
+                Part::Chain(chain) => self.chain(chain),
+                Part::Loop(body, parts) => self.repeat(body, parts, starts),
+            }
         }
+    }
+
+    fn chain(&mut self, linked: &Linked) {
+        let mut values = std::mem::take(&mut self.values);
+        values.clear();
+        values.extend_from_slice(&linked.constants);
+        for (slot, mem, at) in &linked.fetched {
+            let (words, base) = self.base(mem);
+            values[*slot] = f32::from_bits(words[base + at]);
+        }
+        // SAFETY: only this thread uses its scratch, and no register is borrowed now.
+        let scratch = bytemuck::cast_slice_mut(unsafe { self.scratch.words_mut() });
+        linked.chain.run(self.isa, scratch, &values);
+        self.values = values;
     }
 
     fn instr(&mut self, instr: &Instr, starts: &[usize]) {
@@ -201,6 +226,10 @@ impl Frame<'_> {
             Instr::Permutation { dst, src, n } => {
                 let out = self.reg_mut(*dst);
                 self.each(out, [&src[0], &src[1], &src[2]], |out, [i, k0, k1]| {
+                    if let (Operand::Splat(k0), Operand::Splat(k1)) = (k0, k1) {
+                        let map = rng::Permutation::new([k0.to_bits(), k1.to_bits()], *n);
+                        return permutation(isa, out, i, &map);
+                    }
                     for (r, o) in out.iter_mut().enumerate() {
                         let [i, k0, k1] = [i, k0, k1].map(|x| lane(x, r));
                         *o = f32::from_bits(rng::permute(i, [k0, k1], *n));
@@ -231,7 +260,7 @@ impl Frame<'_> {
                 let len = out.len();
                 tanh_grad(isa, out, &self.reg(*g)[..len], &self.reg(*y)[..len]);
             }
-            Instr::Dense { dst, a, w, strides: [ks, ns, k, n], bias, tanh } => {
+            Instr::Dense { dst, a, w, strides: [ks, ns, k, n], bias, tanh, slope } => {
                 let (words, at) = self.base(w);
                 let w = Strided { values: bytemuck::cast_slice(&words[at..]), row: *ks, col: *ns };
                 let mut flat = Vec::new();
@@ -249,7 +278,15 @@ impl Frame<'_> {
                 });
                 let bias = bias.map(|b| if b.values.is_empty() { Strided { values: &flat, ..b } } else { b });
                 let a = &self.reg(a.0)[a.1 * self.lanes..];
-                dense(isa, self.reg_mut(*dst), a, w, bias, DenseDims { k: *k, n: *n, r: self.lanes }, *tanh);
+                let (out, dims) = (self.reg_mut(*dst), DenseDims { k: *k, n: *n, r: self.lanes });
+                let after = match slope {
+                    Some(y) => After::Slope(self.reg(*y)),
+                    None if *tanh => After::Tanh,
+                    None => After::Linear,
+                };
+                if !dense_few(isa, out, a, w, bias, dims, self.valid, after) {
+                    dense(isa, out, a, w, bias, dims, after);
+                }
             }
             Instr::Gather { dst, table, n, index } => self.gather(*dst, table, *n, index),
             Instr::Call { native, src, dst } => {
@@ -274,7 +311,8 @@ impl Frame<'_> {
                 };
                 dense_accumulate_outer(isa, acc, *n, outer, &mut self.spare);
             }
-            Instr::Loop(body) => self.repeat(body, starts),
+            // A part of its own.
+            Instr::Loop(_) => {}
         }
     }
 
@@ -284,7 +322,7 @@ impl Frame<'_> {
         bytemuck::cast_slice_mut(words)
     }
 
-    fn repeat(&mut self, body: &Loop, starts: &[usize]) {
+    fn repeat(&mut self, body: &Loop, parts: &[Part], starts: &[usize]) {
         for (reg, init, _) in &body.carries {
             self.copy(*reg, init);
         }
@@ -295,13 +333,7 @@ impl Frame<'_> {
             if let Some(index) = body.index {
                 self.reg_mut(index).fill(f32::from_bits(t as u32));
             }
-            self.code(&body.code, starts);
-            for (reg, _, next) in &body.carries {
-                let same = matches!(next, Opnd::Reg(r, _) if r == reg);
-                if !same {
-                    self.copy(*reg, next);
-                }
-            }
+            self.parts(parts, starts);
         }
         self.time[level] = 0;
     }
@@ -322,7 +354,7 @@ impl Frame<'_> {
     }
 
     /// Block `m` of an operand.
-    fn block<'s>(&self, o: &Opnd, m: usize) -> Operand<'s> {
+    pub(super) fn block<'s>(&self, o: &Opnd, m: usize) -> Operand<'s> {
         match o {
             Opnd::Reg(reg, table) => {
                 let whole: &'s [f32] = self.reg(*reg);
@@ -387,79 +419,10 @@ impl Frame<'_> {
             }
         }
     }
-
-    /// Rows of memory to a register; lanes past the last row repeat it.
-    fn load(&self, dst: Reg, src: &Mem) {
-        let (words, at) = self.base(src);
-        let values: &[f32] = bytemuck::cast_slice(words);
-        let (out, lanes) = (self.reg_mut(dst), self.lanes);
-        let at = at + self.row * src.row;
-        if src.row == 1 {
-            for (m, out) in out.chunks_exact_mut(lanes).enumerate() {
-                let from = &values[at + src.table.at(m)..][..self.valid];
-                out[..self.valid].copy_from_slice(from);
-                let last = from[self.valid - 1];
-                out[self.valid..].fill(last);
-            }
-            return;
-        }
-        for (m, out) in out.chunks_exact_mut(lanes).enumerate() {
-            let from = &values[at + src.table.at(m)..];
-            for (r, o) in out[..self.valid].iter_mut().enumerate() {
-                *o = from[r * src.row];
-            }
-            let last = out[self.valid - 1];
-            out[self.valid..].fill(last);
-        }
-    }
-
-    fn store(&self, src: &Opnd, dst: &Mem) {
-        let at = self.base(dst).1 + self.row * dst.row;
-        let span = self.mem.span(dst.value);
-        let len = dst.table.len();
-        let base = match dst.table {
-            Table::Dense { start, .. } => at + start,
-            _ => at,
-        };
-        // SAFETY: these rows belong to this tile; nobody else reads or writes them while it runs.
-        let out = unsafe { span.part(base, (self.valid - 1) * dst.row.max(len) + len).words_mut() };
-        for m in 0..len {
-            match self.block(src, m) {
-                Operand::Slice(s) if dst.row == 1 => {
-                    out[..self.valid].copy_from_slice(bytemuck::cast_slice(&s[..self.valid]));
-                }
-                Operand::Slice(s) => {
-                    for (r, v) in s[..self.valid].iter().enumerate() {
-                        out[r * dst.row + m] = v.to_bits();
-                    }
-                }
-                Operand::Splat(v) => (0..self.valid).for_each(|r| out[r * dst.row + m] = v.to_bits()),
-                Operand::Dst => {}
-            }
-        }
-    }
-
-    fn gather(&self, dst: Reg, table: &Mem, n: usize, index: &Opnd) {
-        let (words, at) = self.base(table);
-        let values: &[f32] = bytemuck::cast_slice(words);
-        let (out, lanes, inner) = (self.reg_mut(dst), self.lanes, table.table.len());
-        let index = self.block(index, 0);
-        for r in 0..lanes {
-            let row = at + (lane(index, r) as usize).min(n - 1) * table.row;
-            match &table.table {
-                Table::Dense { start, len } => {
-                    for (m, v) in values[row + start..][..*len].iter().enumerate() {
-                        out[m * lanes + r] = *v;
-                    }
-                }
-                any => (0..inner).for_each(|m| out[m * lanes + r] = values[row + any.at(m)]),
-            }
-        }
-    }
 }
 
 /// Lane `r` of an operand, as u32.
-fn lane(o: Operand<'_>, r: usize) -> u32 {
+pub(super) fn lane(o: Operand<'_>, r: usize) -> u32 {
     match o {
         Operand::Slice(s) => s[r].to_bits(),
         Operand::Splat(v) => v.to_bits(),

@@ -1,0 +1,245 @@
+//! Chains of elementwise operations on one scratch: one entry into the instruction set's code for all of them.
+
+use super::elementwise::{BinaryOp, Raw, UnaryOp, binary_body, select_body, threefry_body, unary_body};
+use super::lanes::{Contiguous, LANES, Map2, Same, store};
+use super::{ops, per_isa};
+use crate::backend::cpu::simd::isa::Isa;
+use std::marker::PhantomData;
+
+/// What a job does with its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// The first operand as it is.
+    Copy,
+    /// A function of the first operand.
+    Unary(UnaryOp),
+    /// A function of the first two.
+    Binary(BinaryOp),
+    /// The second where the first (u32) is not 0, else the third.
+    Select,
+    /// First · (1 − second²), as [`super::fused::tanh_grad`].
+    TanhGrad,
+    /// Both words of threefry for key and counter, as [`super::elementwise::threefry`].
+    Threefry,
+}
+
+/// An operand of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Src {
+    /// Values of the scratch from this one on.
+    At(u32),
+    /// The value of that number, for all.
+    Value(u32),
+}
+
+/// One operation on `len` values.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// The operation.
+    pub work: Work,
+    /// Where the result is in the scratch; threefry has two.
+    pub dst: [u32; 2],
+    /// Operands; those that the operation does not have are ignored.
+    pub src: [Src; 4],
+    /// Number of values, a multiple of 16.
+    pub len: u32,
+}
+
+impl Job {
+    fn operands(&self) -> &[Src] {
+        let n = match self.work {
+            Work::Copy | Work::Unary(_) => 1,
+            Work::Binary(_) | Work::TanhGrad => 2,
+            Work::Select => 3,
+            Work::Threefry => 4,
+        };
+        &self.src[..n]
+    }
+
+    fn results(&self) -> &[u32] {
+        &self.dst[..if self.work == Work::Threefry { 2 } else { 1 }]
+    }
+}
+
+/// Jobs whose places have been checked.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    jobs: Vec<Job>,
+    scratch: usize,
+    values: usize,
+}
+
+impl Chain {
+    /// Jobs to be done in this order.
+    ///
+    /// # Panics
+    /// If a length is no multiple of 16, or a result overlaps an operand or another result of its job.
+    pub fn new(jobs: Vec<Job>) -> Chain {
+        let (mut scratch, mut values) = (0, 0);
+        for job in &jobs {
+            assert_eq!(job.len as usize % LANES, 0, "lanes come in groups of 16");
+            for (i, dst) in job.results().iter().enumerate() {
+                scratch = scratch.max(*dst as usize + job.len as usize);
+                let apart = |at: u32| at.abs_diff(*dst) >= job.len;
+                assert!(job.results()[..i].iter().all(|d| apart(*d)), "results overlap");
+                let fits = |s: &Src| matches!(s, Src::Value(_)) || matches!(s, Src::At(at) if apart(*at));
+                assert!(job.operands().iter().all(fits), "a result overlaps an operand");
+            }
+            for src in job.operands() {
+                match src {
+                    Src::At(at) => scratch = scratch.max(*at as usize + job.len as usize),
+                    Src::Value(i) => values = values.max(*i as usize + 1),
+                }
+            }
+        }
+        Chain { jobs, scratch, values }
+    }
+
+    /// Number of jobs.
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Do all jobs.
+    ///
+    /// # Panics
+    /// If the scratch or the values are too few.
+    pub fn run(&self, isa: Isa, scratch: &mut [f32], values: &[f32]) {
+        assert!(self.scratch <= scratch.len() && self.values <= values.len(), "the chain has more than there is");
+        let (jobs, base) = (&self.jobs[..], scratch.as_mut_ptr());
+        per_isa!(isa, body, (jobs: &[Job], base: *mut f32, values: &[f32]));
+    }
+}
+
+// SAFETY of the body: `new` has found the largest places and that results are apart from operands, and `run` that the
+// places exist.
+#[inline(always)]
+unsafe fn body(jobs: &[Job], base: *mut f32, values: &[f32]) {
+    for job in jobs {
+        let len = job.len as usize;
+        // SAFETY: see above.
+        unsafe {
+            let dst = base.add(job.dst[0] as usize);
+            let [a, b, c, d] = [
+                raw(job.src[0], base, values),
+                raw(job.src[1], base, values),
+                raw(job.src[2], base, values),
+                raw(job.src[3], base, values),
+            ];
+            match job.work {
+                Work::Copy => fill(dst, a, len),
+                Work::Unary(op) => match a {
+                    Raw::Slice(x) => unary_body(op, dst, x, len),
+                    Raw::Splat(_) => {
+                        fill(dst, a, len);
+                        unary_body(op, dst, dst, len);
+                    }
+                },
+                Work::Binary(op) => binary_body(op, dst, a, b, len),
+                Work::Select => select_body(dst, a, b, c, len),
+                Work::TanhGrad => match (a, b) {
+                    (Raw::Slice(g), Raw::Slice(y)) => {
+                        store(dst, Map2::<ops::TanhGrad, _, _>(Contiguous(g), Contiguous(y), PhantomData), len)
+                    }
+                    (Raw::Splat(g), Raw::Slice(y)) => {
+                        store(dst, Map2::<ops::TanhGrad, _, _>(Same(g), Contiguous(y), PhantomData), len)
+                    }
+                    (Raw::Slice(g), Raw::Splat(y)) => {
+                        store(dst, Map2::<ops::TanhGrad, _, _>(Contiguous(g), Same(y), PhantomData), len)
+                    }
+                    (Raw::Splat(g), Raw::Splat(y)) => {
+                        store(dst, Map2::<ops::TanhGrad, _, _>(Same(g), Same(y), PhantomData), len)
+                    }
+                },
+                Work::Threefry => threefry_body(dst, base.add(job.dst[1] as usize), [a, b, c, d], len),
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn raw(src: Src, base: *const f32, values: &[f32]) -> Raw {
+    match src {
+        // SAFETY: by the caller's promise; unused operands are not read.
+        Src::At(at) => Raw::Slice(base.wrapping_add(at as usize)),
+        Src::Value(i) => Raw::Splat(values.get(i as usize).copied().unwrap_or(0.0)),
+    }
+}
+
+#[inline(always)]
+unsafe fn fill(dst: *mut f32, x: Raw, len: usize) {
+    unsafe {
+        match x {
+            Raw::Slice(x) => store(dst, Contiguous(x), len),
+            Raw::Splat(x) => store(dst, Same(x), len),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::elementwise::{Operand, binary, select, threefry, unary};
+    use super::super::fused::tanh_grad;
+    use super::*;
+
+    const NONE: Src = Src::Value(0);
+
+    fn job(work: Work, dst: u32, src: &[Src]) -> Job {
+        let mut all = [NONE; 4];
+        all[..src.len()].copy_from_slice(src);
+        Job { work, dst: [dst, dst + 48], src: all, len: 48 }
+    }
+
+    #[test]
+    fn jobs_equal_the_kernels_one_by_one() {
+        let values = [0.5, -1.25];
+        let block = |i: usize| (0..48).map(|j| ((i * 48 + j) as f32 * 0.37).sin()).collect::<Vec<f32>>();
+        let (x, y, z) = (block(0), block(1), block(2));
+        let at = |i: u32| Src::At(48 * i);
+        let jobs = vec![
+            job(Work::Unary(UnaryOp::Tanh), 48 * 3, &[at(0)]),
+            job(Work::Binary(BinaryOp::Add), 48 * 4, &[at(3), Src::Value(1)]),
+            job(Work::Binary(BinaryOp::Lt), 48 * 5, &[at(4), at(1)]),
+            job(Work::Select, 48 * 6, &[at(5), at(1), at(2)]),
+            job(Work::TanhGrad, 48 * 7, &[at(6), at(3)]),
+            job(Work::Threefry, 48 * 8, &[Src::Value(0), at(0), at(1), Src::Value(1)]),
+            job(Work::Copy, 48 * 10, &[at(9)]),
+            job(Work::Unary(UnaryOp::Exp), 48 * 11, &[Src::Value(0)]),
+        ];
+        let chain = Chain::new(jobs);
+        assert_eq!((chain.len(), chain.is_empty()), (8, false));
+        for isa in Isa::available() {
+            let mut scratch = [&x[..], &y[..], &z[..], &[0.0; 48 * 9][..]].concat();
+            chain.run(isa, &mut scratch, &values);
+            let mut expected: Vec<Vec<f32>> = vec![vec![0.0; 48]; 9];
+            unary(isa, UnaryOp::Tanh, &mut expected[0], Operand::Slice(&x));
+            let first = expected[0].clone();
+            binary(isa, BinaryOp::Add, &mut expected[1], Operand::Slice(&first), Operand::Splat(-1.25));
+            let sum = expected[1].clone();
+            binary(isa, BinaryOp::Lt, &mut expected[2], Operand::Slice(&sum), Operand::Slice(&y));
+            let mask = expected[2].clone();
+            select(isa, &mut expected[3], Operand::Slice(&mask), Operand::Slice(&y), Operand::Slice(&z));
+            let chosen = expected[3].clone();
+            tanh_grad(isa, &mut expected[4], &chosen, &first);
+            let (mut u, mut v) = (vec![0.0; 48], vec![0.0; 48]);
+            let operands = [Operand::Splat(0.5), Operand::Slice(&x), Operand::Slice(&y), Operand::Splat(-1.25)];
+            threefry(isa, &mut u, &mut v, operands);
+            (expected[5], expected[6], expected[7]) = (u, v.clone(), v);
+            expected[8].fill(crate::math::exp(0.5));
+            for (i, (got, want)) in scratch[48 * 3..].iter().zip(expected.concat()).enumerate() {
+                assert_eq!(got.to_bits(), want.to_bits(), "{isa} block {} value {}", i / 48, i % 48);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "overlaps an operand")]
+    fn results_over_operands_are_refused() {
+        let _ = Chain::new(vec![job(Work::Copy, 0, &[Src::At(16)])]);
+    }
+}
