@@ -70,7 +70,7 @@ pub fn main() -> ExitCode {
             // Help and version are no errors; clap prints to the right stream. A closed pipe is none of ours.
             let _ = error.print();
             if let Some(hint) = misplaced(&error) {
-                eprintln!("{hint}");
+                let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{hint}\n"));
             }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }

@@ -8,6 +8,10 @@
 //! | 3 | a value became non-finite |
 
 use std::fmt;
+use std::io::Write as _;
+
+/// Exit code of a value that became non-finite.
+pub const NON_FINITE: u8 = 3;
 
 /// An error with its exit code and, where there is one, a hint on what to do.
 #[derive(Debug)]
@@ -41,7 +45,7 @@ impl Stop {
 
     /// A non-finite value (exit code 3).
     pub fn non_finite(message: impl Into<String>) -> Self {
-        Self { code: 3, ..Self::user(message) }
+        Self { code: NON_FINITE, ..Self::user(message) }
     }
 
     /// Adds the hint line.
@@ -65,9 +69,11 @@ pub fn report(error: &anyhow::Error) -> u8 {
     let (code, hint) = code_and_hint(error);
     let (red, cyan, off) =
         if std::io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
-    eprintln!("{red}error:{off} {error:#}");
+    // Where nobody listens the exit code still says it.
+    let mut err = std::io::stderr();
+    let _ = writeln!(err, "{red}error:{off} {error:#}");
     if !hint.is_empty() {
-        eprintln!("{cyan}hint:{off} {hint}");
+        let _ = writeln!(err, "{cyan}hint:{off} {hint}");
     }
     code
 }

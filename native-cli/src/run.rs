@@ -6,7 +6,7 @@
 
 use crate::curve::{Plot, Series};
 use crate::metrics::{ENV_STEPS, MetricsLog, Row, Table};
-use crate::outcome::Stop;
+use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report};
 use crate::run_folder::{RunFolder, file, shell_quote};
 use crate::{curve, stats};
@@ -348,7 +348,12 @@ pub fn resume_command(members: &[Member]) -> String {
 fn with_resume_hint(mut stop: Stop, members: &[Member]) -> Stop {
     if members.iter().all(|member| member.folder.join(file::LAST).exists()) {
         let first = if stop.hint.is_empty() { "the last snapshot is intact" } else { &stop.hint };
-        stop.hint = format!("{first}; continue with `{}`", resume_command(members));
+        let command = resume_command(members);
+        stop.hint = if stop.code == NON_FINITE {
+            format!("{first}; `{command} --debug` names the operation where it begins")
+        } else {
+            format!("{first}; continue with `{command}`")
+        };
     }
     stop
 }

@@ -316,6 +316,20 @@ fn the_bar_fits_the_terminal_and_shows_return_speed_and_time_left() {
 }
 
 #[test]
+fn lost_numbers_are_exit_code_3_and_debug_names_where_they_began() {
+    let dir = sandbox();
+    let lost = dir.run(&format!("{SHORT} --set learning_rate=1e30 --save-every 0 --out r"));
+    assert_eq!(lost.code, Some(3), "{lost:?}");
+    assert!(lost.err.contains("learning_rate"), "{}", lost.err);
+    assert!(lost.err.contains("`quickstudy train --resume r --debug`"), "{}", lost.err);
+    let named = dir.run("train --resume r --debug");
+    assert_eq!(named.code, Some(3), "{named:?}");
+    assert!(named.err.contains("from finite operands"), "{}", named.err);
+    // The state before the first update that failed is kept.
+    assert_eq!(dir.run("eval r --last --episodes 1").code, Some(0));
+}
+
+#[test]
 fn the_list_names_what_exists() {
     let dir = sandbox();
     let all = dir.run("list");

@@ -136,7 +136,7 @@ fn specs_that_cannot_work_are_refused() {
 #[test]
 fn lanes_that_gain_too_little_are_a_warning_that_says_what_to_do() {
     let said = |avx2, avx512| judge_speed(20e-9, &[(Isa::Baseline, 1.5), (Isa::Avx2, avx2), (Isa::Avx512, avx512)]);
-    assert_eq!(said(7.0, 14.0).unwrap(), "baseline 1.5×, AVX2 7.0×, AVX-512 14.0× against one lane (20.0 ns a step)");
+    assert_eq!(said(7.0, 14.0).unwrap(), "baseline 1.5×, avx2 7.0×, avx512 14.0× against one lane (20.0 ns a step)");
     for (avx2, avx512) in [(3.9, 14.0), (7.0, 3.9)] {
         let (outcome, detail) = said(avx2, avx512).unwrap_err();
         assert_eq!(outcome, Outcome::Warning);

@@ -89,7 +89,7 @@ mod tests {
                 "0 to 1" if key == "clip_eps" => (vec!["1e-6", "0.999"], vec!["0", "1", "1.1"]),
                 "0 to 1" => (vec!["0", "1"], vec!["-0.1", "1.1"]),
                 "0 or more" => (vec!["0", "7"], vec!["-1"]),
-                "1 or more" => (vec!["16", "64"], vec!["0", "-1"]),
+                "1 or more" => (vec!["256", "1024"], vec!["0", "-1"]),
                 "true, false" => (vec!["true", "false"], vec!["1", "\"true\""]),
                 "constant, linear" => (vec!["\"constant\"", "\"linear\""], vec!["\"cubic\""]),
                 "tanh, relu" => (vec!["\"tanh\"", "\"relu\""], vec!["\"gelu\""]),

@@ -120,9 +120,10 @@ fn summary(episodes: &[Episode]) -> Vec<String> {
     let (mean, error) = (stats::mean(&returns), stats::standard_error(&returns));
     let terminated = episodes.iter().filter(|episode| episode.terminated).count();
     returns.sort_by(f64::total_cmp);
-    let at = |share: f64| returns[((returns.len() - 1) as f64 * share).round() as usize];
+    let (last, half) = (returns.len() - 1, returns.len() / 2);
+    let median = (returns[half] + returns[last - half]) / 2.0;
     vec![
-        format!("return: lowest {:.2}, median {:.2}, highest {:.2}", at(0.0), at(0.5), at(1.0)),
+        format!("return: lowest {:.2}, median {:.2}, highest {:.2}", returns[0], median, returns[last]),
         format!(
             "length: mean {:.1}; {terminated} of {} episodes ended by themselves, the others by the time limit",
             stats::mean(&lengths),
@@ -149,6 +150,8 @@ mod tests {
         assert_eq!(lines.last().unwrap(), "mean_return 3.0000 stderr 1.5275 episodes 3");
         assert_eq!(lines[0], "return: lowest 1.00, median 2.00, highest 6.00");
         assert!(lines[1].contains("2 of 3"));
+        assert!(summary(&episodes[..2])[0].contains("median 1.50"));
+        assert!(summary(&episodes[..1])[0].contains("median 1.00"));
         assert_eq!(table(&episodes[..2]), "episode,return,length,end\n0,1,10,terminated\n1,2,10,truncated\n");
     }
 }

@@ -139,6 +139,7 @@ fn an_infinite_metric_stops_with_code_3_before_it_is_saved() {
     let error = run(&mut session, &mut create(&dir, &[3]), PACE, &|| false).unwrap_err();
     assert_eq!(error.code, 3);
     assert!(error.message.contains("train/policy_loss"), "{}", error.message);
+    assert!(error.hint.contains("--resume") && error.hint.contains("--debug"), "{}", error.hint);
     assert_eq!(read_snapshot(&dir.join("s3"), file::LAST).unwrap(), b"3 900");
 }
 
