@@ -316,6 +316,29 @@ fn the_bar_fits_the_terminal_and_shows_return_speed_and_time_left() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_snapshot_that_does_not_fit_leaves_the_one_before() {
+    use std::process::Command;
+    let dir = sandbox();
+    assert_eq!(dir.run("train ppo --env cartpole --steps 1k --threads 1 --set hidden=[256] --out r").code, Some(0));
+    let last = fs::read(dir.join("r/last.safetensors")).unwrap();
+    // Room for the metrics, but not for half of a snapshot: the write fails in its midst.
+    assert!(last.len() > 40_000 && fs::metadata(dir.join("r/events.out.tfevents.quickstudy")).unwrap().len() < 6000);
+    let program = env!("CARGO_BIN_EXE_quickstudy-under-test");
+    let script = format!("trap '' XFSZ; ulimit -f 16; exec {program} train --resume r --steps 4k --save-every 0");
+    let output = Command::new("sh").args(["-c", &script]).current_dir(dir.path()).output().unwrap();
+    let finished = Finished::from(output);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    for part in ["cannot write r/last.safetensors", "the previous file is intact", "train --resume r"] {
+        assert!(finished.err.contains(part), "{}", finished.err);
+    }
+    assert!(fs::read(dir.join("r/last.safetensors")).unwrap() == last);
+    let names = fs::read_dir(dir.join("r")).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
+    assert_eq!(names.filter(|name| name.contains("tmp")).count(), 0, "no half-written file stays");
+    assert_eq!(dir.run("train --resume r --steps 4k").code, Some(0));
+}
+
+#[test]
 fn lost_numbers_are_exit_code_3_and_debug_names_where_they_began() {
     let dir = sandbox();
     let lost = dir.run(&format!("{SHORT} --set learning_rate=1e30 --save-every 0 --out r"));
