@@ -30,6 +30,11 @@ impl Span {
         Span { ptr: unsafe { self.ptr.add(offset) }, len }
     }
 
+    /// Its address.
+    pub fn as_ptr(self) -> *mut u32 {
+        self.ptr
+    }
+
     /// Whether it starts at the same address.
     pub fn same_start(self, other: Span) -> bool {
         std::ptr::eq(self.ptr, other.ptr)

@@ -21,6 +21,19 @@ pub enum Work {
     TanhGrad,
     /// Both words of threefry for key and counter, as [`super::elementwise::threefry`].
     Threefry,
+    /// The stream of that number; what it lacks is filled with its last value.
+    Read(u32),
+    /// The first values of the first operand to the stream of that number, as many as that has.
+    Write(u32),
+}
+
+/// Values in memory outside of the scratch: address and number, at least one.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream {
+    /// The first.
+    pub values: *mut f32,
+    /// How many.
+    pub len: usize,
 }
 
 /// An operand of a job.
@@ -48,7 +61,8 @@ pub struct Job {
 impl Job {
     fn operands(&self) -> &[Src] {
         let n = match self.work {
-            Work::Copy | Work::Unary(_) => 1,
+            Work::Read(_) => 0,
+            Work::Copy | Work::Unary(_) | Work::Write(_) => 1,
             Work::Binary(_) | Work::TanhGrad => 2,
             Work::Select => 3,
             Work::Threefry => 4,
@@ -57,7 +71,11 @@ impl Job {
     }
 
     fn results(&self) -> &[u32] {
-        &self.dst[..if self.work == Work::Threefry { 2 } else { 1 }]
+        &self.dst[..match self.work {
+            Work::Write(_) => 0,
+            Work::Threefry => 2,
+            _ => 1,
+        }]
     }
 }
 
@@ -67,6 +85,7 @@ pub struct Chain {
     jobs: Vec<Job>,
     scratch: usize,
     values: usize,
+    streams: usize,
 }
 
 impl Chain {
@@ -75,9 +94,12 @@ impl Chain {
     /// # Panics
     /// If a length is no multiple of 16, or a result overlaps an operand or another result of its job.
     pub fn new(jobs: Vec<Job>) -> Chain {
-        let (mut scratch, mut values) = (0, 0);
+        let (mut scratch, mut values, mut streams) = (0, 0, 0);
         for job in &jobs {
-            assert_eq!(job.len as usize % LANES, 0, "lanes come in groups of 16");
+            assert!(job.len > 0 && (job.len as usize).is_multiple_of(LANES), "lanes come in groups of 16");
+            if let Work::Read(i) | Work::Write(i) = job.work {
+                streams = streams.max(i as usize + 1);
+            }
             for (i, dst) in job.results().iter().enumerate() {
                 scratch = scratch.max(*dst as usize + job.len as usize);
                 let apart = |at: u32| at.abs_diff(*dst) >= job.len;
@@ -92,7 +114,7 @@ impl Chain {
                 }
             }
         }
-        Chain { jobs, scratch, values }
+        Chain { jobs, scratch, values, streams }
     }
 
     /// Number of jobs.
@@ -107,19 +129,23 @@ impl Chain {
 
     /// Do all jobs.
     ///
+    /// # Safety
+    /// Streams must be valid for reading, and for writing those that are written, and apart from the scratch.
+    ///
     /// # Panics
-    /// If the scratch or the values are too few.
-    pub fn run(&self, isa: Isa, scratch: &mut [f32], values: &[f32]) {
+    /// If the scratch, the values or the streams are too few, or a stream has no values.
+    pub unsafe fn run(&self, isa: Isa, scratch: &mut [f32], values: &[f32], streams: &[Stream]) {
         assert!(self.scratch <= scratch.len() && self.values <= values.len(), "the chain has more than there is");
+        assert!(self.streams <= streams.len() && streams.iter().all(|s| s.len > 0), "the chain reads more streams");
         let (jobs, base) = (&self.jobs[..], scratch.as_mut_ptr());
-        per_isa!(isa, body, (jobs: &[Job], base: *mut f32, values: &[f32]));
+        per_isa!(isa, body, (jobs: &[Job], base: *mut f32, values: &[f32], streams: &[Stream]));
     }
 }
 
 // SAFETY of the body: `new` has found the largest places and that results are apart from operands, and `run` that the
 // places exist.
 #[inline(always)]
-unsafe fn body(jobs: &[Job], base: *mut f32, values: &[f32]) {
+unsafe fn body(jobs: &[Job], base: *mut f32, values: &[f32], streams: &[Stream]) {
     for job in jobs {
         let len = job.len as usize;
         // SAFETY: see above.
@@ -156,6 +182,19 @@ unsafe fn body(jobs: &[Job], base: *mut f32, values: &[f32]) {
                         store(dst, Map2::<ops::TanhGrad, _, _>(Same(g), Same(y), PhantomData), len)
                     }
                 },
+                Work::Read(i) => {
+                    let Stream { values, len: n } = streams[i as usize];
+                    let n = n.min(len);
+                    store(dst, Contiguous(values), n);
+                    if n < len {
+                        let last = *values.add(n - 1);
+                        (n..len).for_each(|l| *dst.add(l) = last);
+                    }
+                }
+                Work::Write(i) => {
+                    let Stream { values, len: n } = streams[i as usize];
+                    fill(values, a, n.min(len));
+                }
                 Work::Threefry => threefry_body(dst, base.add(job.dst[1] as usize), [a, b, c, d], len),
             }
         }
@@ -210,13 +249,19 @@ mod tests {
             job(Work::Threefry, 48 * 8, &[Src::Value(0), at(0), at(1), Src::Value(1)]),
             job(Work::Copy, 48 * 10, &[at(9)]),
             job(Work::Unary(UnaryOp::Exp), 48 * 11, &[Src::Value(0)]),
+            job(Work::Read(0), 48 * 12, &[]),
+            job(Work::Write(1), 0, &[at(4)]),
+            job(Work::Write(2), 0, &[Src::Value(1)]),
         ];
         let chain = Chain::new(jobs);
-        assert_eq!((chain.len(), chain.is_empty()), (8, false));
+        assert_eq!((chain.len(), chain.is_empty()), (11, false));
         for isa in Isa::available() {
-            let mut scratch = [&x[..], &y[..], &z[..], &[0.0; 48 * 9][..]].concat();
-            chain.run(isa, &mut scratch, &values);
-            let mut expected: Vec<Vec<f32>> = vec![vec![0.0; 48]; 9];
+            let mut scratch = [&x[..], &y[..], &z[..], &[0.0; 48 * 10][..]].concat();
+            let (mut read, mut whole, mut part) = (vec![0.25, 3.0, 7.5], vec![0.0; 48], vec![0.0; 19]);
+            let streams = [&mut read, &mut whole, &mut part].map(|v| Stream { values: v.as_mut_ptr(), len: v.len() });
+            // SAFETY: three vectors of their own.
+            unsafe { chain.run(isa, &mut scratch, &values, &streams) };
+            let mut expected: Vec<Vec<f32>> = vec![vec![0.0; 48]; 10];
             unary(isa, UnaryOp::Tanh, &mut expected[0], Operand::Slice(&x));
             let first = expected[0].clone();
             binary(isa, BinaryOp::Add, &mut expected[1], Operand::Slice(&first), Operand::Splat(-1.25));
@@ -231,6 +276,9 @@ mod tests {
             threefry(isa, &mut u, &mut v, operands);
             (expected[5], expected[6], expected[7]) = (u, v.clone(), v);
             expected[8].fill(crate::math::exp(0.5));
+            expected[9].fill(7.5);
+            expected[9][..2].copy_from_slice(&[0.25, 3.0]);
+            assert_eq!((whole, part), (expected[1].clone(), vec![-1.25; 19]));
             for (i, (got, want)) in scratch[48 * 3..].iter().zip(expected.concat()).enumerate() {
                 assert_eq!(got.to_bits(), want.to_bits(), "{isa} block {} value {}", i / 48, i % 48);
             }

@@ -256,13 +256,15 @@ pub fn dense_accumulate_outer(isa: Isa, dw: &mut [f32], dw_row: usize, outer: Ou
     }
 }
 
-/// Two buffers out of one.
+/// Two buffers out of one, both at the start of a cache line: a register that straddles two costs twice.
 fn grow(scratch: &mut Vec<f32>, first: usize, second: usize) -> (&mut [f32], &mut [f32]) {
-    if scratch.len() < first + second {
-        scratch.resize(first + second, 0.0);
+    let padded = first.next_multiple_of(LANES);
+    if scratch.len() < padded + second + LANES {
+        scratch.resize(padded + second + LANES, 0.0);
     }
-    let (a, b) = scratch.split_at_mut(first);
-    (a, &mut b[..second])
+    let skip = scratch.as_ptr().align_offset(64).min(LANES);
+    let (a, b) = scratch[skip..].split_at_mut(padded);
+    (&mut a[..first], &mut b[..second])
 }
 
 #[cfg(test)]

@@ -172,14 +172,21 @@ impl Builder {
         value
     }
 
+    /// Most inner elements of a node. Few rows fill few lanes, and long ones no cache: another domain suits such a node
+    /// better. Where rows are the stacked seeds, there mostly is one, of the rows of each seed.
+    pub fn widest(&self) -> usize {
+        match self.domain.rows() {
+            16.. => 4096,
+            _ if self.domain.lead.len() < 2 => 16,
+            _ => 256,
+        }
+    }
+
     /// Add one node.
     pub fn node(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<()> {
         let node = low.graph.nodes[id as usize].clone();
         let (lead, m) = self.shape_of(&node.shape).ok_or(Unfit)?;
-        // Few rows fill few lanes, and long ones no cache: another domain suits such a node better. Where rows are the
-        // stacked seeds, there mostly is one, of the rows of each seed.
-        let few = if self.domain.lead.len() < 2 { 16 } else { 256 };
-        if m > if self.domain.rows() < 16 { few } else { 4096 } {
+        if m > self.widest() {
             return Err(Unfit);
         }
         let uniform = lead != Lead::Rows;

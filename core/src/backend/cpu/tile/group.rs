@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::lower::Lowering;
 use super::super::steps::Step;
-use super::build::{Builder, Domain, Loc};
+use super::build::{Builder, Domain, Lead, Loc};
 use super::registers::assign;
 use super::{Instr, Mem, Opnd, Table, Tile};
 use crate::program::{Kernel, is_view};
@@ -97,9 +97,15 @@ fn phase(
         }
         matches!(builder.map.get(&id), Some(Loc::Row(_)))
     };
+    // Readers that do not fit these rows read memory whatever is done.
+    let fits = |n: &NodeId| match builder.shape_of(&graph.nodes[*n as usize].shape) {
+        Some((Lead::Rows, m)) => m <= builder.widest(),
+        _ => true,
+    };
+    let reads_here = |n: &NodeId| fits(n) && graph.nodes[*n as usize].src.iter().any(reads_rows);
     let mut stack: Vec<NodeId> = Vec::new();
     for (_, kernel) in kernels.iter().enumerate().filter(|(k, _)| !done[*k] && !members.contains(k)) {
-        if kernel.nodes.iter().any(|n| graph.nodes[*n as usize].src.iter().any(reads_rows)) {
+        if kernel.nodes.iter().any(reads_here) {
             kernel.nodes.iter().for_each(|n| stack.extend(&graph.nodes[*n as usize].src));
         }
     }
@@ -256,14 +262,13 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
     let cap = match widest {
         0..=1 => 1024,
         2..=4 => 256,
-        5..=16 => 128,
-        _ => 64,
+        _ => 128,
     };
     // At most this much scratch: the second-level cache is shared with the data.
     let room = ((1 << 16) / blocks.max(1) / 16 * 16).max(16);
     // Single values have no products whose tiles had better be wide: the first-level cache is what counts.
     let room = if widest == 1 { ((1 << 13) / blocks.max(1) / 16 * 16).clamp(128, 1024) } else { room };
-    let lanes = rows.next_multiple_of(16).min(cap).min(room.max(if widest > 16 { 64 } else { 16 }));
+    let lanes = rows.next_multiple_of(16).min(cap).min(room.max(if widest > 16 { 128 } else { 16 }));
     low.step(Step::Tile(Box::new(Tile {
         groups,
         rows,

@@ -26,11 +26,14 @@ pub struct Linked {
     pub constants: Vec<f32>,
     /// Which values come from memory: slot, place, position of the element.
     pub fetched: Vec<(usize, Mem, usize)>,
+    /// Rows of memory that are next to each other, one element each.
+    pub streams: Vec<Mem>,
 }
 
 /// Join the instructions of a tile. `registers` are the first block and the blocks of each register.
 pub fn link(code: &[Instr], registers: &[(usize, usize)], lanes: usize) -> Vec<Part> {
-    let mut linker = Linker { registers, lanes, jobs: Vec::new(), values: Vec::new(), fetched: Vec::new() };
+    let mut linker =
+        Linker { registers, lanes, jobs: Vec::new(), values: Vec::new(), fetched: Vec::new(), streams: Vec::new() };
     let mut parts = Vec::new();
     for instr in code {
         if linker.add(instr).is_some() {
@@ -62,6 +65,7 @@ struct Linker<'a> {
     jobs: Vec<Job>,
     values: Vec<f32>,
     fetched: Vec<(usize, Mem, usize)>,
+    streams: Vec<Mem>,
 }
 
 impl Linker<'_> {
@@ -69,7 +73,8 @@ impl Linker<'_> {
         if !self.jobs.is_empty() {
             let chain = Chain::new(std::mem::take(&mut self.jobs));
             let (constants, fetched) = (std::mem::take(&mut self.values), std::mem::take(&mut self.fetched));
-            parts.push(Part::Chain(Linked { chain, constants, fetched }));
+            let streams = std::mem::take(&mut self.streams);
+            parts.push(Part::Chain(Linked { chain, constants, fetched, streams }));
         }
     }
 
@@ -99,8 +104,25 @@ impl Linker<'_> {
                 }
                 Some(())
             }
+            Instr::Load { dst, src } if src.row == 1 && src.table.len() == 1 => {
+                let stream = self.stream(src);
+                self.jobs(Work::Read(stream), [*dst; 2], &[], &[0]);
+                Some(())
+            }
+            Instr::Store { src, dst } if dst.row == 1 && dst.table.len() == 1 => {
+                let stream = self.stream(dst);
+                let from = self.src(src, 0);
+                let len = self.lanes as u32;
+                self.jobs.push(Job { work: Work::Write(stream), dst: [0; 2], src: [from; 4], len });
+                Some(())
+            }
             _ => None,
         }
+    }
+
+    fn stream(&mut self, mem: &Mem) -> u32 {
+        self.streams.push(mem.clone());
+        self.streams.len() as u32 - 1
     }
 
     fn each(&mut self, work: Work, dst: [Reg; 2], src: &[&Opnd]) -> Option<()> {

@@ -70,6 +70,18 @@ impl Table {
     /// The table of a strided inner shape.
     pub fn new(shape: &[usize], strides: &[usize], offset: usize) -> Table {
         let len: usize = shape.iter().product();
+        let mut inner = 1;
+        let in_order = shape.iter().zip(strides).rev().all(|(n, s)| {
+            let next = *n == 1 || *s == inner;
+            inner *= n;
+            next
+        });
+        if len <= 1 || in_order {
+            return Table::Dense { start: offset, len };
+        }
+        if shape.iter().zip(strides).all(|(n, s)| *n == 1 || *s == 0) {
+            return Table::Repeat { at: offset, len };
+        }
         let mut at = vec![offset as u32; len];
         let mut inner = 1;
         for (n, s) in shape.iter().zip(strides).rev() {
@@ -78,13 +90,7 @@ impl Table {
             }
             inner *= n;
         }
-        if at.iter().enumerate().all(|(i, a)| *a as usize == offset + i) {
-            Table::Dense { start: offset, len }
-        } else if at.iter().all(|a| *a as usize == offset) {
-            Table::Repeat { at: offset, len }
-        } else {
-            Table::Any(at.into())
-        }
+        Table::Any(at.into())
     }
 
     /// Number of inner elements.
@@ -106,7 +112,11 @@ impl Table {
 
     /// The largest position.
     pub fn max(&self) -> usize {
-        (0..self.len()).map(|m| self.at(m)).max().unwrap_or(0)
+        match self {
+            Table::Dense { start, len } => start + len.saturating_sub(1),
+            Table::Repeat { at, .. } => *at,
+            Table::Any(at) => at.iter().copied().max().unwrap_or(0) as usize,
+        }
     }
 }
 
@@ -335,9 +345,21 @@ pub struct Tile {
 
 #[cfg(test)]
 mod tests {
+    use super::Table;
     use crate::backend::cpu::{Cpu, CpuOptions};
     use crate::tensor::{Loop, scan};
     use crate::{Context, DType, Device, Program, State, Tensor};
+
+    #[test]
+    fn tables_are_recognised() {
+        assert_eq!(Table::new(&[2, 1, 3], &[3, 9, 1], 5), Table::Dense { start: 5, len: 6 });
+        assert_eq!(Table::new(&[], &[], 2), Table::Dense { start: 2, len: 1 });
+        assert_eq!(Table::new(&[2, 3], &[0, 0], 4), Table::Repeat { at: 4, len: 6 });
+        let any = Table::new(&[2, 3], &[1, 2], 1);
+        assert_eq!(any, Table::Any([1, 3, 5, 2, 4, 6].into()));
+        let tables = [Table::Dense { start: 5, len: 6 }, Table::Repeat { at: 4, len: 6 }, any];
+        assert_eq!(tables.map(|t| t.max()), [10, 4, 6]);
+    }
 
     fn bits(tiles: bool, threads: usize, f: &dyn Fn(&mut Context), args: &[(&str, Vec<usize>)]) -> Vec<Vec<u32>> {
         let device = Device::new(Cpu::new(CpuOptions { tiles, threads, ..Default::default() }));

@@ -117,12 +117,11 @@ pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
     let mut order: Vec<(Reg, (usize, usize))> = spans.into_iter().collect();
     order.sort_unstable_by_key(|(r, s)| (s.0, *r));
     let mut placed: Vec<(usize, usize)> = sizes.iter().map(|m| (0, *m)).collect();
-    // Live registers: end of life, first block, blocks.
+    // Live registers by their first block: end of life, first block, blocks.
     let mut live: Vec<(usize, usize, usize)> = Vec::new();
     let mut total = 0;
     for (reg, (start, end)) in order {
         live.retain(|l| l.0 >= start);
-        live.sort_unstable_by_key(|l| l.1);
         let mut lo = 0;
         for l in &live {
             if l.1 >= lo + sizes[reg] {
@@ -132,7 +131,8 @@ pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
         }
         placed[reg].0 = lo;
         total = total.max(lo + sizes[reg]);
-        live.push((end, lo, sizes[reg]));
+        let at = live.partition_point(|l| l.1 < lo);
+        live.insert(at, (end, lo, sizes[reg]));
     }
     (placed, total)
 }

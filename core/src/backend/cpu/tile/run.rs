@@ -4,6 +4,7 @@
 use super::super::buffer::Words;
 use super::super::memory::{Memory, Span};
 use super::super::order::slice_len;
+use super::super::simd::chain::Stream;
 use super::super::simd::dense::{After, DenseDims, Outer, Strided, dense, dense_accumulate_outer};
 use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
 use super::super::simd::few::dense_few;
@@ -35,8 +36,9 @@ pub(super) struct Frame<'a> {
     time: Vec<usize>,
     /// Partial sums of this slice, one after the other.
     partials: Span,
-    /// Values of the chain that runs.
+    /// Values and streams of the chain that runs.
     values: Vec<f32>,
+    streams: Vec<Stream>,
 }
 
 impl Tile {
@@ -86,6 +88,7 @@ impl Tile {
                 time: vec![0; self.depth],
                 partials,
                 values: Vec::new(),
+                streams: Vec::new(),
             };
             let (lo, hi) = (worker * tasks / workers, (worker + 1) * tasks / workers);
             for task in lo..hi {
@@ -152,7 +155,7 @@ impl Frame<'_> {
     /// Blocks of a register.
     ///
     /// Registers that are alive at the same time are disjoint, so a slice of one can be held while another is written.
-    fn reg<'s>(&self, reg: Reg) -> &'s [f32] {
+    pub(super) fn reg<'s>(&self, reg: Reg) -> &'s [f32] {
         let (block, m) = self.tile.registers[reg];
         // SAFETY: only this thread uses its scratch, and an instruction's result is disjoint from its operands.
         let words: &'s [u32] = unsafe { self.scratch.part(block * self.lanes, m * self.lanes).words() };
@@ -192,9 +195,20 @@ impl Frame<'_> {
             let (words, base) = self.base(mem);
             values[*slot] = f32::from_bits(words[base + at]);
         }
-        // SAFETY: only this thread uses its scratch, and no register is borrowed now.
-        let scratch = bytemuck::cast_slice_mut(unsafe { self.scratch.words_mut() });
-        linked.chain.run(self.isa, scratch, &values);
+        let mut streams = std::mem::take(&mut self.streams);
+        streams.clear();
+        for mem in &linked.streams {
+            let at = self.base(mem).1 + self.row + mem.table.at(0);
+            let rows = self.mem.span(mem.value).part(at, self.valid);
+            streams.push(Stream { values: rows.as_ptr().cast(), len: self.valid });
+        }
+        // SAFETY: only this thread uses its scratch, and no register is borrowed now. Streams are rows of this tile:
+        // nobody else writes them while it runs, or reads those that it writes.
+        unsafe {
+            let scratch = bytemuck::cast_slice_mut(self.scratch.words_mut());
+            linked.chain.run(self.isa, scratch, &values, &streams);
+        }
+        self.streams = streams;
         self.values = values;
     }
 
