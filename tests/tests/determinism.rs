@@ -30,7 +30,7 @@ const CASES: [(&str, &str); 4] = [
         "envs = 3\nhorizon = 16\nminibatches = 2\nepochs = 2\nhidden = [16]\nnormalise_observations = true\n\
          normalise_rewards = true\nvalue_clip = true\ntarget_kl = 0.01\nlearning_rate = 0.01",
     ),
-    ("mountain-car-continuous", "envs = 2\nhorizon = 8\nepochs = 2\nhidden = [16]"),
+    ("mountain-car-continuous", "envs = 2\nhorizon = 8\nminibatches = 4\nepochs = 2\nhidden = [16]"),
     (
         "acrobot",
         "sde = false\nenvs = 2\nhorizon = 12\nminibatches = 2\nepochs = 2\nhidden = [8]\nactivation = \"relu\"",
