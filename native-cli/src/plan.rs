@@ -74,7 +74,20 @@ impl Plan {
             return Err(quickstudy_core::Error::unknown("algorithm", &algorithm, ALGORITHMS).into());
         }
         let env = env::builtin(&env_name)?;
-        let setup = Setup::resolve(&algorithm, env, &seeds, steps.as_ref().map(|s| s.0), &layers)?;
+        let setup = Setup::resolve(&algorithm, env, &seeds, steps.as_ref().map(|s| s.0), &layers).map_err(|error| {
+            use quickstudy_core::Error;
+            // A mistake in a file is found sooner with the file's name.
+            let in_file = match &error {
+                Error::Unknown { kind: "key", name: key, .. } | Error::Config { key, .. } => layers
+                    .iter()
+                    .rev()
+                    .find(|l| l.settings.contains_key(key))
+                    .is_some_and(|l| l.origin.starts_with("--config")),
+                _ => false,
+            };
+            let stop = Stop::from(error);
+            if in_file { Stop { message: format!("{file_name}: {}", stop.message), ..stop } } else { stop }
+        })?;
 
         let steps_origin = steps.map_or_else(
             || setup.preset.as_ref().map_or("default".to_owned(), |name| format!("preset {name}")),
@@ -154,6 +167,12 @@ mod tests {
             format!("{} ({})", stop.message, stop.hint)
         };
         assert!(problem(request("cartpol")).contains("did you mean `cartpole`?"));
+        let file = std::env::temp_dir().join(format!("quickstudy-mistake-{}.toml", std::process::id()));
+        std::fs::write(&file, "gama = 0.9").unwrap();
+        let in_file = Request { config: Some(file.clone()), ..request("cartpole") };
+        let text = problem(in_file);
+        assert!(text.starts_with(&format!("{}: unknown key `gama`, did you mean `gamma`?", file.display())), "{text}");
+        std::fs::remove_file(&file).unwrap();
         let mut asked = request("cartpole");
         asked.flags.algorithm = Some("pp0".into());
         assert!(problem(asked.clone()).contains("did you mean `ppo`?"));
