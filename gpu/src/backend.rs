@@ -1,0 +1,90 @@
+//! The backend: what the core asks of a GPU.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use quickstudy_core::backend::{Backend, Buffer, BufferData, Caps, Executable, ReadFuture};
+use quickstudy_core::program::Plan;
+use quickstudy_core::{DType, Device, Error, Result};
+
+use crate::buffer::{self, GpuBuffer};
+use crate::compile;
+use crate::context::{AdapterInfo, Context};
+use crate::exec::GpuExecutable;
+use crate::read::Read;
+
+/// Which GPU, and how much of it is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GpuOptions {
+    /// Number of the adapter; none for the fastest one.
+    pub adapter: Option<usize>,
+    /// Ask for WebGPU's default limits only, as a browser may offer no more.
+    pub default_limits: bool,
+}
+
+/// A GPU.
+#[derive(Debug)]
+pub struct Gpu {
+    context: Rc<Context>,
+}
+
+impl Gpu {
+    /// Open a GPU.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if there is none or it cannot be used.
+    pub async fn open(options: &GpuOptions) -> Result<Gpu> {
+        Ok(Gpu { context: Context::new(options).await? })
+    }
+
+    /// The same as a device.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub async fn device(options: &GpuOptions) -> Result<Device> {
+        Ok(Device::new(Gpu::open(options).await?))
+    }
+
+    /// What it is.
+    pub fn info(&self) -> &AdapterInfo {
+        &self.context.info
+    }
+}
+
+impl Backend for Gpu {
+    fn caps(&self) -> Caps {
+        Caps {
+            name: format!("{} ({})", self.context.info.name, self.context.info.backend),
+            is_cpu: false,
+            element_bytes: 4,
+            max_bindings: self.context.limits.max_storage_buffers_per_shader_stage as usize,
+        }
+    }
+
+    fn alloc(&self, _dtype: DType, len: usize) -> Result<Rc<dyn BufferData>> {
+        Ok(Rc::new(GpuBuffer::zeros(&self.context, len)?))
+    }
+
+    fn write(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
+        let to = buffer::of(buffer)?;
+        if to.bytes != bytes.len() as u64 {
+            return Err(Error::Device(format!("{} bytes do not fill a buffer of {}", bytes.len(), to.bytes)));
+        }
+        // What is recorded comes first.
+        self.context.submit();
+        self.context.queue.write_buffer(&to.buffer, 0, bytes);
+        self.context.check()
+    }
+
+    fn read(&self, buffer: &Buffer) -> ReadFuture {
+        match buffer::of(buffer) {
+            Ok(buffer) => Box::pin(Read::new(&self.context, buffer)),
+            Err(e) => Box::pin(std::future::ready(Err(e))),
+        }
+    }
+
+    fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
+        let compiled = compile::compile(&plan, &self.context)?;
+        Ok(Box::new(GpuExecutable::new(&self.context, &plan, compiled)?))
+    }
+}

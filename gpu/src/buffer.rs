@@ -1,0 +1,96 @@
+//! Device memory: whole buffers, taken from a pool and given back when their last handle goes.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use quickstudy_core::backend::{Buffer, BufferData};
+use quickstudy_core::{Error, Result};
+
+use crate::context::Context;
+
+/// A buffer of the GPU.
+#[derive(Debug)]
+pub(crate) struct GpuBuffer {
+    pub buffer: wgpu::Buffer,
+    /// Tells buffers apart in caches of bind groups.
+    pub number: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    context: Rc<Context>,
+}
+
+impl BufferData for GpuBuffer {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Drop for GpuBuffer {
+    fn drop(&mut self) {
+        self.context.pool.borrow_mut().give(self.bytes, self.buffer.clone(), self.number);
+    }
+}
+
+/// Buffers that nobody uses, by size.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    free: HashMap<u64, Vec<(wgpu::Buffer, u64)>>,
+    /// Buffers ever made.
+    pub made: usize,
+}
+
+impl Pool {
+    fn give(&mut self, bytes: u64, buffer: wgpu::Buffer, number: u64) {
+        self.free.entry(bytes).or_default().push((buffer, number));
+    }
+}
+
+impl GpuBuffer {
+    /// A buffer of `len` words, of any content.
+    pub fn new(context: &Rc<Context>, len: usize) -> Result<GpuBuffer> {
+        Ok(GpuBuffer::take(context, len)?.0)
+    }
+
+    /// A buffer of zeros.
+    pub fn zeros(context: &Rc<Context>, len: usize) -> Result<GpuBuffer> {
+        let (buffer, used) = GpuBuffer::take(context, len)?;
+        if used {
+            context.record(|encoder| encoder.clear_buffer(&buffer.buffer, 0, None));
+        }
+        Ok(buffer)
+    }
+
+    /// A buffer, and whether it has been used before.
+    fn take(context: &Rc<Context>, len: usize) -> Result<(GpuBuffer, bool)> {
+        let bytes = len as u64 * 4;
+        let most = u64::from(context.limits.max_storage_buffer_binding_size).min(context.limits.max_buffer_size);
+        if bytes > most {
+            return Err(Error::Device(format!(
+                "a tensor of {len} elements needs {} MiB, and {} allows {} MiB in one buffer; use fewer environments, \
+                 a shorter horizon or fewer seeds",
+                bytes >> 20,
+                context.info.name,
+                most >> 20
+            )));
+        }
+        let context = context.clone();
+        let pooled = context.pool.borrow_mut().free.get_mut(&bytes).and_then(Vec::pop);
+        if let Some((buffer, number)) = pooled {
+            return Ok((GpuBuffer { buffer, number, bytes, context }, true));
+        }
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        let descriptor = wgpu::BufferDescriptor { label: None, size: bytes, usage, mapped_at_creation: false };
+        let buffer = context.device.create_buffer(&descriptor);
+        context.pool.borrow_mut().made += 1;
+        let number = context.number();
+        context.check()?;
+        Ok((GpuBuffer { buffer, number, bytes, context }, false))
+    }
+}
+
+/// The GPU's side of a buffer.
+pub(crate) fn of(buffer: &Buffer) -> Result<&GpuBuffer> {
+    let found = buffer.data.as_any().downcast_ref::<GpuBuffer>();
+    found.ok_or_else(|| Error::Device("a buffer of another device was passed to the GPU".to_owned()))
+}

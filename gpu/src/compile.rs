@@ -1,0 +1,298 @@
+//! From a plan to steps: which buffers each kernel binds, and its shader.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use quickstudy_core::program::{Kernel, Kind, Place, Plan, Schedule, is_view};
+use quickstudy_core::tensor::op::Scan;
+use quickstudy_core::tensor::{Graph, NodeId, Op};
+use quickstudy_core::{Error, Result};
+
+use crate::context::Context;
+use crate::wgsl::{self, Leaf, Memory, Shader};
+
+/// A buffer of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Home {
+    /// Bound for a run.
+    Arg(usize),
+    /// The program's own.
+    Own(usize),
+}
+
+/// A dispatch.
+#[derive(Debug)]
+pub(crate) struct Dispatch {
+    /// What is bound.
+    pub homes: Vec<Home>,
+    /// Which of these are written.
+    pub written: Vec<bool>,
+    /// The shader.
+    pub shader: Shader,
+}
+
+/// What happens in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The dispatch of that number.
+    Run(usize),
+    /// Steps repeated.
+    Loop {
+        /// How often.
+        len: usize,
+        /// From the last index to the first.
+        reverse: bool,
+        /// What is repeated.
+        body: Vec<Step>,
+    },
+}
+
+/// A compiled plan.
+#[derive(Debug, Default)]
+pub(crate) struct Compiled {
+    /// All dispatches.
+    pub dispatches: Vec<Dispatch>,
+    /// Their order.
+    pub steps: Vec<Step>,
+    /// Number of elements of the program's own buffers.
+    pub own: Vec<usize>,
+    /// The longest loop.
+    pub longest: usize,
+}
+
+/// A schedule in its surroundings.
+struct Frame<'a> {
+    /// The loop's kernel and the frame around.
+    around: Option<(&'a Frame<'a>, &'a Kernel, NodeId, &'a Scan)>,
+    /// Number of loops around.
+    level: usize,
+    slots: Vec<Home>,
+    carries: Vec<Home>,
+    rows: Vec<Option<Home>>,
+}
+
+/// Steps of a plan.
+///
+/// # Errors
+/// If a kernel binds more than the device allows, or the plan is at fault.
+pub(crate) fn compile(plan: &Plan, context: &Rc<Context>) -> Result<Compiled> {
+    let mut compiler = Compiler {
+        plan,
+        most: context.limits.max_storage_buffers_per_shader_stage as usize,
+        compiled: Compiled { longest: 1, ..Compiled::default() },
+    };
+    let slots = compiler.own(&plan.schedule.slots);
+    let root = Frame { around: None, level: 0, slots, carries: Vec::new(), rows: Vec::new() };
+    compiler.compiled.steps = compiler.schedule(&plan.schedule, &root)?;
+    Ok(compiler.compiled)
+}
+
+struct Compiler<'a> {
+    plan: &'a Plan,
+    most: usize,
+    compiled: Compiled,
+}
+
+/// Bindings of a kernel while they are gathered.
+#[derive(Default)]
+struct Bindings {
+    homes: Vec<Home>,
+    memory: Memory,
+}
+
+impl Bindings {
+    fn number(&mut self, home: Home) -> usize {
+        let found = self.homes.iter().position(|h| *h == home);
+        found.unwrap_or_else(|| {
+            self.homes.push(home);
+            self.memory.written.push(false);
+            self.homes.len() - 1
+        })
+    }
+}
+
+fn fault<T>(what: &str) -> Result<T> {
+    Err(Error::Device(format!("fault in the plan: {what}")))
+}
+
+/// The node that views lead to.
+fn root(graph: &Graph, mut id: NodeId) -> NodeId {
+    while is_view(&graph.nodes[id as usize].op) {
+        id = graph.nodes[id as usize].src[0];
+    }
+    id
+}
+
+impl<'a> Compiler<'a> {
+    fn own(&mut self, lens: &[usize]) -> Vec<Home> {
+        lens.iter()
+            .map(|len| {
+                self.compiled.own.push(*len);
+                Home::Own(self.compiled.own.len() - 1)
+            })
+            .collect()
+    }
+
+    fn schedule(&mut self, schedule: &Schedule, frame: &Frame<'_>) -> Result<Vec<Step>> {
+        let mut steps = Vec::new();
+        for kernel in &schedule.kernels {
+            match kernel.kind {
+                Kind::Scan => self.scan(kernel, frame, &mut steps)?,
+                _ => steps.extend(self.kernel(kernel, frame)?),
+            }
+        }
+        Ok(steps)
+    }
+
+    /// What a kernel reads, and where that is in memory.
+    fn leaf(&self, frame: &Frame<'_>, node: NodeId, place: Place, bindings: &mut Bindings) -> Result<()> {
+        let home = match place {
+            Place::Arg(i) => Home::Arg(i),
+            Place::Slot(i) => frame.slots[i],
+            Place::Param(p) if p >= 1 && p <= frame.carries.len() => frame.carries[p - 1],
+            Place::Param(p) => {
+                let Some((outer, kernel, scan, _)) = &frame.around else {
+                    return fault("a parameter is read outside of loops");
+                };
+                let src = self.plan.graph.nodes[*scan as usize].src[p - 1];
+                bindings.memory.leaves.insert(node, Leaf::Row(src, frame.level - 1));
+                return self.outer(outer, kernel, root(&self.plan.graph, src), bindings);
+            }
+            Place::Outer => {
+                let Some((outer, kernel, ..)) = &frame.around else {
+                    return fault("something outside of the outermost schedule is read");
+                };
+                return self.outer(outer, kernel, node, bindings);
+            }
+            Place::Row(_) => return fault("a stacked output is read"),
+        };
+        let number = bindings.number(home);
+        bindings.memory.leaves.insert(node, Leaf::Buffer(number));
+        Ok(())
+    }
+
+    /// The same of what the kernel around reads.
+    fn outer(&self, outer: &Frame<'_>, kernel: &Kernel, node: NodeId, bindings: &mut Bindings) -> Result<()> {
+        match kernel.reads.iter().find(|r| r.0 == node) {
+            Some((node, place)) => self.leaf(outer, *node, *place, bindings),
+            // A constant.
+            None => Ok(()),
+        }
+    }
+
+    fn write(&self, frame: &Frame<'_>, place: Place) -> Result<Option<(Home, Option<usize>)>> {
+        Ok(match place {
+            Place::Arg(i) => Some((Home::Arg(i), None)),
+            Place::Slot(i) => Some((frame.slots[i], None)),
+            Place::Param(p) if p >= 1 && p <= frame.carries.len() => Some((frame.carries[p - 1], None)),
+            Place::Row(i) => frame.rows[i].map(|home| (home, Some(frame.level - 1))),
+            place => return fault(&format!("{place:?} is written")),
+        })
+    }
+
+    /// Steps are constants of the kernels in loops.
+    fn steps_of(&self, frame: &Frame<'_>, bindings: &mut Bindings) {
+        let mut at = Some(frame);
+        while let Some(frame) = at {
+            if let Some((outer, _, _, scan)) = &frame.around {
+                bindings.memory.leaves.insert(scan.body.params[0], Leaf::Step(frame.level - 1));
+                at = Some(outer);
+            } else {
+                at = None;
+            }
+        }
+    }
+
+    fn kernel(&mut self, kernel: &Kernel, frame: &Frame<'_>) -> Result<Option<Step>> {
+        let mut bindings = Bindings::default();
+        for (node, place) in &kernel.reads {
+            self.leaf(frame, *node, *place, &mut bindings)?;
+        }
+        self.steps_of(frame, &mut bindings);
+        for (node, place) in &kernel.writes {
+            if let Some((home, row)) = self.write(frame, *place)? {
+                let number = bindings.number(home);
+                bindings.memory.written[number] = true;
+                bindings.memory.writes.push((*node, number, row));
+            }
+        }
+        if bindings.memory.writes.is_empty() {
+            return Ok(None);
+        }
+        if bindings.homes.len() > self.most {
+            return Err(Error::Device(format!(
+                "a kernel binds {} buffers, and this GPU allows {}: {}",
+                bindings.homes.len(),
+                self.most,
+                kernel.nodes.iter().map(|id| self.plan.graph.nodes[*id as usize].op.name()).collect::<Vec<_>>().join(", ")
+            )));
+        }
+        let shader = wgsl::shader(&self.plan.graph, kernel, &bindings.memory, self.plan.scalars.len())?;
+        let Bindings { homes, memory } = bindings;
+        self.compiled.dispatches.push(Dispatch { homes, written: memory.written, shader });
+        Ok(Some(Step::Run(self.compiled.dispatches.len() - 1)))
+    }
+
+    fn scan(&mut self, kernel: &Kernel, frame: &Frame<'_>, steps: &mut Vec<Step>) -> Result<()> {
+        let graph = &self.plan.graph;
+        let found = kernel.nodes.iter().find_map(|id| match &graph.nodes[*id as usize].op {
+            Op::Scan(scan) => Some((*id, scan.clone())),
+            _ => None,
+        });
+        let (Some((id, scan)), Some(body)) = (found, &kernel.body) else {
+            return fault("a loop without a body");
+        };
+        // Where results are.
+        let mut homes: HashMap<usize, Home> = HashMap::new();
+        for (node, place) in &kernel.writes {
+            if let Op::Out(i) = graph.nodes[*node as usize].op
+                && let Some((home, None)) = self.write(frame, *place)?
+            {
+                homes.insert(i as usize, home);
+            } else {
+                return fault("a loop's result is in a row of another loop");
+            }
+        }
+        let mut carries = Vec::with_capacity(scan.carries);
+        for i in 0..scan.carries {
+            let len = graph.nodes[scan.body.params[1 + i] as usize].len();
+            let home = homes.get(&i).copied();
+            carries.push(home.unwrap_or_else(|| self.own(&[len])[0]));
+        }
+        for i in kernel.first_carries(graph, id, scan.carries) {
+            let src = graph.nodes[id as usize].src[i];
+            let mut bindings = Bindings::default();
+            self.outer(frame, kernel, root(graph, src), &mut bindings)?;
+            self.steps_of(frame, &mut bindings);
+            let number = bindings.number(carries[i]);
+            bindings.memory.written[number] = true;
+            bindings.memory.writes.push((src, number, None));
+            let copy = Kernel {
+                kind: Kind::Map,
+                space: graph.nodes[src as usize].shape.clone(),
+                nodes: Vec::new(),
+                operands: None,
+                reads: Vec::new(),
+                writes: Vec::new(),
+                body: None,
+            };
+            let shader = wgsl::shader(graph, &copy, &bindings.memory, self.plan.scalars.len())?;
+            let Bindings { homes, memory } = bindings;
+            self.compiled.dispatches.push(Dispatch { homes, written: memory.written, shader });
+            steps.push(Step::Run(self.compiled.dispatches.len() - 1));
+        }
+        let rows = (scan.carries..scan.body.outs.len()).map(|i| homes.get(&i).copied()).collect();
+        let slots = self.own(&body.slots);
+        let inner = Frame {
+            around: Some((frame, kernel, id, &scan)),
+            level: frame.level + 1,
+            slots,
+            carries,
+            rows,
+        };
+        let body = self.schedule(body, &inner)?;
+        self.compiled.longest = self.compiled.longest.max(scan.len);
+        steps.push(Step::Loop { len: scan.len, reverse: scan.reverse, body });
+        Ok(())
+    }
+}

@@ -1,0 +1,223 @@
+//! A GPU and everything that its buffers and programs share.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use quickstudy_core::{Error, Result};
+
+use crate::backend::GpuOptions;
+use crate::buffer::Pool;
+
+/// An adapter, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterInfo {
+    /// Name of the device.
+    pub name: String,
+    /// Vulkan, Metal, Dx12 or BrowserWebGpu.
+    pub backend: String,
+    /// Driver and its version.
+    pub driver: String,
+    /// Runs on the processor: fit for tests, not for speed.
+    pub software: bool,
+}
+
+impl AdapterInfo {
+    fn of(info: &wgpu::AdapterInfo) -> AdapterInfo {
+        AdapterInfo {
+            name: info.name.clone(),
+            backend: format!("{:?}", info.backend),
+            driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+            software: info.device_type == wgpu::DeviceType::Cpu,
+        }
+    }
+}
+
+/// Bytes between entries of the table of loop steps: the alignment that every device allows.
+pub(crate) const STRIDE: usize = 256;
+
+/// A device, its queue and its caches.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    pub info: AdapterInfo,
+    pub limits: wgpu::Limits,
+    pub pool: RefCell<Pool>,
+    /// The first error that wgpu reported and nobody has seen.
+    error: Arc<Mutex<Option<Error>>>,
+    /// Commands that are not submitted yet.
+    pending: RefCell<Option<wgpu::CommandEncoder>>,
+    /// Pipelines by their text.
+    pub pipelines: RefCell<HashMap<String, Rc<wgpu::ComputePipeline>>>,
+    /// Layouts of bind group 0, by which bindings are written.
+    storage_layouts: RefCell<HashMap<Vec<bool>, Rc<wgpu::BindGroupLayout>>>,
+    /// Layouts of bind group 1, by loop levels.
+    uniform_layouts: RefCell<HashMap<usize, Rc<wgpu::BindGroupLayout>>>,
+    /// 0, 1, 2 and so on, [`STRIDE`] bytes apart, and how many.
+    steps: RefCell<Option<(Rc<wgpu::Buffer>, usize)>>,
+    next_buffer: Cell<u64>,
+}
+
+impl Context {
+    pub async fn new(options: &GpuOptions) -> Result<Rc<Context>> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+        let adapters = instance.enumerate_adapters(wgpu::Backends::all()).await;
+        let names = || adapters.iter().map(|a| AdapterInfo::of(&a.get_info()).name).collect::<Vec<_>>().join(", ");
+        let adapter = match options.adapter {
+            Some(i) => adapters.get(i).cloned().ok_or_else(|| {
+                Error::Device(format!("there is no GPU number {i}; there are {} ({})", adapters.len(), names()))
+            })?,
+            None => {
+                let wanted = wgpu::RequestAdapterOptions {
+                    power_preference: wgpu::PowerPreference::HighPerformance,
+                    ..Default::default()
+                };
+                let found = instance.request_adapter(&wanted).await;
+                found.map_err(|e| Error::Device(format!("no GPU was found: {e}")))?
+            }
+        };
+        let (info, offered) = (AdapterInfo::of(&adapter.get_info()), adapter.limits());
+        let mut limits = wgpu::Limits::defaults();
+        if !options.default_limits {
+            limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
+            limits.max_buffer_size = offered.max_buffer_size;
+            limits.max_storage_buffers_per_shader_stage = offered.max_storage_buffers_per_shader_stage.min(16);
+        }
+        let descriptor =
+            wgpu::DeviceDescriptor { label: None, required_limits: limits.clone(), ..Default::default() };
+        let (device, queue) = adapter
+            .request_device(&descriptor)
+            .await
+            .map_err(|e| Error::Device(format!("{} gives no device: {e}", info.name)))?;
+        let error = Arc::new(Mutex::new(None));
+        let slot = error.clone();
+        device.on_uncaptured_error(Arc::new(move |e: wgpu::Error| keep(&slot, typed(&e))));
+        let slot = error.clone();
+        device.set_device_lost_callback(move |reason, message| {
+            keep(&slot, Error::Device(format!("the GPU was lost ({reason:?}): {message}")));
+        });
+        Ok(Rc::new(Context {
+            device,
+            queue,
+            info,
+            limits,
+            pool: RefCell::default(),
+            error,
+            pending: RefCell::new(None),
+            pipelines: RefCell::default(),
+            storage_layouts: RefCell::default(),
+            uniform_layouts: RefCell::default(),
+            steps: RefCell::new(None),
+            next_buffer: Cell::new(1),
+        }))
+    }
+
+    /// The first error since the last call, if any.
+    pub fn check(&self) -> Result<()> {
+        let found = match self.error.lock() {
+            Ok(mut slot) => slot.take(),
+            Err(poisoned) => poisoned.into_inner().take(),
+        };
+        found.map_or(Ok(()), Err)
+    }
+
+    /// A number for a new buffer.
+    pub fn number(&self) -> u64 {
+        let number = self.next_buffer.get();
+        self.next_buffer.set(number + 1);
+        number
+    }
+
+    /// Record commands, to be submitted with the next ones at the latest.
+    pub fn record<R>(&self, f: impl FnOnce(&mut wgpu::CommandEncoder) -> R) -> R {
+        let mut pending = self.pending.borrow_mut();
+        f(pending.get_or_insert_with(|| self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default())))
+    }
+
+    /// Submit what is recorded.
+    pub fn submit(&self) {
+        if let Some(encoder) = self.pending.borrow_mut().take() {
+            self.queue.submit([encoder.finish()]);
+        }
+    }
+
+    /// Layout of storage buffers.
+    pub fn storage_layout(&self, written: &[bool]) -> Rc<wgpu::BindGroupLayout> {
+        let make = || {
+            let entry = |(i, written): (usize, &bool)| wgpu::BindGroupLayoutEntry {
+                binding: i as u32,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty: wgpu::BufferBindingType::Storage { read_only: !written },
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            };
+            let entries: Vec<_> = written.iter().enumerate().map(entry).collect();
+            let descriptor = wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries };
+            Rc::new(self.device.create_bind_group_layout(&descriptor))
+        };
+        self.storage_layouts.borrow_mut().entry(written.to_vec()).or_insert_with(make).clone()
+    }
+
+    /// Layout of the scalars and of the steps of that many loops.
+    pub fn uniform_layout(&self, levels: usize) -> Rc<wgpu::BindGroupLayout> {
+        let make = || {
+            let entry = |i: usize| wgpu::BindGroupLayoutEntry {
+                binding: i as u32,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty: wgpu::BufferBindingType::Uniform,
+                    has_dynamic_offset: i > 0,
+                    min_binding_size: None,
+                },
+                count: None,
+            };
+            let entries: Vec<_> = (0..=levels).map(entry).collect();
+            let descriptor = wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries };
+            Rc::new(self.device.create_bind_group_layout(&descriptor))
+        };
+        self.uniform_layouts.borrow_mut().entry(levels).or_insert_with(make).clone()
+    }
+
+    /// The table of loop steps, for loops of up to `len`.
+    pub fn steps(&self, len: usize) -> Rc<wgpu::Buffer> {
+        let mut steps = self.steps.borrow_mut();
+        if let Some((buffer, n)) = &*steps
+            && *n >= len
+        {
+            return buffer.clone();
+        }
+        let n = len.next_power_of_two();
+        let buffer = Rc::new(self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("steps"),
+            size: (n * STRIDE) as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        }));
+        let mut words = vec![0u32; n * STRIDE / 4];
+        (0..n).for_each(|i| words[i * STRIDE / 4] = i as u32);
+        self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&words));
+        *steps = Some((buffer.clone(), n));
+        buffer
+    }
+}
+
+fn keep(slot: &Mutex<Option<Error>>, error: Error) {
+    if let Ok(mut slot) = slot.lock() {
+        slot.get_or_insert(error);
+    }
+}
+
+fn typed(error: &wgpu::Error) -> Error {
+    match error {
+        wgpu::Error::OutOfMemory { .. } => {
+            Error::Device("the GPU is out of memory; use fewer environments, a shorter horizon or fewer seeds".to_owned())
+        }
+        wgpu::Error::Validation { description, .. } => Error::Device(format!("the GPU refused a command: {description}")),
+        wgpu::Error::Internal { description, .. } => Error::Device(format!("the GPU's driver failed: {description}")),
+    }
+}

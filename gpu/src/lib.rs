@@ -1,0 +1,15 @@
+//! Tensor programs on any GPU: plans as WGSL compute shaders through wgpu (Vulkan, Metal, DX12, WebGPU).
+//!
+//! [`Gpu`] implements [`quickstudy_core::backend::Backend`]. Each Map, Reduce and MatMul of a plan becomes one shader,
+//! each Scan a replay of its body's dispatches; nothing is decided while a program runs.
+
+mod backend;
+mod buffer;
+mod compile;
+mod context;
+mod exec;
+mod read;
+mod wgsl;
+
+pub use backend::{Gpu, GpuOptions};
+pub use context::AdapterInfo;
