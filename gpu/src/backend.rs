@@ -7,9 +7,10 @@ use quickstudy_core::backend::{Backend, Buffer, BufferData, Caps, Executable, Re
 use quickstudy_core::program::Plan;
 use quickstudy_core::{DType, Device, Error, Result};
 
+use crate::adapter::AdapterInfo;
 use crate::buffer::{self, GpuBuffer};
 use crate::compile;
-use crate::context::{AdapterInfo, Context};
+use crate::context::Context;
 use crate::exec::GpuExecutable;
 use crate::read::Read;
 
@@ -84,7 +85,7 @@ impl Backend for Gpu {
     }
 
     fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
-        let compiled = compile::compile(&plan, &self.context)?;
+        let compiled = compile::compile(&plan, self.context.limits.max_storage_buffers_per_shader_stage as usize)?;
         Ok(Box::new(GpuExecutable::new(&self.context, &plan, compiled)?))
     }
 }

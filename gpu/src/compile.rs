@@ -1,14 +1,12 @@
 //! From a plan to steps: which buffers each kernel binds, and its shader.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use quickstudy_core::program::{Kernel, Kind, Place, Plan, Schedule, is_view};
 use quickstudy_core::tensor::op::Scan;
 use quickstudy_core::tensor::{Graph, NodeId, Op};
 use quickstudy_core::{Error, Result};
 
-use crate::context::Context;
 use crate::wgsl::{self, Leaf, Memory, Shader};
 
 /// A buffer of a program.
@@ -74,17 +72,27 @@ struct Frame<'a> {
 /// Steps of a plan.
 ///
 /// # Errors
-/// If a kernel binds more than the device allows, or the plan is at fault.
-pub(crate) fn compile(plan: &Plan, context: &Rc<Context>) -> Result<Compiled> {
-    let mut compiler = Compiler {
-        plan,
-        most: context.limits.max_storage_buffers_per_shader_stage as usize,
-        compiled: Compiled { longest: 1, ..Compiled::default() },
-    };
+/// If a kernel binds more than `most` buffers, or the plan is at fault.
+pub(crate) fn compile(plan: &Plan, most: usize) -> Result<Compiled> {
+    let mut compiler = Compiler { plan, most, compiled: Compiled { longest: 1, ..Compiled::default() } };
     let slots = compiler.own(&plan.schedule.slots);
     let root = Frame { around: None, level: 0, slots, carries: Vec::new(), rows: Vec::new() };
     compiler.compiled.steps = compiler.schedule(&plan.schedule, &root)?;
     Ok(compiler.compiled)
+}
+
+/// The WGSL of a plan's kernels, without a device: each text once, in order of its first use.
+///
+/// # Errors
+/// If a kernel binds more than `most` buffers.
+pub fn shaders(plan: &Plan, most: usize) -> Result<Vec<String>> {
+    let mut texts: Vec<String> = Vec::new();
+    for dispatch in compile(plan, most)?.dispatches {
+        if !texts.contains(&dispatch.shader.text) {
+            texts.push(dispatch.shader.text);
+        }
+    }
+    Ok(texts)
 }
 
 struct Compiler<'a> {
@@ -224,7 +232,12 @@ impl<'a> Compiler<'a> {
                 "a kernel binds {} buffers, and this GPU allows {}: {}",
                 bindings.homes.len(),
                 self.most,
-                kernel.nodes.iter().map(|id| self.plan.graph.nodes[*id as usize].op.name()).collect::<Vec<_>>().join(", ")
+                kernel
+                    .nodes
+                    .iter()
+                    .map(|id| self.plan.graph.nodes[*id as usize].op.name())
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )));
         }
         let shader = wgsl::shader(&self.plan.graph, kernel, &bindings.memory, self.plan.scalars.len())?;
@@ -283,13 +296,7 @@ impl<'a> Compiler<'a> {
         }
         let rows = (scan.carries..scan.body.outs.len()).map(|i| homes.get(&i).copied()).collect();
         let slots = self.own(&body.slots);
-        let inner = Frame {
-            around: Some((frame, kernel, id, &scan)),
-            level: frame.level + 1,
-            slots,
-            carries,
-            rows,
-        };
+        let inner = Frame { around: Some((frame, kernel, id, &scan)), level: frame.level + 1, slots, carries, rows };
         let body = self.schedule(body, &inner)?;
         self.compiled.longest = self.compiled.longest.max(scan.len);
         steps.push(Step::Loop { len: scan.len, reverse: scan.reverse, body });

@@ -7,32 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use quickstudy_core::{Error, Result};
 
+use crate::adapter::{self, AdapterInfo};
 use crate::backend::GpuOptions;
 use crate::buffer::Pool;
-
-/// An adapter, for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AdapterInfo {
-    /// Name of the device.
-    pub name: String,
-    /// Vulkan, Metal, Dx12 or BrowserWebGpu.
-    pub backend: String,
-    /// Driver and its version.
-    pub driver: String,
-    /// Runs on the processor: fit for tests, not for speed.
-    pub software: bool,
-}
-
-impl AdapterInfo {
-    fn of(info: &wgpu::AdapterInfo) -> AdapterInfo {
-        AdapterInfo {
-            name: info.name.clone(),
-            backend: format!("{:?}", info.backend),
-            driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
-            software: info.device_type == wgpu::DeviceType::Cpu,
-        }
-    }
-}
 
 /// Bytes between entries of the table of loop steps: the alignment that every device allows.
 pub(crate) const STRIDE: usize = 256;
@@ -62,31 +39,15 @@ pub(crate) struct Context {
 
 impl Context {
     pub async fn new(options: &GpuOptions) -> Result<Rc<Context>> {
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-        let adapters = instance.enumerate_adapters(wgpu::Backends::all()).await;
-        let names = || adapters.iter().map(|a| AdapterInfo::of(&a.get_info()).name).collect::<Vec<_>>().join(", ");
-        let adapter = match options.adapter {
-            Some(i) => adapters.get(i).cloned().ok_or_else(|| {
-                Error::Device(format!("there is no GPU number {i}; there are {} ({})", adapters.len(), names()))
-            })?,
-            None => {
-                let wanted = wgpu::RequestAdapterOptions {
-                    power_preference: wgpu::PowerPreference::HighPerformance,
-                    ..Default::default()
-                };
-                let found = instance.request_adapter(&wanted).await;
-                found.map_err(|e| Error::Device(format!("no GPU was found: {e}")))?
-            }
-        };
-        let (info, offered) = (AdapterInfo::of(&adapter.get_info()), adapter.limits());
+        let adapter = adapter::choose(options.adapter).await?;
+        let (info, offered) = (AdapterInfo::of(&adapter), adapter.limits());
         let mut limits = wgpu::Limits::defaults();
         if !options.default_limits {
             limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
             limits.max_buffer_size = offered.max_buffer_size;
             limits.max_storage_buffers_per_shader_stage = offered.max_storage_buffers_per_shader_stage.min(16);
         }
-        let descriptor =
-            wgpu::DeviceDescriptor { label: None, required_limits: limits.clone(), ..Default::default() };
+        let descriptor = wgpu::DeviceDescriptor { label: None, required_limits: limits.clone(), ..Default::default() };
         let (device, queue) = adapter
             .request_device(&descriptor)
             .await
@@ -214,10 +175,12 @@ fn keep(slot: &Mutex<Option<Error>>, error: Error) {
 
 fn typed(error: &wgpu::Error) -> Error {
     match error {
-        wgpu::Error::OutOfMemory { .. } => {
-            Error::Device("the GPU is out of memory; use fewer environments, a shorter horizon or fewer seeds".to_owned())
+        wgpu::Error::OutOfMemory { .. } => Error::Device(
+            "the GPU is out of memory; use fewer environments, a shorter horizon or fewer seeds".to_owned(),
+        ),
+        wgpu::Error::Validation { description, .. } => {
+            Error::Device(format!("the GPU refused a command: {description}"))
         }
-        wgpu::Error::Validation { description, .. } => Error::Device(format!("the GPU refused a command: {description}")),
         wgpu::Error::Internal { description, .. } => Error::Device(format!("the GPU's driver failed: {description}")),
     }
 }

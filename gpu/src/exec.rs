@@ -148,12 +148,7 @@ fn uniforms(context: &Context, levels: usize, scalars: &wgpu::Buffer, steps: &wg
     context.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &entries })
 }
 
-fn pipeline(
-    context: &Context,
-    text: &str,
-    layout: &wgpu::BindGroupLayout,
-    levels: usize,
-) -> Rc<wgpu::ComputePipeline> {
+fn pipeline(context: &Context, text: &str, layout: &wgpu::BindGroupLayout, levels: usize) -> Rc<wgpu::ComputePipeline> {
     if let Some(found) = context.pipelines.borrow().get(text) {
         return found.clone();
     }

@@ -3,6 +3,7 @@
 //! [`Gpu`] implements [`quickstudy_core::backend::Backend`]. Each Map, Reduce and MatMul of a plan becomes one shader,
 //! each Scan a replay of its body's dispatches; nothing is decided while a program runs.
 
+mod adapter;
 mod backend;
 mod buffer;
 mod compile;
@@ -11,5 +12,6 @@ mod exec;
 mod read;
 mod wgsl;
 
+pub use adapter::{AdapterInfo, adapters};
+pub use compile::shaders;
 pub use backend::{Gpu, GpuOptions};
-pub use context::AdapterInfo;

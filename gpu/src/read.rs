@@ -27,8 +27,7 @@ pub(crate) struct Read {
 impl Read {
     pub fn new(context: &Rc<Context>, buffer: &GpuBuffer) -> Read {
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let descriptor =
-            wgpu::BufferDescriptor { label: None, size: buffer.bytes, usage, mapped_at_creation: false };
+        let descriptor = wgpu::BufferDescriptor { label: None, size: buffer.bytes, usage, mapped_at_creation: false };
         let staging = context.device.create_buffer(&descriptor);
         context.record(|encoder| encoder.copy_buffer_to_buffer(&buffer.buffer, 0, &staging, 0, buffer.bytes));
         context.submit();

@@ -49,6 +49,8 @@ pub enum Verb {
     List(cmd::list::Args),
     /// Measure speed, and returns after training, on this machine
     Bench(cmd::bench::Args),
+    /// List what there is to compute on: the CPU and GPUs
+    Devices(cmd::devices::Args),
 }
 
 /// What to type where a name stands without its flag, as in `train ppo cartpole`.
@@ -81,6 +83,7 @@ pub fn main() -> ExitCode {
         Verb::Plot(args) => cmd::plot::run(&args),
         Verb::List(args) => cmd::list::run(&args),
         Verb::Bench(args) => cmd::bench::run(&args),
+        Verb::Devices(args) => cmd::devices::run(&args).map_err(Into::into),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

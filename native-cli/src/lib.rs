@@ -9,6 +9,7 @@ pub mod cli;
 pub mod cmd;
 pub mod config;
 pub mod curve;
+pub mod device;
 pub mod engine;
 pub mod gif;
 pub mod metric_docs;

@@ -25,7 +25,9 @@ fn run(seeds: std::ops::Range<u64>, scale: Scale) {
         let recipe = generate(seed, scale);
         if let Err(failure) = check(&recipe, &ways) {
             failed += 1;
-            if failed <= 40 { println!("seed {seed}: {}", failure.to_string().chars().take(300).collect::<String>()); }
+            if failed <= 40 {
+                println!("seed {seed}: {}", failure.to_string().chars().take(300).collect::<String>());
+            }
         }
     }
     assert_eq!(failed, 0, "of {}", seeds.end - seeds.start);

@@ -566,7 +566,11 @@ pub(crate) fn number(bits: u64, dtype: DType) -> String {
         return format!("{}u", bits as u32);
     }
     let value = f64::from_bits(bits) as f32;
-    if value == 0.0 || value.is_normal() { format!("{value:?}f") } else { format!("bitcast<f32>({:#x}u | words[0].x)", value.to_bits()) }
+    if value == 0.0 || value.is_normal() {
+        format!("{value:?}f")
+    } else {
+        format!("bitcast<f32>({:#x}u | words[0].x)", value.to_bits())
+    }
 }
 
 fn unary(op: Unary, x: &str, from: DType) -> String {

@@ -15,9 +15,7 @@ fn reductions(graph: &Graph, kernel: &Kernel, emitter: &Emitter<'_>) -> Vec<Node
     let reduces = |id: &NodeId| matches!(graph.nodes[*id as usize].op, Op::Sum { .. } | Op::ReduceMax { .. });
     // Those inside of others have more elements.
     let all: Vec<NodeId> = kernel.nodes.iter().copied().filter(reduces).collect();
-    all.into_iter()
-        .filter(|id| graph.nodes[*id as usize].len() == results && !emitter.stages(*id).is_empty())
-        .collect()
+    all.into_iter().filter(|id| graph.nodes[*id as usize].len() == results && !emitter.stages(*id).is_empty()).collect()
 }
 
 /// Whether a kernel's reductions are long enough to be shared by a workgroup.

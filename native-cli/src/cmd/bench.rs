@@ -1,7 +1,7 @@
 //! `quickstudy bench`: how fast, and how good, on this machine.
 
 use crate::curve::short_count;
-use crate::engine::DeviceArgs;
+use crate::device::DeviceArgs;
 use crate::outcome::Stop;
 use crate::progress::{duration, say};
 use crate::stats;

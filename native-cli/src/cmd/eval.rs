@@ -1,7 +1,7 @@
 //! `quickstudy eval`: episodes of a trained policy.
 
 use crate::args;
-use crate::engine::DeviceArgs;
+use crate::device::DeviceArgs;
 use crate::gif;
 use crate::metrics::number;
 use crate::outcome::Stop;

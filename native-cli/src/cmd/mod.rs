@@ -1,6 +1,7 @@
 //! The verbs, one per file.
 
 pub mod bench;
+pub mod devices;
 pub mod eval;
 pub mod list;
 pub mod plot;

@@ -3,7 +3,7 @@
 use crate::args;
 use crate::config::{self, RunKeys};
 use crate::curve::short_count;
-use crate::engine::DeviceArgs;
+use crate::device::DeviceArgs;
 use crate::outcome::Stop;
 use crate::plan::{EVAL_EPISODES, Plan, Request};
 use crate::progress::{duration, grouped, say};
@@ -139,7 +139,7 @@ fn start(args: &Args) -> Result<(), Stop> {
         say(plan.config_toml(seeds[0]).trim_end());
         return Ok(());
     }
-    let device = args.device.open()?;
+    let device = args.device.open_for(&plan.setup)?;
     let mut session = Session::new(&device, &plan.setup)?;
     session.set_debug(args.debug);
     let mut members = Vec::with_capacity(seeds.len());

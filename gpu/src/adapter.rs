@@ -1,0 +1,74 @@
+//! The GPUs of a machine.
+
+use quickstudy_core::{Error, Result};
+
+/// An adapter, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterInfo {
+    /// Name of the device.
+    pub name: String,
+    /// Vulkan, Metal, Dx12 or BrowserWebGpu.
+    pub backend: String,
+    /// Driver and its version.
+    pub driver: String,
+    /// Runs on the processor: fit for tests, not for speed.
+    pub software: bool,
+    /// Largest tensor, in bytes.
+    pub max_tensor_bytes: u64,
+    /// Storage buffers that one kernel may bind.
+    pub max_bindings: u32,
+    /// Why it cannot be used, if it cannot.
+    pub problem: Option<String>,
+}
+
+impl AdapterInfo {
+    pub(crate) fn of(adapter: &wgpu::Adapter) -> AdapterInfo {
+        let (info, limits) = (adapter.get_info(), adapter.limits());
+        let mut short = Vec::new();
+        wgpu::Limits::defaults().check_limits_with_fail_fn(&limits, false, |name, wanted, offered| {
+            // Textures are of no use here.
+            if name.contains("buffer") || name.contains("bind") || name.contains("compute") {
+                short.push(format!("{name} is {offered}, {wanted} is needed"));
+            }
+        });
+        AdapterInfo {
+            name: info.name,
+            backend: format!("{:?}", info.backend),
+            driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+            software: info.device_type == wgpu::DeviceType::Cpu,
+            max_tensor_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
+            max_bindings: limits.max_storage_buffers_per_shader_stage,
+            problem: (!short.is_empty()).then(|| short.join("; ")),
+        }
+    }
+}
+
+/// All adapters, in the order of their numbers.
+pub async fn adapters() -> Vec<AdapterInfo> {
+    found().await.iter().map(AdapterInfo::of).collect()
+}
+
+async fn found() -> Vec<wgpu::Adapter> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    instance.enumerate_adapters(wgpu::Backends::all()).await
+}
+
+/// The adapter of that number, or the one that is likely to be fastest.
+pub(crate) async fn choose(number: Option<usize>) -> Result<wgpu::Adapter> {
+    let adapters = found().await;
+    let chosen = match number {
+        Some(i) => adapters.get(i),
+        None => adapters.iter().min_by_key(|a| match a.get_info().device_type {
+            wgpu::DeviceType::DiscreteGpu => 0,
+            wgpu::DeviceType::IntegratedGpu => 1,
+            wgpu::DeviceType::VirtualGpu => 2,
+            wgpu::DeviceType::Other => 3,
+            wgpu::DeviceType::Cpu => 4,
+        }),
+    };
+    let missing = || match (number, adapters.len()) {
+        (_, 0) => Error::Device("no GPU was found: is a driver for Vulkan, Metal or DX12 installed?".to_owned()),
+        (n, count) => Error::Device(format!("there is no GPU number {}; they are 0 to {}", n.unwrap_or(0), count - 1)),
+    };
+    chosen.cloned().ok_or_else(missing)
+}

@@ -1,0 +1,35 @@
+//! Every shader of shipped programs is valid and translates to SPIR-V, Metal's language and HLSL; no GPU is needed.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use naga::back::{hlsl, msl, spv};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use quickstudy_core::algo::Ppo;
+use quickstudy_core::algo::ppo::PpoConfig;
+use quickstudy_core::env;
+use quickstudy_gpu::shaders;
+
+fn translate(text: &str) {
+    let module = naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{}\n{text}", e.emit_to_string(text)));
+    let validated = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
+    let info: ModuleInfo = validated.unwrap_or_else(|e| panic!("{}\n{text}", e.emit_to_string(text)));
+    spv::write_vec(&module, &info, &spv::Options::default(), None).unwrap();
+    let mut metal = msl::Options { fake_missing_bindings: true, ..msl::Options::default() };
+    metal.lang_version = (2, 4);
+    msl::write_string(&module, &info, &metal, &msl::PipelineOptions::default()).unwrap();
+    let options = hlsl::Options { fake_missing_bindings: true, ..hlsl::Options::default() };
+    let pipeline = hlsl::PipelineOptions::default();
+    let mut out = String::new();
+    hlsl::Writer::new(&mut out, &options, &pipeline).write(&module, &info, None).unwrap();
+}
+
+#[test]
+fn ppo_translates_to_every_shading_language() {
+    for name in env::builtin_names() {
+        let env = env::builtin(name).unwrap();
+        let sde = env.spec().action.choices().is_none();
+        let config = PpoConfig { sde, normalise_observations: true, normalise_rewards: true, ..PpoConfig::default() };
+        let texts = shaders(&Ppo::plan(&config, &env, 2).unwrap(), 16).unwrap();
+        assert!(texts.len() > 20, "{name}: {}", texts.len());
+        texts.iter().for_each(|text| translate(text));
+    }
+}

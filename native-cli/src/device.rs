@@ -1,0 +1,143 @@
+//! Where to compute: `--device` and `--threads`.
+
+use std::time::{Duration, Instant};
+
+use quickstudy_core::backend::Device;
+use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
+use quickstudy_core::train::{Session, Setup};
+use quickstudy_gpu::{Gpu, GpuOptions, adapters};
+
+use crate::outcome::Stop;
+
+/// Where to compute.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DeviceArgs {
+    /// cpu, gpu (the fastest), gpu:1 (by number, see `quickstudy devices`) or auto (what measures faster in training)
+    #[arg(long, value_name = "NAME", default_value = "cpu")]
+    pub device: String,
+    /// Threads of the CPU; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
+    pub threads: Option<u16>,
+}
+
+fn threads(text: &str) -> Result<u16, String> {
+    let wrong = || format!("expected a number of threads from 1 to 1024, got `{text}`");
+    text.parse().ok().filter(|n| (1..=1024).contains(n)).ok_or_else(wrong)
+}
+
+/// What `--device` may say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Cpu,
+    Gpu(Option<usize>),
+    Auto,
+}
+
+impl Choice {
+    fn parse(text: &str) -> Result<Choice, Stop> {
+        match (text, text.strip_prefix("gpu:").map(str::parse)) {
+            ("cpu", _) => Ok(Choice::Cpu),
+            ("gpu", _) => Ok(Choice::Gpu(None)),
+            ("auto", _) => Ok(Choice::Auto),
+            (_, Some(Ok(number))) => Ok(Choice::Gpu(Some(number))),
+            _ => Err(Stop::user(format!("unknown device `{text}`"))
+                .hint("cpu, gpu, gpu:N (see `quickstudy devices`) or auto")),
+        }
+    }
+}
+
+impl DeviceArgs {
+    /// The number of threads: as asked for, otherwise one per core.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or_else(cores, usize::from)
+    }
+
+    fn cpu(&self) -> Device {
+        Device::new(Cpu::new(CpuOptions { threads: self.threads(), ..CpuOptions::default() }))
+    }
+
+    /// Opens the device; `auto` is the CPU.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 for an unknown name or a GPU that cannot be used.
+    pub fn open(&self) -> Result<Device, Stop> {
+        match Choice::parse(&self.device)? {
+            Choice::Cpu | Choice::Auto => Ok(self.cpu()),
+            Choice::Gpu(number) => gpu(number),
+        }
+    }
+
+    /// Opens the device to train on; `auto` tries both.
+    ///
+    /// # Errors
+    /// As [`DeviceArgs::open`].
+    pub fn open_for(&self, setup: &Setup) -> Result<Device, Stop> {
+        match Choice::parse(&self.device)? {
+            Choice::Auto => Ok(self.faster(setup)),
+            _ => self.open(),
+        }
+    }
+
+    /// A GPU only if it is real and makes an iteration in less time.
+    fn faster(&self, setup: &Setup) -> Device {
+        let real = pollster::block_on(adapters()).iter().any(|a| !a.software && a.problem.is_none());
+        let cpu = self.cpu();
+        let Some(gpu) = real.then(|| gpu(None).ok()).flatten() else {
+            return cpu;
+        };
+        match (time_of_an_iteration(&gpu, setup), time_of_an_iteration(&cpu, setup)) {
+            (Some(on_gpu), Some(on_cpu)) if on_gpu < on_cpu => gpu,
+            _ => cpu,
+        }
+    }
+
+    /// `cpu (AVX-512), 2 threads`.
+    #[must_use]
+    pub fn describe(&self, device: &Device) -> String {
+        let (caps, threads) = (device.caps(), self.threads());
+        match caps.is_cpu {
+            true => format!("{}, {threads} thread{}", caps.name, if threads == 1 { "" } else { "s" }),
+            false => caps.name.clone(),
+        }
+    }
+}
+
+fn gpu(adapter: Option<usize>) -> Result<Device, Stop> {
+    let opened = pollster::block_on(Gpu::device(&GpuOptions { adapter, ..GpuOptions::default() }));
+    opened.map_err(|e| {
+        Stop::user(e.to_string()).hint("`quickstudy devices` lists what there is; --device cpu always works")
+    })
+}
+
+/// The fastest of a few iterations of training that is then thrown away.
+fn time_of_an_iteration(device: &Device, setup: &Setup) -> Option<Duration> {
+    let mut session = Session::new(device, setup).ok()?;
+    let mut best = None;
+    for _ in 0..3 {
+        let began = Instant::now();
+        pollster::block_on(session.step()).ok()?;
+        let time = began.elapsed();
+        best = Some(best.map_or(time, |b: Duration| b.min(time)));
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_devices_name_the_known_ones() {
+        for name in ["tpu", "gpu:", "gpu:x", "GPU"] {
+            let args = DeviceArgs { device: name.into(), threads: Some(3) };
+            let error = args.open().unwrap_err();
+            assert_eq!(error.code, 2);
+            assert!(error.hint.starts_with("cpu, gpu, gpu:N"), "{}", error.hint);
+        }
+        let args = DeviceArgs { device: "cpu".into(), threads: Some(3) };
+        assert!(args.describe(&args.open().unwrap()).ends_with(", 3 threads"));
+        assert_eq!(Choice::parse("gpu:2").unwrap(), Choice::Gpu(Some(2)));
+    }
+}
