@@ -64,7 +64,7 @@ impl GpuBuffer {
     /// A buffer, and whether it has been used before.
     fn take(context: &Rc<Context>, len: usize) -> Result<(GpuBuffer, bool)> {
         let bytes = len as u64 * 4;
-        let most = u64::from(context.limits.max_storage_buffer_binding_size).min(context.limits.max_buffer_size);
+        let most = context.limits.max_storage_buffer_binding_size.min(context.limits.max_buffer_size);
         if bytes > most {
             return Err(Error::Device(format!(
                 "a tensor of {len} elements needs {} MiB, and {} allows {} MiB in one buffer; use fewer environments, \

@@ -13,5 +13,5 @@ mod read;
 mod wgsl;
 
 pub use adapter::{AdapterInfo, adapters};
-pub use compile::shaders;
 pub use backend::{Gpu, GpuOptions};
+pub use compile::shaders;

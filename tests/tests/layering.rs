@@ -113,3 +113,19 @@ fn no_file_is_longer_than_500_lines() {
         .collect();
     assert_eq!(long, Vec::<String>::new());
 }
+
+#[test]
+fn the_gpu_crate_sees_tensors_programs_and_backends_only() {
+    let mut files = Vec::new();
+    sources(&root().join("gpu/src"), &mut files);
+    assert!(files.len() > 8);
+    for file in files {
+        for line in fs::read_to_string(&file).unwrap().lines() {
+            let Some((_, part)) = line.split_once("quickstudy_core::") else { continue };
+            let module = part.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
+            // The root's re-exports, or one of the four modules.
+            let known = ["", "tensor", "program", "backend", "rng", "DType", "Error", "Result", "Device"];
+            assert!(known.contains(&module), "{}: {line}", file.display());
+        }
+    }
+}

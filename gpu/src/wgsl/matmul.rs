@@ -25,7 +25,7 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, product: NodeId, memory: &Memory) 
     // Blocks at the edge compute their last row or column more than once and write it once.
     let mut places = |of: &Ix, size: usize, n: usize| -> Vec<(Ix, Option<String>)> {
         let first = emitter.times(of, size);
-        let whole = n % size == 0;
+        let whole = n.is_multiple_of(size);
         (0..size)
             .map(|i| {
                 let i = emitter.add(&first, &Ix::Known(i));
