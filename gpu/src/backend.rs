@@ -23,8 +23,8 @@ pub struct GpuOptions {
     pub default_limits: bool,
 }
 
-/// A GPU.
-#[derive(Debug)]
+/// A GPU. Clones are the same one.
+#[derive(Clone, Debug)]
 pub struct Gpu {
     context: Rc<Context>,
 }
@@ -44,6 +44,16 @@ impl Gpu {
     /// As [`Gpu::open`].
     pub async fn device(options: &GpuOptions) -> Result<Device> {
         Ok(Device::new(Gpu::open(options).await?))
+    }
+
+    /// Give the device up, as a driver that is reset does: everything on it fails from then on.
+    pub fn destroy(&self) {
+        self.context.device.destroy();
+    }
+
+    /// Buffers made so far; those that are used again do not count again.
+    pub fn buffers_made(&self) -> usize {
+        self.context.pool.borrow().made
     }
 
     /// What it is.

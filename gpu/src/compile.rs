@@ -101,8 +101,22 @@ struct Compiler<'a> {
     compiled: Compiled,
 }
 
+/// A value to write, where, and the loop level whose step selects the row of a stacked output.
+type Write = (NodeId, Home, Option<usize>);
+
+/// Number of buffers of these writes and one more.
+fn distinct(writes: &[Write], more: Home) -> usize {
+    let mut homes: Vec<Home> = Vec::with_capacity(writes.len() + 1);
+    for home in writes.iter().map(|w| w.1).chain([more]) {
+        if !homes.contains(&home) {
+            homes.push(home);
+        }
+    }
+    homes.len()
+}
+
 /// Bindings of a kernel while they are gathered.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Bindings {
     homes: Vec<Home>,
     memory: Memory,
@@ -211,21 +225,46 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn kernel(&mut self, kernel: &Kernel, frame: &Frame<'_>) -> Result<Option<Step>> {
-        let mut bindings = Bindings::default();
+    fn kernel(&mut self, kernel: &Kernel, frame: &Frame<'_>) -> Result<Vec<Step>> {
+        let mut reads = Bindings::default();
         for (node, place) in &kernel.reads {
-            self.leaf(frame, *node, *place, &mut bindings)?;
+            self.leaf(frame, *node, *place, &mut reads)?;
         }
-        self.steps_of(frame, &mut bindings);
+        self.steps_of(frame, &mut reads);
+        let mut writes = Vec::with_capacity(kernel.writes.len());
         for (node, place) in &kernel.writes {
             if let Some((home, row)) = self.write(frame, *place)? {
-                let number = bindings.number(home);
-                bindings.memory.written[number] = true;
-                bindings.memory.writes.push((*node, number, row));
+                writes.push((*node, home, row));
             }
         }
-        if bindings.memory.writes.is_empty() {
-            return Ok(None);
+        self.parts(&reads, writes).into_iter().map(|part| self.dispatch(kernel, reads.clone(), &part)).collect()
+    }
+
+    /// The writes of one dispatch, or of several where an environment's results are too many buffers: each part
+    /// computes again what it needs. What replaces an operand is written last.
+    fn parts(&self, reads: &Bindings, writes: Vec<Write>) -> Vec<Vec<Write>> {
+        let (last, others): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|w| reads.homes.contains(&w.1));
+        let room = self.most.saturating_sub(reads.homes.len()).max(1);
+        let mut parts: Vec<Vec<Write>> = Vec::new();
+        for write in others {
+            match parts.last_mut() {
+                Some(part) if distinct(part, write.1) <= room => part.push(write),
+                _ => parts.push(vec![write]),
+            }
+        }
+        match parts.last_mut() {
+            Some(part) => part.extend(last),
+            None if last.is_empty() => {}
+            None => parts.push(last),
+        }
+        parts
+    }
+
+    fn dispatch(&mut self, kernel: &Kernel, mut bindings: Bindings, writes: &[Write]) -> Result<Step> {
+        for (node, home, row) in writes {
+            let number = bindings.number(*home);
+            bindings.memory.written[number] = true;
+            bindings.memory.writes.push((*node, number, *row));
         }
         if bindings.homes.len() > self.most {
             return Err(Error::Device(format!(
@@ -243,7 +282,7 @@ impl<'a> Compiler<'a> {
         let shader = wgsl::shader(&self.plan.graph, kernel, &bindings.memory, self.plan.scalars.len())?;
         let Bindings { homes, memory } = bindings;
         self.compiled.dispatches.push(Dispatch { homes, written: memory.written, shader });
-        Ok(Some(Step::Run(self.compiled.dispatches.len() - 1)))
+        Ok(Step::Run(self.compiled.dispatches.len() - 1))
     }
 
     fn scan(&mut self, kernel: &Kernel, frame: &Frame<'_>, steps: &mut Vec<Step>) -> Result<()> {

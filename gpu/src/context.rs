@@ -1,7 +1,7 @@
 //! A GPU and everything that its buffers and programs share.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +10,9 @@ use quickstudy_core::{Error, Result};
 use crate::adapter::{self, AdapterInfo};
 use crate::backend::GpuOptions;
 use crate::buffer::Pool;
+
+/// Submissions on their way at most.
+const IN_FLIGHT: usize = 3;
 
 /// Bytes between entries of the table of loop steps: the alignment that every device allows.
 pub(crate) const STRIDE: usize = 256;
@@ -24,6 +27,10 @@ pub(crate) struct Context {
     pub pool: RefCell<Pool>,
     /// The first error that wgpu reported and nobody has seen.
     error: Arc<Mutex<Option<Error>>>,
+    /// Why the device is gone, for good.
+    lost: Arc<Mutex<Option<Error>>>,
+    /// What has been submitted and may not be done.
+    in_flight: RefCell<VecDeque<wgpu::SubmissionIndex>>,
     /// Commands that are not submitted yet.
     pending: RefCell<Option<wgpu::CommandEncoder>>,
     /// Pipelines by their text.
@@ -55,7 +62,8 @@ impl Context {
         let error = Arc::new(Mutex::new(None));
         let slot = error.clone();
         device.on_uncaptured_error(Arc::new(move |e: wgpu::Error| keep(&slot, typed(&e))));
-        let slot = error.clone();
+        let lost = Arc::new(Mutex::new(None));
+        let slot = lost.clone();
         device.set_device_lost_callback(move |reason, message| {
             keep(&slot, Error::Device(format!("the GPU was lost ({reason:?}): {message}")));
         });
@@ -66,6 +74,8 @@ impl Context {
             limits,
             pool: RefCell::default(),
             error,
+            lost,
+            in_flight: RefCell::default(),
             pending: RefCell::new(None),
             pipelines: RefCell::default(),
             storage_layouts: RefCell::default(),
@@ -77,6 +87,12 @@ impl Context {
 
     /// The first error since the last call, if any.
     pub fn check(&self) -> Result<()> {
+        // A lost device fails in many ways, all for one reason.
+        if let Ok(lost) = self.lost.lock()
+            && let Some(error) = &*lost
+        {
+            return Err(error.clone());
+        }
         let found = match self.error.lock() {
             Ok(mut slot) => slot.take(),
             Err(poisoned) => poisoned.into_inner().take(),
@@ -97,10 +113,20 @@ impl Context {
         f(pending.get_or_insert_with(|| self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default())))
     }
 
-    /// Submit what is recorded.
+    /// Submit what is recorded. Natively waits while too much is on its way; a browser has back-pressure of its own.
     pub fn submit(&self) {
-        if let Some(encoder) = self.pending.borrow_mut().take() {
-            self.queue.submit([encoder.finish()]);
+        let Some(encoder) = self.pending.borrow_mut().take() else {
+            return;
+        };
+        let index = self.queue.submit([encoder.finish()]);
+        let mut in_flight = self.in_flight.borrow_mut();
+        in_flight.push_back(index);
+        while in_flight.len() > IN_FLIGHT {
+            let submission_index = in_flight.pop_front();
+            if cfg!(not(target_arch = "wasm32")) {
+                // A device that is lost meanwhile says so by its callback.
+                _ = self.device.poll(wgpu::PollType::Wait { submission_index, timeout: None });
+            }
         }
     }
 

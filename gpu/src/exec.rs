@@ -93,10 +93,11 @@ impl GpuExecutable {
         key
     }
 
-    fn play(&self, pass: &mut wgpu::ComputePass<'_>, steps: &[Step], keys: &[Vec<u64>], offsets: &mut Vec<u32>) {
+    fn play(&self, player: &mut Player<'_>, steps: &[Step], keys: &[Vec<u64>], offsets: &mut Vec<u32>) {
         for step in steps {
             match step {
                 Step::Run(i) => {
+                    let pass = player.next();
                     let ready = &self.ready[*i];
                     let bound = ready.bound.borrow();
                     let [x, y, z] = ready.groups;
@@ -109,7 +110,7 @@ impl GpuExecutable {
                     for step in 0..*len {
                         let t = if *reverse { len - 1 - step } else { step };
                         offsets.push((t * STRIDE) as u32);
-                        self.play(pass, body, keys, offsets);
+                        self.play(player, body, keys, offsets);
                         offsets.pop();
                     }
                 }
@@ -128,12 +129,37 @@ impl Executable for GpuExecutable {
         self.context.submit();
         self.context.queue.write_buffer(&self.scalars, 0, bytemuck::cast_slice(&self.words));
         let keys: Vec<Vec<u64>> = self.ready.iter().map(|ready| self.bind(ready, &args)).collect();
-        self.context.record(|encoder| {
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-            self.play(&mut pass, &self.steps, &keys, &mut Vec::new());
-        });
+        let mut player = Player { context: &self.context, pass: None, dispatches: 0 };
+        self.play(&mut player, &self.steps, &keys, &mut Vec::new());
+        drop(player);
         self.context.submit();
         self.context.check()
+    }
+}
+
+/// Dispatches per submission: on the slowest device that counts, some 50 ms of them.
+const PER_SUBMISSION: usize = 1024;
+
+/// Spreads dispatches over passes, one per submission.
+struct Player<'a> {
+    context: &'a Context,
+    pass: Option<wgpu::ComputePass<'static>>,
+    dispatches: usize,
+}
+
+impl Player<'_> {
+    /// The pass for the next dispatch.
+    fn next(&mut self) -> &mut wgpu::ComputePass<'static> {
+        if self.dispatches == PER_SUBMISSION {
+            self.pass = None;
+            self.context.submit();
+            self.dispatches = 0;
+        }
+        self.dispatches += 1;
+        let begin = |encoder: &mut wgpu::CommandEncoder| {
+            encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime()
+        };
+        self.pass.get_or_insert_with(|| self.context.record(begin))
     }
 }
 

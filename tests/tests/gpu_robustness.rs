@@ -1,0 +1,127 @@
+//! What can go wrong on a GPU, and what must not grow. Skipped without one, as in `gpu.rs`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use quickstudy_core::train::{Layer, Session, Setup};
+use quickstudy_core::{DType, Device, Error, Program, State, env};
+use quickstudy_gpu::{Gpu, GpuOptions};
+
+fn open(options: &GpuOptions) -> Option<Gpu> {
+    match pollster::block_on(Gpu::open(options)) {
+        Ok(gpu) => Some(gpu),
+        Err(e) if std::env::var("QUICKSTUDY_REQUIRE_GPU").is_ok_and(|v| v == "1") => panic!("a GPU is required: {e}"),
+        Err(e) => {
+            println!("skipped: {e}");
+            None
+        }
+    }
+}
+
+fn setup(env: &str, seeds: &[u64]) -> Setup {
+    let settings = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]\n";
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    Setup::resolve("ppo", env::builtin(env).unwrap(), seeds, Some(256), &[layer]).unwrap()
+}
+
+fn step(session: &mut Session) -> Result<(), Error> {
+    pollster::block_on(session.step()).map(|_| ())
+}
+
+fn snapshot(session: &Session) -> Vec<u8> {
+    pollster::block_on(session.snapshot(0)).unwrap()
+}
+
+#[test]
+fn default_limits_are_enough() {
+    let Some(small) = open(&GpuOptions { default_limits: true, ..GpuOptions::default() }) else { return };
+    let large = open(&GpuOptions::default()).unwrap();
+    let (small, large) = (Device::new(small), Device::new(large));
+    assert_eq!(small.caps().max_bindings, 8);
+    for name in env::builtin_names() {
+        let (mut a, mut b) = (
+            Session::new(&small, &setup(name, &[1, 2])).unwrap(),
+            Session::new(&large, &setup(name, &[1, 2])).unwrap(),
+        );
+        for _ in 0..2 {
+            step(&mut a).unwrap();
+            step(&mut b).unwrap();
+        }
+        // Steps in several dispatches compute the same.
+        assert!(snapshot(&a) == snapshot(&b), "{name}");
+    }
+}
+
+#[test]
+fn a_lost_gpu_is_an_error_and_the_session_goes_on_elsewhere() {
+    let Some(gpu) = open(&GpuOptions::default()) else { return };
+    let mut session = Session::new(&Device::new(gpu.clone()), &setup("cartpole", &[5])).unwrap();
+    let mut gpu = gpu;
+    for round in 0..20 {
+        step(&mut session).unwrap();
+        let saved = snapshot(&session);
+        gpu.destroy();
+        let lost = (0..3).find_map(|_| step(&mut session).err());
+        let Some(Error::Device(message)) = lost else { panic!("round {round}: the loss was not noticed: {lost:?}") };
+        assert!(message.contains("the GPU was lost"), "{message}");
+        // The last round goes on on the CPU.
+        let device = if round < 19 {
+            gpu = open(&GpuOptions::default()).unwrap();
+            Device::new(gpu.clone())
+        } else {
+            Device::cpu(1)
+        };
+        session = Session::restore(&device, &[&saved]).unwrap();
+        session.set_steps(session.env_steps() + 32);
+    }
+    session.set_steps(session.env_steps() + 64);
+    while !session.done() {
+        step(&mut session).unwrap();
+    }
+}
+
+#[test]
+fn buffers_do_not_grow() {
+    let Some(gpu) = open(&GpuOptions::default()) else { return };
+    let device = Device::new(gpu.clone());
+    let mut program = Program::new(&device, |cx| {
+        let x = cx.state("x", &[64], DType::F32);
+        let by = cx.scalar_f32("by");
+        cx.update("x", x + by);
+        cx.output("sum", x.sum_all());
+    })
+    .unwrap();
+    let mut state = State::new();
+    state.insert("x", device.zeros(&[64], DType::F32).unwrap());
+    let mut made = 0;
+    for i in 0..10_000 {
+        let out = program.run(&state, &[], &[("by", 1.0.into())]).unwrap();
+        if i == 100 {
+            made = gpu.buffers_made();
+        }
+        if i % 1000 == 999 {
+            let sum = pollster::block_on(device.read(out.get("sum").unwrap())).unwrap();
+            assert_eq!(sum, [64.0 * f64::from(i)]);
+        }
+    }
+    assert_eq!(gpu.buffers_made(), made);
+
+    let mut session = Session::new(&device, &setup("pendulum", &[1])).unwrap();
+    session.set_steps(10_000);
+    step(&mut session).unwrap();
+    step(&mut session).unwrap();
+    let made = gpu.buffers_made();
+    for _ in 0..20 {
+        step(&mut session).unwrap();
+    }
+    assert_eq!(gpu.buffers_made(), made);
+}
+
+#[test]
+fn what_is_too_large_says_how_large_and_what_to_do() {
+    let Some(gpu) = open(&GpuOptions { default_limits: true, ..GpuOptions::default() }) else { return };
+    let device = Device::new(gpu);
+    let message = device.zeros(&[1 << 26], DType::F32).unwrap_err().to_string();
+    assert!(message.contains("67108864 elements needs 256 MiB") && message.contains("allows 128 MiB"), "{message}");
+    assert!(message.contains("use fewer environments"), "{message}");
+    let e = pollster::block_on(Gpu::open(&GpuOptions { adapter: Some(99), ..GpuOptions::default() })).unwrap_err();
+    assert!(e.to_string().contains("there is no GPU number 99"), "{e}");
+}
