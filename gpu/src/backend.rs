@@ -9,7 +9,7 @@ use quickstudy_core::{DType, Device, Error, Result};
 
 use crate::adapter::AdapterInfo;
 use crate::buffer::{self, GpuBuffer};
-use crate::compile;
+use crate::compile::{self, KernelLimits};
 use crate::context::Context;
 use crate::exec::GpuExecutable;
 use crate::read::Read;
@@ -56,6 +56,13 @@ impl Gpu {
         self.context.pool.borrow().made
     }
 
+    fn limits(&self) -> KernelLimits {
+        let bindings = self.context.limits.max_storage_buffers_per_shader_stage as usize;
+        let trips =
+            if self.context.info.software { KernelLimits::SOFTWARE_TRIPS } else { KernelLimits::default().trips };
+        KernelLimits { bindings, trips }
+    }
+
     /// What it is.
     pub fn info(&self) -> &AdapterInfo {
         &self.context.info
@@ -95,7 +102,7 @@ impl Backend for Gpu {
     }
 
     fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
-        let compiled = compile::compile(&plan, self.context.limits.max_storage_buffers_per_shader_stage as usize)?;
+        let compiled = compile::compile(&plan, self.limits())?;
         Ok(Box::new(GpuExecutable::new(&self.context, &plan, compiled)?))
     }
 }

@@ -7,7 +7,7 @@ use quickstudy_core::tensor::op::Scan;
 use quickstudy_core::tensor::{Graph, NodeId, Op};
 use quickstudy_core::{Error, Result};
 
-use crate::wgsl::{self, Leaf, Memory, Shader};
+use crate::wgsl::{self, Leaf, Memory, RowLoop, Shader};
 
 /// A buffer of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,9 +72,9 @@ struct Frame<'a> {
 /// Steps of a plan.
 ///
 /// # Errors
-/// If a kernel binds more than `most` buffers, or the plan is at fault.
-pub(crate) fn compile(plan: &Plan, most: usize) -> Result<Compiled> {
-    let mut compiler = Compiler { plan, most, compiled: Compiled { longest: 1, ..Compiled::default() } };
+/// If a kernel binds more buffers than it may, or the plan is at fault.
+pub(crate) fn compile(plan: &Plan, limits: KernelLimits) -> Result<Compiled> {
+    let mut compiler = Compiler { plan, limits, compiled: Compiled { longest: 1, ..Compiled::default() } };
     let slots = compiler.own(&plan.schedule.slots);
     let root = Frame { around: None, level: 0, slots, carries: Vec::new(), rows: Vec::new() };
     compiler.compiled.steps = compiler.schedule(&plan.schedule, &root)?;
@@ -84,10 +84,10 @@ pub(crate) fn compile(plan: &Plan, most: usize) -> Result<Compiled> {
 /// The WGSL of a plan's kernels, without a device: each text once, in order of its first use.
 ///
 /// # Errors
-/// If a kernel binds more than `most` buffers.
-pub fn shaders(plan: &Plan, most: usize) -> Result<Vec<String>> {
+/// If a kernel binds more buffers than it may.
+pub fn shaders(plan: &Plan, limits: KernelLimits) -> Result<Vec<String>> {
     let mut texts: Vec<String> = Vec::new();
-    for dispatch in compile(plan, most)?.dispatches {
+    for dispatch in compile(plan, limits)?.dispatches {
         if !texts.contains(&dispatch.shader.text) {
             texts.push(dispatch.shader.text);
         }
@@ -95,9 +95,30 @@ pub fn shaders(plan: &Plan, most: usize) -> Result<Vec<String>> {
     Ok(texts)
 }
 
+/// What a kernel may do on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelLimits {
+    /// Storage buffers that it may bind.
+    pub bindings: usize,
+    /// Iterations of loops that one invocation may make.
+    pub trips: usize,
+}
+
+impl Default for KernelLimits {
+    /// WebGPU's default, and what a graphics card does within some milliseconds.
+    fn default() -> Self {
+        KernelLimits { bindings: 8, trips: 1 << 22 }
+    }
+}
+
+impl KernelLimits {
+    /// Mesa's software adapter ends every loop of an invocation after 65,535 iterations in all, without a word.
+    pub const SOFTWARE_TRIPS: usize = 60_000;
+}
+
 struct Compiler<'a> {
     plan: &'a Plan,
-    most: usize,
+    limits: KernelLimits,
     compiled: Compiled,
 }
 
@@ -244,7 +265,7 @@ impl<'a> Compiler<'a> {
     /// computes again what it needs. What replaces an operand is written last.
     fn parts(&self, reads: &Bindings, writes: Vec<Write>) -> Vec<Vec<Write>> {
         let (last, others): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|w| reads.homes.contains(&w.1));
-        let room = self.most.saturating_sub(reads.homes.len()).max(1);
+        let room = self.limits.bindings.saturating_sub(reads.homes.len()).max(1);
         let mut parts: Vec<Vec<Write>> = Vec::new();
         for write in others {
             match parts.last_mut() {
@@ -266,11 +287,11 @@ impl<'a> Compiler<'a> {
             bindings.memory.written[number] = true;
             bindings.memory.writes.push((*node, number, *row));
         }
-        if bindings.homes.len() > self.most {
+        if bindings.homes.len() > self.limits.bindings {
             return Err(Error::Device(format!(
                 "a kernel binds {} buffers, and this GPU allows {}: {}",
                 bindings.homes.len(),
-                self.most,
+                self.limits.bindings,
                 kernel
                     .nodes
                     .iter()
@@ -311,34 +332,112 @@ impl<'a> Compiler<'a> {
             let home = homes.get(&i).copied();
             carries.push(home.unwrap_or_else(|| self.own(&[len])[0]));
         }
-        for i in kernel.first_carries(graph, id, scan.carries) {
-            let src = graph.nodes[id as usize].src[i];
-            let mut bindings = Bindings::default();
-            self.outer(frame, kernel, root(graph, src), &mut bindings)?;
-            self.steps_of(frame, &mut bindings);
-            let number = bindings.number(carries[i]);
-            bindings.memory.written[number] = true;
-            bindings.memory.writes.push((src, number, None));
-            let copy = Kernel {
-                kind: Kind::Map,
-                space: graph.nodes[src as usize].shape.clone(),
-                nodes: Vec::new(),
-                operands: None,
-                reads: Vec::new(),
-                writes: Vec::new(),
-                body: None,
-            };
-            let shader = wgsl::shader(graph, &copy, &bindings.memory, self.plan.scalars.len())?;
-            let Bindings { homes, memory } = bindings;
-            self.compiled.dispatches.push(Dispatch { homes, written: memory.written, shader });
-            steps.push(Step::Run(self.compiled.dispatches.len() - 1));
+        let rows: Vec<Option<Home>> = (scan.carries..scan.body.outs.len()).map(|i| homes.get(&i).copied()).collect();
+        let copied = kernel.first_carries(graph, id, scan.carries);
+        if let Some((step, in_kernel)) = self.row_loop((kernel, id, &scan, body), frame, &carries, &rows, &copied) {
+            for i in copied.iter().filter(|i| !in_kernel.contains(i)) {
+                self.first(kernel, frame, id, *i, carries[*i], steps)?;
+            }
+            steps.push(step);
+            return Ok(());
         }
-        let rows = (scan.carries..scan.body.outs.len()).map(|i| homes.get(&i).copied()).collect();
+        for i in copied {
+            self.first(kernel, frame, id, i, carries[i], steps)?;
+        }
         let slots = self.own(&body.slots);
         let inner = Frame { around: Some((frame, kernel, id, &scan)), level: frame.level + 1, slots, carries, rows };
         let body = self.schedule(body, &inner)?;
         self.compiled.longest = self.compiled.longest.max(scan.len);
         steps.push(Step::Loop { len: scan.len, reverse: scan.reverse, body });
         Ok(())
+    }
+
+    /// Copy the first value of a carry to where it is kept.
+    fn first(
+        &mut self,
+        kernel: &Kernel,
+        frame: &Frame<'_>,
+        id: NodeId,
+        i: usize,
+        home: Home,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let graph = &self.plan.graph;
+        let src = graph.nodes[id as usize].src[i];
+        let mut bindings = Bindings::default();
+        self.outer(frame, kernel, root(graph, src), &mut bindings)?;
+        self.steps_of(frame, &mut bindings);
+        let copy = Kernel {
+            kind: Kind::Map,
+            space: graph.nodes[src as usize].shape.clone(),
+            nodes: Vec::new(),
+            operands: None,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            body: None,
+        };
+        steps.push(self.dispatch(&copy, bindings, &[(src, home, None)])?);
+        Ok(())
+    }
+
+    /// The loop in one dispatch, if its rows are independent and its buffers few enough; and the carries whose first value
+    /// it computes itself.
+    fn row_loop(
+        &mut self,
+        (kernel, node, scan, body): (&Kernel, NodeId, &Scan, &Schedule),
+        frame: &Frame<'_>,
+        carries: &[Home],
+        rows: &[Option<Home>],
+        copied: &[usize],
+    ) -> Option<(Step, Vec<usize>)> {
+        let graph = &self.plan.graph;
+        let inner = Frame {
+            around: Some((frame, kernel, node, scan)),
+            level: frame.level + 1,
+            slots: Vec::new(),
+            carries: carries.to_vec(),
+            rows: rows.to_vec(),
+        };
+        let mut bindings = Bindings::default();
+        for (node, place) in body.kernels.iter().flat_map(|k| &k.reads) {
+            let outside = match place {
+                Place::Outer => true,
+                Place::Param(p) => *p > scan.carries,
+                _ => false,
+            };
+            if outside {
+                self.leaf(&inner, *node, *place, &mut bindings).ok()?;
+            }
+        }
+        self.steps_of(&inner, &mut bindings);
+        let read = bindings.homes.clone();
+        let constant = |i: &usize| {
+            let root = root(graph, graph.nodes[node as usize].src[*i]);
+            !kernel.reads.iter().any(|r| r.0 == root)
+        };
+        let in_kernel: Vec<usize> = copied.iter().copied().filter(constant).collect();
+        // Rows run at their own pace: what one writes, another must not read.
+        if carries.iter().chain(rows.iter().flatten()).any(|home| read.contains(home)) {
+            return None;
+        }
+        let mut bind = |home: Home| {
+            let number = bindings.number(home);
+            bindings.memory.written[number] = true;
+            number
+        };
+        let carries = carries.iter().enumerate().map(|(i, home)| (bind(*home), !in_kernel.contains(&i))).collect();
+        let rows = rows.iter().map(|home| home.map(&mut bind)).collect();
+        if bindings.homes.len() > self.limits.bindings {
+            return None;
+        }
+        let Bindings { homes, memory } = bindings;
+        let written = memory.written.clone();
+        let row_loop = RowLoop { graph, node, scan, body, level: frame.level, memory, carries, rows };
+        let (shader, parts) = row_loop.shader(self.plan.scalars.len(), self.limits.trips).ok()?;
+        self.compiled.dispatches.push(Dispatch { homes, written, shader });
+        let run = Step::Run(self.compiled.dispatches.len() - 1);
+        self.compiled.longest = self.compiled.longest.max(parts);
+        let step = if parts == 1 { run } else { Step::Loop { len: parts, reverse: false, body: vec![run] } };
+        Some((step, in_kernel))
     }
 }

@@ -52,7 +52,7 @@ impl Context {
         if !options.default_limits {
             limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
             limits.max_buffer_size = offered.max_buffer_size;
-            limits.max_storage_buffers_per_shader_stage = offered.max_storage_buffers_per_shader_stage.min(16);
+            limits.max_storage_buffers_per_shader_stage = offered.max_storage_buffers_per_shader_stage.min(32);
         }
         let descriptor = wgpu::DeviceDescriptor { label: None, required_limits: limits.clone(), ..Default::default() };
         let (device, queue) = adapter

@@ -6,7 +6,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
 use quickstudy_core::env;
-use quickstudy_gpu::shaders;
+use quickstudy_gpu::{KernelLimits, shaders};
 
 fn translate(text: &str) {
     let module = naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{}\n{text}", e.emit_to_string(text)));
@@ -28,7 +28,10 @@ fn ppo_translates_to_every_shading_language() {
         let env = env::builtin(name).unwrap();
         let sde = env.spec().action.choices().is_none();
         let config = PpoConfig { sde, normalise_observations: true, normalise_rewards: true, ..PpoConfig::default() };
-        let texts = shaders(&Ppo::plan(&config, &env, 2).unwrap(), 16).unwrap();
+        let limits = KernelLimits { bindings: 32, ..KernelLimits::default() };
+        let texts = shaders(&Ppo::plan(&config, &env, 2).unwrap(), limits).unwrap();
+        // Rollouts and advantages are loops in one kernel.
+        assert_eq!(texts.iter().filter(|t| t.contains("for (var step")).count(), 2, "{name}");
         assert!(texts.len() > 20, "{name}: {}", texts.len());
         texts.iter().for_each(|text| translate(text));
     }

@@ -18,6 +18,8 @@ pub(crate) enum Leaf {
     Row(NodeId, usize),
     /// The current step of the loop at that level.
     Step(usize),
+    /// This row's elements in an array of that name.
+    Private(String),
 }
 
 /// What is known inside of a block.
@@ -43,6 +45,14 @@ pub(crate) struct Emitter<'a> {
     pub literals: Vec<NodeId>,
     /// Sizes of permuted ranges.
     pub permutations: Vec<u32>,
+    /// The row whose private values there are.
+    pub row: Vec<Ix>,
+    /// Variables with the steps of loops that are in the code.
+    pub loops: HashMap<usize, String>,
+    /// Iterations of all loops that one invocation makes.
+    pub trips: usize,
+    /// How often the code at this place runs.
+    times: usize,
     error: Option<Error>,
 }
 
@@ -59,8 +69,30 @@ impl<'a> Emitter<'a> {
             levels: 0,
             literals: Vec::new(),
             permutations: Vec::new(),
+            row: Vec::new(),
+            loops: HashMap::new(),
+            trips: 0,
+            times: 1,
             error: None,
         }
+    }
+
+    /// From now on this row's elements of a value are in an array.
+    pub fn private(&mut self, node: NodeId, name: &str) {
+        self.leaves.insert(node, Leaf::Private(name.to_owned()));
+    }
+
+    /// More nodes may be computed.
+    pub fn compute_also(&mut self, nodes: &[NodeId]) {
+        nodes.iter().for_each(|id| {
+            self.leaves.remove(id);
+            self.computed.insert(*id);
+        });
+    }
+
+    /// A node may be computed no longer.
+    pub fn forget(&mut self, node: NodeId) {
+        self.computed.remove(&node);
     }
 
     /// The statements.
@@ -77,7 +109,7 @@ impl<'a> Emitter<'a> {
     /// A statement.
     pub fn line(&mut self, text: &str) {
         let indent = 2 * self.blocks.len();
-        _ = writeln!(self.text, "{:indent$}{text}", "");
+        _ = writeln!(self.text, "{:indent$}{}", "", text.trim_start());
     }
 
     /// A block: what is computed inside is known inside only.
@@ -87,6 +119,16 @@ impl<'a> Emitter<'a> {
         let result = inside(self);
         self.blocks.pop();
         self.line("}");
+        result
+    }
+
+    /// A loop from 0 to `n`, with the name of its variable.
+    pub fn repeat<R>(&mut self, name: &str, n: usize, inside: impl FnOnce(&mut Self) -> R) -> R {
+        let outside = self.times;
+        self.times = self.times.saturating_mul(n);
+        self.trips = self.trips.saturating_add(self.times);
+        let result = self.block(&format!("for (var {name} = 0u; {name} < {n}u; {name}++)"), inside);
+        self.times = outside;
         result
     }
 
@@ -243,6 +285,16 @@ impl<'a> Emitter<'a> {
                 return self.value(of, &at);
             }
             Some(Leaf::Step(level)) => return self.step(level).to_string(),
+            Some(Leaf::Private(name)) => {
+                let n = self.row.len();
+                let own = at.iter().zip(&self.row).zip(&node.shape).all(|((i, row), n)| *n == 1 || i == row);
+                if !own || at.len() < n {
+                    return self.fault(id, "is needed at another row");
+                }
+                let flat = self.flat(&node.shape[n..], &at[n..]);
+                let word = format!("{name}[{flat}]");
+                return self.bind(if node.dtype == DType::F32 { format!("bitcast<f32>({word})") } else { word });
+            }
             None => {}
         }
         if is_view(&node.op) {
@@ -328,6 +380,9 @@ impl<'a> Emitter<'a> {
     }
 
     fn step(&mut self, level: usize) -> Ix {
+        if let Some(name) = self.loops.get(&level) {
+            return Ix::var(name);
+        }
         self.levels = self.levels.max(level + 1);
         self.index(format!("step{level}.x"))
     }
@@ -482,7 +537,7 @@ impl<'a> Emitter<'a> {
             }
             [n, rest @ ..] => {
                 let i = self.name("i");
-                self.block(&format!("for (var {i} = 0u; {i} < {n}u; {i}++)"), |this| {
+                self.repeat(&i, *n, |this| {
                     along.push(Ix::var(&i));
                     this.nest(id, at, rest, along, sum);
                     along.pop();
@@ -540,7 +595,7 @@ impl<'a> Emitter<'a> {
         let sum = self.name("s");
         self.line(&format!("var {sum} = 0.0f;"));
         let i = self.name("i");
-        self.block(&format!("for (var {i} = 0u; {i} < {n}u; {i}++)"), |this| {
+        self.repeat(&i, n, |this| {
             let k = if n == 1 { Ix::Known(0) } else { Ix::var(&i) };
             let (x, y) = (this.factor(id, 0, batch, &last[0], &k), this.factor(id, 1, batch, &last[1], &k));
             this.line(&format!("{sum} = fma({x}, {y}, {sum});"));

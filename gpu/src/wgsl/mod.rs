@@ -4,6 +4,7 @@ mod emit;
 mod index;
 mod matmul;
 mod reduce;
+mod rowwise;
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -15,6 +16,7 @@ use quickstudy_core::{DType, Result};
 pub(crate) use emit::Leaf;
 use emit::{Emitter, Uses};
 use index::Ix;
+pub(crate) use rowwise::RowLoop;
 
 /// Invocations of a workgroup.
 pub(crate) const GROUP: usize = 256;
@@ -59,17 +61,31 @@ pub(crate) fn shader(graph: &Graph, kernel: &Kernel, memory: &Memory, scalars: u
         _ => map(&mut emitter, kernel, memory),
     };
     let (text, uses) = emitter.finish()?;
+    let text = assemble(graph, &uses, &memory.written, scalars, &body, &text, GROUP);
+    Ok(Shader { text, groups: spread(groups), levels: uses.levels })
+}
+
+/// A module: bindings, functions, more declarations, and `main` with its statements.
+fn assemble(
+    graph: &Graph,
+    uses: &Uses,
+    written: &[bool],
+    scalars: usize,
+    declarations: &str,
+    body: &str,
+    size: usize,
+) -> String {
     let mut module = String::new();
-    header(&mut module, graph, &uses, &memory.written, scalars);
-    module.push_str(&body);
+    header(&mut module, graph, uses, written, scalars);
+    module.push_str(declarations);
     _ = writeln!(
         module,
-        "@compute @workgroup_size({GROUP})\nfn main(@builtin(workgroup_id) group: vec3<u32>, \
+        "@compute @workgroup_size({size})\nfn main(@builtin(workgroup_id) group: vec3<u32>, \
          @builtin(local_invocation_index) local: u32, @builtin(num_workgroups) count: vec3<u32>) {{"
     );
-    module.push_str(&text);
+    module.push_str(body);
     module.push_str("}\n");
-    Ok(Shader { text: module, groups: spread(groups), levels: uses.levels })
+    module
 }
 
 /// That many workgroups, in two dimensions where one is too short.
