@@ -5,14 +5,17 @@
 //! primitive really contain it, compares the CPU with the f64 reference on each, and differentiates the smooth ones.
 
 use quickstudy_core::tensor::{Binary, Op, Unary};
-use quickstudy_core::{DType, Tensor};
+use quickstudy_core::{Context, DType, Tensor};
 
-use crate::random_graph::{Arg, Dice, Kind};
+use crate::random_graph::{Arg, Dice, Kind, declare};
 
 mod contractions;
 mod control;
 mod elementwise;
 mod moves;
+mod special;
+
+pub use special::{Special, specials};
 
 macro_rules! primitives {
     ($($name:ident),* $(,)?) => {
@@ -174,6 +177,14 @@ impl Row {
             values: domain.values(shape.iter().product(), &mut dice),
         };
         Row { name: name.into(), args: args.iter().map(arg).collect(), build: Box::new(build), smooth: false }
+    }
+
+    /// Declare the arguments and return the results `out0`, `out1` and so on.
+    pub fn trace(&self, cx: &mut Context) {
+        let args = declare(&self.args, cx);
+        for (i, value) in (self.build)(&args).into_iter().enumerate() {
+            cx.output(&format!("out{i}"), value);
+        }
     }
 
     /// The row, marked as smooth if `yes`.

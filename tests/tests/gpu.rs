@@ -5,23 +5,13 @@
 use quickstudy_core::program::PlanOptions;
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, env};
-use quickstudy_gpu::{Gpu, GpuOptions};
+use quickstudy_tests::gpu;
+use quickstudy_tests::gpu::distance;
 use quickstudy_tests::random_graph::{Report, Scale, Way, check, generate};
 
-fn gpu() -> Option<Device> {
-    match pollster::block_on(Gpu::device(&GpuOptions::default())) {
-        Ok(device) => Some(device),
-        Err(e) if std::env::var("QUICKSTUDY_REQUIRE_GPU").is_ok_and(|v| v == "1") => panic!("a GPU is required: {e}"),
-        Err(e) => {
-            println!("skipped: {e}");
-            None
-        }
-    }
-}
-
 fn random_programs(seeds: std::ops::Range<u64>, scale: Scale) {
-    let Some(device) = gpu() else { return };
-    let ways = [Way { name: "gpu".to_owned(), device, options: PlanOptions::default() }];
+    let Some(device) = gpu::device() else { return };
+    let ways = [Way { name: "gpu".to_owned(), device, options: PlanOptions::default(), slack: 1.0 }];
     let mut report = Report::default();
     for seed in seeds {
         let recipe = generate(seed, scale);
@@ -49,12 +39,6 @@ fn random_programs_of_many_rows_stay_within_their_bounds() {
     random_programs(0..20, Scale::Rows);
 }
 
-/// Relative distance of two vectors by their norms.
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|v| v * v).sum::<f64>().sqrt();
-    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
-}
-
 const SMALL: &str = "envs = 16\nhorizon = 8\nepochs = 1\nminibatches = 1\nhidden = [64, 64]\n";
 
 fn session(device: &Device, env: &str, settings: &str) -> Session {
@@ -73,7 +57,7 @@ fn theta(session: &Session) -> Vec<f64> {
 
 #[test]
 fn an_iteration_of_ppo_is_that_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let Some(gpu) = gpu::device() else { return };
     let cpu = Device::cpu(1);
     for name in env::builtin_names() {
         let mut settings = SMALL.to_owned();

@@ -4,17 +4,7 @@
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{DType, Device, Error, Program, State, env};
 use quickstudy_gpu::{Gpu, GpuOptions};
-
-fn open(options: &GpuOptions) -> Option<Gpu> {
-    match pollster::block_on(Gpu::open(options)) {
-        Ok(gpu) => Some(gpu),
-        Err(e) if std::env::var("QUICKSTUDY_REQUIRE_GPU").is_ok_and(|v| v == "1") => panic!("a GPU is required: {e}"),
-        Err(e) => {
-            println!("skipped: {e}");
-            None
-        }
-    }
-}
+use quickstudy_tests::gpu::open;
 
 fn setup(env: &str, seeds: &[u64]) -> Setup {
     let settings = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]\n";

@@ -55,6 +55,8 @@ pub struct Report {
     pub inexact: usize,
     /// Of those, the ones whose error is more than a hundredth of the bound.
     pub near: usize,
+    /// The largest error by its bound.
+    pub worst: f64,
 }
 
 impl Report {
@@ -65,6 +67,7 @@ impl Report {
         self.unbounded += other.unbounded;
         self.inexact += other.inexact;
         self.near += other.near;
+        self.worst = self.worst.max(other.worst);
     }
 }
 
@@ -76,6 +79,8 @@ pub struct Way {
     pub device: Device,
     /// How to plan.
     pub options: PlanOptions,
+    /// What the reference's bounds are multiplied by: 1 where every operation rounds correctly and in its order.
+    pub slack: f64,
 }
 
 /// The bits of every result of one run; any NaN is one NaN.
@@ -214,7 +219,7 @@ fn compare(subject: Subject<'_>, ways: &[Way]) -> std::result::Result<Report, Fa
             }
             let (outputs, found) = running.run(run).map_err(|e| error(way, e))?;
             if w == 0 {
-                report.add(compare_with_reference(&running, &values, run, &found)?);
+                report.add(compare_with_reference(&running, &values, run, &found, way.slack)?);
                 kept.push((outputs, found.clone()));
                 first.push(found);
                 continue;
@@ -278,6 +283,7 @@ fn compare_with_reference(
     values: &[Value],
     run: usize,
     found: &Bits,
+    slack: f64,
 ) -> std::result::Result<Report, Failure> {
     let plan = running.program.plan();
     let outs: Vec<_> = plan.results.iter().map(|r| r.0).collect();
@@ -300,13 +306,16 @@ fn compare_with_reference(
                 DType::U32 => f64::from(got[i]),
             };
             // The reference rounds as well, to f64.
-            let allowed = bound + want.abs() * 1e-12;
+            let allowed = bound * slack + want.abs() * 1e-12;
             let error = (got - want).abs();
             if got != *want && (error.is_nan() || error > allowed) {
-                let message = format!("run {run}, `{}`[{i}] is {got:e}, not {want:e} ± {bound:e}", arg.name);
+                let message = format!("run {run}, `{}`[{i}] is {got:e}, not {want:e} ± {slack} · {bound:e}", arg.name);
                 return Err(Failure::Bound(message));
             }
             report.inexact += usize::from(*bound > 0.0);
+            if *bound > 0.0 && error.is_finite() {
+                report.worst = report.worst.max(error / bound);
+            }
             report.near += usize::from(error > 0.01 * bound);
             report.tight += usize::from(*bound <= 0.01 * want.abs().max(1.0));
         }

@@ -1,12 +1,17 @@
-//! Every shader of shipped programs is valid and translates to SPIR-V, Metal's language and HLSL; no GPU is needed.
+//! Every shader of shipped and of random programs is valid and translates to SPIR-V, Metal's language and HLSL; no GPU
+//! is needed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::HashSet;
 
 use naga::back::{hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
 use quickstudy_core::env;
+use quickstudy_core::program::{PlanOptions, Program};
 use quickstudy_gpu::{KernelLimits, shaders};
+use quickstudy_tests::random_graph::{Scale, generate};
 
 fn translate(text: &str) {
     let module = naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{}\n{text}", e.emit_to_string(text)));
@@ -35,4 +40,24 @@ fn ppo_translates_to_every_shading_language() {
         assert!(texts.len() > 20, "{name}: {}", texts.len());
         texts.iter().for_each(|text| translate(text));
     }
+}
+
+#[test]
+fn random_programs_translate_to_every_shading_language() {
+    let mut texts = HashSet::new();
+    let sizes = (1000..1180).map(|seed| (seed, Scale::Small)).chain((1000..1020).map(|seed| (seed, Scale::Rows)));
+    for (seed, scale) in sizes {
+        let recipe = generate(seed, scale);
+        let plan = Program::plan_of(PlanOptions::default(), |cx| recipe.trace(cx)).unwrap();
+        // As many buffers as a browser may bind.
+        for text in
+            shaders(&plan, KernelLimits::default()).unwrap_or_else(|e| panic!("seed {seed}, {scale:?}: {e}\n{recipe}"))
+        {
+            if texts.insert(text.clone()) {
+                translate(&text);
+            }
+        }
+    }
+    println!("{} shaders", texts.len());
+    assert!(texts.len() > 500, "{}", texts.len());
 }

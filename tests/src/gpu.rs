@@ -1,0 +1,35 @@
+//! Opens a GPU for tests.
+
+use quickstudy_core::Device;
+use quickstudy_gpu::{Gpu, GpuOptions};
+
+/// The GPU, a software one included. Without any, the caller's test is over: this says that it was skipped.
+///
+/// # Panics
+/// If there is none and `QUICKSTUDY_REQUIRE_GPU` is 1.
+#[must_use]
+#[allow(clippy::panic, reason = "called by tests only")]
+pub fn open(options: &GpuOptions) -> Option<Gpu> {
+    match pollster::block_on(Gpu::open(options)) {
+        Ok(gpu) => Some(gpu),
+        Err(e) if std::env::var("QUICKSTUDY_REQUIRE_GPU").is_ok_and(|v| v == "1") => panic!("a GPU is required: {e}"),
+        Err(e) => {
+            println!("skipped: {e}");
+            None
+        }
+    }
+}
+
+/// The same as a device, with all that it offers.
+#[must_use]
+pub fn device() -> Option<Device> {
+    open(&GpuOptions::default()).map(Device::new)
+}
+
+/// Distance of two vectors relative to the norm of the second.
+#[must_use]
+pub fn distance(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|v| v * v).sum::<f64>().sqrt();
+    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
+}
