@@ -21,12 +21,16 @@ pub struct GpuOptions {
     pub adapter: Option<usize>,
     /// Ask for WebGPU's default limits only, as a browser may offer no more.
     pub default_limits: bool,
+    /// Share the operands of large products in workgroup memory; none for doing so where it is faster, on all but
+    /// software adapters.
+    pub tiled: Option<bool>,
 }
 
 /// A GPU. Clones are the same one.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     context: Rc<Context>,
+    tiled: bool,
 }
 
 impl Gpu {
@@ -35,7 +39,9 @@ impl Gpu {
     /// # Errors
     /// [`Error::Device`] if there is none or it cannot be used.
     pub async fn open(options: &GpuOptions) -> Result<Gpu> {
-        Ok(Gpu { context: Context::new(options).await? })
+        let context = Context::new(options).await?;
+        let tiled = options.tiled.unwrap_or(!context.info.software);
+        Ok(Gpu { context, tiled })
     }
 
     /// The same as a device.
@@ -60,7 +66,7 @@ impl Gpu {
         let bindings = self.context.limits.max_storage_buffers_per_shader_stage as usize;
         let trips =
             if self.context.info.software { KernelLimits::SOFTWARE_TRIPS } else { KernelLimits::default().trips };
-        KernelLimits { bindings, trips }
+        KernelLimits { bindings, trips, tiled: self.tiled }
     }
 
     /// What it is.

@@ -74,7 +74,8 @@ struct Frame<'a> {
 /// # Errors
 /// If a kernel binds more buffers than it may, or the plan is at fault.
 pub(crate) fn compile(plan: &Plan, limits: KernelLimits) -> Result<Compiled> {
-    let mut compiler = Compiler { plan, limits, compiled: Compiled { longest: 1, ..Compiled::default() } };
+    let compiled = Compiled { longest: 1, ..Compiled::default() };
+    let mut compiler = Compiler { plan, limits, scratch: None, compiled };
     let slots = compiler.own(&plan.schedule.slots);
     let root = Frame { around: None, level: 0, slots, carries: Vec::new(), rows: Vec::new() };
     compiler.compiled.steps = compiler.schedule(&plan.schedule, &root)?;
@@ -102,12 +103,15 @@ pub struct KernelLimits {
     pub bindings: usize,
     /// Iterations of loops that one invocation may make.
     pub trips: usize,
+    /// Share the operands of large products in workgroup memory. Where workgroups run on a processor, their barriers
+    /// cost more than that saves.
+    pub tiled: bool,
 }
 
 impl Default for KernelLimits {
     /// WebGPU's default, and what a graphics card does within some milliseconds.
     fn default() -> Self {
-        KernelLimits { bindings: 8, trips: 1 << 22 }
+        KernelLimits { bindings: 8, trips: 1 << 22, tiled: true }
     }
 }
 
@@ -119,6 +123,8 @@ impl KernelLimits {
 struct Compiler<'a> {
     plan: &'a Plan,
     limits: KernelLimits,
+    /// The program's own buffer that holds partial sums between the dispatches of a kernel.
+    scratch: Option<usize>,
     compiled: Compiled,
 }
 
@@ -258,7 +264,11 @@ impl<'a> Compiler<'a> {
                 writes.push((*node, home, row));
             }
         }
-        self.parts(&reads, writes).into_iter().map(|part| self.dispatch(kernel, reads.clone(), &part)).collect()
+        let mut steps = Vec::new();
+        for part in self.parts(&reads, writes) {
+            steps.extend(self.dispatches(kernel, reads.clone(), &part)?);
+        }
+        Ok(steps)
     }
 
     /// The writes of one dispatch, or of several where an environment's results are too many buffers: each part
@@ -281,29 +291,45 @@ impl<'a> Compiler<'a> {
         parts
     }
 
-    fn dispatch(&mut self, kernel: &Kernel, mut bindings: Bindings, writes: &[Write]) -> Result<Step> {
+    fn dispatches(&mut self, kernel: &Kernel, mut bindings: Bindings, writes: &[Write]) -> Result<Vec<Step>> {
         for (node, home, row) in writes {
             let number = bindings.number(*home);
             bindings.memory.written[number] = true;
             bindings.memory.writes.push((*node, number, *row));
         }
-        if bindings.homes.len() > self.limits.bindings {
-            return Err(Error::Device(format!(
-                "a kernel binds {} buffers, and this GPU allows {}: {}",
-                bindings.homes.len(),
-                self.limits.bindings,
-                kernel
-                    .nodes
-                    .iter()
-                    .map(|id| self.plan.graph.nodes[*id as usize].op.name())
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )));
+        let Bindings { mut homes, memory } = bindings;
+        let graph = &self.plan.graph;
+        let (passes, scratch) = wgsl::passes(graph, kernel, &memory, self.plan.scalars.len(), self.limits.tiled)?;
+        if scratch > 0 {
+            homes.push(self.scratch(scratch));
         }
-        let shader = wgsl::shader(&self.plan.graph, kernel, &bindings.memory, self.plan.scalars.len())?;
-        let Bindings { homes, memory } = bindings;
-        self.compiled.dispatches.push(Dispatch { homes, written: memory.written, shader });
-        Ok(Step::Run(self.compiled.dispatches.len() - 1))
+        let mut steps = Vec::with_capacity(passes.len());
+        for pass in passes {
+            if pass.bindings.len() > self.limits.bindings {
+                let names: Vec<_> = kernel.nodes.iter().map(|id| graph.nodes[*id as usize].op.name()).collect();
+                return Err(Error::Device(format!(
+                    "a kernel binds {} buffers, and this GPU allows {}: {}",
+                    pass.bindings.len(),
+                    self.limits.bindings,
+                    names.join(", ")
+                )));
+            }
+            let (homes, written) = pass.bindings.iter().map(|(k, written)| (homes[*k], *written)).unzip();
+            self.compiled.dispatches.push(Dispatch { homes, written, shader: pass.shader });
+            steps.push(Step::Run(self.compiled.dispatches.len() - 1));
+        }
+        Ok(steps)
+    }
+
+    /// The scratch buffer, of at least that many words.
+    fn scratch(&mut self, len: usize) -> Home {
+        let own = &mut self.compiled.own;
+        let at = *self.scratch.get_or_insert_with(|| {
+            own.push(0);
+            own.len() - 1
+        });
+        own[at] = own[at].max(len);
+        Home::Own(at)
     }
 
     fn scan(&mut self, kernel: &Kernel, frame: &Frame<'_>, steps: &mut Vec<Step>) -> Result<()> {
@@ -376,7 +402,7 @@ impl<'a> Compiler<'a> {
             writes: Vec::new(),
             body: None,
         };
-        steps.push(self.dispatch(&copy, bindings, &[(src, home, None)])?);
+        steps.extend(self.dispatches(&copy, bindings, &[(src, home, None)])?);
         Ok(())
     }
 

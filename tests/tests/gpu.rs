@@ -5,12 +5,18 @@
 use quickstudy_core::program::PlanOptions;
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, env};
+use quickstudy_gpu::GpuOptions;
 use quickstudy_tests::gpu;
 use quickstudy_tests::gpu::distance;
 use quickstudy_tests::random_graph::{Report, Scale, Way, check, generate};
 
-fn random_programs(seeds: std::ops::Range<u64>, scale: Scale) {
-    let Some(device) = gpu::device() else { return };
+/// `tiled`: large products by way of workgroup memory, also where that is slower.
+fn gpu(tiled: bool) -> Option<Device> {
+    gpu::open(&GpuOptions { tiled: Some(tiled), ..GpuOptions::default() }).map(Device::new)
+}
+
+fn random_programs(seeds: std::ops::Range<u64>, scale: Scale, tiled: bool) {
+    let Some(device) = gpu(tiled) else { return };
     let ways = [Way { name: "gpu".to_owned(), device, options: PlanOptions::default(), slack: 1.0 }];
     let mut report = Report::default();
     for seed in seeds {
@@ -26,17 +32,18 @@ fn random_programs(seeds: std::ops::Range<u64>, scale: Scale) {
 
 #[test]
 fn random_programs_stay_within_their_bounds_0() {
-    random_programs(0..150, Scale::Small);
+    random_programs(0..150, Scale::Small, false);
 }
 
 #[test]
 fn random_programs_stay_within_their_bounds_1() {
-    random_programs(150..300, Scale::Small);
+    random_programs(150..300, Scale::Small, true);
 }
 
 #[test]
 fn random_programs_of_many_rows_stay_within_their_bounds() {
-    random_programs(0..20, Scale::Rows);
+    random_programs(0..20, Scale::Rows, false);
+    random_programs(0..20, Scale::Rows, true);
 }
 
 const SMALL: &str = "envs = 16\nhorizon = 8\nepochs = 1\nminibatches = 1\nhidden = [64, 64]\n";
@@ -57,7 +64,16 @@ fn theta(session: &Session) -> Vec<f64> {
 
 #[test]
 fn an_iteration_of_ppo_is_that_of_the_cpu() {
-    let Some(gpu) = gpu::device() else { return };
+    an_iteration_of_ppo(false);
+}
+
+#[test]
+fn an_iteration_of_ppo_with_shared_operands_is_that_of_the_cpu() {
+    an_iteration_of_ppo(true);
+}
+
+fn an_iteration_of_ppo(tiled: bool) {
+    let Some(gpu) = gpu(tiled) else { return };
     let cpu = Device::cpu(1);
     for name in env::builtin_names() {
         let mut settings = SMALL.to_owned();

@@ -2,6 +2,8 @@
 //! is needed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod programs;
+
 use std::collections::HashSet;
 
 use naga::back::{hlsl, msl, spv};
@@ -33,12 +35,15 @@ fn ppo_translates_to_every_shading_language() {
         let env = env::builtin(name).unwrap();
         let sde = env.spec().action.choices().is_none();
         let config = PpoConfig { sde, normalise_observations: true, normalise_rewards: true, ..PpoConfig::default() };
-        let limits = KernelLimits { bindings: 32, ..KernelLimits::default() };
-        let texts = shaders(&Ppo::plan(&config, &env, 2).unwrap(), limits).unwrap();
-        // Rollouts and advantages are loops in one kernel.
-        assert_eq!(texts.iter().filter(|t| t.contains("for (var step")).count(), 2, "{name}");
-        assert!(texts.len() > 20, "{name}: {}", texts.len());
-        texts.iter().for_each(|text| translate(text));
+        let plan = Ppo::plan(&config, &env, 2).unwrap();
+        for tiled in [false, true] {
+            let limits = KernelLimits { bindings: 32, tiled, ..KernelLimits::default() };
+            let texts = shaders(&plan, limits).unwrap();
+            // Rollouts and advantages are loops in one kernel.
+            assert_eq!(texts.iter().filter(|t| t.contains("for (var step =")).count(), 2, "{name}");
+            assert!(texts.len() > 20, "{name}: {}", texts.len());
+            texts.iter().for_each(|text| translate(text));
+        }
     }
 }
 
@@ -60,4 +65,27 @@ fn random_programs_translate_to_every_shading_language() {
     }
     println!("{} shaders", texts.len());
     assert!(texts.len() > 500, "{}", texts.len());
+}
+
+#[test]
+fn products_and_reductions_translate_to_every_shading_language() {
+    let (mut tiled_ones, mut split_ones) = (0, 0);
+    for case in programs::cases() {
+        let plan = Program::plan_of(PlanOptions::default(), |cx| case.trace(cx)).unwrap();
+        let mut count = Vec::new();
+        for tiled in [false, true] {
+            let limits = KernelLimits { tiled, ..KernelLimits::default() };
+            let texts = shaders(&plan, limits).unwrap();
+            texts.iter().for_each(|text| translate(text));
+            tiled_ones += texts.iter().filter(|text| text.contains("tile0")).count();
+            count.push(texts.len());
+            // A product is summed in one place, not again where its result is used.
+            let loops: usize = texts.iter().map(|text| text.matches("++").count()).sum();
+            assert!(loops <= 1, "{}: {texts:?}", case.name);
+        }
+        assert_eq!(count[0], count[1], "{}", case.name);
+        split_ones += usize::from(plan.dispatches() > plan.schedule.kernels.len());
+        assert_eq!(count[0], plan.dispatches(), "{}\n{plan}", case.name);
+    }
+    assert!(tiled_ones > 30 && split_ones > 30, "{tiled_ones} with tiles, {split_ones} with slices");
 }

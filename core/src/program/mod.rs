@@ -12,6 +12,6 @@ mod program;
 pub use array::{Array, State};
 pub use context::Context;
 pub use native::NativeCall;
-pub use plan::{Arg, Kernel, Kind, Place, Plan, Role, ScalarSpec, Schedule};
+pub use plan::{Arg, Kernel, Kind, Place, Plan, Role, ScalarSpec, Schedule, is_long_product, is_long_sum};
 pub use planner::{PlanOptions, is_leaf, is_view};
 pub use program::{Outputs, Program};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::planner::is_view;
 use crate::DType;
 use crate::tensor::{Graph, NodeId, Op};
 
@@ -112,6 +113,16 @@ const LONG_SUM: usize = 8192;
 /// How many results are few.
 const FEW_RESULTS: usize = 65_536;
 
+/// Whether a matrix product of that many results and that length of its summed axis takes two dispatches.
+pub fn is_long_product(results: usize, summed: usize) -> bool {
+    results < FEW_RESULTS && summed >= LONG_PRODUCT
+}
+
+/// The same for a reduction, of all axes that it reduces.
+pub fn is_long_sum(results: usize, summed: usize) -> bool {
+    results < FEW_RESULTS && summed > LONG_SUM
+}
+
 impl Kernel {
     /// Number of buffers that it binds: each place once, run-time scalars and constants not counted.
     pub fn bindings(&self) -> usize {
@@ -134,12 +145,11 @@ impl Kernel {
             Kind::Reduce | Kind::MatMul => {
                 let long = self.nodes.iter().any(|id| {
                     let node = &graph.nodes[*id as usize];
-                    let few = len(*id) < FEW_RESULTS;
                     match &node.op {
-                        Op::Sum { .. } | Op::ReduceMax { .. } => few && len(node.src[0]) / len(*id) > LONG_SUM,
+                        Op::Sum { .. } | Op::ReduceMax { .. } => is_long_sum(len(*id), self.reduced(graph, *id)),
                         Op::MatMul { ta, .. } => {
                             let a = &graph.nodes[node.src[0] as usize].shape;
-                            few && a[a.len() - if *ta { 2 } else { 1 }] >= LONG_PRODUCT
+                            is_long_product(len(*id), a[a.len() - if *ta { 2 } else { 1 }])
                         }
                         _ => false,
                     }
@@ -157,6 +167,19 @@ impl Kernel {
                 body * scan.len + self.first_carries(graph, node, scan.carries).len()
             }
         }
+    }
+
+    /// Elements that a reduction of this kernel reduces to one, those of the reductions that it directly follows
+    /// included.
+    fn reduced(&self, graph: &Graph, id: NodeId) -> usize {
+        let node = &graph.nodes[id as usize];
+        let mut src = node.src[0];
+        let len = graph.nodes[src as usize].len() / node.len().max(1);
+        while is_view(&graph.nodes[src as usize].op) && !self.reads.iter().any(|r| r.0 == src) {
+            src = graph.nodes[src as usize].src[0];
+        }
+        let same = std::mem::discriminant(&graph.nodes[src as usize].op) == std::mem::discriminant(&node.op);
+        if same && self.nodes.contains(&src) { len * self.reduced(graph, src) } else { len }
     }
 
     /// Carries of a Scan whose first value has to be copied, or filled in, before the loop: their numbers.

@@ -1,6 +1,6 @@
 //! Values as code: an expression of the graph at an index becomes statements, each computed once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use quickstudy_core::program::is_view;
@@ -27,6 +27,8 @@ pub(crate) enum Leaf {
 struct Block {
     values: HashMap<(NodeId, Vec<Ix>), String>,
     lets: HashMap<String, String>,
+    /// Elements whose row-major number is known: shape, element, number.
+    flats: Vec<(Vec<usize>, Vec<Ix>, Ix)>,
 }
 
 /// Writes the body of a kernel.
@@ -53,6 +55,10 @@ pub(crate) struct Emitter<'a> {
     pub trips: usize,
     /// How often the code at this place runs.
     times: usize,
+    /// Buffers that are read, by number.
+    pub read: BTreeSet<usize>,
+    /// Buffers that are written.
+    pub stored: BTreeSet<usize>,
     error: Option<Error>,
 }
 
@@ -73,6 +79,8 @@ impl<'a> Emitter<'a> {
             loops: HashMap::new(),
             trips: 0,
             times: 1,
+            read: BTreeSet::new(),
+            stored: BTreeSet::new(),
             error: None,
         }
     }
@@ -100,8 +108,8 @@ impl<'a> Emitter<'a> {
         match self.error {
             Some(e) => Err(e),
             None => {
-                let Emitter { levels, literals, permutations, .. } = self;
-                Ok((self.text, Uses { levels, literals, permutations }))
+                let Emitter { levels, literals, permutations, read, stored, .. } = self;
+                Ok((self.text, Uses { levels, literals, permutations, read, stored }))
             }
         }
     }
@@ -172,7 +180,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    fn over(&mut self, a: &Ix, n: usize) -> Ix {
+    pub fn over(&mut self, a: &Ix, n: usize) -> Ix {
         match (a, n) {
             (Ix::Known(a), n) => Ix::Known(a / n),
             (a, 1) => a.clone(),
@@ -180,7 +188,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    fn modulo(&mut self, a: &Ix, n: usize) -> Ix {
+    pub fn modulo(&mut self, a: &Ix, n: usize) -> Ix {
         match (a, n) {
             (Ix::Known(a), n) => Ix::Known(a % n),
             (_, 1) => Ix::Known(0),
@@ -200,8 +208,24 @@ impl<'a> Emitter<'a> {
         flat
     }
 
+    /// Let all shapes agree on which elements have this row-major number: a value that is known at one of them is
+    /// then known through reshapes, too.
+    pub fn same(&mut self, shape: &[usize], at: &[Ix], flat: &Ix) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.flats.push((shape.to_vec(), at.to_vec(), flat.clone()));
+        }
+    }
+
+    fn flats(&self) -> impl Iterator<Item = &(Vec<usize>, Vec<Ix>, Ix)> {
+        self.blocks.iter().rev().flat_map(|b| &b.flats)
+    }
+
     /// The element of a row-major number.
     pub fn unflat(&mut self, shape: &[usize], flat: &Ix) -> Vec<Ix> {
+        let known = self.flats().find(|(s, _, f)| s == shape && f == flat).map(|(_, at, _)| at.clone());
+        if let Some(at) = known {
+            return at;
+        }
         let mut at = vec![Ix::Known(0); shape.len()];
         let axes: Vec<usize> = (0..shape.len()).filter(|a| shape[*a] != 1).collect();
         let mut rest = flat.clone();
@@ -214,6 +238,12 @@ impl<'a> Emitter<'a> {
     }
 
     fn reshaped(&mut self, to: &[usize], from: &[usize], at: &[Ix]) -> Vec<Ix> {
+        let known = self.flats().find(|(s, i, _)| s == to && i == at).map(|(.., flat)| flat.clone());
+        if let Some(flat) = known {
+            let result = self.unflat(from, &flat);
+            self.same(from, &result, &flat);
+            return result;
+        }
         let mut result = vec![Ix::Known(0); from.len()];
         for (t, f) in groups(to, from) {
             let part = |axes: &[usize], shape: &[usize]| axes.iter().map(|a| shape[*a]).collect::<Vec<_>>();
@@ -275,6 +305,7 @@ impl<'a> Emitter<'a> {
         let node = &graph.nodes[id as usize];
         match self.leaves.get(&id).cloned() {
             Some(Leaf::Buffer(k)) => {
+                self.read.insert(k);
                 let flat = self.flat(&node.shape, at);
                 let word = format!("b{k}[{flat}]");
                 return self.bind(if node.dtype == DType::F32 { format!("bitcast<f32>({word})") } else { word });
@@ -613,6 +644,10 @@ pub(crate) struct Uses {
     pub literals: Vec<NodeId>,
     /// Sizes of permuted ranges.
     pub permutations: Vec<u32>,
+    /// Buffers that are read, by number.
+    pub read: BTreeSet<usize>,
+    /// Buffers that are written.
+    pub stored: BTreeSet<usize>,
 }
 
 /// A number of the graph. What a shader compiler may not write as a constant comes by way of a run-time zero.

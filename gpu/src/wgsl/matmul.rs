@@ -1,27 +1,104 @@
-//! Matrix products: each invocation computes a small block of the result in registers.
+//! Matrix products: each invocation computes a small block of the result in registers. Large ones share their operands
+//! in workgroup memory (`tiled.rs`), long ones of few results are cut into slices (`split.rs`).
 
+use quickstudy_core::program::{Kernel, is_long_product};
 use quickstudy_core::tensor::NodeId;
 
 use super::emit::Emitter;
 use super::index::Ix;
-use super::{GROUP, Memory, write};
+use super::{Code, GROUP, Memory, after, partial, split, tiled};
 
 /// Rows and columns of an invocation's block.
-const BLOCK: usize = 4;
+pub(super) const BLOCK: usize = 4;
+/// Invocations that fill a GPU.
+const ENOUGH: usize = 65_536;
+/// The shortest slice of a sum.
+const SHORTEST: usize = 256;
 
-pub(super) fn emit(emitter: &mut Emitter<'_>, product: NodeId, memory: &Memory) -> (String, usize) {
-    let graph = emitter.graph;
-    let shape = graph.nodes[product as usize].shape.clone();
-    let (batch, last) = shape.split_at(shape.len() - 2);
-    let (m, n) = (last[0], last[1]);
-    let (rows, columns) = (BLOCK.min(m), BLOCK.min(n));
-    let blocks: Vec<usize> = batch.iter().copied().chain([m.div_ceil(rows), n.div_ceil(columns)]).collect();
+/// How the work of a product is divided.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// The product.
+    pub node: NodeId,
+    /// Shape of its result.
+    pub shape: Vec<usize>,
+    /// Rows of the result.
+    pub m: usize,
+    /// Columns.
+    pub n: usize,
+    /// Length of the summed axis.
+    pub k: usize,
+    /// Parts of the sum.
+    pub slices: usize,
+    /// Length of a part.
+    pub each: usize,
+    /// Rows and columns of a workgroup's tile, if operands are shared in workgroup memory.
+    pub tile: Option<(usize, usize)>,
+}
+
+impl Work {
+    pub fn of(emitter: &Emitter<'_>, node: NodeId, tiled: bool) -> Work {
+        let shape = emitter.graph.nodes[node as usize].shape.clone();
+        let (m, n) = (shape[shape.len() - 2], shape[shape.len() - 1]);
+        let k = emitter.contracted(node);
+        let results: usize = shape.iter().product();
+        let tile = if tiled { tiled::size(m, n, k) } else { None };
+        let mut work = Work { node, shape, m, n, k, slices: 1, each: k, tile };
+        if is_long_product(results, k) {
+            let invocations = work.blocks().iter().product::<usize>() * if tile.is_some() { GROUP } else { 1 };
+            // Tiles wait at barriers: more of them hide that.
+            let wanted = if tile.is_some() { 2 * ENOUGH / invocations } else { ENOUGH / invocations };
+            (work.slices, work.each) = split::slices(k, wanted, SHORTEST);
+        }
+        work
+    }
+
+    /// Slices, batches, and blocks or tiles of rows and columns.
+    pub fn blocks(&self) -> Vec<usize> {
+        let (rows, columns) = self.tile.unwrap_or((BLOCK.min(self.m), BLOCK.min(self.n)));
+        let batch = &self.shape[..self.shape.len() - 2];
+        let last = [self.m.div_ceil(rows), self.n.div_ceil(columns)];
+        [self.slices].into_iter().chain(batch.iter().copied()).chain(last).collect()
+    }
+
+    /// An element of the result is known: compute and store what follows from it, or store it as a partial one.
+    pub fn finish(
+        &self,
+        emitter: &mut Emitter<'_>,
+        kernel: &Kernel,
+        memory: &Memory,
+        (slice, at): (&Ix, Vec<Ix>),
+        name: &str,
+    ) {
+        let mut at = at;
+        at.iter_mut().zip(&self.shape).filter(|(_, n)| **n == 1).for_each(|(i, _)| *i = Ix::Known(0));
+        let flat = emitter.flat(&self.shape, &at);
+        let known = [(self.node, name.to_owned())];
+        if self.slices > 1 {
+            let results = self.shape.iter().product();
+            let row = emitter.times(slice, results);
+            let index = emitter.add(&row, &flat);
+            partial(emitter, memory, &known, &index, 0);
+        } else {
+            emitter.same(&self.shape, &at, &flat);
+            after(emitter, kernel, memory, &known, &flat);
+        }
+    }
+}
+
+pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &Work) -> Code {
+    if let Some(tile) = work.tile {
+        return tiled::emit(emitter, kernel, memory, work, tile);
+    }
+    let (rows, columns) = (BLOCK.min(work.m), BLOCK.min(work.n));
+    let blocks = work.blocks();
     let items: usize = blocks.iter().product();
     emitter.line(&format!("let item = (group.x + group.y * count.x) * {GROUP}u + local;"));
     emitter.line(&format!("if (item >= {items}u) {{ return; }}"));
     let item = if items == 1 { Ix::Known(0) } else { Ix::var("item") };
     let at = emitter.unflat(&blocks, &item);
     let (outer, block) = at.split_at(at.len() - 2);
+    let (slice, outer) = (&outer[0], &outer[1..]);
     // Blocks at the edge compute their last row or column more than once and write it once.
     let mut places = |of: &Ix, size: usize, n: usize| -> Vec<(Ix, Option<String>)> {
         let first = emitter.times(of, size);
@@ -39,18 +116,22 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, product: NodeId, memory: &Memory) 
             })
             .collect()
     };
-    let down = places(&block[0], rows, m);
-    let across = places(&block[1], columns, n);
+    let down = places(&block[0], rows, work.m);
+    let across = places(&block[1], columns, work.n);
     for i in 0..rows {
         for j in 0..columns {
             emitter.line(&format!("var sum{i}_{j} = 0.0f;"));
         }
     }
-    let k = emitter.contracted(product);
-    emitter.block(&format!("for (var k = 0u; k < {k}u; k++)"), |emitter| {
-        let k = if k == 1 { Ix::Known(0) } else { Ix::var("k") };
-        let a: Vec<String> = down.iter().map(|(i, _)| emitter.factor(product, 0, outer, i, &k)).collect();
-        let b: Vec<String> = across.iter().map(|(j, _)| emitter.factor(product, 1, outer, j, &k)).collect();
+    let start = emitter.times(slice, work.each);
+    let end = match work.slices {
+        1 => format!("{}u", work.k),
+        _ => emitter.bind(format!("min({start} + {}u, {}u)", work.each, work.k)),
+    };
+    emitter.block(&format!("for (var k = {start}; k < {end}; k++)"), |emitter| {
+        let k = if work.k == 1 { Ix::Known(0) } else { Ix::var("k") };
+        let a: Vec<String> = down.iter().map(|(i, _)| emitter.factor(work.node, 0, outer, i, &k)).collect();
+        let b: Vec<String> = across.iter().map(|(j, _)| emitter.factor(work.node, 1, outer, j, &k)).collect();
         for (i, a) in a.iter().enumerate() {
             for (j, b) in b.iter().enumerate() {
                 emitter.line(&format!("sum{i}_{j} = fma({a}, {b}, sum{i}_{j});"));
@@ -62,20 +143,8 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, product: NodeId, memory: &Memory) 
             let inside: Vec<&str> = [row_inside, column_inside].into_iter().flatten().map(String::as_str).collect();
             let condition = if inside.is_empty() { "true".to_owned() } else { inside.join(" && ") };
             emitter.block(&format!("if ({condition})"), |emitter| {
-                let mut at: Vec<Ix> = outer.iter().cloned().chain([row.clone(), column.clone()]).collect();
-                at.iter_mut().zip(&shape).filter(|(_, n)| **n == 1).for_each(|(i, _)| *i = Ix::Known(0));
-                emitter.know(product, &at, &format!("sum{i}_{j}"));
-                let flat = emitter.flat(&shape, &at);
-                let mut stores = Vec::new();
-                for (node, binding, row) in &memory.writes {
-                    let to = &graph.nodes[*node as usize].shape;
-                    let at = if *to == shape { at.clone() } else { emitter.unflat(to, &flat) };
-                    let x = emitter.value(*node, &at);
-                    stores.push((*node, *binding, *row, at, x));
-                }
-                for (node, binding, row, at, x) in stores {
-                    write(emitter, node, binding, row, &at, &x, None);
-                }
+                let at: Vec<Ix> = outer.iter().cloned().chain([row.clone(), column.clone()]).collect();
+                work.finish(emitter, kernel, memory, (slice, at), &format!("sum{i}_{j}"));
             });
         }
     }

@@ -5,13 +5,15 @@ mod index;
 mod matmul;
 mod reduce;
 mod rowwise;
+mod split;
+mod tiled;
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
 use quickstudy_core::program::{Kernel, Kind};
 use quickstudy_core::tensor::{Graph, NodeId, Op};
-use quickstudy_core::{DType, Result};
+use quickstudy_core::{DType, Error, Result};
 
 pub(crate) use emit::Leaf;
 use emit::{Emitter, Uses};
@@ -45,38 +47,82 @@ pub(crate) struct Shader {
     pub levels: usize,
 }
 
-/// The shader of a Map, Reduce or MatMul.
+/// One dispatch of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pass {
+    /// What runs.
+    pub shader: Shader,
+    /// What it binds: numbers as in [`Memory`], and that after the last for the scratch buffer. Whether it writes it.
+    pub bindings: Vec<(usize, bool)>,
+}
+
+/// Code of a dispatch: what belongs before its entry point, and its number of workgroups.
+type Code = (String, usize);
+
+/// The shaders of a Map, Reduce or MatMul, and how many words of scratch they share.
 ///
 /// # Errors
 /// If the plan is at fault.
-pub(crate) fn shader(graph: &Graph, kernel: &Kernel, memory: &Memory, scalars: usize) -> Result<Shader> {
-    let mut emitter = Emitter::new(graph, memory.leaves.clone(), &kernel.nodes);
-    let head = |op: &dyn Fn(&Op) -> bool| kernel.nodes.iter().copied().find(|id| op(&graph.nodes[*id as usize].op));
-    let (body, groups) = match kernel.kind {
-        Kind::Reduce if reduce::by_groups(graph, kernel, &emitter) => reduce::emit(&mut emitter, kernel, memory),
-        Kind::MatMul => match head(&|op| matches!(op, Op::MatMul { .. })) {
-            Some(product) => matmul::emit(&mut emitter, product, memory),
-            None => map(&mut emitter, kernel, memory),
-        },
+pub(crate) fn passes(
+    graph: &Graph,
+    kernel: &Kernel,
+    memory: &Memory,
+    scalars: usize,
+    tiled: bool,
+) -> Result<(Vec<Pass>, usize)> {
+    let new = || Emitter::new(graph, memory.leaves.clone(), &kernel.nodes);
+    let mut emitter = new();
+    let product = kernel.nodes.iter().copied().find(|id| matches!(graph.nodes[*id as usize].op, Op::MatMul { .. }));
+    let mut slices = 1;
+    let mut heads = Vec::new();
+    let code = match (kernel.kind, product) {
+        (Kind::Reduce, _) if reduce::by_groups(graph, kernel, &emitter) => {
+            let of = reduce::Work::of(&emitter, kernel);
+            (slices, heads) = (of.slices, of.heads.clone());
+            reduce::emit(&mut emitter, kernel, memory, &of)
+        }
+        (Kind::MatMul, Some(product)) => {
+            let of = matmul::Work::of(&emitter, product, tiled);
+            (slices, heads) = (of.slices, vec![product]);
+            matmul::emit(&mut emitter, kernel, memory, &of)
+        }
         _ => map(&mut emitter, kernel, memory),
     };
+    let first = pass(emitter, code, scalars)?;
+    if slices == 1 {
+        return Ok((vec![first], 0));
+    }
+    let mut emitter = new();
+    let code = split::emit(&mut emitter, kernel, memory, &heads, slices);
+    let second = pass(emitter, code, scalars)?;
+    let results: usize = kernel.space.iter().product();
+    let scratch = heads.len().checked_mul(slices * results);
+    let scratch = scratch.ok_or_else(|| Error::Device("a sum is too long".to_owned()))?;
+    Ok((vec![first, second], scratch))
+}
+
+/// A module around code.
+fn pass(emitter: Emitter<'_>, (body, groups): Code, scalars: usize) -> Result<Pass> {
+    let graph = emitter.graph;
     let (text, uses) = emitter.finish()?;
-    let text = assemble(graph, &uses, &memory.written, scalars, &body, &text, GROUP);
-    Ok(Shader { text, groups: spread(groups), levels: uses.levels })
+    let all = uses.read.union(&uses.stored);
+    let bindings: Vec<(usize, bool)> = all.map(|k| (*k, uses.stored.contains(k))).collect();
+    let text = assemble(graph, &uses, &bindings, scalars, &body, &text, GROUP);
+    Ok(Pass { shader: Shader { text, groups: spread(groups), levels: uses.levels }, bindings })
 }
 
 /// A module: bindings, functions, more declarations, and `main` with its statements.
 fn assemble(
     graph: &Graph,
     uses: &Uses,
-    written: &[bool],
+    bindings: &[(usize, bool)],
     scalars: usize,
     declarations: &str,
     body: &str,
     size: usize,
 ) -> String {
     let mut module = String::new();
-    header(&mut module, graph, uses, written, scalars);
+    header(&mut module, graph, uses, bindings, scalars);
     module.push_str(declarations);
     _ = writeln!(
         module,
@@ -95,10 +141,10 @@ fn spread(groups: usize) -> [u32; 3] {
 }
 
 /// Bindings, constants and the functions that are used.
-fn header(module: &mut String, graph: &Graph, uses: &Uses, written: &[bool], scalars: usize) {
-    for (k, written) in written.iter().enumerate() {
+fn header(module: &mut String, graph: &Graph, uses: &Uses, bindings: &[(usize, bool)], scalars: usize) {
+    for (i, (k, written)) in bindings.iter().enumerate() {
         let access = if *written { "read_write" } else { "read" };
-        _ = writeln!(module, "@group(0) @binding({k}) var<storage, {access}> b{k}: array<u32>;");
+        _ = writeln!(module, "@group(0) @binding({i}) var<storage, {access}> b{k}: array<u32>;");
     }
     let words = 1 + scalars.div_ceil(4);
     _ = writeln!(module, "@group(1) @binding(0) var<uniform> words: array<vec4<u32>, {words}>;");
@@ -155,22 +201,56 @@ fn permute{n}(index: u32, k0: u32, k1: u32) -> u32 {{
 }
 
 /// One invocation per element of the kernel's space; of calls, per row.
-fn map(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory) -> (String, usize) {
+fn map(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory) -> Code {
     let space: usize = kernel.space.iter().product();
     emitter.line(&format!("let item = (group.x + group.y * count.x) * {GROUP}u + local;"));
     emitter.line(&format!("if (item >= {space}u) {{ return; }}"));
     let item = if space == 1 { Ix::Known(0) } else { Ix::var("item") };
+    results(emitter, kernel, memory, &item);
+    (String::new(), space.div_ceil(GROUP))
+}
+
+/// Compute and store all that belongs to an index of the kernel's space.
+fn results(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, item: &Ix) {
     let mut stores = Vec::new();
     for (node, binding, row) in &memory.writes {
-        elements(emitter, kernel, *node, &item, |emitter, at, x, guard| {
-            stores.push((*node, *binding, *row, at, x, guard));
-            _ = emitter;
-        });
+        elements(emitter, kernel, *node, item, |at, x, guard| stores.push((*node, *binding, *row, at, x, guard)));
     }
     for (node, binding, row, at, x, guard) in stores {
         write(emitter, node, binding, row, &at, &x, guard.as_deref());
     }
-    (String::new(), space.div_ceil(GROUP))
+}
+
+/// The same after a product or reductions whose values there are in variables.
+fn after(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, known: &[(NodeId, String)], item: &Ix) {
+    let graph = emitter.graph;
+    for (node, name) in known {
+        let shape = &graph.nodes[*node as usize].shape;
+        let at = emitter.unflat(shape, item);
+        emitter.same(shape, &at, item);
+        emitter.know(*node, &at, name);
+    }
+    for (node, ..) in &memory.writes {
+        let node = &graph.nodes[*node as usize];
+        let of = if node.op == Op::Store { &graph.nodes[node.src[2] as usize].shape } else { &node.shape };
+        if of.iter().product::<usize>() == kernel.space.iter().product::<usize>() {
+            let at = emitter.unflat(of, item);
+            emitter.same(of, &at, item);
+        }
+    }
+    results(emitter, kernel, memory, item);
+}
+
+/// Store partial results of a slice, to be joined by the next dispatch.
+fn partial(emitter: &mut Emitter<'_>, memory: &Memory, known: &[(NodeId, String)], index: &Ix, stride: usize) {
+    let scratch = memory.written.len();
+    emitter.stored.insert(scratch);
+    for (i, (node, name)) in known.iter().enumerate() {
+        let to = emitter.add(index, &Ix::Known(i * stride));
+        let float = emitter.graph.nodes[*node as usize].dtype == DType::F32;
+        let word = if float { format!("bitcast<u32>({name})") } else { name.clone() };
+        emitter.line(&format!("b{scratch}[{to}] = {word};"));
+    }
 }
 
 /// The elements of a written value that belong to an invocation: where they go, their values, and on which condition.
@@ -179,7 +259,7 @@ fn elements(
     kernel: &Kernel,
     node: NodeId,
     item: &Ix,
-    mut each: impl FnMut(&mut Emitter<'_>, Vec<Ix>, String, Option<String>),
+    mut each: impl FnMut(Vec<Ix>, String, Option<String>),
 ) {
     let graph = emitter.graph;
     let shape = &graph.nodes[node as usize].shape;
@@ -192,7 +272,7 @@ fn elements(
             let x = emitter.value(src[2], &at);
             let mut to = at;
             to[axis] = if shape[axis] == 1 { Ix::Known(0) } else { Ix::var(&index) };
-            each(emitter, to, x, Some(format!("{index} < {}u", shape[axis])));
+            each(to, x, Some(format!("{index} < {}u", shape[axis])));
         }
         (Op::Concat { axis }, Some(operands)) if kernel.nodes.contains(&node) => {
             let size = |s: &NodeId| graph.nodes[*s as usize].shape[*axis];
@@ -201,9 +281,13 @@ fn elements(
             let mut part = shape.clone();
             part[*axis] = src[operands.clone()].iter().map(size).sum();
             let mut at = emitter.unflat(&part, item);
+            let single = (operands.len() == 1).then(|| emitter.value(src[operands.start], &at));
             at[*axis] = emitter.add(&at[*axis].clone(), &Ix::Known(first));
-            let x = emitter.concat(node, *axis, operands.clone(), &at);
-            each(emitter, at, x, None);
+            let x = match single {
+                Some(x) => x,
+                None => emitter.concat(node, *axis, operands.clone(), &at),
+            };
+            each(at, x, None);
         }
         _ if kernel.nodes.iter().any(|id| matches!(graph.nodes[*id as usize].op, Op::Call(_))) => {
             let (rows, width) = shape.split_at(shape.len() - 1);
@@ -211,13 +295,13 @@ fn elements(
             for i in 0..width[0] {
                 let at: Vec<Ix> = at.iter().cloned().chain([Ix::Known(i)]).collect();
                 let x = emitter.value(node, &at);
-                each(emitter, at, x, None);
+                each(at, x, None);
             }
         }
         _ => {
             let at = emitter.unflat(shape, item);
             let x = emitter.value(node, &at);
-            each(emitter, at, x, None);
+            each(at, x, None);
         }
     }
 }
@@ -233,6 +317,7 @@ fn write(
     guard: Option<&str>,
 ) {
     let graph = emitter.graph;
+    emitter.stored.insert(binding);
     let shape = &graph.nodes[node as usize].shape;
     let mut flat = emitter.flat(shape, at);
     if let Some(level) = row {

@@ -1,14 +1,20 @@
-//! Reductions: one workgroup per result, a tree over its invocations.
+//! Reductions: invocations of a workgroup share a result, or a few results next to each other.
 
-use quickstudy_core::program::Kernel;
+use std::fmt::Write;
+
+use quickstudy_core::program::{Kernel, is_long_sum, is_view};
 use quickstudy_core::tensor::{Graph, NodeId, Op};
 
 use super::emit::Emitter;
 use super::index::Ix;
-use super::{GROUP, Memory, write};
+use super::{Code, GROUP, Memory, after, partial, split};
 
 /// Elements that one invocation sums by itself.
 const SERIAL: usize = 32;
+/// Neighbouring results of a workgroup at most.
+const WIDTH: usize = 32;
+/// Workgroups that fill a GPU.
+const ENOUGH: usize = 512;
 
 fn reductions(graph: &Graph, kernel: &Kernel, emitter: &Emitter<'_>) -> Vec<NodeId> {
     let results: usize = kernel.space.iter().product();
@@ -29,64 +35,135 @@ pub(super) fn by_groups(graph: &Graph, kernel: &Kernel, emitter: &Emitter<'_>) -
     same && stages.iter().product::<usize>() > SERIAL
 }
 
-pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory) -> (String, usize) {
-    let graph = emitter.graph;
-    let results: usize = kernel.space.iter().product();
-    let of = reductions(graph, kernel, emitter);
-    let stages = of.first().map(|id| emitter.stages(*id)).unwrap_or_default();
-    let total: usize = stages.iter().product();
-    let mut module = String::new();
-    for (k, id) in of.iter().enumerate() {
-        let (_, ty) = emitter.start_of(*id);
-        module.push_str(&format!("var<workgroup> shared{k}: array<{ty}, {GROUP}>;\n"));
+/// How the work of reductions is divided.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// The reductions.
+    pub heads: Vec<NodeId>,
+    /// Lengths of the reduced axes, outermost first.
+    stages: Vec<usize>,
+    /// Results of a workgroup.
+    width: usize,
+    /// Neighbouring invocations read neighbouring results, not neighbouring elements of one.
+    across: bool,
+    /// Parts of each sum.
+    pub slices: usize,
+    /// Elements of a part.
+    each: usize,
+}
+
+impl Work {
+    pub fn of(emitter: &Emitter<'_>, kernel: &Kernel) -> Work {
+        let graph = emitter.graph;
+        let results: usize = kernel.space.iter().product();
+        let heads = reductions(graph, kernel, emitter);
+        let stages = heads.first().map(|id| emitter.stages(*id)).unwrap_or_default();
+        let total: usize = stages.iter().product();
+        let across = heads.first().is_some_and(|id| !ends_at_last_axis(graph, *id, stages.len()));
+        let most = results.next_power_of_two().min(WIDTH);
+        // Each invocation has a few elements to sum.
+        let width = if across { most } else { (4 * GROUP / total.next_power_of_two()).clamp(1, most) };
+        let blocks = results.div_ceil(width);
+        let (slices, each) = if is_long_sum(results, total) {
+            split::slices(total, ENOUGH / blocks, 8 * GROUP / width)
+        } else {
+            (1, total)
+        };
+        Work { heads, stages, width, across, slices, each }
     }
-    emitter.line("let item = group.x + group.y * count.x;");
+}
+
+/// Whether the innermost axis that is reduced is that in which elements are next to each other.
+fn ends_at_last_axis(graph: &Graph, mut id: NodeId, stages: usize) -> bool {
+    for _ in 1..stages {
+        id = graph.nodes[id as usize].src[0];
+        while is_view(&graph.nodes[id as usize].op) {
+            id = graph.nodes[id as usize].src[0];
+        }
+    }
+    let node = &graph.nodes[id as usize];
+    match node.op {
+        Op::Sum { axis } | Op::ReduceMax { axis } => node.shape[axis + 1..].iter().all(|n| *n == 1),
+        _ => true,
+    }
+}
+
+pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &Work) -> Code {
+    let graph = emitter.graph;
+    let Work { heads, stages, width, slices, each, .. } = work;
+    let results: usize = kernel.space.iter().product();
+    let total: usize = stages.iter().product();
+    let (lanes, blocks) = (GROUP / width, results.div_ceil(*width));
+    let mut module = String::new();
+    for (k, id) in heads.iter().enumerate() {
+        let (_, ty) = emitter.start_of(*id);
+        _ = writeln!(module, "var<workgroup> shared{k}: array<{ty}, {GROUP}>;");
+    }
+    emitter.line("let number = group.x + group.y * count.x;");
     // The same for a whole workgroup.
-    emitter.line(&format!("if (item >= {results}u) {{ return; }}"));
-    let item = if results == 1 { Ix::Known(0) } else { Ix::var("item") };
-    for (k, id) in of.iter().enumerate() {
+    emitter.line(&format!("if (number >= {}u) {{ return; }}", slices * blocks));
+    let (lane, place, apart) = match work.across {
+        true => (format!("local / {width}u"), format!("local % {width}u"), *width),
+        false => (format!("local % {lanes}u"), format!("local / {lanes}u"), 1),
+    };
+    emitter.line(&format!("let lane = {lane};"));
+    let number = if slices * blocks == 1 { Ix::Known(0) } else { Ix::var("number") };
+    let at = emitter.unflat(&[*slices, blocks], &number);
+    let first = emitter.times(&at[1], *width);
+    let mut item = first.clone();
+    let mut guard = "lane == 0u".to_owned();
+    if *width > 1 {
+        emitter.line(&format!("let place = {place};"));
+        item = emitter.add(&first, &Ix::var("place"));
+        if !results.is_multiple_of(*width) {
+            guard = format!("lane == 0u && {item} < {results}u");
+            item = Ix::var(&emitter.bind(format!("min({item}, {}u)", results - 1)));
+        }
+    }
+    for (k, id) in heads.iter().enumerate() {
         let (first, _) = emitter.start_of(*id);
         emitter.line(&format!("var sum{k} = {first};"));
     }
-    emitter.block(&format!("for (var i = local; i < {total}u; i += {GROUP}u)"), |emitter| {
-        let along = emitter.unflat(&stages, &Ix::var("i"));
-        for (k, id) in of.iter().enumerate() {
+    let start = emitter.times(&at[0], *each);
+    let end = match slices {
+        1 => format!("{total}u"),
+        _ => emitter.bind(format!("min({start} + {each}u, {total}u)")),
+    };
+    emitter.block(&format!("for (var i = {start} + lane; i < {end}; i += {lanes}u)"), |emitter| {
+        let along = emitter.unflat(stages, &Ix::var("i"));
+        for (k, id) in heads.iter().enumerate() {
             let at = emitter.unflat(&graph.nodes[*id as usize].shape, &item);
             let x = emitter.reduced(*id, &at, &along);
             let next = emitter.combined(*id, &format!("sum{k}"), &x);
             emitter.line(&format!("sum{k} = {next};"));
         }
     });
-    for k in 0..of.len() {
+    for k in 0..heads.len() {
         emitter.line(&format!("shared{k}[local] = sum{k};"));
     }
-    emitter.line("workgroupBarrier();");
-    emitter.block(&format!("for (var width = {}u; width > 0u; width = width / 2u)", GROUP / 2), |emitter| {
-        emitter.block("if (local < width)", |emitter| {
-            for (k, id) in of.iter().enumerate() {
-                let (a, b) = (emitter.name("v"), emitter.name("v"));
-                emitter.line(&format!("let {a} = shared{k}[local];"));
-                emitter.line(&format!("let {b} = shared{k}[local + width];"));
-                let next = emitter.combined(*id, &a, &b);
-                emitter.line(&format!("shared{k}[local] = {next};"));
+    let mut half = lanes / 2;
+    while half > 0 {
+        emitter.line("workgroupBarrier();");
+        emitter.block(&format!("if (lane < {half}u)"), |emitter| {
+            for (k, id) in heads.iter().enumerate() {
+                let x = emitter.bind(format!("shared{k}[local + {}u]", half * apart));
+                let next = emitter.combined(*id, &format!("sum{k}"), &x);
+                emitter.line(&format!("sum{k} = {next};"));
+                emitter.line(&format!("shared{k}[local] = sum{k};"));
             }
         });
-        emitter.line("workgroupBarrier();");
-    });
-    emitter.block("if (local == 0u)", |emitter| {
-        for (k, id) in of.iter().enumerate() {
-            let at = emitter.unflat(&graph.nodes[*id as usize].shape, &item);
-            emitter.know(*id, &at, &format!("shared{k}[0]"));
-        }
-        let mut stores = Vec::new();
-        for (node, binding, row) in &memory.writes {
-            let at = emitter.unflat(&graph.nodes[*node as usize].shape, &item);
-            let x = emitter.value(*node, &at);
-            stores.push((*node, *binding, *row, at, x));
-        }
-        for (node, binding, row, at, x) in stores {
-            write(emitter, node, binding, row, &at, &x, None);
+        half /= 2;
+    }
+    emitter.block(&format!("if ({guard})"), |emitter| {
+        let known: Vec<(NodeId, String)> = heads.iter().enumerate().map(|(k, id)| (*id, format!("sum{k}"))).collect();
+        match slices {
+            1 => after(emitter, kernel, memory, &known, &item),
+            _ => {
+                let row = emitter.times(&at[0], results);
+                let index = emitter.add(&row, &item);
+                partial(emitter, memory, &known, &index, slices * results);
+            }
         }
     });
-    (module, results)
+    (module, slices * blocks)
 }

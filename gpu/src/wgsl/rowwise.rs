@@ -116,7 +116,8 @@ impl RowLoop<'_> {
         }
         let trips = emitter.trips;
         let (text, uses) = emitter.finish()?;
-        let text = assemble(self.graph, &uses, &self.memory.written, scalars, "", &text, GROUP);
+        let bindings: Vec<(usize, bool)> = self.memory.written.iter().copied().enumerate().collect();
+        let text = assemble(self.graph, &uses, &bindings, scalars, "", &text, GROUP);
         Ok((Shader { text, groups: spread(rows.div_ceil(GROUP)), levels: uses.levels }, trips))
     }
 
