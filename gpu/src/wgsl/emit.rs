@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use quickstudy_core::program::is_view;
-use quickstudy_core::tensor::{Binary, Graph, NodeId, Op, Unary};
+use quickstudy_core::tensor::{Graph, NodeId, Op};
 use quickstudy_core::{DType, Error, Result};
 
 use super::index::{Ix, groups};
+use super::scalar::{binary, number, unary};
 
 /// Where a value that is not computed comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ struct Block {
 /// Writes the body of a kernel.
 pub(crate) struct Emitter<'a> {
     pub graph: &'a Graph,
-    leaves: HashMap<NodeId, Leaf>,
+    pub(super) leaves: HashMap<NodeId, Leaf>,
     computed: HashSet<NodeId>,
     /// Operands of the calls that are being expanded, by scope.
     calls: HashMap<u32, Vec<NodeId>>,
@@ -159,7 +160,7 @@ impl<'a> Emitter<'a> {
         name
     }
 
-    fn index(&mut self, expression: String) -> Ix {
+    pub(super) fn index(&mut self, expression: String) -> Ix {
         Ix::var(&self.bind(expression))
     }
 
@@ -405,7 +406,7 @@ impl<'a> Emitter<'a> {
         self.calls.keys().any(|s| self.graph.encloses(*s, scope))
     }
 
-    fn fault(&mut self, id: NodeId, what: &str) -> String {
+    pub(super) fn fault(&mut self, id: NodeId, what: &str) -> String {
         self.error.get_or_insert_with(|| Error::Device(format!("fault in a shader: %{id} {what}")));
         "0".to_owned()
     }
@@ -418,220 +419,8 @@ impl<'a> Emitter<'a> {
         self.index(format!("step{level}.x"))
     }
 
-    fn zero(&self, id: NodeId) -> &'static str {
+    pub(super) fn zero(&self, id: NodeId) -> &'static str {
         if self.graph.nodes[id as usize].dtype == DType::F32 { "0.0f" } else { "0u" }
-    }
-
-    fn pad(&mut self, id: NodeId, axis: usize, lo: usize, at: &[Ix]) -> String {
-        let src = self.graph.nodes[id as usize].src[0];
-        let n = self.graph.nodes[src as usize].shape[axis];
-        if let Ix::Known(i) = at[axis] {
-            if i < lo || i >= lo + n {
-                return self.zero(id).to_owned();
-            }
-            let mut inner = at.to_vec();
-            inner[axis] = Ix::Known(i - lo);
-            return self.value(src, &inner);
-        }
-        let name = self.name("p");
-        let zero = self.zero(id);
-        self.line(&format!("var {name} = {zero};"));
-        let inside = format!("if ({i} >= {lo}u && {i} < {}u)", lo + n, i = at[axis]);
-        self.block(&inside, |this| {
-            let mut inner = at.to_vec();
-            inner[axis] = if n == 1 { Ix::Known(0) } else { this.index(format!("{} - {lo}u", at[axis])) };
-            let x = this.value(src, &inner);
-            this.line(&format!("{name} = {x};"));
-        });
-        name
-    }
-
-    /// Some operands of a Concat; the index along the axis is that of the whole.
-    pub fn concat(&mut self, id: NodeId, axis: usize, operands: std::ops::Range<usize>, at: &[Ix]) -> String {
-        let graph = self.graph;
-        let node = &graph.nodes[id as usize];
-        let size = |s: NodeId| graph.nodes[s as usize].shape[axis];
-        let mut lo: usize = node.src[..operands.start].iter().map(|s| size(*s)).sum();
-        if let Ix::Known(i) = at[axis] {
-            for s in &node.src[operands] {
-                if i < lo + size(*s) {
-                    let mut inner = at.to_vec();
-                    inner[axis] = Ix::Known(i - lo);
-                    return self.value(*s, &inner);
-                }
-                lo += size(*s);
-            }
-            return self.zero(id).to_owned();
-        }
-        let name = self.name("p");
-        let zero = self.zero(id);
-        self.line(&format!("var {name} = {zero};"));
-        for s in &node.src[operands] {
-            let n = size(*s);
-            let inside = match lo {
-                0 => format!("if ({} < {n}u)", at[axis]),
-                _ => format!("if ({i} >= {lo}u && {i} < {}u)", lo + n, i = at[axis]),
-            };
-            self.block(&inside, |this| {
-                let mut inner = at.to_vec();
-                inner[axis] = match (n, lo) {
-                    (1, _) => Ix::Known(0),
-                    (_, 0) => at[axis].clone(),
-                    _ => this.index(format!("{} - {lo}u", at[axis])),
-                };
-                let x = this.value(*s, &inner);
-                this.line(&format!("{name} = {x};"));
-            });
-            lo += n;
-        }
-        name
-    }
-
-    fn gather(&mut self, id: NodeId, at: &[Ix]) -> String {
-        let graph = self.graph;
-        let node = &graph.nodes[id as usize];
-        let (src, index) = (node.src[0], node.src[1]);
-        let axis = graph.nodes[index as usize].shape.len() - 1;
-        let n = graph.nodes[src as usize].shape[axis];
-        let row = if n == 1 {
-            Ix::Known(0)
-        } else {
-            let row = self.value(index, &at[..=axis]);
-            self.index(format!("min({row}, {}u)", n - 1))
-        };
-        let mut inner = at.to_vec();
-        inner[axis] = row;
-        self.value(src, &inner)
-    }
-
-    /// The operand of a reduction at an index of its result and indices along the reduced axes, outermost reduction
-    /// first: reductions of one kind that follow each other are one.
-    pub fn reduced(&mut self, id: NodeId, at: &[Ix], along: &[Ix]) -> String {
-        let graph = self.graph;
-        let node = &graph.nodes[id as usize];
-        let (Op::Sum { axis } | Op::ReduceMax { axis }) = node.op else {
-            return self.fault(id, "is no reduction");
-        };
-        let mut inner = at.to_vec();
-        inner[axis] = along[0].clone();
-        let mut src = node.src[0];
-        if along.len() == 1 {
-            return self.value(src, &inner);
-        }
-        while is_view(&graph.nodes[src as usize].op) {
-            inner = self.through(src, &inner);
-            src = graph.nodes[src as usize].src[0];
-        }
-        self.reduced(src, &inner, &along[1..])
-    }
-
-    /// Lengths of the axes that a reduction and those that it directly reads reduce, outermost first.
-    pub fn stages(&self, id: NodeId) -> Vec<usize> {
-        let graph = self.graph;
-        let node = &graph.nodes[id as usize];
-        let (Op::Sum { axis } | Op::ReduceMax { axis }) = node.op else {
-            return Vec::new();
-        };
-        let mut src = node.src[0];
-        let mut stages = vec![graph.nodes[src as usize].shape[axis]];
-        while is_view(&graph.nodes[src as usize].op) && !self.leaves.contains_key(&src) {
-            src = graph.nodes[src as usize].src[0];
-        }
-        let same = std::mem::discriminant(&graph.nodes[src as usize].op) == std::mem::discriminant(&node.op);
-        if same && !self.leaves.contains_key(&src) {
-            stages.extend(self.stages(src));
-        }
-        stages
-    }
-
-    /// A reduction by one invocation.
-    fn reduce(&mut self, id: NodeId, at: &[Ix]) -> String {
-        let stages = self.stages(id);
-        let sum = self.name("s");
-        let (first, _) = self.start_of(id);
-        self.line(&format!("var {sum} = {first};"));
-        self.nest(id, at, &stages, &mut Vec::new(), &sum);
-        sum
-    }
-
-    fn nest(&mut self, id: NodeId, at: &[Ix], stages: &[usize], along: &mut Vec<Ix>, sum: &str) {
-        match stages {
-            [] => {
-                let x = self.reduced(id, at, along);
-                let next = self.combined(id, sum, &x);
-                self.line(&format!("{sum} = {next};"));
-            }
-            [1, rest @ ..] => {
-                along.push(Ix::Known(0));
-                self.nest(id, at, rest, along, sum);
-                along.pop();
-            }
-            [n, rest @ ..] => {
-                let i = self.name("i");
-                self.repeat(&i, *n, |this| {
-                    along.push(Ix::var(&i));
-                    this.nest(id, at, rest, along, sum);
-                    along.pop();
-                });
-            }
-        }
-    }
-
-    /// What a reduction starts with, and its WGSL type.
-    pub fn start_of(&self, id: NodeId) -> (&'static str, &'static str) {
-        let node = &self.graph.nodes[id as usize];
-        match (&node.op, node.dtype) {
-            (Op::ReduceMax { .. }, DType::F32) => ("bitcast<f32>(0xff800000u | words[0].x)", "f32"),
-            (_, DType::F32) => ("0.0f", "f32"),
-            (_, DType::U32) => ("0u", "u32"),
-        }
-    }
-
-    /// A reduction's function of two values.
-    pub fn combined(&self, id: NodeId, a: &str, b: &str) -> String {
-        match self.graph.nodes[id as usize].op {
-            Op::ReduceMax { .. } => format!("select({a}, {b}, {a} < {b})"),
-            _ => format!("{a} + {b}"),
-        }
-    }
-
-    /// Operand `side` of a matrix product at a batch, a row or column of the result, and `k`.
-    pub fn factor(&mut self, id: NodeId, side: usize, batch: &[Ix], free: &Ix, k: &Ix) -> String {
-        let node = &self.graph.nodes[id as usize];
-        let Op::MatMul { ta, tb } = node.op else {
-            return self.fault(id, "is no product");
-        };
-        let k_first = if side == 0 { ta } else { !tb };
-        let last = if k_first { [k.clone(), free.clone()] } else { [free.clone(), k.clone()] };
-        let shape = &self.graph.nodes[node.src[side] as usize].shape;
-        let mut at: Vec<Ix> = batch.iter().cloned().chain(last).collect();
-        at.iter_mut().zip(shape).filter(|(_, n)| **n == 1).for_each(|(i, _)| *i = Ix::Known(0));
-        self.value(node.src[side], &at)
-    }
-
-    /// Length of the summed axis of a matrix product.
-    pub fn contracted(&self, id: NodeId) -> usize {
-        let node = &self.graph.nodes[id as usize];
-        let a = &self.graph.nodes[node.src[0] as usize].shape;
-        match node.op {
-            Op::MatMul { ta: true, .. } => a[a.len() - 2],
-            _ => a[a.len() - 1],
-        }
-    }
-
-    /// An element of a matrix product by one invocation.
-    fn product(&mut self, id: NodeId, at: &[Ix]) -> String {
-        let (batch, last) = at.split_at(at.len() - 2);
-        let n = self.contracted(id);
-        let sum = self.name("s");
-        self.line(&format!("var {sum} = 0.0f;"));
-        let i = self.name("i");
-        self.repeat(&i, n, |this| {
-            let k = if n == 1 { Ix::Known(0) } else { Ix::var(&i) };
-            let (x, y) = (this.factor(id, 0, batch, &last[0], &k), this.factor(id, 1, batch, &last[1], &k));
-            this.line(&format!("{sum} = fma({x}, {y}, {sum});"));
-        });
-        sum
     }
 }
 
@@ -648,52 +437,4 @@ pub(crate) struct Uses {
     pub read: BTreeSet<usize>,
     /// Buffers that are written.
     pub stored: BTreeSet<usize>,
-}
-
-/// A number of the graph. What a shader compiler may not write as a constant comes by way of a run-time zero.
-pub(crate) fn number(bits: u64, dtype: DType) -> String {
-    if dtype == DType::U32 {
-        return format!("{}u", bits as u32);
-    }
-    let value = f64::from_bits(bits) as f32;
-    if value == 0.0 || value.is_normal() {
-        format!("{value:?}f")
-    } else {
-        format!("bitcast<f32>({:#x}u | words[0].x)", value.to_bits())
-    }
-}
-
-fn unary(op: Unary, x: &str, from: DType) -> String {
-    match op {
-        Unary::Neg => format!("-{x}"),
-        Unary::Recip => format!("1.0 / {x}"),
-        Unary::Exp => format!("qs_exp({x})"),
-        Unary::Log => format!("qs_log({x})"),
-        Unary::Sqrt => format!("sqrt({x})"),
-        Unary::Sin => format!("qs_sin_cos({x}).x"),
-        Unary::Cos => format!("qs_sin_cos({x}).y"),
-        Unary::Tanh => format!("qs_tanh({x})"),
-        Unary::Floor => format!("floor({x})"),
-        Unary::Cast(DType::F32) if from == DType::U32 => format!("f32({x})"),
-        Unary::Cast(DType::U32) if from == DType::F32 => format!("qs_to_u32({x})"),
-        Unary::Bitcast(DType::F32) => format!("bitcast<f32>({x})"),
-        Unary::Bitcast(DType::U32) => format!("bitcast<u32>({x})"),
-        Unary::Cast(_) | Unary::Stop => x.to_owned(),
-    }
-}
-
-fn binary(op: Binary, x: &str, y: &str) -> String {
-    match op {
-        Binary::Add => format!("{x} + {y}"),
-        Binary::Mul => format!("{x} * {y}"),
-        Binary::Max => format!("select({x}, {y}, {x} < {y})"),
-        Binary::Min => format!("select({x}, {y}, {y} < {x})"),
-        Binary::Lt => format!("u32({x} < {y})"),
-        Binary::Eq => format!("u32({x} == {y})"),
-        Binary::And => format!("{x} & {y}"),
-        Binary::Or => format!("{x} | {y}"),
-        Binary::Xor => format!("{x} ^ {y}"),
-        Binary::Shl => format!("{x} << ({y} & 31u)"),
-        Binary::Shr => format!("{x} >> ({y} & 31u)"),
-    }
 }

@@ -1,10 +1,13 @@
 //! Kernels of a plan as WGSL.
 
+mod contract;
 mod emit;
 mod index;
 mod matmul;
+mod moves;
 mod reduce;
 mod rowwise;
+mod scalar;
 mod split;
 mod tiled;
 
