@@ -66,7 +66,9 @@ impl Gpu {
         let bindings = self.context.limits.max_storage_buffers_per_shader_stage as usize;
         let trips =
             if self.context.info.software { KernelLimits::SOFTWARE_TRIPS } else { KernelLimits::default().trips };
-        KernelLimits { bindings, trips, tiled: self.tiled }
+        let limits = &self.context.limits;
+        let words = (limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / 4) as usize;
+        KernelLimits { bindings, words, trips, tiled: self.tiled }
     }
 
     /// What it is.

@@ -60,7 +60,15 @@ impl GpuExecutable {
             ready.push(Ready { pipeline, layout, homes: dispatch.homes, groups, levels, bound: RefCell::default() });
             context.check()?;
         }
-        Ok(GpuExecutable { context: context.clone(), ready, steps: compiled.steps, own, scalars, uniforms, words })
+        Ok(GpuExecutable {
+            context: context.clone(),
+            ready,
+            steps: compiled.steps.concat(),
+            own,
+            scalars,
+            uniforms,
+            words,
+        })
     }
 
     /// Make sure that a dispatch's bind group exists for these arguments; its key.

@@ -14,4 +14,4 @@ mod wgsl;
 
 pub use adapter::{AdapterInfo, adapters};
 pub use backend::{Gpu, GpuOptions};
-pub use compile::{KernelLimits, shaders};
+pub use compile::{KernelLimits, dispatches, shaders};

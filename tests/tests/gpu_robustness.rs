@@ -42,7 +42,7 @@ fn default_limits_are_enough() {
             step(&mut a).unwrap();
             step(&mut b).unwrap();
         }
-        // Steps one by one, in several dispatches each, compute what a loop in one kernel does.
+        // Values that share a buffer are the same as in buffers of their own.
         let (a, b) = (theta(&a), theta(&b));
         let norm = |x: &mut dyn Iterator<Item = f32>| x.map(|v| v * v).sum::<f32>().sqrt();
         let apart = norm(&mut a.iter().zip(&b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied());

@@ -36,8 +36,8 @@ fn ppo_translates_to_every_shading_language() {
         let sde = env.spec().action.choices().is_none();
         let config = PpoConfig { sde, normalise_observations: true, normalise_rewards: true, ..PpoConfig::default() };
         let plan = Ppo::plan(&config, &env, 2).unwrap();
-        for tiled in [false, true] {
-            let limits = KernelLimits { bindings: 32, tiled, ..KernelLimits::default() };
+        for (tiled, bindings) in [(false, 8), (true, 8), (true, 32)] {
+            let limits = KernelLimits { bindings, tiled, ..KernelLimits::default() };
             let texts = shaders(&plan, limits).unwrap();
             // Rollouts and advantages are loops in one kernel.
             assert_eq!(texts.iter().filter(|t| t.contains("for (var step =")).count(), 2, "{name}");

@@ -5,6 +5,7 @@ use crate::algo::ppo::OBS_LIMIT;
 use crate::algo::{ActorCritic, PpoConfig};
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, builtin};
+use crate::program::{Plan, PlanOptions};
 use crate::rng::{self, Key, key_from_seed, streams};
 use crate::sample::Moments;
 use crate::tensor::{Loop, scan};
@@ -116,6 +117,22 @@ impl EpisodeProgram {
 
 fn rows(flat: Vec<f32>, width: usize, count: usize) -> Vec<Vec<f32>> {
     flat.chunks(width.max(1)).take(count).map(<[f32]>::to_vec).collect()
+}
+
+/// How `episodes` episodes of each of `seeds` policies would be run side by side, without a device.
+///
+/// # Errors
+/// If the environment or the settings do not fit.
+pub fn evaluation_plan(
+    config: &PpoConfig,
+    env: &EnvDef,
+    [seeds, episodes]: [usize; 2],
+    deterministic: bool,
+) -> Result<Plan> {
+    let net = ActorCritic::new(env.spec(), &config.net());
+    Program::plan_of(PlanOptions::default(), |cx| {
+        trace(cx, env, &net, config, [seeds, episodes], deterministic, false);
+    })
 }
 
 /// One episode per row, `[S, E]` of them: a loop over the time limit in which rows that are done stand still.

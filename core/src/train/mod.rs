@@ -22,7 +22,7 @@ mod setup;
 mod snapshot;
 
 pub use describe::{SettingDoc, setting_docs};
-pub use evaluate::{Episode, Evaluator, Trajectory};
+pub use evaluate::{Episode, Evaluator, Trajectory, evaluation_plan};
 pub use presets::{Preset, preset, presets};
 pub use session::{Row, Session, Snapshots};
 pub use setup::{ALGORITHMS, DEFAULT_STEPS, Layer, Setting, Setup};

@@ -7,14 +7,15 @@ use quickstudy_core::program::is_view;
 use quickstudy_core::tensor::{Graph, NodeId, Op};
 use quickstudy_core::{DType, Error, Result};
 
+use super::Words;
 use super::index::{Ix, groups};
 use super::scalar::{binary, number, unary};
 
 /// Where a value that is not computed comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Leaf {
-    /// The buffer bound at that number, in row-major order.
-    Buffer(usize),
+    /// A bound buffer.
+    Buffer(Words),
     /// The row of another value that belongs to the current step of the loop at that level.
     Row(NodeId, usize),
     /// The current step of the loop at that level.
@@ -59,7 +60,7 @@ pub(crate) struct Emitter<'a> {
     /// Buffers that are read, by number.
     pub read: BTreeSet<usize>,
     /// Buffers that are written.
-    pub stored: BTreeSet<usize>,
+    pub written: BTreeSet<usize>,
     error: Option<Error>,
 }
 
@@ -81,7 +82,7 @@ impl<'a> Emitter<'a> {
             trips: 0,
             times: 1,
             read: BTreeSet::new(),
-            stored: BTreeSet::new(),
+            written: BTreeSet::new(),
             error: None,
         }
     }
@@ -109,8 +110,8 @@ impl<'a> Emitter<'a> {
         match self.error {
             Some(e) => Err(e),
             None => {
-                let Emitter { levels, literals, permutations, read, stored, .. } = self;
-                Ok((self.text, Uses { levels, literals, permutations, read, stored }))
+                let Emitter { levels, literals, permutations, read, written, .. } = self;
+                Ok((self.text, Uses { levels, literals, permutations, read, written }))
             }
         }
     }
@@ -258,6 +259,23 @@ impl<'a> Emitter<'a> {
         result
     }
 
+    /// Element `flat` of what is read there.
+    pub fn loaded(&mut self, from: Words, flat: &Ix) -> String {
+        self.read.insert(from.binding);
+        self.element(from, flat)
+    }
+
+    /// Element `flat` of what is written there.
+    pub fn stored(&mut self, to: Words, flat: &Ix) -> String {
+        self.written.insert(to.binding);
+        self.element(to, flat)
+    }
+
+    fn element(&mut self, of: Words, flat: &Ix) -> String {
+        let flat = self.add(&Ix::Known(of.first), flat);
+        format!("b{}[{flat}]", of.binding)
+    }
+
     /// A value that is known already, for example from a loop that has summed it.
     pub fn know(&mut self, node: NodeId, at: &[Ix], name: &str) {
         if let Some(block) = self.blocks.last_mut() {
@@ -305,10 +323,9 @@ impl<'a> Emitter<'a> {
         let graph = self.graph;
         let node = &graph.nodes[id as usize];
         match self.leaves.get(&id).cloned() {
-            Some(Leaf::Buffer(k)) => {
-                self.read.insert(k);
+            Some(Leaf::Buffer(words)) => {
                 let flat = self.flat(&node.shape, at);
-                let word = format!("b{k}[{flat}]");
+                let word = self.loaded(words, &flat);
                 return self.bind(if node.dtype == DType::F32 { format!("bitcast<f32>({word})") } else { word });
             }
             Some(Leaf::Row(of, level)) => {
@@ -436,5 +453,5 @@ pub(crate) struct Uses {
     /// Buffers that are read, by number.
     pub read: BTreeSet<usize>,
     /// Buffers that are written.
-    pub stored: BTreeSet<usize>,
+    pub written: BTreeSet<usize>,
 }

@@ -28,13 +28,22 @@ pub(crate) const GROUP: usize = 256;
 /// Workgroups along one dimension at most.
 const DIMENSION: usize = 65_535;
 
+/// Where a value is: the words of a bound buffer from `first` on, in row-major order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Words {
+    /// Number of the buffer's binding.
+    pub binding: usize,
+    /// The value's first word.
+    pub first: usize,
+}
+
 /// Where values of a kernel are: the memory behind its reads, and the bindings that it writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     /// What is read, by node.
     pub leaves: HashMap<NodeId, Leaf>,
-    /// For each write: its binding, and the loop level whose step selects the row of a stacked output.
-    pub writes: Vec<(NodeId, usize, Option<usize>)>,
+    /// For each write: where to, and the loop level whose step selects the row of a stacked output.
+    pub writes: Vec<(NodeId, Words, Option<usize>)>,
     /// Bindings that are written.
     pub written: Vec<bool>,
 }
@@ -108,8 +117,8 @@ pub(crate) fn passes(
 fn pass(emitter: Emitter<'_>, (body, groups): Code, scalars: usize) -> Result<Pass> {
     let graph = emitter.graph;
     let (text, uses) = emitter.finish()?;
-    let all = uses.read.union(&uses.stored);
-    let bindings: Vec<(usize, bool)> = all.map(|k| (*k, uses.stored.contains(k))).collect();
+    let all = uses.read.union(&uses.written);
+    let bindings: Vec<(usize, bool)> = all.map(|k| (*k, uses.written.contains(k))).collect();
     let text = assemble(graph, &uses, &bindings, scalars, &body, &text, GROUP);
     Ok(Pass { shader: Shader { text, groups: spread(groups), levels: uses.levels }, bindings })
 }
@@ -216,12 +225,32 @@ fn map(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory) -> Code {
 /// Compute and store all that belongs to an index of the kernel's space.
 fn results(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, item: &Ix) {
     let mut stores = Vec::new();
-    for (node, binding, row) in &memory.writes {
-        elements(emitter, kernel, *node, item, |at, x, guard| stores.push((*node, *binding, *row, at, x, guard)));
+    for (node, to, row) in &memory.writes {
+        elements(emitter, kernel, *node, item, |at, x, guard| stores.push((*node, *to, *row, at, x, guard)));
     }
-    for (node, binding, row, at, x, guard) in stores {
-        write(emitter, node, binding, row, &at, &x, guard.as_deref());
+    for (node, to, row, at, x, guard) in stores {
+        write(emitter, node, (to, row), &at, &x, guard.as_deref());
     }
+}
+
+/// One dispatch that copies values of any shapes to where the writes say.
+///
+/// # Errors
+/// If one of them is not in memory.
+pub(crate) fn copies(graph: &Graph, memory: &Memory, scalars: usize) -> Result<Pass> {
+    let len = |node: NodeId| graph.nodes[node as usize].len();
+    let most = memory.writes.iter().map(|w| len(w.0)).max().unwrap_or(0);
+    let mut emitter = Emitter::new(graph, memory.leaves.clone(), &[]);
+    emitter.line(&format!("let item = (group.x + group.y * count.x) * {GROUP}u + local;"));
+    for (node, to, row) in &memory.writes {
+        emitter.block(&format!("if (item < {}u)", len(*node)), |emitter| {
+            let item = if len(*node) == 1 { Ix::Known(0) } else { Ix::var("item") };
+            let at = emitter.unflat(&graph.nodes[*node as usize].shape, &item);
+            let x = emitter.value(*node, &at);
+            write(emitter, *node, (*to, *row), &at, &x, None);
+        });
+    }
+    pass(emitter, (String::new(), most.div_ceil(GROUP)), scalars)
 }
 
 /// The same after a product or reductions whose values there are in variables.
@@ -247,7 +276,7 @@ fn after(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, known: &[(
 /// Store partial results of a slice, to be joined by the next dispatch.
 fn partial(emitter: &mut Emitter<'_>, memory: &Memory, known: &[(NodeId, String)], index: &Ix, stride: usize) {
     let scratch = memory.written.len();
-    emitter.stored.insert(scratch);
+    emitter.written.insert(scratch);
     for (i, (node, name)) in known.iter().enumerate() {
         let to = emitter.add(index, &Ix::Known(i * stride));
         let float = emitter.graph.nodes[*node as usize].dtype == DType::F32;
@@ -313,14 +342,12 @@ fn elements(
 fn write(
     emitter: &mut Emitter<'_>,
     node: NodeId,
-    binding: usize,
-    row: Option<usize>,
+    (to, row): (Words, Option<usize>),
     at: &[Ix],
     x: &str,
     guard: Option<&str>,
 ) {
     let graph = emitter.graph;
-    emitter.stored.insert(binding);
     let shape = &graph.nodes[node as usize].shape;
     let mut flat = emitter.flat(shape, at);
     if let Some(level) = row {
@@ -330,9 +357,10 @@ fn write(
         let first = emitter.times(&step, len);
         flat = emitter.add(&first, &flat);
     }
+    let place = emitter.stored(to, &flat);
     let word = if graph.nodes[node as usize].dtype == DType::F32 { format!("bitcast<u32>({x})") } else { x.to_owned() };
     match guard {
-        Some(guard) => emitter.line(&format!("if ({guard}) {{ b{binding}[{flat}] = {word}; }}")),
-        None => emitter.line(&format!("b{binding}[{flat}] = {word};")),
+        Some(guard) => emitter.line(&format!("if ({guard}) {{ {place} = {word}; }}")),
+        None => emitter.line(&format!("{place} = {word};")),
     }
 }

@@ -11,7 +11,7 @@ use quickstudy_core::{DType, Error, Result};
 
 use super::emit::Emitter;
 use super::index::Ix;
-use super::{Memory, Shader, assemble, spread};
+use super::{Memory, Shader, Words, assemble, spread};
 
 /// Invocations of a workgroup: few, because each has much to do.
 const GROUP: usize = 64;
@@ -30,10 +30,10 @@ pub(crate) struct RowLoop<'a> {
     pub level: usize,
     /// What the body reads from around it, and the step of loops around.
     pub memory: Memory,
-    /// Of each carry: the binding of its buffer, and whether it starts as that buffer's content.
-    pub carries: Vec<(usize, bool)>,
-    /// Of each stacked output: the binding of its buffer.
-    pub rows: Vec<Option<usize>>,
+    /// Of each carry: where it is, and whether it starts as what is there.
+    pub carries: Vec<(Words, bool)>,
+    /// Where each stacked output is.
+    pub rows: Vec<Option<Words>>,
 }
 
 fn no<T>() -> Result<T> {
@@ -107,11 +107,12 @@ impl RowLoop<'_> {
             }
             Ok(())
         })?;
-        for (i, (binding, _)) in self.carries.iter().enumerate() {
+        for (i, (words, _)) in self.carries.iter().enumerate() {
             let param = self.scan.body.params[1 + i];
             self.each(&mut emitter, param, |emitter, at, k| {
                 let flat = emitter.flat(&self.graph.nodes[param as usize].shape, at);
-                emitter.line(&format!("b{binding}[{flat}] = c{i}[{k}];"));
+                let place = emitter.stored(*words, &flat);
+                emitter.line(&format!("{place} = c{i}[{k}];"));
             })?;
         }
         let trips = emitter.trips;
@@ -128,14 +129,14 @@ impl RowLoop<'_> {
             // A value that rows share is kept by each.
             emitter.line(&format!("var q{k}: array<u32, {}>;", self.slot(k).unwrap_or(len.div_ceil(rows))));
         }
-        for (i, (binding, there)) in self.carries.iter().enumerate() {
+        for (i, (words, there)) in self.carries.iter().enumerate() {
             let (param, first) = (self.scan.body.params[1 + i], self.graph.nodes[self.node as usize].src[i]);
             let width = self.width(param)?;
             emitter.line(&format!("var c{i}: array<u32, {width}>;"));
             let f32 = self.graph.nodes[param as usize].dtype == DType::F32;
             self.each(emitter, param, |emitter, at, k| {
                 let flat = emitter.flat(&self.graph.nodes[param as usize].shape, at);
-                let kept = format!("b{binding}[{flat}]");
+                let kept = emitter.loaded(*words, &flat);
                 let word = if *there {
                     kept
                 } else {
@@ -250,11 +251,12 @@ impl RowLoop<'_> {
             Place::Slot(s) => emitter.line(&format!("q{s}[{k}] = {word};")),
             Place::Param(p) => emitter.line(&format!("c{}[{k}] = {word};", p - 1)),
             Place::Row(j) => {
-                if let Some(binding) = self.rows[j] {
+                if let Some(words) = self.rows[j] {
                     let first = emitter.times(&Ix::var("t"), value.len());
                     let flat = emitter.flat(&value.shape, at);
                     let flat = emitter.add(&first, &flat);
-                    emitter.line(&format!("b{binding}[{flat}] = {word};"));
+                    let place = emitter.stored(words, &flat);
+                    emitter.line(&format!("{place} = {word};"));
                 }
             }
             _ => {}

@@ -1,0 +1,154 @@
+//! Where values of a plan are in memory, also through loops, and the bindings of a kernel.
+
+use quickstudy_core::Result;
+use quickstudy_core::program::{Kernel, Place, Plan, is_view};
+use quickstudy_core::tensor::op::Scan;
+use quickstudy_core::tensor::{Graph, NodeId};
+
+use super::pack::Key;
+use super::{Home, Write, fault};
+use crate::wgsl::{Leaf, Memory, Words};
+
+/// Where a value is: a buffer, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    /// The buffer.
+    pub home: Home,
+    /// Its first word there.
+    pub first: usize,
+    /// What of the program's own it is, and its number of words, if it has a buffer for itself.
+    pub key: Option<(Key, usize)>,
+}
+
+impl Spot {
+    fn arg(i: usize) -> Spot {
+        Spot { home: Home::Arg(i), first: 0, key: None }
+    }
+}
+
+/// A schedule in its surroundings.
+pub(super) struct Frame<'a> {
+    /// The loop's kernel and the frame around.
+    pub around: Option<(&'a Frame<'a>, &'a Kernel, NodeId, &'a Scan)>,
+    /// Number of loops around.
+    pub level: usize,
+    pub slots: Vec<Spot>,
+    pub carries: Vec<Spot>,
+    pub rows: Vec<Option<Spot>>,
+}
+
+/// Bindings of a kernel while they are gathered.
+#[derive(Clone, Default)]
+pub(super) struct Bindings {
+    pub homes: Vec<Home>,
+    /// All values in them.
+    pub spots: Vec<Spot>,
+    pub memory: Memory,
+}
+
+impl Bindings {
+    /// The words of a value in what is bound.
+    pub fn words(&mut self, spot: Spot) -> Words {
+        if !self.spots.contains(&spot) {
+            self.spots.push(spot);
+        }
+        let found = self.homes.iter().position(|h| *h == spot.home);
+        let binding = found.unwrap_or_else(|| {
+            self.homes.push(spot.home);
+            self.memory.written.push(false);
+            self.homes.len() - 1
+        });
+        Words { binding, first: spot.first }
+    }
+
+    /// The same of a value that is written.
+    pub fn words_written(&mut self, spot: Spot) -> Words {
+        let words = self.words(spot);
+        self.memory.written[words.binding] = true;
+        words
+    }
+
+    /// These values are written.
+    pub fn write(&mut self, writes: &[Write]) {
+        for (node, spot, row) in writes {
+            let words = self.words_written(*spot);
+            self.memory.writes.push((*node, words, *row));
+        }
+    }
+}
+
+/// The node that views lead to.
+pub(super) fn root(graph: &Graph, mut id: NodeId) -> NodeId {
+    while is_view(&graph.nodes[id as usize].op) {
+        id = graph.nodes[id as usize].src[0];
+    }
+    id
+}
+
+impl Frame<'_> {
+    fn carry(&self, param: usize) -> Option<Spot> {
+        self.carries.get(param.wrapping_sub(1)).copied()
+    }
+
+    /// What a kernel reads, and where that is in memory.
+    pub fn leaf(&self, plan: &Plan, node: NodeId, place: Place, bindings: &mut Bindings) -> Result<()> {
+        let spot = match place {
+            Place::Arg(i) => Spot::arg(i),
+            Place::Slot(i) => self.slots[i],
+            Place::Param(p) => {
+                if let Some(spot) = self.carry(p) {
+                    spot
+                } else if let Some((outer, kernel, scan, _)) = &self.around {
+                    let src = plan.graph.nodes[*scan as usize].src[p - 1];
+                    bindings.memory.leaves.insert(node, Leaf::Row(src, self.level - 1));
+                    return outer.value(plan, kernel, root(&plan.graph, src), bindings);
+                } else {
+                    return fault("a parameter is read outside of loops");
+                }
+            }
+            Place::Outer => {
+                let Some((outer, kernel, ..)) = &self.around else {
+                    return fault("something outside of the outermost schedule is read");
+                };
+                return outer.value(plan, kernel, node, bindings);
+            }
+            Place::Row(_) => return fault("a stacked output is read"),
+        };
+        let words = bindings.words(spot);
+        bindings.memory.leaves.insert(node, Leaf::Buffer(words));
+        Ok(())
+    }
+
+    /// The same of what a kernel of this schedule, a loop, reads.
+    pub fn value(&self, plan: &Plan, kernel: &Kernel, node: NodeId, bindings: &mut Bindings) -> Result<()> {
+        match kernel.reads.iter().find(|r| r.0 == node) {
+            Some((node, place)) => self.leaf(plan, *node, *place, bindings),
+            // A constant.
+            None => Ok(()),
+        }
+    }
+
+    /// Where a value is written, and the loop level whose step selects the row; none if nobody reads it.
+    pub fn write(&self, place: Place) -> Result<Option<(Spot, Option<usize>)>> {
+        Ok(match place {
+            Place::Arg(i) => Some((Spot::arg(i), None)),
+            Place::Slot(i) => Some((self.slots[i], None)),
+            Place::Param(p) if self.carry(p).is_some() => self.carry(p).map(|spot| (spot, None)),
+            Place::Row(i) => self.rows[i].map(|spot| (spot, Some(self.level - 1))),
+            place => return fault(&format!("{place:?} is written")),
+        })
+    }
+
+    /// Steps are constants of the kernels in loops.
+    pub fn steps_of(&self, bindings: &mut Bindings) {
+        let mut at = Some(self);
+        while let Some(frame) = at {
+            if let Some((outer, _, _, scan)) = &frame.around {
+                bindings.memory.leaves.insert(scan.body.params[0], Leaf::Step(frame.level - 1));
+                at = Some(outer);
+            } else {
+                at = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Values that share a buffer, because a loop in one kernel touches more of them than it may bind.
+
+use std::collections::HashMap;
+
+use quickstudy_core::program::{Kernel, Schedule};
+
+use super::Home;
+use super::bind::Spot;
+
+/// What of a program's own a value is: in every compilation of the same plan the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    /// A temporary of the schedule at that address.
+    Slot(usize, usize),
+    /// A carry of the loop at that address.
+    Carry(usize, usize),
+    /// A stacked output of the loop at that address.
+    Row(usize, usize),
+}
+
+impl Key {
+    pub fn slot(schedule: &Schedule, i: usize) -> Key {
+        Key::Slot(std::ptr::from_ref(schedule).addr(), i)
+    }
+
+    pub fn carry(kernel: &Kernel, i: usize) -> Key {
+        Key::Carry(std::ptr::from_ref(kernel).addr(), i)
+    }
+
+    pub fn row(kernel: &Kernel, i: usize) -> Key {
+        Key::Row(std::ptr::from_ref(kernel).addr(), i)
+    }
+}
+
+/// Which values share a buffer: the program's own first buffers.
+#[derive(Debug, Default)]
+pub(super) struct Packs {
+    /// Pack and first word in it.
+    of: HashMap<Key, [usize; 2]>,
+    lens: Vec<usize>,
+    /// In the order in which they were wished for.
+    wished: Vec<(Key, usize)>,
+}
+
+impl Packs {
+    /// Number of words of each pack.
+    pub fn lens(&self) -> Vec<usize> {
+        self.lens.clone()
+    }
+
+    /// Where a value is, if it is in a pack.
+    pub fn find(&self, key: Key) -> Option<Spot> {
+        let [pack, first] = *self.of.get(&key)?;
+        Some(Spot { home: Home::Own(pack), first, key: None })
+    }
+
+    /// That value should be in a pack.
+    pub fn wish(&mut self, key: Key, len: usize) {
+        if !self.wished.iter().any(|w| w.0 == key) {
+            self.wished.push((key, len));
+        }
+    }
+
+    /// Make room for all that is wished for, in buffers of at most that many words. Whether anything is new.
+    pub fn grant(&mut self, wishes: &Packs, most: usize) -> bool {
+        let before = self.of.len();
+        for (key, len) in &wishes.wished {
+            if self.of.contains_key(key) || *len > most {
+                continue;
+            }
+            let pack = match self.lens.iter().position(|n| n + len <= most) {
+                Some(pack) => pack,
+                None => {
+                    self.lens.push(0);
+                    self.lens.len() - 1
+                }
+            };
+            self.of.insert(*key, [pack, self.lens[pack]]);
+            self.lens[pack] += len;
+        }
+        self.of.len() > before
+    }
+}

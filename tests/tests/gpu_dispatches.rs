@@ -1,0 +1,77 @@
+//! How many dispatches programs take on a GPU with as many buffers as any browser binds; none is needed for it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use quickstudy_core::algo::Ppo;
+use quickstudy_core::algo::ppo::PpoConfig;
+use quickstudy_core::env;
+use quickstudy_core::program::{Kind, Plan};
+use quickstudy_core::tensor::Op;
+use quickstudy_core::train::evaluation_plan;
+use quickstudy_gpu::{KernelLimits, dispatches};
+
+/// Dispatches of each loop of so many steps, in order, and of the whole plan.
+fn loops(plan: &Plan, bindings: usize) -> (Vec<(usize, usize)>, usize) {
+    let counts = dispatches(plan, KernelLimits { bindings, ..KernelLimits::default() }).unwrap();
+    let steps = |nodes: &[u32]| match &plan.graph.nodes[nodes[0] as usize].op {
+        Op::Scan(scan) => scan.len,
+        _ => 0,
+    };
+    let scans = plan.schedule.kernels.iter().zip(&counts).filter(|(kernel, _)| kernel.kind == Kind::Scan);
+    (scans.map(|(kernel, count)| (steps(&kernel.nodes), *count)).collect(), counts.iter().sum())
+}
+
+/// Settings as they are, and with all that adds state.
+fn settings(continuous: bool) -> [PpoConfig; 2] {
+    let plain = PpoConfig { envs: 4, horizon: 128, epochs: 4, minibatches: 4, ..PpoConfig::default() };
+    let full = PpoConfig { normalise_observations: true, normalise_rewards: true, sde: continuous, ..plain.clone() };
+    [plain, full]
+}
+
+#[test]
+fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
+    for name in env::builtin_names() {
+        let env = env::builtin(name).unwrap();
+        let continuous = env.spec().action.choices().is_none();
+        for (i, config) in settings(continuous).iter().enumerate() {
+            for seeds in [1, 10] {
+                let plan = Ppo::plan(config, &env, seeds).unwrap();
+                for bindings in [8, 32] {
+                    let (loops, all) = loops(&plan, bindings);
+                    println!("{name}, settings {i}, {seeds} seeds, {bindings} buffers: {loops:?}, {all} in all");
+                    // Rollout, advantages, and 16 minibatches.
+                    let [(128, rollout), (128, advantages), (16, updates)] = loops[..] else { panic!("{loops:?}") };
+                    assert!(rollout <= 4 && advantages <= 4 && updates >= 16, "{name}: {loops:?}");
+                    let most = if i == 0 && seeds == 1 { 700 } else { 720 };
+                    assert!(all <= most, "{name}: {all}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_rollouts_loop_in_kernels_too() {
+    for name in ["pendulum", "mountain-car"] {
+        let env = env::builtin(name).unwrap();
+        let config = PpoConfig { horizon: 1024, ..settings(false)[0].clone() };
+        let (loops, all) = loops(&Ppo::plan(&config, &env, 1).unwrap(), 8);
+        println!("{name}: {loops:?}, {all} in all");
+        assert!(loops[0].1 <= 8 * 16, "{name}: {loops:?}");
+    }
+}
+
+#[test]
+fn episodes_loop_in_a_kernel() {
+    for name in env::builtin_names() {
+        let env = env::builtin(name).unwrap();
+        let continuous = env.spec().action.choices().is_none();
+        for config in settings(continuous) {
+            for deterministic in [true, false] {
+                let plan = evaluation_plan(&config, &env, [2, 10], deterministic).unwrap();
+                let (loops, all) = loops(&plan, 8);
+                println!("{name}: {loops:?}, {all} in all");
+                assert!(loops.len() == 1 && loops[0].1 <= 4, "{name}: {loops:?}");
+            }
+        }
+    }
+}
