@@ -9,6 +9,7 @@ use quickstudy_gpu::GpuOptions;
 use quickstudy_tests::gpu;
 use quickstudy_tests::gpu::distance;
 use quickstudy_tests::random_graph::{Report, Scale, Way, check, generate};
+use quickstudy_tests::single_task_names;
 
 /// `tiled`: large products by way of workgroup memory, also where that is slower.
 fn gpu(tiled: bool) -> Option<Device> {
@@ -75,7 +76,7 @@ fn an_iteration_of_ppo_with_shared_operands_is_that_of_the_cpu() {
 fn an_iteration_of_ppo(tiled: bool) {
     let Some(gpu) = gpu(tiled) else { return };
     let cpu = Device::cpu(1);
-    for name in env::builtin_names() {
+    for name in single_task_names() {
         let mut settings = SMALL.to_owned();
         if env::builtin(name).unwrap().spec().action.choices().is_none() {
             settings.push_str("normalise_observations = true\nnormalise_rewards = true\n");

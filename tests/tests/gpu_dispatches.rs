@@ -8,6 +8,7 @@ use quickstudy_core::program::{Kind, Plan};
 use quickstudy_core::tensor::Op;
 use quickstudy_core::train::evaluation_plan;
 use quickstudy_gpu::{KernelLimits, dispatches};
+use quickstudy_tests::single_task_names;
 
 /// Dispatches of each loop of so many steps, in order, and of the whole plan.
 fn loops(plan: &Plan, bindings: usize) -> (Vec<(usize, usize)>, usize) {
@@ -29,7 +30,7 @@ fn settings(continuous: bool) -> [PpoConfig; 2] {
 
 #[test]
 fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
-    for name in env::builtin_names() {
+    for name in single_task_names() {
         let env = env::builtin(name).unwrap();
         let continuous = env.spec().action.choices().is_none();
         for (i, config) in settings(continuous).iter().enumerate() {
@@ -62,7 +63,7 @@ fn long_rollouts_loop_in_kernels_too() {
 
 #[test]
 fn episodes_loop_in_a_kernel() {
-    for name in env::builtin_names() {
+    for name in single_task_names() {
         let env = env::builtin(name).unwrap();
         let continuous = env.spec().action.choices().is_none();
         for config in settings(continuous) {

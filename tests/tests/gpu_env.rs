@@ -22,6 +22,11 @@ struct Moment {
     observation: Vec<f32>,
 }
 
+/// A task of its own for each row.
+fn tasks(env: &EnvDef, key: [Tensor; 2]) -> Option<Tensor> {
+    (!env.spec().task.is_empty()).then(|| env.trace_tasks(key, Tensor::iota(&[ROWS], 0)))
+}
+
 /// Resets and steps of environments on a device.
 struct Stepper {
     env: EnvDef,
@@ -35,7 +40,7 @@ impl Stepper {
         let element = || Tensor::iota(&[ROWS], 0);
         let reset = Program::new(device, |cx| {
             let key = [cx.scalar_u32("k0"), cx.scalar_u32("k1")];
-            let first = env.trace_reset(key, element(), None);
+            let first = env.trace_reset(key, element(), tasks(env, key));
             cx.output("state", first.state);
             cx.output("observation", first.observation);
         });
@@ -44,7 +49,8 @@ impl Stepper {
             let steps = cx.input("steps", &[ROWS], DType::U32);
             let action = cx.input("action", &[ROWS, env.spec().action.dim()], DType::F32);
             let key = [cx.scalar_u32("k0"), cx.scalar_u32("k1")];
-            let s = env.trace_step(state, steps, action, key, element(), None);
+            let task = [cx.scalar_u32("task0"), cx.scalar_u32("task1")];
+            let s = env.trace_step(state, steps, action, key, element(), tasks(env, task));
             let named = [
                 ("state", s.state),
                 ("steps", s.steps),
@@ -80,7 +86,8 @@ impl Stepper {
         let steps = device.array_u32(&[ROWS], steps).unwrap();
         let action = device.array_f32(&[ROWS, self.env.spec().action.dim()], action).unwrap();
         let inputs = [("state", &state), ("steps", &steps), ("action", &action)];
-        let scalars = [("k0", key[0].into()), ("k1", key[1].into())];
+        let mut scalars = vec![("k0", key[0].into()), ("k1", key[1].into())];
+        scalars.extend([("task0", KEY[0].into()), ("task1", KEY[1].into())]);
         let out = self.step.run(&State::new(), &inputs, &scalars).unwrap();
         let floats = |name| self.floats(out.get(name).unwrap());
         let words = |name| self.words(out.get(name).unwrap());
@@ -134,11 +141,12 @@ fn off(env: &EnvDef, a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// Whether the episode's end, or a reward that is not continuous, depends on the last digits of a state.
-fn on_edge(env: &EnvDef, state: &[f32], action: &[f32], far: f64) -> bool {
+fn on_edge(env: &EnvDef, i: usize, state: &[f32], action: &[f32], far: f64) -> bool {
     let wide = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
     let (state, action) = (wide(state), wide(action));
+    let task: Vec<f64> = env.sample_task(KEY, i as u32);
     let result = |state: &[f64]| {
-        let step = env.step(state, &action, &[], [0, 0], 0).unwrap();
+        let step = env.step(state, &action, &task, [0, 0], 0).unwrap();
         (step.terminated, step.reward)
     };
     let (ends, reward) = result(&state);
@@ -205,7 +213,7 @@ fn a_step_is_that_of_the_cpu() {
                 if same && apart <= 1e-5 {
                     worst = worst.max(apart);
                 } else {
-                    let edge = on_edge(env, row(&state, i), row(&action, i), 1e-5);
+                    let edge = on_edge(env, i, row(&state, i), row(&action, i), 1e-5);
                     assert!(edge, "{name}, step {t}, row {i}: {apart:e} apart, the same flags: {same}");
                     edges += 1;
                 }
@@ -239,7 +247,10 @@ fn a_hundred_steps_are_those_of_the_cpu() {
             for (i, parted) in parted.iter_mut().enumerate().filter(|(_, parted)| !**parted) {
                 let (same, off) = compare(env, &got, &want, i);
                 if !same {
-                    assert!(on_edge(env, row(&b, i), row(&action, i), 1e-3), "{name}, step {t}, row {i}: other flags");
+                    assert!(
+                        on_edge(env, i, row(&b, i), row(&action, i), 1e-3),
+                        "{name}, step {t}, row {i}: other flags"
+                    );
                     *parted = true;
                     continue;
                 }

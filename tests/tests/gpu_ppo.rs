@@ -4,12 +4,13 @@
 
 use quickstudy_core::algo::ActorCritic;
 use quickstudy_core::algo::ppo::{Minibatch, PpoConfig, losses};
-use quickstudy_core::env::{EnvDef, builtin, builtin_names};
+use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::gpu::{self, distance};
+use quickstudy_tests::single_task_names;
 
 /// θ of a session.
 fn theta(session: &Session) -> Vec<f64> {
@@ -98,7 +99,7 @@ fn gradient(device: &Device, env: &EnvDef, config: &PpoConfig) -> Vec<f64> {
 #[test]
 fn gradients_of_the_loss_are_those_of_the_cpu_and_the_reference() {
     let Some(gpu) = gpu::device() else { return };
-    for name in builtin_names() {
+    for name in single_task_names() {
         let env = builtin(name).unwrap();
         let continuous = env.spec().action.choices().is_none();
         for sde in [false, true].into_iter().take(1 + usize::from(continuous)) {

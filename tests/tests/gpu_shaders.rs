@@ -14,6 +14,7 @@ use quickstudy_core::env;
 use quickstudy_core::program::{PlanOptions, Program};
 use quickstudy_gpu::{KernelLimits, shaders};
 use quickstudy_tests::random_graph::{Scale, generate};
+use quickstudy_tests::single_task_names;
 
 fn translate(text: &str) {
     let module = naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{}\n{text}", e.emit_to_string(text)));
@@ -31,7 +32,7 @@ fn translate(text: &str) {
 
 #[test]
 fn ppo_translates_to_every_shading_language() {
-    for name in env::builtin_names() {
+    for name in single_task_names() {
         let env = env::builtin(name).unwrap();
         let sde = env.spec().action.choices().is_none();
         let config = PpoConfig { sde, normalise_observations: true, normalise_rewards: true, ..PpoConfig::default() };

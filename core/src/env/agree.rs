@@ -37,10 +37,7 @@ pub(super) fn check(env: &EnvDef) -> Result<()> {
     let mut rows = Lockstep::new(env, Isa::detect(), ROWS);
     let mut graph = Graph::new(env, &device)?;
     let mut rng = Threefry::new(key_from_seed(3));
-    for (lanes, dim) in rows.task.chunks_mut(ROWS).zip(&env.spec().task) {
-        let (low, high) = (dim.low.max(-1e6), dim.high.min(1e6));
-        lanes.fill_with(|| (low + (high - low) * rng.uniform()) as f32);
-    }
+    rows.sample_tasks(key_from_seed(3));
     rows.reset(key_from_seed(1));
     for t in 0..STEPS {
         rows.random_actions(|| rng.word());
@@ -71,6 +68,32 @@ pub(super) fn check(env: &EnvDef) -> Result<()> {
                     return Err(Error::Environment { name: env.spec().name.clone(), problem });
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Draws `count` tasks on the host and in a program; the first difference is the error.
+///
+/// # Errors
+/// As of [`check`].
+pub(super) fn check_tasks(env: &EnvDef, count: usize) -> Result<()> {
+    let device = Device::cpu(1);
+    let key = key_from_seed(77);
+    let mut program = Program::new(&device, |cx| {
+        let element = Tensor::iota(&[1, count], 1);
+        cx.output("task", env.trace_tasks(key.map(Tensor::constant_u32), element));
+    })?;
+    let out = program.run(&State::new(), &[], &[])?;
+    let traced = ready(device.read_f32(out.get("task")?))?;
+    let width = env.spec().task.len();
+    for (i, traced) in traced.chunks(width).enumerate() {
+        let native = env.sample_task::<f32>(key, i as u32);
+        if let Some(d) = (0..width).find(|&d| !same(traced[d], native[d])) {
+            let (native, traced) = (native[d], traced[d]);
+            let name = &env.spec().task[d].name;
+            let problem = format!("task parameter `{name}`: {native:e} on the host, {traced:e} in the traced graph");
+            return Err(Error::Environment { name: env.spec().name.clone(), problem });
         }
     }
     Ok(())

@@ -110,6 +110,7 @@ pub fn check_env(env: &EnvDef, now: Option<&dyn Fn() -> f64>) -> Report {
         checks.push(Check { name, outcome, detail });
     };
     add("spec", &mut || spec_is_stable(env));
+    add("tasks", &mut || tasks(env));
     add("resets", &mut || resets(env));
     add("steps", &mut || steps(env));
     add("ends and time limit", &mut || ends(env));
@@ -139,25 +140,42 @@ fn spec_is_stable(env: &EnvDef) -> Verdict {
 
 fn start(env: &EnvDef, isa: Isa) -> Lockstep {
     let mut rows = Lockstep::new(env, isa, COUNT);
-    let mut rng = Threefry::new(key_from_seed(77));
-    let tasks: Vec<f32> =
-        env.spec().task.iter().flat_map(|d| vec![d; COUNT]).map(|d| between(d, rng.uniform())).collect();
-    rows.task = tasks;
+    rows.sample_tasks(key_from_seed(77));
     rows.reset(key_from_seed(1));
     rows
 }
 
-fn between(dim: &super::Dim, u: f64) -> f32 {
-    let (low, high) = (dim.low.max(-1e6), dim.high.min(1e6));
-    (low + (high - low) * u) as f32
+fn tasks(env: &EnvDef) -> Verdict {
+    if env.spec().task.is_empty() {
+        return Ok("a single task".to_owned());
+    }
+    let all: Vec<Vec<f32>> = (0..COUNT as u32).map(|i| env.sample_task(key_from_seed(77), i)).collect();
+    for task in &all {
+        for (number, dim) in task.iter().zip(&env.spec().task) {
+            if !fits(dim, f64::from(*number)) {
+                let (name, low, high) = (&dim.name, dim.low, dim.high);
+                return fail(format!("task parameter `{name}` is drawn as {number}, its range is {low} to {high}"));
+            }
+        }
+    }
+    let distinct: std::collections::HashSet<Vec<u32>> = all.iter().map(|t| Lockstep::words(t)).collect();
+    if distinct.len() == 1 {
+        return Err((Outcome::Warning, "all tasks are the same; is `rng` used in `sample_task`?".to_owned()));
+    }
+    super::agree::check_tasks(env, COUNT).map_err(|e| (Outcome::Failed, e.to_string()))?;
+    Ok(format!("{} different tasks of {COUNT}", distinct.len()))
+}
+
+/// Whether a number is finite and in its range, to within rounding.
+fn fits(dim: &super::Dim, x: f64) -> bool {
+    let slack = |bound: f64| if bound.is_finite() { 1e-5 * (1.0 + bound.abs()) } else { 0.0 };
+    x.is_finite() && x >= dim.low - slack(dim.low) && x <= dim.high + slack(dim.high)
 }
 
 /// The first number of an observation that is not finite or leaves its range (by more than rounding).
 fn outside(env: &EnvDef, observation: &[f32]) -> Option<String> {
     env.spec().observation.iter().zip(observation.chunks(COUNT)).find_map(|(dim, lanes)| {
-        let slack = |bound: f64| if bound.is_finite() { 1e-5 * (1.0 + bound.abs()) } else { 0.0 };
-        let fits = |x: f64| x.is_finite() && x >= dim.low - slack(dim.low) && x <= dim.high + slack(dim.high);
-        let bad = lanes.iter().find(|x| !fits(f64::from(**x)))?;
+        let bad = lanes.iter().find(|x| !fits(dim, f64::from(**x)))?;
         Some(format!("observation `{}` is {bad}, its range is {} to {}", dim.name, dim.low, dim.high))
     })
 }
@@ -175,7 +193,8 @@ fn resets(env: &EnvDef) -> Verdict {
     }
     let lane = |i: usize| first.state.iter().skip(i).step_by(COUNT).map(|x| x.to_bits()).collect::<Vec<_>>();
     let distinct: std::collections::HashSet<_> = (0..COUNT).map(lane).collect();
-    if distinct.len() == 1 {
+    // What differs between episodes may be the task alone.
+    if distinct.len() == 1 && env.spec().task.is_empty() {
         return Err((Outcome::Warning, "all episodes start in the same state; is `rng` used?".to_owned()));
     }
     Ok(format!("{} different first states of {COUNT}", distinct.len()))

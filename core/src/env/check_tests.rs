@@ -67,7 +67,7 @@ fn report(fault: Fault) -> Report {
 fn a_sound_environment_passes_every_check() {
     let report = report(Fault::None);
     assert!(report.checks.iter().all(|c| c.outcome == Outcome::Passed), "{report}");
-    assert_eq!(report.checks.len(), 9);
+    assert_eq!(report.checks.len(), 10);
     assert!(report.to_string().starts_with("environment walk\n  spec"), "{report}");
     assert!(report.into_result().is_ok());
 }

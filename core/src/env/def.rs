@@ -28,7 +28,7 @@ impl EnvDef {
     ///
     /// # Errors
     /// [`Error::Environment`] if its spec cannot work: an empty state, observation or action, a range from high to low
-    /// or not finite where it must be, a time limit of 0, steps that take no time.
+    /// or not finite where it must be, a time limit of 0, steps that take no time, tasks that are not finite.
     pub fn new<E: Env>(env: E) -> Result<Self> {
         let spec = Arc::new(env.spec());
         let state_len = <E::State<f64> as Fields<f64>>::N;
@@ -39,7 +39,11 @@ impl EnvDef {
         let reset = Arc::new(ResetBlock { env: env.clone(), spec: spec.clone() });
         let step = Arc::new(StepBlock { env: env.clone(), spec: spec.clone() });
         let env = Arc::new(Held { env, spec: spec.clone() });
-        Ok(Self { spec, state_len, env, reset, step })
+        let def = Self { spec, state_len, env, reset, step };
+        match def.task_problem() {
+            Some(problem) => Err(Error::Environment { name: def.spec.name.clone(), problem }),
+            None => Ok(def),
+        }
     }
 
     /// Spaces, time limit and task parameters.

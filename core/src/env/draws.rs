@@ -8,6 +8,9 @@ pub const STEP_BLOCK: u32 = 0;
 /// First block of what a reset draws, so that a step and the reset that follows it can share one key.
 pub const RESET_BLOCK: u32 = 1 << 31;
 
+/// First block of what a task draws, so that tasks may share a key with the episodes played on them.
+pub const TASK_BLOCK: u32 = 1 << 30;
+
 /// A stream of random numbers per lane.
 ///
 /// Block `b` is `threefry2x32(key, [element, b])`; its two words are used in turn. The key holds the time step, the

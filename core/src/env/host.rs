@@ -9,7 +9,7 @@ use super::fields::Fields;
 use super::lanes::{LaneBits, Lanes};
 use super::random::{RandomSteps, Source, random_steps};
 use super::real::{Bits, Mask, Real};
-use super::{Draws, Env, EnvSpec, STEP_BLOCK, Scene, Step, traced};
+use super::{Draws, Env, EnvSpec, STEP_BLOCK, Scene, Step, TASK_BLOCK, traced};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::rng::Key;
 use crate::tensor::Tensor;
@@ -37,6 +37,7 @@ mod sealed {
     use super::{Erased, HostStep, Key};
 
     pub trait Sealed: Sized {
+        fn sample_task(env: &dyn Erased, key: Key, element: u32) -> Vec<Self>;
         fn reset(env: &dyn Erased, task: &[Self], key: Key, element: u32) -> Vec<Self>;
         fn observe(env: &dyn Erased, state: &[Self], task: &[Self]) -> Vec<Self>;
         fn step(env: &dyn Erased, s: &[Self], a: &[Self], task: &[Self], key: Key, element: u32) -> HostStep<Self>;
@@ -44,8 +45,11 @@ mod sealed {
 }
 
 macro_rules! scalar {
-    ($t:ty, $reset:ident, $observe:ident, $step:ident) => {
+    ($t:ty, $sample_task:ident, $reset:ident, $observe:ident, $step:ident) => {
         impl sealed::Sealed for $t {
+            fn sample_task(env: &dyn Erased, key: Key, element: u32) -> Vec<$t> {
+                env.$sample_task(key, element)
+            }
             fn reset(env: &dyn Erased, task: &[$t], key: Key, element: u32) -> Vec<$t> {
                 env.$reset(task, key, element)
             }
@@ -59,8 +63,8 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f64, reset_f64, observe_f64, step_f64);
-scalar!(f32, reset_f32, observe_f32, step_f32);
+scalar!(f64, sample_task_f64, reset_f64, observe_f64, step_f64);
+scalar!(f32, sample_task_f32, reset_f32, observe_f32, step_f32);
 
 /// The methods of an environment that do not depend on its type.
 pub trait Erased: Send + Sync {
@@ -72,6 +76,9 @@ pub trait Erased: Send + Sync {
     fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps;
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene;
+    fn trace_tasks(&self, key: [Tensor; 2], element: Tensor) -> Tensor;
+    fn sample_task_f64(&self, key: Key, element: u32) -> Vec<f64>;
+    fn sample_task_f32(&self, key: Key, element: u32) -> Vec<f32>;
     fn reset_f64(&self, task: &[f64], key: Key, element: u32) -> Vec<f64>;
     fn reset_f32(&self, task: &[f32], key: Key, element: u32) -> Vec<f32>;
     fn observe_f64(&self, state: &[f64], task: &[f64]) -> Vec<f64>;
@@ -121,6 +128,12 @@ impl One for Lanes<1> {
 }
 
 impl<E: Env> Held<E> {
+    fn sample_task<R: One>(&self, key: Key, element: u32) -> Vec<R::Number> {
+        let mut task = vec![R::lit(0.0); self.spec.task.len()];
+        self.env.sample_task(&mut Draws::new(key.map(R::word), R::word(element), TASK_BLOCK), &mut task);
+        task.into_iter().map(R::number).collect()
+    }
+
     fn reset<R: One>(&self, task: &[R::Number], key: Key, element: u32) -> Vec<R::Number> {
         numbers::<R, E>(&first_state(&*self.env, &wrap::<R>(task), key.map(R::word), R::word(element)))
     }
@@ -184,6 +197,15 @@ impl<E: Env> Erased for Held<E> {
     }
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         self.env.draw(state, task)
+    }
+    fn trace_tasks(&self, key: [Tensor; 2], element: Tensor) -> Tensor {
+        traced::tasks(&*self.env, &self.spec, key, element)
+    }
+    fn sample_task_f64(&self, key: Key, element: u32) -> Vec<f64> {
+        self.sample_task::<f64>(key, element)
+    }
+    fn sample_task_f32(&self, key: Key, element: u32) -> Vec<f32> {
+        self.sample_task::<Lanes<1>>(key, element)
     }
     fn reset_f64(&self, task: &[f64], key: Key, element: u32) -> Vec<f64> {
         self.reset::<f64>(task, key, element)

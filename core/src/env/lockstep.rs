@@ -76,6 +76,16 @@ impl Lockstep {
         values.iter().map(|x| x.to_bits()).collect()
     }
 
+    /// Gives every environment a task of its own, drawn under `key` with its element.
+    pub fn sample_tasks(&mut self, key: Key) {
+        for lane in 0..self.count {
+            let task = self.env.sample_task::<f32>(key, self.element[lane].to_bits());
+            for (d, number) in task.into_iter().enumerate() {
+                self.task[d * self.count + lane] = number;
+            }
+        }
+    }
+
     /// Starts a new episode everywhere.
     pub fn reset(&mut self, key: Key) {
         self.fill_key(key);

@@ -56,6 +56,7 @@ pub mod mountain_car;
 pub mod mountain_car_continuous;
 mod pack;
 pub mod pendulum;
+pub mod point;
 mod random;
 mod real;
 #[cfg(target_arch = "x86_64")]
@@ -65,6 +66,7 @@ mod register_tests;
 mod registry;
 mod scene;
 mod spec;
+mod tasks;
 mod traced;
 #[cfg(test)]
 mod traced_tests;
@@ -73,7 +75,7 @@ mod x86;
 
 pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;
-pub use draws::{Draws, RESET_BLOCK, STEP_BLOCK};
+pub use draws::{Draws, RESET_BLOCK, STEP_BLOCK, TASK_BLOCK};
 pub use fields::Fields;
 pub use host::{HostStep, Scalar};
 pub use lanes::{LaneBits, LaneMask, Lanes};
@@ -109,6 +111,17 @@ pub trait Env: Sized + Send + Sync + 'static {
 
     /// Spaces, time limit and task parameters. The same at every call.
     fn spec(&self) -> EnvSpec;
+
+    /// Draws the parameters of one task; `task` has as many numbers as the spec has task parameters.
+    ///
+    /// Each uniformly in its range, unless an environment has a distribution of its own. Ranges must be finite then:
+    /// [`EnvDef::new`] refuses an environment whose tasks are not. Called once per task, on the host or in a trace.
+    #[inline(always)]
+    fn sample_task<R: Real>(&self, rng: &mut Draws<R>, task: &mut [R]) {
+        for (number, dim) in task.iter_mut().zip(&self.spec().task) {
+            *number = rng.range(dim.low, dim.high);
+        }
+    }
 
     /// A first state. `task` has the spec's task parameters.
     fn reset<R: Real>(&self, task: &[R], rng: &mut Draws<R>) -> Self::State<R>;

@@ -5,17 +5,21 @@ use super::cartpole::CartPole;
 use super::mountain_car::MountainCar;
 use super::mountain_car_continuous::MountainCarContinuous;
 use super::pendulum::Pendulum;
+use super::point::{PointCorner, PointReward};
 use super::{Env, EnvDef};
 use crate::{Error, Result};
 
 type Make = fn() -> Result<EnvDef>;
 
-const BUILTIN: [(&str, Make); 5] = [
+const BUILTIN: [(&str, Make); 8] = [
     ("cartpole", make::<CartPole>),
     ("pendulum", make::<Pendulum>),
     ("acrobot", make::<Acrobot>),
     ("mountain-car", make::<MountainCar>),
     ("mountain-car-continuous", make::<MountainCarContinuous>),
+    ("point-corner", make::<PointCorner>),
+    ("point-corner-sparse", || EnvDef::new(PointCorner::with_reward(PointReward::Sparse))),
+    ("point-corner-squared", || EnvDef::new(PointCorner::with_reward(PointReward::Squared))),
 ];
 
 fn make<E: Env + Default>() -> Result<EnvDef> {

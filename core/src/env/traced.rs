@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::auto::{After, Before, auto_step, first_state};
 use super::fields::Fields;
 use super::real::{Bits, Mask, Real};
-use super::{Env, EnvDef, EnvSpec};
+use super::{Draws, Env, EnvDef, EnvSpec, TASK_BLOCK};
 use crate::Error;
 use crate::program::NativeCall;
 use crate::tensor::{Loop, Tensor, call, fail, scan};
@@ -318,6 +318,13 @@ fn rows_of(x: Tensor) -> Vec<usize> {
     let mut shape = x.shape();
     shape.pop();
     shape
+}
+
+/// The task of each row, `[rows.., D]`.
+pub(super) fn tasks<E: Env>(env: &E, spec: &EnvSpec, key: [Tensor; 2], element: Tensor) -> Tensor {
+    let mut task = vec![Tensor::constant_f32(0.0); spec.task.len()];
+    env.sample_task(&mut Draws::new(key, element, TASK_BLOCK), &mut task);
+    join(&task, &element.shape())
 }
 
 /// The sub-graph of a reset: operands and results as of the lane block.

@@ -4,7 +4,7 @@ use crate::curve::short_count;
 use crate::metric_docs::METRIC_DOCS;
 use crate::outcome::Stop;
 use crate::progress::say;
-use quickstudy_core::env::{ActionSpace, builtin, builtin_names};
+use quickstudy_core::env::{ActionSpace, Dim, builtin, builtin_names};
 use quickstudy_core::train::{ALGORITHMS, Setup, presets, setting_docs};
 
 /// Arguments of `quickstudy list`.
@@ -72,18 +72,19 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
         }
         Part::Environments => {
             out.push(format!(
-                "{:<28}{:<13}{:<42}{:<12}solved at",
-                "Environments", "observation", "action", "time limit"
+                "{:<28}{:<13}{:<42}{:<12}{:<11}tasks",
+                "Environments", "observation", "action", "time limit", "solved at"
             ));
             for name in builtin_names() {
                 let env = builtin(name)?;
                 let spec = env.spec();
                 let solved = spec.solved_at.map_or("–".to_owned(), |ret| ret.to_string());
                 out.push(format!(
-                    "  {name:<26}{:<13}{:<42}{:<12}{solved}",
+                    "  {name:<26}{:<13}{:<42}{:<12}{solved:<11}{}",
                     format!("{} numbers", spec.observation.len()),
                     action(&spec.action),
-                    spec.horizon
+                    spec.horizon,
+                    tasks(&spec.task)
                 ));
             }
         }
@@ -155,6 +156,16 @@ fn action(space: &ActionSpace) -> String {
     }
 }
 
+/// What tells the tasks of an environment apart.
+fn tasks(task: &[Dim]) -> String {
+    let name = |d: &Dim| d.name.clone();
+    match task {
+        [] => "one".to_owned(),
+        [first, .., last] if task.len() > 4 => format!("{} … {} ({} numbers)", first.name, last.name, task.len()),
+        few => few.iter().map(name).collect::<Vec<_>>().join(", "),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +176,9 @@ mod tests {
         for name in builtin_names().iter().chain(&ALGORITHMS) {
             assert!(all.contains(&format!("\n  {name} ")), "{name}: {all}");
         }
+        let line = |name: &str| all.lines().find(|line| line.starts_with(&format!("  {name} "))).unwrap().to_owned();
+        assert!(line("point-corner").ends_with("goal_x, goal_y"), "{all}");
+        assert!(line("cartpole").ends_with("475        one"), "{all}");
         assert!(ALGORITHMS.iter().all(|name| !describe(name).is_empty()));
         for preset in presets().unwrap() {
             assert!(all.contains(&preset.name));
