@@ -78,6 +78,9 @@ pub enum Error {
     /// The device failed or lacks something.
     #[error("device: {0}")]
     Device(String),
+    /// The device is gone for good, as when its driver was reset: what it held is lost, and another one may go on.
+    #[error("device: {0}")]
+    Lost(String),
     /// A computation produced a NaN or an infinity.
     #[error("non-finite value: {0}")]
     NonFinite(String),

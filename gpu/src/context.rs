@@ -4,12 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use quickstudy_core::{Error, Result};
 
 use crate::adapter::{self, AdapterInfo};
 use crate::backend::GpuOptions;
 use crate::buffer::Pool;
+use crate::clock::Clock;
 
 /// Submissions on their way at most.
 const IN_FLIGHT: usize = 3;
@@ -42,6 +44,9 @@ pub(crate) struct Context {
     /// 0, 1, 2 and so on, [`STRIDE`] bytes apart, and how many.
     steps: RefCell<Option<(Rc<wgpu::Buffer>, usize)>>,
     next_buffer: Cell<u64>,
+    /// Time spent on waiting for the device before submitting more. A software adapter's driver computes while it is
+    /// given work, so that submitting to it counts as waiting.
+    pub waited: Cell<Duration>,
 }
 
 impl Context {
@@ -65,7 +70,8 @@ impl Context {
         let lost = Arc::new(Mutex::new(None));
         let slot = lost.clone();
         device.set_device_lost_callback(move |reason, message| {
-            keep(&slot, Error::Device(format!("the GPU was lost ({reason:?}): {message}")));
+            let why = if message.is_empty() { String::new() } else { format!(": {message}") };
+            keep(&slot, Error::Lost(format!("the GPU was lost ({reason:?}){why}")));
         });
         Ok(Rc::new(Context {
             device,
@@ -82,6 +88,7 @@ impl Context {
             uniform_layouts: RefCell::default(),
             steps: RefCell::new(None),
             next_buffer: Cell::new(1),
+            waited: Cell::default(),
         }))
     }
 
@@ -118,14 +125,21 @@ impl Context {
         let Some(encoder) = self.pending.borrow_mut().take() else {
             return;
         };
-        let index = self.queue.submit([encoder.finish()]);
+        let commands = encoder.finish();
+        let clock = Clock::start();
+        let index = self.queue.submit([commands]);
+        if self.info.software {
+            self.waited.set(self.waited.get() + clock.elapsed());
+        }
         let mut in_flight = self.in_flight.borrow_mut();
         in_flight.push_back(index);
         while in_flight.len() > IN_FLIGHT {
             let submission_index = in_flight.pop_front();
             if cfg!(not(target_arch = "wasm32")) {
                 // A device that is lost meanwhile says so by its callback.
+                let clock = Clock::start();
                 _ = self.device.poll(wgpu::PollType::Wait { submission_index, timeout: None });
+                self.waited.set(self.waited.get() + clock.elapsed());
             }
         }
     }

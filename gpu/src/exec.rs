@@ -1,14 +1,13 @@
 //! Replay: one pass of dispatches whose bind groups are made once.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use quickstudy_core::Result;
-use quickstudy_core::backend::{Buffer, Executable, ScalarValue};
+use quickstudy_core::backend::{Buffer, Counters, Executable, ScalarValue};
 use quickstudy_core::program::Plan;
 
 use crate::buffer::{self, GpuBuffer};
+use crate::clock::Clock;
 use crate::compile::{Compiled, Home, Step};
 use crate::context::{Context, STRIDE};
 
@@ -23,7 +22,9 @@ struct Ready {
     groups: [u32; 3],
     levels: usize,
     /// Bind groups by the numbers of the arguments' buffers.
-    bound: RefCell<HashMap<Vec<u64>, wgpu::BindGroup>>,
+    bound: Vec<(Vec<u64>, wgpu::BindGroup)>,
+    /// Which of these the current run takes.
+    current: usize,
 }
 
 /// A program on a GPU.
@@ -36,6 +37,7 @@ pub(crate) struct GpuExecutable {
     /// Bind groups of scalars and steps, by number of loops.
     uniforms: Vec<wgpu::BindGroup>,
     words: Vec<u32>,
+    counters: Counters,
 }
 
 impl GpuExecutable {
@@ -57,70 +59,64 @@ impl GpuExecutable {
             let levels = dispatch.shader.levels;
             let pipeline = pipeline(context, &dispatch.shader.text, &layout, levels);
             let groups = dispatch.shader.groups;
-            ready.push(Ready { pipeline, layout, homes: dispatch.homes, groups, levels, bound: RefCell::default() });
+            ready.push(Ready {
+                pipeline,
+                layout,
+                homes: dispatch.homes,
+                groups,
+                levels,
+                bound: Vec::new(),
+                current: 0,
+            });
             context.check()?;
         }
-        Ok(GpuExecutable {
-            context: context.clone(),
-            ready,
-            steps: compiled.steps.concat(),
-            own,
-            scalars,
-            uniforms,
-            words,
-        })
+        let counters = Counters::default();
+        let steps = compiled.steps.concat();
+        Ok(GpuExecutable { context: context.clone(), ready, steps, own, scalars, uniforms, words, counters })
     }
 
-    /// Make sure that a dispatch's bind group exists for these arguments; its key.
-    fn bind(&self, ready: &Ready, args: &[&GpuBuffer]) -> Vec<u64> {
-        let key: Vec<u64> = ready
-            .homes
-            .iter()
-            .filter_map(|home| match home {
+    /// Choose each dispatch's bind group for these arguments; make it where they are new.
+    fn bind(&mut self, args: &[&GpuBuffer]) {
+        for ready in &mut self.ready {
+            let numbers = ready.homes.iter().filter_map(|home| match home {
                 Home::Arg(i) => Some(args[*i].number),
                 Home::Own(_) => None,
-            })
-            .collect();
-        let mut bound = ready.bound.borrow_mut();
-        if !bound.contains_key(&key) {
-            if bound.len() >= KEPT {
-                bound.clear();
-            }
-            let buffer = |home: &Home| match home {
-                Home::Arg(i) => &args[*i].buffer,
-                Home::Own(i) => &self.own[*i].buffer,
-            };
-            let entry = |(i, home): (usize, &Home)| wgpu::BindGroupEntry {
-                binding: i as u32,
-                resource: buffer(home).as_entire_binding(),
-            };
-            let entries: Vec<_> = ready.homes.iter().enumerate().map(entry).collect();
-            let descriptor = wgpu::BindGroupDescriptor { label: None, layout: &ready.layout, entries: &entries };
-            bound.insert(key.clone(), self.context.device.create_bind_group(&descriptor));
+            });
+            let known = ready.bound.iter().position(|(key, _)| key.iter().copied().eq(numbers.clone()));
+            ready.current = known.unwrap_or_else(|| {
+                let key = numbers.collect();
+                if ready.bound.len() >= KEPT {
+                    ready.bound.clear();
+                }
+                let buffer = |home: &Home| match home {
+                    Home::Arg(i) => &args[*i].buffer,
+                    Home::Own(i) => &self.own[*i].buffer,
+                };
+                let entry = |(i, home): (usize, &Home)| wgpu::BindGroupEntry {
+                    binding: i as u32,
+                    resource: buffer(home).as_entire_binding(),
+                };
+                let entries: Vec<_> = ready.homes.iter().enumerate().map(entry).collect();
+                let descriptor = wgpu::BindGroupDescriptor { label: None, layout: &ready.layout, entries: &entries };
+                ready.bound.push((key, self.context.device.create_bind_group(&descriptor)));
+                ready.bound.len() - 1
+            });
         }
-        key
     }
 
-    fn play(&self, player: &mut Player<'_>, steps: &[Step], keys: &[Vec<u64>], offsets: &mut Vec<u32>) {
+    fn play(&self, player: &mut Player<'_>, steps: &[Step]) {
         for step in steps {
             match step {
-                Step::Run(i) => {
-                    let pass = player.next();
-                    let ready = &self.ready[*i];
-                    let bound = ready.bound.borrow();
-                    let [x, y, z] = ready.groups;
-                    pass.set_pipeline(&ready.pipeline);
-                    pass.set_bind_group(0, bound.get(&keys[*i]), &[]);
-                    pass.set_bind_group(1, &self.uniforms[ready.levels], &offsets[..ready.levels]);
-                    pass.dispatch_workgroups(x, y, z);
-                }
+                Step::Run(i) => player.dispatch(&self.ready[*i], &self.uniforms),
                 Step::Loop { len, reverse, body } => {
                     for step in 0..*len {
                         let t = if *reverse { len - 1 - step } else { step };
-                        offsets.push((t * STRIDE) as u32);
-                        self.play(player, body, keys, offsets);
-                        offsets.pop();
+                        player.offsets.push((t * STRIDE) as u32);
+                        player.moved = true;
+                        self.play(player, body);
+                        player.offsets.pop();
                     }
+                    player.moved = true;
                 }
             }
         }
@@ -129,45 +125,77 @@ impl GpuExecutable {
 
 impl Executable for GpuExecutable {
     fn run(&mut self, args: &[Buffer], scalars: &[ScalarValue]) -> Result<()> {
+        let (clock, waited) = (Clock::start(), self.context.waited.get());
         let args = args.iter().map(buffer::of).collect::<Result<Vec<_>>>()?;
         for (word, scalar) in self.words[4..].iter_mut().zip(scalars) {
             *word = scalar.bits();
         }
-        // What is recorded comes before the new scalars.
-        self.context.submit();
+        // Takes effect before what is recorded and not submitted, which are at most fresh buffers' zeros.
         self.context.queue.write_buffer(&self.scalars, 0, bytemuck::cast_slice(&self.words));
-        let keys: Vec<Vec<u64>> = self.ready.iter().map(|ready| self.bind(ready, &args)).collect();
-        let mut player = Player { context: &self.context, pass: None, dispatches: 0 };
-        self.play(&mut player, &self.steps, &keys, &mut Vec::new());
+        self.bind(&args);
+        let mut player = Player::new(&self.context);
+        self.play(&mut player, &self.steps);
+        let dispatches = player.total;
         drop(player);
         self.context.submit();
+        self.counters.dispatches += dispatches;
+        self.counters.host += clock.elapsed().saturating_sub(self.context.waited.get() - waited);
         self.context.check()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
     }
 }
 
 /// Dispatches per submission: on the slowest device that counts, some 50 ms of them.
 const PER_SUBMISSION: usize = 1024;
 
-/// Spreads dispatches over passes, one per submission.
+/// Spreads dispatches over passes, one per submission, and leaves out what is set already.
 struct Player<'a> {
     context: &'a Context,
     pass: Option<wgpu::ComputePass<'static>>,
+    /// Of the loops around, the outermost first.
+    offsets: Vec<u32>,
+    /// Whether they are others than those of the last dispatch.
+    moved: bool,
+    /// Pipeline, and number of loops around, of the last dispatch of this pass.
+    last: Option<(*const wgpu::ComputePipeline, usize)>,
+    /// Since the last submission.
     dispatches: usize,
+    total: u64,
 }
 
-impl Player<'_> {
-    /// The pass for the next dispatch.
-    fn next(&mut self) -> &mut wgpu::ComputePass<'static> {
+impl<'a> Player<'a> {
+    fn new(context: &'a Context) -> Player<'a> {
+        Player { context, pass: None, offsets: Vec::new(), moved: true, last: None, dispatches: 0, total: 0 }
+    }
+
+    fn dispatch(&mut self, ready: &Ready, uniforms: &[wgpu::BindGroup]) {
         if self.dispatches == PER_SUBMISSION {
             self.pass = None;
+            self.last = None;
             self.context.submit();
             self.dispatches = 0;
         }
         self.dispatches += 1;
+        self.total += 1;
         let begin = |encoder: &mut wgpu::CommandEncoder| {
             encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime()
         };
-        self.pass.get_or_insert_with(|| self.context.record(begin))
+        let pass = self.pass.get_or_insert_with(|| self.context.record(begin));
+        let (pipeline, levels) = (Rc::as_ptr(&ready.pipeline), ready.levels);
+        if self.last.is_none_or(|last| last.0 != pipeline) {
+            pass.set_pipeline(&ready.pipeline);
+        }
+        if self.moved || self.last.is_none_or(|last| last.1 != levels) {
+            pass.set_bind_group(0, &uniforms[levels], &self.offsets[..levels]);
+            self.moved = false;
+        }
+        self.last = Some((pipeline, levels));
+        pass.set_bind_group(1, ready.bound.get(ready.current).map(|(_, group)| group), &[]);
+        let [x, y, z] = ready.groups;
+        pass.dispatch_workgroups(x, y, z);
     }
 }
 
@@ -193,7 +221,7 @@ fn pipeline(context: &Context, text: &str, layout: &wgpu::BindGroupLayout, level
     let uniform = context.uniform_layout(levels);
     let layout = context.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: None,
-        bind_group_layouts: &[Some(layout), Some(&uniform)],
+        bind_group_layouts: &[Some(&uniform), Some(layout)],
         immediate_size: 0,
     });
     let made = Rc::new(context.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {

@@ -6,6 +6,7 @@
 mod adapter;
 mod backend;
 mod buffer;
+mod clock;
 mod compile;
 mod context;
 mod exec;

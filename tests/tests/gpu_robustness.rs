@@ -61,7 +61,7 @@ fn a_lost_gpu_is_an_error_and_the_session_goes_on_elsewhere() {
         let saved = snapshot(&session);
         gpu.destroy();
         let lost = (0..3).find_map(|_| step(&mut session).err());
-        let Some(Error::Device(message)) = lost else { panic!("round {round}: the loss was not noticed: {lost:?}") };
+        let Some(Error::Lost(message)) = lost else { panic!("round {round}: the loss was not noticed: {lost:?}") };
         assert!(message.contains("the GPU was lost"), "{message}");
         // The last round goes on on the CPU.
         let device = if round < 19 {

@@ -51,6 +51,23 @@ fn no_kernel_binds_more_than_a_gpu_does() {
 }
 
 #[test]
+fn ppo_computes_what_its_networks_need() {
+    let config = PpoConfig::default();
+    let flops = ppo("cartpole").flops();
+    // Multiplications of a row: two networks of 64 × 64 with four inputs, two logits and one value.
+    let (policy, value) = (4 * 64 + 64 * 64 + 64 * 2, 4 * 64 + 64 * 64 + 64);
+    // A gradient: each weight's, and each layer's input but the first one's.
+    let gradient = 2 * (policy + value) - 2 * 4 * 64;
+    let (rows, envs) = (config.batch() as u64, config.envs as u64);
+    // Each step's action and value, and values of the last and of cut-off observations, one per environment each.
+    let rollout = rows * (policy + value) + 2 * envs * value;
+    let updates = config.epochs as u64 * rows * (policy + value + gradient);
+    assert_eq!(flops.products, 2 * (rollout + updates));
+    // Activations, environments, losses and Adam are a small part.
+    assert!(flops.others > flops.products / 100 && flops.others < flops.products / 5, "{flops:?}");
+}
+
+#[test]
 fn a_plan_reads_like_a_program() {
     let text = ppo("cartpole").to_string();
     assert_eq!(text, ppo("cartpole").to_string(), "the same trace gives the same text");

@@ -129,7 +129,12 @@ fn a_policy_evaluates_the_same_from_either_snapshot() {
         assert_eq!((path.rewards.len(), path.actions.len()), (200, 200));
         let sum: f64 = path.rewards.iter().map(|r| f64::from(*r)).sum();
         assert!((sum - first.ret).abs() < 1e-3 * sum.abs() && first == episodes[0], "{sum} {first:?}");
-        assert!(path.states.iter().all(|s| s.len() == evaluator.env().state_len()));
+        // From each state the recorded action leads to the next, the one at the end of the episode included.
+        assert_eq!(path.states.len(), 201);
+        for (t, pair) in path.states.windows(2).enumerate() {
+            let next = evaluator.env().step(&pair[0], &path.actions[t], &[], [0, 0], 0).unwrap();
+            assert_eq!((&next.state, next.reward), (&pair[1], path.rewards[t]), "step {t}");
+        }
         results.push(episodes);
     }
     assert_eq!(results[0], results[1]);

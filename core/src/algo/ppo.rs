@@ -136,6 +136,11 @@ impl Ppo {
         Program::plan_of(PlanOptions::default(), |cx| iteration(cx, config, env, &net, seeds))
     }
 
+    /// The program of one iteration.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// The networks.
     pub fn net(&self) -> &ActorCritic {
         &self.net

@@ -1,5 +1,6 @@
 //! Devices that run planned tensor programs. [`Backend`] is the tensor trait: what it takes to run a [`Plan`].
 
+mod counters;
 pub mod cpu;
 mod device;
 pub mod reference;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use crate::program::Plan;
 use crate::{DType, Result};
 
+pub use counters::Counters;
 pub use device::Device;
 
 /// What a device is and can do.
@@ -69,6 +71,11 @@ pub trait Backend: Debug {
 pub trait Executable {
     /// Enqueue one run. `args` are the plan's arguments in order; `scalars` the bits of its run-time scalars.
     fn run(&mut self, args: &[Buffer], scalars: &[ScalarValue]) -> Result<()>;
+
+    /// What all runs so far have cost the host.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
 }
 
 /// The value of a run-time scalar.

@@ -7,7 +7,7 @@ use super::context::Context;
 use super::plan::{Plan, Role};
 use super::planner::{self, PlanOptions};
 use crate::backend::reference::{NonFinite, Value, first_non_finite};
-use crate::backend::{Buffer, Executable, ScalarValue};
+use crate::backend::{Buffer, Counters, Executable, ScalarValue};
 use crate::tensor::{Graph, NodeId};
 use crate::{DType, Device, Error, Result};
 
@@ -80,6 +80,11 @@ impl Program {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// What all runs so far have cost the host.
+    pub fn counters(&self) -> Counters {
+        self.executable.counters()
     }
 
     /// Run once. States are updated in place; each output is a new array.

@@ -25,7 +25,7 @@ pub struct Episode {
 /// One episode step by step, for drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
-    /// State before each step.
+    /// State before each step, and the one that the last step led to.
     pub states: Vec<Vec<f32>>,
     /// Action of each step as the environment got it.
     pub actions: Vec<Vec<f32>>,
@@ -107,10 +107,15 @@ impl EpisodeProgram {
     async fn trajectory(&mut self, device: &Device, policy: &PolicyArrays, key: Key) -> Result<Trajectory> {
         let out = self.run(device, policy, &[key])?;
         let length = device.read_u32(out.get("lengths")?).await?[0] as usize;
-        let states = rows(device.read_f32(out.get("states")?).await?, self.env.state_len(), length);
+        let mut states = rows(device.read_f32(out.get("states")?).await?, self.env.state_len(), length);
         let actions = rows(device.read_f32(out.get("actions")?).await?, self.env.spec().action.dim(), length);
         let mut rewards = device.read_f32(out.get("rewards")?).await?;
         rewards.truncate(length);
+        // On the device the next episode has begun by then.
+        if let (Some(state), Some(action)) = (states.last(), actions.last()) {
+            let key = rng::fold_in(rng::fold_in(key, streams::ENV), length as u32);
+            states.push(self.env.step(state, action, &[], key, 0)?.state);
+        }
         Ok(Trajectory { states, actions, rewards })
     }
 }

@@ -10,7 +10,7 @@ use crate::algo::ppo::METRICS;
 use crate::env::EnvDef;
 use crate::program::Array;
 use crate::rng::{fold_in, key_from_seed, streams};
-use crate::{DType, Device, Error, Result, State};
+use crate::{DType, Device, Error, Program, Result, State};
 
 /// Named values of one iteration of one seed, in a fixed order. NaN: no value this time.
 pub type Row = Vec<(String, f64)>;
@@ -116,6 +116,11 @@ impl Session {
     /// What is being trained.
     pub fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    /// The program of one iteration, of all seeds: what it computes and what running it has cost so far.
+    pub fn program(&self) -> &Program {
+        self.ppo.program()
     }
 
     /// Iterations made.

@@ -156,12 +156,12 @@ fn spread(groups: usize) -> [u32; 3] {
 fn header(module: &mut String, graph: &Graph, uses: &Uses, bindings: &[(usize, bool)], scalars: usize) {
     for (i, (k, written)) in bindings.iter().enumerate() {
         let access = if *written { "read_write" } else { "read" };
-        _ = writeln!(module, "@group(0) @binding({i}) var<storage, {access}> b{k}: array<u32>;");
+        _ = writeln!(module, "@group(1) @binding({i}) var<storage, {access}> b{k}: array<u32>;");
     }
     let words = 1 + scalars.div_ceil(4);
-    _ = writeln!(module, "@group(1) @binding(0) var<uniform> words: array<vec4<u32>, {words}>;");
+    _ = writeln!(module, "@group(0) @binding(0) var<uniform> words: array<vec4<u32>, {words}>;");
     for level in 0..uses.levels {
-        _ = writeln!(module, "@group(1) @binding({}) var<uniform> step{level}: vec4<u32>;", level + 1);
+        _ = writeln!(module, "@group(0) @binding({}) var<uniform> step{level}: vec4<u32>;", level + 1);
     }
     for (k, id) in uses.literals.iter().enumerate() {
         let node = &graph.nodes[*id as usize];

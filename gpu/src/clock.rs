@@ -1,0 +1,27 @@
+//! Time, where there is a clock: the standard library has none in a browser.
+
+use std::time::Duration;
+
+/// A moment.
+pub(crate) struct Clock {
+    #[cfg(not(target_arch = "wasm32"))]
+    began: std::time::Instant,
+}
+
+impl Clock {
+    /// Now.
+    pub fn start() -> Clock {
+        Clock {
+            #[cfg(not(target_arch = "wasm32"))]
+            began: std::time::Instant::now(),
+        }
+    }
+
+    /// The time since then; zero in a browser.
+    pub fn elapsed(&self) -> Duration {
+        #[cfg(not(target_arch = "wasm32"))]
+        return self.began.elapsed();
+        #[cfg(target_arch = "wasm32")]
+        Duration::ZERO
+    }
+}
