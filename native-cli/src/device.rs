@@ -5,14 +5,16 @@ use std::time::{Duration, Instant};
 use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
 use quickstudy_core::train::{Session, Setup};
-use quickstudy_gpu::{Gpu, GpuOptions, adapters};
+use quickstudy_gpu::{AdapterInfo, Gpu, GpuOptions, adapters};
 
+use crate::choose::{Candidate, choose};
 use crate::outcome::Stop;
 
 /// Where to compute.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DeviceArgs {
-    /// cpu, gpu (the fastest), gpu:1 (by number, see `quickstudy devices`) or auto (what measures faster in training)
+    /// cpu, gpu (the first real one), gpu:1 (by number, see `quickstudy devices`) or auto (a real GPU where a trial on it is
+    /// faster, otherwise the CPU)
     #[arg(long, value_name = "NAME", default_value = "cpu")]
     pub device: String,
     /// Threads of the CPU; results do not depend on it [default: all cores]
@@ -58,6 +60,12 @@ impl DeviceArgs {
         Device::new(Cpu::new(CpuOptions { threads: self.threads(), ..CpuOptions::default() }))
     }
 
+    /// Whether the device is to be chosen by measuring.
+    #[must_use]
+    pub fn is_auto(&self) -> bool {
+        self.device == "auto"
+    }
+
     /// Opens the device; `auto` is the CPU.
     ///
     /// # Errors
@@ -69,27 +77,34 @@ impl DeviceArgs {
         }
     }
 
-    /// Opens the device to train on; `auto` tries both.
+    /// Opens the device for what `time` measures a piece of; only `auto` does measure, and says why it chose as it did.
     ///
     /// # Errors
     /// As [`DeviceArgs::open`].
-    pub fn open_for(&self, setup: &Setup) -> Result<Device, Stop> {
-        match Choice::parse(&self.device)? {
-            Choice::Auto => Ok(self.faster(setup)),
-            _ => self.open(),
+    pub fn open_for(
+        &self,
+        time: &mut dyn FnMut(&Device) -> Result<Duration, Stop>,
+    ) -> Result<(Device, Option<String>), Stop> {
+        if Choice::parse(&self.device)? != Choice::Auto {
+            return Ok((self.open()?, None));
         }
+        let candidate = |(number, info): (usize, AdapterInfo)| Candidate {
+            name: info.name,
+            software: info.software,
+            problem: info.problem,
+            open: Box::new(move || gpu(Some(number))),
+        };
+        let gpus = pollster::block_on(adapters()).into_iter().enumerate().map(candidate).collect();
+        let (device, why) = choose(self.cpu(), gpus, time);
+        Ok((device, Some(why)))
     }
 
-    /// A GPU only if it is real and makes an iteration in less time.
-    fn faster(&self, setup: &Setup) -> Device {
-        let real = pollster::block_on(adapters()).iter().any(|a| !a.software && a.problem.is_none());
-        let cpu = self.cpu();
-        let Some(gpu) = real.then(|| gpu(None).ok()).flatten() else {
-            return cpu;
-        };
-        match (time_of_an_iteration(&gpu, setup), time_of_an_iteration(&cpu, setup)) {
-            (Some(on_gpu), Some(on_cpu)) if on_gpu < on_cpu => gpu,
-            _ => cpu,
+    /// A device to go on on after one was lost: the same GPU, opened anew; the CPU without one, and `again`.
+    #[must_use]
+    pub fn reopen(&self, again: bool) -> Device {
+        match Choice::parse(&self.device) {
+            Ok(Choice::Gpu(number)) if !again => gpu(number).unwrap_or_else(|_| self.cpu()),
+            _ => self.cpu(),
         }
     }
 
@@ -112,16 +127,18 @@ fn gpu(adapter: Option<usize>) -> Result<Device, Stop> {
 }
 
 /// The fastest of a few iterations of training that is then thrown away.
-fn time_of_an_iteration(device: &Device, setup: &Setup) -> Option<Duration> {
-    let mut session = Session::new(device, setup).ok()?;
-    let mut best = None;
+///
+/// # Errors
+/// [`Stop`] if the device cannot train.
+pub fn time_of_training(device: &Device, setup: &Setup) -> Result<Duration, Stop> {
+    let mut session = Session::new(device, setup)?;
+    let mut best = Duration::MAX;
     for _ in 0..3 {
         let began = Instant::now();
-        pollster::block_on(session.step()).ok()?;
-        let time = began.elapsed();
-        best = Some(best.map_or(time, |b: Duration| b.min(time)));
+        pollster::block_on(session.step())?;
+        best = best.min(began.elapsed());
     }
-    best
+    Ok(best)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ impl From<quickstudy_core::Error> for Stop {
             Error::Unknown { kind: "key", .. } => Stop::user(message).hint("`quickstudy list settings` explains all"),
             Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
             Error::Config { .. } | Error::Snapshot(_) => Stop::user(message),
+            Error::Lost(_) => Stop { lost: true, ..Stop::failure(message).hint("run it again, or with --device cpu") },
             _ => Stop::failure(message),
         }
     }
@@ -64,6 +65,8 @@ mod tests {
         assert_eq!(code(Error::unknown("environment", "cartpol", ["cartpole"])), 2);
         assert_eq!(code(Error::Snapshot("damaged".into())), 2);
         assert_eq!(code(Error::Device("gone".into())), 1);
+        let lost = Stop::from(Error::Lost("the GPU was lost".into()));
+        assert_eq!((lost.code, lost.lost), (1, true));
         assert_eq!(code(Error::NonFinite("loss".into())), 3);
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod atomic;
+pub mod choose;
 pub mod cli;
 pub mod cmd;
 pub mod config;
@@ -17,7 +18,9 @@ pub mod metrics;
 pub mod outcome;
 pub mod plan;
 pub mod progress;
+pub mod provenance;
 pub mod raster;
+pub mod recover;
 pub mod run;
 pub mod run_folder;
 pub mod signals;

@@ -22,6 +22,8 @@ pub struct Stop {
     pub message: String,
     /// What to do about it, one sentence; empty if the message says it.
     pub hint: String,
+    /// The device is gone: what it held is lost, another one may go on.
+    pub lost: bool,
 }
 
 impl fmt::Display for Stop {
@@ -35,7 +37,7 @@ impl std::error::Error for Stop {}
 impl Stop {
     /// Something the user must change (exit code 2).
     pub fn user(message: impl Into<String>) -> Self {
-        Self { code: 2, message: message.into(), hint: String::new() }
+        Self { code: 2, message: message.into(), hint: String::new(), lost: false }
     }
 
     /// A failure during work (exit code 1).

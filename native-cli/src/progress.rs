@@ -196,6 +196,13 @@ pub fn duration(seconds: f64) -> String {
     if h > 0 { format!("{h}:{m:02}:{s:02}") } else { format!("{m}:{s:02}") }
 }
 
+/// A short time: `3.2 ms`, or as [`duration`] from a second on.
+#[must_use]
+pub fn brief(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 0.9995 { format!("{:.1} ms", seconds * 1e3) } else { duration(seconds) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

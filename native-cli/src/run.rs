@@ -103,26 +103,45 @@ impl Member {
     }
 
     fn with(folder: RunFolder, title: String, log: MetricsLog, kept: &Table) -> Self {
-        let evaluations = points(kept, EVAL_RETURN);
-        let best = if folder.join(file::BEST).exists() {
-            evaluations.iter().fold(f32::NEG_INFINITY, |best, (_, y)| best.max(*y as f32))
+        let mut member = Self {
+            folder,
+            log,
+            title,
+            best: f32::NEG_INFINITY,
+            best_policy: None,
+            seconds_before: 0.0,
+            returns: Vec::new(),
+            evaluations: Vec::new(),
+        };
+        member.know(kept);
+        member
+    }
+
+    /// Goes back to the snapshot at `env_steps`; newer rows of the metrics are cut.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if the metrics files cannot be read or written.
+    pub fn rewind(&mut self, env_steps: u64) -> Result<(), Stop> {
+        self.log.flush()?;
+        let config = crate::run_folder::read(&self.folder.join(file::CONFIG)).unwrap_or_default();
+        let (log, kept) = MetricsLog::resume(&self.folder, env_steps, &String::from_utf8_lossy(&config))?;
+        self.log = log;
+        self.best_policy = None;
+        self.know(&kept);
+        Ok(())
+    }
+
+    /// What the rows of the metrics tell.
+    fn know(&mut self, kept: &Table) {
+        self.returns = points(kept, EPISODE_RETURN);
+        self.evaluations = points(kept, EVAL_RETURN);
+        self.best = if self.folder.join(file::BEST).exists() {
+            self.evaluations.iter().fold(f32::NEG_INFINITY, |best, (_, y)| best.max(*y as f32))
         } else {
             f32::NEG_INFINITY
         };
-        Self {
-            log,
-            title,
-            best,
-            best_policy: None,
-            seconds_before: kept
-                .column(SECONDS)
-                .and_then(|seconds| seconds.last().copied())
-                .filter(|seconds| seconds.is_finite())
-                .unwrap_or(0.0),
-            returns: points(kept, EPISODE_RETURN),
-            evaluations,
-            folder,
-        }
+        let seconds = kept.column(SECONDS).and_then(|seconds| seconds.last().copied());
+        self.seconds_before = seconds.filter(|seconds| seconds.is_finite()).unwrap_or(0.0);
     }
 
     /// Best mean evaluation return, or `None` before the first.

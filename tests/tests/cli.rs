@@ -87,6 +87,8 @@ fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
         ("train ppo --env cartpole --seed 5..2", &["empty"]),
         ("train ppo --env cartpole --seed one", &["0..10"]),
         ("train ppo --env cartpole --device gpu7", &["gpu7"]),
+        ("bench training --device gpu:x", &["gpu:x", "gpu:N"]),
+        ("bench training --device gpu:99", &["no GPU", "--device cpu"]),
         ("train ppo --env cartpole --threads 0", &["threads"]),
         ("train ppo --env cartpole --config missing.toml", &["missing.toml"]),
         ("train ppo --env cartpole --stepz 3", &["--steps"]),
@@ -99,6 +101,26 @@ fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
         expect_user_error(&dir.run(arguments), parts);
         assert!(!dir.join("runs").exists(), "`{arguments}` made a folder");
     }
+}
+
+#[test]
+fn bench_measures_training_in_columns_that_its_help_explains() {
+    let dir = sandbox();
+    let help = dir.run("bench --help").out;
+    let done = dir.run("bench training --env pendulum --seconds 0.01 --threads 1");
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let lines: Vec<&str> = done.out.lines().collect();
+    assert!(lines[0].ends_with("ms") && lines[0].contains(", 1 thread, opened in "), "{}", done.out);
+    let head = lines.iter().position(|line| line.starts_with("ppo, updates included")).unwrap();
+    for column in ["steps/s", "GFLOP/s", "dispatches", "host µs", "set-up", "first"] {
+        assert!(lines[head].contains(column) && help.contains(&format!("\n  {column} ")), "{column}: {help}");
+    }
+    let row: Vec<&str> =
+        lines[head + 1].strip_prefix("pendulum, 4 envs × 1024, 2 epochs").unwrap().split_whitespace().collect();
+    // The CPU has no dispatches. Times are a number and a unit.
+    assert!(row[1].parse::<f64>().unwrap() > 0.0, "{row:?}");
+    assert_eq!((row[2], row[3], row.len()), ("-", "-", 8), "{row:?}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 100), "{}", done.out);
 }
 
 #[test]

@@ -1,23 +1,34 @@
 //! `quickstudy bench`: how fast, and how good, on this machine.
 
 use crate::curve::short_count;
-use crate::device::DeviceArgs;
+use crate::device::{DeviceArgs, time_of_training};
 use crate::outcome::Stop;
-use crate::progress::{duration, say};
+use crate::progress::{brief, duration, say};
 use crate::stats;
 use crate::{args, config};
 use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::env::{EnvDef, Source, builtin, builtin_names};
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup, presets};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Arguments of `quickstudy bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Columns of the training part:
+  steps/s     environment steps per second, updates included
+  GFLOP/s     arithmetic of an iteration (2·M·N·K for each product, 1 for each
+              element of other f32 operations, gradients included) per second
+  dispatches  commands that an iteration gives the GPU; - on the CPU
+  host µs     the processor's time to record and submit one of them, apart
+              from waiting for the GPU; - on the CPU
+  set-up      tracing, planning and compiling, shaders included
+  first       the first iteration after that
+
 Examples:
   quickstudy bench                          environments and training, a minute
   quickstudy bench training --threads 1     training alone, one thread
+  quickstudy bench training --device gpu    the same on a GPU
   quickstudy bench learning --env cartpole  ten seeds of a preset, and how good
                                             their policies are after training")]
 pub struct Args {
@@ -62,13 +73,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let env = args.env.as_deref().map(builtin).transpose().map_err(Stop::from)?;
     let chosen = |name: &str| env.as_ref().is_none_or(|env| env.spec().name == name);
+    let start = Instant::now();
     let device = args.device.open()?;
-    say(&args.device.describe(&device));
+    say(&format!("{}, opened in {}", args.device.describe(&device), brief(start.elapsed())));
     if matches!(args.part, None | Some(Part::Environments)) {
         environments(args.seconds, &chosen)?;
     }
     if matches!(args.part, None | Some(Part::Training)) {
-        training(&device, args.seconds, &chosen)?;
+        training(&device, args, &chosen)?;
     }
     if args.part == Some(Part::Learning) {
         learning(&device, args, &chosen)?;
@@ -118,23 +130,67 @@ const TRAINING: [(&str, &str, &str); 4] = [
     ("4 envs × 1024, 2 epochs", "pendulum", "envs = 4\nhorizon = 1024\nepochs = 2\nminibatches = 16"),
 ];
 
-fn training(device: &Device, seconds: f64, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
-    say(&format!("\n{:<38}{:>14}{:>14}", "ppo, updates included", "steps/s", "set-up"));
+fn training(device: &Device, args: &Args, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
+    let head = ["ppo, updates included", "steps/s", "GFLOP/s", "dispatches", "host µs", "set-up", "first"];
+    say(&format!("\n{}", columns(head.map(str::to_owned))));
     for (name, env, text) in TRAINING.into_iter().filter(|(_, env, _)| chosen(env)) {
-        let start = Instant::now();
         let setup = setup_of(env, &[0], Some(u64::MAX >> 20), text)?;
-        let mut session = Session::new(device, &setup)?;
-        let prepared = start.elapsed().as_secs_f64();
-        step(&mut session)?;
-        let (start, before) = (Instant::now(), session.env_steps());
-        while start.elapsed().as_secs_f64() < seconds {
-            step(&mut session)?;
-        }
-        let speed = (session.env_steps() - before) as f64 / start.elapsed().as_secs_f64();
-        let label = format!("{env}, {name}");
-        say(&format!("{label:<38}{:>14}{:>14}", short_count(speed.round()), format!("{:.1} ms", prepared * 1e3)));
+        let (device, why) = match args.device.is_auto() {
+            true => args.device.open_for(&mut |device| time_of_training(device, &setup))?,
+            false => (device.clone(), None),
+        };
+        let speed = trained(&device, &setup, args.seconds)?;
+        say(&columns([
+            format!("{env}, {name}"),
+            short_count(speed.steps.round()),
+            format!("{:.1}", speed.flops / 1e9),
+            speed.dispatches.map_or("-".to_owned(), |(count, _)| format!("{count:.0}")),
+            speed.dispatches.map_or("-".to_owned(), |(_, host)| format!("{:.2}", host.as_secs_f64() * 1e6)),
+            brief(speed.set_up),
+            brief(speed.first),
+        ]));
+        why.iter().for_each(|why| say(&format!("  {why}")));
     }
     Ok(())
+}
+
+fn columns([name, steps, flops, dispatches, host, set_up, first]: [String; 7]) -> String {
+    format!("{name:<34}{steps:>9}{flops:>9}{dispatches:>12}{host:>10}{set_up:>12}{first:>12}")
+}
+
+/// How fast training is.
+struct Speed {
+    /// Environment steps per second.
+    steps: f64,
+    /// Floating-point operations per second.
+    flops: f64,
+    /// Dispatches of an iteration, and the host's time for one; none where there are no dispatches.
+    dispatches: Option<(f64, Duration)>,
+    set_up: Duration,
+    first: Duration,
+}
+
+fn trained(device: &Device, setup: &Setup, seconds: f64) -> Result<Speed, Stop> {
+    let start = Instant::now();
+    let mut session = Session::new(device, setup)?;
+    let set_up = start.elapsed();
+    step(&mut session)?;
+    let first = start.elapsed() - set_up;
+    let (start, counted, before) = (Instant::now(), session.program().counters(), session.iteration());
+    while start.elapsed().as_secs_f64() < seconds {
+        step(&mut session)?;
+    }
+    let taken = start.elapsed().as_secs_f64();
+    let counted = session.program().counters() - counted;
+    let iterations = (session.iteration() - before) as f64;
+    let per_iteration = counted.dispatches as f64 / iterations;
+    Ok(Speed {
+        steps: iterations * session.setup().config.batch() as f64 / taken,
+        flops: iterations * session.program().plan().flops().total() as f64 / taken,
+        dispatches: (counted.dispatches > 0).then(|| (per_iteration, counted.host.div_f64(counted.dispatches as f64))),
+        set_up,
+        first,
+    })
 }
 
 fn learning(device: &Device, args: &Args, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {

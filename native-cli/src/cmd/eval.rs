@@ -10,6 +10,7 @@ use crate::run_folder::{self, file};
 use crate::stats;
 use quickstudy_core::train::{Episode, Evaluator};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Arguments of `quickstudy eval`.
 #[derive(Debug, clap::Args)]
@@ -51,6 +52,8 @@ pub struct Args {
     pub device: DeviceArgs,
 }
 
+/// Episodes that tell `--device auto` which device is faster, at most.
+const TRIAL: usize = 256;
 /// Pixels across a recording.
 const GIF_WIDTH: usize = 480;
 
@@ -60,24 +63,34 @@ const GIF_WIDTH: usize = 480;
 /// [`Stop`] with code 2 if there is no such snapshot or a file cannot be written; with code 1 if evaluation fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let (path, bytes) = snapshot(args)?;
-    let device = args.device.open()?;
+    let count = usize::try_from(args.episodes).unwrap_or(usize::MAX);
+    let deterministic = !args.stochastic;
+    let (device, why) = args.device.open_for(&mut |device| {
+        let mut policy = Evaluator::load(device, &bytes)?;
+        let mut trial = || pollster::block_on(policy.evaluate(count.min(TRIAL), args.seed, deterministic));
+        // The first one is slow in its own way: it traces and compiles.
+        trial()?;
+        let start = Instant::now();
+        trial()?;
+        Ok(start.elapsed())
+    })?;
     let mut policy = Evaluator::load(&device, &bytes).map_err(|error| {
         let stop = Stop::from(error);
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })?;
-    let count = usize::try_from(args.episodes).unwrap_or(usize::MAX);
-    let deterministic = !args.stochastic;
     let episodes = pollster::block_on(policy.evaluate(count, args.seed, deterministic)).map_err(Stop::from)?;
 
     say(&format!(
-        "{} · {} · seed {} after {} steps · {} actions · {}",
+        "{} · {} · seed {} after {} steps · {} actions · {} · {}",
         policy.env().spec().name,
         policy.algorithm(),
         policy.trained_seed(),
         grouped(policy.env_steps()),
         if deterministic { "most probable" } else { "sampled" },
+        args.device.describe(&device),
         path.display(),
     ));
+    why.iter().for_each(|why| say(why));
     if let Some(csv) = &args.csv {
         write(csv, table(&episodes).as_bytes())?;
         say(&format!("wrote {}", csv.display()));
@@ -87,7 +100,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let scenes: Result<Vec<_>, _> = trajectory.states.iter().map(|s| policy.env().draw(s, &[])).collect();
         let seconds = policy.env().spec().dt;
         gif::save(path, &scenes.map_err(Stop::from)?, GIF_WIDTH, seconds)?;
-        let (steps, length) = (trajectory.states.len(), duration(trajectory.states.len() as f64 * seconds));
+        let steps = trajectory.actions.len();
+        let length = duration(steps as f64 * seconds);
         say(&format!("wrote {} ({steps} steps, {length})", path.display()));
     }
     for line in summary(&episodes) {

@@ -3,11 +3,13 @@
 use crate::args;
 use crate::config::{self, RunKeys};
 use crate::curve::short_count;
-use crate::device::DeviceArgs;
+use crate::device::{DeviceArgs, time_of_training};
 use crate::outcome::Stop;
 use crate::plan::{EVAL_EPISODES, Plan, Request};
 use crate::progress::{duration, grouped, say};
-use crate::run::{self, End, Member, Pace, resume_command};
+use crate::provenance;
+use crate::recover::Run;
+use crate::run::{End, Member, Pace, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
 use crate::signals;
 use quickstudy_core::backend::Device;
@@ -139,17 +141,18 @@ fn start(args: &Args) -> Result<(), Stop> {
         say(plan.config_toml(seeds[0]).trim_end());
         return Ok(());
     }
-    let device = args.device.open_for(&plan.setup)?;
+    let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
     let mut session = Session::new(&device, &plan.setup)?;
     session.set_debug(args.debug);
     let mut members = Vec::with_capacity(seeds.len());
     for (seed, folder) in seeds.iter().zip(open_folders(args, &plan.setup)?) {
         let config = plan.config_toml(*seed);
         folder.write_unsynced(file::CONFIG, config.as_bytes())?;
-        record(&folder, &args.device, &device)?;
+        record(&folder, args, &device, 0)?;
         members.push(Member::create(folder, title(&plan.setup, *seed), &config)?);
     }
     headline(&plan.setup, &args.device.describe(&device));
+    why.iter().for_each(|why| say(why));
     if let Some(preset) = preset(&plan.setup.algorithm, &plan.setup.env.spec().name)? {
         say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text)));
     }
@@ -158,7 +161,7 @@ fn start(args: &Args) -> Result<(), Stop> {
         eval_every: plan.eval_every,
         eval_episodes: plan.eval_episodes as usize,
     };
-    train(&mut session, &mut members, pace)
+    train(args, session, members, pace)
 }
 
 /// One folder per seed: `--out` itself for one seed, folders below it for several, numbered names below `runs` without.
@@ -185,22 +188,18 @@ fn title(setup: &Setup, seed: u64) -> String {
 }
 
 /// Writes `command.txt` and `version.json`.
-fn record(folder: &RunFolder, args: &DeviceArgs, device: &Device) -> Result<(), Stop> {
+fn record(folder: &RunFolder, args: &Args, device: &Device, env_steps: u64) -> Result<(), Stop> {
     let arguments: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     folder.record_command(&arguments)?;
-    let version = serde_json::json!({
-        "quickstudy": env!("CARGO_PKG_VERSION"),
-        "os": std::env::consts::OS,
-        "arch": std::env::consts::ARCH,
-        "device": device.caps().name,
-        "threads": args.threads(),
-    });
-    folder.write_unsynced(file::VERSION, format!("{version:#}\n").as_bytes())
+    provenance::record(folder, &device.caps().name, args.device.threads(), env_steps)
 }
 
-fn train(session: &mut Session, members: &mut [Member], pace: Pace) -> Result<(), Stop> {
+fn train(args: &Args, session: Session, members: Vec<Member>, pace: Pace) -> Result<(), Stop> {
     let (start, before) = (Instant::now(), session.env_steps());
-    let end = run::run(session, members, pace, &signals::stop_asked)?;
+    let mut run = Run { session, members, debug: args.debug };
+    let reopen = |again: bool| args.device.reopen(again);
+    let end = run.train(pace, &signals::stop_asked, args.device.threads(), &reopen)?;
+    let Run { session, members, .. } = run;
     let seconds = start.elapsed().as_secs_f64();
     let made = (session.env_steps() - before) * members.len() as u64;
     say(&format!(
@@ -215,7 +214,7 @@ fn train(session: &mut Session, members: &mut [Member], pace: Pace) -> Result<()
     }
     if end == End::Interrupted {
         say(&format!("stopped at {} steps; continue with", grouped(session.env_steps())));
-        say(&format!("  {}", resume_command(members)));
+        say(&format!("  {}", resume_command(&members)));
     } else if let Some(first) = members.first() {
         let path = run_folder::shell_quote(&first.folder.path().to_string_lossy());
         say(&format!("next: quickstudy eval {path}"));
@@ -225,7 +224,6 @@ fn train(session: &mut Session, members: &mut [Member], pace: Pace) -> Result<()
 
 /// Resumes the folders together where their snapshots allow it, otherwise one after the other.
 fn resume(args: &Args) -> Result<(), Stop> {
-    let device = args.device.open()?;
     let mut folders = Vec::new();
     let mut snapshots = Vec::new();
     for path in &args.resume {
@@ -237,6 +235,12 @@ fn resume(args: &Args) -> Result<(), Stop> {
         }
     }
     let all: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
+    let (device, why) = args.device.open_for(&mut |device| {
+        // All run folders of a command are of one kind, as a rule; the first one stands for them.
+        let first = Session::restore(device, &all[..1])?;
+        time_of_training(device, first.setup())
+    })?;
+    why.iter().for_each(|why| say(why));
     // A killed stack may leave folders one snapshot apart, and any folders may be named together.
     if all.len() > 1
         && let Ok(session) = Session::restore(&device, &all)
@@ -298,8 +302,8 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
         if changed != text {
             folder.write_unsynced(file::CONFIG, changed.as_bytes())?;
         }
-        note_other_device(&folder, device);
-        record(&folder, &args.device, device)?;
+        provenance::note_change(&folder, &device.caps().name);
+        record(&folder, args, device, session.env_steps())?;
         members.push(Member::resume(folder, title(session.setup(), seed), &changed, session.env_steps())?);
     }
     let pace = Pace {
@@ -307,7 +311,7 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
         eval_every: keys.eval_every.unwrap_or(asked.div_ceil(10)),
         eval_episodes: keys.eval_episodes.unwrap_or(EVAL_EPISODES) as usize,
     };
-    train(&mut session, &mut members, pace)
+    train(args, session, members, pace)
 }
 
 /// Names and settings given beside `--resume` must be those of the run: it could not be told from a new one otherwise.
@@ -345,19 +349,4 @@ fn check_unchanged(args: &Args, setup: &Setup) -> Result<(), Stop> {
         }
     }
     Ok(())
-}
-
-/// Resuming is exact on the same device only; elsewhere it works, and this says that it is not exact.
-fn note_other_device(folder: &RunFolder, device: &Device) {
-    let before = run_folder::read(&folder.join(file::VERSION))
-        .ok()
-        .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
-        .and_then(|version| Some(version.get("device")?.as_str()?.to_owned()));
-    let now = &device.caps().name;
-    if let Some(before) = before.filter(|before| before != now) {
-        say(&format!(
-            "note: {} was trained on {before} and goes on on {now}: not bit for bit what it would have been",
-            folder.path().display()
-        ));
-    }
 }

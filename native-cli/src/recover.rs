@@ -1,0 +1,73 @@
+//! Training that outlives its device: where that is lost, it goes on from the last snapshots on another one.
+
+use crate::outcome::Stop;
+use crate::progress::{grouped, say};
+use crate::provenance;
+use crate::run::{self, End, Member, Pace};
+use crate::run_folder::{self, file};
+use quickstudy_core::backend::Device;
+use quickstudy_core::train::Session;
+
+/// A session and its files.
+#[derive(Debug)]
+pub struct Run {
+    /// What is trained.
+    pub session: Session,
+    /// One per seed.
+    pub members: Vec<Member>,
+    /// Whether the session is in debug mode.
+    pub debug: bool,
+}
+
+impl Run {
+    /// Trains as [`run::run`] does. After a loss `reopen` gives a device to go on on, and with `true` one that cannot be
+    /// lost: where the first one was lost before it saved anything. `threads` is for the record.
+    ///
+    /// # Errors
+    /// As [`run::run`]; a lost device only if the run cannot go on on what `reopen` gives.
+    pub fn train(
+        &mut self,
+        pace: Pace,
+        stop_asked: &dyn Fn() -> bool,
+        threads: usize,
+        reopen: &dyn Fn(bool) -> Device,
+    ) -> Result<End, Stop> {
+        let (mut lost_at, mut in_vain) = (None, 0);
+        loop {
+            let stop = match run::run(&mut self.session, &mut self.members, pace, stop_asked) {
+                Err(stop) if stop.lost && in_vain < 2 => stop,
+                ended => return ended,
+            };
+            // Of several errors the first one matters.
+            let mut device = reopen(false);
+            let Ok(mut steps) = self.move_to(&device, threads) else { return Err(stop) };
+            in_vain = if lost_at == Some(steps) { in_vain + 1 } else { 0 };
+            if in_vain > 0 {
+                device = reopen(true);
+                let Ok(moved) = self.move_to(&device, threads) else { return Err(stop) };
+                steps = moved;
+            }
+            lost_at = Some(steps);
+            say(&format!("note: {}; going on from {} steps on {}", stop.message, grouped(steps), device.caps().name));
+        }
+    }
+
+    /// Restores the last snapshots on another device; environment steps made until then.
+    fn move_to(&mut self, device: &Device, threads: usize) -> Result<u64, Stop> {
+        let read = |member: &Member| run_folder::read_snapshot(member.folder.path(), file::LAST);
+        let snapshots = self.members.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let snapshots: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
+        let setup = self.session.setup();
+        let mut session = Session::restore_with(device, Some(setup.env.clone()), &snapshots)?;
+        session.set_steps(setup.steps);
+        session.set_debug(self.debug);
+        let steps = session.env_steps();
+        self.session = session;
+        for member in &mut self.members {
+            member.rewind(steps)?;
+            provenance::note_change(&member.folder, &device.caps().name);
+            provenance::record(&member.folder, &device.caps().name, threads, steps)?;
+        }
+        Ok(steps)
+    }
+}

@@ -1,0 +1,123 @@
+//! A GPU that is lost while the command line trains: the run goes on by itself. Skipped without one, as in `gpu.rs`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use quickstudy::provenance;
+use quickstudy::recover::Run;
+use quickstudy::run::{End, Member, Pace};
+use quickstudy::run_folder::{RunFolder, file, read_snapshot};
+use quickstudy_core::train::{Layer, Session, Setup};
+use quickstudy_core::{Device, env};
+use quickstudy_gpu::{Gpu, GpuOptions};
+use quickstudy_tests::gpu::open;
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::time::Duration;
+
+const STEPS: u64 = 640;
+
+fn setup() -> Setup {
+    let settings = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]\n";
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    Setup::resolve("ppo", env::builtin("cartpole").unwrap(), &[1, 2], Some(STEPS), &[layer]).unwrap()
+}
+
+fn pace(save_every: Duration) -> Pace {
+    Pace { save_every, eval_every: 0, eval_episodes: 1 }
+}
+
+fn start(dir: &Path, device: &Device) -> Run {
+    let session = Session::new(device, &setup()).unwrap();
+    let member = |seed: &u64| {
+        let folder = RunFolder::create(&dir.join(format!("s{seed}"))).unwrap();
+        provenance::record(&folder, &device.caps().name, 1, 0).unwrap();
+        Member::create(folder, "a run".into(), "").unwrap()
+    };
+    let members = session.setup().seeds.iter().map(member).collect();
+    Run { session, members, debug: false }
+}
+
+fn folder(name: &str) -> std::path::PathBuf {
+    let dir = std::env::temp_dir().join(format!("quickstudy-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    dir
+}
+
+/// Environment steps of all rows of a run's metrics.
+fn rows(run: &Path) -> Vec<u64> {
+    let text = std::fs::read_to_string(run.join(file::CSV)).unwrap();
+    text.lines().skip(1).map(|line| line.split(',').next().unwrap().parse::<f64>().unwrap() as u64).collect()
+}
+
+fn every_iteration_once(run: &Path) {
+    assert_eq!(rows(run), (1..=STEPS / 32).map(|i| 32 * i).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_run_whose_gpu_is_lost_ends_as_if_it_had_not_been() {
+    let Some(first) = open(&GpuOptions::default()) else { return };
+    let (whole, parts) = (folder("lost-not"), folder("lost"));
+    let never = |_| -> Device { panic!("nothing was lost") };
+    let end = start(&whole, &Device::new(first.clone())).train(pace(Duration::ZERO), &|| false, 1, &never);
+    assert_eq!(end.unwrap(), End::Finished);
+
+    // Between iterations the loop asks whether to stop: there the device goes, three times.
+    let gpu = RefCell::new(open(&GpuOptions::default()).unwrap());
+    let (asked, opened) = (Cell::new(0), Cell::new(0));
+    let lose = || {
+        asked.set(asked.get() + 1);
+        if [3, 9, 15].contains(&asked.get()) {
+            gpu.borrow().destroy();
+        }
+        false
+    };
+    let reopen = |again: bool| {
+        assert!(!again, "each device saved something");
+        opened.set(opened.get() + 1);
+        *gpu.borrow_mut() = open(&GpuOptions::default()).unwrap();
+        Device::new(gpu.borrow().clone())
+    };
+    let device = Device::new(gpu.borrow().clone());
+    let mut run = start(&parts, &device);
+    assert_eq!(run.train(pace(Duration::ZERO), &lose, 1, &reopen).unwrap(), End::Finished);
+    assert_eq!(opened.get(), 3);
+    for seed in ["s1", "s2"] {
+        let last = |dir: &Path| read_snapshot(&dir.join(seed), file::LAST).unwrap();
+        assert_eq!(last(&whole), last(&parts), "not the same bytes");
+        every_iteration_once(&parts.join(seed));
+        let devices = std::fs::read_to_string(parts.join(seed).join(file::VERSION)).unwrap();
+        assert_eq!(devices.matches("\"from\"").count(), 1, "the same adapter is the same device: {devices}");
+    }
+    for dir in [whole, parts] {
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}
+
+#[test]
+fn a_gpu_that_is_lost_again_and_again_gives_way_to_the_cpu() {
+    let Some(gpu) = open(&GpuOptions::default()) else { return };
+    let dir = folder("lost-again");
+    let gpus: RefCell<Vec<Gpu>> = RefCell::new(vec![gpu.clone()]);
+    // Every GPU is lost before anything but the first snapshot is saved.
+    let lose = || {
+        gpus.borrow().iter().for_each(Gpu::destroy);
+        false
+    };
+    let asked_again = Cell::new(0);
+    let reopen = |again: bool| {
+        if again {
+            asked_again.set(asked_again.get() + 1);
+            return Device::cpu(1);
+        }
+        let gpu = open(&GpuOptions::default()).unwrap();
+        gpus.borrow_mut().push(gpu.clone());
+        Device::new(gpu)
+    };
+    let mut run = start(&dir, &Device::new(gpu));
+    assert_eq!(run.train(pace(Duration::from_secs(1000)), &lose, 1, &reopen).unwrap(), End::Finished);
+    assert_eq!(asked_again.get(), 1);
+    every_iteration_once(&dir.join("s1"));
+    let version = std::fs::read(dir.join("s1").join(file::VERSION)).unwrap();
+    let version: serde_json::Value = serde_json::from_slice(&version).unwrap();
+    assert!(version["device"].as_str().unwrap().starts_with("cpu ("), "{version}");
+    std::fs::remove_dir_all(dir).unwrap();
+}
