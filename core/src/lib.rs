@@ -10,6 +10,7 @@ pub mod env;
 mod error;
 pub mod grad;
 pub mod math;
+pub mod meta;
 pub mod nn;
 pub mod optim;
 pub mod program;

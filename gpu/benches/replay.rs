@@ -8,8 +8,8 @@
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
+use quickstudy_core::algo::{Algorithm, Ppo};
 use quickstudy_core::env::builtin;
 use quickstudy_core::program::{Context, Program, State};
 use quickstudy_core::tensor::{Loop, scan};

@@ -31,6 +31,7 @@ Examples:
   quickstudy train ppo --env cartpole --seed 0..10   ten seeds, a folder each
   quickstudy train --resume runs/cartpole-ppo-s0     continue where it stopped
   quickstudy eval runs/cartpole-ppo-s0 --gif out.gif evaluate and record
+  quickstudy adapt runs/point-corner-promp-s0   returns before and after adapting
   quickstudy plot runs/*                        learning curves over seeds
 
 Exit codes: 0 done, or stopped by Ctrl-C after saving; 1 failure during work;
@@ -43,6 +44,8 @@ pub enum Verb {
     Train(Box<cmd::train::Args>),
     /// Evaluate a trained policy, and record it
     Eval(cmd::eval::Args),
+    /// Adapt a meta-trained policy to held-out tasks: returns before and after
+    Adapt(cmd::adapt::Args),
     /// Draw learning curves of runs, mean and interval over seeds
     Plot(cmd::plot::Args),
     /// List algorithms, environments and presets
@@ -80,6 +83,7 @@ pub fn main() -> ExitCode {
     let result = match cli.verb {
         Verb::Train(args) => cmd::train::run(&args),
         Verb::Eval(args) => cmd::eval::run(&args),
+        Verb::Adapt(args) => cmd::adapt::run(&args),
         Verb::Plot(args) => cmd::plot::run(&args),
         Verb::List(args) => cmd::list::run(&args),
         Verb::Bench(args) => cmd::bench::run(&args),

@@ -3,6 +3,7 @@
 //! Each verb is one file in [`cmd`]; everything that touches files, clocks, signals or the terminal lives here and
 //! not in `quickstudy-core`.
 
+pub mod adaptation_plot;
 pub mod args;
 pub mod atomic;
 pub mod choose;
@@ -25,4 +26,5 @@ pub mod run;
 pub mod run_folder;
 pub mod signals;
 pub mod stats;
+pub mod svg;
 pub mod tfevents;

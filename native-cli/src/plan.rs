@@ -144,7 +144,8 @@ mod tests {
         asked.config = Some(file.clone());
         asked.settings = vec![("epochs".into(), 5.into())];
         let plan = Plan::resolve(&asked).unwrap();
-        assert_eq!((plan.setup.config.gamma, plan.setup.config.epochs), (0.9, 5));
+        let config = plan.setup.config.ppo().unwrap();
+        assert_eq!((config.gamma, config.epochs), (0.9, 5));
         assert_eq!((plan.setup.steps, plan.eval_every, plan.eval_episodes), (20_000, 2000, 20));
         assert_eq!(plan.setup.seeds, [4]);
         let text = plan.config_toml(4);

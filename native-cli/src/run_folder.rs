@@ -239,6 +239,19 @@ pub fn read_snapshot(folder: &Path, name: &str) -> Result<Vec<u8>, Stop> {
     read(&path)
 }
 
+/// Path and bytes of the policy of a run folder, the best one if there is one and `last` does not ask for the last; or
+/// of the snapshot file `path` itself.
+///
+/// # Errors
+/// [`Stop`] with code 2 if there is no such snapshot.
+pub fn policy(path: &Path, last: bool, best: bool) -> Result<(PathBuf, Vec<u8>), Stop> {
+    if path.is_file() {
+        return Ok((path.to_owned(), read(path)?));
+    }
+    let name = if last || (!best && !path.join(file::BEST).exists()) { file::LAST } else { file::BEST };
+    Ok((path.join(name), read_snapshot(path, name)?))
+}
+
 /// The run folders that `path` stands for: itself, or its direct children that hold metrics, sorted by name.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ fn twice_n_iterations_equal_n_restored_and_n() {
 
         // All three, in another order, on another device; and the middle one alone.
         let mut rest = Session::restore(&Device::cpu(2), &[saved[2], saved[0], saved[1]]).unwrap();
-        assert_eq!((rest.iteration(), rest.env_steps()), (4, 4 * setup.config.batch() as u64));
+        assert_eq!((rest.iteration(), rest.env_steps()), (4, 4 * setup.batch()));
         let rows = steps(&mut rest, 4);
         let mut alone = Session::restore(&device, &saved[1..2]).unwrap();
         assert_eq!(alone.setup().seeds, [8]);

@@ -30,23 +30,12 @@ use crate::sample::{Gae, Moments, Steps, explained_variance, gae};
 use crate::tensor::{Loop, scan};
 use crate::{Array, DType, Device, Program, Result, State, Tensor};
 
-use super::ActorCritic;
+use super::{ActorCritic, Algorithm, LocalFuture, StateEntry};
 pub(crate) use rollout::OBS_LIMIT;
 use rollout::{Collector, Rollout, Running};
 
 /// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
 const REWARD_LIMIT: f64 = 10.0;
-
-/// One array of the state, as one seed has it: without the leading axis.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StateEntry {
-    /// Name in the state and in snapshots.
-    pub name: &'static str,
-    /// Shape of one seed's part.
-    pub shape: Vec<usize>,
-    /// Data type.
-    pub dtype: DType,
-}
 
 /// What an iteration reports, in the order of the `metrics` output `[S, 12]`.
 ///
@@ -72,6 +61,7 @@ pub struct Ppo {
     config: PpoConfig,
     net: ActorCritic,
     program: Program,
+    metric_names: Vec<String>,
     /// All that training changes, each array with a leading axis of seeds.
     pub state: State,
 }
@@ -123,7 +113,8 @@ impl Ppo {
         config.validate()?;
         let net = ActorCritic::new(env.spec(), &config.net());
         let program = Program::new(device, |cx| iteration(cx, config, env, &net, seeds))?;
-        Ok(Ppo { config: config.clone(), net, program, state: State::new() })
+        let metric_names = METRICS.map(str::to_owned).to_vec();
+        Ok(Ppo { config: config.clone(), net, program, metric_names, state: State::new() })
     }
 
     /// The plan of one iteration, without a device.
@@ -134,11 +125,6 @@ impl Ppo {
         config.validate()?;
         let net = ActorCritic::new(env.spec(), &config.net());
         Program::plan_of(PlanOptions::default(), |cx| iteration(cx, config, env, &net, seeds))
-    }
-
-    /// The program of one iteration.
-    pub fn program(&self) -> &Program {
-        &self.program
     }
 
     /// The networks.
@@ -175,25 +161,6 @@ impl Ppo {
         entries
     }
 
-    /// One iteration: collect a rollout, then update. `done` of `total` iterations were made before.
-    ///
-    /// Returns the `metrics` output, `[S, 12]` in the order of [`METRICS`], which is still on the device.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn step(&mut self, done: u64, total: u64) -> Result<Array> {
-        let out: Outputs = self.program.run(&self.state, &[], &self.scalars(done, total))?;
-        out.get("metrics").cloned()
-    }
-
-    /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub async fn first_non_finite(&self, before: &State, done: u64, total: u64) -> Result<Option<NonFinite>> {
-        self.program.first_non_finite(before, &[], &self.scalars(done, total)).await
-    }
-
     fn scalars(&self, done: u64, total: u64) -> [(&'static str, ScalarValue); 3] {
         let [learning_rate, clip_eps] = self.scheduled(done, total);
         [
@@ -210,6 +177,40 @@ impl Ppo {
             c.learning_rate * c.learning_rate_schedule.factor(done, total),
             c.clip_eps * c.clip_eps_schedule.factor(done, total),
         ]
+    }
+}
+
+impl Algorithm for Ppo {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn program(&self) -> &Program {
+        &self.program
+    }
+
+    fn metric_names(&self) -> &[String] {
+        &self.metric_names
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        let [learning_rate, clip_eps] = self.scheduled(done, total);
+        vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)]
+    }
+
+    /// Collect a rollout, then update.
+    fn step(&mut self, done: u64, total: u64) -> Result<Array> {
+        let out: Outputs = self.program.run(&self.state, &[], &self.scalars(done, total))?;
+        out.get("metrics").cloned()
+    }
+
+    fn first_non_finite<'a>(
+        &'a self,
+        before: &'a State,
+        done: u64,
+        total: u64,
+    ) -> LocalFuture<'a, Result<Option<NonFinite>>> {
+        Box::pin(async move { self.program.first_non_finite(before, &[], &self.scalars(done, total)).await })
     }
 }
 

@@ -35,6 +35,18 @@ impl Categorical {
         -(self.log_probs.exp() * self.log_probs).sum_keep(2)
     }
 
+    /// KL(self ‖ other), `[S, B, 1]`: Σ p (ln p − ln q).
+    #[track_caller]
+    pub fn kl(&self, other: &Categorical) -> Tensor {
+        (self.log_probs.exp() * (self.log_probs - other.log_probs)).sum_keep(2)
+    }
+
+    /// The same as a constant.
+    #[track_caller]
+    pub fn stop_gradient(&self) -> Categorical {
+        Categorical { log_probs: self.log_probs.stop_gradient() }
+    }
+
     /// A choice per row by inverting the running sum of probabilities, `[S, B, 1]`.
     #[track_caller]
     pub fn sample(&self, noise: &RowNoise) -> Tensor {

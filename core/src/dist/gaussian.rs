@@ -53,6 +53,24 @@ impl Gaussian {
         self.mean + self.log_std.exp() * noise.normal(self.mean.size(2))
     }
 
+    /// KL(self ‖ other), `[S, B, 1]`: Σ ((μ₁ − μ₂)² + σ₁² − σ₂²) / (2 σ₂² + 1e-8) + ln σ₂ − ln σ₁.
+    ///
+    /// The 1e-8 is that of the libraries whose numbers we compare with.
+    #[track_caller]
+    pub fn kl(&self, other: &Gaussian) -> Tensor {
+        let variance = |d: &Gaussian| (d.log_std * 2.0).exp();
+        let (from, to) = (variance(self), variance(other));
+        let distance = (self.mean - other.mean).square() + from - to;
+        (distance / (to * 2.0 + 1e-8) + other.log_std - self.log_std).sum_keep(2)
+    }
+
+    /// The same as a constant.
+    #[track_caller]
+    pub fn stop_gradient(&self) -> Gaussian {
+        let [mean, log_std, precision] = [self.mean, self.log_std, self.precision].map(Tensor::stop_gradient);
+        Gaussian { mean, log_std, precision }
+    }
+
     /// The mean.
     pub fn mode(&self) -> Tensor {
         self.mean

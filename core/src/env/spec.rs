@@ -90,13 +90,25 @@ pub struct EnvSpec {
     pub solved_at: Option<f64>,
     /// Parameters that tell tasks apart (goals, masses, target speeds); empty for a single task.
     pub task: Vec<Dim>,
+    /// Which numbers of the state are the agent's place in the plane that it is drawn in, if it moves in one: paths are
+    /// drawn through these.
+    pub plane: Option<[usize; 2]>,
 }
 
 impl EnvSpec {
     /// A spec of a single task without a solved-at return, whose steps take 1/30 s: the speed at which Gymnasium plays
     /// environments without a clock of their own.
     pub fn new(name: impl Into<String>, observation: Vec<Dim>, action: ActionSpace, horizon: usize) -> Self {
-        Self { name: name.into(), observation, action, horizon, dt: 1.0 / 30.0, solved_at: None, task: Vec::new() }
+        Self {
+            name: name.into(),
+            observation,
+            action,
+            horizon,
+            dt: 1.0 / 30.0,
+            solved_at: None,
+            task: Vec::new(),
+            plane: None,
+        }
     }
 
     /// With steps of `seconds`.
@@ -117,6 +129,13 @@ impl EnvSpec {
     #[must_use]
     pub fn task(mut self, task: Vec<Dim>) -> Self {
         self.task = task;
+        self
+    }
+
+    /// With the numbers of the state that are the agent's place in the plane.
+    #[must_use]
+    pub fn plane(mut self, x: usize, y: usize) -> Self {
+        self.plane = Some([x, y]);
         self
     }
 }

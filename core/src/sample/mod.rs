@@ -1,7 +1,11 @@
-//! What turns rollouts into training data: advantages, value targets, running statistics.
+//! What turns rollouts into training data: advantages, value targets, baselines, running statistics.
 
+mod baseline;
 mod gae;
 mod moments;
+mod paths;
 
+pub use baseline::{Baseline, REGULARISATION, least_squares};
 pub use gae::{Gae, Steps, explained_variance, gae};
 pub use moments::Moments;
+pub use paths::{Paths, Processed, Processor, adjusted_rewards};

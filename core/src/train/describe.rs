@@ -1,6 +1,7 @@
 //! What each setting of an algorithm means: the reference that help texts show.
 
-use super::setup::ALGORITHMS;
+use super::config::ALGORITHMS;
+use crate::meta::Variant;
 use crate::{Error, Result};
 
 /// One setting in words. Its default is in [`Setup`](super::Setup) and in the configuration's `Default`.
@@ -46,13 +47,62 @@ const PPO: [SettingDoc; 25] = [
     doc("adam_eps", "> 0", "Adam's ε"),
 ];
 
+const MAML: [SettingDoc; 31] = [
+    doc("meta_batch", "1 or more", "tasks per iteration (M)"),
+    doc("rollouts", "1 or more", "rollouts per task before and after each inner step (N)"),
+    doc("horizon", "0 or more", "steps of a rollout (T); 0: the environment's time limit"),
+    doc("train_tasks", "0 or more", "0: fresh tasks each iteration; otherwise a pool of so many"),
+    doc("inner_steps", "1 to 16", "gradient steps of adaptation"),
+    doc("inner_lr", "> 0", "step size α of adaptation"),
+    doc("learn_inner_lr", "true, false", "learn one α per parameter, starting from inner_lr"),
+    doc("first_order", "true, false", "take inner gradients as constants"),
+    doc("inner_loss", "likelihood_ratio, log_likelihood, dice", "surrogate of adaptation"),
+    doc("gamma", "0 to 1", "discount of later rewards"),
+    doc("gae_lambda", "0 to 1", "λ of the advantages"),
+    doc("baseline", "linear_feature, linear_time, zero", "subtracted from returns, fitted per task"),
+    doc("normalise_advantages", "true, false", "per task"),
+    doc("positive_advantages", "true, false", "shift them so that the smallest is 0"),
+    doc("learning_rate", "> 0", "Adam's step size of outer steps"),
+    doc("learning_rate_schedule", "constant, linear", "linear: towards 0 at the end of the run"),
+    doc("outer_steps", "1 or more", "outer steps on each batch"),
+    doc("clip_eps", "0 to 1", "clip range of the outer objective"),
+    doc("inner_kl_coef", "0 or more", "weight of the KL that keeps adaptation near what collected"),
+    doc("max_kl", "> 0", "largest KL of an outer step"),
+    doc("cg_iterations", "1 or more", "conjugate-gradient iterations"),
+    doc("damping", "0 or more", "added to the diagonal of the KL's Hessian"),
+    doc("backtracks", "1 or more", "most steps of the line search"),
+    doc("backtrack_ratio", "0 to 1", "factor between its steps"),
+    doc("hessian", "exact, finite_differences", "products with the KL's Hessian"),
+    doc("max_grad_norm", "0 or more", "longer outer gradients are scaled down; 0: never"),
+    doc("hidden", "list of widths", "hidden layers of the policy"),
+    doc("activation", "tanh, relu", "of the hidden layers"),
+    doc("orthogonal_init", "true, false", "orthogonal first weights; false: uniform as in PyTorch"),
+    doc("log_std_init", "-20 to 2", "first ln σ of continuous actions"),
+    doc("adam_eps", "> 0", "Adam's ε"),
+];
+
+/// Whether a variant of MAML looks at a setting.
+fn used(variant: Variant, key: &str) -> bool {
+    match key {
+        "learning_rate" | "learning_rate_schedule" | "max_grad_norm" | "adam_eps" => !variant.trust_region(),
+        "clip_eps" => matches!(variant, Variant::ProMp | Variant::MamlPpo),
+        "outer_steps" => matches!(variant, Variant::ProMp | Variant::MamlPpo),
+        "inner_kl_coef" => variant == Variant::ProMp,
+        "max_kl" | "cg_iterations" | "damping" | "backtracks" | "backtrack_ratio" | "hessian" => variant.trust_region(),
+        // DICE is the inner loss and the outer one.
+        "inner_loss" => variant != Variant::DiceMaml,
+        _ => true,
+    }
+}
+
 /// What the settings of an algorithm mean, in order of declaration.
 ///
 /// # Errors
 /// [`Error::Unknown`] for an unknown algorithm, with the closest one.
-pub fn setting_docs(algorithm: &str) -> Result<&'static [SettingDoc]> {
-    match algorithm {
-        "ppo" => Ok(&PPO),
+pub fn setting_docs(algorithm: &str) -> Result<Vec<SettingDoc>> {
+    match (algorithm, Variant::parse(algorithm)) {
+        ("ppo", _) => Ok(PPO.to_vec()),
+        (_, Some(variant)) => Ok(MAML.into_iter().filter(|doc| used(variant, doc.key)).collect()),
         _ => Err(Error::unknown("algorithm", algorithm, ALGORITHMS)),
     }
 }
@@ -63,44 +113,73 @@ mod tests {
     use crate::env::builtin;
     use crate::train::{Layer, Setup};
 
-    /// Whether `ppo` on the pendulum takes `key = value`.
-    fn takes(key: &str, value: &str) -> bool {
+    /// An environment that the algorithm can work on.
+    fn env_of(algorithm: &str) -> crate::env::EnvDef {
+        builtin(if algorithm == "ppo" { "pendulum" } else { "point-corner" }).unwrap()
+    }
+
+    /// Whether an algorithm takes `key = value`.
+    fn takes(algorithm: &str, key: &str, value: &str) -> bool {
         let settings = toml::from_str(&format!("{key} = {value}")).unwrap();
         let layer = Layer { origin: "test".into(), settings };
-        Setup::resolve("ppo", builtin("pendulum").unwrap(), &[0], None, &[layer]).is_ok()
+        Setup::resolve(algorithm, env_of(algorithm), &[0], None, &[layer]).is_ok()
     }
 
     #[test]
     fn every_setting_is_described_in_order() {
         for algorithm in ALGORITHMS {
-            let setup = Setup::resolve(algorithm, builtin("pendulum").unwrap(), &[0], None, &[]).unwrap();
+            let setup = Setup::resolve(algorithm, env_of(algorithm), &[0], None, &[]).unwrap();
             let keys: Vec<&str> = setup.settings.iter().map(|s| s.key.as_str()).collect();
             let described: Vec<&str> = setting_docs(algorithm).unwrap().iter().map(|d| d.key).collect();
             assert_eq!(described, keys);
         }
+        // Every field of the configurations belongs to some algorithm, in order of declaration.
+        let fields = |json: String, keys: &[&str]| {
+            let at: Vec<usize> = keys.iter().map(|k| json.find(&format!("\"{k}\":")).unwrap()).collect();
+            assert!(at.is_sorted() && json.matches("\":").count() == keys.len(), "{json} {keys:?}");
+        };
+        let ppo: Vec<&str> = PPO.iter().map(|d| d.key).collect();
+        fields(serde_json::to_string(&crate::algo::PpoConfig::default()).unwrap(), &ppo);
+        let maml: Vec<&str> = MAML.iter().map(|d| d.key).collect();
+        fields(serde_json::to_string(&crate::meta::MamlConfig::default()).unwrap(), &maml);
+        assert!(MAML.iter().all(|doc| Variant::ALL.iter().any(|v| used(*v, doc.key))));
         assert!(setting_docs("pp").unwrap_err().to_string().contains("`ppo`"));
     }
 
     #[test]
     fn the_ranges_are_those_that_are_checked() {
-        for SettingDoc { key, range, .. } in PPO {
+        let all = ALGORITHMS.iter().flat_map(|a| setting_docs(a).unwrap().into_iter().map(move |doc| (*a, doc)));
+        for (algorithm, SettingDoc { key, range, .. }) in all {
             let (good, bad) = match range {
                 "> 0" => (vec!["1e-6"], vec!["0", "-1"]),
-                "0 to 1" if key == "clip_eps" => (vec!["1e-6", "0.999"], vec!["0", "1", "1.1"]),
+                "0 to 1" if ["clip_eps", "backtrack_ratio"].contains(&key) => {
+                    (vec!["1e-6", "0.999"], vec!["0", "1", "1.1"])
+                }
                 "0 to 1" => (vec!["0", "1"], vec!["-0.1", "1.1"]),
                 "0 or more" => (vec!["0", "7"], vec!["-1"]),
-                "1 or more" => (vec!["256", "1024"], vec!["0", "-1"]),
+                "1 or more" if ["horizon", "envs"].contains(&key) => (vec!["256", "1024"], vec!["0", "-1"]),
+                "1 or more" => (vec!["1", "64"], vec!["0", "-1"]),
+                "1 to 16" => (vec!["1", "16"], vec!["0", "17"]),
                 "true, false" => (vec!["true", "false"], vec!["1", "\"true\""]),
                 "constant, linear" => (vec!["\"constant\"", "\"linear\""], vec!["\"cubic\""]),
                 "tanh, relu" => (vec!["\"tanh\"", "\"relu\""], vec!["\"gelu\""]),
+                "likelihood_ratio, log_likelihood, dice" => {
+                    (vec!["\"likelihood_ratio\"", "\"log_likelihood\"", "\"dice\""], vec!["\"ratio\""])
+                }
+                "linear_feature, linear_time, zero" => {
+                    (vec!["\"linear_feature\"", "\"linear_time\"", "\"zero\""], vec!["\"linear\""])
+                }
+                "exact, finite_differences" => (vec!["\"exact\"", "\"finite_differences\""], vec!["\"pearl\""]),
                 "-20 to 2" => (vec!["-20", "2"], vec!["-21", "3"]),
                 "divides T · N" => (vec!["1", "2"], vec!["0", "7"]),
                 "0, or divides T" => (vec!["0", "2"], vec!["7"]),
                 "list of widths" => (vec!["[]", "[8]", "[8, 16, 32]"], vec!["[0]", "8"]),
                 other => panic!("{key}: {other} is not checked here"),
             };
-            assert!(good.iter().all(|value| takes(key, value)), "{key} {range}: one of {good:?} is refused");
-            assert!(!bad.iter().any(|value| takes(key, value)), "{key} {range}: one of {bad:?} is taken");
+            let refused: Vec<_> = good.iter().filter(|value| !takes(algorithm, key, value)).collect();
+            assert!(refused.is_empty(), "{algorithm} {key} {range}: {refused:?} refused");
+            let taken: Vec<_> = bad.iter().filter(|value| takes(algorithm, key, value)).collect();
+            assert!(taken.is_empty(), "{algorithm} {key} {range}: {taken:?} taken");
         }
     }
 }

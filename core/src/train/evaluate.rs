@@ -1,10 +1,13 @@
 //! Episodes of a trained policy, on random numbers that training never touches.
 
+use super::adapted::{self, Adaptation};
+use super::config::{ALGORITHMS, Config};
 use super::snapshot::{self, Header};
 use crate::algo::ppo::OBS_LIMIT;
 use crate::algo::{ActorCritic, PpoConfig};
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, builtin};
+use crate::meta::Trial;
 use crate::program::{Plan, PlanOptions};
 use crate::rng::{self, Key, key_from_seed, streams};
 use crate::sample::Moments;
@@ -31,15 +34,15 @@ pub struct Trajectory {
     pub actions: Vec<Vec<f32>>,
     /// Reward of each step.
     pub rewards: Vec<f32>,
+    /// Parameters of the task; empty if the environment has a single one.
+    pub task: Vec<f32>,
 }
 
 /// What a policy consists of, stacked over seeds: inputs of evaluation programs.
 #[derive(Clone, Debug)]
 pub(super) struct PolicyArrays {
-    /// `[S, P]`
-    pub theta: Array,
-    /// Mean and variance `[S, O]`, if observations are normalised.
-    pub moments: Option<[Array; 2]>,
+    /// As [`Config::policy_entries`] names them, with a leading axis of seeds.
+    pub arrays: Vec<(&'static str, Array)>,
 }
 
 /// A policy made ready to run `episodes` side by side.
@@ -59,7 +62,7 @@ impl EpisodeProgram {
     pub fn new(
         device: &Device,
         env: &EnvDef,
-        config: &PpoConfig,
+        config: &Config,
         seeds: usize,
         episodes: usize,
         deterministic: bool,
@@ -68,18 +71,21 @@ impl EpisodeProgram {
         if episodes == 0 || episodes > MAX_EPISODES {
             return Err(Error::config("episodes", format!("{episodes} is not in 1 to {MAX_EPISODES}")));
         }
-        let net = ActorCritic::new(env.spec(), &config.net());
         let shape = [seeds, episodes];
-        let program = Program::new(device, |cx| trace(cx, env, &net, config, shape, deterministic, record))?;
+        let program = Program::new(device, |cx| match config {
+            Config::Ppo(config) => {
+                let net = ActorCritic::new(env.spec(), &config.net());
+                trace(cx, env, &net, config, shape, deterministic, record);
+            }
+            Config::Maml(config) => adapted::trace(cx, env, config, shape, deterministic, record),
+        })?;
         Ok(EpisodeProgram { program, episodes, deterministic, seeds, env: env.clone() })
     }
 
     fn run(&mut self, device: &Device, policy: &PolicyArrays, keys: &[Key]) -> Result<crate::program::Outputs> {
         let key = device.array_u32(&[self.seeds, 2], keys.as_flattened())?;
-        let mut inputs = vec![("theta", &policy.theta), ("key", &key)];
-        if let Some([mean, var]) = &policy.moments {
-            inputs.extend([("obs_mean", mean), ("obs_var", var)]);
-        }
+        let mut inputs = vec![("key", &key)];
+        inputs.extend(policy.arrays.iter().map(|(name, array)| (*name, array)));
         self.program.run(&State::new(), &inputs, &[])
     }
 
@@ -111,12 +117,16 @@ impl EpisodeProgram {
         let actions = rows(device.read_f32(out.get("actions")?).await?, self.env.spec().action.dim(), length);
         let mut rewards = device.read_f32(out.get("rewards")?).await?;
         rewards.truncate(length);
-        // On the device the next episode has begun by then.
-        if let (Some(state), Some(action)) = (states.last(), actions.last()) {
+        let task = match self.env.spec().task.is_empty() {
+            true => Vec::new(),
+            false => device.read_f32(out.get("task")?).await?,
+        };
+        // On the device the next episode has begun by then. The keys are those of policies that do not adapt.
+        if let (Some(state), Some(action), []) = (states.last(), actions.last(), &task[..]) {
             let key = rng::fold_in(rng::fold_in(key, streams::ENV), length as u32);
             states.push(self.env.step(state, action, &[], key, 0)?.state);
         }
-        Ok(Trajectory { states, actions, rewards })
+        Ok(Trajectory { states, actions, rewards, task })
     }
 }
 
@@ -229,17 +239,14 @@ impl Evaluator {
         let (header, entries) = snapshot::decode(bytes)?;
         let env = environment(env, &header)?;
         header.config.validate().map_err(|e| Error::Snapshot(e.to_string()))?;
-        let net = ActorCritic::new(env.spec(), &header.config.net());
-        let (p, o) = (net.layout.len(), net.observations());
-        let array = |name: &str, len: usize| {
+        let shapes = header.config.entries(&env);
+        let array = |name: &'static str| {
+            let len = shapes.iter().find(|e| e.name == name).map_or(0, |e| e.shape.iter().product());
             let values = snapshot::f32s(&entries, name, &[len])?;
-            device.array_f32(&[1, len], &values)
+            Ok((name, device.array_f32(&[1, len], &values)?))
         };
-        let moments = match header.config.normalise_observations {
-            true => Some([array("obs_mean", o)?, array("obs_var", o)?]),
-            false => None,
-        };
-        let policy = PolicyArrays { theta: array("theta", p)?, moments };
+        let arrays = header.config.policy_entries().into_iter().map(array).collect::<Result<_>>()?;
+        let policy = PolicyArrays { arrays };
         Ok(Evaluator { device: device.clone(), env, header, policy, program: None })
     }
 
@@ -260,7 +267,7 @@ impl Evaluator {
 
     /// Environment steps that it was trained for.
     pub fn env_steps(&self) -> u64 {
-        self.header.iteration * self.header.config.batch() as u64
+        self.header.iteration * self.header.config.batch(&self.env)
     }
 
     /// `episodes` episodes from first states that `seed` names; the most probable actions if `deterministic`.
@@ -281,6 +288,31 @@ impl Evaluator {
         Ok(all.pop().unwrap_or_default())
     }
 
+    /// What the policy does on `tasks` held-out tasks before adaptation and after each of `inner_steps` steps of it
+    /// (none: as many as it was trained for), with `rollouts` per task (none: as in training). `seed` names the tasks.
+    /// What adapts is always drawn; `deterministic`: what is measured takes the most probable actions.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the policy does not adapt, or for no tasks or rollouts; or if the device fails.
+    pub async fn adapt(
+        &self,
+        tasks: usize,
+        rollouts: Option<usize>,
+        inner_steps: Option<usize>,
+        seed: u64,
+        deterministic: bool,
+    ) -> Result<Adaptation> {
+        let Config::Maml(config) = &self.header.config else {
+            let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
+            return Err(Error::config("algorithm", problem));
+        };
+        let rollouts = rollouts.unwrap_or(config.rollouts);
+        let inner_steps = inner_steps.unwrap_or(config.inner_steps);
+        let measured = if deterministic { rollouts } else { 0 };
+        let trial = Trial { tasks, rollouts, inner_steps, measured, deterministic, last_only: false };
+        adapted::adapt(&self.device, &self.env, config, &self.policy, eval_key(seed), trial).await
+    }
+
     /// The first episode of [`evaluate`](Self::evaluate) with the same seed, step by step.
     ///
     /// # Errors
@@ -298,7 +330,7 @@ fn eval_key(seed: u64) -> Key {
 
 /// The environment of a snapshot: the caller's, or the built-in one of that name.
 pub(super) fn environment(given: Option<EnvDef>, header: &Header) -> Result<EnvDef> {
-    if header.algorithm != "ppo" {
+    if !ALGORITHMS.contains(&header.algorithm.as_str()) {
         return Err(Error::Snapshot(format!(
             "made by the algorithm `{}`, which this version has not",
             header.algorithm

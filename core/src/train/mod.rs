@@ -14,6 +14,8 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
+mod adapted;
+mod config;
 mod describe;
 mod evaluate;
 mod presets;
@@ -21,8 +23,10 @@ mod session;
 mod setup;
 mod snapshot;
 
+pub use adapted::{Adaptation, Stage};
+pub use config::{ALGORITHMS, Config};
 pub use describe::{SettingDoc, setting_docs};
 pub use evaluate::{Episode, Evaluator, Trajectory, evaluation_plan};
 pub use presets::{Preset, preset, presets};
 pub use session::{Row, Session, Snapshots};
-pub use setup::{ALGORITHMS, DEFAULT_STEPS, Layer, Setting, Setup};
+pub use setup::{DEFAULT_STEPS, Layer, Setting, Setup};

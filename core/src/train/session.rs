@@ -5,8 +5,7 @@ use safetensors::tensor::Dtype;
 use super::evaluate::{Episode, EpisodeProgram, PolicyArrays, environment};
 use super::setup::Setup;
 use super::snapshot::{self, Entry, Header, Kind};
-use crate::algo::Ppo;
-use crate::algo::ppo::METRICS;
+use crate::algo::Algorithm;
 use crate::env::EnvDef;
 use crate::program::Array;
 use crate::rng::{fold_in, key_from_seed, streams};
@@ -26,7 +25,7 @@ type Finished = [f64; 3];
 pub struct Session {
     device: Device,
     setup: Setup,
-    ppo: Ppo,
+    algorithm: Box<dyn Algorithm>,
     iteration: u64,
     /// Per seed: the latest iterations that hold [`WINDOW`] finished episodes.
     finished: Vec<Vec<Finished>>,
@@ -40,13 +39,19 @@ impl Session {
     /// # Errors
     /// If the device lacks memory or the environment does not fit the algorithm.
     pub fn new(device: &Device, setup: &Setup) -> Result<Session> {
-        let ppo = Ppo::new(device, &setup.config, &setup.env, &setup.seeds)?;
+        let algorithm = setup.config.start(&setup.algorithm, device, &setup.env, &setup.seeds)?;
         let finished = vec![Vec::new(); setup.seeds.len()];
-        Ok(Session::of(device, setup.clone(), ppo, 0, finished))
+        Ok(Session::of(device, setup.clone(), algorithm, 0, finished))
     }
 
-    fn of(device: &Device, setup: Setup, ppo: Ppo, iteration: u64, finished: Vec<Vec<Finished>>) -> Session {
-        Session { device: device.clone(), setup, ppo, iteration, finished, evaluation: None, debug: false }
+    fn of(
+        device: &Device,
+        setup: Setup,
+        algorithm: Box<dyn Algorithm>,
+        iteration: u64,
+        finished: Vec<Vec<Finished>>,
+    ) -> Session {
+        Session { device: device.clone(), setup, algorithm, iteration, finished, evaluation: None, debug: false }
     }
 
     /// In debug mode the first gradient that is not finite is an error that names the operation where it began. Each
@@ -92,10 +97,10 @@ impl Session {
         }
         let env = environment(env, first)?;
         let seeds: Vec<u64> = decoded.iter().map(|(h, _)| h.seed).collect();
-        let setup = Setup::of_config(env, &seeds, first.steps, first.config.clone())
+        let setup = Setup::of_config(&first.algorithm, env, &seeds, first.steps, first.config.clone())
             .map_err(|e| Error::Snapshot(e.to_string()))?;
         let mut state = State::new();
-        for entry in Ppo::entries(&setup.config, &setup.env) {
+        for entry in setup.config.entries(&setup.env) {
             let shape = [&[seeds.len()], &entry.shape[..]].concat();
             let mut words = Vec::new();
             for (_, entries) in &decoded {
@@ -109,8 +114,8 @@ impl Session {
         }
         let finished = decoded.iter().map(|(_, e)| snapshot::finished(e)).collect::<Result<_>>()?;
         let iteration = first.iteration;
-        let ppo = Ppo::resume(device, &setup.config, &setup.env, seeds.len(), state)?;
-        Ok(Session::of(device, setup, ppo, iteration, finished))
+        let algorithm = setup.config.resume(&setup.algorithm, device, &setup.env, seeds.len(), state)?;
+        Ok(Session::of(device, setup, algorithm, iteration, finished))
     }
 
     /// What is being trained.
@@ -120,7 +125,7 @@ impl Session {
 
     /// The program of one iteration, of all seeds: what it computes and what running it has cost so far.
     pub fn program(&self) -> &Program {
-        self.ppo.program()
+        self.algorithm.program()
     }
 
     /// Iterations made.
@@ -134,7 +139,7 @@ impl Session {
     }
 
     fn batch(&self) -> u64 {
-        self.setup.config.batch() as u64
+        self.setup.batch()
     }
 
     /// Environment steps made, per seed.
@@ -164,34 +169,36 @@ impl Session {
     /// # Errors
     /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite; or if the device fails.
     pub async fn step(&mut self) -> Result<Vec<Row>> {
-        let [learning_rate, clip_eps] = self.ppo.scheduled(self.iteration, self.iterations());
-        let before = if self.debug { Some(self.ppo.state.copy(&self.device).await?) } else { None };
-        let metrics = self.ppo.step(self.iteration, self.iterations())?;
+        let schedules = self.algorithm.schedules(self.iteration, self.iterations());
+        let before = if self.debug { Some(self.algorithm.state().copy(&self.device).await?) } else { None };
+        let metrics = self.algorithm.step(self.iteration, self.iterations())?;
         let values = self.device.read(&metrics).await?;
         if let Some(before) = before {
             self.explain(&before, &values).await?;
         }
         self.iteration += 1;
         let mut rows = Vec::with_capacity(self.finished.len());
-        for (i, values) in values.chunks(METRICS.len()).enumerate() {
+        let names = self.algorithm.metric_names();
+        for (i, values) in values.chunks(names.len()).enumerate() {
             let [episodes, returns, lengths, rest @ ..] = values else {
                 return Err(Error::Program("the metrics are incomplete".to_owned()));
             };
             slide(&mut self.finished[i], [*episodes, *returns, *lengths]);
             let sum = |k: usize| self.finished[i].iter().map(|f| f[k]).sum::<f64>();
             let mean = |k: usize| if sum(0) > 0.0 { sum(k) / sum(0) } else { f64::NAN };
-            let mut row: Row = Vec::with_capacity(METRICS.len() + 4);
+            let mut row: Row = Vec::with_capacity(names.len() + 4);
             let mut add = |name: &str, value: f64| row.push((name.to_owned(), value));
             add("time/env_steps", self.env_steps() as f64);
             add("time/iterations", self.iteration as f64);
             add("rollout/ep_return_mean", mean(1));
             add("rollout/ep_len_mean", mean(2));
-            add(METRICS[0], *episodes);
-            for (name, value) in METRICS[3..].iter().zip(rest) {
+            add(&names[0], *episodes);
+            for (name, value) in names[3..].iter().zip(rest) {
                 add(name, *value);
             }
-            add("train/learning_rate", learning_rate);
-            add("train/clip_eps", clip_eps);
+            for (name, value) in &schedules {
+                add(name, *value);
+            }
             if let [.., non_finite, updates] = rest
                 && *non_finite > 0.0
                 && *updates == 0.0
@@ -210,10 +217,10 @@ impl Session {
     /// An error if an update of the iteration just made was dropped, which began with the state `before`.
     async fn explain(&self, before: &State, metrics: &[f64]) -> Result<()> {
         let dropped = |values: &[f64]| values.iter().rev().nth(1).is_some_and(|non_finite| *non_finite > 0.0);
-        if !metrics.chunks(METRICS.len()).any(dropped) {
+        if !metrics.chunks(self.algorithm.metric_names().len()).any(dropped) {
             return Ok(());
         }
-        let found = self.ppo.first_non_finite(before, self.iteration, self.iterations()).await?;
+        let found = self.algorithm.first_non_finite(before, self.iteration, self.iterations()).await?;
         Err(found.map_or_else(
             || Error::NonFinite("a gradient was not finite, but only by this device's rounding".to_owned()),
             |found| found.error(),
@@ -233,7 +240,7 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
-        let names = Ppo::entries(&self.setup.config, &self.setup.env).into_iter().map(|e| e.name).collect();
+        let names = self.setup.config.entries(&self.setup.env).into_iter().map(|e| e.name).collect();
         self.read_stack(Kind::Session, names).await
     }
 
@@ -250,17 +257,13 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn policy_snapshots(&self) -> Result<Snapshots<'_>> {
-        let mut names = vec!["theta"];
-        if self.setup.config.normalise_observations {
-            names.extend(["obs_mean", "obs_var"]);
-        }
-        self.read_stack(Kind::Policy, names).await
+        self.read_stack(Kind::Policy, self.setup.config.policy_entries()).await
     }
 
     async fn read_stack(&self, kind: Kind, names: Vec<&'static str>) -> Result<Snapshots<'_>> {
         let mut arrays = Vec::with_capacity(names.len());
         for name in names {
-            let array: &Array = self.ppo.state.get(name)?;
+            let array: &Array = self.algorithm.state().get(name)?;
             let words = match array.dtype() {
                 DType::F32 => self.device.read_f32(array).await?.into_iter().map(f32::to_bits).collect(),
                 DType::U32 => self.device.read_u32(array).await?,
@@ -287,12 +290,9 @@ impl Session {
         };
         let key = |seed: &u64| fold_in(fold_in(key_from_seed(*seed), streams::EVAL), self.iteration as u32);
         let keys: Vec<[u32; 2]> = self.setup.seeds.iter().map(key).collect();
-        let get = |name: &str| self.ppo.state.get(name).cloned();
-        let moments = match self.setup.config.normalise_observations {
-            true => Some([get("obs_mean")?, get("obs_var")?]),
-            false => None,
-        };
-        let policy = PolicyArrays { theta: get("theta")?, moments };
+        let state = self.algorithm.state();
+        let arrays = self.setup.config.policy_entries().into_iter().map(|name| Ok((name, state.get(name)?.clone())));
+        let policy = PolicyArrays { arrays: arrays.collect::<Result<_>>()? };
         let result = program.episodes(&self.device, &policy, &keys).await;
         self.evaluation = Some(program);
         result

@@ -2,13 +2,10 @@
 
 use toml::{Table, Value};
 
+use super::config::{ALGORITHMS, Config};
 use super::presets::preset;
-use crate::algo::PpoConfig;
 use crate::env::EnvDef;
 use crate::{Error, Result};
-
-/// Names of the algorithms.
-pub const ALGORITHMS: [&str; 1] = ["ppo"];
 
 /// Settings from one source, stronger than those of the layers before it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,7 +39,7 @@ pub struct Setup {
     /// Environment steps per seed.
     pub steps: u64,
     /// The algorithm's settings.
-    pub config: PpoConfig,
+    pub config: Config,
     /// The same with their origins, in order of declaration.
     pub settings: Vec<Setting>,
     /// Name of the preset that is among the layers.
@@ -64,16 +61,16 @@ impl Setup {
         }
         check_seeds(seeds)?;
         let preset = preset(algorithm, &env.spec().name)?;
-        let mut settings = defaults()?;
+        let mut settings = defaults(algorithm)?;
         if let Some(p) = &preset {
-            apply(&mut settings, &p.settings, &format!("preset {}", p.name))?;
+            apply(algorithm, &mut settings, &p.settings, &format!("preset {}", p.name))?;
         }
         for layer in layers {
-            apply(&mut settings, &layer.settings, &layer.origin)?;
+            apply(algorithm, &mut settings, &layer.settings, &layer.origin)?;
         }
-        let config = config_of(&settings)?;
+        let config = config_of(algorithm, &settings)?;
         config.validate()?;
-        check_fit(&env, &config)?;
+        config.check_fit(algorithm, &env)?;
         let steps = steps.or(preset.as_ref().map(|p| p.steps)).unwrap_or(DEFAULT_STEPS);
         if steps == 0 {
             return Err(Error::config("steps", "0 environment steps train nothing; give at least 1"));
@@ -94,22 +91,25 @@ impl Setup {
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm, with the closest one.
     pub fn defaults(algorithm: &str) -> Result<Vec<Setting>> {
-        if !ALGORITHMS.contains(&algorithm) {
-            return Err(Error::unknown("algorithm", algorithm, ALGORITHMS));
-        }
-        defaults()
+        defaults(algorithm)
+    }
+
+    /// Environment steps of one iteration and seed.
+    pub fn batch(&self) -> u64 {
+        self.config.batch(&self.env)
     }
 
     /// The setup of settings that were resolved before, as a snapshot holds them.
-    pub(super) fn of_config(env: EnvDef, seeds: &[u64], steps: u64, config: PpoConfig) -> Result<Setup> {
+    pub(super) fn of_config(algorithm: &str, env: EnvDef, seeds: &[u64], steps: u64, config: Config) -> Result<Setup> {
         config.validate()?;
-        check_fit(&env, &config)?;
+        config.check_fit(algorithm, &env)?;
         check_seeds(seeds)?;
-        let table = Table::try_from(&config).map_err(|e| Error::Snapshot(e.to_string()))?;
-        let mut settings = defaults()?;
-        apply(&mut settings, &table, "snapshot")?;
+        let mut table = config.table()?;
+        let mut settings = defaults(algorithm)?;
+        table.retain(|key, _| settings.iter().any(|s| s.key == *key));
+        apply(algorithm, &mut settings, &table, "snapshot")?;
         let seeds = seeds.to_vec();
-        Ok(Setup { algorithm: "ppo".to_owned(), env, seeds, steps, config, settings, preset: None })
+        Ok(Setup { algorithm: algorithm.to_owned(), env, seeds, steps, config, settings, preset: None })
     }
 }
 
@@ -128,32 +128,13 @@ fn check_seeds(seeds: &[u64]) -> Result<()> {
     }
 }
 
-/// Whether the algorithm can work on the environment.
-fn check_fit(env: &EnvDef, config: &PpoConfig) -> Result<()> {
-    let spec = env.spec();
-    if !spec.task.is_empty() {
-        let problem = format!("`{}` has task parameters, and ppo trains on a single task", spec.name);
-        return Err(Error::config("env", problem));
-    }
-    if config.sde && spec.action.choices().is_some() {
-        let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
-        return Err(Error::config("sde", problem));
-    }
-    Ok(())
-}
-
-fn defaults() -> Result<Vec<Setting>> {
-    // Through JSON for the order of declaration: a TOML table sorts its keys.
-    let json = serde_json::to_string(&PpoConfig::default()).map_err(|e| Error::config("defaults", e.to_string()))?;
-    let table = Table::try_from(PpoConfig::default()).map_err(|e| Error::config("defaults", e.to_string()))?;
-    let mut settings: Vec<Setting> =
-        table.into_iter().map(|(key, value)| Setting { key, value, origin: "default".to_owned() }).collect();
-    settings.sort_by_key(|s| json.find(&format!("\"{}\":", s.key)));
-    Ok(settings)
+fn defaults(algorithm: &str) -> Result<Vec<Setting>> {
+    let setting = |(key, value)| Setting { key, value, origin: "default".to_owned() };
+    Ok(Config::defaults(algorithm)?.into_iter().map(setting).collect())
 }
 
 /// Replace values one by one, so that an error names its key.
-fn apply(settings: &mut [Setting], layer: &Table, origin: &str) -> Result<()> {
+fn apply(algorithm: &str, settings: &mut [Setting], layer: &Table, origin: &str) -> Result<()> {
     for (key, value) in layer {
         let Some(i) = settings.iter().position(|s| s.key == *key) else {
             return Err(Error::unknown("key", key, settings.iter().map(|s| s.key.as_str())));
@@ -167,7 +148,7 @@ fn apply(settings: &mut [Setting], layer: &Table, origin: &str) -> Result<()> {
             _ => value.clone(),
         };
         settings[i].origin = origin.to_owned();
-        config_of(settings).map_err(|e| match e {
+        config_of(algorithm, settings).map_err(|e| match e {
             Error::Config { problem, .. } => Error::config(key, problem),
             other => other,
         })?;
@@ -191,9 +172,8 @@ fn wrong_type(default: &Value, value: &Value) -> Option<String> {
     (!fits).then(|| format!("expected {expected}, got {value}"))
 }
 
-fn config_of(settings: &[Setting]) -> Result<PpoConfig> {
-    let table: Table = settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
-    table.try_into().map_err(|e: toml::de::Error| Error::config("settings", e.message().trim()))
+fn config_of(algorithm: &str, settings: &[Setting]) -> Result<Config> {
+    Config::with(algorithm, settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect())
 }
 
 #[cfg(test)]
@@ -213,7 +193,8 @@ mod tests {
     #[test]
     fn later_layers_win_and_origins_are_kept() {
         let setup = resolve(&[layer("a.toml", "gamma = 0.9\nepochs = 3"), layer("--set", "gamma = 1")]).unwrap();
-        assert_eq!((setup.config.gamma, setup.config.epochs, setup.steps), (1.0, 3, 100_000));
+        let config = setup.config.ppo().unwrap();
+        assert_eq!((config.gamma, config.epochs, setup.steps), (1.0, 3, 100_000));
         let origin = |key: &str| setup.settings.iter().find(|s| s.key == key).unwrap().origin.clone();
         assert_eq!(origin("gamma"), "--set");
         assert_eq!(origin("epochs"), "a.toml");
@@ -251,7 +232,7 @@ mod tests {
     #[test]
     fn every_preset_is_valid_for_its_environment() {
         let all = presets().unwrap();
-        assert_eq!(all.len(), 5);
+        assert_eq!(all.len(), 6);
         for p in all {
             let setup = Setup::resolve(p.algorithm, builtin(p.env).unwrap(), &[0], None, &[]).unwrap();
             assert_eq!((setup.preset, setup.steps), (Some(p.name), p.steps));

@@ -4,7 +4,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 
-use crate::algo::PpoConfig;
+use super::config::Config;
 use crate::{Error, Result};
 
 /// Version of the format. Raised when an older program could misread a newer file.
@@ -37,7 +37,7 @@ pub(super) struct Header {
     pub steps: u64,
     /// Iterations made.
     pub iteration: u64,
-    pub config: PpoConfig,
+    pub config: Config,
     /// FNV-1a of the rest of the header and of the tensors: safetensors has no check of its own.
     checksum: String,
 }
@@ -61,7 +61,7 @@ pub(super) struct Entry {
 }
 
 impl Header {
-    pub fn new(kind: Kind, algorithm: &str, env: &str, seed: u64, config: &PpoConfig) -> Header {
+    pub fn new(kind: Kind, algorithm: &str, env: &str, seed: u64, config: &Config) -> Header {
         Header {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     fn example() -> (Header, Vec<Entry>) {
-        let header = Header::new(Kind::Session, "ppo", "cartpole", u64::MAX, &PpoConfig::default());
+        let header = Header::new(Kind::Session, "ppo", "cartpole", u64::MAX, &Config::default_of("ppo").unwrap());
         let entry = |name: &str, dtype, shape: &[usize], bytes: &[u8]| Entry {
             name: name.to_owned(),
             dtype,

@@ -185,7 +185,7 @@ fn trained(device: &Device, setup: &Setup, seconds: f64) -> Result<Speed, Stop> 
     let iterations = (session.iteration() - before) as f64;
     let per_iteration = counted.dispatches as f64 / iterations;
     Ok(Speed {
-        steps: iterations * session.setup().config.batch() as f64 / taken,
+        steps: iterations * session.setup().batch() as f64 / taken,
         flops: iterations * session.program().plan().flops().total() as f64 / taken,
         dispatches: (counted.dispatches > 0).then(|| (per_iteration, counted.host.div_f64(counted.dispatches as f64))),
         set_up,
@@ -257,7 +257,7 @@ mod tests {
     fn the_training_lines_are_valid_settings() {
         for (_, env, text) in TRAINING {
             let setup = setup_of(env, &[0], Some(1 << 40), text).unwrap();
-            assert_eq!(setup.config.hidden, [64, 64]);
+            assert_eq!(setup.config.ppo().unwrap().hidden, [64, 64]);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::gif;
 use crate::metrics::number;
 use crate::outcome::Stop;
 use crate::progress::{duration, grouped, say};
-use crate::run_folder::{self, file};
+use crate::run_folder;
 use crate::stats;
 use quickstudy_core::train::{Episode, Evaluator};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ const GIF_WIDTH: usize = 480;
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot or a file cannot be written; with code 1 if evaluation fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let (path, bytes) = snapshot(args)?;
+    let (path, bytes) = run_folder::policy(&args.run, args.last, args.best)?;
     let count = usize::try_from(args.episodes).unwrap_or(usize::MAX);
     let deterministic = !args.stochastic;
     let (device, why) = args.device.open_for(&mut |device| {
@@ -97,7 +97,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(path) = &args.gif {
         let trajectory = pollster::block_on(policy.trajectory(args.seed, deterministic)).map_err(Stop::from)?;
-        let scenes: Result<Vec<_>, _> = trajectory.states.iter().map(|s| policy.env().draw(s, &[])).collect();
+        let scenes: Result<Vec<_>, _> =
+            trajectory.states.iter().map(|s| policy.env().draw(s, &trajectory.task)).collect();
         let seconds = policy.env().spec().dt;
         gif::save(path, &scenes.map_err(Stop::from)?, GIF_WIDTH, seconds)?;
         let steps = trajectory.actions.len();
@@ -108,15 +109,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         say(&line);
     }
     Ok(())
-}
-
-/// Path and bytes of the snapshot that was asked for.
-fn snapshot(args: &Args) -> Result<(PathBuf, Vec<u8>), Stop> {
-    if args.run.is_file() {
-        return Ok((args.run.clone(), run_folder::read(&args.run)?));
-    }
-    let name = if args.last || (!args.best && !args.run.join(file::BEST).exists()) { file::LAST } else { file::BEST };
-    Ok((args.run.join(name), run_folder::read_snapshot(&args.run, name)?))
 }
 
 fn table(episodes: &[Episode]) -> String {

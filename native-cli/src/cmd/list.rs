@@ -142,6 +142,12 @@ pub(crate) fn origin(text: &str) -> String {
 fn describe(algorithm: &str) -> &'static str {
     match algorithm {
         "ppo" => "Proximal Policy Optimization, clipped objective (arXiv:1707.06347)",
+        "promp" => "Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784)",
+        "maml-ppo" => "MAML with a clipped outer objective",
+        "maml-vpg" => "MAML, policy gradient inside and outside (arXiv:1703.03400)",
+        "maml-trpo" => "MAML with trust-region outer steps (arXiv:1703.03400)",
+        "e-maml" => "MAML that is rewarded for exploring (arXiv:1803.01118)",
+        "dice-maml" => "MAML with DICE objectives, exact to any order (arXiv:1802.05098)",
         _ => "",
     }
 }

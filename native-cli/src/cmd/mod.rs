@@ -1,5 +1,6 @@
 //! The verbs, one per file.
 
+pub mod adapt;
 pub mod bench;
 pub mod devices;
 pub mod eval;

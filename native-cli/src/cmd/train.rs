@@ -26,14 +26,20 @@ Examples:
   quickstudy train ppo --env cartpole
   quickstudy train ppo --env cartpole --seed 0..10 --steps 100k
   quickstudy train ppo --env pendulum --set gamma=0.9 --set learning_rate=1e-3
+  quickstudy train promp --env point-corner                    learns to adapt
   quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run again
   quickstudy train --resume runs/cartpole-ppo-s0               continue a run";
 
-/// Every setting with its default, what it does and its values; then the examples.
+/// Algorithms whose settings the help shows; those of MAML's family are much the same.
+const SHOWN: [&str; 2] = ["ppo", "promp"];
+
+/// Settings with their defaults, what they do and their values; then the examples.
 fn help() -> String {
     // The tables are built in; a test finds each key in the help.
-    let tables = ALGORITHMS.iter().filter_map(|algorithm| super::list::settings(algorithm).ok());
+    let tables = SHOWN.iter().filter_map(|algorithm| super::list::settings(algorithm).ok());
     let mut text: String = tables.map(|lines| lines.join("\n") + "\n\n").collect();
+    let others = ALGORITHMS.iter().filter(|name| !SHOWN.contains(name)).copied().collect::<Vec<_>>();
+    text += &format!("Settings of {}: `quickstudy list settings`\n\n", others.join(", "));
     text += EXAMPLES;
     text
 }

@@ -99,10 +99,6 @@ impl Default for PpoConfig {
 
 /// Most environment steps of one iteration and seed: what a rollout may take in memory.
 const MAX_BATCH: usize = 1 << 24;
-/// Widest hidden layer.
-const MAX_WIDTH: usize = 8192;
-/// Most hidden layers.
-const MAX_DEPTH: usize = 16;
 
 impl PpoConfig {
     /// Environment steps per iteration and seed, T · N.
@@ -148,7 +144,7 @@ impl PpoConfig {
         let inside = (low..=high).contains(&self.log_std_init);
         number("log_std_init", self.log_std_init, inside, &format!("in {low} to {high}"))?;
         self.validate_counts()?;
-        self.validate_networks()
+        self.net().validate()
     }
 
     fn validate_counts(&self) -> Result<()> {
@@ -185,16 +181,6 @@ impl PpoConfig {
             return Err(Error::config("sde_sample_freq", format!("{freq} must divide the horizon ({t}), or be 0")));
         }
         Ok(())
-    }
-
-    fn validate_networks(&self) -> Result<()> {
-        if self.hidden.len() > MAX_DEPTH {
-            return Err(Error::config("hidden", format!("at most {MAX_DEPTH} layers, got {}", self.hidden.len())));
-        }
-        match self.hidden.iter().find(|w| **w == 0 || **w > MAX_WIDTH) {
-            Some(width) => Err(Error::config("hidden", format!("a width of {width} is not in 1 to {MAX_WIDTH}"))),
-            None => Ok(()),
-        }
     }
 }
 

@@ -46,7 +46,7 @@ impl Env for PointCorner {
 
     fn spec(&self) -> EnvSpec {
         let name = format!("point-corner{}", self.reward.suffix());
-        EnvSpec::new(name, position_dims(), moves(self.max_step), 100).task(goal_dims(CORNER))
+        EnvSpec::new(name, position_dims(), moves(self.max_step), 100).task(goal_dims(CORNER)).plane(0, 1)
     }
 
     #[inline(always)]

@@ -1,0 +1,54 @@
+//! What a session drives.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::backend::reference::NonFinite;
+use crate::{Array, DType, Program, Result, State};
+
+/// A future of one thread.
+pub type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// One array of the state, as one seed has it: without the leading axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StateEntry {
+    /// Name in the state and in snapshots.
+    pub name: &'static str,
+    /// Shape of one seed's part.
+    pub shape: Vec<usize>,
+    /// Data type.
+    pub dtype: DType,
+}
+
+/// Training of one or several stacked seeds, one iteration at a time.
+pub trait Algorithm: Debug {
+    /// All that training changes, each array with a leading axis of seeds.
+    fn state(&self) -> &State;
+
+    /// The program that an iteration runs.
+    fn program(&self) -> &Program;
+
+    /// What an iteration reports: the columns of [`step`](Algorithm::step)'s result.
+    ///
+    /// The first three are the number of episodes that ended and the sums of their returns and lengths; the last two the
+    /// numbers of updates dropped because a gradient was not finite, and made.
+    fn metric_names(&self) -> &[String];
+
+    /// Values that follow a schedule, by name, in the iteration after `done` of `total`.
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)>;
+
+    /// One iteration, `done` of `total` having been made: metrics `[S, columns]`, still on the device.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn step(&mut self, done: u64, total: u64) -> Result<Array>;
+
+    /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity.
+    fn first_non_finite<'a>(
+        &'a self,
+        before: &'a State,
+        done: u64,
+        total: u64,
+    ) -> LocalFuture<'a, Result<Option<NonFinite>>>;
+}

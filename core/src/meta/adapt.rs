@@ -1,0 +1,70 @@
+//! Inner steps: parameters per task from parameters that all tasks share.
+
+use super::surrogate::{Phase, Surrogate, surrogate};
+use crate::Tensor;
+use crate::algo::PolicyNet;
+use crate::grad::value_and_grad;
+
+/// Step sizes of inner gradient steps.
+#[derive(Clone, Debug)]
+pub enum StepSizes {
+    /// The same for all parameters.
+    Fixed(f64),
+    /// One per parameter, `[K, …]` as the slices of θ: learned with them (arXiv:1707.09835).
+    Learned(Vec<Tensor>),
+}
+
+/// Parameters before each inner step and after the last: slices `[K, …]`.
+#[derive(Clone, Debug)]
+pub struct Adapted {
+    /// One more than inner steps.
+    pub parts: Vec<Vec<Tensor>>,
+}
+
+impl Adapted {
+    /// After the last step.
+    pub fn last(&self) -> &[Tensor] {
+        self.parts.last().map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Slices `[S, …]` of shared parameters as each of M tasks has them, `[S · M, …]`.
+#[track_caller]
+pub fn per_task(parts: &[Tensor], tasks: usize) -> Vec<Tensor> {
+    let repeated = |part: &Tensor| {
+        let shape = part.shape();
+        let wide = [&[shape[0], tasks], &shape[1..]].concat();
+        part.unsqueeze(1).broadcast_to(&wide).reshape(&[&[shape[0] * tasks], &shape[1..]].concat())
+    };
+    parts.iter().map(repeated).collect()
+}
+
+/// Gradient steps on the data of each phase in turn: θ' = θ − α ∇ loss(θ).
+///
+/// Finn et al. 2017, arXiv:1703.03400, eq. 1. Differentiable with respect to `parts`; `first_order`: as if the inner
+/// gradients were constants.
+#[track_caller]
+pub fn adapt(
+    policy: &PolicyNet,
+    parts: &[Tensor],
+    phases: &[Phase],
+    kind: Surrogate,
+    step_sizes: &StepSizes,
+    first_order: bool,
+) -> Adapted {
+    let mut all = vec![parts.to_vec()];
+    for phase in phases {
+        let now = &all[all.len() - 1];
+        let (_, grads) = value_and_grad(now, |parts| surrogate(kind, policy, parts, phase).sum_all());
+        let next = now.iter().zip(&grads).enumerate().map(|(i, (part, grad))| {
+            let grad = if first_order { grad.stop_gradient() } else { *grad };
+            match step_sizes {
+                StepSizes::Fixed(alpha) => *part - grad * *alpha,
+                StepSizes::Learned(alpha) => *part - grad * alpha[i],
+            }
+        });
+        let next = next.collect();
+        all.push(next);
+    }
+    Adapted { parts: all }
+}

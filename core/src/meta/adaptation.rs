@@ -1,0 +1,92 @@
+//! Meta-testing: what a meta-trained policy does on tasks that it has not seen, before and after each inner step.
+
+use super::collect::{Collected, Collector, row_keys};
+use super::config::MamlConfig;
+use super::maml::Learner;
+use crate::Tensor;
+use crate::dist::fold_in;
+use crate::env::EnvDef;
+use crate::rng::stream;
+
+/// The stream of tasks that training never draws from.
+const HELD_OUT: u32 = stream("held_out_task");
+/// The stream of their episodes.
+const EPISODES: u32 = stream("held_out_episodes");
+
+/// The stream of episodes that only measure.
+const MEASURED: u32 = stream("measured");
+
+/// How much to collect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Held-out tasks per seed.
+    pub tasks: usize,
+    /// Rollouts per task before each inner step.
+    pub rollouts: usize,
+    /// Inner steps.
+    pub inner_steps: usize,
+    /// Rollouts per task that measure a stage, apart from those that it adapts by; 0 for the latter to measure it.
+    pub measured: usize,
+    /// The most probable actions where a stage is measured; what adapts is always drawn.
+    pub deterministic: bool,
+    /// Measure the last stage only.
+    pub last_only: bool,
+}
+
+/// What a trial saw.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// Task parameters `[S · M, D]`; none if the environment has a single task.
+    pub tasks: Option<Tensor>,
+    /// Episodes before each inner step, and after the last; or after the last only.
+    pub stages: Vec<Collected>,
+}
+
+/// Adapt `theta: [S, P]` to held-out tasks that `key`, words `[S, 1]`, names.
+#[track_caller]
+pub fn try_adapting(
+    learner: &Learner,
+    config: &MamlConfig,
+    env: &EnvDef,
+    theta: Tensor,
+    key: [Tensor; 2],
+    trial: Trial,
+) -> Tried {
+    let (seeds, m) = (theta.size(0), trial.tasks);
+    let width = env.spec().task.len();
+    let tasks = (width > 0).then(|| {
+        let key = fold_in(key, Tensor::constant_u32(HELD_OUT));
+        env.trace_tasks(key, Tensor::iota(&[seeds, m], 1)).reshape(&[seeds * m, width])
+    });
+    let key = fold_in(key, Tensor::constant_u32(EPISODES));
+    let (mut parts, step_sizes) = learner.start(theta, m);
+    let mut stages = Vec::with_capacity(trial.inner_steps + 1);
+    for k in 0..=trial.inner_steps {
+        let last = k == trial.inner_steps;
+        let exploring = Collector {
+            env,
+            policy: &learner.policy,
+            tasks,
+            key: row_keys(fold_in(key, Tensor::constant_u32(k as u32)), m),
+            rollouts: trial.rollouts,
+            steps: config.steps(env.spec().horizon),
+            deterministic: false,
+        };
+        let explored = exploring.collect(&parts);
+        if last || !trial.last_only {
+            stages.push(match trial.measured {
+                0 => explored,
+                rollouts => {
+                    let key = fold_in(exploring.key, Tensor::constant_u32(MEASURED));
+                    let deterministic = trial.deterministic;
+                    Collector { key, rollouts, deterministic, ..exploring }.collect(&parts)
+                }
+            });
+        }
+        if !last {
+            let phase = learner.phase(config, &exploring, &parts, &explored.paths, seeds);
+            parts = learner.adapt(&parts, &phase, &step_sizes);
+        }
+    }
+    Tried { tasks, stages }
+}

@@ -1,0 +1,411 @@
+//! Model-Agnostic Meta-Learning by policy gradients, and its family.
+//!
+//! Finn et al. 2017, arXiv:1703.03400, algorithm 3; outer steps as [`Variant`] says.
+//! An iteration is one program, run for all stacked seeds: draw tasks, collect with the shared policy, adapt, collect
+//! with the adapted ones, and so on, then optimise the shared parameters through the adaptation. Nothing is read in
+//! between.
+
+use super::adapt::{StepSizes, adapt, per_task};
+use super::collect::{Collector, row_keys};
+use super::config::{MamlConfig, Variant};
+use super::objective::{MetaLoss, Objective, meta_loss};
+use super::surrogate::{Phase, Surrogate};
+use crate::algo::{Algorithm, LocalFuture, PolicyNet, StateEntry};
+use crate::backend::ScalarValue;
+use crate::backend::reference::NonFinite;
+use crate::dist::fold_in;
+use crate::env::{EnvDef, EnvSpec};
+use crate::grad::value_and_grad;
+use crate::nn::{Init, Layout};
+use crate::optim::{Adam, AdamState, clip_by_norm, dot};
+use crate::program::{Context, Plan, PlanOptions};
+use crate::rng::{key_from_seed, streams};
+use crate::sample::{Paths, adjusted_rewards};
+use crate::tensor::{Loop, scan};
+use crate::{Array, DType, Device, Program, Result, State, Tensor};
+
+/// The policy, and how its shared parameters become those of a task.
+#[derive(Clone, Debug)]
+pub struct Learner {
+    /// Slices of the policy, then as many of inner step sizes if these are learned.
+    pub layout: Layout,
+    /// The policy.
+    pub policy: PolicyNet,
+    /// Slices of the policy alone.
+    slices: usize,
+    inner_lr: f64,
+    learn_inner_lr: bool,
+    kind: Surrogate,
+    first_order: bool,
+}
+
+impl Learner {
+    /// Networks and inner step sizes for an environment.
+    pub fn new(spec: &EnvSpec, config: &MamlConfig) -> Learner {
+        let mut layout = Layout::new();
+        let policy = PolicyNet::new(&mut layout, spec, &config.net());
+        let slices: Vec<(String, Vec<usize>)> =
+            layout.slices().map(|(name, shape, _)| (name.to_owned(), shape.to_vec())).collect();
+        if config.learn_inner_lr {
+            for (name, shape) in &slices {
+                layout.add(format!("inner_lr.{name}"), shape, Init::Constant(config.inner_lr));
+            }
+        }
+        Learner {
+            layout,
+            policy,
+            slices: slices.len(),
+            inner_lr: config.inner_lr,
+            learn_inner_lr: config.learn_inner_lr,
+            kind: config.inner_loss,
+            first_order: config.first_order,
+        }
+    }
+
+    /// Slices of the policy, and step sizes, from all slices `[S, …]`; the latter for M tasks of each seed.
+    fn split<'a>(&self, parts: &'a [Tensor], tasks: usize) -> (&'a [Tensor], StepSizes) {
+        let (policy, rates) = parts.split_at(self.slices.min(parts.len()));
+        match self.learn_inner_lr {
+            true => (policy, StepSizes::Learned(per_task(rates, tasks))),
+            false => (policy, StepSizes::Fixed(self.inner_lr)),
+        }
+    }
+
+    /// What each of M tasks starts from: slices of the policy `[S · M, …]`, and step sizes.
+    #[track_caller]
+    pub fn start(&self, theta: Tensor, tasks: usize) -> (Vec<Tensor>, StepSizes) {
+        let parts = self.layout.split(theta);
+        let (policy, step_sizes) = self.split(&parts, tasks);
+        (per_task(policy, tasks), step_sizes)
+    }
+
+    /// One inner step from `parts: [K, …]`.
+    #[track_caller]
+    pub fn adapt(&self, parts: &[Tensor], phase: &Phase, step_sizes: &StepSizes) -> Vec<Tensor> {
+        let phases = std::slice::from_ref(phase);
+        adapt(&self.policy, parts, phases, self.kind, step_sizes, true).last().to_vec()
+    }
+
+    /// The meta-objective at all slices `[S, …]`.
+    #[track_caller]
+    pub fn meta_loss(&self, objective: Objective, parts: &[Tensor], phases: &[Phase]) -> MetaLoss {
+        let seeds = parts.first().map_or(1, |p| p.size(0));
+        let tasks = phases.first().map_or(1, |p| p.obs.size(0) / seeds);
+        let (policy, step_sizes) = self.split(parts, tasks);
+        meta_loss(objective, &self.policy, policy, phases, self.kind, &step_sizes, self.first_order)
+    }
+
+    /// Training data of episodes collected by `parts: [K, …]`.
+    #[track_caller]
+    pub fn phase(
+        &self,
+        config: &MamlConfig,
+        collector: &Collector<'_>,
+        parts: &[Tensor],
+        paths: &Paths,
+        seeds: usize,
+    ) -> Phase {
+        let processor = config.processor();
+        let processed = match self.kind {
+            Surrogate::Dice => processor.process_dice(paths),
+            _ => processor.process(paths),
+        };
+        Phase {
+            obs: Paths::rows(paths.obs),
+            action: Paths::rows(paths.action),
+            old: collector.drawn_from(parts, paths),
+            advantage: Paths::rows(processed.advantages),
+            adj_reward: Paths::rows(adjusted_rewards(paths, seeds)),
+            weight: paths.weights(),
+            steps: paths.reward.size(0),
+        }
+    }
+}
+
+/// Meta-training on one environment under one or several seeds.
+#[derive(Debug)]
+pub struct Maml {
+    variant: Variant,
+    config: MamlConfig,
+    learner: Learner,
+    program: Program,
+    metric_names: Vec<String>,
+    /// All that training changes, each array with a leading axis of seeds.
+    pub state: State,
+}
+
+impl Maml {
+    /// Fresh training of one run per seed.
+    ///
+    /// # Errors
+    /// If a setting is invalid or the device lacks memory.
+    pub fn new(device: &Device, variant: Variant, config: &MamlConfig, env: &EnvDef, seeds: &[u64]) -> Result<Maml> {
+        let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
+        let mut state = State::new();
+        let learner = Learner::new(env.spec(), config);
+        for entry in Maml::entries(config, env) {
+            let shape = [&[seeds.len()], &entry.shape[..]].concat();
+            let array = match entry.name {
+                "theta" => device.array(&shape, &keys.iter().flat_map(|k| learner.layout.init(*k)).collect::<Vec<_>>()),
+                "key" => device.array_u32(&shape, keys.as_flattened()),
+                _ => device.zeros(&shape, entry.dtype),
+            };
+            state.insert(entry.name, array?);
+        }
+        Maml::resume(device, variant, config, env, seeds.len(), state)
+    }
+
+    /// Training that goes on from a state with all of [`Maml::entries`].
+    ///
+    /// # Errors
+    /// If a setting is invalid or an array is missing or of another shape.
+    pub fn resume(
+        device: &Device,
+        variant: Variant,
+        config: &MamlConfig,
+        env: &EnvDef,
+        seeds: usize,
+        state: State,
+    ) -> Result<Maml> {
+        config.validate()?;
+        let learner = Learner::new(env.spec(), config);
+        let program = Program::new(device, |cx| iteration(cx, variant, config, env, &learner, seeds))?;
+        Ok(Maml { variant, config: config.clone(), learner, program, metric_names: Maml::metric_names(config), state })
+    }
+
+    /// The plan of one iteration, without a device.
+    ///
+    /// # Errors
+    /// If a setting is invalid.
+    pub fn plan(variant: Variant, config: &MamlConfig, env: &EnvDef, seeds: usize) -> Result<Plan> {
+        config.validate()?;
+        let learner = Learner::new(env.spec(), config);
+        Program::plan_of(PlanOptions::default(), |cx| iteration(cx, variant, config, env, &learner, seeds))
+    }
+
+    /// The policy and its adaptation.
+    pub fn learner(&self) -> &Learner {
+        &self.learner
+    }
+
+    /// Everything that training changes, for one seed.
+    pub fn entries(config: &MamlConfig, env: &EnvDef) -> Vec<StateEntry> {
+        let p = Learner::new(env.spec(), config).layout.len();
+        let of = |name, shape: &[usize], dtype| StateEntry { name, shape: shape.to_vec(), dtype };
+        vec![
+            of("key", &[2], DType::U32),
+            of("theta", &[p], DType::F32),
+            of("adam_m", &[p], DType::F32),
+            of("adam_v", &[p], DType::F32),
+            of("adam_scale", &[2], DType::F32),
+        ]
+    }
+
+    /// What an iteration reports, in the order of the `metrics` output.
+    ///
+    /// The first three are sums over the episodes after the last inner step; returns of steps are means over all tasks
+    /// and rollouts.
+    pub fn metric_names(config: &MamlConfig) -> Vec<String> {
+        let first = ["rollout/episodes", "ep_return_sum", "ep_len_sum"].map(str::to_owned);
+        let returns = (0..=config.inner_steps).map(|k| format!("meta/step_{k}_return"));
+        let train = ["meta_loss", "inner_kl", "outer_kl", "grad_norm", "non_finite", "updates"];
+        first.into_iter().chain(returns).chain(train.iter().map(|name| format!("train/{name}"))).collect()
+    }
+
+    fn learning_rate(&self, done: u64, total: u64) -> f64 {
+        self.config.learning_rate * self.config.learning_rate_schedule.factor(done, total)
+    }
+
+    fn scalars(&self, done: u64, total: u64) -> [(&'static str, ScalarValue); 2] {
+        [("iteration", ScalarValue::U32((done + 1) as u32)), ("learning_rate", self.learning_rate(done, total).into())]
+    }
+}
+
+impl Algorithm for Maml {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn program(&self) -> &Program {
+        &self.program
+    }
+
+    fn metric_names(&self) -> &[String] {
+        &self.metric_names
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        match self.variant.trust_region() {
+            true => Vec::new(),
+            false => vec![("train/learning_rate", self.learning_rate(done, total))],
+        }
+    }
+
+    fn step(&mut self, done: u64, total: u64) -> Result<Array> {
+        self.program.run(&self.state, &[], &self.scalars(done, total))?.get("metrics").cloned()
+    }
+
+    fn first_non_finite<'a>(
+        &'a self,
+        before: &'a State,
+        done: u64,
+        total: u64,
+    ) -> LocalFuture<'a, Result<Option<NonFinite>>> {
+        Box::pin(async move { self.program.first_non_finite(before, &[], &self.scalars(done, total)).await })
+    }
+}
+
+/// Parameters of the training tasks of an iteration, `[S · M, D]`; none if the environment has a single task.
+fn tasks(config: &MamlConfig, env: &EnvDef, key: [Tensor; 2], iteration: Tensor) -> Option<Tensor> {
+    let width = env.spec().task.len();
+    if width == 0 {
+        return None;
+    }
+    let (seeds, m) = (key[0].size(0), config.meta_batch);
+    let key = fold_in(key, Tensor::constant_u32(streams::TASK));
+    let (key, element) = match config.train_tasks {
+        // Iterations count from 1: no two draw the same tasks.
+        0 => (fold_in(key, iteration), Tensor::iota(&[seeds, m], 1)),
+        pool => {
+            let number =
+                Tensor::threefry(fold_in(key, iteration), [Tensor::iota(&[seeds, m], 1), Tensor::constant_u32(0)], 0);
+            let chosen = (number.shr(Tensor::constant_u32(8)).to_f32() * (pool as f64 / 16_777_216.0)).floor();
+            (fold_in(key, Tensor::constant_u32(0)), chosen.to_u32().min(Tensor::constant_u32(pool as u32 - 1)))
+        }
+    };
+    Some(env.trace_tasks(key, element).reshape(&[seeds * m, width]))
+}
+
+/// Algorithm 3, one iteration.
+fn iteration(cx: &mut Context, variant: Variant, config: &MamlConfig, env: &EnvDef, learner: &Learner, seeds: usize) {
+    let mut names = Vec::new();
+    for entry in Maml::entries(config, env) {
+        let shape = [&[seeds], &entry.shape[..]].concat();
+        names.push((entry.name, cx.state(entry.name, &shape, entry.dtype)));
+    }
+    let state = |name: &str| names.iter().find(|(n, _)| *n == name).map_or(Tensor::poison(), |(_, t)| *t);
+    let iteration = cx.scalar_u32("iteration");
+    let learning_rate = cx.scalar_f32("learning_rate");
+    let words = state("key");
+    let key = [words.slice(1, 0, 1), words.slice(1, 1, 2)];
+    let theta = state("theta");
+    let tasks = tasks(config, env, key, iteration);
+
+    let mut phases = Vec::with_capacity(config.inner_steps + 1);
+    let (mut metrics, mut returns) = (Vec::new(), Vec::new());
+    let (mut parts, step_sizes) = learner.start(theta, config.meta_batch);
+    for k in 0..=config.inner_steps {
+        let rollouts = fold_in(fold_in(key, iteration), Tensor::constant_u32(k as u32));
+        let collector = Collector {
+            env,
+            policy: &learner.policy,
+            tasks,
+            key: row_keys(rollouts, config.meta_batch),
+            rollouts: config.rollouts,
+            steps: config.steps(env.spec().horizon),
+            deterministic: false,
+        };
+        let paths = collector.collect(&parts).paths;
+        let phase = learner.phase(config, &collector, &parts, &paths, seeds);
+        let episodes = config.meta_batch * config.rollouts;
+        let per_seed = |x: Tensor| x.reshape(&[seeds, episodes]).sum_keep(1);
+        let sum = per_seed(paths.path_returns());
+        returns.push(sum * (1.0 / episodes as f64));
+        if k == config.inner_steps {
+            let count = Tensor::constant_f32(episodes as f64).broadcast_to(&[seeds, 1]);
+            metrics.extend([count, sum, per_seed(paths.path_lengths())]);
+        }
+        if k < config.inner_steps {
+            parts = learner.adapt(&parts, &phase, &step_sizes);
+        }
+        phases.push(phase);
+    }
+    let adam = AdamState { m: state("adam_m"), v: state("adam_v"), scale: state("adam_scale") };
+    let updated = outer(variant, config, learner, theta, adam, &phases, learning_rate);
+    cx.update("theta", updated.theta);
+    cx.update("adam_m", updated.adam.m);
+    cx.update("adam_v", updated.adam.v);
+    cx.update("adam_scale", updated.adam.scale);
+    metrics.extend(returns);
+    metrics.extend(updated.metrics);
+    cx.output("metrics", Tensor::concat(&metrics, 1));
+}
+
+struct Updated {
+    theta: Tensor,
+    adam: AdamState,
+    /// Meta-loss, inner and outer KL at the end, norm of the first gradient, dropped and made updates: `[S, 1]` each.
+    metrics: [Tensor; 6],
+}
+
+/// Mean over inner steps.
+fn mean_kl(meta: &MetaLoss) -> Tensor {
+    let n = 1.0 / meta.inner_kl.len().max(1) as f64;
+    meta.inner_kl.iter().copied().reduce(|a, b| a + b).unwrap_or(Tensor::constant_f32(0.0)) * n
+}
+
+/// The outer steps.
+fn outer(
+    variant: Variant,
+    config: &MamlConfig,
+    learner: &Learner,
+    theta: Tensor,
+    adam: AdamState,
+    phases: &[Phase],
+    learning_rate: Tensor,
+) -> Updated {
+    let objective = match variant {
+        Variant::ProMp | Variant::MamlPpo => Objective::Clipped(config.clip_eps),
+        Variant::MamlVpg | Variant::DiceMaml => Objective::PolicyGradient,
+        Variant::MamlTrpo => Objective::Ratio,
+        Variant::EMaml => Objective::RatioExploring,
+    };
+    let layout = &learner.layout;
+    let value = |parts: &[Tensor]| learner.meta_loss(objective, parts, phases);
+    if variant.trust_region() {
+        let step = config.trust_region().step(layout, theta, |p| value(p).loss, |p| value(p).outer_kl);
+        let meta = value(&layout.split(step.theta));
+        let metrics = [step.loss_after, mean_kl(&meta), step.constraint, step.grad_norm, step.broken, step.accepted];
+        return Updated { theta: step.theta, adam, metrics };
+    }
+    let seeds = theta.size(0);
+    let zero = Tensor::zeros(&[seeds, 1]);
+    let init = [theta, adam.m, adam.v, adam.scale, zero, zero, zero];
+    let (carry, _) = scan(config.outer_steps, false, &init, &[], |t, carry, _| {
+        let [theta, m, v, scale, norm_first, non_finite, updates] = carry else {
+            return Loop::default();
+        };
+        let (_, grads) = value_and_grad(&layout.split(*theta), |parts| {
+            let meta = value(parts);
+            let penalty =
+                if config.inner_kl_coef > 0.0 { mean_kl(&meta) * config.inner_kl_coef } else { meta.loss * 0.0 };
+            (meta.loss + penalty).sum_all()
+        });
+        let mut grad = layout.join(&grads);
+        let norm = dot(grad, grad).sqrt();
+        if config.max_grad_norm > 0.0 {
+            grad = clip_by_norm(grad, config.max_grad_norm).0;
+        }
+        let optimiser = Adam { eps: config.adam_eps, ..Adam::default() };
+        let (new_theta, new) = optimiser.step(*theta, grad, AdamState { m: *m, v: *v, scale: *scale }, learning_rate);
+        let broken = norm.non_finite();
+        let go = broken.not();
+        let first = t.eq(Tensor::constant_u32(0));
+        let carry = vec![
+            go.select(new_theta, *theta),
+            go.select(new.m, *m),
+            go.select(new.v, *v),
+            go.select(new.scale, *scale),
+            first.select(norm, *norm_first),
+            *non_finite + broken.to_f32(),
+            *updates + go.to_f32(),
+        ];
+        Loop { carry, ys: Vec::new() }
+    });
+    let meta = value(&layout.split(carry[0]));
+    Updated {
+        theta: carry[0],
+        adam: AdamState { m: carry[1], v: carry[2], scale: carry[3] },
+        metrics: [meta.loss, mean_kl(&meta), meta.outer_kl, carry[4], carry[5], carry[6]],
+    }
+}

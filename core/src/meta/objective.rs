@@ -1,0 +1,74 @@
+//! What meta-training minimises: the loss of adapted policies on fresh data, as a function of the shared parameters.
+
+use super::adapt::{Adapted, StepSizes, adapt, per_task};
+use super::surrogate::{Phase, Surrogate, clipped, surrogate, weighted};
+use crate::Tensor;
+use crate::algo::PolicyNet;
+
+/// The outer loss of an adapted policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Objective {
+    /// −mean(ln π · A), or the DICE objective if the inner loss is DICE.
+    PolicyGradient,
+    /// −mean(π/π_old · A), for trust regions.
+    Ratio,
+    /// The same, less mean(adjusted rewards) · mean(ln π of the data before adaptation): E-MAML, arXiv:1803.01118, in
+    /// the form of ProMP's authors.
+    RatioExploring,
+    /// PPO's clipped objective with this ε.
+    Clipped(f64),
+}
+
+/// Value of a meta-objective and what goes with it.
+#[derive(Clone, Debug)]
+pub struct MetaLoss {
+    /// Per seed, `[S, 1]`: the mean over its tasks.
+    pub loss: Tensor,
+    /// KL(old ‖ current) on the data before each inner step, `[S, 1]` each.
+    pub inner_kl: Vec<Tensor>,
+    /// The same after adaptation, on the last data.
+    pub outer_kl: Tensor,
+    /// The parameters on the way.
+    pub adapted: Adapted,
+}
+
+/// The meta-objective at `parts: [S, …]` on the data of all phases, the last one collected by adapted policies.
+///
+/// Tasks are adapted again from `parts` by one step per phase but the last.
+#[track_caller]
+pub fn meta_loss(
+    objective: Objective,
+    policy: &PolicyNet,
+    parts: &[Tensor],
+    phases: &[Phase],
+    kind: Surrogate,
+    step_sizes: &StepSizes,
+    first_order: bool,
+) -> MetaLoss {
+    let seeds = parts.first().map_or(1, |p| p.size(0));
+    let Some((last, inner)) = phases.split_last() else {
+        let none = Tensor::poison();
+        return MetaLoss { loss: none, inner_kl: Vec::new(), outer_kl: none, adapted: Adapted { parts: Vec::new() } };
+    };
+    let tasks = last.obs.size(0) / seeds;
+    let shared = per_task(parts, tasks);
+    let adapted = adapt(policy, &shared, inner, kind, step_sizes, first_order);
+    let mean = |x: Tensor| x.reshape(&[seeds, tasks]).sum_keep(1) * (1.0 / tasks as f64);
+    let inner_kl = inner.iter().zip(&adapted.parts);
+    let inner_kl = inner_kl.map(|(phase, parts)| mean(phase.kl(&policy.distribution(parts, phase.obs)))).collect();
+    let of_tasks = match objective {
+        Objective::Clipped(eps) => clipped(policy, adapted.last(), last, eps),
+        Objective::PolicyGradient if kind == Surrogate::Dice => surrogate(kind, policy, adapted.last(), last),
+        Objective::PolicyGradient => surrogate(Surrogate::LogLikelihood, policy, adapted.last(), last),
+        Objective::Ratio => surrogate(Surrogate::LikelihoodRatio, policy, adapted.last(), last),
+        Objective::RatioExploring => {
+            let exploring = inner.first().map_or(Tensor::constant_f32(0.0), |first| {
+                let logp = policy.distribution(&shared, first.obs).log_prob(first.action);
+                weighted(last.adj_reward, last.weight) * weighted(logp, first.weight)
+            });
+            surrogate(Surrogate::LikelihoodRatio, policy, adapted.last(), last) - exploring
+        }
+    };
+    let outer_kl = mean(last.kl(&policy.distribution(adapted.last(), last.obs)));
+    MetaLoss { loss: mean(of_tasks), inner_kl, outer_kl, adapted }
+}

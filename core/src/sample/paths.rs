@@ -1,0 +1,166 @@
+//! Whole episodes and what learners make of them: returns, baselines, advantages.
+
+use super::{Baseline, Steps, gae};
+use crate::Tensor;
+
+/// Episodes of K tasks, N of each, side by side and padded to T steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Paths {
+    /// Observations acted on, `[T, K, N, O]`.
+    pub obs: Tensor,
+    /// Actions as drawn, `[T, K, N, A]`.
+    pub action: Tensor,
+    /// Rewards, 0 after the end, `[T, K, N, 1]`.
+    pub reward: Tensor,
+    /// 1 until the episode's end, u32 `[T, K, N, 1]`.
+    pub valid: Tensor,
+}
+
+/// How episodes become training data.
+///
+/// As `SampleProcessor` of ProMP: returns are discounted sums to the end of the path, the baseline is fitted to them on
+/// the same paths, and its value after the last step is 0, also where a time limit ended the path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Processor {
+    /// Discount γ.
+    pub gamma: f64,
+    /// λ of the advantages.
+    pub gae_lambda: f64,
+    /// What is subtracted.
+    pub baseline: Baseline,
+    /// Standardise the advantages of each task, over valid steps.
+    pub normalise: bool,
+    /// Shift the advantages of each task so that the smallest is 1e-8.
+    pub positive: bool,
+}
+
+/// Training data of episodes, `[T, K, N, 1]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Processed {
+    /// Discounted sums of rewards to the end of the path.
+    pub returns: Tensor,
+    /// Advantages, 0 in padding.
+    pub advantages: Tensor,
+}
+
+impl Paths {
+    /// `[T, K, N, D]` → `[K, T · N, D]`.
+    #[track_caller]
+    pub fn rows(x: Tensor) -> Tensor {
+        let shape = x.shape();
+        let [t, k, n, d] = shape[..] else {
+            return Tensor::poison();
+        };
+        x.permute(&[1, 0, 2, 3]).reshape(&[k, t * n, d])
+    }
+
+    /// What each row counts for in the average over a task's valid steps, `[K, T · N, 1]`.
+    #[track_caller]
+    pub fn weights(&self) -> Tensor {
+        let valid = Paths::rows(self.valid.to_f32());
+        valid * valid.sum_keep(1).recip()
+    }
+
+    /// Undiscounted return of each path, `[K, N]`.
+    #[track_caller]
+    pub fn path_returns(&self) -> Tensor {
+        let shape = self.reward.shape();
+        self.reward.sum_keep(0).reshape(&shape[1..3])
+    }
+
+    /// Steps of each path, as f32 `[K, N]`.
+    #[track_caller]
+    pub fn path_lengths(&self) -> Tensor {
+        let shape = self.valid.shape();
+        self.valid.to_f32().sum_keep(0).reshape(&shape[1..3])
+    }
+
+    /// 1 at the last valid step of each path, u32 `[T, K, N, 1]`.
+    fn ends(&self) -> Tensor {
+        let t = self.valid.size(0);
+        if t == 1 {
+            return self.valid;
+        }
+        let next = self.valid.slice(0, 1, t).pad(0, 0, 1);
+        self.valid.bit_and(next.not())
+    }
+
+    /// Discounted sums of `rewards: [T, K, N, 1]` and generalised advantages over `values`, both to the path's end.
+    fn advantages(&self, rewards: Tensor, values: Tensor, gamma: f64, gae_lambda: f64) -> Tensor {
+        let ends = self.ends();
+        let shape = rewards.shape();
+        let steps = Steps {
+            rewards,
+            values,
+            terminated: ends,
+            truncated: Tensor::constant_u32(0).broadcast_to(&shape),
+            cut_values: Tensor::zeros(&shape),
+            last_value: Tensor::zeros(&shape[1..]),
+        };
+        gae(&steps, gamma, gae_lambda).advantages
+    }
+}
+
+impl Processor {
+    /// Returns and advantages.
+    #[track_caller]
+    pub fn process(&self, paths: &Paths) -> Processed {
+        let none = Tensor::zeros(&paths.reward.shape());
+        let returns = paths.advantages(paths.reward, none, self.gamma, 1.0);
+        let values = self.baseline.fit_predict(paths, returns);
+        let raw = paths.advantages(paths.reward, values, self.gamma, self.gae_lambda);
+        Processed { returns, advantages: self.scaled(paths, raw) }
+    }
+
+    /// Discounted rewards less a baseline fitted to them, standardised as asked for: what DICE weighs, `[T, K, N, 1]`.
+    ///
+    /// As `DiceSampleProcessor` of ProMP, but for statistics over valid steps only: there, padding counts too.
+    #[track_caller]
+    pub fn process_dice(&self, paths: &Paths) -> Processed {
+        let t = paths.reward.size(0);
+        let discounts: Vec<f64> = (0..t).map(|i| self.gamma.powi(i as i32)).collect();
+        let discounted = paths.reward * Tensor::literal_f32(&discounts).reshape(&[t, 1, 1, 1]);
+        let none = Tensor::zeros(&paths.reward.shape());
+        let adjusted = discounted - self.baseline.fit_predict(paths, discounted);
+        let returns = paths.advantages(paths.reward, none, self.gamma, 1.0);
+        Processed { returns, advantages: self.scaled(paths, adjusted) }
+    }
+
+    /// Standardised and shifted per task, 0 in padding.
+    fn scaled(&self, paths: &Paths, raw: Tensor) -> Tensor {
+        let [none, tiny] = [0.0, 1e-8].map(Tensor::constant_f32);
+        let mean = |x: Tensor| {
+            let weights = paths.valid.to_f32();
+            let sum = |x: Tensor| x.sum_keep(2).sum_keep(0);
+            sum(x * weights) / sum(weights)
+        };
+        let mut x = raw;
+        if self.normalise {
+            let centred = x - mean(x);
+            x = centred / (mean(centred.square()).sqrt() + 1e-8);
+        }
+        if self.positive {
+            let least = -paths.valid.select(-x, Tensor::constant_f32(-1e30)).max_keep(2).max_keep(0);
+            x = x - least + tiny;
+        }
+        paths.valid.select(x, none)
+    }
+}
+
+/// Rewards less their mean over all tasks of a seed, in their deviations: `[T, S · M, N, 1]`, 0 in padding.
+///
+/// `adj_avg_rewards` of ProMP's `MetaSampleProcessor`, for E-MAML.
+#[track_caller]
+pub fn adjusted_rewards(paths: &Paths, seeds: usize) -> Tensor {
+    let shape = paths.reward.shape();
+    let [t, k, n, _] = shape[..] else {
+        return Tensor::poison();
+    };
+    let by_seed = |x: Tensor| x.permute(&[1, 0, 2, 3]).reshape(&[seeds, k / seeds * t * n]);
+    let (reward, valid) = (by_seed(paths.reward), by_seed(paths.valid.to_f32()));
+    let count = valid.sum_keep(1);
+    let mean = (reward * valid).sum_keep(1) / count;
+    let centred = (reward - mean) * valid;
+    let std = (centred.square().sum_keep(1) / count).sqrt();
+    (centred / (std + 1e-8)).reshape(&[k, t, n, 1]).permute(&[1, 0, 2, 3])
+}

@@ -1,0 +1,138 @@
+//! Evaluation of meta-trained policies on held-out tasks: what they do before and after adapting to each.
+
+use super::evaluate::PolicyArrays;
+use crate::env::EnvDef;
+use crate::meta::{Learner, MamlConfig, Trial, try_adapting};
+use crate::rng::Key;
+use crate::{Context, DType, Device, Error, Program, Result, State, Tensor};
+
+/// How a policy adapted to held-out tasks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adaptation {
+    /// Parameters of each task; empty ones if the environment has a single task.
+    pub tasks: Vec<Vec<f32>>,
+    /// Before adaptation, and after each step of it.
+    pub stages: Vec<Stage>,
+}
+
+/// What a policy did at one stage of adaptation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// Return of each rollout, by task.
+    pub returns: Vec<Vec<f64>>,
+    /// States of each task's first rollout, from its beginning to its end.
+    pub paths: Vec<Vec<Vec<f32>>>,
+}
+
+impl Stage {
+    /// Mean return of each task.
+    pub fn task_means(&self) -> Vec<f64> {
+        self.returns.iter().map(|r| r.iter().sum::<f64>() / r.len().max(1) as f64).collect()
+    }
+}
+
+/// Most tasks of one adaptation.
+const MAX_TASKS: usize = 1 << 14;
+
+/// Adapts one policy to `trial.tasks` held-out tasks that `key` names.
+pub(super) async fn adapt(
+    device: &Device,
+    env: &EnvDef,
+    config: &MamlConfig,
+    policy: &PolicyArrays,
+    key: Key,
+    trial: Trial,
+) -> Result<Adaptation> {
+    for (name, value, most) in [
+        ("tasks", trial.tasks, MAX_TASKS),
+        ("rollouts", trial.rollouts, MAX_TASKS),
+        ("inner_steps", trial.inner_steps, 100),
+    ] {
+        if value == 0 || value > most {
+            return Err(Error::config(name, format!("{value} is not in 1 to {most}")));
+        }
+    }
+    let learner = Learner::new(env.spec(), config);
+    let mut program = Program::new(device, |cx| {
+        let theta = cx.input("theta", &[1, learner.layout.len()], DType::F32);
+        let key = cx.input("key", &[1, 2], DType::U32);
+        let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+        let tried = try_adapting(&learner, config, env, theta, key, trial);
+        if let Some(tasks) = tried.tasks {
+            cx.output("tasks", tasks);
+        }
+        for (k, stage) in tried.stages.iter().enumerate() {
+            cx.output(&format!("returns {k}"), stage.paths.path_returns());
+            cx.output(&format!("lengths {k}"), stage.paths.path_lengths());
+            cx.output(&format!("states {k}"), stage.states.slice(2, 0, 1));
+        }
+    })?;
+    let key = device.array_u32(&[1, 2], &key)?;
+    let mut inputs = vec![("key", &key)];
+    inputs.extend(policy.arrays.iter().map(|(name, array)| (*name, array)));
+    let out = program.run(&State::new(), &inputs, &[])?;
+    let width = env.spec().task.len();
+    let tasks = match width {
+        0 => vec![Vec::new(); trial.tasks],
+        _ => device.read_f32(out.get("tasks")?).await?.chunks(width).map(<[f32]>::to_vec).collect(),
+    };
+    let mut stages = Vec::with_capacity(trial.inner_steps + 1);
+    for k in 0..=trial.inner_steps {
+        let returns = device.read(out.get(&format!("returns {k}"))?).await?;
+        let lengths = device.read(out.get(&format!("lengths {k}"))?).await?;
+        let states = device.read_f32(out.get(&format!("states {k}"))?).await?;
+        let rollouts = returns.len() / trial.tasks;
+        let rows: Vec<&[f32]> = states.chunks(env.state_len()).collect();
+        let path = |task: usize| {
+            let steps = lengths[task * rollouts] as usize;
+            (0..steps).map(|t| rows[t * trial.tasks + task].to_vec()).collect()
+        };
+        stages.push(Stage {
+            paths: (0..trial.tasks).map(path).collect(),
+            returns: returns.chunks(rollouts).map(<[f64]>::to_vec).collect(),
+        });
+    }
+    Ok(Adaptation { tasks, stages })
+}
+
+/// `[S, E]` episodes, each on a held-out task of its own and after the configured inner steps; outputs as those of
+/// policies that do not adapt.
+pub(super) fn trace(
+    cx: &mut Context,
+    env: &EnvDef,
+    config: &MamlConfig,
+    [s, e]: [usize; 2],
+    deterministic: bool,
+    record: bool,
+) {
+    let learner = Learner::new(env.spec(), config);
+    let theta = cx.input("theta", &[s, learner.layout.len()], DType::F32);
+    let key = cx.input("key", &[s, 2], DType::U32);
+    let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+    let trial = Trial {
+        tasks: e,
+        rollouts: config.rollouts,
+        inner_steps: config.inner_steps,
+        measured: 1,
+        deterministic,
+        last_only: true,
+    };
+    let tried = try_adapting(&learner, config, env, theta, key, trial);
+    let Some(last) = tried.stages.last() else { return };
+    let paths = &last.paths;
+    let rows = |x: Tensor| x.reshape(&[s, e]);
+    cx.output("returns", rows(paths.path_returns()));
+    cx.output("lengths", rows(paths.path_lengths()).to_u32());
+    let t = paths.valid.size(0);
+    // An episode that is not cut by the time limit has ended by itself.
+    let whole = rows(paths.path_lengths()).lt(Tensor::constant_f32(t as f64));
+    cx.output("terminated", whole);
+    if record {
+        cx.output("states", last.states);
+        cx.output("actions", learner.policy.limit(paths.action));
+        cx.output("rewards", paths.reward);
+        if let Some(task) = tried.tasks {
+            cx.output("task", task);
+        }
+    }
+}

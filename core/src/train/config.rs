@@ -1,0 +1,166 @@
+//! The settings of any algorithm, and how they become training.
+
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use super::describe::setting_docs;
+use crate::algo::{Algorithm, Ppo, PpoConfig, StateEntry};
+use crate::env::EnvDef;
+use crate::meta::{Maml, MamlConfig, Variant};
+use crate::{Device, Error, Result, State};
+
+/// Names of the algorithms.
+pub const ALGORITHMS: [&str; 7] = ["ppo", "promp", "maml-ppo", "maml-vpg", "maml-trpo", "e-maml", "dice-maml"];
+
+/// Settings of one algorithm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Config {
+    /// `ppo`.
+    Ppo(PpoConfig),
+    /// MAML and its family.
+    Maml(MamlConfig),
+}
+
+/// The variant of MAML of that name.
+fn variant(algorithm: &str) -> Result<Variant> {
+    Variant::parse(algorithm).ok_or_else(|| Error::unknown("algorithm", algorithm, ALGORITHMS))
+}
+
+impl Config {
+    /// An algorithm's defaults.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for an unknown algorithm, with the closest one.
+    pub fn default_of(algorithm: &str) -> Result<Config> {
+        match algorithm {
+            "ppo" => Ok(Config::Ppo(PpoConfig::default())),
+            _ => Ok(Config::Maml(MamlConfig::of(variant(algorithm)?))),
+        }
+    }
+
+    /// Defaults with some values replaced.
+    pub(super) fn with(algorithm: &str, settings: Table) -> Result<Config> {
+        let mut table = Config::default_of(algorithm)?.table()?;
+        table.extend(settings);
+        let wrong = |e: toml::de::Error| Error::config("settings", e.message().trim());
+        match Config::default_of(algorithm)? {
+            Config::Ppo(_) => table.try_into().map(Config::Ppo).map_err(wrong),
+            Config::Maml(_) => table.try_into().map(Config::Maml).map_err(wrong),
+        }
+    }
+
+    pub(super) fn table(&self) -> Result<Table> {
+        Table::try_from(self).map_err(|e| Error::config("settings", e.to_string()))
+    }
+
+    /// Keys and default values that an algorithm uses, in the order in which they are described.
+    pub(super) fn defaults(algorithm: &str) -> Result<Vec<(String, toml::Value)>> {
+        let mut table = Config::default_of(algorithm)?.table()?;
+        let used = setting_docs(algorithm)?.into_iter().map(|doc| doc.key);
+        Ok(used.filter_map(|key| table.remove(key).map(|value| (key.to_owned(), value))).collect())
+    }
+
+    /// The settings of PPO, if it is these.
+    pub fn ppo(&self) -> Option<&PpoConfig> {
+        match self {
+            Config::Ppo(config) => Some(config),
+            Config::Maml(_) => None,
+        }
+    }
+
+    /// Every value on its own and in combination.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    pub fn validate(&self) -> Result<()> {
+        match self {
+            Config::Ppo(config) => config.validate(),
+            Config::Maml(config) => config.validate(),
+        }
+    }
+
+    /// Whether the algorithm can work on the environment.
+    pub(super) fn check_fit(&self, algorithm: &str, env: &EnvDef) -> Result<()> {
+        let spec = env.spec();
+        match self {
+            Config::Ppo(config) => {
+                if !spec.task.is_empty() {
+                    let problem =
+                        format!("`{}` has task parameters, and {algorithm} trains on a single task", spec.name);
+                    return Err(Error::config("env", problem));
+                }
+                if config.sde && spec.action.choices().is_some() {
+                    let problem =
+                        format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
+                    return Err(Error::config("sde", problem));
+                }
+            }
+            Config::Maml(config) => {
+                if spec.task.is_empty() {
+                    let problem = format!("`{}` has a single task, and {algorithm} learns to adapt to many", spec.name);
+                    return Err(Error::config("env", problem));
+                }
+                let steps = config.batch(spec.horizon) / (config.inner_steps + 1);
+                if steps > 1 << 24 {
+                    let problem = format!("meta_batch × rollouts × horizon is {steps}, more than {}", 1 << 24);
+                    return Err(Error::config("rollouts", problem));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Environment steps of one iteration and seed.
+    pub fn batch(&self, env: &EnvDef) -> u64 {
+        match self {
+            Config::Ppo(config) => config.batch() as u64,
+            Config::Maml(config) => config.batch(env.spec().horizon) as u64,
+        }
+    }
+
+    /// Everything that training changes, for one seed.
+    pub(super) fn entries(&self, env: &EnvDef) -> Vec<StateEntry> {
+        match self {
+            Config::Ppo(config) => Ppo::entries(config, env),
+            Config::Maml(config) => Maml::entries(config, env),
+        }
+    }
+
+    /// Names of what a policy consists of.
+    pub(super) fn policy_entries(&self) -> Vec<&'static str> {
+        match self {
+            Config::Ppo(config) if config.normalise_observations => vec!["theta", "obs_mean", "obs_var"],
+            _ => vec!["theta"],
+        }
+    }
+
+    /// Fresh training.
+    pub(super) fn start(
+        &self,
+        algorithm: &str,
+        device: &Device,
+        env: &EnvDef,
+        seeds: &[u64],
+    ) -> Result<Box<dyn Algorithm>> {
+        Ok(match self {
+            Config::Ppo(config) => Box::new(Ppo::new(device, config, env, seeds)?),
+            Config::Maml(config) => Box::new(Maml::new(device, variant(algorithm)?, config, env, seeds)?),
+        })
+    }
+
+    /// Training that goes on from a state.
+    pub(super) fn resume(
+        &self,
+        algorithm: &str,
+        device: &Device,
+        env: &EnvDef,
+        seeds: usize,
+        state: State,
+    ) -> Result<Box<dyn Algorithm>> {
+        Ok(match self {
+            Config::Ppo(config) => Box::new(Ppo::resume(device, config, env, seeds, state)?),
+            Config::Maml(config) => Box::new(Maml::resume(device, variant(algorithm)?, config, env, seeds, state)?),
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! `quickstudy adapt`: what a meta-trained policy does on tasks that it has not seen.
+
+use crate::adaptation_plot::{self, Stages};
+use crate::args;
+use crate::device::DeviceArgs;
+use crate::metrics::number;
+use crate::outcome::Stop;
+use crate::progress::{grouped, say};
+use crate::run_folder;
+use crate::stats;
+use quickstudy_core::train::{Adaptation, Evaluator};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `quickstudy adapt`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Tasks are drawn from the training distribution, on random numbers that training never uses. Writes adapt.csv (one row
+per task, stage and rollout), adapt.svg (returns by stage) and, where the agent moves in a plane, paths.svg.
+The last line of the output is `before <x> after <y> tasks <n>`.
+
+Examples:
+  quickstudy adapt runs/point-corner-promp-s0
+  quickstudy adapt runs/point-corner-promp-s0 --tasks 200 --inner-steps 3
+  quickstudy adapt runs/point-corner-promp-s0 --stochastic --out pictures")]
+pub struct Args {
+    /// Run folder, or a snapshot file
+    #[arg(value_name = "DIR")]
+    pub run: PathBuf,
+    /// Held-out tasks
+    #[arg(long, value_name = "N", default_value = "40", value_parser = args::count, allow_negative_numbers = true)]
+    pub tasks: u64,
+    /// Rollouts per task and stage [default: as in training]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
+    pub rollouts: Option<u64>,
+    /// Gradient steps [default: as in training]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
+    pub inner_steps: Option<u64>,
+    /// Seed of the tasks; the same one gives the same tasks
+    #[arg(long, value_name = "SEED", default_value = "0", value_parser = args::seed, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Measure sampled actions as training does, instead of the most probable ones; what adapts is always sampled
+    #[arg(long)]
+    pub stochastic: bool,
+    /// The policy at the end of training
+    #[arg(long, conflicts_with = "best")]
+    pub last: bool,
+    /// The policy with the best evaluation during training [default where there is one]
+    #[arg(long)]
+    pub best: bool,
+    /// Folder for the table and the pictures [default: that of the run]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where to compute
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// [`Stop`] with code 2 if there is no such snapshot, its policy does not adapt or a file cannot be written; with code 1
+/// if adaptation fails.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let (path, bytes) = run_folder::policy(&args.run, args.last, args.best)?;
+    let device = args.device.open()?;
+    let policy = Evaluator::load(&device, &bytes).map_err(|error| {
+        let stop = Stop::from(error);
+        Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
+    })?;
+    let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let adapting = policy.adapt(
+        count(args.tasks),
+        args.rollouts.map(count),
+        args.inner_steps.map(count),
+        args.seed,
+        !args.stochastic,
+    );
+    let adaptation = pollster::block_on(adapting).map_err(Stop::from)?;
+
+    let env = policy.env();
+    let title = format!("{} · {}", env.spec().name, policy.algorithm());
+    say(&format!(
+        "{title} · seed {} after {} steps · {} held-out tasks · {} actions · {}",
+        policy.trained_seed(),
+        grouped(policy.env_steps()),
+        adaptation.tasks.len(),
+        if args.stochastic { "sampled" } else { "most probable" },
+        path.display(),
+    ));
+    let folder = args.out.clone().unwrap_or_else(|| match args.run.is_dir() {
+        true => args.run.clone(),
+        false => args.run.parent().map(Path::to_path_buf).unwrap_or_default(),
+    });
+    std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
+    let subtitle = format!(
+        "mean over {} held-out tasks with its 95 % interval; grey: each task; {} rollouts per task",
+        adaptation.tasks.len(),
+        adaptation.stages[0].returns[0].len()
+    );
+    let mut files = vec![("adapt.csv", table(&adaptation))];
+    let stages = Stages { axis: "gradient steps on the task" };
+    files.push(("adapt.svg", adaptation_plot::returns(&title, &subtitle, &adaptation, stages)));
+    files.extend(adaptation_plot::paths(&title, env, &adaptation).map(|svg| ("paths.svg", svg)));
+    for (name, text) in &files {
+        let path = folder.join(name);
+        crate::atomic::write(&path, text.as_bytes()).map_err(|error| run_folder::cannot("write", &path, &error))?;
+        say(&format!("wrote {}", path.display()));
+    }
+    for line in summary(&adaptation) {
+        say(&line);
+    }
+    Ok(())
+}
+
+/// One row per task, stage and rollout.
+fn table(adaptation: &Adaptation) -> String {
+    let width = adaptation.tasks.first().map_or(0, Vec::len);
+    let parameters: String = (0..width).map(|i| format!(",task_{i}")).collect();
+    let mut text = format!("task,stage,rollout,return{parameters}\n");
+    for (task, values) in adaptation.tasks.iter().enumerate() {
+        let parameters: String = values.iter().map(|v| format!(",{}", number(f64::from(*v)))).collect();
+        for (k, stage) in adaptation.stages.iter().enumerate() {
+            for (i, ret) in stage.returns[task].iter().enumerate() {
+                text += &format!("{task},{k},{i},{}{parameters}\n", number(*ret));
+            }
+        }
+    }
+    text
+}
+
+fn summary(adaptation: &Adaptation) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut ends = Vec::new();
+    for (k, stage) in adaptation.stages.iter().enumerate() {
+        let means = stage.task_means();
+        let (low, high) = stats::bootstrap95(&means, stats::mean);
+        let worst = means.iter().copied().fold(f64::INFINITY, f64::min);
+        let name = if k == 0 { "before".to_owned() } else { format!("step {k}") };
+        lines.push(format!(
+            "{name:<8} return {:>9.2}   95 % interval {low:.2} to {high:.2}   worst task {worst:.2}",
+            stats::mean(&means)
+        ));
+        ends.push(stats::mean(&means));
+    }
+    let (first, last) = (ends.first().copied().unwrap_or(f64::NAN), ends.last().copied().unwrap_or(f64::NAN));
+    lines.push(format!("before {first:.4} after {last:.4} tasks {}", adaptation.tasks.len()));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickstudy_core::train::Stage;
+
+    fn adaptation() -> Adaptation {
+        let stage = |a: f64, b: f64| Stage { returns: vec![vec![a, a + 2.0], vec![b, b]], paths: vec![Vec::new(); 2] };
+        Adaptation {
+            tasks: vec![vec![2.0, -2.0], vec![0.5, 1.0]],
+            stages: vec![stage(-10.0, -20.0), stage(-1.0, -2.0)],
+        }
+    }
+
+    #[test]
+    fn the_last_line_is_the_promised_one() {
+        let lines = summary(&adaptation());
+        assert_eq!(lines.last().unwrap(), "before -14.5000 after -1.0000 tasks 2");
+        assert!(lines[0].starts_with("before   return    -14.50"), "{}", lines[0]);
+        assert!(lines[1].contains("worst task -2.00"), "{}", lines[1]);
+    }
+
+    #[test]
+    fn the_table_has_a_row_per_rollout() {
+        let text = table(&adaptation());
+        assert_eq!(text.lines().count(), 1 + 8);
+        assert!(text.starts_with("task,stage,rollout,return,task_0,task_1\n0,0,0,-10,2,-2\n0,0,1,-8,2,-2\n"), "{text}");
+    }
+
+    #[test]
+    fn the_picture_names_its_axes() {
+        let svg = adaptation_plot::returns("a<b", "two", &adaptation(), Stages { axis: "gradient steps" });
+        for part in ["a&lt;b", "two", "gradient steps", "-14.5", "<polygon"] {
+            assert!(svg.contains(part), "{part} is missing");
+        }
+    }
+}
