@@ -13,7 +13,7 @@ use crate::outcome::Stop;
 /// Where to compute.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DeviceArgs {
-    /// cpu, gpu (the first real one), gpu:1 (by number, see `quickstudy devices`) or auto (a real GPU where a trial on it is
+    /// cpu, gpu (a graphics card if there is one), gpu:1 (by number, see `quickstudy devices`) or auto (a real GPU where a trial on it is
     /// faster, otherwise the CPU)
     #[arg(long, value_name = "NAME", default_value = "cpu")]
     pub device: String,
