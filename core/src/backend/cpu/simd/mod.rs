@@ -16,7 +16,7 @@ pub mod gemm;
 pub mod isa;
 mod lanes;
 mod ops;
-mod pack;
+pub(crate) mod pack;
 pub mod permutation;
 mod product;
 pub mod reduce;

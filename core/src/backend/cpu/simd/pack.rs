@@ -48,7 +48,7 @@ fn clear(dst: &mut [f32], width: usize, from: usize, rows: usize) {
 ///
 /// # Panics
 /// If either is too short.
-fn transpose(isa: Isa, dst: &mut [f32], width: usize, src: &[f32], stride: usize, cols: usize, rows: usize) {
+pub(crate) fn transpose(isa: Isa, dst: &mut [f32], width: usize, src: &[f32], stride: usize, cols: usize, rows: usize) {
     if cols == 0 || rows == 0 {
         return;
     }

@@ -2,8 +2,12 @@
 #![allow(unsafe_code, reason = "tiles write disjoint rows of one value")]
 
 use super::super::simd::elementwise::Operand;
+use super::super::simd::pack::transpose;
 use super::run::{Frame, lane};
 use super::{Mem, Opnd, Reg, Table};
+
+/// Numbers per row from which whole blocks of rows are turned at once.
+const WIDE: usize = 16;
 
 impl Frame<'_> {
     /// Rows of memory to a register; lanes past the last row repeat it.
@@ -17,6 +21,16 @@ impl Frame<'_> {
                 let from = &values[at + src.table.at(m)..][..self.valid];
                 out[..self.valid].copy_from_slice(from);
                 let last = from[self.valid - 1];
+                out[self.valid..].fill(last);
+            }
+            return;
+        }
+        if let Table::Dense { start, len } = src.table
+            && len >= WIDE
+        {
+            transpose(self.isa, out, lanes, &values[at + start..], src.row, self.valid, len);
+            for out in out.chunks_exact_mut(lanes).take(len) {
+                let last = out[self.valid - 1];
                 out[self.valid..].fill(last);
             }
             return;
@@ -41,6 +55,14 @@ impl Frame<'_> {
         };
         // SAFETY: these rows belong to this tile; nobody else reads or writes them while it runs.
         let out = unsafe { span.part(base, (self.valid - 1) * dst.row.max(len) + len).words_mut() };
+        if let Opnd::Reg(reg, Table::Dense { start, .. }) = src
+            && len >= WIDE
+            && dst.row >= len
+        {
+            let out: &mut [f32] = bytemuck::cast_slice_mut(out);
+            transpose(self.isa, out, dst.row, &self.reg(*reg)[start * self.lanes..], self.lanes, len, self.valid);
+            return;
+        }
         for m in 0..len {
             match self.block(src, m) {
                 Operand::Slice(s) if dst.row == 1 => {

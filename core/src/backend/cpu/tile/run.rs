@@ -23,7 +23,7 @@ const WORTH_A_THREAD: usize = 1 << 18;
 pub(super) struct Frame<'a> {
     pub(super) tile: &'a Tile,
     pub(super) mem: &'a Memory<'a>,
-    isa: Isa,
+    pub(super) isa: Isa,
     scratch: Span,
     /// Rows that a matrix product transposes.
     spare: Vec<f32>,
