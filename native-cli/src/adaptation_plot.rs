@@ -36,8 +36,7 @@ pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation, stages: Sta
     let x = |k: usize| left + (width - left - right) * k as f64 / last;
     let y = |v: f64| top + (height - top - bottom) * (high - v) / (high - low);
     let mut out = head(width, height, title, subtitle);
-    for i in 0..=4 {
-        let v = low + (high - low) * f64::from(i) / 4.0;
+    for v in ticks(low, high) {
         _ = writeln!(
             out,
             "<line x1=\"{left}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#e4e4e8\"/>\
@@ -86,7 +85,8 @@ pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation, stages: Sta
             x(k),
             y(*v),
             x(k) + 8.0,
-            y(*v) - 8.0,
+            // The first one below its line, which rises where adaptation helps.
+            if k == 0 { y(*v) + 20.0 } else { y(*v) - 8.0 },
             short(*v)
         );
     }
@@ -158,8 +158,29 @@ fn head(width: f64, height: f64, title: &str, subtitle: &str) -> String {
     )
 }
 
+/// Round values between two others: multiples of 1, 2 or 5 times a power of ten, some five of them.
+fn ticks(low: f64, high: f64) -> Vec<f64> {
+    let rough = (high - low) / 5.0;
+    let power = 10.0_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= rough).unwrap_or(rough);
+    let first = (low / step).ceil() as i64;
+    (first..).map(|i| i as f64 * step).take_while(|v| *v <= high).take(20).collect()
+}
+
 /// A return with few digits.
 fn short(value: f64) -> String {
     let digits = if value.abs() >= 100.0 { 0 } else { 1 };
     format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ticks;
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(ticks(-384.0, -16.0), [-300.0, -200.0, -100.0]);
+        assert_eq!(ticks(-0.5, 9.7), [0.0, 5.0]);
+        assert_eq!(ticks(0.0, 1.0), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
+    }
 }
