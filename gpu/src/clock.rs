@@ -25,3 +25,18 @@ impl Clock {
         Duration::ZERO
     }
 }
+
+/// Seconds since some moment.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn now() -> f64 {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_secs_f64()
+}
+
+/// Seconds since some moment: the standard library has no clock in a browser.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn now() -> f64 {
+    js_sys::Date::now() / 1e3
+}

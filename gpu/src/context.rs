@@ -11,7 +11,8 @@ use quickstudy_core::{Error, Result};
 use crate::adapter::{self, AdapterInfo};
 use crate::backend::GpuOptions;
 use crate::buffer::Pool;
-use crate::clock::Clock;
+use crate::clock::{Clock, now};
+use crate::pace::{Load, Pace, Stopwatch};
 
 /// Submissions on their way at most.
 const IN_FLIGHT: usize = 3;
@@ -32,7 +33,8 @@ pub(crate) struct Context {
     /// Why the device is gone, for good.
     lost: Arc<Mutex<Option<Error>>>,
     /// What has been submitted and may not be done.
-    in_flight: RefCell<VecDeque<wgpu::SubmissionIndex>>,
+    in_flight: RefCell<VecDeque<(wgpu::SubmissionIndex, Option<Load>)>>,
+    stopwatch: Stopwatch,
     /// Commands that are not submitted yet.
     pending: RefCell<Option<wgpu::CommandEncoder>>,
     /// Pipelines by their text.
@@ -82,6 +84,7 @@ impl Context {
             error,
             lost,
             in_flight: RefCell::default(),
+            stopwatch: Stopwatch::default(),
             pending: RefCell::new(None),
             pipelines: RefCell::default(),
             storage_layouts: RefCell::default(),
@@ -120,28 +123,53 @@ impl Context {
         f(pending.get_or_insert_with(|| self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default())))
     }
 
-    /// Submit what is recorded. Natively waits while too much is on its way; a browser has back-pressure of its own.
+    /// Submit what is recorded.
     pub fn submit(&self) {
+        self.send(None);
+    }
+
+    /// The same, of which a program's dispatches are so many. Their time tells how many the next submission may have.
+    pub fn submit_paced(&self, pace: &Pace, dispatches: usize) {
+        self.send(Some((pace, dispatches)));
+    }
+
+    /// Natively waits while too much is on its way; a browser has back-pressure of its own, and tells when it is done.
+    fn send(&self, load: Option<(&Pace, usize)>) {
         let Some(encoder) = self.pending.borrow_mut().take() else {
             return;
         };
         let commands = encoder.finish();
-        let clock = Clock::start();
+        let (clock, from) = (Clock::start(), now());
         let index = self.queue.submit([commands]);
         if self.info.software {
             self.waited.set(self.waited.get() + clock.elapsed());
         }
-        let mut in_flight = self.in_flight.borrow_mut();
-        in_flight.push_back(index);
-        while in_flight.len() > IN_FLIGHT {
-            let submission_index = in_flight.pop_front();
-            if cfg!(not(target_arch = "wasm32")) {
-                // A device that is lost meanwhile says so by its callback.
-                let clock = Clock::start();
-                _ = self.device.poll(wgpu::PollType::Wait { submission_index, timeout: None });
-                self.waited.set(self.waited.get() + clock.elapsed());
-            }
+        // Software adapters may do all the work here.
+        let load = load.map(|(pace, dispatches)| Load::new(pace, dispatches, from, now() - from));
+        if cfg!(target_arch = "wasm32") {
+            let stopwatch = self.stopwatch.clone();
+            self.queue.on_submitted_work_done(move || stopwatch.done(load.as_ref(), f64::INFINITY));
+            return;
         }
+        self.in_flight.borrow_mut().push_back((index, load));
+        while self.in_flight.borrow().len() > IN_FLIGHT {
+            // A device that is lost meanwhile says so by its callback.
+            _ = self.wait();
+        }
+    }
+
+    /// Wait for the oldest submission on its way. False if there is none.
+    pub fn wait(&self) -> std::result::Result<bool, wgpu::PollError> {
+        let oldest = self.in_flight.borrow_mut().pop_front();
+        let Some((index, load)) = oldest else {
+            return Ok(false);
+        };
+        let clock = Clock::start();
+        let done = self.device.poll(wgpu::PollType::Wait { submission_index: Some(index), timeout: None });
+        self.waited.set(self.waited.get() + clock.elapsed());
+        done?;
+        self.stopwatch.done(load.as_ref(), clock.elapsed().as_secs_f64());
+        Ok(true)
     }
 
     /// Layout of storage buffers.

@@ -10,6 +10,7 @@ use crate::buffer::{self, GpuBuffer};
 use crate::clock::Clock;
 use crate::compile::{Compiled, Home, Step};
 use crate::context::{Context, STRIDE};
+use crate::pace::Pace;
 
 /// Sets of arguments whose bind groups are kept, per dispatch.
 const KEPT: usize = 16;
@@ -38,6 +39,7 @@ pub(crate) struct GpuExecutable {
     uniforms: Vec<wgpu::BindGroup>,
     words: Vec<u32>,
     counters: Counters,
+    pace: Pace,
 }
 
 impl GpuExecutable {
@@ -70,9 +72,17 @@ impl GpuExecutable {
             });
             context.check()?;
         }
-        let counters = Counters::default();
-        let steps = compiled.steps.concat();
-        Ok(GpuExecutable { context: context.clone(), ready, steps, own, scalars, uniforms, words, counters })
+        Ok(GpuExecutable {
+            context: context.clone(),
+            ready,
+            steps: compiled.steps.concat(),
+            own,
+            scalars,
+            uniforms,
+            words,
+            counters: Counters::default(),
+            pace: Pace::default(),
+        })
     }
 
     /// Choose each dispatch's bind group for these arguments; make it where they are new.
@@ -133,11 +143,10 @@ impl Executable for GpuExecutable {
         // Takes effect before what is recorded and not submitted, which are at most fresh buffers' zeros.
         self.context.queue.write_buffer(&self.scalars, 0, bytemuck::cast_slice(&self.words));
         self.bind(&args);
-        let mut player = Player::new(&self.context);
+        let mut player = Player::new(&self.context, &self.pace);
         self.play(&mut player, &self.steps);
+        player.submit();
         let dispatches = player.total;
-        drop(player);
-        self.context.submit();
         self.counters.dispatches += dispatches;
         self.counters.host += clock.elapsed().saturating_sub(self.context.waited.get() - waited);
         self.context.check()
@@ -148,12 +157,10 @@ impl Executable for GpuExecutable {
     }
 }
 
-/// Dispatches per submission: on the slowest device that counts, some 50 ms of them.
-const PER_SUBMISSION: usize = 1024;
-
 /// Spreads dispatches over passes, one per submission, and leaves out what is set already.
 struct Player<'a> {
     context: &'a Context,
+    pace: &'a Pace,
     pass: Option<wgpu::ComputePass<'static>>,
     /// Of the loops around, the outermost first.
     offsets: Vec<u32>,
@@ -167,16 +174,13 @@ struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    fn new(context: &'a Context) -> Player<'a> {
-        Player { context, pass: None, offsets: Vec::new(), moved: true, last: None, dispatches: 0, total: 0 }
+    fn new(context: &'a Context, pace: &'a Pace) -> Player<'a> {
+        Player { context, pace, pass: None, offsets: Vec::new(), moved: true, last: None, dispatches: 0, total: 0 }
     }
 
     fn dispatch(&mut self, ready: &Ready, uniforms: &[wgpu::BindGroup]) {
-        if self.dispatches == PER_SUBMISSION {
-            self.pass = None;
-            self.last = None;
-            self.context.submit();
-            self.dispatches = 0;
+        if self.dispatches >= self.pace.size() {
+            self.submit();
         }
         self.dispatches += 1;
         self.total += 1;
@@ -196,6 +200,13 @@ impl<'a> Player<'a> {
         pass.set_bind_group(1, ready.bound.get(ready.current).map(|(_, group)| group), &[]);
         let [x, y, z] = ready.groups;
         pass.dispatch_workgroups(x, y, z);
+    }
+
+    fn submit(&mut self) {
+        self.pass = None;
+        self.last = None;
+        self.context.submit_paced(self.pace, self.dispatches);
+        self.dispatches = 0;
     }
 }
 

@@ -10,6 +10,7 @@ mod clock;
 mod compile;
 mod context;
 mod exec;
+mod pace;
 mod read;
 mod wgsl;
 

@@ -59,12 +59,18 @@ impl Future for Read {
     fn poll(self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
         let done = |arrival: &Mutex<Arrival>| arrival.lock().map_or(None, |mut a| a.done.take());
         let mut result = done(&self.arrival);
-        if result.is_none() && !cfg!(target_arch = "wasm32") {
-            // Natively nothing happens unless somebody waits; in a browser the event loop does.
-            if let Err(e) = self.context.device.poll(wgpu::PollType::wait_indefinitely()) {
-                return Poll::Ready(Err(Error::Device(format!("waiting for the GPU failed: {e}"))));
-            }
+        // Natively nothing happens unless somebody waits; in a browser the event loop does.
+        while result.is_none() && !cfg!(target_arch = "wasm32") {
+            let waited = self.context.wait().and_then(|some| match some {
+                true => Ok(true),
+                false => self.context.device.poll(wgpu::PollType::wait_indefinitely()).map(|_| false),
+            });
             result = done(&self.arrival);
+            match waited {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(e) => return Poll::Ready(Err(Error::Device(format!("waiting for the GPU failed: {e}")))),
+            }
         }
         match result {
             Some(Ok(())) => Poll::Ready(self.context.check().and_then(|()| self.bytes())),
