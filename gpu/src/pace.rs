@@ -21,7 +21,13 @@ const WAITED: f64 = 200e-6;
 /// `seen` when it came, it may have taken less.
 fn adapted(size: usize, dispatches: usize, seconds: f64, seen: bool) -> usize {
     let fits = (dispatches as f64 * AIM / seconds.max(1e-6)) as usize;
-    let next = if fits >= size { fits.min(2 * size) } else if seen { fits } else { size };
+    let next = if fits >= size {
+        fits.min(2 * size)
+    } else if seen {
+        fits
+    } else {
+        size
+    };
     next.clamp(LEAST, MOST)
 }
 

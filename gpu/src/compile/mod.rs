@@ -247,7 +247,7 @@ impl Compiler<'_> {
         bindings.write(writes);
         let Bindings { mut homes, memory, .. } = bindings;
         let graph = &self.plan.graph;
-        let (passes, scratch) = wgsl::passes(graph, kernel, &memory, self.plan.scalars.len(), self.limits.tiled)?;
+        let (passes, scratch) = wgsl::passes(graph, kernel, &memory, self.plan.scalars.len(), self.limits)?;
         if scratch > 0 {
             homes.push(self.scratch(scratch));
         }

@@ -134,10 +134,15 @@ impl<'a> Emitter<'a> {
 
     /// A loop from 0 to `n`, with the name of its variable.
     pub fn repeat<R>(&mut self, name: &str, n: usize, inside: impl FnOnce(&mut Self) -> R) -> R {
+        self.turns(&format!("for (var {name} = 0u; {name} < {n}u; {name}++)"), n, inside)
+    }
+
+    /// A loop of at most `n` iterations.
+    pub fn turns<R>(&mut self, head: &str, n: usize, inside: impl FnOnce(&mut Self) -> R) -> R {
         let outside = self.times;
         self.times = self.times.saturating_mul(n);
         self.trips = self.trips.saturating_add(self.times);
-        let result = self.block(&format!("for (var {name} = 0u; {name} < {n}u; {name}++)"), inside);
+        let result = self.block(head, inside);
         self.times = outside;
         result
     }

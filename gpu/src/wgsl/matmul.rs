@@ -7,6 +7,7 @@ use quickstudy_core::tensor::NodeId;
 use super::emit::Emitter;
 use super::index::Ix;
 use super::{Code, GROUP, Memory, after, partial, split, tiled};
+use crate::compile::KernelLimits;
 
 /// Rows and columns of an invocation's block.
 pub(super) const BLOCK: usize = 4;
@@ -37,18 +38,20 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub fn of(emitter: &Emitter<'_>, node: NodeId, tiled: bool) -> Work {
+    pub fn of(emitter: &Emitter<'_>, node: NodeId, limits: KernelLimits) -> Work {
         let shape = emitter.graph.nodes[node as usize].shape.clone();
         let (m, n) = (shape[shape.len() - 2], shape[shape.len() - 1]);
         let k = emitter.contracted(node);
         let results: usize = shape.iter().product();
-        let tile = if tiled { tiled::size(m, n, k) } else { None };
+        let tile = if limits.tiled { tiled::size(m, n, k) } else { None };
         let mut work = Work { node, shape, m, n, k, slices: 1, each: k, tile };
-        if is_long_product(results, k) {
+        // More parts than the plan has counted where one invocation may not do it all.
+        let least = k.div_ceil(limits.trips.saturating_mul(if tile.is_some() { tiled::DEPTH } else { 1 }));
+        if is_long_product(results, k) || least > 1 {
             let invocations = work.blocks().iter().product::<usize>() * if tile.is_some() { GROUP } else { 1 };
             // Tiles wait at barriers: more of them hide that.
             let wanted = if tile.is_some() { 2 * ENOUGH / invocations } else { ENOUGH / invocations };
-            (work.slices, work.each) = split::slices(k, wanted, SHORTEST);
+            (work.slices, work.each) = split::slices(k, wanted.max(least), SHORTEST.min(k / least));
         }
         work
     }
@@ -128,7 +131,7 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, 
         1 => format!("{}u", work.k),
         _ => emitter.bind(format!("min({start} + {}u, {}u)", work.each, work.k)),
     };
-    emitter.block(&format!("for (var k = {start}; k < {end}; k++)"), |emitter| {
+    emitter.turns(&format!("for (var k = {start}; k < {end}; k++)"), work.each, |emitter| {
         let k = if work.k == 1 { Ix::Known(0) } else { Ix::var("k") };
         let a: Vec<String> = down.iter().map(|(i, _)| emitter.factor(work.node, 0, outer, i, &k)).collect();
         let b: Vec<String> = across.iter().map(|(j, _)| emitter.factor(work.node, 1, outer, j, &k)).collect();

@@ -23,6 +23,8 @@ use emit::{Emitter, Uses};
 use index::Ix;
 pub(crate) use rowwise::RowLoop;
 
+use crate::compile::KernelLimits;
+
 /// Invocations of a workgroup.
 pub(crate) const GROUP: usize = 256;
 /// Workgroups along one dimension at most.
@@ -74,13 +76,13 @@ type Code = (String, usize);
 /// The shaders of a Map, Reduce or MatMul, and how many words of scratch they share.
 ///
 /// # Errors
-/// If the plan is at fault.
+/// If an invocation would make more iterations of loops than it may, or the plan is at fault.
 pub(crate) fn passes(
     graph: &Graph,
     kernel: &Kernel,
     memory: &Memory,
     scalars: usize,
-    tiled: bool,
+    limits: KernelLimits,
 ) -> Result<(Vec<Pass>, usize)> {
     let new = || Emitter::new(graph, memory.leaves.clone(), &kernel.nodes);
     let mut emitter = new();
@@ -89,28 +91,41 @@ pub(crate) fn passes(
     let mut heads = Vec::new();
     let code = match (kernel.kind, product) {
         (Kind::Reduce, _) if reduce::by_groups(graph, kernel, &emitter) => {
-            let of = reduce::Work::of(&emitter, kernel);
+            let of = reduce::Work::of(&emitter, kernel, limits);
             (slices, heads) = (of.slices, of.heads.clone());
             reduce::emit(&mut emitter, kernel, memory, &of)
         }
         (Kind::MatMul, Some(product)) => {
-            let of = matmul::Work::of(&emitter, product, tiled);
+            let of = matmul::Work::of(&emitter, product, limits);
             (slices, heads) = (of.slices, vec![product]);
             matmul::emit(&mut emitter, kernel, memory, &of)
         }
         _ => map(&mut emitter, kernel, memory),
     };
+    ends(&emitter, limits)?;
     let first = pass(emitter, code, scalars)?;
     if slices == 1 {
         return Ok((vec![first], 0));
     }
     let mut emitter = new();
     let code = split::emit(&mut emitter, kernel, memory, &heads, slices);
+    ends(&emitter, limits)?;
     let second = pass(emitter, code, scalars)?;
     let results: usize = kernel.space.iter().product();
     let scratch = heads.len().checked_mul(slices * results);
     let scratch = scratch.ok_or_else(|| Error::Device("a sum is too long".to_owned()))?;
     Ok((vec![first, second], scratch))
+}
+
+/// Whether an invocation makes no more iterations than it may.
+fn ends(emitter: &Emitter<'_>, limits: KernelLimits) -> Result<()> {
+    if emitter.trips <= limits.trips {
+        return Ok(());
+    }
+    Err(Error::Device(format!(
+        "a kernel's invocations make {} iterations of loops, and this GPU allows {}; reduce one axis after the other",
+        emitter.trips, limits.trips
+    )))
 }
 
 /// A module around code.

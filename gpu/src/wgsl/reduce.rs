@@ -8,6 +8,7 @@ use quickstudy_core::tensor::{Graph, NodeId, Op};
 use super::emit::Emitter;
 use super::index::Ix;
 use super::{Code, GROUP, Memory, after, partial, split};
+use crate::compile::KernelLimits;
 
 /// Elements that one invocation sums by itself.
 const SERIAL: usize = 32;
@@ -53,7 +54,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub fn of(emitter: &Emitter<'_>, kernel: &Kernel) -> Work {
+    pub fn of(emitter: &Emitter<'_>, kernel: &Kernel, limits: KernelLimits) -> Work {
         let graph = emitter.graph;
         let results: usize = kernel.space.iter().product();
         let heads = reductions(graph, kernel, emitter);
@@ -64,8 +65,10 @@ impl Work {
         // Each invocation has a few elements to sum.
         let width = if across { most } else { (4 * GROUP / total.next_power_of_two()).clamp(1, most) };
         let blocks = results.div_ceil(width);
-        let (slices, each) = if is_long_sum(results, total) {
-            split::slices(total, ENOUGH / blocks, 8 * GROUP / width)
+        // More parts than the plan has counted where one invocation may not do its share at once.
+        let least = total.div_ceil(limits.trips.saturating_mul(GROUP / width));
+        let (slices, each) = if is_long_sum(results, total) || least > 1 {
+            split::slices(total, (ENOUGH / blocks).max(least), (8 * GROUP / width).min(total / least))
         } else {
             (1, total)
         };
@@ -129,7 +132,8 @@ pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, 
         1 => format!("{total}u"),
         _ => emitter.bind(format!("min({start} + {each}u, {total}u)")),
     };
-    emitter.block(&format!("for (var i = {start} + lane; i < {end}; i += {lanes}u)"), |emitter| {
+    let head = format!("for (var i = {start} + lane; i < {end}; i += {lanes}u)");
+    emitter.turns(&head, each.div_ceil(lanes), |emitter| {
         let along = emitter.unflat(stages, &Ix::var("i"));
         for (k, id) in heads.iter().enumerate() {
             let at = emitter.unflat(&graph.nodes[*id as usize].shape, &item);

@@ -44,7 +44,8 @@ pub(super) fn emit(
         let (first, _) = emitter.start_of(*id);
         emitter.line(&format!("var sum{k} = {first};"));
     }
-    emitter.block(&format!("for (var i = local / {WIDTH}u; i < {slices}u; i += {lanes}u)"), |emitter| {
+    let head = format!("for (var i = local / {WIDTH}u; i < {slices}u; i += {lanes}u)");
+    emitter.turns(&head, slices.div_ceil(lanes), |emitter| {
         emitter.line(&format!("let part = i * {results}u + place;"));
         for (k, id) in heads.iter().enumerate() {
             let float = emitter.graph.nodes[*id as usize].dtype == DType::F32;

@@ -14,7 +14,7 @@ use super::matmul::{BLOCK, Work};
 use super::{Code, DIMENSION, GROUP, Memory};
 
 /// Steps of the summed axis that are in workgroup memory.
-const DEPTH: usize = 16;
+pub(super) const DEPTH: usize = 16;
 
 /// Rows and columns of a tile, if the product is large enough.
 pub(super) fn size(m: usize, n: usize, k: usize) -> Option<(usize, usize)> {
@@ -71,7 +71,7 @@ pub(super) fn emit(
     let start = emitter.times(slice, work.each);
     let steps = work.each.div_ceil(DEPTH);
     let whole = work.slices * work.each == work.k && work.each.is_multiple_of(DEPTH);
-    emitter.block(&format!("for (var turn = 0u; turn < {steps}u; turn++)"), |emitter| {
+    emitter.repeat("turn", steps, |emitter| {
         emitter.line(&format!("let front = {start} + turn * {DEPTH}u;"));
         for (side, loads) in loads.iter().enumerate() {
             for load in loads {
