@@ -12,6 +12,7 @@ use crate::buffer::{self, GpuBuffer};
 use crate::compile::{self, KernelLimits};
 use crate::context::Context;
 use crate::exec::GpuExecutable;
+use crate::large;
 use crate::read::Read;
 
 /// Which GPU, and how much of it is asked for.
@@ -24,6 +25,33 @@ pub struct GpuOptions {
     /// Share the operands of large products in workgroup memory; none for doing so where it is faster, on all but
     /// software adapters.
     pub tiled: Option<bool>,
+}
+
+/// What a device was asked for and allows, so far as computing is concerned: WebGPU's limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceLimits {
+    /// Storage buffers that a kernel may bind.
+    pub storage_buffers: u32,
+    /// Bytes of a storage buffer that it may bind.
+    pub binding_bytes: u64,
+    /// Bytes of a buffer.
+    pub buffer_bytes: u64,
+    /// Bytes of a uniform buffer that a kernel may bind.
+    pub uniform_bytes: u64,
+    /// Uniform buffers with dynamic offsets.
+    pub dynamic_uniforms: u32,
+    /// Bind groups.
+    pub bind_groups: u32,
+    /// Bytes of workgroup memory.
+    pub workgroup_bytes: u32,
+    /// Invocations of a workgroup.
+    pub workgroup_invocations: u32,
+    /// The same along its first dimension.
+    pub workgroup_width: u32,
+    /// Workgroups along each dimension of a dispatch.
+    pub workgroups: u32,
+    /// Bytes of immediate data.
+    pub immediate_bytes: u32,
 }
 
 /// A GPU. Clones are the same one.
@@ -62,12 +90,29 @@ impl Gpu {
         self.context.pool.borrow().made
     }
 
+    /// What the device allows.
+    pub fn device_limits(&self) -> DeviceLimits {
+        let limits = self.context.device.limits();
+        DeviceLimits {
+            storage_buffers: limits.max_storage_buffers_per_shader_stage,
+            binding_bytes: limits.max_storage_buffer_binding_size,
+            buffer_bytes: limits.max_buffer_size,
+            uniform_bytes: limits.max_uniform_buffer_binding_size,
+            dynamic_uniforms: limits.max_dynamic_uniform_buffers_per_pipeline_layout,
+            bind_groups: limits.max_bind_groups,
+            workgroup_bytes: limits.max_compute_workgroup_storage_size,
+            workgroup_invocations: limits.max_compute_invocations_per_workgroup,
+            workgroup_width: limits.max_compute_workgroup_size_x,
+            workgroups: limits.max_compute_workgroups_per_dimension,
+            immediate_bytes: limits.max_immediate_size,
+        }
+    }
+
     fn limits(&self) -> KernelLimits {
         let bindings = self.context.limits.max_storage_buffers_per_shader_stage as usize;
         let trips =
             if self.context.info.software { KernelLimits::SOFTWARE_TRIPS } else { KernelLimits::default().trips };
-        let limits = &self.context.limits;
-        let words = (limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / 4) as usize;
+        let words = (self.context.room() / 4) as usize;
         KernelLimits { bindings, words, trips, tiled: self.tiled }
     }
 
@@ -110,7 +155,9 @@ impl Backend for Gpu {
     }
 
     fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
+        large::check_arguments(&self.context, &plan)?;
         let compiled = compile::compile(&plan, self.limits())?;
+        large::check_own(&self.context, &plan, &compiled.own)?;
         Ok(Box::new(GpuExecutable::new(&self.context, &plan, compiled)?))
     }
 }

@@ -8,6 +8,7 @@ use quickstudy_core::backend::{Buffer, BufferData};
 use quickstudy_core::{Error, Result};
 
 use crate::context::Context;
+use crate::large;
 
 /// A buffer of the GPU.
 #[derive(Debug)]
@@ -64,16 +65,7 @@ impl GpuBuffer {
     /// A buffer, and whether it has been used before.
     fn take(context: &Rc<Context>, len: usize) -> Result<(GpuBuffer, bool)> {
         let bytes = len as u64 * 4;
-        let most = context.limits.max_storage_buffer_binding_size.min(context.limits.max_buffer_size);
-        if bytes > most {
-            return Err(Error::Device(format!(
-                "a tensor of {len} elements needs {} MiB, and {} allows {} MiB in one buffer; use fewer environments, \
-                 a shorter horizon or fewer seeds",
-                bytes >> 20,
-                context.info.name,
-                most >> 20
-            )));
-        }
+        large::check(context, bytes, || format!("a tensor of {len} elements"))?;
         let context = context.clone();
         let pooled = context.pool.borrow_mut().free.get_mut(&bytes).and_then(Vec::pop);
         if let Some((buffer, number)) = pooled {

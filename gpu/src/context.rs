@@ -97,17 +97,17 @@ impl Context {
 
     /// The first error since the last call, if any.
     pub fn check(&self) -> Result<()> {
-        // A lost device fails in many ways, all for one reason.
-        if let Ok(lost) = self.lost.lock()
-            && let Some(error) = &*lost
-        {
-            return Err(error.clone());
-        }
         let found = match self.error.lock() {
             Ok(mut slot) => slot.take(),
             Err(poisoned) => poisoned.into_inner().take(),
         };
-        found.map_or(Ok(()), Err)
+        if found.is_some() && cfg!(not(target_arch = "wasm32")) {
+            // The news of a loss may come after its first consequence, and only to those who ask.
+            _ = self.device.poll(wgpu::PollType::Poll);
+        }
+        // A lost device fails in many ways, all for one reason.
+        let lost = self.lost.lock().map_or(None, |lost| lost.clone());
+        lost.or(found).map_or(Ok(()), Err)
     }
 
     /// A number for a new buffer.
@@ -212,15 +212,30 @@ impl Context {
         self.uniform_layouts.borrow_mut().entry(levels).or_insert_with(make).clone()
     }
 
+    /// Bytes of the largest tensor.
+    pub fn room(&self) -> u64 {
+        self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size)
+    }
+
     /// The table of loop steps, for loops of up to `len`.
-    pub fn steps(&self, len: usize) -> Rc<wgpu::Buffer> {
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the table does not fit into a buffer.
+    pub fn steps(&self, len: usize) -> Result<Rc<wgpu::Buffer>> {
         let mut steps = self.steps.borrow_mut();
         if let Some((buffer, n)) = &*steps
             && *n >= len
         {
-            return buffer.clone();
+            return Ok(buffer.clone());
         }
-        let n = len.next_power_of_two();
+        let most = (self.limits.max_buffer_size / STRIDE as u64) as usize;
+        if len > most {
+            return Err(Error::Device(format!(
+                "a loop makes {len} steps, and {} allows {most}; put a loop into a loop",
+                self.info.name
+            )));
+        }
+        let n = len.next_power_of_two().min(most);
         let buffer = Rc::new(self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("steps"),
             size: (n * STRIDE) as u64,
@@ -231,7 +246,7 @@ impl Context {
         (0..n).for_each(|i| words[i * STRIDE / 4] = i as u32);
         self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&words));
         *steps = Some((buffer.clone(), n));
-        buffer
+        Ok(buffer)
     }
 }
 

@@ -52,14 +52,14 @@ impl GpuExecutable {
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
-        let steps = context.steps(compiled.longest);
+        let steps = context.steps(compiled.longest)?;
         let most = compiled.dispatches.iter().map(|d| d.shader.levels).max().unwrap_or(0);
         let uniforms = (0..=most).map(|levels| uniforms(context, levels, &scalars, &steps)).collect();
         let mut ready = Vec::with_capacity(compiled.dispatches.len());
         for dispatch in compiled.dispatches {
             let layout = context.storage_layout(&dispatch.written);
             let levels = dispatch.shader.levels;
-            let pipeline = pipeline(context, &dispatch.shader.text, &layout, levels);
+            let pipeline = context.pipeline(&dispatch.shader.text, &layout, levels)?;
             let groups = dispatch.shader.groups;
             ready.push(Ready {
                 pipeline,
@@ -70,8 +70,8 @@ impl GpuExecutable {
                 bound: Vec::new(),
                 current: 0,
             });
-            context.check()?;
         }
+        context.check()?;
         Ok(GpuExecutable {
             context: context.clone(),
             ready,
@@ -219,33 +219,4 @@ fn uniforms(context: &Context, levels: usize, scalars: &wgpu::Buffer, steps: &wg
     }
     let layout = context.uniform_layout(levels);
     context.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &entries })
-}
-
-fn pipeline(context: &Context, text: &str, layout: &wgpu::BindGroupLayout, levels: usize) -> Rc<wgpu::ComputePipeline> {
-    if let Some(found) = context.pipelines.borrow().get(text) {
-        return found.clone();
-    }
-    let module = context.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: None,
-        source: wgpu::ShaderSource::Wgsl(text.into()),
-    });
-    let uniform = context.uniform_layout(levels);
-    let layout = context.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label: None,
-        bind_group_layouts: &[Some(&uniform), Some(layout)],
-        immediate_size: 0,
-    });
-    let made = Rc::new(context.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: None,
-        layout: Some(&layout),
-        module: &module,
-        entry_point: Some("main"),
-        compilation_options: wgpu::PipelineCompilationOptions {
-            zero_initialize_workgroup_memory: false,
-            ..Default::default()
-        },
-        cache: None,
-    }));
-    context.pipelines.borrow_mut().insert(text.to_owned(), made.clone());
-    made
 }

@@ -10,10 +10,12 @@ mod clock;
 mod compile;
 mod context;
 mod exec;
+mod large;
 mod pace;
+mod pipeline;
 mod read;
 mod wgsl;
 
 pub use adapter::{AdapterInfo, adapters};
-pub use backend::{Gpu, GpuOptions};
+pub use backend::{DeviceLimits, Gpu, GpuOptions};
 pub use compile::{KernelLimits, dispatches, shaders};

@@ -1,16 +1,27 @@
 //! Opens a GPU for tests.
 
 use quickstudy_core::Device;
+use quickstudy_core::train::Session;
 use quickstudy_gpu::{Gpu, GpuOptions};
+
+/// Environment variable: `default` asks every GPU for WebGPU's default limits only, as a browser may offer no more, in
+/// all tests.
+pub const LIMITS: &str = "QUICKSTUDY_GPU_LIMITS";
 
 /// The GPU, a software one included. Without any, the caller's test is over: this says that it was skipped.
 ///
 /// # Panics
-/// If there is none and `QUICKSTUDY_REQUIRE_GPU` is 1.
+/// If there is none and `QUICKSTUDY_REQUIRE_GPU` is 1, or [`LIMITS`] is set to anything but `default`.
 #[must_use]
 #[allow(clippy::panic, reason = "called by tests only")]
 pub fn open(options: &GpuOptions) -> Option<Gpu> {
-    match pollster::block_on(Gpu::open(options)) {
+    let mut options = options.clone();
+    match std::env::var(LIMITS).as_deref() {
+        Err(_) => {}
+        Ok("default") => options.default_limits = true,
+        Ok(other) => panic!("{LIMITS} is `{other}`; `default` is all that it may be"),
+    }
+    match pollster::block_on(Gpu::open(&options)) {
         Ok(gpu) => Some(gpu),
         Err(e) if std::env::var("QUICKSTUDY_REQUIRE_GPU").is_ok_and(|v| v == "1") => panic!("a GPU is required: {e}"),
         Err(e) => {
@@ -32,4 +43,17 @@ pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|v| v * v).sum::<f64>().sqrt();
     norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
+}
+
+/// θ of a session's first seed, from its snapshot.
+///
+/// # Panics
+/// If there is no snapshot, or no θ in it.
+#[must_use]
+#[allow(clippy::unwrap_used, reason = "called by tests only")]
+pub fn theta(session: &Session) -> Vec<f64> {
+    let bytes = pollster::block_on(session.snapshot(0)).unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let theta = tensors.tensor("theta").unwrap();
+    theta.data().chunks(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
 }

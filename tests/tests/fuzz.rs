@@ -77,6 +77,7 @@ batches! {
     small_programs_6: Scale::Small, 1800..2100;
     programs_with_many_rows_0: Scale::Rows, 0..50;
     programs_with_many_rows_1: Scale::Rows, 50..100;
+    programs_with_large_products: Scale::Products, 0..20;
 }
 
 #[test]

@@ -2,12 +2,12 @@
 //! skipped; `QUICKSTUDY_REQUIRE_GPU=1` makes that a failure.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::program::PlanOptions;
+use quickstudy_core::program::{PlanOptions, Program};
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, env};
-use quickstudy_gpu::GpuOptions;
+use quickstudy_gpu::{GpuOptions, KernelLimits, shaders};
 use quickstudy_tests::gpu;
-use quickstudy_tests::gpu::distance;
+use quickstudy_tests::gpu::{distance, theta};
 use quickstudy_tests::random_graph::{Report, Scale, Way, check, generate};
 use quickstudy_tests::single_task_names;
 
@@ -20,15 +20,22 @@ fn random_programs(seeds: std::ops::Range<u64>, scale: Scale, tiled: bool) {
     let Some(device) = gpu(tiled) else { return };
     let ways = [Way { name: "gpu".to_owned(), device, options: PlanOptions::default(), slack: 1.0 }];
     let mut report = Report::default();
+    let (count, mut in_tiles) = (seeds.end - seeds.start, 0);
     for seed in seeds {
         let recipe = generate(seed, scale);
+        if tiled {
+            let plan = Program::plan_of(PlanOptions::default(), |cx| recipe.trace(cx)).unwrap();
+            let texts = shaders(&plan, KernelLimits::default()).unwrap();
+            in_tiles += u64::from(texts.iter().any(|text| text.contains("tile0")));
+        }
         match check(&recipe, &ways) {
             Ok(r) => report.add(r),
             Err(failure) => panic!("seed {seed}, {scale:?}: {failure}\n{recipe}"),
         }
     }
-    println!("{report:?}");
+    println!("{report:?}, {in_tiles} programs with products in tiles");
     assert!(report.tight * 10 > report.elements * 9, "{report:?}");
+    assert!(scale != Scale::Products || in_tiles * 2 > count, "only {in_tiles} of {count} have products in tiles");
 }
 
 #[test]
@@ -44,7 +51,11 @@ fn random_programs_stay_within_their_bounds_1() {
 #[test]
 fn random_programs_of_many_rows_stay_within_their_bounds() {
     random_programs(0..20, Scale::Rows, false);
-    random_programs(0..20, Scale::Rows, true);
+}
+
+#[test]
+fn random_programs_of_large_products_stay_within_their_bounds() {
+    random_programs(0..20, Scale::Products, true);
 }
 
 const SMALL: &str = "envs = 16\nhorizon = 8\nepochs = 1\nminibatches = 1\nhidden = [64, 64]\n";
@@ -53,14 +64,6 @@ fn session(device: &Device, env: &str, settings: &str) -> Session {
     let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
     let setup = Setup::resolve("ppo", env::builtin(env).unwrap(), &[3, 4], Some(4096), &[layer]).unwrap();
     Session::new(device, &setup).unwrap()
-}
-
-/// θ of the first seed, from its snapshot.
-fn theta(session: &Session) -> Vec<f64> {
-    let bytes = pollster::block_on(session.snapshot(0)).unwrap();
-    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let theta = tensors.tensor("theta").unwrap();
-    theta.data().chunks(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
 }
 
 #[test]

@@ -9,16 +9,8 @@ use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
-use quickstudy_tests::gpu::{self, distance};
+use quickstudy_tests::gpu::{self, distance, theta};
 use quickstudy_tests::single_task_names;
-
-/// θ of a session.
-fn theta(session: &Session) -> Vec<f64> {
-    let bytes = pollster::block_on(session.snapshot(0)).unwrap();
-    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let theta = tensors.tensor("theta").unwrap();
-    theta.data().chunks(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
-}
 
 #[test]
 fn a_hundred_updates_are_those_of_the_cpu() {

@@ -4,7 +4,7 @@
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{DType, Device, Error, Program, State, env};
 use quickstudy_gpu::{Gpu, GpuOptions};
-use quickstudy_tests::gpu::open;
+use quickstudy_tests::gpu::{distance, open, theta};
 use quickstudy_tests::single_task_names;
 
 fn setup(env: &str, seeds: &[u64]) -> Setup {
@@ -19,13 +19,6 @@ fn step(session: &mut Session) -> Result<(), Error> {
 
 fn snapshot(session: &Session) -> Vec<u8> {
     pollster::block_on(session.snapshot(0)).unwrap()
-}
-
-fn theta(session: &Session) -> Vec<f32> {
-    let bytes = snapshot(session);
-    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let words = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-    tensors.tensor("theta").unwrap().data().chunks(4).map(words).collect()
 }
 
 #[test]
@@ -44,9 +37,7 @@ fn default_limits_are_enough() {
             step(&mut b).unwrap();
         }
         // Values that share a buffer are the same as in buffers of their own.
-        let (a, b) = (theta(&a), theta(&b));
-        let norm = |x: &mut dyn Iterator<Item = f32>| x.map(|v| v * v).sum::<f32>().sqrt();
-        let apart = norm(&mut a.iter().zip(&b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied());
+        let apart = distance(&theta(&a), &theta(&b));
         assert!(apart <= 1e-5, "{name}: {apart:e}");
     }
 }

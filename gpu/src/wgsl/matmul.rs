@@ -46,7 +46,7 @@ impl Work {
         let tile = if limits.tiled { tiled::size(m, n, k) } else { None };
         let mut work = Work { node, shape, m, n, k, slices: 1, each: k, tile };
         // More parts than the plan has counted where one invocation may not do it all.
-        let least = k.div_ceil(limits.trips.saturating_mul(if tile.is_some() { tiled::DEPTH } else { 1 }));
+        let least = split::least(k, limits.trips.saturating_mul(if tile.is_some() { tiled::DEPTH } else { 1 }));
         if is_long_product(results, k) || least > 1 {
             let invocations = work.blocks().iter().product::<usize>() * if tile.is_some() { GROUP } else { 1 };
             // Tiles wait at barriers: more of them hide that.

@@ -66,7 +66,7 @@ impl Work {
         let width = if across { most } else { (4 * GROUP / total.next_power_of_two()).clamp(1, most) };
         let blocks = results.div_ceil(width);
         // More parts than the plan has counted where one invocation may not do its share at once.
-        let least = total.div_ceil(limits.trips.saturating_mul(GROUP / width));
+        let least = split::least(total, limits.trips.saturating_mul(GROUP / width));
         let (slices, each) = if is_long_sum(results, total) || least > 1 {
             split::slices(total, (ENOUGH / blocks).max(least), (8 * GROUP / width).min(total / least))
         } else {

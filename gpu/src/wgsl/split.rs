@@ -21,6 +21,11 @@ pub(super) fn slices(len: usize, wanted: usize, least: usize) -> (usize, usize) 
     (len.div_ceil(each), each)
 }
 
+/// The fewest slices of `len` elements that [`slices`] makes no longer than `longest`.
+pub(super) fn least(len: usize, longest: usize) -> usize {
+    len.div_ceil((longest / 16 * 16).max(16))
+}
+
 /// Scratch holds, for each head, each slice's partial results.
 pub(super) fn emit(
     emitter: &mut Emitter<'_>,
@@ -77,7 +82,17 @@ pub(super) fn emit(
 
 #[cfg(test)]
 mod tests {
-    use super::slices;
+    use super::{least, slices};
+
+    #[test]
+    fn no_slice_is_too_long() {
+        for len in [5000, 5001, 70_001, 1_000_000] {
+            for longest in [64, 100, 1000, 4999, 60_000] {
+                let n = least(len, longest);
+                assert!(n == 1 || slices(len, n, len / n).1 <= longest, "{len} {longest}");
+            }
+        }
+    }
 
     #[test]
     fn slices_hold_all_elements_and_none_is_empty() {

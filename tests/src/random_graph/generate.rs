@@ -17,6 +17,8 @@ pub enum Scale {
     Small,
     /// 100 to 3000 rows: tiles, slices and threads are in use.
     Rows,
+    /// Products of at least 64×32 results and 16 terms: operands are shared by workgroups.
+    Products,
 }
 
 /// What is known about a value.
@@ -91,6 +93,9 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
     let (rows, widths) = match scale {
         Scale::Small => (*dice.one(&small), [*dice.one(&small[..8]), *dice.one(&small)]),
         Scale::Rows => (dice.within(100, 3000), [*dice.one(&wide), *dice.one(&wide[..8])]),
+        Scale::Products => {
+            (*dice.one(&[64, 65, 100, 128, 130]), [*dice.one(&[64, 66, 71]), *dice.one(&[32, 33, 64, 65])])
+        }
     };
     let limit = if scale == Scale::Small { 3000 } else { 200_000 };
     let (lead, smooth) = (dice.within(1, 3), dice.chance(50));
@@ -112,6 +117,9 @@ pub fn generate(seed: u64, scale: Scale) -> Recipe {
     let count = w.dice.within(6, 22);
     for i in 0..count {
         w.grow();
+        if scale == Scale::Products && i % 5 == 1 {
+            w.large_product();
+        }
         if i == count / 2 && w.dice.chance(60) {
             w.rollout();
         }

@@ -323,6 +323,23 @@ impl Writer {
         Some((b, to))
     }
 
+    /// A product of all rows: forwards, backwards, or the gradient of weights.
+    pub(super) fn large_product(&mut self) {
+        let (r, [d, e], limit) = (self.rows, self.widths, self.limit);
+        let forms = [(false, false, [r, d], [d, e]), (false, true, [r, e], [d, e]), (true, false, [r, d], [r, e])];
+        let (ta, tb, left, right) = *self.dice.one(&forms);
+        let fits = |i: &Info, last: &[usize]| i.is_f32() && i.shape.len() <= 3 && i.shape.ends_with(last);
+        let Some(a) = self.pick(|i| fits(i, &left)) else { return };
+        let lead = self.infos[a].shape[..self.infos[a].shape.len() - 2].to_vec();
+        let batch = |i: &Info| broadcast(&lead, &i.shape[..i.shape.len() - 2]);
+        let Some(b) = self.pick(|i| fits(i, &right) && batch(i).is_some()) else { return };
+        let mut shape = batch(&self.infos[b]).unwrap_or_default();
+        shape.extend([left[usize::from(ta)], right[usize::from(!tb)]]);
+        if shape.iter().product::<usize>() <= limit {
+            self.multiply(a, b, ta, tb, shape);
+        }
+    }
+
     pub(super) fn multiply(&mut self, a: Ref, b: Ref, ta: bool, tb: bool, shape: Vec<usize>) -> Ref {
         let (a, b) = (self.tame(a, 10.0), self.tame(b, 10.0));
         let (x, y) = (self.infos[a].clone(), self.infos[b].clone());

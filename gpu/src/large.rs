@@ -1,0 +1,109 @@
+//! What does not fit into one buffer of a GPU: which tensor it is, and where it was made.
+
+use quickstudy_core::program::{Place, Plan, Role, Schedule};
+use quickstudy_core::tensor::{Graph, NodeId, Op};
+use quickstudy_core::{DType, Error, Result};
+
+use crate::context::Context;
+
+/// Bytes as MiB, rounded up to a tenth.
+fn mib(bytes: u64) -> String {
+    let tenths = (bytes * 10).div_ceil(1 << 20);
+    if tenths.is_multiple_of(10) {
+        format!("{} MiB", tenths / 10)
+    } else {
+        format!("{}.{} MiB", tenths / 10, tenths % 10)
+    }
+}
+
+/// Whether so many bytes fit into one buffer; `what` is what they are.
+///
+/// # Errors
+/// [`Error::Device`] if they do not.
+pub(crate) fn check(context: &Context, bytes: u64, what: impl FnOnce() -> String) -> Result<()> {
+    let most = context.room();
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Error::Device(format!(
+        "{} needs {}, and {} allows {} in one buffer; use fewer environments, a shorter horizon or fewer seeds, or run \
+         on the CPU",
+        what(),
+        mib(bytes),
+        context.info.name,
+        mib(most)
+    )))
+}
+
+/// The same of all that a plan binds.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_arguments(context: &Context, plan: &Plan) -> Result<()> {
+    for arg in &plan.args {
+        let bytes = arg.shape.iter().product::<usize>() as u64 * 4;
+        check(context, bytes, || {
+            let role = match arg.role {
+                Role::Input => "input",
+                Role::State => "state",
+                Role::Output => "output",
+            };
+            format!("the {role} `{}` {}", arg.name, tensor(&arg.shape, arg.dtype))
+        })?;
+    }
+    Ok(())
+}
+
+/// The same of the buffers of a program's own, by their number of elements.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_own(context: &Context, plan: &Plan, own: &[usize]) -> Result<()> {
+    own.iter().try_for_each(|len| check(context, *len as u64 * 4, || temporary(plan, *len)))
+}
+
+fn tensor(shape: &[usize], dtype: DType) -> String {
+    format!("({dtype} {shape:?})")
+}
+
+/// What a program keeps in a buffer of that many elements.
+fn temporary(plan: &Plan, len: usize) -> String {
+    match kept(&plan.graph, &plan.schedule, len) {
+        Some(id) => {
+            let node = &plan.graph.nodes[id as usize];
+            format!("the result of `{}` {}, made at {},", node.op.name(), tensor(&node.shape, node.dtype), node.origin)
+        }
+        None => format!("what a program keeps together ({len} elements)"),
+    }
+}
+
+/// The value of that many elements that a kernel keeps in a temporary, or a loop as a carry.
+fn kept(graph: &Graph, schedule: &Schedule, len: usize) -> Option<NodeId> {
+    schedule.kernels.iter().find_map(|kernel| {
+        let is_slot = |place: &Place| matches!(place, Place::Slot(_));
+        let written = kernel.writes.iter().find(|(id, place)| is_slot(place) && graph.nodes[*id as usize].len() == len);
+        let carry = || {
+            kernel.nodes.iter().find_map(|id| match &graph.nodes[*id as usize].op {
+                Op::Scan(scan) => {
+                    let first = &graph.nodes[*id as usize].src[..scan.carries];
+                    first.iter().copied().find(|src| graph.nodes[*src as usize].len() == len)
+                }
+                _ => None,
+            })
+        };
+        let inside = || kernel.body.as_ref().and_then(|body| kept(graph, body, len));
+        written.map(|w| w.0).or_else(inside).or_else(carry)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mib;
+
+    #[test]
+    fn what_is_too_large_is_never_rounded_to_what_fits() {
+        assert_eq!(mib(128 << 20), "128 MiB");
+        assert_eq!(mib((128 << 20) + 4), "128.1 MiB");
+        assert_eq!(mib(3 << 19), "1.5 MiB");
+    }
+}
