@@ -117,3 +117,54 @@ fn what_is_too_large_says_how_large_and_what_to_do() {
     let e = pollster::block_on(Gpu::open(&GpuOptions { adapter: Some(99), ..GpuOptions::default() })).unwrap_err();
     assert!(e.to_string().contains("there is no GPU number 99"), "{e}");
 }
+
+/// Set in the process that runs out of memory, which may have only so much.
+const CHILD: &str = "QUICKSTUDY_TEST_MEMORY";
+
+/// Software adapters take the process's memory, and a shell limits that.
+#[cfg(target_os = "linux")]
+#[test]
+fn out_of_memory_is_an_error() {
+    if std::env::var(CHILD).is_ok() {
+        return run_out_of_memory();
+    }
+    let Some(gpu) = open(&GpuOptions::default()) else { return };
+    if !gpu.info().software {
+        return println!("skipped: {} has memory of its own", gpu.info().name);
+    }
+    let child = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 6000000; exec \"$0\" --exact out_of_memory_is_an_error --nocapture"])
+        .arg(std::env::current_exe().unwrap())
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
+    assert!(child.status.success() && text.contains("and the device goes on"), "{:?}\n{text}", child.status);
+}
+
+fn run_out_of_memory() {
+    let device = Device::new(open(&GpuOptions::default()).unwrap());
+    let mut program = Program::new(&device, |cx| {
+        let x = cx.input("x", &[64], DType::F32);
+        cx.output("sum", x.sum_all());
+    })
+    .unwrap();
+    let x = device.array_f32(&[64], &[2.0; 64]).unwrap();
+    // 100 MiB each: 20 GiB, of which there are less than 6.
+    let mut all = Vec::new();
+    let error = (0..200).find_map(|_| match device.zeros(&[25 << 20], DType::F32) {
+        Ok(array) => {
+            all.push(array);
+            None
+        }
+        Err(e) => Some(e),
+    });
+    let Some(Error::Device(message)) = error else { panic!("{error:?} after {}", all.len()) };
+    assert!(message.contains("out of memory") && message.contains("use fewer environments"), "{message}");
+    assert!(all.len() > 10, "only {} arrays", all.len());
+    println!("{} arrays, then: {message}", all.len());
+    drop(all);
+    let out = program.run(&State::new(), &[("x", &x)], &[]).unwrap();
+    assert_eq!(pollster::block_on(device.read(out.get("sum").unwrap())).unwrap(), [128.0]);
+    println!("and the device goes on");
+}
