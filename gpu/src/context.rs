@@ -59,7 +59,11 @@ impl Context {
         if !options.default_limits {
             limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
             limits.max_buffer_size = offered.max_buffer_size;
-            limits.max_storage_buffers_per_shader_stage = offered.max_storage_buffers_per_shader_stage.min(32);
+            // Storage and uniform buffers together have a limit too, of 28 by default.
+            let all = offered.max_buffers_and_acceleration_structures_per_shader_stage;
+            limits.max_buffers_and_acceleration_structures_per_shader_stage = all;
+            let room = all.saturating_sub(limits.max_uniform_buffers_per_shader_stage).min(32);
+            limits.max_storage_buffers_per_shader_stage = offered.max_storage_buffers_per_shader_stage.min(room);
         }
         let descriptor = wgpu::DeviceDescriptor { label: None, required_limits: limits.clone(), ..Default::default() };
         let (device, queue) = adapter

@@ -6,6 +6,14 @@ pub mod process;
 pub mod random_graph;
 pub mod table;
 
+/// The built-in environments without those that differ from another one in the kind of reward only, for tests that compile
+/// shaders.
+#[must_use]
+pub fn distinct_names() -> Vec<&'static str> {
+    let variant = |name: &&str| ["-sparse", "-squared", "-dense"].iter().any(|end| name.ends_with(end));
+    quickstudy_core::env::builtin_names().into_iter().filter(|name| !variant(name)).collect()
+}
+
 /// The built-in environments without task parameters, which an agent that does not adapt can learn.
 #[must_use]
 pub fn single_task_names() -> Vec<&'static str> {

@@ -183,9 +183,9 @@ fn all_checks_pass_for_the_built_in_environments() {
         let now = || begin.elapsed().as_secs_f64();
         let report = check_env(&builtin(name).unwrap(), Some(&now));
         println!("{report}");
-        // Timings on a shared machine may warn; nothing else may.
-        let bad =
-            |c: &&Check| c.outcome == Outcome::Failed || (c.outcome == Outcome::Warning && c.name != "speed of lanes");
+        // Timings on a shared machine may warn, and of one place to start from; nothing else may.
+        let may_warn = |c: &Check| c.name == "speed of lanes" || (c.name == "resets" && name == "grid-world");
+        let bad = |c: &&Check| c.outcome == Outcome::Failed || (c.outcome == Outcome::Warning && !may_warn(c));
         assert_eq!(report.checks.iter().find(bad), None);
     }
 }
@@ -262,7 +262,7 @@ proptest! {
 
 /// Types of the built-in environments; some have several names.
 #[cfg(target_arch = "x86_64")]
-const TYPES: usize = 6;
+const TYPES: usize = 16;
 
 /// Functions of this test's own machine code: name and the names that it calls.
 #[cfg(target_arch = "x86_64")]

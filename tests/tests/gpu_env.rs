@@ -1,10 +1,10 @@
 //! Environments on the GPU against the CPU. Skipped without a GPU, as in `gpu.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::env::{ActionSpace, EnvDef, builtin, builtin_names};
+use quickstudy_core::env::{ActionSpace, EnvDef, builtin};
 use quickstudy_core::rng::{Threefry, fold_in};
 use quickstudy_core::{Array, DType, Device, Program, State, Tensor};
-use quickstudy_tests::gpu;
+use quickstudy_tests::{distinct_names, gpu};
 
 const ROWS: usize = 256;
 const STEPS: usize = 100;
@@ -179,7 +179,7 @@ fn compare(env: &EnvDef, got: &Moment, want: &Moment, i: usize) -> (bool, f64) {
 fn environments(test: impl Fn(&EnvDef, Stepper, Stepper)) {
     let Some(gpu) = gpu::device() else { return };
     let cpu = Device::cpu(1);
-    for name in builtin_names() {
+    for name in distinct_names() {
         let env = builtin(name).unwrap();
         test(&env, Stepper::new(&env, &gpu), Stepper::new(&env, &cpu));
     }
@@ -192,7 +192,9 @@ fn first_states_are_those_of_the_cpu() {
         let apart = (0..ROWS).map(|i| off(env, row(&a, i), row(&b, i))).fold(0.0, f64::max);
         println!("{}: first states {apart:e} apart", env.spec().name);
         assert!(apart <= 1e-6, "{}: first states {apart:e} apart", env.spec().name);
-        assert!((0..ROWS).any(|i| row(&b, i) != row(&b, 0)), "{}: all rows begin alike", env.spec().name);
+        let first = |i: u32| env.reset(&env.sample_task::<f32>(KEY, i), KEY, i).unwrap();
+        let random = (0..ROWS as u32).any(|i| first(i) != first(0));
+        assert_eq!((0..ROWS).any(|i| row(&b, i) != row(&b, 0)), random, "{}: rows begin alike", env.spec().name);
     });
 }
 
@@ -224,7 +226,8 @@ fn a_step_is_that_of_the_cpu() {
         }
         println!("{name}: {worst:e} apart after one step, {ends} ends, {cuts} cut off, {edges} on an edge");
         assert!(edges * 1000 <= ROWS * STEPS, "{name}: {edges} steps on an edge");
-        assert!(cuts >= 10, "{name}: only {cuts} episodes were cut off");
+        // Who walks at random among holes does not last long.
+        assert!(cuts >= 10 || name == "grid-world", "{name}: only {cuts} episodes were cut off");
         assert!(ends > 100 || name != "cartpole", "{name}: only {ends} episodes ended");
     });
 }

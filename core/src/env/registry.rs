@@ -1,45 +1,88 @@
 //! The built-in environments by name.
 
 use super::acrobot::Acrobot;
+use super::bandit::Bandit;
 use super::cartpole::CartPole;
+use super::dark_room::DarkRoom;
+use super::grid_world::GridWorld;
+use super::key_door::KeyDoor;
 use super::mountain_car::MountainCar;
 use super::mountain_car_continuous::MountainCarContinuous;
+use super::parameters::{Given, Parameter, parse};
 use super::pendulum::Pendulum;
-use super::point::{PointCorner, PointReward};
+use super::point::{PointArena, PointCorner, PointGoal, PointHalfCircle, PointMomentum, PointReward, PointWalls};
+use super::tabular_mdp::TabularMdp;
 use super::{Env, EnvDef};
 use crate::{Error, Result};
 
-type Make = fn() -> Result<EnvDef>;
+/// A name, the parameters it takes, and how it is made.
+type Entry = (&'static str, &'static [Parameter], fn(&Given<'_>) -> Result<EnvDef>);
 
-const BUILTIN: [(&str, Make); 8] = [
-    ("cartpole", make::<CartPole>),
-    ("pendulum", make::<Pendulum>),
-    ("acrobot", make::<Acrobot>),
-    ("mountain-car", make::<MountainCar>),
-    ("mountain-car-continuous", make::<MountainCarContinuous>),
-    ("point-corner", make::<PointCorner>),
-    ("point-corner-sparse", || EnvDef::new(PointCorner::with_reward(PointReward::Sparse))),
-    ("point-corner-squared", || EnvDef::new(PointCorner::with_reward(PointReward::Squared))),
+const BUILTIN: [Entry; 27] = [
+    ("cartpole", &[], standard::<CartPole>),
+    ("pendulum", &[], standard::<Pendulum>),
+    ("acrobot", &[], standard::<Acrobot>),
+    ("mountain-car", &[], standard::<MountainCar>),
+    ("mountain-car-continuous", &[], standard::<MountainCarContinuous>),
+    ("grid-world", &[MAP], |p| EnvDef::new(GridWorld::map(p.text("map").unwrap_or(MAP.default))?)),
+    ("point-origin", &[], |_| EnvDef::new(PointGoal::origin())),
+    ("point", &[], |_| EnvDef::new(PointGoal::anywhere())),
+    ("navigation", &[], |_| EnvDef::new(PointGoal::navigation())),
+    ("navigation-squared", &[], |_| EnvDef::new(PointGoal::navigation_squared())),
+    ("point-robot", &[], |_| EnvDef::new(PointGoal::robot())),
+    ("point-half-circle", &[], standard::<PointHalfCircle>),
+    ("point-half-circle-dense", &[], |_| EnvDef::new(PointHalfCircle::dense())),
+    ("point-arena", &[], standard::<PointArena>),
+    ("point-corner", &[], standard::<PointCorner>),
+    ("point-corner-sparse", &[], |_| EnvDef::new(PointCorner::with_reward(PointReward::Sparse))),
+    ("point-corner-squared", &[], |_| EnvDef::new(PointCorner::with_reward(PointReward::Squared))),
+    ("point-momentum", &[], standard::<PointMomentum>),
+    ("point-momentum-sparse", &[], |_| EnvDef::new(PointMomentum::with_reward(PointReward::Sparse))),
+    ("point-momentum-squared", &[], |_| EnvDef::new(PointMomentum::with_reward(PointReward::Squared))),
+    ("point-walls", &[], standard::<PointWalls>),
+    ("point-walls-sparse", &[], |_| EnvDef::new(PointWalls::with_reward(PointReward::Sparse))),
+    ("point-walls-squared", &[], |_| EnvDef::new(PointWalls::with_reward(PointReward::Squared))),
+    ("bandit", &[ARMS, PULLS], |p| {
+        let Bandit { arms, pulls } = Bandit::default();
+        EnvDef::new(Bandit { arms: p.whole("arms", arms, 2..=100)?, pulls: p.whole("pulls", pulls, 1..=100_000)? })
+    }),
+    ("tabular-mdp", &[], standard::<TabularMdp>),
+    ("dark-room", &[SIZE], |p| EnvDef::new(DarkRoom { size: p.whole("size", DarkRoom::default().size, 2..=100)? })),
+    ("key-door", &[SIZE], |p| EnvDef::new(KeyDoor { size: p.whole("size", KeyDoor::default().size, 2..=100)? })),
 ];
 
-fn make<E: Env + Default>() -> Result<EnvDef> {
+const MAP: Parameter = Parameter { name: "map", default: "4x4", meaning: "4x4, 4x4-safe, 8x8 or chain" };
+const ARMS: Parameter = Parameter { name: "arms", default: "5", meaning: "how many arms there are" };
+const PULLS: Parameter = Parameter { name: "pulls", default: "10", meaning: "steps of a trial" };
+const SIZE: Parameter = Parameter { name: "size", default: "9", meaning: "cells along each side" };
+
+fn standard<E: Env + Default>(_: &Given<'_>) -> Result<EnvDef> {
     EnvDef::new(E::default())
 }
 
 /// Names of the built-in environments.
 #[must_use]
 pub fn builtin_names() -> [&'static str; BUILTIN.len()] {
-    BUILTIN.map(|(name, _)| name)
+    BUILTIN.map(|(name, _, _)| name)
 }
 
-/// The built-in environment of that name.
+/// What can be given with a built-in environment's name; nothing for an unknown one.
+#[must_use]
+pub fn builtin_parameters(name: &str) -> &'static [Parameter] {
+    BUILTIN.iter().find(|(known, _, _)| *known == name).map_or(&[], |(_, parameters, _)| parameters)
+}
+
+/// The built-in environment of that name, with parameters after a colon: `bandit:arms=10,pulls=100`.
+///
+/// The environment's own name is the same with what is not as by default, so that `builtin` finds it again.
 ///
 /// # Errors
-/// [`Error::Unknown`] with the closest name.
+/// [`Error::Unknown`] with the closest name, also of a parameter; [`Error::Config`] for a value that cannot be.
 pub fn builtin(name: &str) -> Result<EnvDef> {
-    match BUILTIN.iter().find(|(known, _)| *known == name) {
-        Some((_, make)) => make(),
-        None => Err(Error::unknown("environment", name, builtin_names())),
+    let (env, text) = name.split_once(':').map_or((name, None), |(env, text)| (env, Some(text)));
+    match BUILTIN.iter().find(|(known, _, _)| *known == env) {
+        Some((_, parameters, make)) => make(&parse(env, text, parameters)?),
+        None => Err(Error::unknown("environment", env, builtin_names())),
     }
 }
 
@@ -55,5 +98,39 @@ mod tests {
         let message = builtin("cartpol").unwrap_err().to_string();
         assert_eq!(message, "unknown environment `cartpol`, did you mean `cartpole`?");
         assert!(builtin("mountaincar").unwrap_err().to_string().contains("`mountain-car`"));
+    }
+
+    #[test]
+    fn parameters_are_part_of_the_name() {
+        for name in
+            ["bandit:arms=10", "bandit:pulls=100", "bandit:arms=50,pulls=500", "grid-world:map=8x8", "dark-room:size=5"]
+        {
+            assert_eq!(builtin(name).unwrap().spec().name, name);
+        }
+        let env = builtin("bandit:pulls=100,arms=5").unwrap();
+        assert_eq!((env.spec().name.as_str(), env.spec().horizon), ("bandit:pulls=100", 100));
+        assert_eq!(builtin("bandit:arms=50").unwrap().spec().task.len(), 50);
+        assert_eq!(builtin("grid-world:map=4x4").unwrap().spec().name, "grid-world");
+        assert_eq!(builtin_parameters("bandit").len(), 2);
+        for name in builtin_names() {
+            // A default that is written out changes nothing.
+            let given: Vec<String> =
+                builtin_parameters(name).iter().map(|p| format!("{}={}", p.name, p.default)).collect();
+            let full = if given.is_empty() { name.to_owned() } else { format!("{name}:{}", given.join(",")) };
+            assert_eq!(builtin(&full).unwrap().spec(), builtin(name).unwrap().spec());
+        }
+    }
+
+    #[test]
+    fn mistakes_in_parameters_say_what_to_write() {
+        let problem = |name: &str| builtin(name).unwrap_err().to_string();
+        assert_eq!(problem("bandit:arm=3"), "unknown parameter `arm`, did you mean `arms`?");
+        assert_eq!(problem("bandit:arms=1"), "env: arms=1: expected a whole number in 2 to 100");
+        assert_eq!(problem("bandit:arms=ten"), "env: arms=ten: expected a whole number in 2 to 100");
+        assert_eq!(problem("bandit:arms"), "env: `arms` is no parameter; write `bandit:arms=5`");
+        assert_eq!(problem("bandit:"), "env: `` is no parameter; write `bandit:arms=5`");
+        assert_eq!(problem("bandit:arms=3,arms=4"), "env: `arms` is given twice for `bandit`");
+        assert_eq!(problem("cartpole:length=2"), "env: `cartpole` takes no parameters, got `length=2`");
+        assert_eq!(problem("grid-world:map=8x9"), "unknown map `8x9`, did you mean `8x8`?");
     }
 }

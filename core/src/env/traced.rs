@@ -110,17 +110,28 @@ impl Real for Tensor {
     fn min(self, other: Self) -> Self {
         Tensor::min(self, other)
     }
+    // What is known while tracing, such as where an episode starts, leaves no nodes behind.
     fn lt(self, other: Self) -> Self {
-        Tensor::lt(self, other)
+        known(self, other, |a, b| a < b).unwrap_or_else(|| Tensor::lt(self, other))
     }
     fn le(self, other: Self) -> Self {
-        Tensor::lt(self, other).bit_or(Tensor::eq(self, other))
+        let below = || Tensor::lt(self, other).bit_or(Tensor::eq(self, other));
+        known(self, other, |a, b| a <= b).unwrap_or_else(below)
     }
     fn eq(self, other: Self) -> Self {
-        Tensor::eq(self, other)
+        known(self, other, |a, b| a == b).unwrap_or_else(|| Tensor::eq(self, other))
     }
     fn select(mask: Self, a: Self, b: Self) -> Self {
-        Tensor::select(mask, a, b)
+        match mask.constant() {
+            Some(value) => {
+                if value != 0.0 {
+                    a
+                } else {
+                    b
+                }
+            }
+            None => Tensor::select(mask, a, b),
+        }
     }
     fn uniform(bits: Self) -> Self {
         Bits::shr(bits, 8).to_f32() * (1.0 / 16_777_216.0)
@@ -158,6 +169,12 @@ impl Real for Tensor {
         });
         S::from_fn(|i| carry[i])
     }
+}
+
+/// The result of comparing two constants, as the numbers in `f32` that they stand for.
+fn known(a: Tensor, b: Tensor, compare: impl Fn(f32, f32) -> bool) -> Option<Tensor> {
+    let (a, b) = (a.constant()? as f32, b.constant()? as f32);
+    Some(Tensor::constant_u32(u32::from(compare(a, b))))
 }
 
 /// Handles to first states, made by [`EnvDef::trace_reset`].

@@ -4,7 +4,7 @@ use crate::curve::short_count;
 use crate::metric_docs::METRIC_DOCS;
 use crate::outcome::Stop;
 use crate::progress::say;
-use quickstudy_core::env::{ActionSpace, Dim, builtin, builtin_names};
+use quickstudy_core::env::{ActionSpace, Dim, builtin, builtin_names, builtin_parameters};
 use quickstudy_core::train::{ALGORITHMS, Setup, presets, setting_docs};
 
 /// Arguments of `quickstudy list`.
@@ -86,6 +86,10 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
                     spec.horizon,
                     tasks(&spec.task)
                 ));
+                out.extend(builtin_parameters(name).iter().map(|p| {
+                    let default = format!("{name}:{}={}", p.name, p.default);
+                    format!("    {default:<24}{} (as by default)", p.meaning)
+                }));
             }
         }
         Part::Presets => {
@@ -185,6 +189,8 @@ mod tests {
         let line = |name: &str| all.lines().find(|line| line.starts_with(&format!("  {name} "))).unwrap().to_owned();
         assert!(line("point-corner").ends_with("goal_x, goal_y"), "{all}");
         assert!(line("cartpole").ends_with("475        one"), "{all}");
+        assert!(line("bandit").ends_with("chance_0 … chance_4 (5 numbers)"), "{all}");
+        assert!(all.contains("\n    bandit:arms=5           how many arms there are (as by default)\n"), "{all}");
         assert!(ALGORITHMS.iter().all(|name| !describe(name).is_empty()));
         for preset in presets().unwrap() {
             assert!(all.contains(&preset.name));

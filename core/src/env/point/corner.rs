@@ -8,11 +8,10 @@
 //! Returns of 100 steps: standing still earns about −283 dense and 0 sparse; knowing the goal, at best about −12.7 dense
 //! and 2.8 less the radius sparse.
 
-use super::{PointReward, Position, field, goal_dims, moves, position_dims, with_point};
+use super::{
+    CORNER, PointReward, Position, field, goal_dims, moves, position_dims, sample_corner, with_corners, with_point,
+};
 use crate::env::{Color, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
-
-/// How far the corners are from the middle along each axis.
-const CORNER: f64 = 2.0;
 
 /// A point that looks for its corner.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,9 +50,7 @@ impl Env for PointCorner {
 
     #[inline(always)]
     fn sample_task<R: Real>(&self, rng: &mut Draws<R>, task: &mut [R]) {
-        for number in task {
-            *number = R::select(rng.uniform().lt(R::lit(0.5)), R::lit(-CORNER), R::lit(CORNER));
-        }
+        task.copy_from_slice(&sample_corner(rng));
     }
 
     #[inline(always)]
@@ -86,13 +83,8 @@ impl Env for PointCorner {
     }
 
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
-        let (start, corner) = (self.start as f32, CORNER as f32);
-        let mut scene = field(2.6).with(Shape::rect([-start, start, -start, start], Color::PALE));
-        for x in [-corner, corner] {
-            for y in [-corner, corner] {
-                scene = scene.with(Shape::circle([x, y], 0.12, Color::PALE));
-            }
-        }
+        let start = self.start as f32;
+        let scene = with_corners(field(2.6).with(Shape::rect([-start, start, -start, start], Color::PALE)));
         with_point(scene, [task[0], task[1]], [state[0], state[1]])
     }
 }
@@ -101,6 +93,7 @@ impl Env for PointCorner {
 mod tests {
     use super::*;
     use crate::env::EnvDef;
+    use crate::env::point::tests::{STILL, STRAIGHT, mean_return};
 
     fn env(reward: PointReward) -> EnvDef {
         EnvDef::new(PointCorner::with_reward(reward)).unwrap()
@@ -133,34 +126,15 @@ mod tests {
         assert!(reward([0.1, 0.1], [0.2, 0.2], [2.0, 2.0]) > 0.28, "|0.3| + |0.3| is not");
     }
 
-    /// The return of one episode whose action is `(p, goal) → direction`.
-    fn episode(reward: PointReward, seed: u32, act: impl Fn([f64; 2], [f64; 2]) -> [f64; 2]) -> f64 {
-        let env = env(reward);
-        let goal: Vec<f64> = env.sample_task([7, 7], seed);
-        let mut state: Vec<f64> = env.reset(&goal, [8, 8], seed).unwrap();
-        (0..100)
-            .map(|_| {
-                let action = act([state[0], state[1]], [goal[0], goal[1]]);
-                let step = env.step(&state, &action, &goal, [0, 0], 0).unwrap();
-                state = step.state;
-                step.reward
-            })
-            .sum()
-    }
-
-    fn mean(reward: PointReward, act: impl Fn([f64; 2], [f64; 2]) -> [f64; 2]) -> f64 {
-        (0..1000).map(|seed| episode(reward, seed, &act)).sum::<f64>() / 1000.0
-    }
-
     #[test]
     fn standing_still_and_going_straight_earn_what_the_source_reports() {
-        let still = |_, _| [0.0, 0.0];
-        let straight = |p: [f64; 2], g: [f64; 2]| [g[0] - p[0], g[1] - p[1]];
-        assert!((mean(PointReward::Dense, still) + 283.0).abs() < 0.5);
+        let (still, error) = mean_return(&env(PointReward::Dense), 1000, STILL);
+        assert!((still + 283.0).abs() < 0.5 + error, "{still}");
         // A start in the middle earns −2√2 · (0.9 + 0.8 + … + 0.1) = −12.728, others a little less.
-        assert!((mean(PointReward::Dense, straight) + 12.87).abs() < 0.05);
-        assert_eq!(mean(PointReward::Sparse, still), 0.0);
-        let best = mean(PointReward::Sparse, straight);
+        let (straight, error) = mean_return(&env(PointReward::Dense), 4000, STRAIGHT);
+        assert!((straight + 12.87).abs() < 4.0 * error, "{straight} ± {error}");
+        assert_eq!(mean_return(&env(PointReward::Sparse), 100, STILL).0, 0.0);
+        let (best, _) = mean_return(&env(PointReward::Sparse), 1000, STRAIGHT);
         assert!((2.3..2.83).contains(&best), "{best}");
     }
 

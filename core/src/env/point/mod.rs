@@ -3,11 +3,24 @@
 //! Each action moves a point by a limited distance along each axis. Where the goal is differs from task to task and is
 //! not observed: it must be found out from rewards.
 
+mod arena;
 mod corner;
+mod goal;
+mod half_circle;
+mod momentum;
+mod walls;
 
+pub use arena::PointArena;
 pub use corner::PointCorner;
+pub use goal::PointGoal;
+pub use half_circle::PointHalfCircle;
+pub use momentum::PointMomentum;
+pub use walls::PointWalls;
 
-use super::{ActionSpace, Color, Dim, Real, Scene, Shape};
+use super::{ActionSpace, Color, Dim, Draws, Real, Scene, Shape};
+
+/// How far the corners of some of the tasks are from the middle along each axis.
+const CORNER: f64 = 2.0;
 
 /// How the distance to the goal is rewarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +84,25 @@ fn goal_dims(range: f64) -> Vec<Dim> {
     vec![Dim::new("goal_x", -range, range), Dim::new("goal_y", -range, range)]
 }
 
+/// One of the four corners with equal chances.
+#[inline(always)]
+fn sample_corner<R: Real>(rng: &mut Draws<R>) -> [R; 2] {
+    let (left, right) = (R::lit(-CORNER), R::lit(CORNER));
+    let x = R::select(rng.uniform().lt(R::lit(0.5)), left, right);
+    [x, R::select(rng.uniform().lt(R::lit(0.5)), left, right)]
+}
+
+/// All corners, of which one is the goal.
+fn with_corners(mut scene: Scene) -> Scene {
+    let corner = CORNER as f32;
+    for x in [-corner, corner] {
+        for y in [-corner, corner] {
+            scene = scene.with(Shape::circle([x, y], 0.12, Color::PALE));
+        }
+    }
+    scene
+}
+
 /// A square view from `-half` to `half` with its axes.
 fn field(half: f32) -> Scene {
     let width = half * 0.006;
@@ -83,4 +115,37 @@ fn field(half: f32) -> Scene {
 fn with_point(scene: Scene, goal: [f32; 2], point: [f32; 2]) -> Scene {
     let size = (scene.view[1] - scene.view[0]) * 0.02;
     scene.with(Shape::circle(goal, 1.5 * size, Color::GREEN)).with(Shape::circle(point, size, Color::ORANGE))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::env::EnvDef;
+
+    /// What to do from the first two numbers of a state and of a task.
+    type Act = fn([f64; 2], [f64; 2]) -> [f64; 2];
+
+    pub(super) const STILL: Act = |_, _| [0.0, 0.0];
+    pub(super) const STRAIGHT: Act = |[x, y], [goal_x, goal_y]| [goal_x - x, goal_y - y];
+
+    /// Mean return of one episode on each of `count` tasks, and its standard error.
+    pub(super) fn mean_return(env: &EnvDef, count: u32, act: Act) -> (f64, f64) {
+        let episode = |element: u32| {
+            let task: Vec<f64> = env.sample_task([7, 7], element);
+            let mut state: Vec<f64> = env.reset(&task, [8, 8], element).unwrap();
+            let mut total = 0.0;
+            for _ in 0..env.spec().horizon {
+                let step = env.step(&state, &act([state[0], state[1]], [task[0], task[1]]), &task, [0, 0], 0).unwrap();
+                total += step.reward;
+                state = step.state;
+                if step.terminated {
+                    break;
+                }
+            }
+            total
+        };
+        let (n, returns) = (f64::from(count), (0..count).map(episode).collect::<Vec<f64>>());
+        let mean = returns.iter().sum::<f64>() / n;
+        let variance = returns.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        (mean, (variance / n).sqrt())
+    }
 }

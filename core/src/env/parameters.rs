@@ -1,0 +1,77 @@
+//! Parameters of built-in environments, given with the name: `bandit:arms=10,pulls=100`.
+
+use std::ops::RangeInclusive;
+
+use crate::{Error, Result};
+
+/// What can be given with the name of a built-in environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// What to write before the `=`.
+    pub name: &'static str,
+    /// The value that a name without it stands for.
+    pub default: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// What was given: names and values.
+pub(super) struct Given<'a>(Vec<(&'a str, &'a str)>);
+
+/// `name` and what was given with it.
+///
+/// # Errors
+/// [`Error::Unknown`] for a parameter that is not among `known`, [`Error::Config`] for one without a value or given twice.
+pub(super) fn parse<'a>(env: &str, text: Option<&'a str>, known: &[Parameter]) -> Result<Given<'a>> {
+    let mut given: Vec<(&str, &str)> = Vec::new();
+    for part in text.into_iter().flat_map(|text| text.split(',')) {
+        if known.is_empty() {
+            return Err(Error::config("env", format!("`{env}` takes no parameters, got `{part}`")));
+        }
+        let Some((name, value)) = part.split_once('=') else {
+            let (name, default) = (known[0].name, known[0].default);
+            return Err(Error::config("env", format!("`{part}` is no parameter; write `{env}:{name}={default}`")));
+        };
+        if !known.iter().any(|p| p.name == name) {
+            return Err(Error::unknown("parameter", name, known.iter().map(|p| p.name)));
+        }
+        if given.iter().any(|(other, _)| *other == name) {
+            return Err(Error::config("env", format!("`{name}` is given twice for `{env}`")));
+        }
+        given.push((name, value));
+    }
+    Ok(Given(given))
+}
+
+impl<'a> Given<'a> {
+    /// The text given for a parameter.
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    /// The whole number given for a parameter, or the default.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if it is none or out of range.
+    pub(super) fn whole(&self, name: &str, default: usize, range: RangeInclusive<usize>) -> Result<usize> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        match text.parse() {
+            Ok(number) if range.contains(&number) => Ok(number),
+            _ => {
+                let (low, high) = range.into_inner();
+                Err(Error::config("env", format!("{name}={text}: expected a whole number in {low} to {high}")))
+            }
+        }
+    }
+}
+
+/// The name of an environment with those of its parameters `(name, value, default)` that are not as by default:
+/// [`builtin`](super::builtin) finds it again by that name.
+pub(super) fn full_name(env: &str, parameters: &[(&str, usize, usize)]) -> String {
+    let other: Vec<String> = parameters
+        .iter()
+        .filter(|(_, value, default)| value != default)
+        .map(|(name, value, _)| format!("{name}={value}"))
+        .collect();
+    if other.is_empty() { env.to_owned() } else { format!("{env}:{}", other.join(",")) }
+}
