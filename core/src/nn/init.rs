@@ -14,6 +14,13 @@ pub enum Init {
         /// Factor; √2 for hidden layers by custom.
         gain: f64,
     },
+    /// A matrix of equally many columns side by side for each of several blocks, every block [`Orthogonal`](Init::Orthogonal).
+    OrthogonalBlocks {
+        /// Factor.
+        gain: f64,
+        /// Number of blocks; the columns must be a multiple of it.
+        blocks: usize,
+    },
     /// Uniform in ±bound.
     Uniform {
         /// Largest absolute value.
@@ -22,6 +29,14 @@ pub enum Init {
 }
 
 impl Init {
+    /// Uniform with the variance 2/(inputs + outputs) that keeps signals and gradients of a linear layer about as large
+    /// as they were.
+    ///
+    /// Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward neural networks", eq. 16.
+    pub fn glorot_uniform(inputs: usize, outputs: usize) -> Init {
+        Init::Uniform { bound: (6.0 / (inputs + outputs).max(1) as f64).sqrt() }
+    }
+
     /// Values of a slice of `shape`; a matrix is `[inputs, outputs]`, row-major.
     pub fn values(self, shape: &[usize], rng: &mut Threefry) -> Vec<f64> {
         let len = shape.iter().product();
@@ -32,6 +47,17 @@ impl Init {
                 let columns = shape.last().copied().unwrap_or(1);
                 let mut matrix = orthogonal(len / columns.max(1), columns, rng);
                 matrix.iter_mut().for_each(|x| *x *= gain);
+                matrix
+            }
+            Init::OrthogonalBlocks { gain, blocks } => {
+                let columns = shape.last().copied().unwrap_or(1);
+                let (rows, width) = (len / columns.max(1), columns / blocks.max(1));
+                let drawn: Vec<Vec<f64>> = (0..blocks).map(|_| orthogonal(rows, width, rng)).collect();
+                let mut matrix = Vec::with_capacity(len);
+                for row in 0..rows {
+                    let parts = drawn.iter().flat_map(|b| &b[row * width..(row + 1) * width]);
+                    matrix.extend(parts.map(|x| gain * x));
+                }
                 matrix
             }
         }
@@ -93,6 +119,28 @@ mod tests {
         }
         assert!(mean.abs() < 4.0 * (1.0 / 8.0 / 400.0_f64).sqrt(), "{mean}");
         assert!((square - 0.125).abs() < 0.035, "{square}");
+    }
+
+    #[test]
+    fn blocks_are_orthogonal_each_by_itself() {
+        let m = Init::OrthogonalBlocks { gain: 2.0, blocks: 3 }.values(&[4, 12], &mut Threefry::new([3, 4]));
+        for block in 0..3 {
+            let at = |r: usize, c: usize| m[r * 12 + block * 4 + c];
+            for i in 0..4 {
+                for j in 0..4 {
+                    let dot: f64 = (0..4).map(|k| at(k, i) * at(k, j)).sum();
+                    let expected = 4.0 * f64::from(u8::from(i == j));
+                    assert!((dot - expected).abs() < 1e-12, "block {block}: {i}·{j} = {dot}");
+                }
+            }
+        }
+        assert!((m[0] - m[4]).abs() > 1e-6, "blocks are drawn one after the other: {m:?}");
+    }
+
+    #[test]
+    fn glorot_bounds_are_those_of_both_sides() {
+        assert_eq!(Init::glorot_uniform(2, 4), Init::Uniform { bound: 1.0 });
+        assert_eq!(Init::glorot_uniform(8, 16), Init::Uniform { bound: 0.5 });
     }
 
     #[test]

@@ -1,0 +1,155 @@
+//! Gated recurrent units.
+//!
+//! Cho et al. 2014, arXiv:1406.1078. With inputs x `[I]`, state h `[H]`, and σ(a) = 1/(1 + e⁻ᵃ):
+//!
+//! ```text
+//! z  = σ(x Wz + bz + h Uz + cz)          update gate: how much of the state stays
+//! r  = σ(x Wr + br + h Ur + cr)          reset gate: how much of the state the candidate sees
+//! n  = tanh(x Wn + bn + r ⊙ (h Un + cn))   candidate, reset after the product
+//! n  = tanh(x Wn + bn + (r ⊙ h) Un)        candidate, reset before the product
+//! h' = z ⊙ h + (1 − z) ⊙ n
+//! ```
+//!
+//! The slices hold the gates side by side in the order z, r, n: `w_x [I, 3H]` is (Wz Wr Wn), `w_h [H, 3H]` (Uz Ur Un),
+//! `b_x [3H]` (bz br bn) and, with the reset after the product only, `b_h [3H]` (cz cr cn): without it, c adds nothing
+//! that b does not. That is the order of Keras: `kernel`, `recurrent_kernel` and `bias`, which is `[3H]` with
+//! `reset_after=False` and `[2, 3H]`, b then c, with `reset_after=True`. PyTorch's `GRUCell` resets after the product,
+//! orders the gates r, z, n and stores weights transposed, `[3H, I]`. The original paper resets before the product;
+//! what it writes as z is the same gate here.
+
+use serde::{Deserialize, Serialize};
+
+use super::init::Init;
+use super::layout::{Layout, Slot};
+use crate::Tensor;
+use crate::tensor::{Loop, scan};
+
+/// Where the reset gate acts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reset {
+    /// On the product of state and weights, as PyTorch and Keras (`reset_after=True`) do: one product for all gates.
+    #[default]
+    After,
+    /// On the state before its product, as the paper and Keras with `reset_after=False` (the default of TensorFlow 1).
+    Before,
+}
+
+/// How the recurrent weights `w_h` start; input weights are Glorot-uniform and biases zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecurrentInit {
+    /// Uniform over `[H, 3H]` as a whole ([`Init::glorot_uniform`]), as garage does.
+    #[default]
+    Glorot,
+    /// Each gate's `[H, H]` block orthogonal by itself, so that no gate shrinks any direction of the state.
+    Orthogonal,
+}
+
+/// A layer of gated recurrent units. Parameters and states are values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gru {
+    w_x: Slot,
+    w_h: Slot,
+    b_x: Slot,
+    /// Bias of the recurrent product, if the reset comes after it.
+    b_h: Option<Slot>,
+    inputs: usize,
+    hidden: usize,
+}
+
+impl Gru {
+    /// `hidden` units on `inputs` numbers. Adds `name.w_x`, `name.w_h`, `name.b_x` and, with [`Reset::After`],
+    /// `name.b_h` to `layout`.
+    pub fn new(
+        layout: &mut Layout,
+        name: &str,
+        inputs: usize,
+        hidden: usize,
+        reset: Reset,
+        recurrent: RecurrentInit,
+    ) -> Gru {
+        let gates = 3 * hidden;
+        let recurrent = match recurrent {
+            RecurrentInit::Glorot => Init::glorot_uniform(hidden, gates),
+            RecurrentInit::Orthogonal => Init::OrthogonalBlocks { gain: 1.0, blocks: 3 },
+        };
+        let zero = Init::Constant(0.0);
+        Gru {
+            w_x: layout.add(format!("{name}.w_x"), &[inputs, gates], Init::glorot_uniform(inputs, gates)),
+            w_h: layout.add(format!("{name}.w_h"), &[hidden, gates], recurrent),
+            b_x: layout.add(format!("{name}.b_x"), &[gates], zero),
+            b_h: (reset == Reset::After).then(|| layout.add(format!("{name}.b_h"), &[gates], zero)),
+            inputs,
+            hidden,
+        }
+    }
+
+    /// I, how many numbers an input has.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// H, how many numbers the state has.
+    pub fn hidden(&self) -> usize {
+        self.hidden
+    }
+
+    /// The state before anything was seen: zeros `[S, B, H]`.
+    #[track_caller]
+    pub fn initial(&self, seeds: usize, rows: usize) -> Tensor {
+        Tensor::zeros(&[seeds, rows, self.hidden])
+    }
+
+    /// One step: `x: [S, B, I]` and `h: [S, B, H]` → the new state, `[S, B, H]`; `parts` is [`Layout::split`] of θ.
+    #[track_caller]
+    pub fn step(&self, parts: &[Tensor], x: Tensor, h: Tensor) -> Tensor {
+        let (n, axis) = (self.hidden, 2);
+        let gates = |t: Tensor| t.slice(axis, 0, 2 * n);
+        let candidate = |t: Tensor| t.slice(axis, 2 * n, 3 * n);
+        let from_x = x.matmul(parts[self.w_x]) + parts[self.b_x].unsqueeze(1);
+        let w_h = parts[self.w_h];
+        let (z, candidate) = match self.b_h {
+            Some(b_h) => {
+                let from_h = h.matmul(w_h) + parts[b_h].unsqueeze(1);
+                let open = sigmoid(gates(from_x) + gates(from_h));
+                let (z, r) = (open.slice(axis, 0, n), open.slice(axis, n, 2 * n));
+                (z, candidate(from_x) + r * candidate(from_h))
+            }
+            None => {
+                let open = sigmoid(gates(from_x) + h.matmul(gates(w_h)));
+                let (z, r) = (open.slice(axis, 0, n), open.slice(axis, n, 2 * n));
+                (z, candidate(from_x) + (r * h).matmul(candidate(w_h)))
+            }
+        };
+        let candidate = candidate.tanh();
+        candidate + z * (h - candidate)
+    }
+
+    /// All steps of `xs: [T, S, B, I]` from the state `h0: [S, B, H]` → the state after each, `[T, S, B, H]`.
+    ///
+    /// `starts: [T, S, B, 1]` (u32), if given: where it is not 0, the row's state is zero before that step.
+    #[track_caller]
+    pub fn run(&self, parts: &[Tensor], xs: Tensor, h0: Tensor, starts: Option<Tensor>) -> Tensor {
+        let stacked: Vec<Tensor> = [xs].into_iter().chain(starts).collect();
+        let (_, states) = scan(xs.size(0), false, &[h0], &stacked, |_, carry, rows| {
+            let h = match rows.get(1) {
+                Some(start) => start.select(Tensor::constant_f32(0.0), carry[0]),
+                None => carry[0],
+            };
+            let next = self.step(parts, rows[0], h);
+            Loop { carry: vec![next], ys: vec![next] }
+        });
+        states.first().copied().unwrap_or_else(Tensor::poison)
+    }
+}
+
+/// 1/(1 + e⁻ᵃ) by tanh, which neither overflows nor divides.
+#[track_caller]
+fn sigmoid(a: Tensor) -> Tensor {
+    (a * 0.5).tanh() * 0.5 + 0.5
+}
+
+#[cfg(test)]
+#[path = "gru_tests.rs"]
+mod tests;
