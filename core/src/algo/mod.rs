@@ -4,8 +4,10 @@ mod actor_critic;
 mod algorithm;
 mod policy;
 pub mod ppo;
+mod recurrent_policy;
 
 pub use actor_critic::ActorCritic;
 pub use algorithm::{Algorithm, LocalFuture, StateEntry};
 pub use policy::{Distribution, NetConfig, PolicyNet};
 pub use ppo::{Ppo, PpoConfig};
+pub use recurrent_policy::{RecurrentConfig, RecurrentPolicy};

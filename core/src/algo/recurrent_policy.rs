@@ -1,0 +1,247 @@
+//! A policy with a memory: gated recurrent units from what is seen to a distribution of actions.
+
+use crate::Tensor;
+use crate::dist::{Categorical, Gaussian, RowNoise};
+use crate::env::ActionSpace;
+use crate::nn::{Gru, Init, Layout, RecurrentInit, Reset, Slot};
+use crate::{Error, Result};
+
+use super::policy::Distribution;
+
+/// Most units.
+const MAX_UNITS: usize = 8192;
+
+/// What a recurrent policy is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecurrentConfig {
+    /// H, the number of units.
+    pub units: usize,
+    /// Where the reset gate acts.
+    pub reset: Reset,
+    /// How recurrent weights start.
+    pub recurrent_init: RecurrentInit,
+    /// Initial logarithm of the standard deviation of continuous actions.
+    pub log_std_init: f64,
+}
+
+impl RecurrentConfig {
+    /// Checks the number of units.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if it cannot work.
+    pub fn validate(&self) -> Result<()> {
+        match self.units {
+            1..=MAX_UNITS => Ok(()),
+            units => Err(Error::config("units", format!("{units} units are not in 1 to {MAX_UNITS}"))),
+        }
+    }
+}
+
+/// Gated recurrent units and a linear layer from their state to the logits of a choice, or to the mean of a vector
+/// whose standard deviation is a parameter. Parameters and states are values: `parts` is [`Layout::split`] of θ `[S, P]`.
+#[derive(Clone, Debug)]
+pub struct RecurrentPolicy {
+    gru: Gru,
+    weights: Slot,
+    biases: Slot,
+    /// `[A]`, for vectors.
+    log_std: Option<Slot>,
+}
+
+impl RecurrentPolicy {
+    /// A policy on `inputs` numbers per step: the observation and whatever else it is to remember. Its slices are added
+    /// to `layout`: `policy.gru…`, `policy.out.w`, `policy.out.b` and, for vectors, `log_std`.
+    pub fn new(layout: &mut Layout, inputs: usize, action: &ActionSpace, config: &RecurrentConfig) -> RecurrentPolicy {
+        let outputs = action.choices().unwrap_or(action.dim());
+        let gru = Gru::new(layout, "policy.gru", inputs, config.units, config.reset, config.recurrent_init);
+        let weights = Init::glorot_uniform(config.units, outputs);
+        let weights = layout.add("policy.out.w", &[config.units, outputs], weights);
+        let biases = layout.add("policy.out.b", &[outputs], Init::Constant(0.0));
+        let log_std = match action {
+            ActionSpace::Discrete { .. } => None,
+            ActionSpace::Box { .. } => Some(layout.add("log_std", &[outputs], Init::Constant(config.log_std_init))),
+        };
+        RecurrentPolicy { gru, weights, biases, log_std }
+    }
+
+    /// The units.
+    pub fn gru(&self) -> &Gru {
+        &self.gru
+    }
+
+    /// One step: the policy after `x: [S, B, I]` was seen in the state `h: [S, B, H]`, and the new state.
+    #[track_caller]
+    pub fn step(&self, parts: &[Tensor], x: Tensor, h: Tensor) -> (Distribution, Tensor) {
+        let h = self.gru.step(parts, x, h);
+        (self.head(parts, h), h)
+    }
+
+    /// A draw `[S, B, A]`, its log-probability `[S, B, 1]` and the new state `[S, B, H]`.
+    #[track_caller]
+    pub fn act(&self, parts: &[Tensor], x: Tensor, h: Tensor, noise: &RowNoise) -> (Tensor, Tensor, Tensor) {
+        let (distribution, h) = self.step(parts, x, h);
+        let action = distribution.sample(noise);
+        (action, distribution.log_prob(action), h)
+    }
+
+    /// The policy at all steps of trials `xs: [T, S, B, I]` that begin in the state `h0: [S, B, H]`; `starts` as in
+    /// [`Gru::run`].
+    ///
+    /// The distribution has the rows `[S, T · B]`, row `t · B + b` being trial `b` at step `t`: as
+    /// [`by_rows`](RecurrentPolicy::by_rows) orders actions.
+    #[track_caller]
+    pub fn distributions(&self, parts: &[Tensor], xs: Tensor, h0: Tensor, starts: Option<Tensor>) -> Distribution {
+        self.head(parts, RecurrentPolicy::by_rows(self.gru.run(parts, xs, h0, starts)))
+    }
+
+    /// `[T, S, B, N]` → `[S, T · B, N]`.
+    #[track_caller]
+    pub fn by_rows(trials: Tensor) -> Tensor {
+        if trials.is_poison() {
+            return trials;
+        }
+        let (t, s, b, n) = (trials.size(0), trials.size(1), trials.size(2), trials.size(3));
+        trials.permute(&[1, 0, 2, 3]).reshape(&[s, t * b, n])
+    }
+
+    #[track_caller]
+    fn head(&self, parts: &[Tensor], h: Tensor) -> Distribution {
+        let out = h.matmul(parts[self.weights]) + parts[self.biases].unsqueeze(1);
+        match self.log_std {
+            None => Distribution::Choice(Categorical::new(out)),
+            Some(slot) => Distribution::Vector(Gaussian::new(out, parts[slot])),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::Dim;
+    use crate::grad::check::{check, value};
+    use crate::program::State;
+    use crate::{DType, Device, Program};
+
+    const CONFIG: RecurrentConfig = RecurrentConfig {
+        units: 3,
+        reset: Reset::Before,
+        recurrent_init: RecurrentInit::Orthogonal,
+        log_std_init: -0.5,
+    };
+
+    fn spaces() -> [ActionSpace; 2] {
+        let arm = |name| Dim::new(name, -1.0, 1.0);
+        [ActionSpace::discrete(&["a", "b", "c"]), ActionSpace::continuous(vec![arm("x"), arm("y")])]
+    }
+
+    fn policy(action: &ActionSpace) -> (Layout, RecurrentPolicy) {
+        let mut layout = Layout::new();
+        let policy = RecurrentPolicy::new(&mut layout, 2, action, &CONFIG);
+        (layout, policy)
+    }
+
+    fn numbers(n: usize, seed: usize) -> Vec<f64> {
+        (0..n).map(|i| 0.7 * (1.3 * i as f64 + 2.1 * seed as f64 + 0.5).sin()).collect()
+    }
+
+    /// Steps, seeds and trials of the tests.
+    const SIZES: [usize; 3] = [4, 2, 3];
+
+    fn starts() -> Tensor {
+        let [t, s, b] = SIZES;
+        Tensor::literal_u32(&(0..t * s * b).map(|i| u32::from(i % 5 == 3)).collect::<Vec<_>>()).reshape(&[t, s, b, 1])
+    }
+
+    #[test]
+    fn a_trial_at_once_is_what_acting_step_by_step_was() {
+        let ([t, s, b], device) = (SIZES, Device::cpu(1));
+        for space in spaces() {
+            let (layout, policy) = policy(&space);
+            let theta = [numbers(layout.len(), 1), numbers(layout.len(), 2)].concat();
+            let mut program = Program::new(&device, |cx| {
+                let parts = layout.split(cx.input("theta", &[s, layout.len()], DType::F32));
+                let xs = cx.input("xs", &[t, s, b, 2], DType::F32);
+                let (mut h, mut actions, mut steps) = (policy.gru().initial(s, b), Vec::new(), Vec::new());
+                for i in 0..t {
+                    let seen = starts().index(0, i).select(policy.gru().initial(s, b), h);
+                    let key = [
+                        Tensor::literal_u32(&[i as u32, 7]).reshape(&[s, 1]),
+                        Tensor::literal_u32(&[3, 4]).reshape(&[s, 1]),
+                    ];
+                    let (action, log_prob, next) = policy.act(&parts, xs.index(0, i), seen, &RowNoise::new(key, b));
+                    h = next;
+                    actions.push(action);
+                    steps.push(log_prob);
+                }
+                let whole = policy.distributions(&parts, xs, policy.gru().initial(s, b), Some(starts()));
+                let actions = RecurrentPolicy::by_rows(Tensor::stack(&actions, 0));
+                cx.output("steps", RecurrentPolicy::by_rows(Tensor::stack(&steps, 0)));
+                cx.output("whole", whole.log_prob(actions));
+                cx.output("moved", whole.log_prob(actions + 1.0));
+            })
+            .unwrap();
+            let theta = device.array(&[s, layout.len()], &theta).unwrap();
+            let xs = device.array(&[t, s, b, 2], &numbers(t * s * b * 2, 3)).unwrap();
+            let out = program.run(&State::new(), &[("theta", &theta), ("xs", &xs)], &[]).unwrap();
+            let read = |name| pollster::block_on(device.read(out.get(name).unwrap())).unwrap();
+            assert_eq!(read("steps").len(), t * s * b);
+            assert_eq!(read("steps"), read("whole"), "{space:?}");
+            assert_ne!(read("moved"), read("whole"), "{space:?}");
+        }
+    }
+
+    #[test]
+    fn gradients_of_log_probabilities_agree_with_differences() {
+        let [t, s, b] = [2, 1, 2];
+        for space in spaces() {
+            let (layout, policy) = policy(&space);
+            let actions = match &space {
+                ActionSpace::Discrete { .. } => (0..t * s * b).map(|i| (i % 3) as f64).collect(),
+                ActionSpace::Box { .. } => numbers(t * s * b * 2, 4),
+            };
+            let point =
+                [(vec![s, layout.len()], numbers(s * layout.len(), 5)), (vec![t, s, b, 2], numbers(t * s * b * 2, 6))];
+            let log_prob = |x: &[Tensor]| {
+                let h0 = policy.gru().initial(s, b);
+                let whole = policy.distributions(&layout.split(x[0]), x[1], h0, None);
+                whole.log_prob(Tensor::literal_f32(&actions).reshape(&[s, t * b, space.dim()]))
+            };
+            for (order, most) in [(1, 1e-7), (2, 1e-6)] {
+                check(log_prob, &point, order, most, most).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn the_head_is_linear_in_the_state() {
+        // All weights of the units are zero, so z = ½, n = 0 and h' = h/2.
+        for (space, tail, expected) in [
+            // Logits 0.5·1·2 + 0.1, 0, −0.1 of h' = (0.5, 0, 0); ln p of the first.
+            (&spaces()[0], vec![2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.0, -0.1], -0.491070956233215),
+            // Mean (1.1, −0.1), ln σ = (0, ln 2); density at (0, 0).
+            (&spaces()[1], vec![2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, -0.1, 0.0, 2f64.ln()], -3.137274246969291),
+        ] {
+            let (layout, policy) = policy(space);
+            let theta = [vec![0.0; layout.len() - tail.len()], tail].concat();
+            let point =
+                [(vec![1, layout.len()], theta), (vec![1, 1, 2], vec![0.3, 0.4]), (vec![1, 1, 3], vec![1.0, 0.0, 0.0])];
+            let got = value(
+                |x| {
+                    let (distribution, h) = policy.step(&layout.split(x[0]), x[1], x[2]);
+                    vec![distribution.log_prob(Tensor::zeros(&[1, 1, space.dim()])), h]
+                },
+                &point,
+            )
+            .unwrap();
+            assert_eq!(got[1], [0.5, 0.0, 0.0]);
+            assert!((got[0][0] - expected).abs() < 1e-12, "{space:?}: {} {expected}", got[0][0]);
+        }
+    }
+
+    #[test]
+    fn impossible_sizes_are_named() {
+        assert!(CONFIG.validate().is_ok());
+        let message = RecurrentConfig { units: 0, ..CONFIG }.validate().unwrap_err().to_string();
+        assert!(message.contains("units") && message.contains('0'), "{message}");
+    }
+}
