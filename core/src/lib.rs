@@ -16,6 +16,7 @@ pub mod optim;
 pub mod program;
 pub mod rng;
 pub mod sample;
+pub mod task;
 pub mod tensor;
 pub mod train;
 pub use error::{Error, Result, closest};
