@@ -80,7 +80,7 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
                 let spec = env.spec();
                 let solved = spec.solved_at.map_or("–".to_owned(), |ret| ret.to_string());
                 out.push(format!(
-                    "  {name:<26}{:<13}{:<42}{:<12}{solved:<11}{}",
+                    "  {name:<26}{:<13}{:<41} {:<12}{solved:<11}{}",
                     format!("{} numbers", spec.observation.len()),
                     action(&spec.action),
                     spec.horizon,
@@ -158,7 +158,13 @@ fn describe(algorithm: &str) -> &'static str {
 
 fn action(space: &ActionSpace) -> String {
     match space {
-        ActionSpace::Discrete { names } => format!("one of {}: {}", names.len(), names.join(", ")),
+        ActionSpace::Discrete { names } => {
+            let all = format!("one of {}: {}", names.len(), names.join(", "));
+            match &names[..] {
+                [first, .., last] if all.len() > 41 => format!("one of {}: {first} … {last}", names.len()),
+                _ => all,
+            }
+        }
         ActionSpace::Box { dims } => {
             let ranges: Vec<String> = dims.iter().map(|d| format!("{} in {} to {}", d.name, d.low, d.high)).collect();
             ranges.join(", ")
