@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::clock::now;
 
-/// Seconds that a submission may take. Half of the changes in load stay below 50 ms.
+/// Seconds that a submission should take: below 50 ms also where a part of a program is slower than the rest.
 const AIM: f64 = 0.035;
 /// Dispatches per submission before anything is known.
 const FIRST: usize = 256;
