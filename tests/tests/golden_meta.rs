@@ -6,7 +6,7 @@ use quickstudy_core::algo::{Distribution, NetConfig, PolicyNet};
 use quickstudy_core::dist::Gaussian;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
-use quickstudy_core::meta::{Objective, Phase, StepSizes, Surrogate, meta_loss};
+use quickstudy_core::meta::{InnerSteps, Objective, Phase, StepSizes, Surrogate, meta_loss};
 use quickstudy_core::nn::{Activation, Init, Layout};
 use quickstudy_core::optim::{Adam, AdamState, TrustRegion, conjugate_gradient};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
@@ -128,9 +128,9 @@ fn golden_meta_gradients_and_optimised_parameters() {
             let mut program = Program::new(&device, |cx| {
                 let theta = cx.input("theta", &[1, theta.len()], DType::F32);
                 let phases: Vec<Phase> = items(&case["samples"]).iter().map(|tasks| phase(items(tasks))).collect();
-                let value = |parts: &[Tensor]| {
-                    meta_loss(kind.objective, &net, parts, &phases, kind.surrogate, &step_sizes, false)
-                };
+                let loss = kind.surrogate;
+                let steps = InnerSteps { policy: &net, loss, step_sizes: &step_sizes, first_order: false };
+                let value = |parts: &[Tensor]| meta_loss(kind.objective, &steps, parts, &phases);
                 let total = |parts: &[Tensor]| {
                     let meta = value(parts);
                     let n = 1.0 / meta.inner_kl.len() as f64;

@@ -85,10 +85,10 @@ fn an_iteration_of_ppo(tiled: bool) {
             settings.push_str("normalise_observations = true\nnormalise_rewards = true\n");
         }
         let (mut a, mut b) = (session(&gpu, name, &settings), session(&cpu, name, &settings));
-        let first = theta(&b);
-        assert_eq!(theta(&a), first, "{name}: initial parameters");
+        let first = theta(&b, 0);
+        assert_eq!(theta(&a, 0), first, "{name}: initial parameters");
         let rows = (pollster::block_on(a.step()).unwrap(), pollster::block_on(b.step()).unwrap());
-        let (on_gpu, on_cpu) = (theta(&a), theta(&b));
+        let (on_gpu, on_cpu) = (theta(&a, 0), theta(&b, 0));
         assert!(distance(&on_cpu, &first) > 1e-4, "{name}: nothing was learnt");
         let apart = distance(&on_gpu, &on_cpu);
         println!("{name}: parameters {apart:e} apart");

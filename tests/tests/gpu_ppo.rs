@@ -21,10 +21,10 @@ fn a_hundred_updates_are_those_of_the_cpu() {
             let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
             let setup = Setup::resolve("ppo", builtin(env).unwrap(), &[7], Some(160), &[layer]).unwrap();
             let mut session = Session::new(device, &setup).unwrap();
-            let first = theta(&session);
+            let first = theta(&session, 0);
             let rows = pollster::block_on(session.step()).unwrap();
             let updates = rows[0].iter().find(|(name, _)| name == "train/updates").unwrap().1;
-            (first, theta(&session), updates)
+            (first, theta(&session, 0), updates)
         };
         let (first, on_gpu, updates) = trained(&gpu);
         let (_, on_cpu, _) = trained(&Device::cpu(1));

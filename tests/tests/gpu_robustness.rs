@@ -37,7 +37,7 @@ fn default_limits_are_enough() {
             step(&mut b).unwrap();
         }
         // Values that share a buffer are the same as in buffers of their own.
-        let apart = distance(&theta(&a), &theta(&b));
+        let apart = distance(&theta(&a, 0), &theta(&b, 0));
         assert!(apart <= 1e-5, "{name}: {apart:e}");
     }
 }

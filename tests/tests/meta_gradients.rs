@@ -6,7 +6,7 @@ use quickstudy_core::algo::{Distribution, NetConfig, PolicyNet};
 use quickstudy_core::dist::Categorical;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
-use quickstudy_core::meta::{Objective, Phase, StepSizes, Surrogate, meta_loss};
+use quickstudy_core::meta::{InnerSteps, Objective, Phase, StepSizes, Surrogate, meta_loss};
 use quickstudy_core::nn::{Activation, Layout};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 
@@ -191,7 +191,9 @@ fn library(objective: Objective, kind: Surrogate, inner_kl: f64, collected: &[Th
         let theta = cx.input("theta", &[1, 6], DType::F32);
         let phases: Vec<Phase> = collected.iter().map(|old| phase(old, kind == Surrogate::Dice)).collect();
         let (loss, grads) = value_and_grad(&layout.split(theta), |parts| {
-            let meta = meta_loss(objective, &net, parts, &phases, kind, &StepSizes::Fixed(ALPHA), false);
+            let step_sizes = &StepSizes::Fixed(ALPHA);
+            let steps = InnerSteps { policy: &net, loss: kind, step_sizes, first_order: false };
+            let meta = meta_loss(objective, &steps, parts, &phases);
             let kl = meta.inner_kl.iter().copied().reduce(|a, b| a + b).unwrap();
             (meta.loss + kl * (inner_kl / meta.inner_kl.len() as f64)).sum_all()
         });

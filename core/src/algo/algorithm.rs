@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
+use crate::backend::ScalarValue;
 use crate::backend::reference::NonFinite;
 use crate::{Array, DType, Program, Result, State};
 
@@ -29,6 +30,12 @@ pub trait Algorithm: Debug {
     /// The program that an iteration runs.
     fn program(&self) -> &Program;
 
+    /// The program to run, and the state that it changes.
+    fn running(&mut self) -> (&mut Program, &State);
+
+    /// The program's scalars in the iteration after `done` of `total`.
+    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)>;
+
     /// What an iteration reports: the columns of [`step`](Algorithm::step)'s result.
     ///
     /// The first three are the number of episodes that ended and the sums of their returns and lengths; the last two the
@@ -42,7 +49,11 @@ pub trait Algorithm: Debug {
     ///
     /// # Errors
     /// If the device fails.
-    fn step(&mut self, done: u64, total: u64) -> Result<Array>;
+    fn step(&mut self, done: u64, total: u64) -> Result<Array> {
+        let scalars = self.scalars(done, total);
+        let (program, state) = self.running();
+        program.run(state, &[], &scalars)?.get("metrics").cloned()
+    }
 
     /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity.
     fn first_non_finite<'a>(
@@ -50,5 +61,7 @@ pub trait Algorithm: Debug {
         before: &'a State,
         done: u64,
         total: u64,
-    ) -> LocalFuture<'a, Result<Option<NonFinite>>>;
+    ) -> LocalFuture<'a, Result<Option<NonFinite>>> {
+        Box::pin(async move { self.program().first_non_finite(before, &[], &self.scalars(done, total)).await })
+    }
 }

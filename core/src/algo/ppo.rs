@@ -19,18 +19,17 @@ pub use config::PpoConfig;
 pub use loss::{Losses, Minibatch, approx_kl, clip_loss, log_ratio, losses, standardise, value_loss};
 
 use crate::backend::ScalarValue;
-use crate::backend::reference::NonFinite;
 use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::grad::value_and_grad;
 use crate::optim::{Adam, AdamState, clip_by_norm};
-use crate::program::{Context, Outputs, Plan, PlanOptions};
+use crate::program::{Context, Plan, PlanOptions};
 use crate::rng::{key_from_seed, streams};
 use crate::sample::{Gae, Moments, Steps, explained_variance, gae};
 use crate::tensor::{Loop, scan};
-use crate::{Array, DType, Device, Program, Result, State, Tensor};
+use crate::{DType, Device, Program, Result, State, Tensor};
 
-use super::{ActorCritic, Algorithm, LocalFuture, StateEntry};
+use super::{ActorCritic, Algorithm, StateEntry};
 pub(crate) use rollout::OBS_LIMIT;
 use rollout::{Collector, Rollout, Running};
 
@@ -161,15 +160,6 @@ impl Ppo {
         entries
     }
 
-    fn scalars(&self, done: u64, total: u64) -> [(&'static str, ScalarValue); 3] {
-        let [learning_rate, clip_eps] = self.scheduled(done, total);
-        [
-            ("iteration", ScalarValue::U32((done + 1) as u32)),
-            ("learning_rate", learning_rate.into()),
-            ("clip_eps", clip_eps.into()),
-        ]
-    }
-
     /// Learning rate and clip range of an iteration.
     pub fn scheduled(&self, done: u64, total: u64) -> [f64; 2] {
         let c = &self.config;
@@ -198,19 +188,17 @@ impl Algorithm for Ppo {
         vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)]
     }
 
-    /// Collect a rollout, then update.
-    fn step(&mut self, done: u64, total: u64) -> Result<Array> {
-        let out: Outputs = self.program.run(&self.state, &[], &self.scalars(done, total))?;
-        out.get("metrics").cloned()
+    fn running(&mut self) -> (&mut Program, &State) {
+        (&mut self.program, &self.state)
     }
 
-    fn first_non_finite<'a>(
-        &'a self,
-        before: &'a State,
-        done: u64,
-        total: u64,
-    ) -> LocalFuture<'a, Result<Option<NonFinite>>> {
-        Box::pin(async move { self.program.first_non_finite(before, &[], &self.scalars(done, total)).await })
+    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
+        let [learning_rate, clip_eps] = self.scheduled(done, total);
+        vec![
+            ("iteration", ScalarValue::U32((done + 1) as u32)),
+            ("learning_rate", learning_rate.into()),
+            ("clip_eps", clip_eps.into()),
+        ]
     }
 }
 

@@ -39,32 +39,39 @@ pub fn per_task(parts: &[Tensor], tasks: usize) -> Vec<Tensor> {
     parts.iter().map(repeated).collect()
 }
 
-/// Gradient steps on the data of each phase in turn: θ' = θ − α ∇ loss(θ).
+/// How a policy adapts: θ' = θ − α ∇ loss(θ).
 ///
-/// Finn et al. 2017, arXiv:1703.03400, eq. 1. Differentiable with respect to `parts`; `first_order`: as if the inner
-/// gradients were constants.
-#[track_caller]
-pub fn adapt(
-    policy: &PolicyNet,
-    parts: &[Tensor],
-    phases: &[Phase],
-    kind: Surrogate,
-    step_sizes: &StepSizes,
-    first_order: bool,
-) -> Adapted {
-    let mut all = vec![parts.to_vec()];
-    for phase in phases {
-        let now = &all[all.len() - 1];
-        let (_, grads) = value_and_grad(now, |parts| surrogate(kind, policy, parts, phase).sum_all());
-        let next = now.iter().zip(&grads).enumerate().map(|(i, (part, grad))| {
-            let grad = if first_order { grad.stop_gradient() } else { *grad };
-            match step_sizes {
-                StepSizes::Fixed(alpha) => *part - grad * *alpha,
-                StepSizes::Learned(alpha) => *part - grad * alpha[i],
-            }
-        });
-        let next = next.collect();
-        all.push(next);
+/// Finn et al. 2017, arXiv:1703.03400, eq. 1.
+#[derive(Clone, Copy, Debug)]
+pub struct InnerSteps<'a> {
+    /// What adapts.
+    pub policy: &'a PolicyNet,
+    /// What each step descends.
+    pub loss: Surrogate,
+    /// α.
+    pub step_sizes: &'a StepSizes,
+    /// Differentiate as if the inner gradients were constants.
+    pub first_order: bool,
+}
+
+impl InnerSteps<'_> {
+    /// A step on the data of each phase in turn, from `parts: [K, …]`; differentiable with respect to these.
+    #[track_caller]
+    pub fn adapt(&self, parts: &[Tensor], phases: &[Phase]) -> Adapted {
+        let mut all = vec![parts.to_vec()];
+        for phase in phases {
+            let now = &all[all.len() - 1];
+            let (_, grads) = value_and_grad(now, |parts| surrogate(self.loss, self.policy, parts, phase).sum_all());
+            let next = now.iter().zip(&grads).enumerate().map(|(i, (part, grad))| {
+                let grad = if self.first_order { grad.stop_gradient() } else { *grad };
+                match self.step_sizes {
+                    StepSizes::Fixed(alpha) => *part - grad * *alpha,
+                    StepSizes::Learned(alpha) => *part - grad * alpha[i],
+                }
+            });
+            let next = next.collect();
+            all.push(next);
+        }
+        Adapted { parts: all }
     }
-    Adapted { parts: all }
 }

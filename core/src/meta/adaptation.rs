@@ -7,8 +7,9 @@ use crate::Tensor;
 use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::rng::stream;
+use crate::task::TaskSource;
 
-/// The stream of tasks that training never draws from.
+/// Where tasks come from that training never plays: it draws its own from [`streams::TASK`](crate::rng::streams::TASK).
 const HELD_OUT: u32 = stream("held_out_task");
 /// The stream of their episodes.
 const EPISODES: u32 = stream("held_out_episodes");
@@ -56,7 +57,7 @@ pub fn try_adapting(
     let width = env.spec().task.len();
     let tasks = (width > 0).then(|| {
         let key = fold_in(key, Tensor::constant_u32(HELD_OUT));
-        env.trace_tasks(key, Tensor::iota(&[seeds, m], 1)).reshape(&[seeds * m, width])
+        TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), m).reshape(&[seeds * m, width])
     });
     let key = fold_in(key, Tensor::constant_u32(EPISODES));
     let (mut parts, step_sizes) = learner.start(theta, m);

@@ -8,6 +8,7 @@ use crate::dist::LOG_STD_RANGE;
 use crate::nn::Activation;
 use crate::optim::{Hessian, Schedule, TrustRegion};
 use crate::sample::{Baseline, Processor};
+use crate::task::TaskSource;
 use crate::{Error, Result};
 
 /// The algorithms of the family: how the shared parameters are optimised.
@@ -65,7 +66,8 @@ pub struct MamlConfig {
     pub rollouts: usize,
     /// Steps of a rollout (T); 0: the environment's time limit. Default 0.
     pub horizon: usize,
-    /// Training tasks: 0 for fresh ones in each iteration, otherwise that many drawn once. Default 0.
+    /// Training tasks: 0 for fresh ones in each iteration, otherwise that many, drawn once and all played equally often.
+    /// Default 0.
     pub train_tasks: usize,
     /// Inner gradient steps, default 1.
     pub inner_steps: usize,
@@ -222,6 +224,14 @@ impl MamlConfig {
         }
     }
 
+    /// The tasks of training.
+    pub fn task_source(&self) -> TaskSource {
+        match u32::try_from(self.train_tasks).unwrap_or(u32::MAX) {
+            0 => TaskSource::Fresh,
+            count => TaskSource::Pool { first: 0, count },
+        }
+    }
+
     /// T on an environment with this time limit.
     pub fn steps(&self, time_limit: usize) -> usize {
         if self.horizon == 0 { time_limit } else { self.horizon.min(time_limit) }
@@ -274,6 +284,9 @@ impl MamlConfig {
             if value == 0 || value > most {
                 return Err(Error::config(key, format!("{value} is not in 1 to {most}")));
             }
+        }
+        if self.train_tasks > MAX_BATCH {
+            return Err(Error::config("train_tasks", format!("{} is not in 0 to {MAX_BATCH}", self.train_tasks)));
         }
         if self.meta_batch.saturating_mul(self.rollouts) > MAX_BATCH {
             return Err(Error::config("rollouts", format!("meta_batch × rollouts is more than {MAX_BATCH}")));

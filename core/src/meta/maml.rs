@@ -5,14 +5,13 @@
 //! with the adapted ones, and so on, then optimise the shared parameters through the adaptation. Nothing is read in
 //! between.
 
-use super::adapt::{StepSizes, adapt, per_task};
+use super::adapt::{InnerSteps, StepSizes, per_task};
 use super::collect::{Collector, row_keys};
 use super::config::{MamlConfig, Variant};
 use super::objective::{MetaLoss, Objective, meta_loss};
 use super::surrogate::{Phase, Surrogate};
-use crate::algo::{Algorithm, LocalFuture, PolicyNet, StateEntry};
+use crate::algo::{Algorithm, PolicyNet, StateEntry};
 use crate::backend::ScalarValue;
-use crate::backend::reference::NonFinite;
 use crate::dist::fold_in;
 use crate::env::{EnvDef, EnvSpec};
 use crate::grad::value_and_grad;
@@ -22,7 +21,7 @@ use crate::program::{Context, Plan, PlanOptions};
 use crate::rng::{key_from_seed, streams};
 use crate::sample::{Paths, adjusted_rewards};
 use crate::tensor::{Loop, scan};
-use crate::{Array, DType, Device, Program, Result, State, Tensor};
+use crate::{DType, Device, Program, Result, State, Tensor};
 
 /// The policy, and how its shared parameters become those of a task.
 #[derive(Clone, Debug)]
@@ -79,11 +78,14 @@ impl Learner {
         (per_task(policy, tasks), step_sizes)
     }
 
+    fn inner<'a>(&'a self, step_sizes: &'a StepSizes, first_order: bool) -> InnerSteps<'a> {
+        InnerSteps { policy: &self.policy, loss: self.kind, step_sizes, first_order }
+    }
+
     /// One inner step from `parts: [K, …]`.
     #[track_caller]
     pub fn adapt(&self, parts: &[Tensor], phase: &Phase, step_sizes: &StepSizes) -> Vec<Tensor> {
-        let phases = std::slice::from_ref(phase);
-        adapt(&self.policy, parts, phases, self.kind, step_sizes, true).last().to_vec()
+        self.inner(step_sizes, true).adapt(parts, std::slice::from_ref(phase)).last().to_vec()
     }
 
     /// The meta-objective at all slices `[S, …]`.
@@ -92,7 +94,7 @@ impl Learner {
         let seeds = parts.first().map_or(1, |p| p.size(0));
         let tasks = phases.first().map_or(1, |p| p.obs.size(0) / seeds);
         let (policy, step_sizes) = self.split(parts, tasks);
-        meta_loss(objective, &self.policy, policy, phases, self.kind, &step_sizes, self.first_order)
+        meta_loss(objective, &self.inner(&step_sizes, self.first_order), policy, phases)
     }
 
     /// Training data of episodes collected by `parts: [K, …]`.
@@ -215,10 +217,6 @@ impl Maml {
     fn learning_rate(&self, done: u64, total: u64) -> f64 {
         self.config.learning_rate * self.config.learning_rate_schedule.factor(done, total)
     }
-
-    fn scalars(&self, done: u64, total: u64) -> [(&'static str, ScalarValue); 2] {
-        [("iteration", ScalarValue::U32((done + 1) as u32)), ("learning_rate", self.learning_rate(done, total).into())]
-    }
 }
 
 impl Algorithm for Maml {
@@ -241,17 +239,13 @@ impl Algorithm for Maml {
         }
     }
 
-    fn step(&mut self, done: u64, total: u64) -> Result<Array> {
-        self.program.run(&self.state, &[], &self.scalars(done, total))?.get("metrics").cloned()
+    fn running(&mut self) -> (&mut Program, &State) {
+        (&mut self.program, &self.state)
     }
 
-    fn first_non_finite<'a>(
-        &'a self,
-        before: &'a State,
-        done: u64,
-        total: u64,
-    ) -> LocalFuture<'a, Result<Option<NonFinite>>> {
-        Box::pin(async move { self.program.first_non_finite(before, &[], &self.scalars(done, total)).await })
+    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
+        let learning_rate = self.learning_rate(done, total);
+        vec![("iteration", ScalarValue::U32((done + 1) as u32)), ("learning_rate", learning_rate.into())]
     }
 }
 
@@ -261,19 +255,9 @@ fn tasks(config: &MamlConfig, env: &EnvDef, key: [Tensor; 2], iteration: Tensor)
     if width == 0 {
         return None;
     }
-    let (seeds, m) = (key[0].size(0), config.meta_batch);
     let key = fold_in(key, Tensor::constant_u32(streams::TASK));
-    let (key, element) = match config.train_tasks {
-        // Iterations count from 1: no two draw the same tasks.
-        0 => (fold_in(key, iteration), Tensor::iota(&[seeds, m], 1)),
-        pool => {
-            let number =
-                Tensor::threefry(fold_in(key, iteration), [Tensor::iota(&[seeds, m], 1), Tensor::constant_u32(0)], 0);
-            let chosen = (number.shr(Tensor::constant_u32(8)).to_f32() * (pool as f64 / 16_777_216.0)).floor();
-            (fold_in(key, Tensor::constant_u32(0)), chosen.to_u32().min(Tensor::constant_u32(pool as u32 - 1)))
-        }
-    };
-    Some(env.trace_tasks(key, element).reshape(&[seeds * m, width]))
+    let tasks = config.task_source().trace(env, key, iteration, config.meta_batch);
+    Some(tasks.reshape(&[tasks.size(0) * config.meta_batch, width]))
 }
 
 /// Algorithm 3, one iteration.

@@ -1,9 +1,8 @@
 //! What meta-training minimises: the loss of adapted policies on fresh data, as a function of the shared parameters.
 
-use super::adapt::{Adapted, StepSizes, adapt, per_task};
+use super::adapt::{Adapted, InnerSteps, per_task};
 use super::surrogate::{Phase, Surrogate, clipped, surrogate, weighted};
 use crate::Tensor;
-use crate::algo::PolicyNet;
 
 /// The outer loss of an adapted policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,15 +35,8 @@ pub struct MetaLoss {
 ///
 /// Tasks are adapted again from `parts` by one step per phase but the last.
 #[track_caller]
-pub fn meta_loss(
-    objective: Objective,
-    policy: &PolicyNet,
-    parts: &[Tensor],
-    phases: &[Phase],
-    kind: Surrogate,
-    step_sizes: &StepSizes,
-    first_order: bool,
-) -> MetaLoss {
+pub fn meta_loss(objective: Objective, steps: &InnerSteps<'_>, parts: &[Tensor], phases: &[Phase]) -> MetaLoss {
+    let policy = steps.policy;
     let seeds = parts.first().map_or(1, |p| p.size(0));
     let Some((last, inner)) = phases.split_last() else {
         let none = Tensor::poison();
@@ -52,13 +44,15 @@ pub fn meta_loss(
     };
     let tasks = last.obs.size(0) / seeds;
     let shared = per_task(parts, tasks);
-    let adapted = adapt(policy, &shared, inner, kind, step_sizes, first_order);
+    let adapted = steps.adapt(&shared, inner);
     let mean = |x: Tensor| x.reshape(&[seeds, tasks]).sum_keep(1) * (1.0 / tasks as f64);
     let inner_kl = inner.iter().zip(&adapted.parts);
     let inner_kl = inner_kl.map(|(phase, parts)| mean(phase.kl(&policy.distribution(parts, phase.obs)))).collect();
     let of_tasks = match objective {
         Objective::Clipped(eps) => clipped(policy, adapted.last(), last, eps),
-        Objective::PolicyGradient if kind == Surrogate::Dice => surrogate(kind, policy, adapted.last(), last),
+        Objective::PolicyGradient if steps.loss == Surrogate::Dice => {
+            surrogate(steps.loss, policy, adapted.last(), last)
+        }
         Objective::PolicyGradient => surrogate(Surrogate::LogLikelihood, policy, adapted.last(), last),
         Objective::Ratio => surrogate(Surrogate::LikelihoodRatio, policy, adapted.last(), last),
         Objective::RatioExploring => {

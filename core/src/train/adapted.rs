@@ -1,10 +1,25 @@
 //! Evaluation of meta-trained policies on held-out tasks: what they do before and after adapting to each.
 
-use super::evaluate::PolicyArrays;
+use super::evaluate::{Episodes, PolicyArrays};
 use crate::env::EnvDef;
 use crate::meta::{Learner, MamlConfig, Trial, try_adapting};
 use crate::rng::Key;
 use crate::{Context, DType, Device, Error, Program, Result, State, Tensor};
+
+/// What to measure on held-out tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetaTest {
+    /// Held-out tasks.
+    pub tasks: usize,
+    /// Rollouts per task; none: as many as in training.
+    pub rollouts: Option<usize>,
+    /// Steps of adaptation; none: as many as in training.
+    pub inner_steps: Option<usize>,
+    /// Names the tasks.
+    pub seed: u64,
+    /// Measure the most probable actions; what adapts is always drawn.
+    pub deterministic: bool,
+}
 
 /// How a policy adapted to held-out tasks.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,14 +112,8 @@ pub(super) async fn adapt(
 
 /// `[S, E]` episodes, each on a held-out task of its own and after the configured inner steps; outputs as those of
 /// policies that do not adapt.
-pub(super) fn trace(
-    cx: &mut Context,
-    env: &EnvDef,
-    config: &MamlConfig,
-    [s, e]: [usize; 2],
-    deterministic: bool,
-    record: bool,
-) {
+pub(super) fn trace(cx: &mut Context, env: &EnvDef, config: &MamlConfig, of: Episodes) {
+    let (s, e) = (of.seeds, of.episodes);
     let learner = Learner::new(env.spec(), config);
     let theta = cx.input("theta", &[s, learner.layout.len()], DType::F32);
     let key = cx.input("key", &[s, 2], DType::U32);
@@ -114,7 +123,7 @@ pub(super) fn trace(
         rollouts: config.rollouts,
         inner_steps: config.inner_steps,
         measured: 1,
-        deterministic,
+        deterministic: of.deterministic,
         last_only: true,
     };
     let tried = try_adapting(&learner, config, env, theta, key, trial);
@@ -127,7 +136,7 @@ pub(super) fn trace(
     // An episode that is not cut by the time limit has ended by itself.
     let whole = rows(paths.path_lengths()).lt(Tensor::constant_f32(t as f64));
     cx.output("terminated", whole);
-    if record {
+    if of.record {
         cx.output("states", last.states);
         cx.output("actions", learner.policy.limit(paths.action));
         cx.output("rewards", paths.reward);

@@ -1,6 +1,6 @@
 //! Episodes of a trained policy, on random numbers that training never touches.
 
-use super::adapted::{self, Adaptation};
+use super::adapted::{self, Adaptation, MetaTest};
 use super::config::{ALGORITHMS, Config};
 use super::snapshot::{self, Header};
 use crate::algo::ppo::OBS_LIMIT;
@@ -45,13 +45,24 @@ pub(super) struct PolicyArrays {
     pub arrays: Vec<(&'static str, Array)>,
 }
 
-/// A policy made ready to run `episodes` side by side.
+/// What a program of episodes runs side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Episodes {
+    /// Stacked policies (S).
+    pub seeds: usize,
+    /// Episodes of each (E).
+    pub episodes: usize,
+    /// The most probable actions instead of draws.
+    pub deterministic: bool,
+    /// Keep every step.
+    pub record: bool,
+}
+
+/// A policy made ready to run episodes.
 #[derive(Debug)]
 pub(super) struct EpisodeProgram {
     program: Program,
-    pub episodes: usize,
-    pub deterministic: bool,
-    seeds: usize,
+    pub of: Episodes,
     env: EnvDef,
 }
 
@@ -59,31 +70,22 @@ pub(super) struct EpisodeProgram {
 const MAX_EPISODES: usize = 1 << 20;
 
 impl EpisodeProgram {
-    pub fn new(
-        device: &Device,
-        env: &EnvDef,
-        config: &Config,
-        seeds: usize,
-        episodes: usize,
-        deterministic: bool,
-        record: bool,
-    ) -> Result<EpisodeProgram> {
-        if episodes == 0 || episodes > MAX_EPISODES {
-            return Err(Error::config("episodes", format!("{episodes} is not in 1 to {MAX_EPISODES}")));
+    pub fn new(device: &Device, env: &EnvDef, config: &Config, of: Episodes) -> Result<EpisodeProgram> {
+        if of.episodes == 0 || of.episodes > MAX_EPISODES {
+            return Err(Error::config("episodes", format!("{} is not in 1 to {MAX_EPISODES}", of.episodes)));
         }
-        let shape = [seeds, episodes];
         let program = Program::new(device, |cx| match config {
             Config::Ppo(config) => {
                 let net = ActorCritic::new(env.spec(), &config.net());
-                trace(cx, env, &net, config, shape, deterministic, record);
+                trace(cx, env, &net, config, of);
             }
-            Config::Maml(config) => adapted::trace(cx, env, config, shape, deterministic, record),
+            Config::Maml(config) => adapted::trace(cx, env, config, of),
         })?;
-        Ok(EpisodeProgram { program, episodes, deterministic, seeds, env: env.clone() })
+        Ok(EpisodeProgram { program, of, env: env.clone() })
     }
 
     fn run(&mut self, device: &Device, policy: &PolicyArrays, keys: &[Key]) -> Result<crate::program::Outputs> {
-        let key = device.array_u32(&[self.seeds, 2], keys.as_flattened())?;
+        let key = device.array_u32(&[self.of.seeds, 2], keys.as_flattened())?;
         let mut inputs = vec![("key", &key)];
         inputs.extend(policy.arrays.iter().map(|(name, array)| (*name, array)));
         self.program.run(&State::new(), &inputs, &[])
@@ -106,7 +108,7 @@ impl EpisodeProgram {
             .zip(terminated)
             .map(|((ret, length), terminated)| Episode { ret, length, terminated: terminated != 0 })
             .collect();
-        Ok(all.chunks(self.episodes).map(<[Episode]>::to_vec).collect())
+        Ok(all.chunks(self.of.episodes).map(<[Episode]>::to_vec).collect())
     }
 
     /// The recorded steps of the only episode of the only policy.
@@ -145,21 +147,13 @@ pub fn evaluation_plan(
     deterministic: bool,
 ) -> Result<Plan> {
     let net = ActorCritic::new(env.spec(), &config.net());
-    Program::plan_of(PlanOptions::default(), |cx| {
-        trace(cx, env, &net, config, [seeds, episodes], deterministic, false);
-    })
+    let of = Episodes { seeds, episodes, deterministic, record: false };
+    Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &net, config, of))
 }
 
 /// One episode per row, `[S, E]` of them: a loop over the time limit in which rows that are done stand still.
-fn trace(
-    cx: &mut Context,
-    env: &EnvDef,
-    net: &ActorCritic,
-    config: &PpoConfig,
-    [s, e]: [usize; 2],
-    deterministic: bool,
-    record: bool,
-) {
+fn trace(cx: &mut Context, env: &EnvDef, net: &ActorCritic, config: &PpoConfig, of: Episodes) {
+    let (s, e) = (of.seeds, of.episodes);
     let parts = net.layout.split(cx.input("theta", &[s, net.layout.len()], DType::F32));
     let key = cx.input("key", &[s, 2], DType::U32);
     let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
@@ -182,7 +176,7 @@ fn trace(
         let obs = moments.map_or(*raw, |m| m.standardise(*raw, OBS_LIMIT));
         let policy = net.distribution(&parts, obs);
         let t = t + one;
-        let action = match deterministic {
+        let action = match of.deterministic {
             true => policy.mode(),
             false => policy.sample(&RowNoise::new(fold_in(action_key, t), e)),
         };
@@ -199,7 +193,7 @@ fn trace(
             *length + *running,
             terminated.bit_or(running.bit_and(stepped.terminated)),
         ];
-        let ys = if record { vec![*state, action, stepped.reward] } else { Vec::new() };
+        let ys = if of.record { vec![*state, action, stepped.reward] } else { Vec::new() };
         Loop { carry, ys }
     });
     cx.output("returns", last[4]);
@@ -275,39 +269,28 @@ impl Evaluator {
     /// # Errors
     /// [`Error::Config`] for no episodes or too many; or if the device fails.
     pub async fn evaluate(&mut self, episodes: usize, seed: u64, deterministic: bool) -> Result<Vec<Episode>> {
-        let fits = |p: &EpisodeProgram| p.episodes == episodes && p.deterministic == deterministic;
-        let mut program = match self.program.take().filter(fits) {
+        let of = Episodes { seeds: 1, episodes, deterministic, record: false };
+        let mut program = match self.program.take().filter(|program| program.of == of) {
             Some(program) => program,
-            None => {
-                let config = &self.header.config;
-                EpisodeProgram::new(&self.device, &self.env, config, 1, episodes, deterministic, false)?
-            }
+            None => EpisodeProgram::new(&self.device, &self.env, &self.header.config, of)?,
         };
         let mut all = program.episodes(&self.device, &self.policy, &[eval_key(seed)]).await?;
         self.program = Some(program);
         Ok(all.pop().unwrap_or_default())
     }
 
-    /// What the policy does on `tasks` held-out tasks before adaptation and after each of `inner_steps` steps of it
-    /// (none: as many as it was trained for), with `rollouts` per task (none: as in training). `seed` names the tasks.
-    /// What adapts is always drawn; `deterministic`: what is measured takes the most probable actions.
+    /// What the policy does on held-out tasks before adaptation and after each step of it.
     ///
     /// # Errors
     /// [`Error::Config`] if the policy does not adapt, or for no tasks or rollouts; or if the device fails.
-    pub async fn adapt(
-        &self,
-        tasks: usize,
-        rollouts: Option<usize>,
-        inner_steps: Option<usize>,
-        seed: u64,
-        deterministic: bool,
-    ) -> Result<Adaptation> {
+    pub async fn adapt(&self, test: MetaTest) -> Result<Adaptation> {
         let Config::Maml(config) = &self.header.config else {
             let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
             return Err(Error::config("algorithm", problem));
         };
-        let rollouts = rollouts.unwrap_or(config.rollouts);
-        let inner_steps = inner_steps.unwrap_or(config.inner_steps);
+        let MetaTest { tasks, seed, deterministic, .. } = test;
+        let rollouts = test.rollouts.unwrap_or(config.rollouts);
+        let inner_steps = test.inner_steps.unwrap_or(config.inner_steps);
         let measured = if deterministic { rollouts } else { 0 };
         let trial = Trial { tasks, rollouts, inner_steps, measured, deterministic, last_only: false };
         adapted::adapt(&self.device, &self.env, config, &self.policy, eval_key(seed), trial).await
@@ -318,8 +301,8 @@ impl Evaluator {
     /// # Errors
     /// If the device fails.
     pub async fn trajectory(&self, seed: u64, deterministic: bool) -> Result<Trajectory> {
-        let config = &self.header.config;
-        let mut program = EpisodeProgram::new(&self.device, &self.env, config, 1, 1, deterministic, true)?;
+        let of = Episodes { seeds: 1, episodes: 1, deterministic, record: true };
+        let mut program = EpisodeProgram::new(&self.device, &self.env, &self.header.config, of)?;
         program.trajectory(&self.device, &self.policy, eval_key(seed)).await
     }
 }

@@ -23,7 +23,7 @@ mod session;
 mod setup;
 mod snapshot;
 
-pub use adapted::{Adaptation, Stage};
+pub use adapted::{Adaptation, MetaTest, Stage};
 pub use config::{ALGORITHMS, Config};
 pub use describe::{SettingDoc, setting_docs};
 pub use evaluate::{Episode, Evaluator, Trajectory, evaluation_plan};

@@ -2,7 +2,7 @@
 
 use safetensors::tensor::Dtype;
 
-use super::evaluate::{Episode, EpisodeProgram, PolicyArrays, environment};
+use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays, environment};
 use super::setup::Setup;
 use super::snapshot::{self, Entry, Header, Kind};
 use crate::algo::Algorithm;
@@ -281,12 +281,10 @@ impl Session {
     /// # Errors
     /// [`Error::Config`] for no episodes or too many; or if the device fails.
     pub async fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>> {
-        let mut program = match self.evaluation.take().filter(|p| p.episodes == episodes) {
+        let of = Episodes { seeds: self.setup.seeds.len(), episodes, deterministic: true, record: false };
+        let mut program = match self.evaluation.take().filter(|program| program.of == of) {
             Some(program) => program,
-            None => {
-                let seeds = self.setup.seeds.len();
-                EpisodeProgram::new(&self.device, &self.setup.env, &self.setup.config, seeds, episodes, true, false)?
-            }
+            None => EpisodeProgram::new(&self.device, &self.setup.env, &self.setup.config, of)?,
         };
         let key = |seed: &u64| fold_in(fold_in(key_from_seed(*seed), streams::EVAL), self.iteration as u32);
         let keys: Vec<[u32; 2]> = self.setup.seeds.iter().map(key).collect();

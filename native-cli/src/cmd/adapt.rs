@@ -8,7 +8,7 @@ use crate::outcome::Stop;
 use crate::progress::{grouped, say};
 use crate::run_folder;
 use crate::stats;
-use quickstudy_core::train::{Adaptation, Evaluator};
+use quickstudy_core::train::{Adaptation, Evaluator, MetaTest};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `quickstudy adapt`.
@@ -68,14 +68,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })?;
     let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let adapting = policy.adapt(
-        count(args.tasks),
-        args.rollouts.map(count),
-        args.inner_steps.map(count),
-        args.seed,
-        !args.stochastic,
-    );
-    let adaptation = pollster::block_on(adapting).map_err(Stop::from)?;
+    let test = MetaTest {
+        tasks: count(args.tasks),
+        rollouts: args.rollouts.map(count),
+        inner_steps: args.inner_steps.map(count),
+        seed: args.seed,
+        deterministic: !args.stochastic,
+    };
+    let adaptation = pollster::block_on(policy.adapt(test)).map_err(Stop::from)?;
 
     let env = policy.env();
     let title = format!("{} · {}", env.spec().name, policy.algorithm());
