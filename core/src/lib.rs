@@ -9,6 +9,7 @@ pub mod dist;
 pub mod env;
 mod error;
 pub mod grad;
+pub mod host;
 pub mod math;
 pub mod meta;
 pub mod nn;

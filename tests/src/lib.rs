@@ -5,6 +5,7 @@ pub mod gpu;
 pub mod process;
 pub mod random_graph;
 pub mod table;
+pub mod toy_env;
 
 /// The built-in environments without those that differ from another one in the kind of reward only, for tests that compile
 /// shaders.

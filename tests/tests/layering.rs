@@ -11,7 +11,7 @@ const LAYERS: [&[&str]; 8] = [
     &["tensor", "program", "backend", "grad"],
     &["nn", "dist", "optim"],
     &["env"],
-    &["task", "sample"],
+    &["task", "sample", "host"],
     &["algo"],
     &["meta"],
     &["train"],

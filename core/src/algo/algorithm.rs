@@ -1,15 +1,11 @@
 //! What a session drives.
 
 use std::fmt::Debug;
-use std::future::Future;
-use std::pin::Pin;
 
+pub use crate::backend::LocalFuture;
 use crate::backend::ScalarValue;
 use crate::backend::reference::NonFinite;
 use crate::{Array, DType, Program, Result, State};
-
-/// A future of one thread.
-pub type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// One array of the state, as one seed has it: without the leading axis.
 #[derive(Clone, Debug, PartialEq)]

@@ -50,6 +50,9 @@ pub struct Buffer {
     pub len: usize,
 }
 
+/// A future of one thread.
+pub type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
 /// Bytes that a device is still to deliver.
 pub type ReadFuture = Pin<Box<dyn Future<Output = Result<Vec<u8>>>>>;
 

@@ -85,7 +85,7 @@ pub fn try_adapting(
             });
         }
         if !last {
-            let phase = learner.phase(config, &exploring, &parts, &explored.paths, seeds);
+            let phase = learner.phase(config, &parts, &explored.paths, seeds);
             parts = learner.adapt(&parts, &phase, &step_sizes);
         }
     }

@@ -1,7 +1,7 @@
 //! Episodes of many tasks side by side, on environments that run on the device.
 
 use crate::Tensor;
-use crate::algo::{Distribution, PolicyNet};
+use crate::algo::PolicyNet;
 use crate::dist::{RowNoise, fold_in};
 use crate::env::EnvDef;
 use crate::rng::streams;
@@ -79,11 +79,5 @@ impl Collector<'_> {
         let get = |i: usize| ys.get(i).copied().unwrap_or(Tensor::poison());
         let paths = Paths { obs: get(0), action: get(1), reward: get(2), valid: get(3) };
         Collected { paths, states: get(4) }
-    }
-
-    /// The distribution that the actions of such episodes were drawn from, a constant.
-    #[track_caller]
-    pub fn drawn_from(&self, parts: &[Tensor], paths: &Paths) -> Distribution {
-        self.policy.distribution(parts, Paths::rows(paths.obs)).stop_gradient()
     }
 }

@@ -102,7 +102,6 @@ impl Learner {
     pub fn phase(
         &self,
         config: &MamlConfig,
-        collector: &Collector<'_>,
         parts: &[Tensor],
         paths: &Paths,
         seeds: usize,
@@ -115,7 +114,7 @@ impl Learner {
         Phase {
             obs: Paths::rows(paths.obs),
             action: Paths::rows(paths.action),
-            old: collector.drawn_from(parts, paths),
+            old: self.policy.distribution(parts, Paths::rows(paths.obs)).stop_gradient(),
             advantage: Paths::rows(processed.advantages),
             adj_reward: Paths::rows(adjusted_rewards(paths, seeds)),
             weight: paths.weights(),
@@ -290,7 +289,7 @@ fn iteration(cx: &mut Context, variant: Variant, config: &MamlConfig, env: &EnvD
             deterministic: false,
         };
         let paths = collector.collect(&parts).paths;
-        let phase = learner.phase(config, &collector, &parts, &paths, seeds);
+        let phase = learner.phase(config, &parts, &paths, seeds);
         let episodes = config.meta_batch * config.rollouts;
         let per_seed = |x: Tensor| x.reshape(&[seeds, episodes]).sum_keep(1);
         let sum = per_seed(paths.path_returns());

@@ -1,0 +1,29 @@
+//! Who acts in environments on the host.
+
+use crate::Result;
+use crate::backend::LocalFuture;
+
+/// Actions for all environments of an executor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Acted {
+    /// What the policy drew, `[M · E · A]`: what learners need.
+    pub drawn: Vec<f64>,
+    /// What environments get, `[M · E · A]`: the same within the bounds of the action space.
+    pub played: Vec<f64>,
+    /// Values of [`Actor::info`], `[M · E · I]`.
+    pub info: Vec<f64>,
+}
+
+/// A policy for environments on the host.
+pub trait Actor {
+    /// Names of what it reports about each action, such as `mean`.
+    fn info(&self) -> &[String] {
+        &[]
+    }
+
+    /// Actions at `observations: [M · E · O]`, group by group. `step` counts the steps of this collection from 1.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn act<'a>(&'a mut self, observations: &'a [f64], step: u32) -> LocalFuture<'a, Result<Acted>>;
+}

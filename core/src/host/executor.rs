@@ -1,0 +1,155 @@
+//! Many environments side by side.
+
+use super::HostEnv;
+use crate::backend::LocalFuture;
+use crate::env::EnvSpec;
+use crate::rng::Key;
+use crate::{Error, Result};
+
+/// What an executor runs: M groups, one per task, of E environments each. Number m · E + e is environment e of task m.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fleet {
+    /// Spaces and task parameters of every environment.
+    pub spec: EnvSpec,
+    /// Names of what steps report besides rewards.
+    pub info: Vec<String>,
+    /// M.
+    pub tasks: usize,
+    /// E.
+    pub envs_per_task: usize,
+    /// Steps after which an episode is cut off, at least 1.
+    pub horizon: usize,
+}
+
+/// What one step of all environments led to; every array begins with the axis of environments.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stepped {
+    /// What agents see next, `[M · E · O]`: where an episode ended, the first observation of the next one.
+    pub observations: Vec<f64>,
+    /// The observation that the step itself led to, `[M · E · O]`. The original executors lose it where an episode ended, so that
+    /// nothing can bootstrap from a time limit.
+    pub last_observations: Vec<f64>,
+    /// `[M · E]`
+    pub rewards: Vec<f64>,
+    /// Whether the episode ended in a final state, `[M · E]`.
+    pub terminated: Vec<bool>,
+    /// Whether it was cut off, `[M · E]`; never together with `terminated`.
+    pub truncated: Vec<bool>,
+    /// Steps of each episode so far, this one included, `[M · E]`.
+    pub lengths: Vec<usize>,
+    /// `[M · E · I]`, in the order of [`Fleet::info`].
+    pub info: Vec<f64>,
+}
+
+impl Stepped {
+    /// The results of further environments behind these.
+    pub fn append(&mut self, mut more: Stepped) {
+        self.observations.append(&mut more.observations);
+        self.last_observations.append(&mut more.last_observations);
+        self.rewards.append(&mut more.rewards);
+        self.terminated.append(&mut more.terminated);
+        self.truncated.append(&mut more.truncated);
+        self.lengths.append(&mut more.lengths);
+        self.info.append(&mut more.info);
+    }
+
+    /// Whether the episode of an environment ended.
+    #[must_use]
+    pub fn ended(&self, number: usize) -> bool {
+        self.terminated[number] || self.truncated[number]
+    }
+}
+
+/// Runs environments on the host. Calls are futures, so that environments may answer later, as those behind a promise do.
+///
+/// `keys` has one key per group, a different one at each call; environment e of a group draws with it and the element e. So
+/// trajectories do not depend on the executor. After an error, [`reset`](Executor::reset) before going on.
+pub trait Executor {
+    /// What is run.
+    fn fleet(&self) -> &Fleet;
+
+    /// Give each group its task, `[D]` each; takes effect at the next reset.
+    ///
+    /// # Errors
+    /// If the numbers do not fit, or an environment refuses its task.
+    fn set_tasks<'a>(&'a mut self, tasks: &'a [Vec<f64>]) -> LocalFuture<'a, Result<()>>;
+
+    /// Start an episode everywhere: observations `[M · E · O]`.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] that names the environment which failed, panicked or broke its contract.
+    fn reset<'a>(&'a mut self, keys: &'a [Key]) -> LocalFuture<'a, Result<Vec<f64>>>;
+
+    /// One step everywhere with `actions: [M · E · A]`. What ended starts anew.
+    ///
+    /// # Errors
+    /// As for [`reset`](Executor::reset).
+    fn step<'a>(&'a mut self, actions: &'a [f64], keys: &'a [Key]) -> LocalFuture<'a, Result<Stepped>>;
+}
+
+impl Fleet {
+    /// `tasks` groups of `envs_per_task` environments like `env`, with episodes of at most `horizon` steps (0: as its spec says).
+    ///
+    /// # Errors
+    /// [`Error::Config`] if there are none.
+    pub fn new(env: &dyn HostEnv, tasks: usize, envs_per_task: usize, horizon: usize) -> Result<Fleet> {
+        for (key, value) in [("tasks", tasks), ("envs_per_task", envs_per_task)] {
+            if value == 0 {
+                return Err(Error::config(key, "0 leaves nothing to play; give at least 1"));
+            }
+        }
+        let spec = env.spec().clone();
+        let horizon = if horizon == 0 { spec.horizon } else { horizon }.max(1);
+        Ok(Fleet { spec, info: env.info().to_vec(), tasks, envs_per_task, horizon })
+    }
+
+    /// M · E.
+    #[must_use]
+    pub fn num_envs(&self) -> usize {
+        self.tasks * self.envs_per_task
+    }
+
+    /// O.
+    #[must_use]
+    pub fn observations(&self) -> usize {
+        self.spec.observation.len()
+    }
+
+    /// A.
+    #[must_use]
+    pub fn actions(&self) -> usize {
+        self.spec.action.dim()
+    }
+
+    /// How many numbers there are against how many there must be.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if these differ.
+    pub fn expect(&self, what: &str, got: usize, expected: usize) -> Result<()> {
+        if got == expected {
+            return Ok(());
+        }
+        let Fleet { tasks, envs_per_task, .. } = self;
+        Err(Error::Program(format!(
+            "{what}: got {got}, expected {expected} for {tasks} tasks of {envs_per_task} environments each"
+        )))
+    }
+
+    /// Tasks that fit.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if there are not M of D numbers each.
+    pub fn expect_tasks(&self, tasks: &[Vec<f64>]) -> Result<()> {
+        self.expect("tasks", tasks.len(), self.tasks)?;
+        tasks.iter().try_for_each(|task| self.expect("numbers of a task", task.len(), self.spec.task.len()))
+    }
+
+    /// Arguments of a step that fit.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if there are not M keys and M · E · A numbers.
+    pub fn expect_step(&self, actions: &[f64], keys: &[Key]) -> Result<()> {
+        self.expect("keys", keys.len(), self.tasks)?;
+        self.expect("numbers of all actions", actions.len(), self.num_envs() * self.actions())
+    }
+}

@@ -1,0 +1,83 @@
+//! One environment outside of the tensor program.
+
+use crate::env::EnvSpec;
+use crate::rng::{Key, Threefry, fold_in};
+use crate::{Error, Result};
+
+/// Where the random numbers of one call come from, so that training repeats exactly.
+///
+/// The same in every executor, however many threads it has. An automatic reset gets that of the step that ended the episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chance {
+    /// Differs between seeds, tasks and steps.
+    pub key: Key,
+    /// Number of the environment among those of its task.
+    pub element: u32,
+}
+
+impl Chance {
+    /// A generator for this call.
+    #[must_use]
+    pub fn rng(self) -> Threefry {
+        Threefry::new(fold_in(self.key, self.element))
+    }
+
+    /// A seed for an environment with a generator of its own.
+    #[must_use]
+    pub fn seed(self) -> u64 {
+        let [low, high] = fold_in(self.key, self.element);
+        u64::from(high) << 32 | u64::from(low)
+    }
+}
+
+/// What a step leads to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transition {
+    /// What the agent sees next, `[O]`, also where the episode ended.
+    pub observation: Vec<f64>,
+    /// The step's reward.
+    pub reward: f64,
+    /// Whether the episode ended in a final state.
+    pub terminated: bool,
+    /// Whether the environment cut it off by itself. The time limit of its spec is the executor's business.
+    pub truncated: bool,
+    /// Values of [`HostEnv::info`], in that order.
+    pub info: Vec<f64>,
+}
+
+/// An environment on the host: a simulator, a game, anything that is not written as an [`Env`](crate::env::Env).
+///
+/// Numbers are `f64`, so that nothing is lost that a simulator gives; devices round them to `f32`.
+pub trait HostEnv: Send {
+    /// Spaces, time limit and task parameters. The same at every call.
+    fn spec(&self) -> &EnvSpec;
+
+    /// Names of what steps report besides rewards, such as `success` (1 or 0, whether the goal was reached).
+    fn info(&self) -> &[String] {
+        &[]
+    }
+
+    /// The task of the episodes that follow, `[D]`; takes effect at the next reset.
+    ///
+    /// # Errors
+    /// If there is no such task.
+    fn set_task(&mut self, task: &[f64]) -> Result<()> {
+        if task.is_empty() {
+            return Ok(());
+        }
+        let problem = format!("has a single task, and was given one of {} numbers", task.len());
+        Err(Error::Environment { name: self.spec().name.clone(), problem })
+    }
+
+    /// Start an episode: its first observation, `[O]`.
+    ///
+    /// # Errors
+    /// Whatever fails in the environment; [`Error::Environment`] suits.
+    fn reset(&mut self, chance: Chance) -> Result<Vec<f64>>;
+
+    /// One step. `action` is the index of the choice, or the vector, within its bounds.
+    ///
+    /// # Errors
+    /// As for [`reset`](HostEnv::reset).
+    fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition>;
+}

@@ -1,0 +1,60 @@
+//! Environments outside of the tensor program: simulators, games, whatever steps on the host.
+//!
+//! A [`HostEnv`] is one environment, an [`Executor`] runs many of them side by side, and a [`MetaSampler`] or [`Sampler`] collects
+//! whole episodes with an [`Actor`]. [`Padded`] packs these into the masked block that [`crate::sample::Processor`] works on, the
+//! same as for environments on the device.
+//!
+//! ```
+//! use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
+//! use quickstudy_core::host::{Chance, Executor, HostEnv, IterativeExecutor, Transition};
+//! use quickstudy_core::Result;
+//!
+//! /// Walk to the right end of a line.
+//! struct Walk(EnvSpec, f64);
+//!
+//! impl HostEnv for Walk {
+//!     fn spec(&self) -> &EnvSpec {
+//!         &self.0
+//!     }
+//!     fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+//!         self.1 = chance.rng().uniform() - 0.5;
+//!         Ok(vec![self.1])
+//!     }
+//!     fn step(&mut self, action: &[f64], _chance: Chance) -> Result<Transition> {
+//!         self.1 = (self.1 + action[0]).clamp(-1.0, 1.0);
+//!         let terminated = self.1 == 1.0;
+//!         Ok(Transition { observation: vec![self.1], reward: -1.0, terminated, ..Transition::default() })
+//!     }
+//! }
+//!
+//! let action = ActionSpace::continuous(vec![Dim::new("speed", -0.1, 0.1)]);
+//! let spec = EnvSpec::new("walk", vec![Dim::new("x", -1.0, 1.0)], action, 50);
+//! let mut envs = IterativeExecutor::new(1, 4, 0, |_| Ok(Box::new(Walk(spec.clone(), 0.0))))?;
+//! let first = pollster::block_on(envs.reset(&[[1, 2]]))?;
+//! let stepped = pollster::block_on(envs.step(&[0.1; 4], &[[1, 3]]))?;
+//! assert_eq!((first.len(), stepped.rewards), (4, vec![-1.0; 4]));
+//! # Ok::<(), quickstudy_core::Error>(())
+//! ```
+
+mod actor;
+mod executor;
+mod group;
+mod host_env;
+mod iterative;
+mod padded;
+#[cfg(feature = "parallel")]
+mod parallel;
+mod path;
+mod sampler;
+mod wrapped;
+
+pub use actor::{Acted, Actor};
+pub use executor::{Executor, Fleet, Stepped};
+pub use host_env::{Chance, HostEnv, Transition};
+pub use iterative::IterativeExecutor;
+pub use padded::{BlockShape, Padded, PathArrays};
+#[cfg(feature = "parallel")]
+pub use parallel::ParallelExecutor;
+pub use path::{HostPath, Samples};
+pub use sampler::{MetaSampler, Sampler, Until};
+pub use wrapped::Wrapped;

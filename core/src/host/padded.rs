@@ -1,0 +1,153 @@
+//! Episodes of the host as the block that tensor programs work on.
+
+use super::{Fleet, HostPath, Samples};
+use crate::program::Context;
+use crate::sample::Paths;
+use crate::{Array, DType, Device, Error, Result};
+
+/// Sizes of a block of episodes: `[T, K, N, …]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockShape {
+    /// T.
+    pub steps: usize,
+    /// K.
+    pub tasks: usize,
+    /// N, paths of each task, those that are empty included.
+    pub paths: usize,
+    /// O.
+    pub observations: usize,
+    /// A.
+    pub actions: usize,
+}
+
+/// Episodes of K tasks side by side, padded with zeros to T steps and N paths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Padded {
+    /// Its sizes.
+    pub shape: BlockShape,
+    obs: Vec<f64>,
+    action: Vec<f64>,
+    reward: Vec<f64>,
+    valid: Vec<u32>,
+}
+
+/// A block on a device: inputs of a program.
+#[derive(Clone, Debug)]
+pub struct PathArrays([(String, Array); 4]);
+
+impl BlockShape {
+    /// T steps of as many paths per task as environments play it.
+    #[must_use]
+    pub fn of(fleet: &Fleet) -> BlockShape {
+        BlockShape {
+            steps: fleet.horizon,
+            tasks: fleet.tasks,
+            paths: fleet.envs_per_task,
+            observations: fleet.observations(),
+            actions: fleet.actions(),
+        }
+    }
+
+    fn of_width(self, width: usize) -> [usize; 4] {
+        [self.steps, self.tasks, self.paths, width]
+    }
+
+    /// Inputs of a program for such a block, whose names begin with `prefix`.
+    #[track_caller]
+    pub fn declare(self, cx: &mut Context, prefix: &str) -> Paths {
+        let mut input = |part: &str, width: usize, dtype| cx.input(&name(prefix, part), &self.of_width(width), dtype);
+        Paths {
+            obs: input("obs", self.observations, DType::F32),
+            action: input("action", self.actions, DType::F32),
+            reward: input("reward", 1, DType::F32),
+            valid: input("valid", 1, DType::U32),
+        }
+    }
+}
+
+fn name(prefix: &str, part: &str) -> String {
+    format!("{prefix}{part}")
+}
+
+impl Padded {
+    /// The episodes of a collection, as long as the fleet's time limit and as many as the task with most of them has.
+    ///
+    /// # Errors
+    /// As [`with_shape`](Padded::with_shape).
+    pub fn new(samples: &Samples, fleet: &Fleet) -> Result<Padded> {
+        let paths = samples.tasks.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        Padded::with_shape(&samples.tasks, BlockShape { paths, ..BlockShape::of(fleet) })
+    }
+
+    /// Episodes by task in a block of given sizes.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if an episode is too long, a task has too many or none, or the numbers do not fit.
+    pub fn with_shape(tasks: &[Vec<HostPath>], shape: BlockShape) -> Result<Padded> {
+        let BlockShape { steps, tasks: count, paths: most, observations, actions } = shape;
+        if tasks.len() != count {
+            return Err(Error::Program(format!("episodes of {} tasks do not fill a block of {count}", tasks.len())));
+        }
+        let rows = steps * count * most;
+        let mut block = Padded {
+            shape,
+            obs: vec![0.0; rows * observations],
+            action: vec![0.0; rows * actions],
+            reward: vec![0.0; rows],
+            valid: vec![0; rows],
+        };
+        for (k, paths) in tasks.iter().enumerate() {
+            if paths.is_empty() || paths.len() > most {
+                let problem = format!("task {k} has {} episodes, expected 1 to {most}", paths.len());
+                return Err(Error::Program(problem));
+            }
+            for (n, path) in paths.iter().enumerate() {
+                let t = path.len();
+                let whole = path.observations.len() == t * observations && path.actions.len() == t * actions;
+                if t == 0 || t > steps || !whole {
+                    let problem = format!(
+                        "episode {n} of task {k} has {t} steps with {} and {} numbers, expected 1 to {steps} steps with \
+                         {observations} and {actions} numbers each",
+                        path.observations.len(),
+                        path.actions.len()
+                    );
+                    return Err(Error::Program(problem));
+                }
+                for s in 0..t {
+                    let row = (s * count + k) * most + n;
+                    block.reward[row] = path.rewards[s];
+                    block.valid[row] = 1;
+                    copy(&mut block.obs, row, &path.observations, s, observations);
+                    copy(&mut block.action, row, &path.actions, s, actions);
+                }
+            }
+        }
+        Ok(block)
+    }
+
+    /// The block on a device, for a program that [`BlockShape::declare`]d it with the same prefix.
+    ///
+    /// # Errors
+    /// If the device lacks memory.
+    pub fn upload(&self, device: &Device, prefix: &str) -> Result<PathArrays> {
+        let of = |width| self.shape.of_width(width);
+        Ok(PathArrays([
+            (name(prefix, "obs"), device.array(&of(self.shape.observations), &self.obs)?),
+            (name(prefix, "action"), device.array(&of(self.shape.actions), &self.action)?),
+            (name(prefix, "reward"), device.array(&of(1), &self.reward)?),
+            (name(prefix, "valid"), device.array_u32(&of(1), &self.valid)?),
+        ]))
+    }
+}
+
+impl PathArrays {
+    /// Inputs of a run.
+    pub fn inputs(&self) -> impl Iterator<Item = (&str, &Array)> {
+        self.0.iter().map(|(name, array)| (name.as_str(), array))
+    }
+}
+
+/// Row `s` of `from` to row `row` of `to`.
+fn copy(to: &mut [f64], row: usize, from: &[f64], s: usize, width: usize) {
+    to[row * width..(row + 1) * width].copy_from_slice(&from[s * width..(s + 1) * width]);
+}

@@ -1,0 +1,60 @@
+//! Episodes as lists.
+
+/// One whole episode of T steps, each array row by row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostPath {
+    /// Number of the environment among those of its task.
+    pub copy: usize,
+    /// Observations acted on, `[T · O]`.
+    pub observations: Vec<f64>,
+    /// Actions as drawn, `[T · A]`.
+    pub actions: Vec<f64>,
+    /// `[T]`
+    pub rewards: Vec<f64>,
+    /// What the environment reported besides, `[T · I]`, in the order of [`Fleet::info`](super::Fleet::info).
+    pub env_infos: Vec<f64>,
+    /// What the actor reported, `[T · J]`, in the order of [`Actor::info`](super::Actor::info).
+    pub agent_infos: Vec<f64>,
+    /// The observation after the last step, `[O]`.
+    pub last_observation: Vec<f64>,
+    /// Whether it ended in a final state, and not by a time limit.
+    pub terminated: bool,
+}
+
+impl HostPath {
+    /// T.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rewards.len()
+    }
+
+    /// Whether no step was made.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rewards.is_empty()
+    }
+
+    /// Σ γᵗ rₜ.
+    #[must_use]
+    pub fn discounted_return(&self, gamma: f64) -> f64 {
+        self.rewards.iter().rev().fold(0.0, |rest, reward| reward + gamma * rest)
+    }
+}
+
+/// What a sampler collected.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// Whole episodes of each task.
+    pub tasks: Vec<Vec<HostPath>>,
+    /// Steps that environments made for it.
+    pub env_steps: u64,
+    /// Those of them that belong to no episode here.
+    pub dropped: u64,
+}
+
+impl Samples {
+    /// All episodes.
+    pub fn paths(&self) -> impl Iterator<Item = &HostPath> {
+        self.tasks.iter().flatten()
+    }
+}

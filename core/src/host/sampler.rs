@@ -1,0 +1,178 @@
+//! Whole episodes of environments on the host.
+
+use super::{Actor, Executor, HostPath, Samples};
+use crate::rng::{Key, fold_in, streams};
+use crate::{Error, Result};
+
+/// When there is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// One episode of each environment, in order of their numbers: what programs on a device collect.
+    Episodes,
+    /// Whole episodes with this many steps together, in order of their ends: tasks whose episodes end early have more of them.
+    Steps(u64),
+}
+
+/// Collects episodes of M tasks.
+///
+/// As `MetaSampler` of ProMP, but that steps are counted which were made, and not those that were asked for.
+pub struct MetaSampler {
+    executor: Box<dyn Executor>,
+    /// When there is enough.
+    pub until: Until,
+    env_steps: u64,
+}
+
+impl MetaSampler {
+    /// Episodes of at least `rollouts` × horizon × M steps in each collection, as the original.
+    pub fn new(executor: Box<dyn Executor>, rollouts: usize) -> MetaSampler {
+        let fleet = executor.fleet();
+        let steps = fleet.tasks as u64 * rollouts as u64 * fleet.horizon as u64;
+        MetaSampler { executor, until: Until::Steps(steps.max(1)), env_steps: 0 }
+    }
+
+    /// One episode of each environment in each collection: as many rollouts per task as it has environments.
+    pub fn episodes(executor: Box<dyn Executor>) -> MetaSampler {
+        MetaSampler { executor, until: Until::Episodes, env_steps: 0 }
+    }
+
+    /// What plays.
+    pub fn executor(&self) -> &dyn Executor {
+        &*self.executor
+    }
+
+    /// Steps that environments have made in all collections.
+    pub fn env_steps(&self) -> u64 {
+        self.env_steps
+    }
+
+    /// The tasks of the collections that follow, `[D]` each.
+    ///
+    /// # Errors
+    /// As [`Executor::set_tasks`].
+    pub async fn set_tasks(&mut self, tasks: &[Vec<f64>]) -> Result<()> {
+        self.executor.set_tasks(tasks).await
+    }
+
+    /// Collect with new episodes. `keys`: one per task, a different one for each collection; environments draw from their stream
+    /// [`ENV`](streams::ENV).
+    ///
+    /// # Errors
+    /// If an environment or the actor fails.
+    pub async fn obtain(&mut self, actor: &mut dyn Actor, keys: &[Key]) -> Result<Samples> {
+        let env_keys: Vec<Key> = keys.iter().map(|key| fold_in(*key, streams::ENV)).collect();
+        let at = |step: u32| -> Vec<Key> { env_keys.iter().map(|key| fold_in(*key, step)).collect() };
+        let (num_envs, infos) = (self.executor.fleet().num_envs(), actor.info().len());
+        let mut collection = Collection::new(self.executor.fleet().tasks, num_envs);
+        let mut observations = self.executor.reset(&at(0)).await?;
+        let mut step = 0_u32;
+        while !collection.enough(self.until) {
+            step = step.checked_add(1).ok_or_else(endless)?;
+            let acted = actor.act(&observations, step).await?;
+            self.executor.fleet().expect("numbers of the actor's info", acted.info.len(), num_envs * infos)?;
+            let stepped = self.executor.step(&acted.played, &at(step)).await?;
+            self.env_steps += num_envs as u64;
+            let fleet = self.executor.fleet();
+            for number in 0..num_envs {
+                let path = &mut collection.running[number];
+                extend(&mut path.observations, &observations, number, fleet.observations());
+                extend(&mut path.actions, &acted.drawn, number, fleet.actions());
+                extend(&mut path.env_infos, &stepped.info, number, fleet.info.len());
+                extend(&mut path.agent_infos, &acted.info, number, infos);
+                path.rewards.push(stepped.rewards[number]);
+                if stepped.ended(number) {
+                    extend(&mut path.last_observation, &stepped.last_observations, number, fleet.observations());
+                    path.terminated = stepped.terminated[number];
+                    collection.finish(number, fleet.envs_per_task, self.until);
+                }
+            }
+            observations = stepped.observations;
+        }
+        let kept: u64 = collection.tasks.iter().flatten().map(|path| path.len() as u64).sum();
+        let mut tasks = collection.tasks;
+        if self.until == Until::Episodes {
+            tasks.iter_mut().for_each(|paths| paths.sort_by_key(|path| path.copy));
+        }
+        let env_steps = u64::from(step) * num_envs as u64;
+        Ok(Samples { tasks, env_steps, dropped: env_steps - kept })
+    }
+}
+
+fn endless() -> Error {
+    Error::Program("a collection took 2³² steps; is a time limit missing?".to_owned())
+}
+
+/// Row `number` of `from`, of `width` numbers.
+fn extend(to: &mut Vec<f64>, from: &[f64], number: usize, width: usize) {
+    to.extend_from_slice(&from[number * width..(number + 1) * width]);
+}
+
+/// Episodes so far.
+struct Collection {
+    running: Vec<HostPath>,
+    /// Whole ones by task.
+    tasks: Vec<Vec<HostPath>>,
+    /// Which environments have ended one.
+    seen: Vec<bool>,
+    /// Steps of whole ones.
+    steps: u64,
+}
+
+impl Collection {
+    fn new(tasks: usize, num_envs: usize) -> Collection {
+        Collection {
+            running: vec![HostPath::default(); num_envs],
+            tasks: vec![Vec::new(); tasks],
+            seen: vec![false; num_envs],
+            steps: 0,
+        }
+    }
+
+    fn enough(&self, until: Until) -> bool {
+        match until {
+            Until::Episodes => self.seen.iter().all(|seen| *seen),
+            Until::Steps(steps) => self.steps >= steps,
+        }
+    }
+
+    fn finish(&mut self, number: usize, envs_per_task: usize, until: Until) {
+        let mut path = std::mem::take(&mut self.running[number]);
+        let again = std::mem::replace(&mut self.seen[number], true);
+        if again && until == Until::Episodes {
+            return;
+        }
+        path.copy = number % envs_per_task;
+        self.steps += path.len() as u64;
+        self.tasks[number / envs_per_task].push(path);
+    }
+}
+
+/// Collects episodes of a single task: whole ones with at least `batch_size` steps together.
+pub struct Sampler(MetaSampler);
+
+impl Sampler {
+    /// On the environments of an executor with one task.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if it has several.
+    pub fn new(executor: Box<dyn Executor>, batch_size: u64) -> Result<Sampler> {
+        let tasks = executor.fleet().tasks;
+        if tasks != 1 {
+            return Err(Error::config("tasks", format!("a sampler plays one task, and the executor has {tasks}")));
+        }
+        Ok(Sampler(MetaSampler { executor, until: Until::Steps(batch_size.max(1)), env_steps: 0 }))
+    }
+
+    /// Steps that environments have made in all collections.
+    pub fn env_steps(&self) -> u64 {
+        self.0.env_steps()
+    }
+
+    /// As [`MetaSampler::obtain`], of the only task.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn obtain(&mut self, actor: &mut dyn Actor, key: Key) -> Result<Samples> {
+        self.0.obtain(actor, &[key]).await
+    }
+}

@@ -1,0 +1,56 @@
+//! Environments of the tensor program, played on the host.
+
+use super::{Chance, HostEnv, Transition};
+use crate::Result;
+use crate::env::{EnvDef, EnvSpec};
+
+/// An [`EnvDef`] as a [`HostEnv`], stepped in `f32`: with the same keys, the same trajectories as in a program on the CPU.
+#[derive(Clone, Debug)]
+pub struct Wrapped {
+    env: EnvDef,
+    task: Vec<f32>,
+    state: Vec<f32>,
+}
+
+impl Wrapped {
+    /// On the environment's first task, until another is set.
+    #[must_use]
+    pub fn new(env: &EnvDef) -> Wrapped {
+        Wrapped { env: env.clone(), task: env.sample_task([0, 0], 0), state: vec![0.0; env.state_len()] }
+    }
+}
+
+fn narrow(numbers: &[f64]) -> Vec<f32> {
+    numbers.iter().map(|x| *x as f32).collect()
+}
+
+fn wide(numbers: &[f32]) -> Vec<f64> {
+    numbers.iter().map(|x| f64::from(*x)).collect()
+}
+
+impl HostEnv for Wrapped {
+    fn spec(&self) -> &EnvSpec {
+        self.env.spec()
+    }
+
+    fn set_task(&mut self, task: &[f64]) -> Result<()> {
+        self.task = narrow(task);
+        Ok(())
+    }
+
+    fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+        self.state = self.env.reset(&self.task, chance.key, chance.element)?;
+        Ok(wide(&self.env.observe(&self.state, &self.task)?))
+    }
+
+    fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
+        let step = self.env.step(&self.state, &narrow(action), &self.task, chance.key, chance.element)?;
+        self.state = step.state;
+        Ok(Transition {
+            observation: wide(&step.observation),
+            reward: f64::from(step.reward),
+            terminated: step.terminated,
+            ..Transition::default()
+        })
+    }
+}
