@@ -88,7 +88,8 @@ pub trait Executor {
 }
 
 impl Fleet {
-    /// `tasks` groups of `envs_per_task` environments like `env`, with episodes of at most `horizon` steps (0: as its spec says).
+    /// `tasks` groups of `envs_per_task` environments like `env`, with episodes of at most `horizon` steps (0: only its
+    /// spec's time limit holds).
     ///
     /// # Errors
     /// [`Error::Config`] if there are none.
@@ -99,7 +100,7 @@ impl Fleet {
             }
         }
         let spec = env.spec().clone();
-        let horizon = if horizon == 0 { spec.horizon } else { horizon }.max(1);
+        let horizon = if horizon == 0 { spec.horizon } else { horizon.min(spec.horizon) }.max(1);
         Ok(Fleet { spec, info: env.info().to_vec(), tasks, envs_per_task, horizon })
     }
 

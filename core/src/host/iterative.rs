@@ -14,7 +14,7 @@ pub struct IterativeExecutor {
 
 impl IterativeExecutor {
     /// `tasks` groups of `envs_per_task` environments that `make` gives for each number, with episodes of at most `horizon` steps
-    /// (0: as the spec says).
+    /// (0: only the spec's time limit holds).
     ///
     /// # Errors
     /// If there are none, `make` fails, or the environments differ in their specs.

@@ -99,13 +99,7 @@ impl Learner {
 
     /// Training data of episodes collected by `parts: [K, …]`.
     #[track_caller]
-    pub fn phase(
-        &self,
-        config: &MamlConfig,
-        parts: &[Tensor],
-        paths: &Paths,
-        seeds: usize,
-    ) -> Phase {
+    pub fn phase(&self, config: &MamlConfig, parts: &[Tensor], paths: &Paths, seeds: usize) -> Phase {
         let processor = config.processor();
         let processed = match self.kind {
             Surrogate::Dice => processor.process_dice(paths),

@@ -1,0 +1,247 @@
+//! Environments on the host: samplers against recorded paths, and the same episodes as programs on the device.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use quickstudy_core::algo::{NetConfig, PolicyActor, PolicyNet};
+use quickstudy_core::backend::LocalFuture;
+use quickstudy_core::env::{EnvDef, builtin};
+use quickstudy_core::host::{
+    Acted, Actor, BlockShape, Executor, HostEnv, IterativeExecutor, MetaSampler, Padded, ParallelExecutor, Sampler,
+    Samples, Wrapped,
+};
+use quickstudy_core::meta::{Collector, row_keys};
+use quickstudy_core::nn::{Activation, Layout};
+use quickstudy_core::rng::{Key, fold_in, key_from_seed};
+use quickstudy_core::sample::Paths;
+use quickstudy_core::{DType, Device, Program, Result, State};
+use quickstudy_tests::golden::{items, load, number, numbers};
+use quickstudy_tests::toy_env::ToyEnv;
+
+fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
+    pollster::block_on(future).unwrap()
+}
+
+/// a = s₁/2 + 1/4, which it also reports as the mean.
+struct ToyPolicy([String; 1]);
+
+impl ToyPolicy {
+    fn new() -> ToyPolicy {
+        ToyPolicy(["mean".to_owned()])
+    }
+}
+
+impl Actor for ToyPolicy {
+    fn info(&self) -> &[String] {
+        &self.0
+    }
+
+    fn act<'a>(&'a mut self, observations: &'a [f64], _step: u32) -> LocalFuture<'a, Result<Acted>> {
+        let drawn: Vec<f64> = observations.chunks(2).map(|s| 0.5 * s[1] + 0.25).collect();
+        Box::pin(async move { Ok(Acted { played: drawn.clone(), info: drawn.clone(), drawn }) })
+    }
+}
+
+fn toys(tasks: usize, envs: usize, horizon: usize) -> [Box<dyn Executor>; 2] {
+    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(ToyEnv::default())) };
+    [
+        Box::new(IterativeExecutor::new(tasks, envs, horizon, make).unwrap()),
+        Box::new(ParallelExecutor::new(tasks, envs, horizon, 0, make).unwrap()),
+    ]
+}
+
+#[test]
+fn golden_meta_sampler_collects_the_recorded_paths() {
+    let file = &load("promp_executor.json")["meta_sampler"];
+    let [rollouts, count, horizon] =
+        ["rollouts_per_meta_task", "meta_batch_size", "max_path_length"].map(|key| number(&file[key]) as usize);
+    let tasks: Vec<Vec<f64>> = numbers(&file["tasks"]).into_iter().map(|task| vec![task]).collect();
+    let keys = vec![[0, 0]; count];
+    for executor in toys(count, rollouts, horizon) {
+        let mut sampler = MetaSampler::new(executor, rollouts);
+        wait(sampler.set_tasks(&tasks));
+        let samples = wait(sampler.obtain(&mut ToyPolicy::new(), &keys));
+        assert_eq!(samples.tasks.len(), file["paths"].as_object().unwrap().len());
+        for (task, paths) in samples.tasks.iter().enumerate() {
+            let recorded = items(&file["paths"][task.to_string()]);
+            assert_eq!(paths.len(), recorded.len());
+            for (path, recorded) in paths.iter().zip(recorded) {
+                assert_eq!(path.observations, numbers(&recorded["observations"]));
+                assert_eq!(path.actions, numbers(&recorded["actions"]));
+                assert_eq!(path.rewards, numbers(&recorded["rewards"]));
+                assert_eq!(path.env_infos, numbers(&recorded["env_infos"]["e"]));
+                assert_eq!(path.agent_infos, numbers(&recorded["agent_infos"]["mean"]));
+                // Its last state, which the original's paths lack.
+                assert_eq!(path.last_observation, path.env_infos[path.env_infos.len() - 2..]);
+            }
+        }
+        // The original counts what was asked for; here, every step that an environment made counts.
+        let whole: u64 = samples.paths().map(|path| path.len() as u64).sum();
+        assert!(whole >= number(&file["total_samples_target"]) as u64);
+        assert_eq!(samples.env_steps, whole + samples.dropped);
+        assert_eq!(sampler.env_steps(), samples.env_steps);
+        wait(sampler.obtain(&mut ToyPolicy::new(), &keys));
+        assert_eq!(sampler.env_steps(), 2 * samples.env_steps);
+    }
+}
+
+#[test]
+fn a_sampler_of_one_task_collects_whole_episodes_until_there_are_enough_steps() {
+    for executor in toys(1, 3, 2) {
+        let mut sampler = Sampler::new(executor, 7).unwrap();
+        let samples = wait(sampler.obtain(&mut ToyPolicy::new(), [0, 0]));
+        // Episodes of 2 steps, three at a time: 6 steps are too few.
+        assert_eq!(samples.tasks[0].len(), 6);
+        assert!(samples.paths().all(|path| path.len() == 2 && path.terminated));
+        assert_eq!((samples.env_steps, samples.dropped, sampler.env_steps()), (12, 0, 12));
+    }
+    let [several, _] = toys(2, 1, 2);
+    let error = Sampler::new(several, 7).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(error, "tasks: a sampler plays one task, and the executor has 2");
+}
+
+/// A policy and its parameters, the same for each of `tasks` tasks.
+struct Example {
+    device: Device,
+    net: PolicyNet,
+    layout: Layout,
+    theta: Vec<f64>,
+    env: EnvDef,
+    tasks: Vec<Vec<f64>>,
+    key: Key,
+}
+
+const TASKS: usize = 3;
+const ROLLOUTS: usize = 5;
+
+impl Example {
+    fn new(name: &str) -> Example {
+        let env = builtin(name).unwrap();
+        let mut layout = Layout::new();
+        let config = NetConfig {
+            hidden: vec![16],
+            activation: Activation::Tanh,
+            orthogonal_init: false,
+            log_std_init: -0.5,
+            sde: false,
+        };
+        let net = PolicyNet::new(&mut layout, env.spec(), &config);
+        let key = key_from_seed(11);
+        let theta: Vec<f64> = (0..TASKS as u64).flat_map(|task| layout.init(key_from_seed(task))).collect();
+        let tasks = (0..TASKS as u32).map(|i| env.sample_task::<f32>([3, 4], i));
+        let tasks = tasks.map(|task| task.into_iter().map(f64::from).collect()).collect();
+        Example { device: Device::cpu(2), net, layout, theta, env, tasks, key }
+    }
+
+    fn theta(&self) -> quickstudy_core::Array {
+        self.device.array(&[TASKS, self.layout.len()], &self.theta).unwrap()
+    }
+
+    /// Observations, actions, rewards and whether steps are valid, as one program on the device collects them.
+    fn on_device(&self, steps: usize) -> [Vec<f64>; 4] {
+        let width = self.env.spec().task.len();
+        let mut program = Program::new(&self.device, |cx| {
+            let parts = self.layout.split(cx.input("theta", &[TASKS, self.layout.len()], DType::F32));
+            let key = cx.input("key", &[1, 2], DType::U32);
+            let key = row_keys([key.slice(1, 0, 1), key.slice(1, 1, 2)], TASKS);
+            let tasks = (width > 0).then(|| cx.input("tasks", &[TASKS, width], DType::F32));
+            let (env, policy) = (&self.env, &self.net);
+            let collector = Collector { env, policy, tasks, key, rollouts: ROLLOUTS, steps, deterministic: false };
+            outputs(cx, &collector.collect(&parts).paths);
+        })
+        .unwrap();
+        let key = self.device.array_u32(&[1, 2], &self.key).unwrap();
+        let theta = self.theta();
+        let tasks = (width > 0).then(|| self.device.array(&[TASKS, width], &self.tasks.concat()).unwrap());
+        let mut inputs = vec![("key", &key), ("theta", &theta)];
+        inputs.extend(tasks.iter().map(|tasks| ("tasks", tasks)));
+        read(&self.device, &program.run(&State::new(), &inputs, &[]).unwrap())
+    }
+
+    fn on_host(&self, executor: Box<dyn Executor>) -> Samples {
+        let shapes: Vec<Vec<usize>> = self.layout.slices().map(|(_, shape, _)| shape.to_vec()).collect();
+        let mut actor = PolicyActor::new(&self.device, &self.net, &shapes, executor.fleet(), false).unwrap();
+        let mut split = Program::new(&self.device, |cx| {
+            let parts = self.layout.split(cx.input("theta", &[TASKS, self.layout.len()], DType::F32));
+            parts.iter().enumerate().for_each(|(i, part)| cx.output(&i.to_string(), *part));
+        })
+        .unwrap();
+        let out = split.run(&State::new(), &[("theta", &self.theta())], &[]).unwrap();
+        let keys: Vec<Key> = (0..TASKS as u32).map(|task| fold_in(self.key, task)).collect();
+        actor.set(out.iter().map(|(_, array)| array.clone()).collect(), &keys).unwrap();
+        let mut sampler = MetaSampler::episodes(executor);
+        wait(sampler.set_tasks(&self.tasks));
+        wait(sampler.obtain(&mut actor, &keys))
+    }
+}
+
+fn outputs(cx: &mut quickstudy_core::Context, paths: &Paths) {
+    let valid = paths.valid;
+    // After an episode's end, a program goes on with the next one, and lists of paths have nothing.
+    for (name, x) in [("obs", paths.obs), ("action", paths.action), ("reward", paths.reward), ("valid", valid.to_f32())]
+    {
+        cx.output(name, valid.select(x, quickstudy_core::Tensor::constant_f32(0.0)));
+    }
+}
+
+fn read(device: &Device, out: &quickstudy_core::program::Outputs) -> [Vec<f64>; 4] {
+    ["obs", "action", "reward", "valid"].map(|name| wait(device.read(out.get(name).unwrap())))
+}
+
+/// A block of the host's paths, as a program on the device sees it.
+fn packed(device: &Device, samples: &Samples, shape: BlockShape) -> [Vec<f64>; 4] {
+    let mut program = Program::new(device, |cx| {
+        let paths = shape.declare(cx, "host ");
+        outputs(cx, &paths);
+    })
+    .unwrap();
+    let arrays = Padded::with_shape(&samples.tasks, shape).unwrap().upload(device, "host ").unwrap();
+    let inputs: Vec<_> = arrays.inputs().collect();
+    read(device, &program.run(&State::new(), &inputs, &[]).unwrap())
+}
+
+#[test]
+fn built_in_environments_play_the_same_episodes_on_host_and_device_bit_for_bit() {
+    for (name, horizon) in [
+        ("point-corner", 30),
+        ("point-arena", 25),
+        ("point-walls", 20),
+        ("bandit", 10),
+        ("tabular-mdp", 10),
+        ("dark-room", 40),
+        ("cartpole", 120),
+        ("pendulum", 40),
+    ] {
+        let example = Example::new(name);
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&example.env))) };
+        let executors: [Box<dyn Executor>; 2] = [
+            Box::new(IterativeExecutor::new(TASKS, ROLLOUTS, horizon, make).unwrap()),
+            Box::new(ParallelExecutor::new(TASKS, ROLLOUTS, horizon, 2, make).unwrap()),
+        ];
+        for executor in executors {
+            let shape = BlockShape::of(executor.fleet());
+            assert_eq!(shape.steps, horizon.min(example.env.spec().horizon));
+            let device = example.on_device(shape.steps);
+            let samples = example.on_host(executor);
+            assert!(samples.tasks.iter().all(|paths| paths.len() == ROLLOUTS), "{name}");
+            let host = packed(&example.device, &samples, shape);
+            for ((device, host), what) in device.iter().zip(&host).zip(["obs", "action", "reward", "valid"]) {
+                assert!(device == host, "{name}: {what}\n{device:?}\n{host:?}");
+            }
+            assert!(host[1].iter().any(|x| *x != 0.0) && host[2].iter().any(|x| *x != 0.0), "{name}");
+        }
+    }
+}
+
+#[test]
+fn episodes_that_do_not_fit_a_block_are_refused() {
+    let [executor, _] = toys(1, 2, 4);
+    let shape = BlockShape::of(executor.fleet());
+    let mut sampler = MetaSampler::new(executor, 2);
+    let samples = wait(sampler.obtain(&mut ToyPolicy::new(), &[[0, 0]]));
+    let refused = |shape| Padded::with_shape(&samples.tasks, shape).unwrap_err().to_string();
+    assert_eq!(refused(shape), "program: task 0 has 4 episodes, expected 1 to 2");
+    assert_eq!(
+        refused(BlockShape { paths: 9, steps: 1, ..shape }),
+        "program: episode 0 of task 0 has 2 steps with 4 and 2 numbers, expected 1 to 1 steps with 2 and 1 numbers each"
+    );
+    assert_eq!(refused(BlockShape { tasks: 2, ..shape }), "program: episodes of 1 tasks do not fill a block of 2");
+}
