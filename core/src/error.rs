@@ -106,6 +106,14 @@ impl Error {
         Error::Unknown { kind, name: name.to_owned(), suggestion: closest(name, known).map(str::to_owned) }
     }
 
+    /// An error if a setting's value does not fit into its `range` (in words), or is not finite.
+    pub(crate) fn in_range(key: &str, value: f64, fits: bool, range: &str) -> Result<()> {
+        match fits && value.is_finite() {
+            true => Ok(()),
+            false => Err(Error::config(key, format!("{value} is not {range}"))),
+        }
+    }
+
     /// A setting with a bad value.
     pub fn config(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Error::Config { key: key.into(), problem: problem.into() }

@@ -1,16 +1,18 @@
 //! What the columns of `metrics.csv` mean; the same names are in `metrics.jsonl` and in TensorBoard.
 
 /// Name and meaning of each metric, in the order of the columns.
-pub const METRIC_DOCS: [(&str, &str); 25] = [
+pub const METRIC_DOCS: [(&str, &str); 27] = [
     ("time/env_steps", "environment steps so far, summed over parallel environments"),
     ("time/iterations", "iterations so far: one rollout and its updates each"),
     ("rollout/ep_return_mean", "mean return of the last 100 or more training episodes"),
     ("rollout/ep_len_mean", "their mean length in steps"),
     ("rollout/episodes", "training episodes that ended in this iteration"),
-    ("train/policy_loss", "clipped surrogate loss, eq. 7 with its sign turned"),
+    ("train/policy_loss", "surrogate loss: PPO's clipped one, TRPO's after its step"),
     ("train/value_loss", "½ (v − R)², mean over the minibatches"),
     ("train/entropy", "of the policy, in nats; falls as it becomes certain"),
     ("train/approx_kl", "KL divergence of the old policy from the new one, estimated"),
+    ("train/kl", "mean KL divergence of the old policy from the new one, after TRPO's step"),
+    ("train/step_scale", "length of that step over the longest one tried; 0: none was taken"),
     ("train/clip_frac", "share of probability ratios outside of the clip range"),
     ("train/grad_norm", "length of the gradient before it is clipped"),
     ("train/explained_variance", "1: the values predict the returns; 0: no better than their mean"),

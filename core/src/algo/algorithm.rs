@@ -5,7 +5,8 @@ use std::fmt::Debug;
 pub use crate::backend::LocalFuture;
 use crate::backend::ScalarValue;
 use crate::backend::reference::NonFinite;
-use crate::{Array, DType, Program, Result, State};
+use crate::optim::AdamState;
+use crate::{Array, Context, DType, Program, Result, State, Tensor};
 
 /// One array of the state, as one seed has it: without the leading axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +17,44 @@ pub struct StateEntry {
     pub shape: Vec<usize>,
     /// Data type.
     pub dtype: DType,
+}
+
+/// An algorithm's state in the trace of an iteration.
+#[derive(Clone, Debug)]
+pub struct Held(Vec<(&'static str, Tensor)>);
+
+impl Held {
+    /// Declares all entries, each with a leading axis of seeds.
+    pub fn declare(cx: &mut Context, entries: &[StateEntry], seeds: usize) -> Held {
+        let one = |entry: &StateEntry| {
+            let shape = [&[seeds], &entry.shape[..]].concat();
+            (entry.name, cx.state(entry.name, &shape, entry.dtype))
+        };
+        Held(entries.iter().map(one).collect())
+    }
+
+    /// The entry of that name, if there is one.
+    pub fn find(&self, name: &str) -> Option<Tensor> {
+        self.0.iter().find(|(n, _)| *n == name).map(|(_, tensor)| *tensor)
+    }
+
+    /// The entry of that name; an error of the trace if there is none.
+    pub fn get(&self, name: &str) -> Tensor {
+        self.find(name).unwrap_or(Tensor::poison())
+    }
+
+    /// The state of Adam.
+    pub fn adam(&self) -> AdamState {
+        AdamState { m: self.get("adam_m"), v: self.get("adam_v"), scale: self.get("adam_scale") }
+    }
+}
+
+/// Parameters and Adam's state after an iteration.
+pub fn update_parameters(cx: &mut Context, theta: Tensor, adam: AdamState) {
+    cx.update("theta", theta);
+    cx.update("adam_m", adam.m);
+    cx.update("adam_v", adam.v);
+    cx.update("adam_scale", adam.scale);
 }
 
 /// Training of one or several stacked seeds, one iteration at a time.

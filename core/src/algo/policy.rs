@@ -1,7 +1,7 @@
 //! A policy: a network from observations to a distribution of actions.
 
 use crate::Tensor;
-use crate::dist::{Categorical, Gaussian, RowNoise, StateDependent};
+use crate::dist::{Categorical, Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
 use crate::env::{ActionSpace, EnvSpec};
 use crate::nn::{Activation, Init, Layout, Mlp, Slot};
 use crate::{Error, Result};
@@ -27,7 +27,7 @@ const MAX_WIDTH: usize = 8192;
 const MAX_DEPTH: usize = 16;
 
 impl NetConfig {
-    /// Number and widths of the hidden layers.
+    /// Number and widths of the hidden layers, and the range of the deviation.
     ///
     /// # Errors
     /// [`Error::Config`] if they cannot work.
@@ -35,6 +35,9 @@ impl NetConfig {
         if self.hidden.len() > MAX_DEPTH {
             return Err(Error::config("hidden", format!("at most {MAX_DEPTH} layers, got {}", self.hidden.len())));
         }
+        let (low, high) = LOG_STD_RANGE;
+        let inside = (low..=high).contains(&self.log_std_init);
+        Error::in_range("log_std_init", self.log_std_init, inside, &format!("in {low} to {high}"))?;
         match self.hidden.iter().find(|w| **w == 0 || **w > MAX_WIDTH) {
             Some(width) => Err(Error::config("hidden", format!("a width of {width} is not in 1 to {MAX_WIDTH}"))),
             None => Ok(()),

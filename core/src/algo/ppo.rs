@@ -13,28 +13,20 @@
 
 mod config;
 mod loss;
-mod rollout;
 
+pub use super::on_policy::{Minibatch, log_ratio, standardise, value_loss};
 pub use config::PpoConfig;
-pub use loss::{Losses, Minibatch, approx_kl, clip_loss, log_ratio, losses, standardise, value_loss};
+pub use loss::{Losses, approx_kl, clip_loss, losses};
 
+use super::on_policy::{Passes, Sampled};
+use super::{ActorCritic, Algorithm, Held, StateEntry, update_parameters};
 use crate::backend::ScalarValue;
-use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::grad::value_and_grad;
 use crate::optim::{Adam, AdamState, clip_by_norm};
 use crate::program::{Context, Plan, PlanOptions};
-use crate::rng::{key_from_seed, streams};
-use crate::sample::{Gae, Moments, Steps, explained_variance, gae};
 use crate::tensor::{Loop, scan};
-use crate::{DType, Device, Program, Result, State, Tensor};
-
-use super::{ActorCritic, Algorithm, StateEntry};
-pub(crate) use rollout::OBS_LIMIT;
-use rollout::{Collector, Rollout, Running};
-
-/// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
-const REWARD_LIMIT: f64 = 10.0;
+use crate::{Device, Program, Result, State, Tensor};
 
 /// What an iteration reports, in the order of the `metrics` output `[S, 12]`.
 ///
@@ -71,32 +63,8 @@ impl Ppo {
     /// # Errors
     /// If a setting is invalid or the device lacks memory.
     pub fn new(device: &Device, config: &PpoConfig, env: &EnvDef, seeds: &[u64]) -> Result<Ppo> {
-        let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
         let ppo = Ppo::without_state(device, config, env, seeds.len())?;
-        let (s, n) = (seeds.len(), config.envs);
-        let mut state = State::new();
-        for entry in Ppo::entries(config, env) {
-            let shape = [&[s], &entry.shape[..]].concat();
-            let array = match entry.name {
-                "theta" => device.array(&shape, &keys.iter().flat_map(|k| ppo.net.layout.init(*k)).collect::<Vec<_>>()),
-                "key" => device.array_u32(&shape, keys.as_flattened()),
-                "obs_var" | "reward_var" => device.array(&shape, &vec![1.0; shape.iter().product()]),
-                _ => device.zeros(&shape, entry.dtype),
-            };
-            state.insert(entry.name, array?);
-        }
-        let mut reset = Program::new(device, |cx| {
-            let key = cx.input("key", &[s, 2], DType::U32);
-            let words = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
-            let key = fold_in(fold_in(words, Tensor::constant_u32(streams::ENV)), Tensor::constant_u32(0));
-            let first = env.trace_reset(key, Tensor::iota(&[s, n], 1), None);
-            cx.output("env_state", first.state);
-            cx.output("obs", first.observation);
-        })?;
-        let first = reset.run(&State::new(), &[("key", state.get("key")?)], &[])?;
-        for name in ["env_state", "obs"] {
-            state.insert(name, first.get(name)?.clone());
-        }
+        let state = config.sampling().start(device, env, &ppo.net, seeds)?;
         Ok(Ppo { state, ..ppo })
     }
 
@@ -133,31 +101,7 @@ impl Ppo {
 
     /// Everything that training changes, for one seed.
     pub fn entries(config: &PpoConfig, env: &EnvDef) -> Vec<StateEntry> {
-        let p = ActorCritic::new(env.spec(), &config.net()).layout.len();
-        let (n, o) = (config.envs, env.spec().observation.len());
-        let mut entries = Vec::new();
-        let mut add = |name, shape: &[usize], dtype| entries.push(StateEntry { name, shape: shape.to_vec(), dtype });
-        add("key", &[2], DType::U32);
-        add("theta", &[p], DType::F32);
-        add("adam_m", &[p], DType::F32);
-        add("adam_v", &[p], DType::F32);
-        add("adam_scale", &[2], DType::F32);
-        add("env_state", &[n, env.state_len()], DType::F32);
-        add("env_steps", &[n, 1], DType::U32);
-        add("obs", &[n, o], DType::F32);
-        add("ep_return", &[n, 1], DType::F32);
-        if config.normalise_observations {
-            add("obs_mean", &[o], DType::F32);
-            add("obs_var", &[o], DType::F32);
-            add("obs_count", &[1], DType::F32);
-        }
-        if config.normalise_rewards {
-            add("discounted", &[n, 1], DType::F32);
-            add("reward_mean", &[1], DType::F32);
-            add("reward_var", &[1], DType::F32);
-            add("reward_count", &[1], DType::F32);
-        }
-        entries
+        config.sampling().entries(env, &ActorCritic::new(env.spec(), &config.net()))
     }
 
     /// Learning rate and clip range of an iteration.
@@ -204,129 +148,20 @@ impl Algorithm for Ppo {
 
 /// Algorithm 1, one iteration.
 fn iteration(cx: &mut Context, config: &PpoConfig, env: &EnvDef, net: &ActorCritic, seeds: usize) {
-    let mut names = Vec::new();
-    for entry in Ppo::entries(config, env) {
-        let shape = [&[seeds], &entry.shape[..]].concat();
-        names.push((entry.name, cx.state(entry.name, &shape, entry.dtype)));
-    }
-    let get = |name: &str| names.iter().find(|(n, _)| *n == name).map(|(_, t)| *t);
-    let state = |name: &str| get(name).unwrap_or(Tensor::poison());
-    let moments = |prefix: &str| {
-        let part = |suffix: &str| get(&format!("{prefix}_{suffix}"));
-        Some(Moments { mean: part("mean")?, var: part("var")?, count: part("count")? })
-    };
-    let key = state("key");
-    let collector = Collector {
-        config,
-        env,
-        net,
-        parts: &net.layout.split(state("theta")),
-        moments: moments("obs"),
-        key: [key.slice(1, 0, 1), key.slice(1, 1, 2)],
-        iteration: cx.scalar_u32("iteration"),
-    };
-    let rollout = collector.collect(Running {
-        env_state: state("env_state"),
-        env_steps: state("env_steps"),
-        obs: state("obs"),
-        ep_return: state("ep_return"),
-        discounted: get("discounted").unwrap_or(Tensor::zeros(&state("ep_return").shape())),
-    });
-    let reward_moments = moments("reward").map(|m| m.merge(by_seed(rollout.discounted)));
-    let advantages = advantages(&collector, &rollout, reward_moments);
-    let data = training_data(&collector, &rollout, &advantages);
-
-    let adam = AdamState { m: state("adam_m"), v: state("adam_v"), scale: state("adam_scale") };
+    let held = Held::declare(cx, &Ppo::entries(config, env), seeds);
+    let theta = held.get("theta");
+    let parts = net.layout.split(theta);
+    let sampled = Sampled::collect(config.sampling(), env, net, &parts, &held, cx.scalar_u32("iteration"));
     let scalars = [cx.scalar_f32("learning_rate"), cx.scalar_f32("clip_eps")];
-    let order = collector.stream(streams::MINIBATCH);
-    let updated = update(config, net, state("theta"), adam, data, order, scalars);
+    let passes = Passes { passes: config.epochs, minibatches: config.minibatches, order: sampled.order() };
+    let updated = update(config, net, theta, held.adam(), sampled.data(), passes, scalars);
+    update_parameters(cx, updated.theta, updated.adam);
+    sampled.keep(cx);
 
-    cx.update("theta", updated.theta);
-    cx.update("adam_m", updated.adam.m);
-    cx.update("adam_v", updated.adam.v);
-    cx.update("adam_scale", updated.adam.scale);
-    let next = rollout.next;
-    for (name, value) in
-        [("env_state", next.env_state), ("env_steps", next.env_steps), ("obs", next.obs), ("ep_return", next.ep_return)]
-    {
-        cx.update(name, value);
-    }
-    // Observations were normalised by the statistics before this rollout, in it and in its updates alike.
-    let obs_moments = collector.moments.map(|m| m.merge(by_seed(rollout.obs)));
-    for (prefix, moments) in [("obs", obs_moments), ("reward", reward_moments)] {
-        if let Some(m) = moments {
-            cx.update(&format!("{prefix}_mean"), m.mean);
-            cx.update(&format!("{prefix}_var"), m.var);
-            cx.update(&format!("{prefix}_count"), m.count);
-        }
-    }
-    if reward_moments.is_some() {
-        cx.update("discounted", next.discounted);
-    }
-
-    let finished = rollout.finished.map(|x| x.sum_keep(1).reshape(&[seeds, 1]));
-    let explained = explained_variance(by_seed(rollout.value), by_seed(advantages.returns));
+    let (finished, explained) = sampled.metrics();
     let average = updated.sums.slice(1, 0, 6) / updated.updates.max(Tensor::constant_f32(1.0));
     let metrics = [&finished[..], &[average, explained, updated.non_finite, updated.updates]].concat();
     cx.output("metrics", Tensor::concat(&metrics, 1));
-}
-
-/// `[T, S, N, D]` → `[S, T · N, D]`.
-fn by_seed(x: Tensor) -> Tensor {
-    let shape = x.shape();
-    let [t, s, n, d] = shape[..] else {
-        return Tensor::poison();
-    };
-    x.permute(&[1, 0, 2, 3]).reshape(&[s, t * n, d])
-}
-
-/// Advantages and value targets of a rollout, `[T, S, N, 1]`; eq. 11.
-fn advantages(collector: &Collector<'_>, rollout: &Rollout, reward_moments: Option<Moments>) -> Gae {
-    let config = collector.config;
-    let (t, s, n) = (config.horizon, rollout.next.obs.size(0), config.envs);
-    let value = |obs| collector.net.value(collector.parts, collector.normalised(obs));
-    // One value per environment and span for those that were cut off in it, repeated over the span's steps.
-    let spans = rollout.cut_obs.size(0);
-    let cut = value(by_seed(rollout.cut_obs)).reshape(&[s, spans, 1, n]);
-    let cut = cut.broadcast_to(&[s, spans, t / spans, n]).permute(&[1, 2, 0, 3]).reshape(&[t, s, n, 1]);
-    let rewards = match reward_moments {
-        None => rollout.reward,
-        Some(m) => {
-            let flat = m.scale(by_seed(rollout.reward), REWARD_LIMIT);
-            flat.reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3])
-        }
-    };
-    let steps = Steps {
-        rewards,
-        values: rollout.value,
-        terminated: rollout.terminated,
-        truncated: rollout.truncated,
-        cut_values: cut,
-        last_value: value(rollout.next.obs),
-    };
-    gae(&steps, config.gamma, config.gae_lambda)
-}
-
-/// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch.
-fn training_data(collector: &Collector<'_>, rollout: &Rollout, advantages: &Gae) -> Tensor {
-    let obs = collector.normalised(by_seed(rollout.obs));
-    let rest = [rollout.action, rollout.logp, rollout.value, advantages.advantages, advantages.returns];
-    let rest = Tensor::concat(&rest, 3);
-    Tensor::concat(&[obs, by_seed(rest)], 2)
-}
-
-/// The inverse of [`training_data`] for some rows.
-fn unpack(net: &ActorCritic, rows: Tensor) -> Minibatch {
-    let (o, a) = (net.observations(), net.actions());
-    let part = |lo: usize, len: usize| rows.slice(2, lo, lo + len);
-    Minibatch {
-        obs: part(0, o),
-        action: part(o, a),
-        logp_old: part(o + a, 1),
-        value_old: part(o + a + 1, 1),
-        advantage: part(o + a + 2, 1),
-        returns: part(o + a + 3, 1),
-    }
 }
 
 struct Updated {
@@ -347,24 +182,19 @@ fn update(
     theta: Tensor,
     adam: AdamState,
     data: Tensor,
-    order: [Tensor; 2],
+    passes: Passes,
     [learning_rate, clip_eps]: [Tensor; 2],
 ) -> Updated {
-    let (s, batch, rows) = (data.size(0), config.batch(), config.minibatch());
-    let steps = config.epochs * config.minibatches;
-    let epoch: Vec<u32> = (0..steps).map(|i| (i / config.minibatches) as u32).collect();
-    let first: Vec<u32> = (0..steps).map(|i| (i % config.minibatches * rows) as u32).collect();
-    let xs = [Tensor::literal_u32(&epoch), Tensor::literal_u32(&first)];
+    let s = data.size(0);
     let zero = Tensor::zeros(&[s, 1]);
     let stopped = Tensor::constant_u32(0).broadcast_to(&[s, 1]);
     let init = [theta, adam.m, adam.v, adam.scale, Tensor::zeros(&[s, 6]), zero, zero, stopped];
     let optimiser = Adam { eps: config.adam_eps, ..Adam::default() };
-    let (carry, _) = scan(steps, false, &init, &xs, |_, carry, x| {
+    let (carry, _) = scan(passes.steps(), false, &init, &passes.xs(data), |_, carry, x| {
         let [theta, m, v, scale, sums, non_finite, updates, stopped] = carry else {
             return Loop::default();
         };
-        let index = (Tensor::iota(&[s, rows], 1) + x[1]).permutation(fold_in(order, x[0]), batch);
-        let minibatch = unpack(net, data.gather(index));
+        let minibatch = passes.minibatch(net, data, x);
         let parts = net.layout.split(*theta);
         let (_, grads) =
             value_and_grad(&parts, |parts| losses(net, parts, &minibatch, clip_eps, config).total.sum_all());

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Surrogate;
 use crate::algo::NetConfig;
-use crate::dist::LOG_STD_RANGE;
 use crate::nn::Activation;
 use crate::optim::{Hessian, Schedule, TrustRegion};
 use crate::sample::{Baseline, Processor};
@@ -247,39 +246,25 @@ impl MamlConfig {
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
-        let number = |key: &str, value: f64, fits: bool, range: &str| match fits && value.is_finite() {
-            true => Ok(()),
-            false => Err(Error::config(key, format!("{value} is not {range}"))),
-        };
-        for (key, value) in [
-            ("inner_lr", self.inner_lr),
-            ("learning_rate", self.learning_rate),
-            ("max_kl", self.max_kl),
-            ("adam_eps", self.adam_eps),
-        ] {
+        let number = Error::in_range;
+        for (key, value) in
+            [("inner_lr", self.inner_lr), ("learning_rate", self.learning_rate), ("adam_eps", self.adam_eps)]
+        {
             number(key, value, value > 0.0, "above 0")?;
         }
         for (key, value) in [("gamma", self.gamma), ("gae_lambda", self.gae_lambda)] {
             number(key, value, (0.0..=1.0).contains(&value), "in 0 to 1")?;
         }
-        for (key, value) in [("clip_eps", self.clip_eps), ("backtrack_ratio", self.backtrack_ratio)] {
-            number(key, value, value > 0.0 && value < 1.0, "between 0 and 1")?;
-        }
-        for (key, value) in
-            [("inner_kl_coef", self.inner_kl_coef), ("damping", self.damping), ("max_grad_norm", self.max_grad_norm)]
-        {
+        number("clip_eps", self.clip_eps, self.clip_eps > 0.0 && self.clip_eps < 1.0, "between 0 and 1")?;
+        for (key, value) in [("inner_kl_coef", self.inner_kl_coef), ("max_grad_norm", self.max_grad_norm)] {
             number(key, value, value >= 0.0, "0 or more")?;
         }
-        let (low, high) = LOG_STD_RANGE;
-        let inside = (low..=high).contains(&self.log_std_init);
-        number("log_std_init", self.log_std_init, inside, &format!("in {low} to {high}"))?;
+        self.trust_region().validate()?;
         for (key, value, most) in [
             ("meta_batch", self.meta_batch, 1 << 16),
             ("rollouts", self.rollouts, 1 << 16),
             ("inner_steps", self.inner_steps, 16),
             ("outer_steps", self.outer_steps, 1000),
-            ("cg_iterations", self.cg_iterations, 1000),
-            ("backtracks", self.backtracks, 1000),
         ] {
             if value == 0 || value > most {
                 return Err(Error::config(key, format!("{value} is not in 1 to {most}")));

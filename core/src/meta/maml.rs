@@ -10,7 +10,7 @@ use super::collect::{Collector, row_keys};
 use super::config::{MamlConfig, Variant};
 use super::objective::{MetaLoss, Objective, meta_loss};
 use super::surrogate::{Phase, Surrogate};
-use crate::algo::{Algorithm, PolicyNet, StateEntry};
+use crate::algo::{Algorithm, Held, PolicyNet, StateEntry, update_parameters};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::{EnvDef, EnvSpec};
@@ -255,17 +255,12 @@ fn tasks(config: &MamlConfig, env: &EnvDef, key: [Tensor; 2], iteration: Tensor)
 
 /// Algorithm 3, one iteration.
 fn iteration(cx: &mut Context, variant: Variant, config: &MamlConfig, env: &EnvDef, learner: &Learner, seeds: usize) {
-    let mut names = Vec::new();
-    for entry in Maml::entries(config, env) {
-        let shape = [&[seeds], &entry.shape[..]].concat();
-        names.push((entry.name, cx.state(entry.name, &shape, entry.dtype)));
-    }
-    let state = |name: &str| names.iter().find(|(n, _)| *n == name).map_or(Tensor::poison(), |(_, t)| *t);
+    let held = Held::declare(cx, &Maml::entries(config, env), seeds);
     let iteration = cx.scalar_u32("iteration");
     let learning_rate = cx.scalar_f32("learning_rate");
-    let words = state("key");
+    let words = held.get("key");
     let key = [words.slice(1, 0, 1), words.slice(1, 1, 2)];
-    let theta = state("theta");
+    let theta = held.get("theta");
     let tasks = tasks(config, env, key, iteration);
 
     let mut phases = Vec::with_capacity(config.inner_steps + 1);
@@ -297,12 +292,8 @@ fn iteration(cx: &mut Context, variant: Variant, config: &MamlConfig, env: &EnvD
         }
         phases.push(phase);
     }
-    let adam = AdamState { m: state("adam_m"), v: state("adam_v"), scale: state("adam_scale") };
-    let updated = outer(variant, config, learner, theta, adam, &phases, learning_rate);
-    cx.update("theta", updated.theta);
-    cx.update("adam_m", updated.adam.m);
-    cx.update("adam_v", updated.adam.v);
-    cx.update("adam_scale", updated.adam.scale);
+    let updated = outer(variant, config, learner, theta, held.adam(), &phases, learning_rate);
+    update_parameters(cx, updated.theta, updated.adam);
     metrics.extend(returns);
     metrics.extend(updated.metrics);
     cx.output("metrics", Tensor::concat(&metrics, 1));

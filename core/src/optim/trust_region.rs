@@ -1,10 +1,10 @@
 //! Natural-gradient steps inside of a trust region, as TRPO makes them.
 
 use super::conjugate_gradient::{conjugate_gradient, dot};
-use crate::Tensor;
 use crate::grad::value_and_grad;
 use crate::nn::Layout;
 use crate::tensor::{Loop, scan};
+use crate::{Error, Result, Tensor};
 
 /// How products with the constraint's Hessian are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -75,6 +75,23 @@ pub struct TrustStep {
 }
 
 impl TrustRegion {
+    /// Every value; keys are those of the algorithms' settings.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the first setting that cannot work.
+    pub fn validate(&self) -> Result<()> {
+        Error::in_range("max_kl", self.delta, self.delta > 0.0, "above 0")?;
+        Error::in_range("damping", self.damping, self.damping >= 0.0, "0 or more")?;
+        let ratio = self.backtrack_ratio;
+        Error::in_range("backtrack_ratio", ratio, ratio > 0.0 && ratio < 1.0, "between 0 and 1")?;
+        for (key, value) in [("cg_iterations", self.cg_iterations), ("backtracks", self.backtracks)] {
+            if value == 0 || value > 1000 {
+                return Err(Error::config(key, format!("{value} is not in 1 to 1000")));
+            }
+        }
+        Ok(())
+    }
+
     /// One step. `loss` and `constraint` are functions of the slices of θ, → `[S, 1]`; `theta: [S, P]`.
     #[track_caller]
     pub fn step(

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::describe::setting_docs;
-use crate::algo::{Algorithm, Ppo, PpoConfig, StateEntry};
+use crate::algo::{Algorithm, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
 use crate::env::EnvDef;
 use crate::meta::{Maml, MamlConfig, Variant};
 use crate::{Device, Error, Result, State};
 
 /// Names of the algorithms.
-pub const ALGORITHMS: [&str; 7] = ["ppo", "promp", "maml-ppo", "maml-vpg", "maml-trpo", "e-maml", "dice-maml"];
+pub const ALGORITHMS: [&str; 8] = ["ppo", "trpo", "promp", "maml-ppo", "maml-vpg", "maml-trpo", "e-maml", "dice-maml"];
 
 /// Settings of one algorithm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub const ALGORITHMS: [&str; 7] = ["ppo", "promp", "maml-ppo", "maml-vpg", "maml
 pub enum Config {
     /// `ppo`.
     Ppo(PpoConfig),
+    /// `trpo`.
+    Trpo(TrpoConfig),
     /// MAML and its family.
     Maml(MamlConfig),
 }
@@ -35,6 +37,7 @@ impl Config {
     pub fn default_of(algorithm: &str) -> Result<Config> {
         match algorithm {
             "ppo" => Ok(Config::Ppo(PpoConfig::default())),
+            "trpo" => Ok(Config::Trpo(TrpoConfig::default())),
             _ => Ok(Config::Maml(MamlConfig::of(variant(algorithm)?))),
         }
     }
@@ -46,6 +49,7 @@ impl Config {
         let wrong = |e: toml::de::Error| Error::config("settings", e.message().trim());
         match Config::default_of(algorithm)? {
             Config::Ppo(_) => table.try_into().map(Config::Ppo).map_err(wrong),
+            Config::Trpo(_) => table.try_into().map(Config::Trpo).map_err(wrong),
             Config::Maml(_) => table.try_into().map(Config::Maml).map_err(wrong),
         }
     }
@@ -65,7 +69,7 @@ impl Config {
     pub fn ppo(&self) -> Option<&PpoConfig> {
         match self {
             Config::Ppo(config) => Some(config),
-            Config::Maml(_) => None,
+            _ => None,
         }
     }
 
@@ -76,6 +80,7 @@ impl Config {
     pub fn validate(&self) -> Result<()> {
         match self {
             Config::Ppo(config) => config.validate(),
+            Config::Trpo(config) => config.validate(),
             Config::Maml(config) => config.validate(),
         }
     }
@@ -84,13 +89,13 @@ impl Config {
     pub(super) fn check_fit(&self, algorithm: &str, env: &EnvDef) -> Result<()> {
         let spec = env.spec();
         match self {
-            Config::Ppo(config) => {
+            Config::Ppo(PpoConfig { sde, .. }) | Config::Trpo(TrpoConfig { sde, .. }) => {
                 if !spec.task.is_empty() {
                     let problem =
                         format!("`{}` has task parameters, and {algorithm} trains on a single task", spec.name);
                     return Err(Error::config("env", problem));
                 }
-                if config.sde && spec.action.choices().is_some() {
+                if *sde && spec.action.choices().is_some() {
                     let problem =
                         format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
                     return Err(Error::config("sde", problem));
@@ -115,6 +120,7 @@ impl Config {
     pub fn batch(&self, env: &EnvDef) -> u64 {
         match self {
             Config::Ppo(config) => config.batch() as u64,
+            Config::Trpo(config) => config.batch() as u64,
             Config::Maml(config) => config.batch(env.spec().horizon) as u64,
         }
     }
@@ -123,6 +129,7 @@ impl Config {
     pub(super) fn entries(&self, env: &EnvDef) -> Vec<StateEntry> {
         match self {
             Config::Ppo(config) => Ppo::entries(config, env),
+            Config::Trpo(config) => Trpo::entries(config, env),
             Config::Maml(config) => Maml::entries(config, env),
         }
     }
@@ -130,7 +137,8 @@ impl Config {
     /// Names of what a policy consists of.
     pub(super) fn policy_entries(&self) -> Vec<&'static str> {
         match self {
-            Config::Ppo(config) if config.normalise_observations => vec!["theta", "obs_mean", "obs_var"],
+            Config::Ppo(PpoConfig { normalise_observations: true, .. })
+            | Config::Trpo(TrpoConfig { normalise_observations: true, .. }) => vec!["theta", "obs_mean", "obs_var"],
             _ => vec!["theta"],
         }
     }
@@ -145,6 +153,7 @@ impl Config {
     ) -> Result<Box<dyn Algorithm>> {
         Ok(match self {
             Config::Ppo(config) => Box::new(Ppo::new(device, config, env, seeds)?),
+            Config::Trpo(config) => Box::new(Trpo::new(device, config, env, seeds)?),
             Config::Maml(config) => Box::new(Maml::new(device, variant(algorithm)?, config, env, seeds)?),
         })
     }
@@ -160,6 +169,7 @@ impl Config {
     ) -> Result<Box<dyn Algorithm>> {
         Ok(match self {
             Config::Ppo(config) => Box::new(Ppo::resume(device, config, env, seeds, state)?),
+            Config::Trpo(config) => Box::new(Trpo::resume(device, config, env, seeds, state)?),
             Config::Maml(config) => Box::new(Maml::resume(device, variant(algorithm)?, config, env, seeds, state)?),
         })
     }

@@ -47,6 +47,33 @@ const PPO: [SettingDoc; 25] = [
     doc("adam_eps", "> 0", "Adam's ε"),
 ];
 
+const TRPO: [SettingDoc; 24] = [
+    doc("max_kl", "> 0", "largest KL of the old policy from the new one in a step"),
+    doc("cg_iterations", "1 or more", "conjugate-gradient iterations"),
+    doc("damping", "0 or more", "added to the diagonal of the KL's Hessian"),
+    doc("backtracks", "1 or more", "most steps of the line search"),
+    doc("backtrack_ratio", "0 to 1", "factor between its steps"),
+    doc("hessian", "exact, finite_differences", "products with the KL's Hessian"),
+    doc("learning_rate", "> 0", "Adam's step size, of the value function"),
+    doc("learning_rate_schedule", "constant, linear", "linear: towards 0 at the end of the run"),
+    doc("critic_epochs", "1 or more", "passes over each rollout that fit the value function"),
+    doc("minibatches", "divides T · N", "parts that each pass is split into"),
+    doc("horizon", "1 or more", "steps per environment between updates (T)"),
+    doc("envs", "1 or more", "environments that run side by side (N)"),
+    doc("gamma", "0 to 1", "discount of later rewards"),
+    doc("gae_lambda", "0 to 1", "λ of the advantages; lower: less variance, more bias"),
+    doc("normalise_observations", "true, false", "by their running mean and deviation"),
+    doc("normalise_rewards", "true, false", "by the running deviation of the discounted return"),
+    doc("normalise_advantages", "true, false", "over each rollout"),
+    doc("hidden", "list of widths", "hidden layers of policy and value network"),
+    doc("activation", "tanh, relu", "of the hidden layers"),
+    doc("orthogonal_init", "true, false", "orthogonal first weights; false: uniform as in PyTorch"),
+    doc("log_std_init", "-20 to 2", "first ln σ of continuous actions"),
+    doc("sde", "true, false", "state-dependent exploration of continuous actions"),
+    doc("sde_sample_freq", "0, or divides T", "steps between its noise matrices; 0: one per rollout"),
+    doc("adam_eps", "> 0", "Adam's ε"),
+];
+
 const MAML: [SettingDoc; 31] = [
     doc("meta_batch", "1 or more", "tasks per iteration (M)"),
     doc("rollouts", "1 or more", "rollouts per task before and after each inner step (N)"),
@@ -102,6 +129,7 @@ fn used(variant: Variant, key: &str) -> bool {
 pub fn setting_docs(algorithm: &str) -> Result<Vec<SettingDoc>> {
     match (algorithm, Variant::parse(algorithm)) {
         ("ppo", _) => Ok(PPO.to_vec()),
+        ("trpo", _) => Ok(TRPO.to_vec()),
         (_, Some(variant)) => Ok(MAML.into_iter().filter(|doc| used(variant, doc.key)).collect()),
         _ => Err(Error::unknown("algorithm", algorithm, ALGORITHMS)),
     }
@@ -115,7 +143,7 @@ mod tests {
 
     /// An environment that the algorithm can work on.
     fn env_of(algorithm: &str) -> crate::env::EnvDef {
-        builtin(if algorithm == "ppo" { "pendulum" } else { "point-corner" }).unwrap()
+        builtin(if ["ppo", "trpo"].contains(&algorithm) { "pendulum" } else { "point-corner" }).unwrap()
     }
 
     /// Whether an algorithm takes `key = value`.
@@ -140,6 +168,8 @@ mod tests {
         };
         let ppo: Vec<&str> = PPO.iter().map(|d| d.key).collect();
         fields(serde_json::to_string(&crate::algo::PpoConfig::default()).unwrap(), &ppo);
+        let trpo: Vec<&str> = TRPO.iter().map(|d| d.key).collect();
+        fields(serde_json::to_string(&crate::algo::TrpoConfig::default()).unwrap(), &trpo);
         let maml: Vec<&str> = MAML.iter().map(|d| d.key).collect();
         fields(serde_json::to_string(&crate::meta::MamlConfig::default()).unwrap(), &maml);
         assert!(MAML.iter().all(|doc| Variant::ALL.iter().any(|v| used(*v, doc.key))));

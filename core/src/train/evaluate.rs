@@ -3,8 +3,7 @@
 use super::adapted::{self, Adaptation, MetaTest};
 use super::config::{ALGORITHMS, Config};
 use super::snapshot::{self, Header};
-use crate::algo::ppo::OBS_LIMIT;
-use crate::algo::{ActorCritic, PpoConfig};
+use crate::algo::{ActorCritic, NetConfig, OBS_LIMIT, PpoConfig};
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, builtin};
 use crate::meta::Trial;
@@ -75,10 +74,8 @@ impl EpisodeProgram {
             return Err(Error::config("episodes", format!("{} is not in 1 to {MAX_EPISODES}", of.episodes)));
         }
         let program = Program::new(device, |cx| match config {
-            Config::Ppo(config) => {
-                let net = ActorCritic::new(env.spec(), &config.net());
-                trace(cx, env, &net, config, of);
-            }
+            Config::Ppo(ppo) => trace(cx, env, &ppo.net(), ppo.normalise_observations, of),
+            Config::Trpo(trpo) => trace(cx, env, &trpo.net(), trpo.normalise_observations, of),
             Config::Maml(config) => adapted::trace(cx, env, config, of),
         })?;
         Ok(EpisodeProgram { program, of, env: env.clone() })
@@ -146,20 +143,20 @@ pub fn evaluation_plan(
     [seeds, episodes]: [usize; 2],
     deterministic: bool,
 ) -> Result<Plan> {
-    let net = ActorCritic::new(env.spec(), &config.net());
     let of = Episodes { seeds, episodes, deterministic, record: false };
-    Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &net, config, of))
+    Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &config.net(), config.normalise_observations, of))
 }
 
 /// One episode per row, `[S, E]` of them: a loop over the time limit in which rows that are done stand still.
-fn trace(cx: &mut Context, env: &EnvDef, net: &ActorCritic, config: &PpoConfig, of: Episodes) {
+fn trace(cx: &mut Context, env: &EnvDef, config: &NetConfig, normalise: bool, of: Episodes) {
+    let net = ActorCritic::new(env.spec(), config);
     let (s, e) = (of.seeds, of.episodes);
     let parts = net.layout.split(cx.input("theta", &[s, net.layout.len()], DType::F32));
     let key = cx.input("key", &[s, 2], DType::U32);
     let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
     let stream = |name: u32| fold_in(key, Tensor::constant_u32(name));
     let (env_key, action_key) = (stream(streams::ENV), stream(streams::ACTION));
-    let moments = config.normalise_observations.then(|| {
+    let moments = normalise.then(|| {
         let shape = [s, net.observations()];
         let (mean, var) = (cx.input("obs_mean", &shape, DType::F32), cx.input("obs_var", &shape, DType::F32));
         Moments { mean, var, count: Tensor::zeros(&[s, 1]) }

@@ -21,12 +21,16 @@ pub struct Preset {
     pub settings: Table,
 }
 
-const FILES: [(&str, &str, &str); 6] = [
+const FILES: [(&str, &str, &str); 10] = [
     ("ppo", "cartpole", include_str!("presets/ppo-cartpole.toml")),
     ("ppo", "pendulum", include_str!("presets/ppo-pendulum.toml")),
     ("ppo", "acrobot", include_str!("presets/ppo-acrobot.toml")),
     ("ppo", "mountain-car", include_str!("presets/ppo-mountain-car.toml")),
     ("ppo", "mountain-car-continuous", include_str!("presets/ppo-mountain-car-continuous.toml")),
+    ("trpo", "cartpole", include_str!("presets/trpo-cartpole.toml")),
+    ("trpo", "pendulum", include_str!("presets/trpo-pendulum.toml")),
+    ("trpo", "acrobot", include_str!("presets/trpo-acrobot.toml")),
+    ("trpo", "mountain-car-continuous", include_str!("presets/trpo-mountain-car-continuous.toml")),
     ("promp", "point-corner", include_str!("presets/promp-point-corner.toml")),
 ];
 

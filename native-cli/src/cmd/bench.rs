@@ -9,7 +9,7 @@ use crate::{args, config};
 use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::env::{EnvDef, Source, builtin, builtin_names};
-use quickstudy_core::train::{Evaluator, Layer, Session, Setup, presets};
+use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, Preset, Session, Setup, presets};
 use std::time::{Duration, Instant};
 
 /// Arguments of `quickstudy bench`.
@@ -38,6 +38,9 @@ pub struct Args {
     /// Only this environment
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
+    /// Only presets of this algorithm, in the learning part
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(ALGORITHMS))]
+    pub algorithm: Option<String>,
     /// Seconds per line
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, allow_negative_numbers = true)]
     pub seconds: f64,
@@ -83,7 +86,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         training(&device, args, &chosen)?;
     }
     if args.part == Some(Part::Learning) {
-        learning(&device, args, &chosen)?;
+        let of = |preset: &Preset| args.algorithm.as_ref().is_none_or(|name| name == preset.algorithm);
+        learning(&device, args, &|preset| chosen(preset.env) && of(preset))?;
     }
     Ok(())
 }
@@ -193,7 +197,7 @@ fn trained(device: &Device, setup: &Setup, seconds: f64) -> Result<Speed, Stop> 
     })
 }
 
-fn learning(device: &Device, args: &Args, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
+fn learning(device: &Device, args: &Args, chosen: &dyn Fn(&Preset) -> bool) -> Result<(), Stop> {
     let seeds = &args.seed.0;
     let episodes = args.episodes as usize;
     say(&format!("\n{} seeds, deterministic policy at the end of training, {episodes} episodes per seed", seeds.len()));
@@ -201,9 +205,9 @@ fn learning(device: &Device, args: &Args, chosen: &dyn Fn(&str) -> bool) -> Resu
         "{:<30}{:>8}{:>11}{:>26}{:>11}{:>11}{:>10}",
         "preset", "steps", "IQM", "95 % interval", "lowest", "random", "time"
     ));
-    for preset in presets()?.into_iter().filter(|preset| chosen(preset.env)) {
+    for preset in presets()?.into_iter().filter(|preset| chosen(preset)) {
         let start = Instant::now();
-        let setup = setup_of(preset.env, seeds, None, "")?;
+        let setup = Setup::resolve(preset.algorithm, builtin(preset.env)?, seeds, None, &[])?;
         let mut session = Session::new(device, &setup)?;
         while !session.done() {
             step(&mut session)?;

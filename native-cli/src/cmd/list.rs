@@ -146,6 +146,7 @@ pub(crate) fn origin(text: &str) -> String {
 fn describe(algorithm: &str) -> &'static str {
     match algorithm {
         "ppo" => "Proximal Policy Optimization, clipped objective (arXiv:1707.06347)",
+        "trpo" => "Trust Region Policy Optimization (arXiv:1502.05477)",
         "promp" => "Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784)",
         "maml-ppo" => "MAML with a clipped outer objective",
         "maml-vpg" => "MAML, policy gradient inside and outside (arXiv:1703.03400)",

@@ -26,6 +26,7 @@ Examples:
   quickstudy train ppo --env cartpole
   quickstudy train ppo --env cartpole --seed 0..10 --steps 100k
   quickstudy train ppo --env pendulum --set gamma=0.9 --set learning_rate=1e-3
+  quickstudy train trpo --env cartpole
   quickstudy train promp --env point-corner                    learns to adapt
   quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run again
   quickstudy train --resume runs/cartpole-ppo-s0               continue a run";

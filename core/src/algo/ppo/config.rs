@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::algo::NetConfig;
-use crate::dist::LOG_STD_RANGE;
+use crate::algo::on_policy::Sampling;
 use crate::nn::Activation;
 use crate::optim::Schedule;
 use crate::{Error, Result};
@@ -97,9 +97,6 @@ impl Default for PpoConfig {
     }
 }
 
-/// Most environment steps of one iteration and seed: what a rollout may take in memory.
-const MAX_BATCH: usize = 1 << 24;
-
 impl PpoConfig {
     /// Environment steps per iteration and seed, T · N.
     pub fn batch(&self) -> usize {
@@ -109,6 +106,20 @@ impl PpoConfig {
     /// Rows of one minibatch.
     pub fn minibatch(&self) -> usize {
         self.batch() / self.minibatches
+    }
+
+    /// How rollouts are made.
+    pub(crate) fn sampling(&self) -> Sampling {
+        Sampling {
+            horizon: self.horizon,
+            envs: self.envs,
+            gamma: self.gamma,
+            gae_lambda: self.gae_lambda,
+            normalise_observations: self.normalise_observations,
+            normalise_rewards: self.normalise_rewards,
+            sde: self.sde,
+            sde_sample_freq: self.sde_sample_freq,
+        }
     }
 
     /// What the networks are made of.
@@ -127,60 +138,21 @@ impl PpoConfig {
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
-        let number = |key: &str, value: f64, fits: bool, range: &str| match fits && value.is_finite() {
-            true => Ok(()),
-            false => Err(Error::config(key, format!("{value} is not {range}"))),
-        };
+        let number = Error::in_range;
         number("learning_rate", self.learning_rate, self.learning_rate > 0.0, "above 0")?;
         number("clip_eps", self.clip_eps, self.clip_eps > 0.0 && self.clip_eps < 1.0, "between 0 and 1")?;
-        number("gamma", self.gamma, (0.0..=1.0).contains(&self.gamma), "in 0 to 1")?;
-        number("gae_lambda", self.gae_lambda, (0.0..=1.0).contains(&self.gae_lambda), "in 0 to 1")?;
         number("entropy_coef", self.entropy_coef, self.entropy_coef >= 0.0, "0 or more")?;
         number("value_coef", self.value_coef, self.value_coef >= 0.0, "0 or more")?;
         number("max_grad_norm", self.max_grad_norm, self.max_grad_norm > 0.0, "above 0")?;
         number("target_kl", self.target_kl, self.target_kl >= 0.0, "0 (never stop) or more")?;
         number("adam_eps", self.adam_eps, self.adam_eps > 0.0, "above 0")?;
-        let (low, high) = LOG_STD_RANGE;
-        let inside = (low..=high).contains(&self.log_std_init);
-        number("log_std_init", self.log_std_init, inside, &format!("in {low} to {high}"))?;
-        self.validate_counts()?;
-        self.net().validate()
-    }
-
-    fn validate_counts(&self) -> Result<()> {
-        let counts = [
-            ("horizon", self.horizon),
-            ("envs", self.envs),
-            ("epochs", self.epochs),
-            ("minibatches", self.minibatches),
-        ];
-        for (key, value) in counts {
-            if value == 0 || value > MAX_BATCH {
-                return Err(Error::config(key, format!("{value} is not in 1 to {MAX_BATCH}")));
-            }
-        }
-        let (t, n, m) = (self.horizon, self.envs, self.minibatches);
-        let batch = t * n;
-        if batch > MAX_BATCH {
-            return Err(Error::config("horizon", format!("horizon × envs ({t} × {n}) is more than {MAX_BATCH}")));
-        }
-        if m.saturating_mul(self.epochs) > MAX_BATCH {
-            return Err(Error::config("epochs", format!("epochs × minibatches is more than {MAX_BATCH}")));
-        }
-        if batch % m != 0 {
-            let near = (1..=batch).filter(|d| batch % d == 0).min_by_key(|d| d.abs_diff(m)).unwrap_or(1);
-            let problem = format!("{m} must divide horizon × envs ({t} × {n} = {batch}); try {near}");
-            return Err(Error::config("minibatches", problem));
-        }
-        if self.normalise_advantages && batch == m {
+        self.sampling().validate(("epochs", self.epochs), self.minibatches)?;
+        if self.normalise_advantages && self.batch() == self.minibatches {
+            let m = self.minibatches;
             let problem = format!("{m} minibatches leave one step in each, whose advantage cannot be standardised");
             return Err(Error::config("minibatches", problem));
         }
-        let freq = self.sde_sample_freq;
-        if freq != 0 && t % freq != 0 {
-            return Err(Error::config("sde_sample_freq", format!("{freq} must divide the horizon ({t}), or be 0")));
-        }
-        Ok(())
+        self.net().validate()
     }
 }
 

@@ -2,25 +2,9 @@
 
 use crate::Tensor;
 use crate::algo::ActorCritic;
+use crate::algo::on_policy::{Minibatch, log_ratio, mean, standardise, value_loss};
 
 use super::PpoConfig;
-
-/// One minibatch of a rollout: `[S, B, …]`.
-#[derive(Clone, Copy, Debug)]
-pub struct Minibatch {
-    /// Observations as the networks get them, `[S, B, O]`.
-    pub obs: Tensor,
-    /// Actions as drawn, `[S, B, A]`.
-    pub action: Tensor,
-    /// Their joint log-probabilities when drawn, `[S, B, 1]`.
-    pub logp_old: Tensor,
-    /// Values when drawn, `[S, B, 1]`.
-    pub value_old: Tensor,
-    /// Advantages, `[S, B, 1]`.
-    pub advantage: Tensor,
-    /// Value targets, `[S, B, 1]`.
-    pub returns: Tensor,
-}
 
 /// Losses and what is reported about them, each `[S, 1]`.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +22,6 @@ pub struct Losses {
     /// Share of samples whose ratio is outside 1 ± ε.
     pub clip_frac: Tensor,
 }
-
-/// Largest |ln ratio|: e²⁰ is far outside of any clip range, and its square still finite.
-const MAX_LOG_RATIO: f64 = 20.0;
 
 /// −L of eq. 9: −L^CLIP + c₁ L^VF − c₂ S. `clip_eps`: `[]`.
 pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: Tensor, config: &PpoConfig) -> Losses {
@@ -64,34 +45,11 @@ pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: 
     }
 }
 
-/// ln π_θ(a|s) − ln π_old(a|s), limited to ±20.
-#[track_caller]
-pub fn log_ratio(logp: Tensor, logp_old: Tensor) -> Tensor {
-    (logp - logp_old).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
-}
-
 /// Clipped surrogate −L^CLIP of eq. 7. `ratio, advantage: [S, B, 1]` → `[S, 1]` to minimise.
 #[track_caller]
 pub fn clip_loss(ratio: Tensor, advantage: Tensor, eps: Tensor) -> Tensor {
     let clipped = ratio.max(1.0 - eps).min(1.0 + eps);
     -mean((ratio * advantage).min(clipped * advantage))
-}
-
-/// Value loss, ½ (v − R)² averaged: `[S, B, 1]` → `[S, 1]`.
-///
-/// `clip`: the old values and ε: the larger of the losses with and without limiting the change of the value to ±ε (as
-/// in openai/baselines; the paper has none).
-#[track_caller]
-pub fn value_loss(value: Tensor, returns: Tensor, clip: Option<(Tensor, Tensor)>) -> Tensor {
-    let plain = (value - returns).square();
-    let square = match clip {
-        None => plain,
-        Some((old, eps)) => {
-            let near = old + (value - old).max(-eps).min(eps);
-            plain.max((near - returns).square())
-        }
-    };
-    mean(square) * 0.5
 }
 
 /// Estimate of KL(old ‖ new) that is never negative: mean of ratio − 1 − ln ratio.
@@ -100,22 +58,6 @@ pub fn value_loss(value: Tensor, returns: Tensor, clip: Option<(Tensor, Tensor)>
 #[track_caller]
 pub fn approx_kl(log_ratio: Tensor) -> Tensor {
     mean(log_ratio.exp() - 1.0 - log_ratio)
-}
-
-/// Zero mean and unit (biased) deviation over the batch, `[S, B, 1]`.
-#[track_caller]
-pub fn standardise(advantage: Tensor) -> Tensor {
-    let n = 1.0 / advantage.size(1) as f64;
-    let centred = advantage - advantage.sum_keep(1) * n;
-    let std = (centred.square().sum_keep(1) * n).sqrt();
-    centred * (std + 1e-8).recip()
-}
-
-/// Over the batch: `[S, B, 1]` → `[S, 1]`.
-#[track_caller]
-fn mean(x: Tensor) -> Tensor {
-    let n = x.size(1) as f64;
-    x.sum_keep(1).reshape(&[x.size(0), 1]) * (1.0 / n)
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use crate::rng::streams;
 use crate::sample::Moments;
 use crate::tensor::{Loop, scan};
 
-use super::PpoConfig;
+use super::Sampling;
 
 /// Observations are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
-pub(crate) const OBS_LIMIT: f64 = 10.0;
+pub const OBS_LIMIT: f64 = 10.0;
 
 /// What goes on from one rollout to the next, `[S, N, …]`.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ pub(super) struct Rollout {
 
 /// Collects rollouts with fixed parameters.
 pub(super) struct Collector<'a> {
-    pub config: &'a PpoConfig,
+    pub sampling: Sampling,
     pub env: &'a EnvDef,
     pub net: &'a ActorCritic,
     /// Slices of θ.
@@ -74,7 +74,7 @@ pub(super) struct Collector<'a> {
 ///
 /// A time limit cuts an environment off at most once in as many steps. So one final observation per environment and
 /// span is all that bootstrapping needs, instead of one per step.
-pub(super) fn span(config: &PpoConfig, time_limit: usize) -> usize {
+pub(super) fn span(config: &Sampling, time_limit: usize) -> usize {
     let unit = if config.sde && config.sde_sample_freq > 0 { config.sde_sample_freq } else { config.horizon };
     (1..=unit.min(time_limit)).rev().find(|d| unit % d == 0).unwrap_or(1)
 }
@@ -92,8 +92,8 @@ impl Collector<'_> {
 
     /// One rollout from where the last one ended.
     pub fn collect(&self, from: Running) -> Rollout {
-        let (horizon, envs) = (self.config.horizon, self.config.envs);
-        let span = span(self.config, self.env.spec().horizon);
+        let (horizon, envs) = (self.sampling.horizon, self.sampling.envs);
+        let span = span(&self.sampling, self.env.spec().horizon);
         let spans = horizon / span;
         let keys = [streams::ACTION, streams::ENV].map(|s| self.stream(s));
         let noise = self.stream(streams::EXPLORATION);
@@ -102,14 +102,14 @@ impl Collector<'_> {
         let cut_obs = Tensor::zeros(&from.obs.shape());
         let Running { env_state, env_steps, obs, ep_return, discounted } = from;
         let init = [env_state, env_steps, obs, ep_return, discounted, zero, zero, zero, cut_obs];
-        let renewed = self.config.sde && self.config.sde_sample_freq > 0;
+        let renewed = self.sampling.sde && self.sampling.sde_sample_freq > 0;
         let shared = if renewed { None } else { matrix(Tensor::constant_u32(0)) };
         let (carry, ys, cut_obs) = if spans == 1 && !renewed {
             let (carry, ys) = scan(horizon, false, &init, &[], |t, c, _| self.step(keys, t, c, shared));
             let cut = carry[8].unsqueeze(0);
             (carry, ys, cut)
         } else {
-            let freq = self.config.sde_sample_freq.max(1);
+            let freq = self.sampling.sde_sample_freq.max(1);
             let index: Vec<u32> = (0..spans).map(|k| (k * span / freq) as u32).collect();
             let xs = [Tensor::literal_u32(&index)];
             let (carry, mut ys) = scan(spans, false, &init, &xs, |k, c, x| {
@@ -148,7 +148,7 @@ impl Collector<'_> {
         let [state, steps, raw, ep_return, discounted, episodes, returns, lengths, cut_obs] = carry else {
             return Loop::default();
         };
-        let envs = self.config.envs;
+        let envs = self.sampling.envs;
         let obs = self.normalised(*raw);
         let noise = RowNoise::new(fold_in(keys[0], t), envs);
         let (action, logp) = self.net.act(self.parts, obs, &noise, matrix);
@@ -170,7 +170,7 @@ impl Collector<'_> {
 
         let none = Tensor::constant_f32(0.0);
         let ended = terminated.bit_or(truncated);
-        let (ep_return, discounted) = (*ep_return + reward, *discounted * self.config.gamma + reward);
+        let (ep_return, discounted) = (*ep_return + reward, *discounted * self.sampling.gamma + reward);
         let length = (*steps + Tensor::constant_u32(1)).to_f32();
         let carry = vec![
             stepped.state,
@@ -190,15 +190,19 @@ impl Collector<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algo::PpoConfig;
 
     #[test]
     fn spans_divide_the_rollout_and_fit_into_the_time_limit() {
-        let config = |horizon, sde_sample_freq| PpoConfig { horizon, sde: true, sde_sample_freq, ..Default::default() };
+        let config = |horizon, sde_sample_freq| {
+            let ppo = PpoConfig { horizon, sde: true, sde_sample_freq, ..PpoConfig::default() };
+            ppo.sampling()
+        };
         assert_eq!(span(&config(128, 0), 500), 128);
         assert_eq!(span(&config(1024, 0), 200), 128);
         assert_eq!(span(&config(1024, 4), 200), 4);
         assert_eq!(span(&config(1024, 512), 200), 128);
         assert_eq!(span(&config(7, 0), 3), 1);
-        assert_eq!(span(&PpoConfig { sde: false, ..config(1024, 4) }, 200), 128);
+        assert_eq!(span(&Sampling { sde: false, ..config(1024, 4) }, 200), 128);
     }
 }
