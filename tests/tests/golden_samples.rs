@@ -2,7 +2,8 @@
 //! reference device and on the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::sample::{Baseline, Paths, Processor, adjusted_rewards};
+use quickstudy_core::dist::Gaussian;
+use quickstudy_core::sample::{Baseline, Feature, Paths, Processor, adjusted_rewards, multi_feature};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use serde_json::Value;
@@ -13,8 +14,10 @@ struct Block {
     k: usize,
     n: usize,
     o: usize,
+    a: usize,
     lengths: Vec<Vec<usize>>,
     obs: Vec<f64>,
+    actions: Vec<f64>,
     rewards: Vec<f64>,
     valid: Vec<u32>,
 }
@@ -27,24 +30,30 @@ impl Block {
         let n = lengths.iter().map(Vec::len).max().unwrap();
         let k = tasks.len();
         let o = numbers(&items(&tasks[0][0]["observations"])[0]).len();
+        // Of those files that have actions.
+        let a = tasks[0][0].get("actions").map_or(0, |actions| numbers(&items(actions)[0]).len());
         let mut block = Block {
             t,
             k,
             n,
             o,
+            a,
             lengths,
             obs: vec![0.0; t * k * n * o],
+            actions: vec![0.0; t * k * n * a],
             rewards: vec![0.0; t * k * n],
             valid: vec![0; t * k * n],
         };
         for (i, paths) in tasks.iter().enumerate() {
             for (j, path) in paths.iter().enumerate() {
                 let (obs, rewards) = (numbers(&path["observations"]), numbers(&path["rewards"]));
+                let actions = path.get("actions").map_or(Vec::new(), numbers);
                 for s in 0..rewards.len() {
                     let at = (s * k + i) * n + j;
                     block.rewards[at] = rewards[s];
                     block.valid[at] = 1;
                     block.obs[at * o..(at + 1) * o].copy_from_slice(&obs[s * o..(s + 1) * o]);
+                    block.actions[at * a..(at + 1) * a].copy_from_slice(&actions[s * a..(s + 1) * a]);
                 }
             }
         }
@@ -58,7 +67,11 @@ impl Block {
             let obs = cx.input("obs", &[self.t, self.k, self.n, self.o], DType::F32);
             let reward = cx.input("reward", &shape, DType::F32);
             let valid = cx.input("valid", &shape, DType::U32);
-            let paths = Paths { obs, action: reward, reward, valid };
+            let action = match self.a {
+                0 => reward,
+                a => cx.input("action", &[self.t, self.k, self.n, a], DType::F32),
+            };
+            let paths = Paths { obs, action, reward, valid };
             for (i, y) in f(&paths).into_iter().enumerate() {
                 cx.output(&i.to_string(), y);
             }
@@ -67,7 +80,10 @@ impl Block {
         let obs = device.array(&[self.t, self.k, self.n, self.o], &self.obs).unwrap();
         let reward = device.array(&shape, &self.rewards).unwrap();
         let valid = device.array_u32(&shape, &self.valid).unwrap();
-        let out = program.run(&State::new(), &[("obs", &obs), ("reward", &reward), ("valid", &valid)], &[]).unwrap();
+        let action = (self.a > 0).then(|| device.array(&[self.t, self.k, self.n, self.a], &self.actions).unwrap());
+        let mut inputs = vec![("obs", &obs), ("reward", &reward), ("valid", &valid)];
+        inputs.extend(action.iter().map(|action| ("action", action)));
+        let out = program.run(&State::new(), &inputs, &[]).unwrap();
         let all = out.iter().map(|(_, array)| pollster::block_on(device.read(array)).unwrap());
         all.map(|values| {
             let of_task = |i: usize| {
@@ -110,6 +126,16 @@ fn baseline(name: &Value) -> Baseline {
     }
 }
 
+/// The features of those names.
+fn features(names: &Value, paths: &Paths) -> Vec<Feature<'static>> {
+    let of = |name: &Value| match name.as_str().unwrap() {
+        "observations" => Feature { name: "observations", values: paths.obs },
+        "actions" => Feature { name: "actions", values: paths.action },
+        other => panic!("unknown feature {other}"),
+    };
+    items(names).iter().map(of).collect()
+}
+
 fn processor(config: &Value) -> Processor {
     Processor {
         gamma: number(&config["discount"]),
@@ -137,12 +163,14 @@ fn golden_linear_baselines_predict_what_the_originals_do() {
                     Baseline::LinearFeature.fit_predict(paths, returns),
                     Baseline::LinearTime.fit_predict(paths, discounted),
                     returns,
+                    multi_feature(paths, &features(&case["multi_feature_baseline"]["features"], paths), returns),
                 ]
             });
             let returns: Vec<f64> = items(&case["paths"]).iter().flat_map(|p| numbers(&p["returns"])).collect();
             let scale = deviation(&returns);
             near("returns", &device, &got[2][0], &returns, scale);
             near("features", &device, &got[0][0], &numbers(&case["feature_baseline"]["predictions"]), scale);
+            near("multi", &device, &got[3][0], &numbers(&case["multi_feature_baseline"]["predictions"]), scale);
             let time = &case["time_baseline"];
             assert_eq!(time["target"], "discounted_rewards");
             let rewards: Vec<f64> =
@@ -213,14 +241,192 @@ fn golden_discounted_sums() {
     for case in items(&load("discount_cumsum.json")["cases"]) {
         let (x, want) = (numbers(&case["x"]), numbers(&case["out"]));
         let t = x.len();
-        let block =
-            Block { t, k: 1, n: 1, o: 1, lengths: vec![vec![t]], obs: vec![0.0; t], rewards: x, valid: vec![1; t] };
+        let block = Block {
+            t,
+            k: 1,
+            n: 1,
+            o: 1,
+            a: 0,
+            lengths: vec![vec![t]],
+            obs: vec![0.0; t],
+            actions: Vec::new(),
+            rewards: x,
+            valid: vec![1; t],
+        };
         let gamma = number(&case["discount"]);
         let processor =
             Processor { gamma, gae_lambda: 1.0, baseline: Baseline::Zero, normalise: false, positive: false };
         for device in devices() {
             let got = block.run(&device, |paths| vec![processor.process(paths).returns]);
             near("sums", &device, &got[0][0], &want, deviation(&want).max(1.0));
+        }
+    }
+}
+
+#[test]
+fn multi_feature_baseline_solves_the_normal_equations() {
+    // Three features of noise, so that the normal equations are well conditioned: solved here in f64 by elimination.
+    let (t, n) = (6, 5);
+    let noise = |i: usize, salt: f64| ((i as f64 + salt) * 12.9898).sin() * 7.0 % 3.0;
+    let lengths = vec![6, 2, 4, 6, 1];
+    let mut block = Block {
+        t,
+        k: 1,
+        n,
+        o: 2,
+        a: 1,
+        obs: (0..t * n * 2).map(|i| noise(i, 0.1)).collect(),
+        actions: (0..t * n).map(|i| noise(i, 0.7)).collect(),
+        rewards: (0..t * n).map(|i| noise(i, 0.4)).collect(),
+        valid: vec![0; t * n],
+        lengths: vec![lengths.clone()],
+    };
+    (0..t * n).for_each(|i| block.valid[i] = u32::from(i / n < lengths[i % n]));
+    // Limited to 10 before it is squared.
+    (block.obs[0], block.obs[5]) = (25.0, -11.0);
+    let limit = |x: f64| x.clamp(-10.0, 10.0);
+    let row = |at: usize| {
+        let x = [block.obs[2 * at], block.obs[2 * at + 1], block.actions[at]].map(limit);
+        [x[0], x[1], x[0] * x[0], x[1] * x[1], x[2], x[2] * x[2], 1.0]
+    };
+    let rows: Vec<usize> = lengths.iter().enumerate().flat_map(|(j, l)| (0..*l).map(move |s| s * n + j)).collect();
+    let mut system = [[0.0; 8]; 7];
+    for (i, equation) in system.iter_mut().enumerate() {
+        for at in &rows {
+            let x = row(*at);
+            x.iter().enumerate().for_each(|(j, xj)| equation[j] += x[i] * xj);
+            equation[7] += x[i] * block.rewards[*at];
+        }
+        equation[i] += 1e-5;
+    }
+    for i in 0..7 {
+        let pivot = (i..7).max_by(|a, b| system[*a][i].abs().total_cmp(&system[*b][i].abs())).unwrap();
+        system.swap(i, pivot);
+        for j in (0..7).filter(|j| *j != i) {
+            let factor = system[j][i] / system[i][i];
+            let from = system[i];
+            system[j].iter_mut().zip(from).for_each(|(x, y)| *x -= factor * y);
+        }
+    }
+    let weights: Vec<f64> = (0..7).map(|i| system[i][7] / system[i][i]).collect();
+    let want: Vec<f64> = rows.iter().map(|at| row(*at).iter().zip(&weights).map(|(x, w)| x * w).sum()).collect();
+    for device in devices() {
+        let got = block.run(&device, |paths| {
+            let named = |name, values| Feature { name, values };
+            let both = [named("obs", paths.obs), named("action", paths.action)];
+            vec![multi_feature(paths, &both, paths.reward), Baseline::MultiFeature.fit_predict(paths, paths.reward)]
+        });
+        near("predictions", &device, &got[0][0], &want, deviation(&want));
+        // Of observations alone it fits worse.
+        let error = |x: &[f64]| rows.iter().zip(x).map(|(at, x)| (block.rewards[*at] - x).powi(2)).sum::<f64>();
+        assert!(error(&got[1][0]) > error(&got[0][0]) + 1e-3, "{} {}", error(&got[1][0]), error(&got[0][0]));
+    }
+    let error = Program::new(&devices()[0], |_| {
+        let x = Tensor::zeros(&[3, 1, 2, 1]);
+        let paths = Paths { obs: x, action: x, reward: x, valid: Tensor::constant_u32(1).broadcast_to(&[3, 1, 2, 1]) };
+        multi_feature(&paths, &[Feature { name: "speed", values: Tensor::zeros(&[3, 2, 2, 1]) }], x);
+    });
+    let message = error.unwrap_err().to_string();
+    assert!(
+        message.starts_with("multi_feature: expected [3, 1, 2] and its width, got [3, 2, 2, 1] as feature `speed`")
+    );
+}
+
+#[test]
+fn golden_advantages_over_given_values() {
+    for case in items(&load("garage_tf_advantages.json")["cases"]) {
+        let lengths: Vec<usize> = items(&case["lengths"]).iter().map(|l| number(l) as usize).collect();
+        let (t, n) = (number(&case["max_len"]) as usize, lengths.len());
+        // Theirs are rows of paths, ours of time.
+        let by_time = |key: &str| {
+            let x = numbers(&case[key]);
+            (0..t * n).map(|at| x[at % n * t + at / n]).collect::<Vec<f64>>()
+        };
+        let valid = (0..t * n).map(|at| u32::from(at / n < lengths[at % n])).collect();
+        let block = Block {
+            t,
+            k: 1,
+            n,
+            o: 1,
+            a: 0,
+            lengths: vec![lengths.clone()],
+            obs: by_time("baselines"),
+            actions: Vec::new(),
+            rewards: by_time("rewards"),
+            valid,
+        };
+        let processor = |normalise, positive| Processor {
+            gamma: number(&case["discount"]),
+            gae_lambda: number(&case["gae_lambda"]),
+            baseline: Baseline::Zero,
+            normalise,
+            positive,
+        };
+        let rows = |key: &str| -> Vec<f64> {
+            let x = numbers(&case[key]);
+            lengths.iter().enumerate().flat_map(|(j, l)| x[j * t..j * t + l].to_vec()).collect()
+        };
+        for device in devices() {
+            let got = block.run(&device, |paths| {
+                let of = |normalise, positive| processor(normalise, positive).advantages(paths, paths.obs);
+                vec![of(false, false), of(false, true), of(true, false), processor(false, false).returns(paths)]
+            });
+            let close = |what: &str, got: &[f64], want: &[f64]| {
+                let worst = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(got.len() == want.len() && worst < 1e-5, "{what} on {}: {worst:e}", device.caps().name);
+            };
+            let raw = rows("advantages");
+            close("advantages", &got[0][0], &raw);
+            close("returns", &got[3][0], &rows("returns"));
+            // The originals look at padding too. It is 0, and not the least where an advantage is below.
+            let least = raw.iter().copied().fold(f64::INFINITY, f64::min);
+            assert!(least < 0.0, "shifted numbers agree in such cases only");
+            close("positive", &got[1][0], &rows("positive"));
+            // They standardise each time step by itself, over padding too; here it is the whole task, over valid steps.
+            let mean = raw.iter().sum::<f64>() / raw.len() as f64;
+            let standard: Vec<f64> = raw.iter().map(|x| (x - mean) / (deviation(&raw) + 1e-8)).collect();
+            close("standardised", &got[2][0], &standard);
+        }
+    }
+}
+
+#[test]
+fn golden_diagonal_gaussians() {
+    for case in items(&load("diagonal_gaussian.json")["cases"]) {
+        let x = items(&case["x"]);
+        let (rows, width) = (x.len(), items(&x[0]).len());
+        for device in devices() {
+            let mut program = Program::new(&device, |cx| {
+                // Each row has a deviation of its own: one of `rows` stacked policies with a single row each.
+                let mut input = |name: &str| cx.input(name, &[rows, width], DType::F32);
+                let mut gaussian = |of: &str| {
+                    Gaussian::new(input(&format!("{of} mean")).unsqueeze(1), input(&format!("{of} log_std")))
+                };
+                let (old, new) = (gaussian("old"), gaussian("new"));
+                let x = input("x").unsqueeze(1);
+                cx.output("kl_old_new", old.kl(&new));
+                cx.output("log_likelihood_old", old.log_prob(x));
+                cx.output("log_likelihood_new", new.log_prob(x));
+                cx.output("entropy_new", new.entropy());
+            })
+            .unwrap();
+            let array = |value: &Value| device.array(&[rows, width], &numbers(value)).unwrap();
+            let mut inputs = vec![("x".to_owned(), array(&case["x"]))];
+            for of in ["old", "new"] {
+                for part in ["mean", "log_std"] {
+                    inputs.push((format!("{of} {part}"), array(&case[of][part])));
+                }
+            }
+            let inputs: Vec<_> = inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();
+            let out = program.run(&State::new(), &inputs, &[]).unwrap();
+            for (name, array) in out.iter() {
+                let (got, want) = (pollster::block_on(device.read(array)).unwrap(), numbers(&case[name]));
+                assert_eq!(got.len(), want.len(), "{name}");
+                for (got, want) in got.iter().zip(&want) {
+                    let most = if device.caps().element_bytes == 8 { 1e-9 } else { 1e-5 } * want.abs().max(1.0);
+                    assert!((got - want).abs() <= most, "{name} on {}: {got} {want}", device.caps().name);
+                }
+            }
         }
     }
 }

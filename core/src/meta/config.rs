@@ -82,7 +82,7 @@ pub struct MamlConfig {
     pub gamma: f64,
     /// λ of the advantages in [0, 1], default 1.
     pub gae_lambda: f64,
-    /// `linear_feature`, `linear_time` or `zero`, default `linear_feature`.
+    /// `linear_feature`, `linear_time`, `multi_feature` or `zero`, default `linear_feature`.
     pub baseline: Baseline,
     /// Standardise the advantages of each task, default true.
     pub normalise_advantages: bool,

@@ -1,9 +1,12 @@
 //! Baselines fitted to each batch by least squares.
 
+use std::panic::Location;
+
 use serde::{Deserialize, Serialize};
 
 use super::Paths;
-use crate::Tensor;
+use crate::tensor::fail;
+use crate::{Error, Tensor};
 
 /// Which baseline is subtracted from returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +19,17 @@ pub enum Baseline {
     /// Linear in observations limited to ±10, their squares, and 1, τ, τ², τ³: Duan et al. 2016, arXiv:1604.06778.
     #[default]
     LinearFeature,
+    /// Linear in observations limited to ±10, their squares, and 1: [`multi_feature`] of the observations alone.
+    MultiFeature,
+}
+
+/// What a baseline may look at, by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Feature<'a> {
+    /// Name in messages.
+    pub name: &'a str,
+    /// `[T, K, N, D]`
+    pub values: Tensor,
 }
 
 /// Added to the diagonal of the normal equations.
@@ -26,30 +40,66 @@ impl Baseline {
     #[track_caller]
     pub fn fit_predict(self, paths: &Paths, targets: Tensor) -> Tensor {
         let shape = targets.shape();
-        let [t, k, n, _] = shape[..] else {
-            return Tensor::poison();
-        };
+        let t = targets.size(0);
         let time = || Tensor::iota(&[t, 1, 1, 1], 0).to_f32() * 0.01;
         let powers = || {
             let tau = time();
             [tau, tau.square(), tau * tau.square(), Tensor::ones(&[t, 1, 1, 1])].map(|x| x.broadcast_to(&shape))
         };
+        let obs = Feature { name: "obs", values: paths.obs };
         let features = match self {
             Baseline::Zero => return Tensor::zeros(&shape),
-            Baseline::LinearTime => Tensor::concat(&powers(), 3),
-            Baseline::LinearFeature => {
-                let obs = paths.obs.clamp(-10.0, 10.0);
-                Tensor::concat(&[&[obs, obs.square()][..], &powers()].concat(), 3)
-            }
+            Baseline::MultiFeature => return multi_feature(paths, &[obs], targets),
+            Baseline::LinearTime => powers().to_vec(),
+            Baseline::LinearFeature => [&with_square(obs.values)[..], &powers()].concat(),
         };
-        let width = features.size(3);
-        let rows = |x: Tensor, width: usize| {
-            let x = paths.valid.select(x, Tensor::constant_f32(0.0));
-            x.permute(&[1, 0, 2, 3]).reshape(&[k, t * n, width])
-        };
-        let fitted = least_squares(rows(features, width), rows(targets, 1), REGULARISATION);
-        fitted.reshape(&[k, t, n, 1]).permute(&[1, 0, 2, 3])
+        fit(paths, &features, targets)
     }
+}
+
+/// Features limited to ±10, and their squares.
+fn with_square(values: Tensor) -> [Tensor; 2] {
+    let limited = values.clamp(-10.0, 10.0);
+    [limited, limited.square()]
+}
+
+/// Predictions of `targets: [T, K, N, 1]`, linear in each feature limited to ±10, its square, and 1; no terms of time.
+///
+/// As `LinearMultiFeatureBaseline` of garage. What depends on the action itself, such as the action, makes policy gradients biased. An
+/// error of the trace if a feature has no number for each step.
+#[track_caller]
+pub fn multi_feature(paths: &Paths, features: &[Feature<'_>], targets: Tensor) -> Tensor {
+    let shape = targets.shape();
+    let mut columns = Vec::with_capacity(2 * features.len() + 1);
+    for Feature { name, values } in features {
+        let got = values.shape();
+        if got.len() != shape.len() || got[..3] != shape[..3] {
+            let at = Location::caller().to_string();
+            let (got, expected) = (format!("{got:?} as feature `{name}`"), format!("{:?} and its width", &shape[..3]));
+            fail(Error::Shape { op: "multi_feature", expected, got, at });
+            return Tensor::poison();
+        }
+        columns.extend(with_square(*values));
+    }
+    columns.push(Tensor::ones(&shape));
+    fit(paths, &columns, targets)
+}
+
+/// The least-squares fit of each row of K, over valid steps.
+#[track_caller]
+fn fit(paths: &Paths, features: &[Tensor], targets: Tensor) -> Tensor {
+    let shape = targets.shape();
+    let [t, k, n, _] = shape[..] else {
+        return Tensor::poison();
+    };
+    let features = Tensor::concat(features, 3);
+    let rows = |x: Tensor| {
+        let width = x.size(3);
+        let x = paths.valid.select(x, Tensor::constant_f32(0.0));
+        x.permute(&[1, 0, 2, 3]).reshape(&[k, t * n, width])
+    };
+    let fitted = least_squares(rows(features), rows(targets), REGULARISATION);
+    fitted.reshape(&[k, t, n, 1]).permute(&[1, 0, 2, 3])
 }
 
 /// F w with the w that minimises ‖F w − y‖² + r ‖w‖²: `features: [K, B, n]`, `targets: [K, B, 1]` → `[K, B, 1]`.

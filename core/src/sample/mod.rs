@@ -5,7 +5,7 @@ mod gae;
 mod moments;
 mod paths;
 
-pub use baseline::{Baseline, REGULARISATION, least_squares};
+pub use baseline::{Baseline, Feature, REGULARISATION, least_squares, multi_feature};
 pub use gae::{Gae, Steps, explained_variance, gae};
 pub use moments::Moments;
 pub use paths::{Paths, Processed, Processor, adjusted_rewards};

@@ -105,11 +105,21 @@ impl Processor {
     /// Returns and advantages.
     #[track_caller]
     pub fn process(&self, paths: &Paths) -> Processed {
-        let none = Tensor::zeros(&paths.reward.shape());
-        let returns = paths.advantages(paths.reward, none, self.gamma, 1.0);
+        let returns = self.returns(paths);
         let values = self.baseline.fit_predict(paths, returns);
-        let raw = paths.advantages(paths.reward, values, self.gamma, self.gae_lambda);
-        Processed { returns, advantages: self.scaled(paths, raw) }
+        Processed { returns, advantages: self.advantages(paths, values) }
+    }
+
+    /// Discounted sums of rewards to the end of the path, `[T, K, N, 1]`.
+    #[track_caller]
+    pub fn returns(&self, paths: &Paths) -> Tensor {
+        paths.advantages(paths.reward, Tensor::zeros(&paths.reward.shape()), self.gamma, 1.0)
+    }
+
+    /// Advantages over the values of a baseline of the caller's, `[T, K, N, 1]`; standardised and shifted as asked for.
+    #[track_caller]
+    pub fn advantages(&self, paths: &Paths, values: Tensor) -> Tensor {
+        self.scaled(paths, paths.advantages(paths.reward, values, self.gamma, self.gae_lambda))
     }
 
     /// Discounted rewards less a baseline fitted to them, standardised as asked for: what DICE weighs, `[T, K, N, 1]`.
@@ -120,10 +130,8 @@ impl Processor {
         let t = paths.reward.size(0);
         let discounts: Vec<f64> = (0..t).map(|i| self.gamma.powi(i as i32)).collect();
         let discounted = paths.reward * Tensor::literal_f32(&discounts).reshape(&[t, 1, 1, 1]);
-        let none = Tensor::zeros(&paths.reward.shape());
         let adjusted = discounted - self.baseline.fit_predict(paths, discounted);
-        let returns = paths.advantages(paths.reward, none, self.gamma, 1.0);
-        Processed { returns, advantages: self.scaled(paths, adjusted) }
+        Processed { returns: self.returns(paths), advantages: self.scaled(paths, adjusted) }
     }
 
     /// Standardised and shifted per task, 0 in padding.

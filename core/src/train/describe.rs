@@ -86,7 +86,7 @@ const MAML: [SettingDoc; 31] = [
     doc("inner_loss", "likelihood_ratio, log_likelihood, dice", "surrogate of adaptation"),
     doc("gamma", "0 to 1", "discount of later rewards"),
     doc("gae_lambda", "0 to 1", "λ of the advantages"),
-    doc("baseline", "linear_feature, linear_time, zero", "subtracted from returns, fitted per task"),
+    doc("baseline", "linear_feature, linear_time, multi_feature, zero", "subtracted from returns, fitted per task"),
     doc("normalise_advantages", "true, false", "per task"),
     doc("positive_advantages", "true, false", "shift them so that the smallest is 0"),
     doc("learning_rate", "> 0", "Adam's step size of outer steps"),
@@ -196,8 +196,8 @@ mod tests {
                 "likelihood_ratio, log_likelihood, dice" => {
                     (vec!["\"likelihood_ratio\"", "\"log_likelihood\"", "\"dice\""], vec!["\"ratio\""])
                 }
-                "linear_feature, linear_time, zero" => {
-                    (vec!["\"linear_feature\"", "\"linear_time\"", "\"zero\""], vec!["\"linear\""])
+                "linear_feature, linear_time, multi_feature, zero" => {
+                    (vec!["\"linear_feature\"", "\"linear_time\"", "\"multi_feature\"", "\"zero\""], vec!["\"linear\""])
                 }
                 "exact, finite_differences" => (vec!["\"exact\"", "\"finite_differences\""], vec!["\"pearl\""]),
                 "-20 to 2" => (vec!["-20", "2"], vec!["-21", "3"]),
