@@ -166,8 +166,8 @@ impl Example {
         .unwrap();
         let out = split.run(&State::new(), &[("theta", &self.theta())], &[]).unwrap();
         let keys: Vec<Key> = (0..TASKS as u32).map(|task| fold_in(self.key, task)).collect();
-        actor.set(out.iter().map(|(_, array)| array.clone()).collect(), &keys).unwrap();
-        let mut sampler = MetaSampler::episodes(executor);
+        actor.set_parts(out.iter().map(|(_, array)| array.clone()).collect());
+        let mut sampler = MetaSampler::episodes(executor, 1);
         wait(sampler.set_tasks(&self.tasks));
         wait(sampler.obtain(&mut actor, &keys))
     }

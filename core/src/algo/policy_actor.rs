@@ -22,19 +22,25 @@ pub struct PolicyActor {
     key: Option<Array>,
 }
 
-/// Name of an input with a slice of the policy.
-pub(crate) fn part_name(i: usize) -> String {
-    format!("part {i}")
+/// Names of a policy's slices as inputs and outputs of programs.
+pub(crate) fn part_names(count: usize) -> Vec<String> {
+    (0..count).map(|i| format!("part {i}")).collect()
+}
+
+/// Slices as inputs of a run.
+pub(crate) fn part_inputs<'a>(names: &'a [String], parts: &'a [Array]) -> impl Iterator<Item = (&'a str, &'a Array)> {
+    names.iter().map(String::as_str).zip(parts)
 }
 
 /// Slices of a policy for each of K tasks as inputs of a program; `shapes`: those of one task.
 pub(crate) fn declare_parts(cx: &mut crate::Context, shapes: &[Vec<usize>], tasks: usize) -> Vec<Tensor> {
     let shape = |shape: &Vec<usize>| [&[tasks], &shape[..]].concat();
-    shapes.iter().enumerate().map(|(i, s)| cx.input(&part_name(i), &shape(s), DType::F32)).collect()
+    let names = part_names(shapes.len());
+    shapes.iter().zip(&names).map(|(s, name)| cx.input(name, &shape(s), DType::F32)).collect()
 }
 
 impl PolicyActor {
-    /// An actor whose slices have these `shapes` for each task. Give it parameters and keys before it acts.
+    /// An actor whose slices have these `shapes` for each task. Give it parameters before it acts.
     ///
     /// # Errors
     /// If the device fails.
@@ -64,23 +70,23 @@ impl PolicyActor {
         Ok(PolicyActor { device: device.clone(), program, shape, parts: Vec::new(), key: None })
     }
 
-    /// Play with slices `[K, …]` and one key per task. Draws are of the keys' stream [`ACTION`](streams::ACTION).
-    ///
-    /// # Errors
-    /// If the device lacks memory.
-    pub fn set(&mut self, parts: Vec<Array>, keys: &[Key]) -> Result<()> {
+    /// Play with slices `[K, …]` from now on.
+    pub fn set_parts(&mut self, parts: Vec<Array>) {
         self.parts = parts;
-        self.key = Some(self.device.array_u32(&[self.shape[0], 2], keys.as_flattened())?);
-        Ok(())
     }
 }
 
 impl Actor for PolicyActor {
+    fn begin(&mut self, keys: &[Key]) -> Result<()> {
+        self.key = Some(self.device.array_u32(&[self.shape[0], 2], keys.as_flattened())?);
+        Ok(())
+    }
+
     fn act<'a>(&'a mut self, observations: &'a [f64], step: u32) -> LocalFuture<'a, Result<Acted>> {
         Box::pin(async move {
             let obs = self.device.array(&self.shape, observations)?;
-            let names: Vec<String> = (0..self.parts.len()).map(part_name).collect();
-            let mut inputs: Vec<(&str, &Array)> = names.iter().map(String::as_str).zip(&self.parts).collect();
+            let names = part_names(self.parts.len());
+            let mut inputs: Vec<(&str, &Array)> = part_inputs(&names, &self.parts).collect();
             inputs.push(("obs", &obs));
             inputs.extend(self.key.iter().map(|key| ("key", key)));
             let out = self.program.run(&State::new(), &inputs, &[("step", step.into())])?;

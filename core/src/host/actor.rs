@@ -1,7 +1,9 @@
 //! Who acts in environments on the host.
 
+use super::Stepped;
 use crate::Result;
 use crate::backend::LocalFuture;
+use crate::rng::Key;
 
 /// Actions for all environments of an executor.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +22,18 @@ pub trait Actor {
     fn info(&self) -> &[String] {
         &[]
     }
+
+    /// A collection begins, with new episodes everywhere. `keys`: one per group, those of the collection; draws belong to their
+    /// stream [`ACTION`](crate::rng::streams::ACTION).
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn begin(&mut self, _keys: &[Key]) -> Result<()> {
+        Ok(())
+    }
+
+    /// What the last actions led to, for policies that remember.
+    fn observe(&mut self, _stepped: &Stepped) {}
 
     /// Actions at `observations: [M · E · O]`, group by group. `step` counts the steps of this collection from 1.
     ///

@@ -7,8 +7,8 @@ use crate::{Error, Result};
 /// When there is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// One episode of each environment, in order of their numbers: what programs on a device collect.
-    Episodes,
+    /// So many episodes of each environment, in order of their numbers; one each is what programs on a device collect.
+    Episodes(usize),
     /// Whole episodes with this many steps together, in order of their ends: tasks whose episodes end early have more of them.
     Steps(u64),
 }
@@ -31,9 +31,9 @@ impl MetaSampler {
         MetaSampler { executor, until: Until::Steps(steps.max(1)), env_steps: 0 }
     }
 
-    /// One episode of each environment in each collection: as many rollouts per task as it has environments.
-    pub fn episodes(executor: Box<dyn Executor>) -> MetaSampler {
-        MetaSampler { executor, until: Until::Episodes, env_steps: 0 }
+    /// So many episodes of each environment in each collection.
+    pub fn episodes(executor: Box<dyn Executor>, each: usize) -> MetaSampler {
+        MetaSampler { executor, until: Until::Episodes(each.max(1)), env_steps: 0 }
     }
 
     /// What plays.
@@ -65,12 +65,14 @@ impl MetaSampler {
         let (num_envs, infos) = (self.executor.fleet().num_envs(), actor.info().len());
         let mut collection = Collection::new(self.executor.fleet().tasks, num_envs);
         let mut observations = self.executor.reset(&at(0)).await?;
+        actor.begin(keys)?;
         let mut step = 0_u32;
         while !collection.enough(self.until) {
             step = step.checked_add(1).ok_or_else(endless)?;
             let acted = actor.act(&observations, step).await?;
             self.executor.fleet().expect("numbers of the actor's info", acted.info.len(), num_envs * infos)?;
             let stepped = self.executor.step(&acted.played, &at(step)).await?;
+            actor.observe(&stepped);
             self.env_steps += num_envs as u64;
             let fleet = self.executor.fleet();
             for number in 0..num_envs {
@@ -90,7 +92,7 @@ impl MetaSampler {
         }
         let kept: u64 = collection.tasks.iter().flatten().map(|path| path.len() as u64).sum();
         let mut tasks = collection.tasks;
-        if self.until == Until::Episodes {
+        if matches!(self.until, Until::Episodes(_)) {
             tasks.iter_mut().for_each(|paths| paths.sort_by_key(|path| path.copy));
         }
         let env_steps = u64::from(step) * num_envs as u64;
@@ -112,8 +114,8 @@ struct Collection {
     running: Vec<HostPath>,
     /// Whole ones by task.
     tasks: Vec<Vec<HostPath>>,
-    /// Which environments have ended one.
-    seen: Vec<bool>,
+    /// How many each environment has ended.
+    ended: Vec<usize>,
     /// Steps of whole ones.
     steps: u64,
 }
@@ -123,22 +125,22 @@ impl Collection {
         Collection {
             running: vec![HostPath::default(); num_envs],
             tasks: vec![Vec::new(); tasks],
-            seen: vec![false; num_envs],
+            ended: vec![0; num_envs],
             steps: 0,
         }
     }
 
     fn enough(&self, until: Until) -> bool {
         match until {
-            Until::Episodes => self.seen.iter().all(|seen| *seen),
+            Until::Episodes(each) => self.ended.iter().all(|ended| *ended >= each),
             Until::Steps(steps) => self.steps >= steps,
         }
     }
 
     fn finish(&mut self, number: usize, envs_per_task: usize, until: Until) {
         let mut path = std::mem::take(&mut self.running[number]);
-        let again = std::mem::replace(&mut self.seen[number], true);
-        if again && until == Until::Episodes {
+        self.ended[number] += 1;
+        if matches!(until, Until::Episodes(each) if self.ended[number] > each) {
             return;
         }
         path.copy = number % envs_per_task;

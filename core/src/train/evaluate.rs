@@ -6,7 +6,7 @@ use super::snapshot::{self, Header};
 use crate::algo::{ActorCritic, NetConfig, OBS_LIMIT, PpoConfig};
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, builtin};
-use crate::meta::Trial;
+use crate::meta::{GradientAdaptation, Trial};
 use crate::program::{Plan, PlanOptions};
 use crate::rng::{self, Key, key_from_seed, streams};
 use crate::sample::Moments;
@@ -282,8 +282,7 @@ impl Evaluator {
     /// [`Error::Config`] if the policy does not adapt, or for no tasks or rollouts; or if the device fails.
     pub async fn adapt(&self, test: MetaTest) -> Result<Adaptation> {
         let Config::Maml(config) = &self.header.config else {
-            let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
-            return Err(Error::config("algorithm", problem));
+            return Err(self.fixed());
         };
         let MetaTest { tasks, seed, deterministic, .. } = test;
         let rollouts = test.rollouts.unwrap_or(config.rollouts);
@@ -291,6 +290,26 @@ impl Evaluator {
         let measured = if deterministic { rollouts } else { 0 };
         let trial = Trial { tasks, rollouts, inner_steps, measured, deterministic, last_only: false };
         adapted::adapt(&self.device, &self.env, config, &self.policy, eval_key(seed), trial).await
+    }
+
+    /// The policy as [`MetaEvaluator`](crate::meta::MetaEvaluator) takes it, for meta-tests on environments of the host.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the policy does not adapt.
+    pub fn meta_algorithm(&self) -> Result<GradientAdaptation> {
+        let theta = self.policy.arrays.iter().find(|(name, _)| *name == "theta");
+        match (&self.header.config, theta) {
+            (Config::Maml(config), Some((_, theta))) => {
+                Ok(GradientAdaptation::new(&self.device, config, theta.clone()))
+            }
+            _ => Err(self.fixed()),
+        }
+    }
+
+    /// That it does not adapt.
+    fn fixed(&self) -> Error {
+        let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
+        Error::config("algorithm", problem)
     }
 
     /// The first episode of [`evaluate`](Self::evaluate) with the same seed, step by step.

@@ -1,0 +1,113 @@
+//! Meta-testing on environments of the host: explore, adapt, measure on the same tasks.
+
+use super::meta_algorithm::{MetaAlgorithm, MetaPolicy};
+use super::performance::{AVERAGE, Performance, UNNAMED};
+use crate::host::{Actor, Executor, HostPath, MetaSampler, Until};
+use crate::rng::{Key, fold_in, stream};
+use crate::{Error, Result};
+
+/// Keys of episodes that explore; folded with the round, then with the task.
+const EXPLORATION: u32 = stream("meta_test_exploration");
+/// Keys of episodes that measure.
+const TEST: u32 = stream("meta_test_test");
+
+/// A task to test on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TestTask {
+    /// Results are grouped by it; none: `__unnamed_task__`.
+    pub name: Option<String>,
+    /// `[D]`, empty if the environment has a single task.
+    pub parameters: Vec<f64>,
+}
+
+/// Measures how algorithms adapt to held-out tasks. As `MetaEvaluator` of garage, with its names.
+///
+/// Other than there, discounted returns use the algorithm's own discount, also of algorithms that keep it private there (1.0).
+pub struct MetaEvaluator {
+    sampler: MetaSampler,
+    /// Episodes of exploration of each environment before each adaptation, default 10.
+    pub n_exploration_eps: usize,
+    /// Episodes of each environment that measure, default 1.
+    pub n_test_episodes: usize,
+    /// What names of results begin with, default `MetaTest`.
+    pub prefix: String,
+    /// Names that always have results, NaN where no task of that name was tested; none: those that were tested.
+    pub test_task_names: Vec<String>,
+    iteration: u64,
+}
+
+impl MetaEvaluator {
+    /// With the defaults, on the environments of an executor. One environment per task plays one episode after the other; with
+    /// more, each has as many episodes, side by side.
+    #[must_use]
+    pub fn new(executor: Box<dyn Executor>) -> MetaEvaluator {
+        MetaEvaluator {
+            sampler: MetaSampler::episodes(executor, 1),
+            n_exploration_eps: 10,
+            n_test_episodes: 1,
+            prefix: "MetaTest".to_owned(),
+            test_task_names: Vec::new(),
+            iteration: 0,
+        }
+    }
+
+    /// Explore, adapt and measure on `tasks`, one for each group of the executor: results by name, `Average` last. `key` names the
+    /// episodes.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if there are not as many tasks as groups; or if an environment or the device fails.
+    pub async fn evaluate(
+        &mut self,
+        algorithm: &mut dyn MetaAlgorithm,
+        tasks: &[TestTask],
+        key: Key,
+    ) -> Result<Vec<(String, f64)>> {
+        for (name, value) in [("n_exploration_eps", self.n_exploration_eps), ("n_test_episodes", self.n_test_episodes)]
+        {
+            if value == 0 {
+                return Err(Error::config(name, "0 episodes show nothing; give at least 1"));
+            }
+        }
+        let fleet = self.sampler.executor().fleet().clone();
+        if tasks.len() != fleet.tasks {
+            let problem = format!("{} were given to an executor of {}; give as many", tasks.len(), fleet.tasks);
+            return Err(Error::config("tasks", problem));
+        }
+        let parameters: Vec<Vec<f64>> = tasks.iter().map(|task| task.parameters.clone()).collect();
+        self.sampler.set_tasks(&parameters).await?;
+        let keys = |key: Key| -> Vec<Key> { (0..tasks.len() as u32).map(|task| fold_in(key, task)).collect() };
+        let mut policy: Box<dyn MetaPolicy> = algorithm.exploration_policy(&fleet).await?;
+        for round in 0..algorithm.rounds() as u32 {
+            self.sampler.until = Until::Episodes(self.n_exploration_eps);
+            let keys = keys(fold_in(fold_in(key, EXPLORATION), round));
+            let actor: &mut dyn Actor = &mut *policy;
+            let episodes = self.sampler.obtain(actor, &keys).await?;
+            policy = policy.adapt(&episodes).await?;
+        }
+        self.sampler.until = Until::Episodes(self.n_test_episodes);
+        let samples = self.sampler.obtain(&mut *policy, &keys(fold_in(key, TEST))).await?;
+
+        let name = |task: &TestTask| task.name.clone().unwrap_or_else(|| UNNAMED.to_owned());
+        let mut names = self.test_task_names.clone();
+        if names.is_empty() {
+            for task in tasks {
+                if !names.contains(&name(task)) {
+                    names.push(name(task));
+                }
+            }
+        }
+        let success = fleet.info.iter().position(|name| name == "success");
+        let measure = |paths: &[&HostPath]| {
+            Performance::of(self.iteration, paths, algorithm.discount(), fleet.info.len(), success)
+        };
+        let mut rows = Vec::new();
+        for of in &names {
+            let named = tasks.iter().zip(&samples.tasks).filter(|(task, _)| name(task) == *of);
+            let paths: Vec<&HostPath> = named.flat_map(|(_, paths)| paths).collect();
+            rows.extend(measure(&paths).rows(&self.prefix, of));
+        }
+        rows.extend(measure(&samples.paths().collect::<Vec<_>>()).rows(&self.prefix, AVERAGE));
+        self.iteration += 1;
+        Ok(rows)
+    }
+}
