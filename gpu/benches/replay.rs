@@ -77,7 +77,7 @@ fn ppo(c: &mut Criterion, device: &Device) -> Result<()> {
     let mut ppo = Ppo::new(device, &config, &builtin("cartpole")?, &[1])?;
     measure(c, "iteration of PPO", || {
         let before = ppo.program().counters();
-        let metrics = ppo.step(0, 10)?;
+        let metrics = pollster::block_on(ppo.step(0, 10))?;
         pollster::block_on(device.read_f32(&metrics))?;
         let spent = ppo.program().counters() - before;
         Ok((spent.dispatches, spent.host))

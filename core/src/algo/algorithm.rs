@@ -82,12 +82,16 @@ pub trait Algorithm: Debug {
 
     /// One iteration, `done` of `total` having been made: metrics `[S, columns]`, still on the device.
     ///
+    /// Ready at once where everything happens on the device; environments of the host may take their time.
+    ///
     /// # Errors
-    /// If the device fails.
-    fn step(&mut self, done: u64, total: u64) -> Result<Array> {
-        let scalars = self.scalars(done, total);
-        let (program, state) = self.running();
-        program.run(state, &[], &scalars)?.get("metrics").cloned()
+    /// If the device or an environment fails.
+    fn step(&mut self, done: u64, total: u64) -> LocalFuture<'_, Result<Array>> {
+        Box::pin(async move {
+            let scalars = self.scalars(done, total);
+            let (program, state) = self.running();
+            program.run(state, &[], &scalars)?.get("metrics").cloned()
+        })
     }
 
     /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity.

@@ -1,6 +1,6 @@
 //! Many environments side by side.
 
-use super::HostEnv;
+use super::{Chance, HostEnv};
 use crate::backend::LocalFuture;
 use crate::env::EnvSpec;
 use crate::rng::Key;
@@ -67,6 +67,12 @@ impl Stepped {
 pub trait Executor {
     /// What is run.
     fn fleet(&self) -> &Fleet;
+
+    /// Parameters of tasks, `[D]` each, of the environments' distribution: the same for the same chance.
+    ///
+    /// # Errors
+    /// As for [`reset`](Executor::reset).
+    fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>>;
 
     /// Give each group its task, `[D]` each; takes effect at the next reset.
     ///

@@ -110,6 +110,18 @@ impl Group {
         Place { task: self.task, copy, number: self.task * self.members.len() + copy, doing }
     }
 
+    /// Parameters of tasks, `[D]` each, by the first environment.
+    pub fn sample_tasks(&mut self, chances: &[Chance]) -> Result<Vec<Vec<f64>>> {
+        let at = self.place(0, "sample_task");
+        let draw = |chance: &Chance| {
+            let width = self.members[0].env.spec().task.len();
+            let task = self.members[0].call(&at, |env| env.sample_task(*chance))?;
+            self.members[0].expect(&at, "the task", &task, width)?;
+            Ok(task)
+        };
+        chances.iter().map(draw).collect()
+    }
+
     pub fn set_task(&mut self, task: &[f64]) -> Result<()> {
         (0..self.members.len()).try_for_each(|copy| {
             let at = self.place(copy, "set_task");

@@ -1,6 +1,6 @@
 //! One environment outside of the tensor program.
 
-use crate::env::EnvSpec;
+use crate::env::{Dim, EnvSpec};
 use crate::rng::{Key, Threefry, fold_in};
 use crate::{Error, Result};
 
@@ -55,6 +55,22 @@ pub trait HostEnv: Send {
     /// Names of what steps report besides rewards, such as `success` (1 or 0, whether the goal was reached).
     fn info(&self) -> &[String] {
         &[]
+    }
+
+    /// Draws the parameters of one task, `[D]`: each uniformly in its range, unless an environment has a distribution of its own.
+    ///
+    /// # Errors
+    /// [`Error::Environment`] if a range is not finite.
+    fn sample_task(&self, chance: Chance) -> Result<Vec<f64>> {
+        let mut rng = chance.rng();
+        let draw = |dim: &Dim| {
+            if (dim.high - dim.low).is_finite() {
+                return Ok(dim.low + (dim.high - dim.low) * rng.uniform());
+            }
+            let problem = format!("task parameter `{}` has no finite range; implement `sample_task`", dim.name);
+            Err(Error::Environment { name: self.spec().name.clone(), problem })
+        };
+        self.spec().task.iter().map(draw).collect()
     }
 
     /// The task of the episodes that follow, `[D]`; takes effect at the next reset.

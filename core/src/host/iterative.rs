@@ -1,7 +1,7 @@
 //! One environment after the other.
 
 use super::group::{Group, groups};
-use super::{Executor, Fleet, HostEnv, Stepped};
+use super::{Chance, Executor, Fleet, HostEnv, Stepped};
 use crate::Result;
 use crate::backend::LocalFuture;
 use crate::rng::Key;
@@ -32,6 +32,11 @@ impl IterativeExecutor {
 impl Executor for IterativeExecutor {
     fn fleet(&self) -> &Fleet {
         &self.fleet
+    }
+
+    fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>> {
+        // There is at least one group.
+        Box::pin(async move { self.groups[0].sample_tasks(chances) })
     }
 
     fn set_tasks<'a>(&'a mut self, tasks: &'a [Vec<f64>]) -> LocalFuture<'a, Result<()>> {

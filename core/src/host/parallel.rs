@@ -4,19 +4,20 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use super::group::{Group, groups};
-use super::{Executor, Fleet, HostEnv, Stepped};
+use super::{Chance, Executor, Fleet, HostEnv, Stepped};
 use crate::backend::LocalFuture;
 use crate::rng::Key;
 use crate::{Error, Result};
 
 /// What a thread is to do with all of its groups.
 enum Command {
+    SampleTasks(Vec<Chance>),
     SetTasks(Vec<Vec<f64>>),
     Reset(Vec<Key>),
     Step(Vec<f64>, Vec<Key>),
 }
 
-/// What came of it; only observations after a reset, nothing after new tasks.
+/// What came of it; only observations after a reset, tasks in their place where these were drawn, nothing after new tasks.
 type Answer = Result<Stepped>;
 
 struct Worker {
@@ -65,10 +66,9 @@ impl ParallelExecutor {
         for worker in &self.workers {
             let own = first..first + worker.groups;
             first = own.end;
-            worker.commands.as_ref().and_then(|c| c.send(command(own)).ok()).ok_or_else(gone)?;
+            worker.send(command(own))?;
         }
-        let answers: Vec<Answer> =
-            self.workers.iter().map(|w| w.answers.recv().unwrap_or_else(|_| Err(gone()))).collect();
+        let answers: Vec<Answer> = self.workers.iter().map(Worker::receive).collect();
         let mut all = Stepped::default();
         answers.into_iter().try_for_each(|answer| answer.map(|stepped| all.append(stepped)))?;
         Ok(all)
@@ -89,6 +89,14 @@ impl Worker {
         let thread = thread.map_err(|e| Error::Program(format!("no thread for environments could be started: {e}")))?;
         Ok(Worker { groups: count, commands: Some(commands), answers, thread: Some(thread) })
     }
+
+    fn send(&self, command: Command) -> Result<()> {
+        self.commands.as_ref().and_then(|commands| commands.send(command).ok()).ok_or_else(gone)
+    }
+
+    fn receive(&self) -> Answer {
+        self.answers.recv().unwrap_or_else(|_| Err(gone()))
+    }
 }
 
 impl Drop for Worker {
@@ -106,6 +114,9 @@ fn work(mut groups: Vec<Group>, actions: usize, commands: &Receiver<Command>, an
     while let Ok(command) = commands.recv() {
         let mut all = Stepped::default();
         let done = match command {
+            Command::SampleTasks(chances) => {
+                groups[0].sample_tasks(&chances).map(|drawn| all.observations = drawn.concat())
+            }
             Command::SetTasks(tasks) => {
                 groups.iter_mut().zip(&tasks).try_for_each(|(group, task)| group.set_task(task))
             }
@@ -128,6 +139,16 @@ fn work(mut groups: Vec<Group>, actions: usize, commands: &Receiver<Command>, an
 impl Executor for ParallelExecutor {
     fn fleet(&self) -> &Fleet {
         &self.fleet
+    }
+
+    fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>> {
+        Box::pin(async move {
+            let worker = &self.workers[0];
+            worker.send(Command::SampleTasks(chances.to_vec()))?;
+            let numbers = worker.receive()?.observations;
+            let width = self.fleet.spec.task.len();
+            Ok((0..chances.len()).map(|i| numbers[i * width..(i + 1) * width].to_vec()).collect())
+        })
     }
 
     fn set_tasks<'a>(&'a mut self, tasks: &'a [Vec<f64>]) -> LocalFuture<'a, Result<()>> {

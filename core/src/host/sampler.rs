@@ -1,6 +1,8 @@
 //! Whole episodes of environments on the host.
 
-use super::{Actor, Executor, HostPath, Samples};
+use std::fmt;
+
+use super::{Actor, Chance, Executor, HostPath, Samples};
 use crate::rng::{Key, fold_in, streams};
 use crate::{Error, Result};
 
@@ -21,6 +23,12 @@ pub struct MetaSampler {
     /// When there is enough.
     pub until: Until,
     env_steps: u64,
+}
+
+impl fmt::Debug for MetaSampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MetaSampler").field("fleet", self.executor.fleet()).finish_non_exhaustive()
+    }
 }
 
 impl MetaSampler {
@@ -44,6 +52,14 @@ impl MetaSampler {
     /// Steps that environments have made in all collections.
     pub fn env_steps(&self) -> u64 {
         self.env_steps
+    }
+
+    /// Parameters of tasks of the environments' distribution, `[D]` each.
+    ///
+    /// # Errors
+    /// As [`Executor::sample_tasks`].
+    pub async fn sample_tasks(&mut self, chances: &[Chance]) -> Result<Vec<Vec<f64>>> {
+        self.executor.sample_tasks(chances).await
     }
 
     /// The tasks of the collections that follow, `[D]` each.

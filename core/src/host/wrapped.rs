@@ -33,6 +33,10 @@ impl HostEnv for Wrapped {
         self.env.spec()
     }
 
+    fn sample_task(&self, chance: Chance) -> Result<Vec<f64>> {
+        Ok(wide(&self.env.sample_task(chance.key, chance.element)))
+    }
+
     fn set_task(&mut self, task: &[f64]) -> Result<()> {
         self.task = narrow(task);
         Ok(())

@@ -140,18 +140,7 @@ impl Maml {
     /// # Errors
     /// If a setting is invalid or the device lacks memory.
     pub fn new(device: &Device, variant: Variant, config: &MamlConfig, env: &EnvDef, seeds: &[u64]) -> Result<Maml> {
-        let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
-        let mut state = State::new();
-        let learner = Learner::new(env.spec(), config);
-        for entry in Maml::entries(config, env) {
-            let shape = [&[seeds.len()], &entry.shape[..]].concat();
-            let array = match entry.name {
-                "theta" => device.array(&shape, &keys.iter().flat_map(|k| learner.layout.init(*k)).collect::<Vec<_>>()),
-                "key" => device.array_u32(&shape, keys.as_flattened()),
-                _ => device.zeros(&shape, entry.dtype),
-            };
-            state.insert(entry.name, array?);
-        }
+        let state = initial(device, &Learner::new(env.spec(), config), seeds)?;
         Maml::resume(device, variant, config, env, seeds.len(), state)
     }
 
@@ -169,7 +158,8 @@ impl Maml {
     ) -> Result<Maml> {
         config.validate()?;
         let learner = Learner::new(env.spec(), config);
-        let program = Program::new(device, |cx| iteration(cx, variant, config, env, &learner, seeds))?;
+        let outer = OuterLoop { variant, config, learner: &learner, seeds };
+        let program = Program::new(device, |cx| iteration(cx, &outer, env))?;
         Ok(Maml { variant, config: config.clone(), learner, program, metric_names: Maml::metric_names(config), state })
     }
 
@@ -180,7 +170,8 @@ impl Maml {
     pub fn plan(variant: Variant, config: &MamlConfig, env: &EnvDef, seeds: usize) -> Result<Plan> {
         config.validate()?;
         let learner = Learner::new(env.spec(), config);
-        Program::plan_of(PlanOptions::default(), |cx| iteration(cx, variant, config, env, &learner, seeds))
+        let outer = OuterLoop { variant, config, learner: &learner, seeds };
+        Program::plan_of(PlanOptions::default(), |cx| iteration(cx, &outer, env))
     }
 
     /// The policy and its adaptation.
@@ -190,15 +181,7 @@ impl Maml {
 
     /// Everything that training changes, for one seed.
     pub fn entries(config: &MamlConfig, env: &EnvDef) -> Vec<StateEntry> {
-        let p = Learner::new(env.spec(), config).layout.len();
-        let of = |name, shape: &[usize], dtype| StateEntry { name, shape: shape.to_vec(), dtype };
-        vec![
-            of("key", &[2], DType::U32),
-            of("theta", &[p], DType::F32),
-            of("adam_m", &[p], DType::F32),
-            of("adam_v", &[p], DType::F32),
-            of("adam_scale", &[2], DType::F32),
-        ]
+        entries(&Learner::new(env.spec(), config))
     }
 
     /// What an iteration reports, in the order of the `metrics` output.
@@ -211,9 +194,53 @@ impl Maml {
         let train = ["meta_loss", "inner_kl", "outer_kl", "grad_norm", "non_finite", "updates"];
         first.into_iter().chain(returns).chain(train.iter().map(|name| format!("train/{name}"))).collect()
     }
+}
 
-    fn learning_rate(&self, done: u64, total: u64) -> f64 {
-        self.config.learning_rate * self.config.learning_rate_schedule.factor(done, total)
+/// Everything that training changes, for one seed.
+fn entries(learner: &Learner) -> Vec<StateEntry> {
+    let p = learner.layout.len();
+    let of = |name, shape: &[usize], dtype| StateEntry { name, shape: shape.to_vec(), dtype };
+    vec![
+        of("key", &[2], DType::U32),
+        of("theta", &[p], DType::F32),
+        of("adam_m", &[p], DType::F32),
+        of("adam_v", &[p], DType::F32),
+        of("adam_scale", &[2], DType::F32),
+    ]
+}
+
+/// The state of fresh training.
+pub(super) fn initial(device: &Device, learner: &Learner, seeds: &[u64]) -> Result<State> {
+    let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
+    let mut state = State::new();
+    for entry in entries(learner) {
+        let shape = [&[seeds.len()], &entry.shape[..]].concat();
+        let array = match entry.name {
+            "theta" => device.array(&shape, &keys.iter().flat_map(|k| learner.layout.init(*k)).collect::<Vec<_>>()),
+            "key" => device.array_u32(&shape, keys.as_flattened()),
+            _ => device.zeros(&shape, entry.dtype),
+        };
+        state.insert(entry.name, array?);
+    }
+    Ok(state)
+}
+
+/// Step size of the outer steps in the iteration after `done` of `total`.
+fn learning_rate(config: &MamlConfig, done: u64, total: u64) -> f64 {
+    config.learning_rate * config.learning_rate_schedule.factor(done, total)
+}
+
+/// Scalars of an iteration's program.
+pub(super) fn scalars(config: &MamlConfig, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
+    let iteration = ScalarValue::U32((done + 1) as u32);
+    vec![("iteration", iteration), ("learning_rate", learning_rate(config, done, total).into())]
+}
+
+/// Values that follow a schedule.
+pub(super) fn schedules(variant: Variant, config: &MamlConfig, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+    match variant.trust_region() {
+        true => Vec::new(),
+        false => vec![("train/learning_rate", learning_rate(config, done, total))],
     }
 }
 
@@ -231,10 +258,7 @@ impl Algorithm for Maml {
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        match self.variant.trust_region() {
-            true => Vec::new(),
-            false => vec![("train/learning_rate", self.learning_rate(done, total))],
-        }
+        schedules(self.variant, &self.config, done, total)
     }
 
     fn running(&mut self) -> (&mut Program, &State) {
@@ -242,8 +266,7 @@ impl Algorithm for Maml {
     }
 
     fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        let learning_rate = self.learning_rate(done, total);
-        vec![("iteration", ScalarValue::U32((done + 1) as u32)), ("learning_rate", learning_rate.into())]
+        scalars(&self.config, done, total)
     }
 }
 
@@ -258,50 +281,81 @@ fn tasks(config: &MamlConfig, env: &EnvDef, key: [Tensor; 2], iteration: Tensor)
     Some(tasks.reshape(&[tasks.size(0) * config.meta_batch, width]))
 }
 
-/// Algorithm 3, one iteration.
-fn iteration(cx: &mut Context, variant: Variant, config: &MamlConfig, env: &EnvDef, learner: &Learner, seeds: usize) {
-    let held = Held::declare(cx, &Maml::entries(config, env), seeds);
-    let iteration = cx.scalar_u32("iteration");
-    let learning_rate = cx.scalar_f32("learning_rate");
-    let words = held.get("key");
-    let key = [words.slice(1, 0, 1), words.slice(1, 1, 2)];
-    let theta = held.get("theta");
-    let tasks = tasks(config, env, key, iteration);
-
-    let mut phases = Vec::with_capacity(config.inner_steps + 1);
-    let (mut metrics, mut returns) = (Vec::new(), Vec::new());
-    let (mut parts, step_sizes) = learner.start(theta, config.meta_batch);
-    for k in 0..=config.inner_steps {
-        let rollouts = fold_in(fold_in(key, iteration), Tensor::constant_u32(k as u32));
+/// Algorithm 3, one iteration on the device.
+fn iteration(cx: &mut Context, outer: &OuterLoop<'_>, env: &EnvDef) {
+    let config = outer.config;
+    let mut drawn = None;
+    outer.trace(cx, |_, k, given, parts| {
+        let tasks = *drawn.get_or_insert_with(|| tasks(config, env, given.key, given.iteration));
+        let rollouts = fold_in(fold_in(given.key, given.iteration), Tensor::constant_u32(k as u32));
         let collector = Collector {
             env,
-            policy: &learner.policy,
+            policy: &outer.learner.policy,
             tasks,
             key: row_keys(rollouts, config.meta_batch),
             rollouts: config.rollouts,
             steps: config.steps(env.spec().horizon),
             deterministic: false,
         };
-        let paths = collector.collect(&parts).paths;
-        let phase = learner.phase(config, &parts, &paths, seeds);
-        let episodes = config.meta_batch * config.rollouts;
-        let per_seed = |x: Tensor| x.reshape(&[seeds, episodes]).sum_keep(1);
-        let sum = per_seed(paths.path_returns());
-        returns.push(sum * (1.0 / episodes as f64));
-        if k == config.inner_steps {
-            let count = Tensor::constant_f32(episodes as f64).broadcast_to(&[seeds, 1]);
-            metrics.extend([count, sum, per_seed(paths.path_lengths())]);
+        collector.collect(parts).paths
+    });
+}
+
+/// What names the random numbers of an iteration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given {
+    /// Each seed's key, words of `[S, 1]`.
+    pub key: [Tensor; 2],
+    /// Number of the iteration, from 1.
+    pub iteration: Tensor,
+}
+
+/// An iteration, wherever its episodes come from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OuterLoop<'a> {
+    pub variant: Variant,
+    pub config: &'a MamlConfig,
+    pub learner: &'a Learner,
+    pub seeds: usize,
+}
+
+impl OuterLoop<'_> {
+    /// Collect with the shared policy, adapt, collect with the adapted ones, and so on; then the outer steps. `collect` gives the
+    /// episodes of each phase, played by parameters `[K, …]`.
+    pub fn trace(&self, cx: &mut Context, mut collect: impl FnMut(&mut Context, usize, Given, &[Tensor]) -> Paths) {
+        let OuterLoop { variant, config, learner, seeds } = *self;
+        let held = Held::declare(cx, &entries(learner), seeds);
+        let iteration = cx.scalar_u32("iteration");
+        let learning_rate = cx.scalar_f32("learning_rate");
+        let words = held.get("key");
+        let given = Given { key: [words.slice(1, 0, 1), words.slice(1, 1, 2)], iteration };
+        let theta = held.get("theta");
+
+        let mut phases = Vec::with_capacity(config.inner_steps + 1);
+        let (mut metrics, mut returns) = (Vec::new(), Vec::new());
+        let (mut parts, step_sizes) = learner.start(theta, config.meta_batch);
+        for k in 0..=config.inner_steps {
+            let paths = collect(cx, k, given, &parts);
+            let phase = learner.phase(config, &parts, &paths, seeds);
+            let episodes = config.meta_batch * config.rollouts;
+            let per_seed = |x: Tensor| x.reshape(&[seeds, episodes]).sum_keep(1);
+            let sum = per_seed(paths.path_returns());
+            returns.push(sum * (1.0 / episodes as f64));
+            if k == config.inner_steps {
+                let count = Tensor::constant_f32(episodes as f64).broadcast_to(&[seeds, 1]);
+                metrics.extend([count, sum, per_seed(paths.path_lengths())]);
+            }
+            if k < config.inner_steps {
+                parts = learner.adapt(&parts, &phase, &step_sizes);
+            }
+            phases.push(phase);
         }
-        if k < config.inner_steps {
-            parts = learner.adapt(&parts, &phase, &step_sizes);
-        }
-        phases.push(phase);
+        let updated = outer(variant, config, learner, theta, held.adam(), &phases, learning_rate);
+        update_parameters(cx, updated.theta, updated.adam);
+        metrics.extend(returns);
+        metrics.extend(updated.metrics);
+        cx.output("metrics", Tensor::concat(&metrics, 1));
     }
-    let updated = outer(variant, config, learner, theta, held.adam(), &phases, learning_rate);
-    update_parameters(cx, updated.theta, updated.adam);
-    metrics.extend(returns);
-    metrics.extend(updated.metrics);
-    cx.output("metrics", Tensor::concat(&metrics, 1));
 }
 
 struct Updated {

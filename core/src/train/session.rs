@@ -169,9 +169,10 @@ impl Session {
     /// # Errors
     /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite; or if the device fails.
     pub async fn step(&mut self) -> Result<Vec<Row>> {
-        let schedules = self.algorithm.schedules(self.iteration, self.iterations());
+        let (made, all) = (self.iteration, self.iterations());
+        let schedules = self.algorithm.schedules(made, all);
         let before = if self.debug { Some(self.algorithm.state().copy(&self.device).await?) } else { None };
-        let metrics = self.algorithm.step(self.iteration, self.iterations())?;
+        let metrics = self.algorithm.step(made, all).await?;
         let values = self.device.read(&metrics).await?;
         if let Some(before) = before {
             self.explain(&before, &values).await?;
