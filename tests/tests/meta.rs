@@ -4,7 +4,8 @@
 
 use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, MetaTest, Session, Setup};
+use quickstudy_core::meta::Variant;
+use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup};
 use quickstudy_tests::gpu::{self, distance, theta};
 
 const SMALL: &str = "meta_batch = 3\nrollouts = 4\nhorizon = 12\nhidden = [16]\nlog_std_init = -1.2\n";
@@ -23,7 +24,7 @@ fn run(session: &mut Session) -> Vec<Vec<(String, f64)>> {
 }
 
 fn family() -> impl Iterator<Item = &'static str> {
-    ALGORITHMS.into_iter().filter(|name| *name != "ppo")
+    Variant::ALL.into_iter().map(Variant::name)
 }
 
 #[test]
