@@ -1,7 +1,7 @@
 //! What the columns of `metrics.csv` mean; the same names are in `metrics.jsonl` and in TensorBoard.
 
 /// Name and meaning of each metric, in the order of the columns.
-pub const METRIC_DOCS: [(&str, &str); 27] = [
+pub const METRIC_DOCS: [(&str, &str); 28] = [
     ("time/env_steps", "environment steps so far, summed over parallel environments"),
     ("time/iterations", "iterations so far: one rollout and its updates each"),
     ("rollout/ep_return_mean", "mean return of the last 100 or more training episodes"),
@@ -24,6 +24,7 @@ pub const METRIC_DOCS: [(&str, &str); 27] = [
     ("meta/step_1_return", "the same after one inner step; one column per inner step"),
     ("train/meta_loss", "outer objective after the outer steps, mean over tasks"),
     ("train/inner_kl", "KL of the policies that collected from those before each inner step"),
+    ("train/inner_kl_coef", "weight of that KL, where target_inner_kl lets it change"),
     ("train/outer_kl", "the same after adaptation, on the last data"),
     ("eval/return_mean", "mean return of the deterministic policy, where evaluated"),
     ("eval/ep_len_mean", "mean length of those episodes"),

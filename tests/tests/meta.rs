@@ -2,10 +2,13 @@
 //! ProMP learns to adapt where an untrained policy does not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::Device;
+use quickstudy_core::dist::fold_in;
 use quickstudy_core::env::builtin;
-use quickstudy_core::meta::Variant;
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup};
+use quickstudy_core::grad::value_and_grad;
+use quickstudy_core::meta::{Collector, Learner, Objective, Variant, row_keys};
+use quickstudy_core::rng::Threefry;
+use quickstudy_core::train::{Config, Evaluator, Layer, MetaTest, Session, Setup};
+use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::gpu::{self, distance, theta};
 
 const SMALL: &str = "meta_batch = 3\nrollouts = 4\nhorizon = 12\nhidden = [16]\nlog_std_init = -1.2\n";
@@ -54,8 +57,11 @@ fn every_variant_makes_finite_iterations_and_seeds_do_not_depend_on_each_other()
 #[test]
 fn resumed_meta_training_is_that_without_a_stop() {
     let device = Device::cpu(1);
-    for algorithm in ["promp", "maml-trpo"] {
-        let settings = format!("{SMALL}inner_steps = 2\nlearn_inner_lr = true\ntrain_tasks = 5\n");
+    let settings = "meta_batch = 2\nrollouts = 3\nhorizon = 8\nhidden = [8]\ninner_steps = 2\ntrain_tasks = 5\n\
+                    learn_inner_lr = true\n";
+    let adaptive = family().map(|name| (name, "")).chain([("promp", "inner_kl_coef = 0.5\ntarget_inner_kl = 0.01\n")]);
+    for (algorithm, more) in adaptive {
+        let settings = format!("{settings}{more}");
         let steps = setup(algorithm, &[7], 1, &settings).batch() * 4;
         let mut whole = Session::new(&device, &setup(algorithm, &[7], steps, &settings)).unwrap();
         run(&mut whole);
@@ -67,7 +73,101 @@ fn resumed_meta_training_is_that_without_a_stop() {
         let mut resumed = Session::restore(&device, &[&saved]).unwrap();
         run(&mut resumed);
         let bytes = |s: &Session| pollster::block_on(s.snapshot(0)).unwrap();
-        assert!(bytes(&whole) == bytes(&resumed), "{algorithm}");
+        assert!(bytes(&whole) == bytes(&resumed), "{algorithm} {more}");
+    }
+}
+
+#[test]
+fn the_weight_of_the_inner_kl_follows_its_target() {
+    let device = Device::cpu(1);
+    // A target far above what such steps make, and one far below.
+    for (target, factor) in [("10.0", 0.5), ("1e-9", 2.0), ("0.0", 1.0)] {
+        let settings = format!("{SMALL}inner_steps = 2\ninner_kl_coef = 0.25\ntarget_inner_kl = {target}\n");
+        let steps = setup("promp", &[1, 2], 1, &settings).batch() * 3;
+        let mut session = Session::new(&device, &setup("promp", &[1, 2], steps, &settings)).unwrap();
+        for k in 0..3 {
+            for row in pollster::block_on(session.step()).unwrap() {
+                let coef = row.iter().find(|(name, _)| name == "train/inner_kl_coef").map(|(_, value)| *value);
+                let expected = 0.25 * f64::powi(factor, k);
+                assert_eq!(coef, (factor != 1.0).then_some(expected), "target {target}, iteration {k}");
+            }
+        }
+    }
+}
+
+/// Loss, KL, both gradients and a product with the KL's Hessian, of a trust region's outer step away from the parameters that
+/// collected.
+fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'static str, Vec<f64>)> {
+    const TASKS: usize = 3;
+    let setup = setup(algorithm, &[1, 2], 1, SMALL);
+    let Config::Maml(config) = &setup.config else { panic!("a variant of MAML") };
+    let learner = Learner::new(setup.env.spec(), config);
+    let p = learner.layout.len();
+    let mut program = Program::new(device, |cx| {
+        let mut input = |name: &str| cx.input(name, &[2, p], DType::F32);
+        let (collected, theta, v) = (input("collected"), input("theta"), input("v"));
+        let key = cx.input("key", &[2, 2], DType::U32);
+        let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+        let tasks = config.task_source().trace(&setup.env, key, Tensor::constant_u32(1), TASKS);
+        let (mut parts, step_sizes) = learner.start(collected, TASKS);
+        let mut phases = Vec::new();
+        for k in 0..2 {
+            let collector = Collector {
+                env: &setup.env,
+                policy: &learner.policy,
+                tasks: Some(tasks.reshape(&[2 * TASKS, tasks.size(2)])),
+                key: row_keys(fold_in(key, Tensor::constant_u32(k)), TASKS),
+                rollouts: config.rollouts,
+                steps: config.horizon,
+                deterministic: false,
+            };
+            let paths = collector.collect(&parts).paths;
+            phases.push(learner.phase(config, &parts, &paths, 2));
+            parts = learner.adapt(&parts, &phases[phases.len() - 1], &step_sizes);
+        }
+        let meta = |parts: &[Tensor]| learner.meta_loss(objective, parts, &phases);
+        let parts = learner.layout.split(theta);
+        let (loss, gradient) = value_and_grad(&parts, |p| meta(p).loss.sum_all());
+        let of_kl = |parts: &[Tensor]| value_and_grad(parts, |p| meta(p).outer_kl.sum_all());
+        let v = learner.layout.split(v);
+        let (_, product) = value_and_grad(&parts, |parts| {
+            let along = of_kl(parts).1.into_iter().zip(&v).map(|(g, v)| (g * *v).sum_all());
+            along.reduce(|a, b| a + b).unwrap()
+        });
+        let (divergence, of_divergence) = of_kl(&parts);
+        cx.output("loss", loss);
+        cx.output("gradient", learner.layout.join(&gradient));
+        cx.output("KL", divergence);
+        cx.output("gradient of the KL", learner.layout.join(&of_divergence));
+        cx.output("product with the KL's Hessian", learner.layout.join(&product));
+    })
+    .unwrap();
+    let mut random = Threefry::new([3, 4]);
+    let mut draw =
+        |scale: f64| -> Vec<f64> { (0..2 * p).map(|_| f64::from((scale * random.normal()) as f32)).collect() };
+    let first: Vec<f64> = [learner.layout.init([1, 2]), learner.layout.init([3, 4])].concat();
+    let first: Vec<f64> = first.iter().map(|x| f64::from(*x as f32)).collect();
+    let moved: Vec<f64> = first.iter().zip(draw(0.05)).map(|(x, d)| f64::from((x + d) as f32)).collect();
+    let array = |values: &[f64]| device.array(&[2, p], values).unwrap();
+    let (collected, theta, v) = (array(&first), array(&moved), array(&draw(1.0)));
+    let key = device.array_u32(&[2, 2], &[5, 6, 7, 8]).unwrap();
+    let inputs = [("collected", &collected), ("theta", &theta), ("v", &v), ("key", &key)];
+    let out = program.run(&State::new(), &inputs, &[]).unwrap();
+    let names = ["loss", "gradient", "KL", "gradient of the KL", "product with the KL's Hessian"];
+    names.map(|name| (name, pollster::block_on(device.read(out.get(name).unwrap())).unwrap())).to_vec()
+}
+
+#[test]
+fn what_outer_conjugate_gradients_work_on_is_that_of_the_cpu() {
+    let Some(gpu) = gpu::device() else { return };
+    for (algorithm, objective) in [("maml-trpo", Objective::Ratio), ("e-maml", Objective::RatioExploring)] {
+        for ((name, got), (_, want)) in
+            pieces(&gpu, algorithm, objective).iter().zip(pieces(&Device::cpu(1), algorithm, objective))
+        {
+            let apart = distance(got, &want);
+            println!("{algorithm}: {name}: {apart:e}");
+            assert!(apart <= 1e-4, "{algorithm}: {name}: {apart:e}");
+        }
     }
 }
 
@@ -85,8 +185,9 @@ fn an_iteration_on_the_gpu_is_that_of_the_cpu() {
         let ((first, on_gpu), (_, on_cpu)) = (after(&gpu), after(&Device::cpu(1)));
         let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
         println!("{algorithm}: parameters moved by {moved:e} and are {apart:e} apart");
-        // Ten iterations of conjugate gradients multiply rounding by the condition of the Hessian; two steps that have nothing
-        // to do with each other are 1.4 times their length apart.
+        // Ten iterations of conjugate gradients multiply rounding by the condition of the Hessian, so that what they work on is
+        // compared above, and of the step only that it is one: two that have nothing to do with each other are 1.4 times their
+        // length apart.
         let most = if matches!(algorithm, "maml-trpo" | "e-maml") { 0.5 * moved } else { 1e-5 };
         assert!(apart <= most, "{algorithm}: {apart:e}");
     }

@@ -99,6 +99,9 @@ pub struct MamlConfig {
     /// Weight η of the KL between the policies that collected and the current ones before each inner step, at least 0,
     /// default 5e-4.
     pub inner_kl_coef: f64,
+    /// If above 0: after each iteration, a step's η is halved where its KL is below this over 1.5, and doubled where it is
+    /// above 1.5 times this, starting from `inner_kl_coef`. Default 0 (η stays).
+    pub target_inner_kl: f64,
     /// Largest KL of a trust-region step, above 0, default 0.01.
     pub max_kl: f64,
     /// Conjugate-gradient iterations, default 10.
@@ -147,6 +150,7 @@ impl Default for MamlConfig {
             outer_steps: 5,
             clip_eps: 0.3,
             inner_kl_coef: 5e-4,
+            target_inner_kl: 0.0,
             max_kl: 0.01,
             cg_iterations: 10,
             damping: 1e-5,
@@ -256,8 +260,16 @@ impl MamlConfig {
             number(key, value, (0.0..=1.0).contains(&value), "in 0 to 1")?;
         }
         number("clip_eps", self.clip_eps, self.clip_eps > 0.0 && self.clip_eps < 1.0, "between 0 and 1")?;
-        for (key, value) in [("inner_kl_coef", self.inner_kl_coef), ("max_grad_norm", self.max_grad_norm)] {
+        for (key, value) in [
+            ("inner_kl_coef", self.inner_kl_coef),
+            ("target_inner_kl", self.target_inner_kl),
+            ("max_grad_norm", self.max_grad_norm),
+        ] {
             number(key, value, value >= 0.0, "0 or more")?;
+        }
+        if self.target_inner_kl > 0.0 && self.inner_kl_coef == 0.0 {
+            let problem = "no factor moves an inner_kl_coef of 0; give it a first value, or set this to 0";
+            return Err(Error::config("target_inner_kl", problem));
         }
         self.trust_region().validate()?;
         for (key, value, most) in [

@@ -50,7 +50,7 @@ impl HostMaml {
         executor: Box<dyn Executor>,
         seeds: &[u64],
     ) -> Result<HostMaml> {
-        let state = initial(device, &Learner::new(&executor.fleet().spec, config), seeds)?;
+        let state = initial(device, &Learner::new(&executor.fleet().spec, config), config, seeds)?;
         HostMaml::resume(device, variant, config, executor, seeds, state)
     }
 

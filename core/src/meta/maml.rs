@@ -140,7 +140,7 @@ impl Maml {
     /// # Errors
     /// If a setting is invalid or the device lacks memory.
     pub fn new(device: &Device, variant: Variant, config: &MamlConfig, env: &EnvDef, seeds: &[u64]) -> Result<Maml> {
-        let state = initial(device, &Learner::new(env.spec(), config), seeds)?;
+        let state = initial(device, &Learner::new(env.spec(), config), config, seeds)?;
         Maml::resume(device, variant, config, env, seeds.len(), state)
     }
 
@@ -181,7 +181,7 @@ impl Maml {
 
     /// Everything that training changes, for one seed.
     pub fn entries(config: &MamlConfig, env: &EnvDef) -> Vec<StateEntry> {
-        entries(&Learner::new(env.spec(), config))
+        entries(&Learner::new(env.spec(), config), config)
     }
 
     /// What an iteration reports, in the order of the `metrics` output.
@@ -191,33 +191,40 @@ impl Maml {
     pub fn metric_names(config: &MamlConfig) -> Vec<String> {
         let first = ["rollout/episodes", "ep_return_sum", "ep_len_sum"].map(str::to_owned);
         let returns = (0..=config.inner_steps).map(|k| format!("meta/step_{k}_return"));
+        let adaptive = (config.target_inner_kl > 0.0).then_some("inner_kl_coef");
         let train = ["meta_loss", "inner_kl", "outer_kl", "grad_norm", "non_finite", "updates"];
-        first.into_iter().chain(returns).chain(train.iter().map(|name| format!("train/{name}"))).collect()
+        let train = adaptive.iter().chain(&train).map(|name| format!("train/{name}"));
+        first.into_iter().chain(returns).chain(train).collect()
     }
 }
 
 /// Everything that training changes, for one seed.
-fn entries(learner: &Learner) -> Vec<StateEntry> {
+fn entries(learner: &Learner, config: &MamlConfig) -> Vec<StateEntry> {
     let p = learner.layout.len();
     let of = |name, shape: &[usize], dtype| StateEntry { name, shape: shape.to_vec(), dtype };
-    vec![
+    let mut entries = vec![
         of("key", &[2], DType::U32),
         of("theta", &[p], DType::F32),
         of("adam_m", &[p], DType::F32),
         of("adam_v", &[p], DType::F32),
         of("adam_scale", &[2], DType::F32),
-    ]
+    ];
+    if config.target_inner_kl > 0.0 {
+        entries.push(of("inner_kl_coef", &[config.inner_steps], DType::F32));
+    }
+    entries
 }
 
 /// The state of fresh training.
-pub(super) fn initial(device: &Device, learner: &Learner, seeds: &[u64]) -> Result<State> {
+pub(super) fn initial(device: &Device, learner: &Learner, config: &MamlConfig, seeds: &[u64]) -> Result<State> {
     let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
     let mut state = State::new();
-    for entry in entries(learner) {
+    for entry in entries(learner, config) {
         let shape = [&[seeds.len()], &entry.shape[..]].concat();
         let array = match entry.name {
             "theta" => device.array(&shape, &keys.iter().flat_map(|k| learner.layout.init(*k)).collect::<Vec<_>>()),
             "key" => device.array_u32(&shape, keys.as_flattened()),
+            "inner_kl_coef" => device.array(&shape, &vec![config.inner_kl_coef; shape.iter().product()]),
             _ => device.zeros(&shape, entry.dtype),
         };
         state.insert(entry.name, array?);
@@ -324,7 +331,7 @@ impl OuterLoop<'_> {
     /// episodes of each phase, played by parameters `[K, …]`.
     pub fn trace(&self, cx: &mut Context, mut collect: impl FnMut(&mut Context, usize, Given, &[Tensor]) -> Paths) {
         let OuterLoop { variant, config, learner, seeds } = *self;
-        let held = Held::declare(cx, &entries(learner), seeds);
+        let held = Held::declare(cx, &entries(learner, config), seeds);
         let iteration = cx.scalar_u32("iteration");
         let learning_rate = cx.scalar_f32("learning_rate");
         let words = held.get("key");
@@ -350,9 +357,15 @@ impl OuterLoop<'_> {
             }
             phases.push(phase);
         }
-        let updated = outer(variant, config, learner, theta, held.adam(), &phases, learning_rate);
+        let coef = held.find("inner_kl_coef").unwrap_or(Tensor::constant_f32(config.inner_kl_coef));
+        let updated = outer(variant, config, learner, theta, held.adam(), &phases, [learning_rate, coef]);
         update_parameters(cx, updated.theta, updated.adam);
         metrics.extend(returns);
+        if config.target_inner_kl > 0.0 {
+            let kl = Tensor::concat(&updated.inner_kl, 1);
+            metrics.push(mean_keep(coef));
+            cx.update("inner_kl_coef", adapted_coef(coef, kl, config.target_inner_kl));
+        }
         metrics.extend(updated.metrics);
         cx.output("metrics", Tensor::concat(&metrics, 1));
     }
@@ -361,17 +374,30 @@ impl OuterLoop<'_> {
 struct Updated {
     theta: Tensor,
     adam: AdamState,
+    /// KL before each inner step, `[S, 1]`.
+    inner_kl: Vec<Tensor>,
     /// Meta-loss, inner and outer KL at the end, norm of the first gradient, dropped and made updates: `[S, 1]` each.
     metrics: [Tensor; 6],
 }
 
-/// Mean over inner steps.
-fn mean_kl(meta: &MetaLoss) -> Tensor {
-    let n = 1.0 / meta.inner_kl.len().max(1) as f64;
-    meta.inner_kl.iter().copied().reduce(|a, b| a + b).unwrap_or(Tensor::constant_f32(0.0)) * n
+/// Mean over inner steps, `[S, K]` → `[S, 1]`.
+fn mean_keep(x: Tensor) -> Tensor {
+    x.sum_keep(1) * (1.0 / x.size(1) as f64)
 }
 
-/// The outer steps.
+fn mean_kl(meta: &MetaLoss) -> Tensor {
+    mean_keep(Tensor::concat(&meta.inner_kl, 1))
+}
+
+/// η of each inner step, `[S, K]`, after an iteration that ended with these KLs.
+///
+/// The rule of ProMP's published code, and of PPO's adaptive penalty, arXiv:1707.06347, sec. 4.
+fn adapted_coef(coef: Tensor, kl: Tensor, target: f64) -> Tensor {
+    let (low, high) = (Tensor::constant_f32(target / 1.5), Tensor::constant_f32(target * 1.5));
+    kl.lt(low).select(coef * 0.5, kl.gt(high).select(coef * 2.0, coef))
+}
+
+/// The outer steps. `scalars`: learning rate, and η as `[]` or of each inner step as `[S, K]`.
 fn outer(
     variant: Variant,
     config: &MamlConfig,
@@ -379,7 +405,7 @@ fn outer(
     theta: Tensor,
     adam: AdamState,
     phases: &[Phase],
-    learning_rate: Tensor,
+    [learning_rate, coef]: [Tensor; 2],
 ) -> Updated {
     let objective = match variant {
         Variant::ProMp | Variant::MamlPpo => Objective::Clipped(config.clip_eps),
@@ -393,7 +419,7 @@ fn outer(
         let step = config.trust_region().step(layout, theta, |p| value(p).loss, |p| value(p).outer_kl);
         let meta = value(&layout.split(step.theta));
         let metrics = [step.loss_after, mean_kl(&meta), step.constraint, step.grad_norm, step.broken, step.accepted];
-        return Updated { theta: step.theta, adam, metrics };
+        return Updated { theta: step.theta, adam, inner_kl: meta.inner_kl, metrics };
     }
     let seeds = theta.size(0);
     let zero = Tensor::zeros(&[seeds, 1]);
@@ -404,8 +430,10 @@ fn outer(
         };
         let (_, grads) = value_and_grad(&layout.split(*theta), |parts| {
             let meta = value(parts);
-            let penalty =
-                if config.inner_kl_coef > 0.0 { mean_kl(&meta) * config.inner_kl_coef } else { meta.loss * 0.0 };
+            let penalty = match config.inner_kl_coef > 0.0 {
+                true => mean_keep(Tensor::concat(&meta.inner_kl, 1) * coef),
+                false => meta.loss * 0.0,
+            };
             (meta.loss + penalty).sum_all()
         });
         let mut grad = layout.join(&grads);
@@ -433,6 +461,7 @@ fn outer(
     Updated {
         theta: carry[0],
         adam: AdamState { m: carry[1], v: carry[2], scale: carry[3] },
+        inner_kl: meta.inner_kl.clone(),
         metrics: [meta.loss, mean_kl(&meta), meta.outer_kl, carry[4], carry[5], carry[6]],
     }
 }

@@ -74,7 +74,7 @@ const TRPO: [SettingDoc; 24] = [
     doc("adam_eps", "> 0", "Adam's ε"),
 ];
 
-const MAML: [SettingDoc; 31] = [
+const MAML: [SettingDoc; 32] = [
     doc("meta_batch", "1 or more", "tasks per iteration (M)"),
     doc("rollouts", "1 or more", "rollouts per task before and after each inner step (N)"),
     doc("horizon", "0 or more", "steps of a rollout (T); 0: the environment's time limit"),
@@ -94,6 +94,7 @@ const MAML: [SettingDoc; 31] = [
     doc("outer_steps", "1 or more", "outer steps on each batch"),
     doc("clip_eps", "0 to 1", "clip range of the outer objective"),
     doc("inner_kl_coef", "0 or more", "weight of the KL that keeps adaptation near what collected"),
+    doc("target_inner_kl", "0 or more", "above 0: adapt inner_kl_coef until the KL is near this"),
     doc("max_kl", "> 0", "largest KL of an outer step"),
     doc("cg_iterations", "1 or more", "conjugate-gradient iterations"),
     doc("damping", "0 or more", "added to the diagonal of the KL's Hessian"),
@@ -114,7 +115,7 @@ fn used(variant: Variant, key: &str) -> bool {
         "learning_rate" | "learning_rate_schedule" | "max_grad_norm" | "adam_eps" => !variant.trust_region(),
         "clip_eps" => matches!(variant, Variant::ProMp | Variant::MamlPpo),
         "outer_steps" => matches!(variant, Variant::ProMp | Variant::MamlPpo),
-        "inner_kl_coef" => variant == Variant::ProMp,
+        "inner_kl_coef" | "target_inner_kl" => variant == Variant::ProMp,
         "max_kl" | "cg_iterations" | "damping" | "backtracks" | "backtrack_ratio" | "hessian" => variant.trust_region(),
         // DICE is the inner loss and the outer one.
         "inner_loss" => variant != Variant::DiceMaml,
