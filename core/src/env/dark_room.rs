@@ -72,13 +72,13 @@ pub(super) fn cell_dims(name: &str, size: usize) -> [Dim; 2] {
     ["x", "y"].map(|axis| Dim::new(format!("{name}_{axis}"), 0.0, (size - 1) as f64))
 }
 
-/// The empty room and one coloured square per `(cell, colour)`.
+/// The empty room and one coloured square per `(cell, colour)`: a cell's middle is at its numbers.
 pub(super) fn room(size: usize, squares: &[([f32; 2], Color)]) -> Scene {
-    let side = size as f32;
-    let mut scene = Scene::new([0.0, side, 0.0, side]);
+    let end = size as f32 - 0.5;
+    let mut scene = Scene::new([-0.5, end, -0.5, end]);
     let floor = (0..size * size).map(|c| ([(c % size) as f32, (c / size) as f32], Color::PALE));
     for ([x, y], color) in floor.chain(squares.iter().copied()) {
-        scene = scene.with(Shape::rect([x + 0.04, x + 0.96, y + 0.04, y + 0.96], color));
+        scene = scene.with(Shape::rect([x - 0.46, x + 0.46, y - 0.46, y + 0.46], color));
     }
     scene
 }
@@ -88,7 +88,7 @@ impl Env for DarkRoom {
 
     fn spec(&self) -> EnvSpec {
         let name = super::parameters::full_name("dark-room", &[("size", self.size, Self::default().size)]);
-        EnvSpec::new(name, observation(), actions(), 20).task(cell_dims("goal", self.size).to_vec())
+        EnvSpec::new(name, observation(), actions(), 20).task(cell_dims("goal", self.size).to_vec()).plane(0, 1)
     }
 
     #[inline(always)]
@@ -118,7 +118,7 @@ impl Env for DarkRoom {
 
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         room(self.size, &[([task[0], task[1]], Color::GREEN)]).with(Shape::circle(
-            [state[0] + 0.5, state[1] + 0.5],
+            [state[0], state[1]],
             0.3,
             Color::ORANGE,
         ))

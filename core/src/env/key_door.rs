@@ -41,7 +41,7 @@ impl Env for KeyDoor {
     fn spec(&self) -> EnvSpec {
         let name = super::parameters::full_name("key-door", &[("size", self.size, Self::default().size)]);
         let task = [cell_dims("key", self.size), cell_dims("door", self.size)].concat();
-        EnvSpec::new(name, observation(), actions(), 50).task(task)
+        EnvSpec::new(name, observation(), actions(), 50).task(task).plane(0, 1)
     }
 
     #[inline(always)]
@@ -74,7 +74,7 @@ impl Env for KeyDoor {
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         let key = if state[2] > 0.5 { Color::GREY } else { Color::BLUE };
         let scene = room(self.size, &[([task[0], task[1]], key), ([task[2], task[3]], Color::GREEN)]);
-        scene.with(Shape::circle([state[0] + 0.5, state[1] + 0.5], 0.3, Color::ORANGE))
+        scene.with(Shape::circle([state[0], state[1]], 0.3, Color::ORANGE))
     }
 }
 

@@ -101,6 +101,22 @@ mod tests {
     }
 
     #[test]
+    fn agents_with_a_place_and_tasks_have_a_plane_that_their_picture_shows() {
+        for name in builtin_names() {
+            let env = builtin(name).unwrap();
+            let moves = ["point", "navigation", "dark-room", "key-door"].iter().any(|start| name.starts_with(start));
+            assert_eq!(env.spec().plane, moves.then_some([0, 1]), "{name}");
+            if moves {
+                let task = env.sample_task::<f32>([1, 2], 0);
+                let state = env.reset::<f32>(&task, [3, 4], 0).unwrap();
+                let [xmin, xmax, ymin, ymax] = env.draw(&state, &task).unwrap().view;
+                let (x, y) = (state[0], state[1]);
+                assert!((xmin..=xmax).contains(&x) && (ymin..=ymax).contains(&y), "{name}: {x} {y}");
+            }
+        }
+    }
+
+    #[test]
     fn parameters_are_part_of_the_name() {
         for name in
             ["bandit:arms=10", "bandit:pulls=100", "bandit:arms=50,pulls=500", "grid-world:map=8x8", "dark-room:size=5"]

@@ -37,7 +37,7 @@ impl Env for PointArena {
         let size = self.arena_size;
         let far = (size + 2.0) * std::f64::consts::SQRT_2;
         let seen = vec![Dim::new("x", -size, size), Dim::new("y", -size, size), Dim::new("distance", 0.0, far)];
-        EnvSpec::new("point-arena", seen, moves(self.max_step), 100).task(goal_dims(2.0))
+        EnvSpec::new("point-arena", seen, moves(self.max_step), 100).task(goal_dims(2.0)).plane(0, 1)
     }
 
     #[inline(always)]

@@ -90,7 +90,7 @@ impl Env for PointGoal {
 
     fn spec(&self) -> EnvSpec {
         let task = if self.goal > 0.0 { goal_dims(self.goal) } else { Vec::new() };
-        EnvSpec::new(self.name, position_dims(), moves(self.max_step), self.horizon).task(task)
+        EnvSpec::new(self.name, position_dims(), moves(self.max_step), self.horizon).task(task).plane(0, 1)
     }
 
     #[inline(always)]

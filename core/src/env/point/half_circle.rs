@@ -47,7 +47,7 @@ impl Env for PointHalfCircle {
             PointReward::Squared => "point-half-circle-squared",
         };
         let goal = vec![Dim::new("goal_x", -1.0, 1.0), Dim::new("goal_y", 0.0, 1.0)];
-        EnvSpec::new(name, position_dims(), moves(self.max_step), 20).task(goal)
+        EnvSpec::new(name, position_dims(), moves(self.max_step), 20).task(goal).plane(0, 1)
     }
 
     #[inline(always)]

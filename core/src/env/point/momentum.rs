@@ -53,7 +53,7 @@ impl Env for PointMomentum {
     fn spec(&self) -> EnvSpec {
         let name = format!("point-momentum{}", self.reward.suffix());
         let seen = ["x", "y", "speed_x", "speed_y"].map(Dim::unbounded).to_vec();
-        EnvSpec::new(name, seen, moves(self.max_push), 100).task(goal_dims(CORNER))
+        EnvSpec::new(name, seen, moves(self.max_push), 100).task(goal_dims(CORNER)).plane(0, 1)
     }
 
     #[inline(always)]

@@ -58,7 +58,7 @@ impl Env for PointWalls {
         for (ring, radius) in [(1, 1.0), (2, 2.0)] {
             task.extend(["x", "y"].map(|axis| Dim::new(format!("gap_{ring}_{axis}"), -radius, radius)));
         }
-        EnvSpec::new(name, position_dims(), moves(self.max_step), 100).task(task)
+        EnvSpec::new(name, position_dims(), moves(self.max_step), 100).task(task).plane(0, 1)
     }
 
     #[inline(always)]

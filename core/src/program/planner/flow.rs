@@ -211,7 +211,10 @@ impl<'a> Flow<'a> {
         let Op::Concat { .. } = node.op else {
             return None;
         };
-        let most = self.scope.options.max_bindings.saturating_sub(1).max(1);
+        // A row of a stacked output is not read: the value may have to be written twice.
+        let row = |w: &Want| matches!(w.place, super::Place::Row(_)) && fold(graph, w.node).0 == id;
+        let writes = if self.wants.iter().any(row) { 2 } else { 1 };
+        let most = self.scope.options.max_bindings.saturating_sub(writes).max(1);
         let mut pieces: Vec<Item> = Vec::new();
         let mut item = Item { node: id, class: Class::Piece, space: 0, edges: Vec::new(), operands: Some(0..0) };
         let mut roots: Vec<NodeId> = Vec::new();

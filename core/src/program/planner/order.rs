@@ -221,7 +221,9 @@ impl Ordering<'_> {
         }
         if let Place::Row(_) = want.place {
             if copy || self.is_read_by_others(item, k) || flow.items[item].class == Class::Call {
-                self.more.push((k, value, Home::Fixed(want.place)));
+                // Written twice, piece by piece where it is written so.
+                let writers = flow.writers(item).filter_map(|writer| self.groups.of[writer]);
+                self.more.extend(writers.map(|k| (k, value, Home::Fixed(want.place))));
             } else {
                 self.homes.insert(value, Home::Fixed(want.place));
             }

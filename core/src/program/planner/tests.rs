@@ -7,6 +7,7 @@ use crate::nn::{Activation, Layout, Mlp};
 use crate::optim::{Adam, AdamState};
 use crate::program::{Context, Kernel, Kind, Place, Plan, Program, Schedule};
 use crate::sample::{Steps, gae};
+use crate::tensor::{Loop, scan};
 use crate::{DType, Tensor};
 
 fn plan(f: impl FnOnce(&mut Context)) -> Plan {
@@ -132,4 +133,59 @@ fn a_ppo_minibatch_takes_at_most_38_dispatches() {
     // the batch, also in two; two maps put the gradient together from twelve parts.
     assert_eq!(counts(&plan), (25, 34), "{plan}");
     assert_eq!(plan.count(Kind::MatMul), 16);
+}
+
+/// More operands than a kernel binds buffers: computed from constants, so that none needs a buffer, or not; wanted where it is
+/// written piece by piece, once or twice.
+#[test]
+fn wide_concats_are_written_piece_by_piece_wherever_they_are_wanted() {
+    const WIDTH: u32 = 16;
+    type Part = fn(Tensor, Tensor, u32) -> Tensor;
+    let parts: [Part; 5] = [
+        |i, _, _| i * 3.0,
+        |i, _, k| (i * f64::from(k)).sin(),
+        |i, _, k| i.sum_keep(1).broadcast_to(&[4, 2]) * f64::from(k + 2),
+        |i, x, k| if k % 2 == 0 { i * x } else { i.exp() },
+        |i, _, k| (0..k).fold(i, |p, _| (p * 2.0).sin()),
+    ];
+    for part in parts {
+        for axis in [0, 1] {
+            for out in 0..7 {
+                let made = plan(|cx| {
+                    let x = cx.input("x", &[4, 1], DType::F32);
+                    let part = |k: u32| part((Tensor::iota(&[4, 2], 0) + Tensor::constant_u32(k)).to_f32(), x, k);
+                    let all = Tensor::concat(&(0..WIDTH).map(part).collect::<Vec<_>>(), axis);
+                    let stepped = |t: Tensor| {
+                        let rows: Vec<Tensor> = (0..WIDTH).map(|k| part(k) * t.to_f32()).collect();
+                        Tensor::concat(&rows, axis)
+                    };
+                    match out {
+                        0 => cx.output("y", all),
+                        1 => cx.output("y", all.permute(&[1, 0])),
+                        2 => cx.output("y", all.sin()),
+                        3 => {
+                            cx.output("y", all);
+                            cx.output("z", all);
+                        }
+                        4 => {
+                            let old = cx.state("state", &all.shape(), DType::F32);
+                            cx.update("state", all);
+                            cx.output("z", all + old.sum_all());
+                        }
+                        // In a row and read besides; in two rows.
+                        _ => {
+                            let (carry, ys) = scan(3, false, &[x], &[], |t, c, _| {
+                                let y = stepped(t);
+                                let (next, ys) = if out == 5 { (y.sum_all(), vec![y]) } else { (x, vec![y, y]) };
+                                Loop { carry: vec![c[0] + next], ys }
+                            });
+                            cx.output("c", carry[0]);
+                            ys.iter().enumerate().for_each(|(i, y)| cx.output(&i.to_string(), *y));
+                        }
+                    }
+                });
+                made.validate().unwrap();
+            }
+        }
+    }
 }

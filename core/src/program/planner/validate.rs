@@ -23,7 +23,7 @@ impl Plan {
                 held.insert(Place::Arg(i as usize), id as NodeId);
             }
         }
-        let mut check = Check { graph, held, slots: &self.schedule.slots, outer: &[] };
+        let mut check = Check { graph, held, begun: HashMap::new(), slots: &self.schedule.slots, outer: &[] };
         check.schedule(&self.schedule)?;
         for (node, arg) in &self.results {
             check.holds(Place::Arg(*arg), *node, "the results")?;
@@ -36,6 +36,8 @@ struct Check<'a> {
     graph: &'a Graph,
     /// What each place holds.
     held: HashMap<Place, NodeId>,
+    /// The value that each place holds the first so many operands of.
+    begun: HashMap<Place, (NodeId, usize)>,
     slots: &'a [usize],
     /// What the kernel around reads.
     outer: &'a [(NodeId, Place)],
@@ -82,13 +84,25 @@ impl Check<'_> {
                         return self.fault(format!("{who} writes {len} elements to slot {s} of {:?}", self.slots));
                     }
                     Place::Outer => return self.fault(format!("{who} writes outside of its loop")),
-                    // There once its last piece is written.
-                    _ if kernel.operands.as_ref().is_some_and(|o| o.end < self.operands_of(*node)) => {
-                        self.held.remove(place);
-                    }
-                    _ => _ = self.held.insert(*place, *node),
+                    _ => self.written(*place, *node, kernel, &who)?,
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// A value is there once its last piece is, and all pieces before it.
+    fn written(&mut self, place: Place, node: NodeId, kernel: &Kernel, who: &str) -> Result<()> {
+        let begun = self.begun.remove(&place);
+        let part = kernel.operands.clone().unwrap_or(0..self.operands_of(node));
+        if part.start > 0 && begun != Some((node, part.start)) {
+            return self.fault(format!("{who} writes a piece of %{node} to {place:?}, which lacks those before it"));
+        }
+        if part.end < self.operands_of(node) {
+            self.held.remove(&place);
+            self.begun.insert(place, (node, part.end));
+        } else {
+            self.held.insert(place, node);
         }
         Ok(())
     }
@@ -230,7 +244,8 @@ impl Check<'_> {
         debug_assert_eq!(kernel.kind, Kind::Scan);
         let scan: &Scan = scan;
         let params = scan.body.params.iter().enumerate().map(|(p, id)| (Place::Param(p), *id));
-        let mut inner = Check { graph: self.graph, held: params.collect(), slots: &body.slots, outer: &kernel.reads };
+        let (graph, held, begun) = (self.graph, params.collect(), HashMap::new());
+        let mut inner = Check { graph, held, begun, slots: &body.slots, outer: &kernel.reads };
         inner.schedule(body)?;
         for (i, out) in scan.body.outs.iter().enumerate() {
             let place = if i < scan.carries { Place::Param(1 + i) } else { Place::Row(i - scan.carries) };
