@@ -1,9 +1,9 @@
 //! Training on environments of the host: the parameters that programs on the device train, bit for bit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::Algorithm;
-use quickstudy_core::env::{EnvDef, builtin};
-use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, ParallelExecutor, Wrapped};
+use quickstudy_core::algo::{Algorithm, HostPpo, Ppo, PpoConfig};
+use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
+use quickstudy_core::host::{Chance, Executor, HostEnv, IterativeExecutor, ParallelExecutor, Transition, Wrapped};
 use quickstudy_core::meta::{HostMaml, Maml, MamlConfig, Variant};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
@@ -23,16 +23,18 @@ fn config(variant: Variant) -> MamlConfig {
     }
 }
 
-/// Metrics of each of three iterations, then all arrays of the state.
-fn train(device: &Device, algorithm: &mut dyn Algorithm) -> Vec<Vec<u32>> {
+const PARAMETERS: [&str; 4] = ["theta", "adam_m", "adam_v", "adam_scale"];
+
+/// Metrics of each of some iterations, then arrays of the state.
+fn train(device: &Device, algorithm: &mut dyn Algorithm, iterations: u64, names: &[&str]) -> Vec<Vec<u32>> {
     let bits = |x: Vec<f32>| x.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
-    let mut seen: Vec<Vec<u32>> = (0..3)
+    let mut seen: Vec<Vec<u32>> = (0..iterations)
         .map(|done| {
-            let metrics = wait(algorithm.step(done, 3));
+            let metrics = wait(algorithm.step(done, iterations));
             bits(wait(device.read_f32(&metrics)))
         })
         .collect();
-    for name in ["theta", "adam_m", "adam_v", "adam_scale"] {
+    for name in names {
         seen.push(bits(wait(device.read_f32(algorithm.state().get(name).unwrap()))));
     }
     seen
@@ -61,11 +63,11 @@ fn mamls_family_trains_the_same_parameters_on_host_and_device() {
         let env = builtin(name).unwrap();
         let mut on_device = Maml::new(&device, variant, &config, &env, &seeds).unwrap();
         let first = wait(device.read_f32(on_device.state().get("theta").unwrap()));
-        let want = train(&device, &mut on_device);
+        let want = train(&device, &mut on_device, 3, &PARAMETERS);
         assert_ne!(want[3], first.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), "nothing was learnt");
         let executor = executor(&env, &config, seeds.len(), i % 2 == 0);
         let mut on_host = HostMaml::new(&device, variant, &config, executor, &seeds).unwrap();
-        let got = train(&device, &mut on_host);
+        let got = train(&device, &mut on_host, 3, &PARAMETERS);
         for (what, (got, want)) in got.iter().zip(&want).enumerate() {
             assert!(got == want, "{name}, {}: array {what}\n{got:?}\n{want:?}", variant.name());
         }
@@ -96,4 +98,92 @@ fn training_on_an_environment_of_ones_own_changes_its_parameters_and_reports_its
         "executor: the executor plays 3 tasks on 4 environments each for at most 6 steps; 2 seeds with these settings need \
          6, 4 and 6"
     );
+}
+
+#[test]
+fn ppo_trains_the_same_parameters_on_host_and_device() {
+    let device = Device::cpu(2);
+    let seeds = [3, 1 << 33];
+    let small = |envs, horizon| PpoConfig {
+        envs,
+        horizon,
+        epochs: 2,
+        minibatches: 4,
+        hidden: vec![16],
+        ..PpoConfig::default()
+    };
+    let normalised = PpoConfig { normalise_observations: true, normalise_rewards: true, ..small(3, 64) };
+    for (i, (name, config)) in [
+        // Poles that fall.
+        ("cartpole", small(4, 40)),
+        // Time limits within a rollout, several of them in the second.
+        ("pendulum", normalised.clone()),
+        ("pendulum", PpoConfig { horizon: 512, ..small(1, 64) }),
+        ("pendulum", PpoConfig { sde: true, sde_sample_freq: 4, ..normalised.clone() }),
+        ("pendulum", PpoConfig { sde: true, sde_sample_freq: 0, ..small(3, 64) }),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let env = builtin(name).unwrap();
+        let mut names = vec!["ep_return", "obs"];
+        names.extend(PARAMETERS);
+        if config.normalise_rewards {
+            names.extend(["obs_mean", "obs_var", "reward_mean", "reward_var", "discounted"]);
+        }
+        let want = train(&device, &mut Ppo::new(&device, &config, &env, &seeds).unwrap(), 4, &names);
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+        let executor: Box<dyn Executor> = match i % 2 {
+            0 => Box::new(IterativeExecutor::new(2, config.envs, 0, make).unwrap()),
+            _ => Box::new(ParallelExecutor::new(2, config.envs, 0, 0, make).unwrap()),
+        };
+        let mut on_host = HostPpo::new(&device, &config, executor, &seeds).unwrap();
+        let got = train(&device, &mut on_host, 4, &names);
+        for (what, (got, want)) in got.iter().zip(&want).enumerate() {
+            assert!(got == want, "{name}, case {i}: array {what}\n{got:?}\n{want:?}");
+        }
+        assert_eq!(on_host.env_steps(), 4 * (2 * config.envs * config.horizon) as u64);
+        let episodes: f32 = want[..4].iter().map(|row| f32::from_bits(row[0])).sum();
+        assert!(episodes > 0.0, "{name}, case {i}: no episode ended");
+    }
+}
+
+#[test]
+fn ppo_goes_on_after_an_environment_failed() {
+    let device = Device::cpu(1);
+    let config = PpoConfig { envs: 2, horizon: 8, minibatches: 2, hidden: vec![8], ..PpoConfig::default() };
+    // Fails once, in the third rollout.
+    struct Once(Wrapped, u32);
+    impl HostEnv for Once {
+        fn spec(&self) -> &EnvSpec {
+            self.0.spec()
+        }
+        fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+            self.0.reset(chance)
+        }
+        fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
+            self.1 += 1;
+            assert!(self.1 != 20, "the server went away");
+            self.0.step(action, chance)
+        }
+    }
+    let env = builtin("pendulum").unwrap();
+    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Once(Wrapped::new(&env), 0))) };
+    let executor = IterativeExecutor::new(1, 2, 0, make).unwrap();
+    let mut training = HostPpo::new(&device, &config, Box::new(executor), &[1]).unwrap();
+    let steps = |training: &HostPpo| wait(device.read_u32(training.state.get("env_steps").unwrap()));
+    for done in 0..2 {
+        wait(training.step(done, 9));
+    }
+    assert_eq!(steps(&training), [16, 16]);
+    let error = pollster::block_on(training.step(2, 9)).unwrap_err().to_string();
+    assert_eq!(error, "environment pendulum: number 0 (copy 0 of task 0), step: panicked: the server went away");
+    // The other environment meets its twentieth step as well.
+    let error = pollster::block_on(training.step(2, 9)).unwrap_err().to_string();
+    assert!(error.contains("number 1 (copy 1 of task 0)"), "{error}");
+    wait(training.step(2, 9));
+    assert_eq!(steps(&training), [8, 8]);
+    let tasks = IterativeExecutor::new(1, 2, 0, |_| Ok(Box::new(ToyEnv::default()))).unwrap();
+    let refused = HostPpo::new(&device, &config, Box::new(tasks), &[1]).unwrap_err().to_string();
+    assert_eq!(refused, "env: `toy` has task parameters, and a single task is trained on");
 }

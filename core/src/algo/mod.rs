@@ -16,6 +16,6 @@ pub(crate) use on_policy::OBS_LIMIT;
 pub use policy::{Distribution, NetConfig, PolicyNet};
 pub use policy_actor::PolicyActor;
 pub(crate) use policy_actor::{declare_parts, part_inputs, part_names};
-pub use ppo::{Ppo, PpoConfig};
+pub use ppo::{HostPpo, Ppo, PpoConfig};
 pub use recurrent_policy::{RecurrentConfig, RecurrentPolicy};
 pub use trpo::{Trpo, TrpoConfig};

@@ -1,9 +1,13 @@
 //! What PPO and TRPO share: rollouts under the policy that is trained, their advantages, and the state that goes on.
 
+mod host;
 mod loss;
+mod replay;
 mod rollout;
 
+pub use host::HostRollouts;
 pub use loss::{Minibatch, log_ratio, mean, standardise, value_loss};
+pub use replay::Recorded;
 pub use rollout::OBS_LIMIT;
 use rollout::{Collector, Rollout, Running};
 
@@ -70,7 +74,12 @@ impl Sampling {
 
     /// Everything that training changes, for one seed.
     pub fn entries(&self, env: &EnvDef, net: &ActorCritic) -> Vec<StateEntry> {
-        let (n, o, p) = (self.envs, env.spec().observation.len(), net.layout.len());
+        self.entries_with(Some(env.state_len()), net)
+    }
+
+    /// The same with environment states of so many numbers; none where environments keep their states to themselves.
+    pub fn entries_with(&self, state_len: Option<usize>, net: &ActorCritic) -> Vec<StateEntry> {
+        let (n, o, p) = (self.envs, net.observations(), net.layout.len());
         let mut entries = Vec::new();
         let mut add = |name, shape: &[usize], dtype| entries.push(StateEntry { name, shape: shape.to_vec(), dtype });
         add("key", &[2], DType::U32);
@@ -78,7 +87,9 @@ impl Sampling {
         add("adam_m", &[p], DType::F32);
         add("adam_v", &[p], DType::F32);
         add("adam_scale", &[2], DType::F32);
-        add("env_state", &[n, env.state_len()], DType::F32);
+        if let Some(state_len) = state_len {
+            add("env_state", &[n, state_len], DType::F32);
+        }
         add("env_steps", &[n, 1], DType::U32);
         add("obs", &[n, o], DType::F32);
         add("ep_return", &[n, 1], DType::F32);
@@ -101,19 +112,8 @@ impl Sampling {
     /// # Errors
     /// If the device lacks memory.
     pub fn start(&self, device: &Device, env: &EnvDef, net: &ActorCritic, seeds: &[u64]) -> Result<State> {
-        let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
         let (s, n) = (seeds.len(), self.envs);
-        let mut state = State::new();
-        for entry in self.entries(env, net) {
-            let shape = [&[s], &entry.shape[..]].concat();
-            let array = match entry.name {
-                "theta" => device.array(&shape, &keys.iter().flat_map(|k| net.layout.init(*k)).collect::<Vec<_>>()),
-                "key" => device.array_u32(&shape, keys.as_flattened()),
-                "obs_var" | "reward_var" => device.array(&shape, &vec![1.0; shape.iter().product()]),
-                _ => device.zeros(&shape, entry.dtype),
-            };
-            state.insert(entry.name, array?);
-        }
+        let mut state = fresh(device, &self.entries(env, net), net, seeds)?;
         let mut reset = Program::new(device, |cx| {
             let key = cx.input("key", &[s, 2], DType::U32);
             let words = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
@@ -130,12 +130,39 @@ impl Sampling {
     }
 }
 
+/// First parameters, and zeros for all that has yet to begin.
+fn fresh(device: &Device, entries: &[StateEntry], net: &ActorCritic, seeds: &[u64]) -> Result<State> {
+    let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
+    let mut state = State::new();
+    for entry in entries {
+        let shape = [&[seeds.len()], &entry.shape[..]].concat();
+        let array = match entry.name {
+            "theta" => device.array(&shape, &keys.iter().flat_map(|k| net.layout.init(*k)).collect::<Vec<_>>()),
+            "key" => device.array_u32(&shape, keys.as_flattened()),
+            "obs_var" | "reward_var" => device.array(&shape, &vec![1.0; shape.iter().product()]),
+            _ => device.zeros(&shape, entry.dtype),
+        };
+        state.insert(entry.name, array?);
+    }
+    Ok(state)
+}
+
 /// A rollout and what is learned from it.
 pub struct Sampled<'a> {
     collector: Collector<'a>,
     rollout: Rollout,
     reward_moments: Option<Moments>,
     advantages: Gae,
+    /// Environments keep their states to themselves.
+    on_host: bool,
+}
+
+impl Held {
+    /// Statistics whose names begin with `prefix`, if there are such.
+    fn moments(&self, prefix: &str) -> Option<Moments> {
+        let part = |suffix: &str| self.find(&format!("{prefix}_{suffix}"));
+        Some(Moments { mean: part("mean")?, var: part("var")?, count: part("count")? })
+    }
 }
 
 impl<'a> Sampled<'a> {
@@ -148,23 +175,32 @@ impl<'a> Sampled<'a> {
         held: &Held,
         iteration: Tensor,
     ) -> Sampled<'a> {
-        let moments = |prefix: &str| {
-            let part = |suffix: &str| held.find(&format!("{prefix}_{suffix}"));
-            Some(Moments { mean: part("mean")?, var: part("var")?, count: part("count")? })
-        };
-        let key = held.get("key");
-        let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
-        let collector = Collector { sampling, env, net, parts, moments: moments("obs"), key, iteration };
-        let rollout = collector.collect(Running {
-            env_state: held.get("env_state"),
-            env_steps: held.get("env_steps"),
-            obs: held.get("obs"),
-            ep_return: held.get("ep_return"),
-            discounted: held.find("discounted").unwrap_or(Tensor::zeros(&held.get("ep_return").shape())),
-        });
-        let reward_moments = moments("reward").map(|m| m.merge(by_seed(rollout.discounted)));
+        let collector = Collector::new(sampling, net, parts, held, iteration);
+        let from = Running::of(held, held.get("env_state"));
+        let rollout = collector.collect(env, from);
+        Sampled::of(collector, rollout, held)
+    }
+
+    /// The rollout that environments on the host played.
+    pub fn replay(
+        sampling: Sampling,
+        recorded: &Recorded,
+        net: &'a ActorCritic,
+        parts: &'a [Tensor],
+        held: &Held,
+        iteration: Tensor,
+    ) -> Sampled<'a> {
+        let collector = Collector::new(sampling, net, parts, held, iteration);
+        let from = Running::of(held, Tensor::zeros(&held.get("ep_return").shape()));
+        let rollout = collector.replay(recorded, from);
+        Sampled::of(collector, rollout, held)
+    }
+
+    fn of(collector: Collector<'a>, rollout: Rollout, held: &Held) -> Sampled<'a> {
+        let reward_moments = held.moments("reward").map(|m| m.merge(by_seed(rollout.discounted)));
         let advantages = advantages(&collector, &rollout, reward_moments);
-        Sampled { collector, rollout, reward_moments, advantages }
+        let on_host = held.find("env_state").is_none();
+        Sampled { collector, rollout, reward_moments, advantages, on_host }
     }
 
     /// The key that orders minibatches.
@@ -191,12 +227,10 @@ impl<'a> Sampled<'a> {
     /// Updates of all state but parameters and optimisers.
     pub fn keep(&self, cx: &mut Context) {
         let next = self.rollout.next;
-        for (name, value) in [
-            ("env_state", next.env_state),
-            ("env_steps", next.env_steps),
-            ("obs", next.obs),
-            ("ep_return", next.ep_return),
-        ] {
+        if !self.on_host {
+            cx.update("env_state", next.env_state);
+        }
+        for (name, value) in [("env_steps", next.env_steps), ("obs", next.obs), ("ep_return", next.ep_return)] {
             cx.update(name, value);
         }
         // Observations were normalised by the statistics before this rollout, in it and in its updates alike.

@@ -12,10 +12,12 @@
 //! in between; early stopping and dropped updates are masks per seed.
 
 mod config;
+mod host;
 mod loss;
 
 pub use super::on_policy::{Minibatch, log_ratio, standardise, value_loss};
 pub use config::PpoConfig;
+pub use host::HostPpo;
 pub use loss::{Losses, approx_kl, clip_loss, losses};
 
 use super::on_policy::{Passes, Sampled};
@@ -106,11 +108,7 @@ impl Ppo {
 
     /// Learning rate and clip range of an iteration.
     pub fn scheduled(&self, done: u64, total: u64) -> [f64; 2] {
-        let c = &self.config;
-        [
-            c.learning_rate * c.learning_rate_schedule.factor(done, total),
-            c.clip_eps * c.clip_eps_schedule.factor(done, total),
-        ]
+        self.config.scheduled(done, total)
     }
 }
 
@@ -128,14 +126,34 @@ impl Algorithm for Ppo {
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        let [learning_rate, clip_eps] = self.scheduled(done, total);
-        vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)]
+        self.config.schedules(done, total)
     }
 
     fn running(&mut self) -> (&mut Program, &State) {
         (&mut self.program, &self.state)
     }
 
+    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
+        self.config.scalars(done, total)
+    }
+}
+
+impl PpoConfig {
+    /// Learning rate and clip range of an iteration.
+    fn scheduled(&self, done: u64, total: u64) -> [f64; 2] {
+        [
+            self.learning_rate * self.learning_rate_schedule.factor(done, total),
+            self.clip_eps * self.clip_eps_schedule.factor(done, total),
+        ]
+    }
+
+    /// The same by the names of metrics.
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        let [learning_rate, clip_eps] = self.scheduled(done, total);
+        vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)]
+    }
+
+    /// Scalars of an iteration's program.
     fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
         let [learning_rate, clip_eps] = self.scheduled(done, total);
         vec![
@@ -149,12 +167,16 @@ impl Algorithm for Ppo {
 /// Algorithm 1, one iteration.
 fn iteration(cx: &mut Context, config: &PpoConfig, env: &EnvDef, net: &ActorCritic, seeds: usize) {
     let held = Held::declare(cx, &Ppo::entries(config, env), seeds);
-    let theta = held.get("theta");
-    let parts = net.layout.split(theta);
+    let parts = net.layout.split(held.get("theta"));
     let sampled = Sampled::collect(config.sampling(), env, net, &parts, &held, cx.scalar_u32("iteration"));
+    learn(cx, config, net, &held, &sampled);
+}
+
+/// What an iteration makes of its rollout.
+fn learn(cx: &mut Context, config: &PpoConfig, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) {
     let scalars = [cx.scalar_f32("learning_rate"), cx.scalar_f32("clip_eps")];
     let passes = Passes { passes: config.epochs, minibatches: config.minibatches, order: sampled.order() };
-    let updated = update(config, net, theta, held.adam(), sampled.data(), passes, scalars);
+    let updated = update(config, net, held.get("theta"), held.adam(), sampled.data(), passes, scalars);
     update_parameters(cx, updated.theta, updated.adam);
     sampled.keep(cx);
 

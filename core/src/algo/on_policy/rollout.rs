@@ -1,9 +1,9 @@
 //! Collecting a rollout: policy, value, sampling and environments in one loop over time.
 
 use crate::Tensor;
-use crate::algo::ActorCritic;
+use crate::algo::{ActorCritic, Held};
 use crate::dist::{RowNoise, fold_in};
-use crate::env::EnvDef;
+use crate::env::{EnvDef, TracedStep};
 use crate::rng::streams;
 use crate::sample::Moments;
 use crate::tensor::{Loop, scan};
@@ -55,10 +55,17 @@ pub(super) struct Rollout {
     pub finished: [Tensor; 3],
 }
 
+/// An action, `[S, N, A]`, and its log-probability and the value of where it was drawn, `[S, N, 1]`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drawn {
+    pub action: Tensor,
+    pub logp: Tensor,
+    pub value: Tensor,
+}
+
 /// Collects rollouts with fixed parameters.
 pub(super) struct Collector<'a> {
     pub sampling: Sampling,
-    pub env: &'a EnvDef,
     pub net: &'a ActorCritic,
     /// Slices of θ.
     pub parts: &'a [Tensor],
@@ -79,50 +86,9 @@ pub(super) fn span(config: &Sampling, time_limit: usize) -> usize {
     (1..=unit.min(time_limit)).rev().find(|d| unit % d == 0).unwrap_or(1)
 }
 
-impl Collector<'_> {
-    /// Observations as the networks get them, `[S, B, O]`.
-    pub fn normalised(&self, obs: Tensor) -> Tensor {
-        self.moments.map_or(obs, |m| m.standardise(obs, OBS_LIMIT))
-    }
-
-    /// The key of a stream in this iteration, words of `[S, 1]`.
-    pub fn stream(&self, stream: u32) -> [Tensor; 2] {
-        fold_in(fold_in(self.key, Tensor::constant_u32(stream)), self.iteration)
-    }
-
-    /// One rollout from where the last one ended.
-    pub fn collect(&self, from: Running) -> Rollout {
-        let (horizon, envs) = (self.sampling.horizon, self.sampling.envs);
-        let span = span(&self.sampling, self.env.spec().horizon);
-        let spans = horizon / span;
-        let keys = [streams::ACTION, streams::ENV].map(|s| self.stream(s));
-        let noise = self.stream(streams::EXPLORATION);
-        let matrix = |index: Tensor| self.net.noise_matrix(self.parts, &RowNoise::new(fold_in(noise, index), envs));
-        let zero = Tensor::zeros(&from.ep_return.shape());
-        let cut_obs = Tensor::zeros(&from.obs.shape());
-        let Running { env_state, env_steps, obs, ep_return, discounted } = from;
-        let init = [env_state, env_steps, obs, ep_return, discounted, zero, zero, zero, cut_obs];
-        let renewed = self.sampling.sde && self.sampling.sde_sample_freq > 0;
-        let shared = if renewed { None } else { matrix(Tensor::constant_u32(0)) };
-        let (carry, ys, cut_obs) = if spans == 1 && !renewed {
-            let (carry, ys) = scan(horizon, false, &init, &[], |t, c, _| self.step(keys, t, c, shared));
-            let cut = carry[8].unsqueeze(0);
-            (carry, ys, cut)
-        } else {
-            let freq = self.sampling.sde_sample_freq.max(1);
-            let index: Vec<u32> = (0..spans).map(|k| (k * span / freq) as u32).collect();
-            let xs = [Tensor::literal_u32(&index)];
-            let (carry, mut ys) = scan(spans, false, &init, &xs, |k, c, x| {
-                let matrix = if renewed { matrix(x[0]) } else { shared };
-                let first = k * Tensor::constant_u32(span as u32);
-                let (carry, mut ys) = scan(span, false, c, &[], |t, c, _| self.step(keys, first + t, c, matrix));
-                ys.push(carry[8]);
-                Loop { carry, ys }
-            });
-            let cut = ys.pop().unwrap_or(Tensor::poison());
-            let flat = |y: &Tensor| y.reshape(&[&[horizon], &y.shape()[2..]].concat());
-            (carry, ys.iter().map(flat).collect(), cut)
-        };
+impl Rollout {
+    /// From what a loop over time leaves and gives.
+    pub fn of(carry: &[Tensor], ys: &[Tensor], cut_obs: Tensor) -> Rollout {
         Rollout {
             obs: ys[0],
             action: ys[1],
@@ -143,9 +109,83 @@ impl Collector<'_> {
             finished: [carry[5], carry[6], carry[7]],
         }
     }
+}
 
-    fn step(&self, keys: [[Tensor; 2]; 2], t: Tensor, carry: &[Tensor], matrix: Option<Tensor>) -> Loop {
-        let [state, steps, raw, ep_return, discounted, episodes, returns, lengths, cut_obs] = carry else {
+impl Running {
+    /// From where the last rollout ended, in environments with these states.
+    pub fn of(held: &Held, env_state: Tensor) -> Running {
+        Running {
+            env_state,
+            env_steps: held.get("env_steps"),
+            obs: held.get("obs"),
+            ep_return: held.get("ep_return"),
+            discounted: held.find("discounted").unwrap_or(Tensor::zeros(&held.get("ep_return").shape())),
+        }
+    }
+}
+
+impl<'a> Collector<'a> {
+    /// With the keys and statistics of a state.
+    pub fn new(
+        sampling: Sampling,
+        net: &'a ActorCritic,
+        parts: &'a [Tensor],
+        held: &Held,
+        iteration: Tensor,
+    ) -> Collector<'a> {
+        let key = held.get("key");
+        let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+        Collector { sampling, net, parts, moments: held.moments("obs"), key, iteration }
+    }
+
+    /// Observations as the networks get them, `[S, B, O]`.
+    pub fn normalised(&self, obs: Tensor) -> Tensor {
+        self.moments.map_or(obs, |m| m.standardise(obs, OBS_LIMIT))
+    }
+
+    /// The key of a stream in this iteration, words of `[S, 1]`.
+    pub fn stream(&self, stream: u32) -> [Tensor; 2] {
+        fold_in(fold_in(self.key, Tensor::constant_u32(stream)), self.iteration)
+    }
+
+    /// One rollout from where the last one ended.
+    pub fn collect(&self, env: &EnvDef, from: Running) -> Rollout {
+        let (horizon, envs) = (self.sampling.horizon, self.sampling.envs);
+        let span = span(&self.sampling, env.spec().horizon);
+        let spans = horizon / span;
+        let keys = [streams::ACTION, streams::ENV].map(|s| self.stream(s));
+        let noise = self.stream(streams::EXPLORATION);
+        let matrix = |index: Tensor| self.net.noise_matrix(self.parts, &RowNoise::new(fold_in(noise, index), envs));
+        let zero = Tensor::zeros(&from.ep_return.shape());
+        let cut_obs = Tensor::zeros(&from.obs.shape());
+        let Running { env_state, env_steps, obs, ep_return, discounted } = from;
+        let init = [env_state, env_steps, obs, ep_return, discounted, zero, zero, zero, cut_obs];
+        let renewed = self.sampling.sde && self.sampling.sde_sample_freq > 0;
+        let shared = if renewed { None } else { matrix(Tensor::constant_u32(0)) };
+        let (carry, ys, cut_obs) = if spans == 1 && !renewed {
+            let (carry, ys) = scan(horizon, false, &init, &[], |t, c, _| self.step(env, keys, t, c, shared));
+            let cut = carry[8].unsqueeze(0);
+            (carry, ys, cut)
+        } else {
+            let freq = self.sampling.sde_sample_freq.max(1);
+            let index: Vec<u32> = (0..spans).map(|k| (k * span / freq) as u32).collect();
+            let xs = [Tensor::literal_u32(&index)];
+            let (carry, mut ys) = scan(spans, false, &init, &xs, |k, c, x| {
+                let matrix = if renewed { matrix(x[0]) } else { shared };
+                let first = k * Tensor::constant_u32(span as u32);
+                let (carry, mut ys) = scan(span, false, c, &[], |t, c, _| self.step(env, keys, first + t, c, matrix));
+                ys.push(carry[8]);
+                Loop { carry, ys }
+            });
+            let cut = ys.pop().unwrap_or(Tensor::poison());
+            let flat = |y: &Tensor| y.reshape(&[&[horizon], &y.shape()[2..]].concat());
+            (carry, ys.iter().map(flat).collect(), cut)
+        };
+        Rollout::of(&carry, &ys, cut_obs)
+    }
+
+    fn step(&self, env: &EnvDef, keys: [[Tensor; 2]; 2], t: Tensor, carry: &[Tensor], matrix: Option<Tensor>) -> Loop {
+        let [state, steps, raw, ..] = carry else {
             return Loop::default();
         };
         let envs = self.sampling.envs;
@@ -156,14 +196,17 @@ impl Collector<'_> {
 
         let rows = [raw.size(0), envs];
         let element = Tensor::iota(&rows, 1);
-        let stepped = self.env.trace_step(
-            *state,
-            steps.reshape(&rows),
-            self.net.limit(action),
-            fold_in(keys[1], t),
-            element,
-            None,
-        );
+        let stepped =
+            env.trace_step(*state, steps.reshape(&rows), self.net.limit(action), fold_in(keys[1], t), element, None);
+        self.count(carry, Drawn { action, logp, value }, &stepped)
+    }
+
+    /// What a step in which the policy drew that adds to the rollout.
+    pub(super) fn count(&self, carry: &[Tensor], drawn: Drawn, stepped: &TracedStep) -> Loop {
+        let [_, steps, raw, ep_return, discounted, episodes, returns, lengths, cut_obs] = carry else {
+            return Loop::default();
+        };
+        let Drawn { action, logp, value } = drawn;
         let column = |x: Tensor| x.unsqueeze(2);
         let reward = column(stepped.reward);
         let (terminated, truncated) = (column(stepped.terminated), column(stepped.truncated));
