@@ -240,6 +240,13 @@ fn golden_diagonal_gaussian() {
             let x = numbers(&case["x"]);
             let n = items(&case["x"]).len();
             let shape = vec![1, n, x.len() / n];
+            let part = |which: &str, name: &str| (shape.clone(), numbers(&case[which][name]));
+            let both = ["old", "new"].map(|which| [part(which, "mean"), part(which, "log_std")]);
+            let out = bar.run(both.as_flattened(), |x| {
+                let gaussian = |mean: Tensor, log_std: Tensor| Gaussian::with_variance(mean, (log_std * 2.0).exp());
+                vec![gaussian(x[0], x[1]).kl(&gaussian(x[2], x[3]))]
+            });
+            bar.check("KL", &out[0], &numbers(&case["kl_old_new"]));
             for which in ["old", "new"] {
                 let inputs = [
                     (shape.clone(), x.clone()),
