@@ -3,7 +3,7 @@
 use crate::stats;
 use crate::svg::{Frame, escaped};
 use quickstudy_core::env::EnvDef;
-use quickstudy_core::train::Adaptation;
+use quickstudy_core::train::{Adaptation, StageUnit};
 use std::fmt::Write;
 
 const BEFORE: &str = "#8a8a94";
@@ -12,16 +12,39 @@ const INK: &str = "#26262c";
 const QUIET: &str = "#70707a";
 const FONT: &str = "font-family=\"sans-serif\"";
 
-/// Names of stages, such as gradient steps.
-#[derive(Clone, Copy, Debug)]
-pub struct Stages<'a> {
-    /// What the horizontal axis counts.
-    pub axis: &'a str,
+/// What the horizontal axis counts.
+fn axis(unit: StageUnit) -> String {
+    match unit {
+        StageUnit::GradientSteps => "gradient steps on the task".to_owned(),
+        StageUnit::Episodes => "episode of the trial".to_owned(),
+        StageUnit::Steps(1) => "step of the trial".to_owned(),
+        StageUnit::Steps(length) => format!("step of the trial, {length} together"),
+    }
+}
+
+/// The label of stage `k` on the axis.
+fn label(unit: StageUnit, k: usize) -> String {
+    match unit {
+        StageUnit::GradientSteps => k.to_string(),
+        StageUnit::Episodes => (k + 1).to_string(),
+        StageUnit::Steps(length) => ((k + 1) * length).to_string(),
+    }
+}
+
+/// What stage `k` is called.
+#[must_use]
+pub fn stage_name(unit: StageUnit, k: usize) -> String {
+    match unit {
+        StageUnit::GradientSteps if k == 0 => "before".to_owned(),
+        StageUnit::GradientSteps => format!("step {k}"),
+        StageUnit::Episodes => format!("episode {}", k + 1),
+        StageUnit::Steps(_) => format!("to step {}", label(unit, k)),
+    }
 }
 
 /// Mean return of each stage over tasks with its 95 % interval, and each task as a thin line.
 #[must_use]
-pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation, stages: Stages<'_>) -> String {
+pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation) -> String {
     let means: Vec<Vec<f64>> = adaptation.stages.iter().map(|stage| stage.task_means()).collect();
     let all: Vec<f64> = means.iter().flatten().copied().filter(|x| x.is_finite()).collect();
     let (mut low, mut high) = all.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(*x), h.max(*x)));
@@ -51,9 +74,10 @@ pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation, stages: Sta
     for k in 0..means.len() {
         _ = writeln!(
             out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" {FONT} font-size=\"15\" fill=\"{INK}\" text-anchor=\"middle\">{k}</text>",
+            "<text x=\"{:.1}\" y=\"{:.1}\" {FONT} font-size=\"15\" fill=\"{INK}\" text-anchor=\"middle\">{}</text>",
             x(k),
-            height - bottom + 24.0
+            height - bottom + 24.0,
+            label(adaptation.unit, k)
         );
     }
     _ = writeln!(
@@ -61,7 +85,7 @@ pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation, stages: Sta
         "<text x=\"{:.1}\" y=\"{:.1}\" {FONT} font-size=\"16\" fill=\"{QUIET}\" text-anchor=\"middle\">{}</text>",
         (left + width - right) / 2.0,
         height - 12.0,
-        escaped(stages.axis)
+        escaped(&axis(adaptation.unit))
     );
     let line = |values: &[f64]| -> String {
         values.iter().enumerate().map(|(k, v)| format!("{:.1},{:.1}", x(k), y(*v))).collect::<Vec<_>>().join(" ")

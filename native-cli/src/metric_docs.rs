@@ -1,7 +1,7 @@
 //! What the columns of `metrics.csv` mean; the same names are in `metrics.jsonl` and in TensorBoard.
 
 /// Name and meaning of each metric, in the order of the columns.
-pub const METRIC_DOCS: [(&str, &str); 28] = [
+pub const METRIC_DOCS: [(&str, &str); 31] = [
     ("time/env_steps", "environment steps so far, summed over parallel environments"),
     ("time/iterations", "iterations so far: one rollout and its updates each"),
     ("rollout/ep_return_mean", "mean return of the last 100 or more training episodes"),
@@ -26,6 +26,9 @@ pub const METRIC_DOCS: [(&str, &str); 28] = [
     ("train/inner_kl", "KL of the policies that collected from those before each inner step"),
     ("train/inner_kl_coef", "weight of that KL, where target_inner_kl lets it change"),
     ("train/outer_kl", "the same after adaptation, on the last data"),
+    ("meta/trial_return", "mean return of a whole trial, all its episodes"),
+    ("meta/first_episode_return", "mean return of the first episode of a trial"),
+    ("meta/last_episode_return", "the same of the last one, when the memory knows the task best"),
     ("eval/return_mean", "mean return of the deterministic policy, where evaluated"),
     ("eval/ep_len_mean", "mean length of those episodes"),
     ("time/seconds", "seconds of training so far, over all resumed parts"),

@@ -205,7 +205,7 @@ fn promp_learns_to_adapt_and_an_untrained_policy_does_not() {
         }
         let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
         let policy = Evaluator::load(&device, &bytes).unwrap();
-        let test = MetaTest { tasks: 40, rollouts: None, inner_steps: None, seed: 1, deterministic: true };
+        let test = MetaTest { seed: 1, ..MetaTest::default() };
         let adaptation = pollster::block_on(policy.adapt(test)).unwrap();
         let mean = |k: usize| adaptation.stages[k].task_means().iter().sum::<f64>() / 40.0;
         (mean(0), mean(1))

@@ -125,8 +125,32 @@ pub struct PolicyNet {
     head: Head,
     observations: usize,
     actions: usize,
-    /// Smallest and largest action, for vectors.
-    bounds: Option<[Vec<f64>; 2]>,
+    limits: Limits,
+}
+
+/// The smallest and largest action that an environment takes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Limits(Option<[Vec<f64>; 2]>);
+
+impl Limits {
+    /// Of vectors; choices have none.
+    pub(super) fn of(action: &ActionSpace) -> Limits {
+        match action {
+            ActionSpace::Discrete { .. } => Limits(None),
+            ActionSpace::Box { dims } => {
+                Limits(Some([dims.iter().map(|d| d.low).collect(), dims.iter().map(|d| d.high).collect()]))
+            }
+        }
+    }
+
+    /// The nearest action inside, `[S, B, A]`.
+    #[track_caller]
+    pub(super) fn apply(&self, action: Tensor) -> Tensor {
+        match &self.0 {
+            None => action,
+            Some([low, high]) => action.max(Tensor::literal_f32(low)).min(Tensor::literal_f32(high)),
+        }
+    }
 }
 
 impl PolicyNet {
@@ -153,13 +177,13 @@ impl PolicyNet {
             _ if config.sde => Head::StateDependent(layout.add("log_std", &[features, outputs], log_std)),
             _ => Head::Gaussian(layout.add("log_std", &[outputs], log_std)),
         };
-        let bounds = match &spec.action {
-            ActionSpace::Discrete { .. } => None,
-            ActionSpace::Box { dims } => {
-                Some([dims.iter().map(|d| d.low).collect(), dims.iter().map(|d| d.high).collect()])
-            }
-        };
-        PolicyNet { mlp, head, observations: spec.observation.len(), actions: spec.action.dim(), bounds }
+        PolicyNet {
+            mlp,
+            head,
+            observations: spec.observation.len(),
+            actions: spec.action.dim(),
+            limits: Limits::of(&spec.action),
+        }
     }
 
     /// O, how many numbers an observation has.
@@ -218,9 +242,6 @@ impl PolicyNet {
     /// Log-probabilities are those of the action before (as Stable-Baselines3): limiting is part of the environment.
     #[track_caller]
     pub fn limit(&self, action: Tensor) -> Tensor {
-        match &self.bounds {
-            None => action,
-            Some([low, high]) => action.max(Tensor::literal_f32(low)).min(Tensor::literal_f32(high)),
-        }
+        self.limits.apply(action)
     }
 }

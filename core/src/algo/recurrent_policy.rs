@@ -6,7 +6,7 @@ use crate::env::ActionSpace;
 use crate::nn::{Gru, Init, Layout, RecurrentInit, Reset, Slot};
 use crate::{Error, Result};
 
-use super::policy::Distribution;
+use super::policy::{Distribution, Limits};
 
 /// Most units.
 const MAX_UNITS: usize = 8192;
@@ -18,8 +18,9 @@ pub struct RecurrentConfig {
     pub units: usize,
     /// Where the reset gate acts.
     pub reset: Reset,
-    /// How recurrent weights start.
-    pub recurrent_init: RecurrentInit,
+    /// Orthogonal recurrent weights per gate, and an orthogonal last layer of gain 0.01, so that actions are nearly even
+    /// at first; otherwise Glorot-uniform ones, as garage has them.
+    pub orthogonal_init: bool,
     /// Initial logarithm of the standard deviation of continuous actions.
     pub log_std_init: f64,
 }
@@ -46,6 +47,7 @@ pub struct RecurrentPolicy {
     biases: Slot,
     /// `[A]`, for vectors.
     log_std: Option<Slot>,
+    limits: Limits,
 }
 
 impl RecurrentPolicy {
@@ -53,15 +55,18 @@ impl RecurrentPolicy {
     /// to `layout`: `policy.gru…`, `policy.out.w`, `policy.out.b` and, for vectors, `log_std`.
     pub fn new(layout: &mut Layout, inputs: usize, action: &ActionSpace, config: &RecurrentConfig) -> RecurrentPolicy {
         let outputs = action.choices().unwrap_or(action.dim());
-        let gru = Gru::new(layout, "policy.gru", inputs, config.units, config.reset, config.recurrent_init);
-        let weights = Init::glorot_uniform(config.units, outputs);
+        let (recurrent, weights) = match config.orthogonal_init {
+            true => (RecurrentInit::Orthogonal, Init::Orthogonal { gain: 0.01 }),
+            false => (RecurrentInit::Glorot, Init::glorot_uniform(config.units, outputs)),
+        };
+        let gru = Gru::new(layout, "policy.gru", inputs, config.units, config.reset, recurrent);
         let weights = layout.add("policy.out.w", &[config.units, outputs], weights);
         let biases = layout.add("policy.out.b", &[outputs], Init::Constant(0.0));
         let log_std = match action {
             ActionSpace::Discrete { .. } => None,
             ActionSpace::Box { .. } => Some(layout.add("log_std", &[outputs], Init::Constant(config.log_std_init))),
         };
-        RecurrentPolicy { gru, weights, biases, log_std }
+        RecurrentPolicy { gru, weights, biases, log_std, limits: Limits::of(action) }
     }
 
     /// The units.
@@ -69,11 +74,17 @@ impl RecurrentPolicy {
         &self.gru
     }
 
+    /// As [`PolicyNet::limit`](super::PolicyNet::limit).
+    #[track_caller]
+    pub fn limit(&self, action: Tensor) -> Tensor {
+        self.limits.apply(action)
+    }
+
     /// One step: the policy after `x: [S, B, I]` was seen in the state `h: [S, B, H]`, and the new state.
     #[track_caller]
     pub fn step(&self, parts: &[Tensor], x: Tensor, h: Tensor) -> (Distribution, Tensor) {
         let h = self.gru.step(parts, x, h);
-        (self.head(parts, h), h)
+        (self.at(parts, h), h)
     }
 
     /// A draw `[S, B, A]`, its log-probability `[S, B, 1]` and the new state `[S, B, H]`.
@@ -91,7 +102,7 @@ impl RecurrentPolicy {
     /// [`by_rows`](RecurrentPolicy::by_rows) orders actions.
     #[track_caller]
     pub fn distributions(&self, parts: &[Tensor], xs: Tensor, h0: Tensor, starts: Option<Tensor>) -> Distribution {
-        self.head(parts, RecurrentPolicy::by_rows(self.gru.run(parts, xs, h0, starts)))
+        self.at(parts, RecurrentPolicy::by_rows(self.gru.run(parts, xs, h0, starts)))
     }
 
     /// `[T, S, B, N]` → `[S, T · B, N]`.
@@ -104,8 +115,9 @@ impl RecurrentPolicy {
         trials.permute(&[1, 0, 2, 3]).reshape(&[s, t * b, n])
     }
 
+    /// The policy in the states `h: [S, B, H]`.
     #[track_caller]
-    fn head(&self, parts: &[Tensor], h: Tensor) -> Distribution {
+    pub fn at(&self, parts: &[Tensor], h: Tensor) -> Distribution {
         let out = h.matmul(parts[self.weights]) + parts[self.biases].unsqueeze(1);
         match self.log_std {
             None => Distribution::Choice(Categorical::new(out)),
@@ -122,12 +134,8 @@ mod tests {
     use crate::program::State;
     use crate::{DType, Device, Program};
 
-    const CONFIG: RecurrentConfig = RecurrentConfig {
-        units: 3,
-        reset: Reset::Before,
-        recurrent_init: RecurrentInit::Orthogonal,
-        log_std_init: -0.5,
-    };
+    const CONFIG: RecurrentConfig =
+        RecurrentConfig { units: 3, reset: Reset::Before, orthogonal_init: true, log_std_init: -0.5 };
 
     fn spaces() -> [ActionSpace; 2] {
         let arm = |name| Dim::new(name, -1.0, 1.0);

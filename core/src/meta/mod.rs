@@ -15,6 +15,7 @@ mod meta_algorithm;
 mod meta_evaluator;
 mod objective;
 mod performance;
+pub mod rl2;
 mod surrogate;
 
 pub use adapt::{Adapted, InnerSteps, StepSizes, per_task};
@@ -28,4 +29,5 @@ pub use meta_algorithm::{GradientAdaptation, MetaAlgorithm, MetaPolicy};
 pub use meta_evaluator::{MetaEvaluator, TestTask};
 pub use objective::{MetaLoss, Objective, meta_loss};
 pub use performance::{AVERAGE, Performance, UNNAMED};
+pub use rl2::{Rl2, Rl2Config, Rl2Variant};
 pub use surrogate::{Phase, Surrogate, clipped, surrogate, weighted};

@@ -11,14 +11,22 @@ use crate::{Context, DType, Device, Error, Program, Result, State, Tensor};
 pub struct MetaTest {
     /// Held-out tasks.
     pub tasks: usize,
-    /// Rollouts per task; none: as many as in training.
+    /// Rollouts per task and gradient step, or trials per task; none: as many as in training.
     pub rollouts: Option<usize>,
-    /// Steps of adaptation; none: as many as in training.
+    /// Gradient steps of policies that adapt by these; none: as many as in training.
     pub inner_steps: Option<usize>,
+    /// Episodes of a trial, of policies that adapt by their memory; none: as many as in training.
+    pub episodes: Option<usize>,
     /// Names the tasks.
     pub seed: u64,
-    /// Measure the most probable actions; what adapts is always drawn.
+    /// Measure the most probable actions; what gradient steps learn from is always drawn.
     pub deterministic: bool,
+}
+
+impl Default for MetaTest {
+    fn default() -> Self {
+        MetaTest { tasks: 40, rollouts: None, inner_steps: None, episodes: None, seed: 0, deterministic: true }
+    }
 }
 
 /// How a policy adapted to held-out tasks.
@@ -26,8 +34,21 @@ pub struct MetaTest {
 pub struct Adaptation {
     /// Parameters of each task; empty ones if the environment has a single task.
     pub tasks: Vec<Vec<f32>>,
-    /// Before adaptation, and after each step of it.
+    /// What tells one stage from the next.
+    pub unit: StageUnit,
+    /// In order: before adaptation and after each step of it, or episode by episode.
     pub stages: Vec<Stage>,
+}
+
+/// What a policy adapts by from one stage to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageUnit {
+    /// Gradient steps; the first stage is before them.
+    GradientSteps,
+    /// Episodes of a trial; it learns in the first one already.
+    Episodes,
+    /// Stretches of as many steps of the only episode of a trial.
+    Steps(usize),
 }
 
 /// What a policy did at one stage of adaptation.
@@ -107,7 +128,7 @@ pub(super) async fn adapt(
             returns: returns.chunks(rollouts).map(<[f64]>::to_vec).collect(),
         });
     }
-    Ok(Adaptation { tasks, stages })
+    Ok(Adaptation { tasks, unit: StageUnit::GradientSteps, stages })
 }
 
 /// `[S, E]` episodes, each on a held-out task of its own and after the configured inner steps; outputs as those of

@@ -6,11 +6,13 @@ use toml::Table;
 use super::describe::setting_docs;
 use crate::algo::{Algorithm, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
 use crate::env::EnvDef;
-use crate::meta::{Maml, MamlConfig, Variant};
+use crate::meta::rl2::MAX_BATCH;
+use crate::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use crate::{Device, Error, Result, State};
 
 /// Names of the algorithms.
-pub const ALGORITHMS: [&str; 8] = ["ppo", "trpo", "promp", "maml-ppo", "maml-vpg", "maml-trpo", "e-maml", "dice-maml"];
+pub const ALGORITHMS: [&str; 10] =
+    ["ppo", "trpo", "promp", "maml-ppo", "maml-vpg", "maml-trpo", "e-maml", "dice-maml", "rl2-ppo", "rl2-trpo"];
 
 /// Settings of one algorithm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +24,13 @@ pub enum Config {
     Trpo(TrpoConfig),
     /// MAML and its family.
     Maml(MamlConfig),
+    /// RL², by PPO or TRPO.
+    Rl2(Rl2Config),
+}
+
+/// The variant of RL² of that name.
+fn rl2(algorithm: &str) -> Result<Rl2Variant> {
+    Rl2Variant::parse(algorithm).ok_or_else(|| Error::unknown("algorithm", algorithm, ALGORITHMS))
 }
 
 /// The variant of MAML of that name.
@@ -38,6 +47,7 @@ impl Config {
         match algorithm {
             "ppo" => Ok(Config::Ppo(PpoConfig::default())),
             "trpo" => Ok(Config::Trpo(TrpoConfig::default())),
+            _ if Rl2Variant::parse(algorithm).is_some() => Ok(Config::Rl2(Rl2Config::of(rl2(algorithm)?))),
             _ => Ok(Config::Maml(MamlConfig::of(variant(algorithm)?))),
         }
     }
@@ -51,6 +61,7 @@ impl Config {
             Config::Ppo(_) => table.try_into().map(Config::Ppo).map_err(wrong),
             Config::Trpo(_) => table.try_into().map(Config::Trpo).map_err(wrong),
             Config::Maml(_) => table.try_into().map(Config::Maml).map_err(wrong),
+            Config::Rl2(_) => table.try_into().map(Config::Rl2).map_err(wrong),
         }
     }
 
@@ -77,11 +88,12 @@ impl Config {
     ///
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
-    pub fn validate(&self) -> Result<()> {
+    pub fn validate(&self, algorithm: &str) -> Result<()> {
         match self {
             Config::Ppo(config) => config.validate(),
             Config::Trpo(config) => config.validate(),
             Config::Maml(config) => config.validate(),
+            Config::Rl2(config) => config.validate(rl2(algorithm)?),
         }
     }
 
@@ -112,6 +124,13 @@ impl Config {
                     return Err(Error::config("rollouts", problem));
                 }
             }
+            Config::Rl2(config) => {
+                let steps = config.batch(spec.horizon);
+                if steps > MAX_BATCH {
+                    let problem = format!("meta_batch × episodes × time limit is {steps}, more than {MAX_BATCH}");
+                    return Err(Error::config("meta_batch", problem));
+                }
+            }
         }
         Ok(())
     }
@@ -122,6 +141,7 @@ impl Config {
             Config::Ppo(config) => config.batch() as u64,
             Config::Trpo(config) => config.batch() as u64,
             Config::Maml(config) => config.batch(env.spec().horizon) as u64,
+            Config::Rl2(config) => config.batch(env.spec().horizon) as u64,
         }
     }
 
@@ -131,6 +151,7 @@ impl Config {
             Config::Ppo(config) => Ppo::entries(config, env),
             Config::Trpo(config) => Trpo::entries(config, env),
             Config::Maml(config) => Maml::entries(config, env),
+            Config::Rl2(config) => Rl2::entries(config, env),
         }
     }
 
@@ -155,6 +176,7 @@ impl Config {
             Config::Ppo(config) => Box::new(Ppo::new(device, config, env, seeds)?),
             Config::Trpo(config) => Box::new(Trpo::new(device, config, env, seeds)?),
             Config::Maml(config) => Box::new(Maml::new(device, variant(algorithm)?, config, env, seeds)?),
+            Config::Rl2(config) => Box::new(Rl2::new(device, rl2(algorithm)?, config, env, seeds)?),
         })
     }
 
@@ -171,6 +193,7 @@ impl Config {
             Config::Ppo(config) => Box::new(Ppo::resume(device, config, env, seeds, state)?),
             Config::Trpo(config) => Box::new(Trpo::resume(device, config, env, seeds, state)?),
             Config::Maml(config) => Box::new(Maml::resume(device, variant(algorithm)?, config, env, seeds, state)?),
+            Config::Rl2(config) => Box::new(Rl2::resume(device, rl2(algorithm)?, config, env, seeds, state)?),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What each setting of an algorithm means: the reference that help texts show.
 
 use super::config::ALGORITHMS;
-use crate::meta::Variant;
+use crate::meta::{Rl2Variant, Variant};
 use crate::{Error, Result};
 
 /// One setting in words. Its default is in [`Setup`](super::Setup) and in the configuration's `Default`.
@@ -109,6 +109,58 @@ const MAML: [SettingDoc; 32] = [
     doc("adam_eps", "> 0", "Adam's ε"),
 ];
 
+const RL2: [SettingDoc; 31] = [
+    doc("meta_batch", "1 or more", "trials per iteration, each on a task of its own (M)"),
+    doc("episodes", "1 or more", "episodes of a trial, through which the memory lasts"),
+    doc("carry_over", "true, false", "show an episode's last action, reward and end to the next one"),
+    doc("train_tasks", "0 or more", "0: fresh tasks each iteration; otherwise a pool of so many"),
+    doc("gamma", "0 to 1", "discount of later rewards, also those of later episodes"),
+    doc("gae_lambda", "0 to 1", "λ of the advantages; lower: less variance, more bias"),
+    doc("critic", "gru, linear_feature, linear_time, zero", "learned value, or a baseline fitted to each batch"),
+    doc("advantage_centre", "all, step, none", "standardise over all steps, or at each step over trials"),
+    doc("positive_advantages", "true, false", "shift them so that the smallest is 0"),
+    doc("entropy_method", "regularized, max, no_entropy", "a term of the objective, or part of each reward"),
+    doc("entropy_coef", "0 or more", "weight of the entropy"),
+    doc("entropy_softplus", "true, false", "ln(1 + e^H) in place of the entropy H"),
+    doc("entropy_neg_log_prob", "true, false", "−ln π of the action taken in place of the entropy"),
+    doc("learning_rate", "> 0", "Adam's step size; lower it if train/approx_kl exceeds about 0.03"),
+    doc("learning_rate_schedule", "constant, linear", "linear: towards 0 at the end of the run"),
+    doc("epochs", "1 or more", "passes over the trials"),
+    doc("minibatches", "divides meta_batch", "parts of each pass, in trials"),
+    doc("clip_eps", "0 to 1", "clip range of the probability ratio"),
+    doc("value_coef", "0 or more", "weight of the value loss ½ (v − R)²"),
+    doc("max_grad_norm", "0 or more", "longer gradients are scaled down; 0: never"),
+    doc("max_kl", "> 0", "largest KL of a step"),
+    doc("cg_iterations", "1 or more", "conjugate-gradient iterations"),
+    doc("damping", "0 or more", "added to the diagonal of the KL's Hessian"),
+    doc("backtracks", "1 or more", "most steps of the line search"),
+    doc("backtrack_ratio", "0 to 1", "factor between its steps"),
+    doc("hessian", "exact, finite_differences", "products with the KL's Hessian"),
+    doc("units", "1 or more", "gated recurrent units of the memory"),
+    doc("reset", "after, before", "where the reset gate acts: after or before the product"),
+    doc("orthogonal_init", "true, false", "orthogonal first weights; false: Glorot-uniform"),
+    doc("log_std_init", "-20 to 2", "first ln σ of continuous actions"),
+    doc("adam_eps", "> 0", "Adam's ε"),
+];
+
+/// Whether a variant of RL² looks at a setting.
+fn used_by_rl2(variant: Rl2Variant, key: &str) -> bool {
+    match key {
+        "learning_rate"
+        | "learning_rate_schedule"
+        | "epochs"
+        | "minibatches"
+        | "clip_eps"
+        | "value_coef"
+        | "max_grad_norm"
+        | "adam_eps" => variant == Rl2Variant::Ppo,
+        "max_kl" | "cg_iterations" | "damping" | "backtracks" | "backtrack_ratio" | "hessian" => {
+            variant == Rl2Variant::Trpo
+        }
+        _ => true,
+    }
+}
+
 /// Whether a variant of MAML looks at a setting.
 fn used(variant: Variant, key: &str) -> bool {
     match key {
@@ -128,10 +180,15 @@ fn used(variant: Variant, key: &str) -> bool {
 /// # Errors
 /// [`Error::Unknown`] for an unknown algorithm, with the closest one.
 pub fn setting_docs(algorithm: &str) -> Result<Vec<SettingDoc>> {
-    match (algorithm, Variant::parse(algorithm)) {
-        ("ppo", _) => Ok(PPO.to_vec()),
-        ("trpo", _) => Ok(TRPO.to_vec()),
-        (_, Some(variant)) => Ok(MAML.into_iter().filter(|doc| used(variant, doc.key)).collect()),
+    if let Some(variant) = Variant::parse(algorithm) {
+        return Ok(MAML.into_iter().filter(|doc| used(variant, doc.key)).collect());
+    }
+    if let Some(variant) = Rl2Variant::parse(algorithm) {
+        return Ok(RL2.into_iter().filter(|doc| used_by_rl2(variant, doc.key)).collect());
+    }
+    match algorithm {
+        "ppo" => Ok(PPO.to_vec()),
+        "trpo" => Ok(TRPO.to_vec()),
         _ => Err(Error::unknown("algorithm", algorithm, ALGORITHMS)),
     }
 }
@@ -173,6 +230,9 @@ mod tests {
         fields(serde_json::to_string(&crate::algo::TrpoConfig::default()).unwrap(), &trpo);
         let maml: Vec<&str> = MAML.iter().map(|d| d.key).collect();
         fields(serde_json::to_string(&crate::meta::MamlConfig::default()).unwrap(), &maml);
+        let rl2: Vec<&str> = RL2.iter().map(|d| d.key).collect();
+        fields(serde_json::to_string(&crate::meta::Rl2Config::default()).unwrap(), &rl2);
+        assert!(RL2.iter().all(|doc| Rl2Variant::ALL.iter().any(|v| used_by_rl2(*v, doc.key))));
         assert!(MAML.iter().all(|doc| Variant::ALL.iter().any(|v| used(*v, doc.key))));
         assert!(setting_docs("pp").unwrap_err().to_string().contains("`ppo`"));
     }
@@ -187,6 +247,7 @@ mod tests {
                     (vec!["1e-6", "0.999"], vec!["0", "1", "1.1"])
                 }
                 "0 to 1" => (vec!["0", "1"], vec!["-0.1", "1.1"]),
+                "0 or more" if (algorithm, key) == ("rl2-trpo", "entropy_coef") => (vec!["0"], vec!["-1", "1"]),
                 "0 or more" => (vec!["0", "7"], vec!["-1"]),
                 "1 or more" if ["horizon", "envs"].contains(&key) => (vec!["256", "1024"], vec!["0", "-1"]),
                 "1 or more" => (vec!["1", "64"], vec!["0", "-1"]),
@@ -194,6 +255,17 @@ mod tests {
                 "true, false" => (vec!["true", "false"], vec!["1", "\"true\""]),
                 "constant, linear" => (vec!["\"constant\"", "\"linear\""], vec!["\"cubic\""]),
                 "tanh, relu" => (vec!["\"tanh\"", "\"relu\""], vec!["\"gelu\""]),
+                "divides meta_batch" => (vec!["1", "64"], vec!["0", "7"]),
+                "gru, linear_feature, linear_time, zero" if algorithm == "rl2-trpo" => {
+                    (vec!["\"linear_feature\"", "\"linear_time\"", "\"zero\""], vec!["\"gru\""])
+                }
+                "gru, linear_feature, linear_time, zero" => {
+                    (vec!["\"gru\"", "\"linear_feature\"", "\"linear_time\"", "\"zero\""], vec!["\"mlp\""])
+                }
+                "all, step, none" => (vec!["\"all\"", "\"step\"", "\"none\""], vec!["\"steps\""]),
+                // Each of the others needs another setting too.
+                "regularized, max, no_entropy" => (vec!["\"regularized\""], vec!["\"maximum\"", "\"max\""]),
+                "after, before" => (vec!["\"after\"", "\"before\""], vec!["\"between\""]),
                 "likelihood_ratio, log_likelihood, dice" => {
                     (vec!["\"likelihood_ratio\"", "\"log_likelihood\"", "\"dice\""], vec!["\"ratio\""])
                 }

@@ -3,9 +3,11 @@
 use super::adapted::{self, Adaptation, MetaTest};
 use super::config::{ALGORITHMS, Config};
 use super::snapshot::{self, Header};
+use super::trials;
 use crate::algo::{ActorCritic, NetConfig, OBS_LIMIT, PpoConfig};
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, builtin};
+use crate::meta::rl2::TrialSpec;
 use crate::meta::{GradientAdaptation, Trial};
 use crate::program::{Plan, PlanOptions};
 use crate::rng::{self, Key, key_from_seed, streams};
@@ -77,6 +79,7 @@ impl EpisodeProgram {
             Config::Ppo(ppo) => trace(cx, env, &ppo.net(), ppo.normalise_observations, of),
             Config::Trpo(trpo) => trace(cx, env, &trpo.net(), trpo.normalise_observations, of),
             Config::Maml(config) => adapted::trace(cx, env, config, of),
+            Config::Rl2(config) => trials::trace(cx, env, config, of),
         })?;
         Ok(EpisodeProgram { program, of, env: env.clone() })
     }
@@ -229,7 +232,7 @@ impl Evaluator {
     pub fn load_with(device: &Device, env: Option<EnvDef>, bytes: &[u8]) -> Result<Evaluator> {
         let (header, entries) = snapshot::decode(bytes)?;
         let env = environment(env, &header)?;
-        header.config.validate().map_err(|e| Error::Snapshot(e.to_string()))?;
+        header.config.validate(&header.algorithm).map_err(|e| Error::Snapshot(e.to_string()))?;
         let shapes = header.config.entries(&env);
         let array = |name: &'static str| {
             let len = shapes.iter().find(|e| e.name == name).map_or(0, |e| e.shape.iter().product());
@@ -276,20 +279,29 @@ impl Evaluator {
         Ok(all.pop().unwrap_or_default())
     }
 
-    /// What the policy does on held-out tasks before adaptation and after each step of it.
+    /// What the policy does on held-out tasks: before adaptation and after each gradient step of it, or episode by episode
+    /// of trials in which its memory adapts.
     ///
     /// # Errors
     /// [`Error::Config`] if the policy does not adapt, or for no tasks or rollouts; or if the device fails.
     pub async fn adapt(&self, test: MetaTest) -> Result<Adaptation> {
-        let Config::Maml(config) = &self.header.config else {
-            return Err(self.fixed());
-        };
         let MetaTest { tasks, seed, deterministic, .. } = test;
-        let rollouts = test.rollouts.unwrap_or(config.rollouts);
-        let inner_steps = test.inner_steps.unwrap_or(config.inner_steps);
-        let measured = if deterministic { rollouts } else { 0 };
-        let trial = Trial { tasks, rollouts, inner_steps, measured, deterministic, last_only: false };
-        adapted::adapt(&self.device, &self.env, config, &self.policy, eval_key(seed), trial).await
+        let key = eval_key(seed);
+        match &self.header.config {
+            Config::Maml(config) => {
+                let rollouts = test.rollouts.unwrap_or(config.rollouts);
+                let inner_steps = test.inner_steps.unwrap_or(config.inner_steps);
+                let measured = if deterministic { rollouts } else { 0 };
+                let trial = Trial { tasks, rollouts, inner_steps, measured, deterministic, last_only: false };
+                adapted::adapt(&self.device, &self.env, config, &self.policy, key, trial).await
+            }
+            Config::Rl2(config) => {
+                let (rollouts, episodes) = (test.rollouts.unwrap_or(1), test.episodes.unwrap_or(config.episodes));
+                let spec = TrialSpec { tasks, rollouts, episodes, deterministic };
+                trials::adapt(&self.device, &self.env, config, &self.policy, key, spec).await
+            }
+            Config::Ppo(_) | Config::Trpo(_) => Err(self.fixed()),
+        }
     }
 
     /// The policy as [`MetaEvaluator`](crate::meta::MetaEvaluator) takes it, for meta-tests on environments of the host.

@@ -22,8 +22,9 @@ mod presets;
 mod session;
 mod setup;
 mod snapshot;
+mod trials;
 
-pub use adapted::{Adaptation, MetaTest, Stage};
+pub use adapted::{Adaptation, MetaTest, Stage, StageUnit};
 pub use config::{ALGORITHMS, Config};
 pub use describe::{SettingDoc, setting_docs};
 pub use evaluate::{Episode, Evaluator, Trajectory, evaluation_plan};

@@ -69,7 +69,7 @@ impl Setup {
             apply(algorithm, &mut settings, &layer.settings, &layer.origin)?;
         }
         let config = config_of(algorithm, &settings)?;
-        config.validate()?;
+        config.validate(algorithm)?;
         config.check_fit(algorithm, &env)?;
         let steps = steps.or(preset.as_ref().map(|p| p.steps)).unwrap_or(DEFAULT_STEPS);
         if steps == 0 {
@@ -101,7 +101,7 @@ impl Setup {
 
     /// The setup of settings that were resolved before, as a snapshot holds them.
     pub(super) fn of_config(algorithm: &str, env: EnvDef, seeds: &[u64], steps: u64, config: Config) -> Result<Setup> {
-        config.validate()?;
+        config.validate(algorithm)?;
         config.check_fit(algorithm, &env)?;
         check_seeds(seeds)?;
         let mut table = config.table()?;

@@ -1,6 +1,6 @@
 //! `quickstudy adapt`: what a meta-trained policy does on tasks that it has not seen.
 
-use crate::adaptation_plot::{self, Stages};
+use crate::adaptation_plot;
 use crate::args;
 use crate::device::DeviceArgs;
 use crate::metrics::number;
@@ -8,14 +8,15 @@ use crate::outcome::Stop;
 use crate::progress::{grouped, say};
 use crate::run_folder;
 use crate::stats;
-use quickstudy_core::train::{Adaptation, Evaluator, MetaTest};
+use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `quickstudy adapt`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Tasks are drawn from the training distribution, on random numbers that training never uses. Writes adapt.csv (one row
-per task, stage and rollout), adapt.svg (returns by stage) and, where the agent moves in a plane, paths.svg.
+Tasks are drawn from the training distribution, on random numbers that training never uses. Stages are gradient steps or,
+of RL², the episodes of a trial (of a single one, stretches of it). Writes adapt.csv (one row per task, stage and
+rollout), adapt.svg (returns by stage) and, where the agent moves in a plane, paths.svg.
 The last line of the output is `before <x> after <y> tasks <n>`.
 
 Examples:
@@ -32,9 +33,13 @@ pub struct Args {
     /// Rollouts per task and stage [default: as in training]
     #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
     pub rollouts: Option<u64>,
-    /// Gradient steps [default: as in training]
+    /// Gradient steps, of policies that adapt by these [default: as in training]
     #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
     pub inner_steps: Option<u64>,
+    /// Episodes of a trial, of policies that adapt by their memory [default: as in training]
+    #[arg(long, value_name = "N", conflicts_with = "inner_steps", value_parser = args::count,
+          allow_negative_numbers = true)]
+    pub episodes: Option<u64>,
     /// Seed of the tasks; the same one gives the same tasks
     #[arg(long, value_name = "SEED", default_value = "0", value_parser = args::seed, allow_negative_numbers = true)]
     pub seed: u64,
@@ -68,10 +73,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })?;
     let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let recurrent = policy.algorithm().starts_with("rl2");
+    let misplaced = if recurrent { args.inner_steps.map(|_| "inner-steps") } else { args.episodes.map(|_| "episodes") };
+    if let Some(flag) = misplaced {
+        let (by, other) = match recurrent {
+            true => ("its memory", "--episodes"),
+            false => ("gradient steps", "--inner-steps"),
+        };
+        let message = format!("--{flag}: a policy of {} adapts by {by}", policy.algorithm());
+        return Err(Stop::user(message).hint(format!("use {other}")).into());
+    }
     let test = MetaTest {
         tasks: count(args.tasks),
         rollouts: args.rollouts.map(count),
         inner_steps: args.inner_steps.map(count),
+        episodes: args.episodes.map(count),
         seed: args.seed,
         deterministic: !args.stochastic,
     };
@@ -92,14 +108,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         false => args.run.parent().map(Path::to_path_buf).unwrap_or_default(),
     });
     std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
+    let rollouts = adaptation.stages[0].returns[0].len();
     let subtitle = format!(
-        "mean over {} held-out tasks with its 95 % interval; grey: each task; {} rollouts per task",
+        "mean over {} held-out tasks with its 95 % interval; grey: each task; {rollouts} rollout{} per task",
         adaptation.tasks.len(),
-        adaptation.stages[0].returns[0].len()
+        if rollouts == 1 { "" } else { "s" }
     );
     let mut files = vec![("adapt.csv", table(&adaptation))];
-    let stages = Stages { axis: "gradient steps on the task" };
-    files.push(("adapt.svg", adaptation_plot::returns(&title, &subtitle, &adaptation, stages)));
+    files.push(("adapt.svg", adaptation_plot::returns(&title, &subtitle, &adaptation)));
     files.extend(adaptation_plot::paths(&title, env, &adaptation).map(|svg| ("paths.svg", svg)));
     for (name, text) in &files {
         let path = folder.join(name);
@@ -135,12 +151,19 @@ fn summary(adaptation: &Adaptation) -> Vec<String> {
         let means = stage.task_means();
         let (low, high) = stats::bootstrap95(&means, stats::mean);
         let worst = means.iter().copied().fold(f64::INFINITY, f64::min);
-        let name = if k == 0 { "before".to_owned() } else { format!("step {k}") };
+        let name = adaptation_plot::stage_name(adaptation.unit, k);
         lines.push(format!(
-            "{name:<8} return {:>9.2}   95 % interval {low:.2} to {high:.2}   worst task {worst:.2}",
+            "{name:<12} return {:>9.2}   95 % interval {low:.2} to {high:.2}   worst task {worst:.2}",
             stats::mean(&means)
         ));
         ends.push(stats::mean(&means));
+    }
+    if adaptation.unit != StageUnit::GradientSteps {
+        let trials: Vec<f64> = (0..adaptation.tasks.len())
+            .map(|task| adaptation.stages.iter().map(|stage| stage.task_means()[task]).sum())
+            .collect();
+        let (low, high) = stats::bootstrap95(&trials, stats::mean);
+        lines.push(format!("whole trial  return {:>9.2}   95 % interval {low:.2} to {high:.2}", stats::mean(&trials)));
     }
     let (first, last) = (ends.first().copied().unwrap_or(f64::NAN), ends.last().copied().unwrap_or(f64::NAN));
     lines.push(format!("before {first:.4} after {last:.4} tasks {}", adaptation.tasks.len()));
@@ -156,6 +179,7 @@ mod tests {
         let stage = |a: f64, b: f64| Stage { returns: vec![vec![a, a + 2.0], vec![b, b]], paths: vec![Vec::new(); 2] };
         Adaptation {
             tasks: vec![vec![2.0, -2.0], vec![0.5, 1.0]],
+            unit: StageUnit::GradientSteps,
             stages: vec![stage(-10.0, -20.0), stage(-1.0, -2.0)],
         }
     }
@@ -164,7 +188,7 @@ mod tests {
     fn the_last_line_is_the_promised_one() {
         let lines = summary(&adaptation());
         assert_eq!(lines.last().unwrap(), "before -14.5000 after -1.0000 tasks 2");
-        assert!(lines[0].starts_with("before   return    -14.50"), "{}", lines[0]);
+        assert!(lines[0].starts_with("before       return    -14.50"), "{}", lines[0]);
         assert!(lines[1].contains("worst task -2.00"), "{}", lines[1]);
     }
 
@@ -177,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_picture_names_its_axes() {
-        let svg = adaptation_plot::returns("a<b", "two", &adaptation(), Stages { axis: "gradient steps" });
+        let svg = adaptation_plot::returns("a<b", "two", &adaptation());
         for part in ["a&lt;b", "two", "gradient steps", "-14.5", "<polygon"] {
             assert!(svg.contains(part), "{part} is missing");
         }

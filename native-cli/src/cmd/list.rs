@@ -153,6 +153,8 @@ fn describe(algorithm: &str) -> &'static str {
         "maml-trpo" => "MAML with trust-region outer steps (arXiv:1703.03400)",
         "e-maml" => "MAML that is rewarded for exploring (arXiv:1803.01118)",
         "dice-maml" => "MAML with DICE objectives, exact to any order (arXiv:1802.05098)",
+        "rl2-ppo" => "RL²: a recurrent policy learns within its memory, by PPO (arXiv:1611.02779)",
+        "rl2-trpo" => "RL² with trust-region steps, as in its paper",
         _ => "",
     }
 }

@@ -28,11 +28,12 @@ Examples:
   quickstudy train ppo --env pendulum --set gamma=0.9 --set learning_rate=1e-3
   quickstudy train trpo --env cartpole
   quickstudy train promp --env point-corner                    learns to adapt
+  quickstudy train rl2-ppo --env bandit                        learns to explore
   quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run again
   quickstudy train --resume runs/cartpole-ppo-s0               continue a run";
 
-/// Algorithms whose settings the help shows; those of MAML's family are much the same.
-const SHOWN: [&str; 2] = ["ppo", "promp"];
+/// Algorithms whose settings the help shows; those of the others are much the same.
+const SHOWN: [&str; 3] = ["ppo", "promp", "rl2-ppo"];
 
 /// Settings with their defaults, what they do and their values; then the examples.
 fn help() -> String {

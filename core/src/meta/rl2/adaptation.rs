@@ -1,0 +1,59 @@
+//! Meta-testing: trials on tasks that training has not seen.
+
+use super::collect::{Collector, Trials};
+use super::config::Rl2Config;
+use super::learner::Rl2Net;
+use crate::Tensor;
+use crate::dist::fold_in;
+use crate::env::EnvDef;
+use crate::rng::stream;
+use crate::task::TaskSource;
+
+/// The stream of tasks that training never draws from.
+const HELD_OUT: u32 = stream("held_out_task");
+/// The stream of their episodes.
+const EPISODES: u32 = stream("held_out_episodes");
+
+/// How much to play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrialSpec {
+    /// Held-out tasks per seed.
+    pub tasks: usize,
+    /// Trials on each of them.
+    pub rollouts: usize,
+    /// Episodes of a trial.
+    pub episodes: usize,
+    /// The most probable actions instead of draws.
+    pub deterministic: bool,
+}
+
+/// Trials with `theta: [S, P]` on held-out tasks that `key`, words `[S, 1]`, names; and the task of each, `[S, M, D]`: the
+/// trials of a task are next to each other.
+#[track_caller]
+pub fn try_trials(
+    net: &Rl2Net,
+    config: &Rl2Config,
+    env: &EnvDef,
+    theta: Tensor,
+    key: [Tensor; 2],
+    spec: TrialSpec,
+) -> (Trials, Option<Tensor>) {
+    let tasks = (!env.spec().task.is_empty()).then(|| {
+        let key = fold_in(key, Tensor::constant_u32(HELD_OUT));
+        let tasks = TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), spec.tasks);
+        let (s, d) = (tasks.size(0), tasks.size(2));
+        let repeated = tasks.unsqueeze(2).broadcast_to(&[s, spec.tasks, spec.rollouts, d]);
+        repeated.reshape(&[s, spec.tasks * spec.rollouts, d])
+    });
+    let collector = Collector {
+        env,
+        net,
+        tasks,
+        key: fold_in(key, Tensor::constant_u32(EPISODES)),
+        trials: spec.tasks * spec.rollouts,
+        episodes: spec.episodes,
+        carry_over: config.carry_over,
+        deterministic: spec.deterministic,
+    };
+    (collector.collect(&net.layout.split(theta)), tasks)
+}

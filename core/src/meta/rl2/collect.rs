@@ -1,0 +1,157 @@
+//! Trials of many tasks side by side, on environments that run on the device.
+
+use super::learner::Rl2Net;
+use crate::Tensor;
+use crate::dist::{RowNoise, fold_in};
+use crate::env::{ActionSpace, EnvDef};
+use crate::rng::streams;
+use crate::sample::Paths;
+use crate::tensor::{Loop, scan};
+
+/// What collects whole trials: one on each of M tasks, per stacked seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Collector<'a> {
+    /// The environment.
+    pub env: &'a EnvDef,
+    /// The policy.
+    pub net: &'a Rl2Net,
+    /// Task parameters of each trial, `[S, M, D]`; none if the environment has a single task.
+    pub tasks: Option<Tensor>,
+    /// Random words of each seed, `[S, 1]` each.
+    pub key: [Tensor; 2],
+    /// M, trials.
+    pub trials: usize,
+    /// n, episodes of a trial.
+    pub episodes: usize,
+    /// Show an episode's last action, reward and end to the next one.
+    pub carry_over: bool,
+    /// The most probable actions instead of draws.
+    pub deterministic: bool,
+}
+
+/// Trials as paths: T steps, a row per seed, an episode's first step right after the last one of the episode before.
+#[derive(Clone, Copy, Debug)]
+pub struct Trials {
+    /// What learners use, `[T, S, M, ·]`; `obs` is what the policy saw, [`augmented`], and `valid` ends with the trial.
+    pub paths: Paths,
+    /// Log-probabilities of the actions, `[T, S, M, 1]`.
+    pub logp: Tensor,
+    /// Values, `[T, S, M, 1]`.
+    pub value: Tensor,
+    /// Entropies of the policy, `[T, S, M, 1]`.
+    pub entropy: Tensor,
+    /// Which episode of the trial a step belongs to, u32 from 0, `[T, S, M, 1]`.
+    pub episode: Tensor,
+    /// Environment states acted in, `[T, S, M, F]`.
+    pub states: Tensor,
+    /// Actions as the environment got them, `[T, S, M, A]`.
+    pub limited: Tensor,
+}
+
+/// What the policy sees at a step, `[S, M, O + A + 2]`: observation, previous action, its reward, and whether it led to a
+/// final state (not: to a time limit).
+///
+/// The original's `RL2Env`. `action: [S, M, A]`, a choice as its number; `reward`, `terminated: [S, M, 1]`, f32.
+#[track_caller]
+pub fn augmented(space: &ActionSpace, obs: Tensor, previous: Option<[Tensor; 3]>) -> Tensor {
+    let width = space.choices().unwrap_or(space.dim());
+    let Some([action, reward, terminated]) = previous else {
+        return obs.pad(2, 0, width + 2);
+    };
+    let action = match space {
+        ActionSpace::Box { .. } => action,
+        ActionSpace::Discrete { .. } => Tensor::iota(&[1, 1, width], 2).to_f32().eq(action).to_f32(),
+    };
+    Tensor::concat(&[obs, action, reward, terminated], 2)
+}
+
+impl Collector<'_> {
+    /// T, the most steps of a trial.
+    pub fn steps(&self) -> usize {
+        self.episodes * self.env.spec().horizon
+    }
+
+    /// One trial per task with the parameters `parts: [S, …]`.
+    #[track_caller]
+    pub fn collect(&self, parts: &[Tensor]) -> Trials {
+        let (env, net) = (self.env, self.net);
+        let (s, m) = (self.key[0].size(0), self.trials);
+        let stream = |name: u32| fold_in(self.key, Tensor::constant_u32(name));
+        let (env_key, action_key) = (stream(streams::ENV), stream(streams::ACTION));
+        let element = Tensor::iota(&[s, m], 1);
+        let first = env.trace_reset(fold_in(env_key, Tensor::constant_u32(0)), element, self.tasks);
+        let space = &env.spec().action;
+        let count = |v: u32| Tensor::constant_u32(v).broadcast_to(&[s, m]);
+        let memory = net.policy.gru().initial(s, m);
+        let init = [first.state, count(0), augmented(space, first.observation, None), memory, count(0)];
+        let all = Tensor::constant_u32(u32::try_from(self.episodes).unwrap_or(u32::MAX));
+        let column = |x: Tensor| x.unsqueeze(2);
+        let (_, ys) = scan(self.steps(), false, &init, &[], |t, carry, _| {
+            let [state, steps, seen, memory, episode] = carry else {
+                return Loop::default();
+            };
+            let t = t + Tensor::constant_u32(1);
+            let running = episode.lt(all);
+            let (policy, memory) = net.policy.step(parts, *seen, *memory);
+            let action = match self.deterministic {
+                true => policy.mode(),
+                false => policy.sample(&RowNoise::new(fold_in(action_key, t), m)),
+            };
+            let limited = net.policy.limit(action);
+            let stepped = env.trace_step(*state, *steps, limited, fold_in(env_key, t), element, self.tasks);
+            let ended = stepped.terminated.bit_or(stepped.truncated);
+            let previous = [limited, column(stepped.reward), column(stepped.terminated).to_f32()];
+            let mut next = augmented(space, stepped.observation, Some(previous));
+            if !self.carry_over {
+                next = column(ended).select(augmented(space, stepped.observation, None), next);
+            }
+            let reward = running.select(stepped.reward, Tensor::constant_f32(0.0));
+            let ys = vec![
+                *seen,
+                action,
+                column(reward),
+                column(running),
+                policy.log_prob(action),
+                net.value(parts, memory),
+                policy.entropy(),
+                column(*episode),
+                *state,
+                limited,
+            ];
+            let carry = vec![stepped.state, stepped.steps, next, memory, *episode + running.bit_and(ended)];
+            Loop { carry, ys }
+        });
+        let get = |i: usize| ys.get(i).copied().unwrap_or(Tensor::poison());
+        Trials {
+            paths: Paths { obs: get(0), action: get(1), reward: get(2), valid: get(3) },
+            logp: get(4),
+            value: get(5),
+            entropy: get(6),
+            episode: get(7),
+            states: get(8),
+            limited: get(9),
+        }
+    }
+}
+
+impl Trials {
+    /// Return of each episode, `[S, M, n]`; 0 of those that a trial did not come to.
+    #[track_caller]
+    pub fn episode_returns(&self, episodes: usize) -> Tensor {
+        self.by_episode(self.paths.reward, episodes)
+    }
+
+    /// Steps of each episode, f32 `[S, M, n]`.
+    #[track_caller]
+    pub fn episode_lengths(&self, episodes: usize) -> Tensor {
+        self.by_episode(self.paths.valid.to_f32(), episodes)
+    }
+
+    fn by_episode(&self, x: Tensor, episodes: usize) -> Tensor {
+        let own = Tensor::iota(&[1, 1, 1, episodes], 3).eq(self.episode);
+        let none = Tensor::constant_f32(0.0);
+        let shape = [&x.shape()[..3], &[episodes]].concat();
+        let wide = own.select(x.broadcast_to(&shape), none);
+        wide.sum_keep(0).reshape(&shape[1..])
+    }
+}

@@ -1,0 +1,62 @@
+//! The networks of RL².
+
+use super::config::{Critic, Rl2Config};
+use crate::Tensor;
+use crate::algo::{Distribution, RecurrentPolicy};
+use crate::env::EnvSpec;
+use crate::nn::{Init, Layout, Slot};
+
+/// A recurrent policy and, if it is learned, a value read from its memory. Parameters are values: `parts` is
+/// [`Layout::split`] of θ `[S, P]`.
+#[derive(Clone, Debug)]
+pub struct Rl2Net {
+    /// Which part of θ is what.
+    pub layout: Layout,
+    /// The policy.
+    pub policy: RecurrentPolicy,
+    /// Weights `[H, 1]` and bias `[1]` of the value.
+    value: Option<[Slot; 2]>,
+}
+
+impl Rl2Net {
+    /// Networks for an environment.
+    pub fn new(spec: &EnvSpec, config: &Rl2Config) -> Rl2Net {
+        let mut layout = Layout::new();
+        let policy = RecurrentPolicy::new(&mut layout, inputs(spec), &spec.action, &config.net());
+        let value = (config.critic == Critic::Gru).then(|| {
+            let weights = match config.orthogonal_init {
+                true => Init::Orthogonal { gain: 1.0 },
+                false => Init::glorot_uniform(config.units, 1),
+            };
+            [layout.add("value.w", &[config.units, 1], weights), layout.add("value.b", &[1], Init::Constant(0.0))]
+        });
+        Rl2Net { layout, policy, value }
+    }
+
+    /// I, how many numbers the policy sees at each step: see [`augmented`](super::augmented).
+    pub fn inputs(&self) -> usize {
+        self.policy.gru().inputs()
+    }
+
+    /// v of memories `[S, B, H]` → `[S, B, 1]`; zeros if no value is learned.
+    #[track_caller]
+    pub fn value(&self, parts: &[Tensor], memory: Tensor) -> Tensor {
+        match self.value {
+            Some([weights, bias]) => memory.matmul(parts[weights]) + parts[bias].unsqueeze(1),
+            None => Tensor::zeros(&[memory.size(0), memory.size(1), 1]),
+        }
+    }
+
+    /// Policy and value at all steps of trials `xs: [T, S, B, I]`, with rows `[S, T · B]` in order of time, then of trial.
+    #[track_caller]
+    pub fn run(&self, parts: &[Tensor], xs: Tensor) -> (Distribution, Tensor) {
+        let gru = self.policy.gru();
+        let memory = RecurrentPolicy::by_rows(gru.run(parts, xs, gru.initial(xs.size(1), xs.size(2)), None));
+        (self.policy.at(parts, memory), self.value(parts, memory))
+    }
+}
+
+/// O + A + 2: observation, previous action (a choice as one number per choice), reward and end.
+fn inputs(spec: &EnvSpec) -> usize {
+    spec.observation.len() + spec.action.choices().unwrap_or(spec.action.dim()) + 2
+}

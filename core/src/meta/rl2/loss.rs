@@ -1,0 +1,136 @@
+//! Losses of RL²: PPO's on whole trials, and the surrogate of a trust region.
+
+use super::config::{AdvantageCentre, EntropyMethod, Rl2Config};
+use super::learner::Rl2Net;
+use crate::Tensor;
+use crate::algo::Distribution;
+use crate::algo::ppo::log_ratio;
+use crate::meta::weighted;
+use crate::sample::Paths;
+
+/// B whole trials per seed. Rows are in order of time, then of trial: `[S, T · B, ·]`.
+#[derive(Clone, Copy, Debug)]
+pub struct TrialBatch {
+    /// What the policy saw, `[T, S, B, I]`.
+    pub xs: Tensor,
+    /// Actions as drawn, `[S, T · B, A]`.
+    pub action: Tensor,
+    /// Their log-probabilities when drawn, `[S, T · B, 1]`.
+    pub logp_old: Tensor,
+    /// Advantages, `[S, T · B, 1]`.
+    pub advantage: Tensor,
+    /// Value targets, `[S, T · B, 1]`; used only if a value is learned.
+    pub returns: Tensor,
+    /// What each row counts for in averages, `[S, T · B, 1]`: 1/n of n valid rows, 0 of padding.
+    pub weight: Tensor,
+}
+
+/// Losses and what is reported about them, each `[S, 1]`.
+#[derive(Clone, Copy, Debug)]
+pub struct TrialLosses {
+    /// What is minimised.
+    pub total: Tensor,
+    /// −mean min(r A, clip(r, 1 ± ε) A), or −mean(r A) without clipping.
+    pub policy: Tensor,
+    /// ½ (v − R)², averaged; 0 if no value is learned.
+    pub value: Tensor,
+    /// Entropy as the settings define it, averaged.
+    pub entropy: Tensor,
+    /// Estimate of KL(old ‖ new), averaged: mean of r − 1 − ln r.
+    pub approx_kl: Tensor,
+    /// Share of steps whose ratio is outside 1 ± ε.
+    pub clip_frac: Tensor,
+    /// The policy at all rows.
+    pub distribution: Distribution,
+}
+
+/// Losses at `parts: [S, …]`. `clip_eps`: ε of PPO (Schulman et al. 2017, arXiv:1707.06347, eq. 7); none: no clipping.
+#[track_caller]
+pub fn losses(
+    net: &Rl2Net,
+    config: &Rl2Config,
+    parts: &[Tensor],
+    batch: &TrialBatch,
+    clip_eps: Option<f64>,
+) -> TrialLosses {
+    let (distribution, value) = net.run(parts, batch.xs);
+    let logp = distribution.log_prob(batch.action);
+    let log_ratio = log_ratio(logp, batch.logp_old);
+    let ratio = log_ratio.exp();
+    let mean = |x: Tensor| weighted(x, batch.weight);
+    let plain = ratio * batch.advantage;
+    let (gain, clip_frac) = match clip_eps {
+        None => (plain, Tensor::zeros(&[batch.weight.size(0), 1])),
+        Some(eps) => {
+            let clipped = ratio.clamp(1.0 - eps, 1.0 + eps) * batch.advantage;
+            let outside = (ratio - 1.0).abs().gt(Tensor::constant_f32(eps)).to_f32();
+            (plain.min(clipped), mean(outside))
+        }
+    };
+    let policy = -mean(gain);
+    let entropy = mean(config.entropy(distribution.entropy(), logp));
+    let value = mean((value - batch.returns).square()) * 0.5;
+    let mut total = policy;
+    if config.critic.baseline().is_none() {
+        total = total + value * config.value_coef;
+    }
+    if config.entropy_method == EntropyMethod::Regularized {
+        total = total - entropy * config.entropy_coef;
+    }
+    let approx_kl = mean(ratio - 1.0 - log_ratio);
+    TrialLosses { total, policy, value, entropy, approx_kl, clip_frac, distribution }
+}
+
+impl Rl2Config {
+    /// The entropy that the settings ask for, from the policy's own and the log-probability of the action.
+    #[track_caller]
+    pub fn entropy(&self, exact: Tensor, logp: Tensor) -> Tensor {
+        let entropy = if self.entropy_neg_log_prob { -logp } else { exact };
+        match self.entropy_softplus {
+            // ln(1 + eᵃ) = max(a, 0) + ln(1 + e^−|a|)
+            true => entropy.max(Tensor::constant_f32(0.0)) + ((-entropy.abs()).exp() + 1.0).log(),
+            false => entropy,
+        }
+    }
+
+    /// Rewards as credit is given for them, `[T, S, M, 1]`: with the entropy, if that is to be maximised too.
+    ///
+    /// Of valid steps only; garage adds it to padding as well, from where it leaks into the returns of shorter trials.
+    #[track_caller]
+    pub fn rewards(&self, paths: &Paths, entropy: Tensor) -> Tensor {
+        match self.entropy_method {
+            EntropyMethod::Max => {
+                let bonus = entropy.stop_gradient() * self.entropy_coef;
+                paths.reward + paths.valid.select(bonus, Tensor::constant_f32(0.0))
+            }
+            _ => paths.reward,
+        }
+    }
+}
+
+/// Advantages standardised as asked for and perhaps shifted to be positive, `[T, S, M, 1]`; 0 in padding.
+#[track_caller]
+pub fn centred(centre: AdvantageCentre, positive: bool, raw: Tensor, valid: Tensor) -> Tensor {
+    let none = Tensor::constant_f32(0.0);
+    let mut x = valid.select(raw, none);
+    match centre {
+        AdvantageCentre::None => {}
+        AdvantageCentre::All => {
+            let weight = valid.to_f32();
+            let sum = |x: Tensor| x.sum_keep(2).sum_keep(0);
+            let mean = |x: Tensor| sum(x * weight) / sum(weight);
+            let from_mean = x - mean(x);
+            x = from_mean / (mean(from_mean.square()).sqrt() + 1e-8);
+        }
+        AdvantageCentre::Step => {
+            let n = 1.0 / x.size(2) as f64;
+            let from_mean = x - x.sum_keep(2) * n;
+            x = from_mean / (from_mean.square().sum_keep(2) * n + 1e-8).sqrt();
+        }
+    }
+    if positive {
+        let least = -valid.select(-x, Tensor::constant_f32(-1e30)).max_keep(2).max_keep(0);
+        x = x - least + 1e-8;
+    }
+    valid.select(x, none)
+}
