@@ -51,9 +51,23 @@ pub fn grad(loss: Tensor, wrt: &[Tensor]) -> Vec<Tensor> {
 /// As [`grad`]; `at` may be anything of data type f32.
 #[track_caller]
 pub fn value_and_grad(at: &[Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> (Tensor, Vec<Tensor>) {
+    let (value, grads, []) = value_and_grad_with(at, |at| (f(at), []));
+    (value, grads)
+}
+
+/// As [`value_and_grad`]; and what else `f` computed on the way, such as what is reported about a loss. Computed anew,
+/// loops in it would be run twice: a loop that is differentiated is not the same as one that is not.
+///
+/// # Errors
+/// As [`value_and_grad`].
+#[track_caller]
+pub fn value_and_grad_with<const N: usize>(
+    at: &[Tensor],
+    f: impl FnOnce(&[Tensor]) -> (Tensor, [Tensor; N]),
+) -> (Tensor, Vec<Tensor>, [Tensor; N]) {
     let caller = Location::caller();
     let how = Settings { invariants: Invariants::Products, at: caller };
-    let poison = || (Tensor::poison(), vec![Tensor::poison(); at.len()]);
+    let poison = || (Tensor::poison(), vec![Tensor::poison(); at.len()], [Tensor::poison(); N]);
     if at.iter().any(|t| t.is_poison()) {
         return poison();
     }
@@ -65,9 +79,10 @@ pub fn value_and_grad(at: &[Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> (Te
         return poison();
     };
     let variables: Vec<Tensor> = at.iter().enumerate().map(|(i, t)| rerun::param(i, t.shape(), DType::F32)).collect();
-    let loss = f(&variables);
+    let (loss, others) = f(&variables);
     let mut results = vec![loss];
     results.extend(grad_with(&how, loss, &variables));
+    results.extend(others);
     graph::with(|g| g.close_scope());
     if results.iter().any(|t| t.is_poison()) {
         return poison();
@@ -78,7 +93,8 @@ pub fn value_and_grad(at: &[Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> (Te
     }
     let ids: Vec<_> = results.iter().map(|t| t.raw()).collect();
     let copies = rerun.copy(&ids);
-    (copies[0], copies[1..].to_vec())
+    let (grads, others) = copies[1..].split_at(at.len());
+    (copies[0], grads.to_vec(), std::array::from_fn(|i| others[i]))
 }
 
 fn grad_with(how: &Settings, loss: Tensor, wrt: &[Tensor]) -> Vec<Tensor> {

@@ -107,20 +107,17 @@ impl Gru {
         let (n, axis) = (self.hidden, 2);
         let gates = |t: Tensor| t.slice(axis, 0, 2 * n);
         let candidate = |t: Tensor| t.slice(axis, 2 * n, 3 * n);
-        let from_x = x.matmul(parts[self.w_x]) + parts[self.b_x].unsqueeze(1);
-        let w_h = parts[self.w_h];
-        let (z, candidate) = match self.b_h {
-            Some(b_h) => {
-                let from_h = h.matmul(w_h) + parts[b_h].unsqueeze(1);
-                let open = sigmoid(gates(from_x) + gates(from_h));
-                let (z, r) = (open.slice(axis, 0, n), open.slice(axis, n, 2 * n));
-                (z, candidate(from_x) + r * candidate(from_h))
-            }
-            None => {
-                let open = sigmoid(gates(from_x) + h.matmul(gates(w_h)));
-                let (z, r) = (open.slice(axis, 0, n), open.slice(axis, n, 2 * n));
-                (z, candidate(from_x) + (r * h).matmul(candidate(w_h)))
-            }
+        let (w_x, w_h, b_x) = (parts[self.w_x], parts[self.w_h], parts[self.b_x].unsqueeze(1));
+        // Gates and candidate apart: the derivatives of both products by the gates are the same numbers, kept once.
+        let affine = |t: Tensor, w: Tensor, b: Option<Tensor>| b.map_or(t.matmul(w), |b| t.matmul(w) + b);
+        let b_h = self.b_h.map(|slot| parts[slot].unsqueeze(1));
+        let open = affine(x, gates(w_x), Some(gates(b_x))) + affine(h, gates(w_h), b_h.map(gates));
+        let open = sigmoid(open);
+        let (z, r) = (open.slice(axis, 0, n), open.slice(axis, n, 2 * n));
+        let from_x = affine(x, candidate(w_x), Some(candidate(b_x)));
+        let candidate = match b_h {
+            Some(b_h) => from_x + r * affine(h, candidate(w_h), Some(candidate(b_h))),
+            None => from_x + (r * h).matmul(candidate(w_h)),
         };
         let candidate = candidate.tanh();
         candidate + z * (h - candidate)

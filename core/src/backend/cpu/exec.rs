@@ -117,7 +117,7 @@ impl Lowered {
                         mem.words_mut(*dst).copy_from_slice(&data);
                     }
                 }
-                Step::Node(step) => node::run(step, mem, run.isa),
+                Step::Node(step) => node::run(step, mem, run.isa, run.threads),
                 Step::Scan(scan) => scan.run(mem, run),
                 Step::Tile(tile) => tile.run(mem, run.isa, run.threads, cache),
             }

@@ -17,6 +17,8 @@ pub struct Lowering<'a> {
     pub graph: &'a Graph,
     scope: u32,
     tiles: bool,
+    /// Threads that will share the rows of groups.
+    pub threads: usize,
     values: HashMap<NodeId, Value>,
     /// Kernels that read a node; `usize::MAX` for what comes after the schedule.
     users: HashMap<NodeId, Vec<usize>>,
@@ -26,8 +28,8 @@ pub struct Lowering<'a> {
 }
 
 /// Lower a program's schedule.
-pub fn lower(plan: &Plan, tiles: bool) -> Result<Lowered> {
-    let mut this = Lowering::new(&plan.graph, ROOT, HashMap::new(), tiles);
+pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
+    let mut this = Lowering::new(&plan.graph, ROOT, HashMap::new(), tiles, threads);
     let outs: Vec<NodeId> = plan.results.iter().map(|r| r.0).collect();
     this.schedule(&plan.schedule, &outs)?;
     this.results(&plan.results)?;
@@ -36,11 +38,12 @@ pub fn lower(plan: &Plan, tiles: bool) -> Result<Lowered> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(graph: &'a Graph, scope: u32, captured: HashMap<NodeId, View>, tiles: bool) -> Self {
+    fn new(graph: &'a Graph, scope: u32, captured: HashMap<NodeId, View>, tiles: bool, threads: usize) -> Self {
         Lowering {
             graph,
             scope,
             tiles,
+            threads,
             values: HashMap::new(),
             users: HashMap::new(),
             captured,
@@ -252,7 +255,7 @@ impl<'a> Lowering<'a> {
         let views: Vec<View> = src.iter().map(|s| self.view(*s)).collect::<Result<_>>()?;
         let n = scan.carries;
         let captured = src.iter().copied().zip(views.iter().cloned()).skip(n + scan.xs).collect();
-        let mut body = Lowering::new(self.graph, scan.body.scope, captured, self.tiles);
+        let mut body = Lowering::new(self.graph, scan.body.scope, captured, self.tiles, self.threads);
         let params: Vec<Value> = scan
             .body
             .params
@@ -386,7 +389,7 @@ mod tests {
 
     fn steps(f: impl FnOnce(&mut Context)) -> String {
         let plan = Program::plan_of(PlanOptions { fuse: false, ..Default::default() }, f).unwrap();
-        let lowered = lower(&plan, true).unwrap();
+        let lowered = lower(&plan, true, 1).unwrap();
         let name = |s: &Step| match s {
             Step::Copy { .. } => "copy".to_owned(),
             Step::Node(n) => n.op.name().to_owned(),

@@ -88,7 +88,7 @@ impl Backend for Cpu {
     }
 
     fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
-        let root = lower::lower(&plan, self.tiles)?;
+        let root = lower::lower(&plan, self.tiles, self.threads)?;
         Ok(Box::new(CpuExecutable { root, isa: self.isa, threads: self.threads }))
     }
 }

@@ -1,10 +1,10 @@
 //! One node at a time, for all its elements: the plain way, which every faster one must equal bit for bit.
 
 use super::memory::Memory;
-use super::order;
 use super::simd::dense::Strided;
 use super::simd::gemm::{GemmDims, gemm};
 use super::simd::isa::Isa;
+use super::simd::reduce::{Reduction, reduce, reduce_outer};
 use super::steps::{NodeStep, View};
 use crate::tensor::{Binary, DType, Op, Unary};
 use crate::{math, rng};
@@ -88,9 +88,14 @@ pub fn binary(op: Binary, dtype: DType, x: u32, y: u32) -> u32 {
 }
 
 /// Compute one node.
-pub fn run(step: &NodeStep, mem: &mut Memory<'_>, isa: Isa) {
+pub fn run(step: &NodeStep, mem: &mut Memory<'_>, isa: Isa, threads: usize) {
     if let Op::MatMul { ta, tb } = step.op {
-        let out = matmul(mem, step, ta, tb, isa);
+        let out = matmul(mem, step, [ta, tb], isa, threads);
+        mem.words_mut(step.dst[0]).copy_from_slice(bytemuck::cast_slice(&out));
+        return;
+    }
+    if let Op::Sum { axis } = step.op {
+        let out = sum(mem, &step.src[0], axis, isa);
         mem.words_mut(step.dst[0]).copy_from_slice(bytemuck::cast_slice(&out));
         return;
     }
@@ -127,15 +132,12 @@ pub fn run(step: &NodeStep, mem: &mut Memory<'_>, isa: Isa) {
                 *o = rng::permute(src[0][i], [src[1][i], src[2][i]], *n);
             }
         }
-        Op::Sum { axis } | Op::ReduceMax { axis } => {
+        Op::ReduceMax { axis } => {
             let (n, inner) = (shape0[*axis], shape0[*axis + 1..].iter().product::<usize>());
             for (i, o) in out.iter_mut().enumerate() {
                 let base = (i / inner) * n * inner + i % inner;
                 let at = |k: usize| src[0][base + k * inner];
-                *o = match (&step.op, step.dtype) {
-                    (Op::Sum { .. }, _) => order::sum(n, |k| f32::from_bits(at(k))).to_bits(),
-                    _ => (1..n).fold(at(0), |a, k| binary(Binary::Max, step.dtype, a, at(k))),
-                };
+                *o = (1..n).fold(at(0), |a, k| binary(Binary::Max, step.dtype, a, at(k)));
             }
         }
         Op::Pad { axis, lo, .. } => {
@@ -178,8 +180,31 @@ pub fn run(step: &NodeStep, mem: &mut Memory<'_>, isa: Isa) {
         // Leaves, views and loops are not computed here.
         Op::Input(_) | Op::Param(_) | Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) => {}
         Op::Reshape | Op::Permute(_) | Op::Broadcast | Op::Slice { .. } | Op::Out(_) => {}
-        Op::MatMul { .. } | Op::Call(_) | Op::Scan(_) => {}
+        Op::MatMul { .. } | Op::Sum { .. } | Op::Call(_) | Op::Scan(_) => {}
     }
+}
+
+/// Sums over an axis, in the order of [`simd::reduce`](super::simd::reduce).
+fn sum(mem: &Memory<'_>, src: &View, axis: usize, isa: Isa) -> Vec<f32> {
+    let (n, inner) = (src.shape[axis], src.shape[axis + 1..].iter().product::<usize>());
+    let copy;
+    let data = match src.is_contiguous() {
+        true => &mem.words(src.value)[src.offset..src.offset + src.len()],
+        false => {
+            copy = gather_view(mem, src);
+            &copy[..]
+        }
+    };
+    let data: &[f32] = bytemuck::cast_slice(data);
+    let rows = data.len() / (n * inner).max(1);
+    let mut out = vec![0.0; rows * inner];
+    match inner {
+        1 => out.iter_mut().zip(data.chunks(n)).for_each(|(o, row)| *o = reduce(isa, Reduction::Sum, row)),
+        _ => out.chunks_mut(inner).zip(data.chunks(n * inner)).for_each(|(o, block)| {
+            reduce_outer(isa, Reduction::Sum, o, block, n, inner);
+        }),
+    }
+    out
 }
 
 /// Of `[L.., n, R..]` indexed by `[L.., m]`: n, m and the elements of R.
@@ -188,7 +213,10 @@ fn gather_sizes(src: &[usize], index: &[usize]) -> (usize, usize, usize) {
     (src[axis], index[axis], src[axis + 1..].iter().product())
 }
 
-fn matmul(mem: &Memory<'_>, step: &NodeStep, ta: bool, tb: bool, isa: Isa) -> Vec<f32> {
+/// Multiplications from which a product is shared by threads.
+const WORTH_A_THREAD: usize = 1 << 20;
+
+fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], isa: Isa, threads: usize) -> Vec<f32> {
     let (a, b) = (&step.src[0], &step.src[1]);
     let l = a.shape.len() - 2;
     let (m, k) = if ta { (a.shape[l + 1], a.shape[l]) } else { (a.shape[l], a.shape[l + 1]) };
@@ -200,11 +228,28 @@ fn matmul(mem: &Memory<'_>, step: &NodeStep, ta: bool, tb: bool, isa: Isa) -> Ve
     let (mut starts_a, mut starts_b) = (Vec::new(), Vec::new());
     walk(&a.shape[..l], &a.strides[..l], a.offset, &mut |at| starts_a.push(at));
     walk(&b.shape[..l], &b.strides[..l], b.offset, &mut |at| starts_b.push(at));
-    let mut scratch = Vec::new();
+    // Rows of the result are independent: an element is the same whoever computes it.
+    let parts = if m * k * n < WORTH_A_THREAD { 1 } else { threads.clamp(1, m.div_ceil(8)) };
+    let rows = m.div_ceil(parts);
     for ((oa, ob), c) in starts_a.into_iter().zip(starts_b).zip(out.chunks_exact_mut(m * n)) {
-        let a = Strided { values: &da[oa..], row: am, col: ak };
-        let b = Strided { values: &db[ob..], row: bk, col: bn };
-        gemm(isa, c, n, a, b, GemmDims { m, k, n }, &mut scratch);
+        let part = |first: usize, c: &mut [f32]| {
+            let a = Strided { values: &da[oa + first * am..], row: am, col: ak };
+            let b = Strided { values: &db[ob..], row: bk, col: bn };
+            gemm(isa, c, n, a, b, GemmDims { m: c.len() / n, k, n }, &mut Vec::new());
+        };
+        #[cfg(feature = "parallel")]
+        if parts > 1 {
+            rayon::scope(|s| {
+                for (i, c) in c.chunks_mut(rows * n).enumerate() {
+                    let part = &part;
+                    s.spawn(move |_| part(i * rows, c));
+                }
+            });
+            continue;
+        }
+        for (i, c) in c.chunks_mut(rows * n).enumerate() {
+            part(i * rows, c);
+        }
     }
     out
 }

@@ -1,12 +1,11 @@
 //! Losses of RL²: PPO's on whole trials, and the surrogate of a trust region.
 
-use super::config::{AdvantageCentre, EntropyMethod, Rl2Config};
+use super::config::{EntropyMethod, Rl2Config};
 use super::learner::Rl2Net;
 use crate::Tensor;
 use crate::algo::Distribution;
 use crate::algo::ppo::log_ratio;
 use crate::meta::weighted;
-use crate::sample::Paths;
 
 /// B whole trials per seed. Rows are in order of time, then of trial: `[S, T · B, ·]`.
 #[derive(Clone, Copy, Debug)]
@@ -92,45 +91,4 @@ impl Rl2Config {
             false => entropy,
         }
     }
-
-    /// Rewards as credit is given for them, `[T, S, M, 1]`: with the entropy, if that is to be maximised too.
-    ///
-    /// Of valid steps only; garage adds it to padding as well, from where it leaks into the returns of shorter trials.
-    #[track_caller]
-    pub fn rewards(&self, paths: &Paths, entropy: Tensor) -> Tensor {
-        match self.entropy_method {
-            EntropyMethod::Max => {
-                let bonus = entropy.stop_gradient() * self.entropy_coef;
-                paths.reward + paths.valid.select(bonus, Tensor::constant_f32(0.0))
-            }
-            _ => paths.reward,
-        }
-    }
-}
-
-/// Advantages standardised as asked for and perhaps shifted to be positive, `[T, S, M, 1]`; 0 in padding.
-#[track_caller]
-pub fn centred(centre: AdvantageCentre, positive: bool, raw: Tensor, valid: Tensor) -> Tensor {
-    let none = Tensor::constant_f32(0.0);
-    let mut x = valid.select(raw, none);
-    match centre {
-        AdvantageCentre::None => {}
-        AdvantageCentre::All => {
-            let weight = valid.to_f32();
-            let sum = |x: Tensor| x.sum_keep(2).sum_keep(0);
-            let mean = |x: Tensor| sum(x * weight) / sum(weight);
-            let from_mean = x - mean(x);
-            x = from_mean / (mean(from_mean.square()).sqrt() + 1e-8);
-        }
-        AdvantageCentre::Step => {
-            let n = 1.0 / x.size(2) as f64;
-            let from_mean = x - x.sum_keep(2) * n;
-            x = from_mean / (from_mean.square().sum_keep(2) * n + 1e-8).sqrt();
-        }
-    }
-    if positive {
-        let least = -valid.select(-x, Tensor::constant_f32(-1e30)).max_keep(2).max_keep(0);
-        x = x - least + 1e-8;
-    }
-    valid.select(x, none)
 }

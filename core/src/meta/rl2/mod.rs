@@ -7,6 +7,7 @@
 mod adaptation;
 mod collect;
 mod config;
+mod credit;
 mod learner;
 mod loss;
 mod rl2;
@@ -15,6 +16,7 @@ pub use adaptation::{TrialSpec, try_trials};
 pub use collect::{Collector, Trials, augmented};
 pub(crate) use config::MAX_BATCH;
 pub use config::{AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Variant};
+pub use credit::Credit;
 pub use learner::Rl2Net;
-pub use loss::{TrialBatch, TrialLosses, centred, losses};
+pub use loss::{TrialBatch, TrialLosses, losses};
 pub use rl2::Rl2;

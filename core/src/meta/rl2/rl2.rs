@@ -10,17 +10,17 @@
 use super::collect::{Collector, Trials};
 use super::config::{Rl2Config, Rl2Variant};
 use super::learner::Rl2Net;
-use super::loss::{TrialBatch, centred, losses};
+use super::loss::{TrialBatch, losses};
 use crate::algo::{Algorithm, RecurrentPolicy, StateEntry};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::EnvDef;
-use crate::grad::value_and_grad;
+use crate::grad::value_and_grad_with;
 use crate::meta::weighted;
 use crate::optim::{Adam, AdamState, clip_by_norm, norm};
 use crate::program::{Context, Plan, PlanOptions};
 use crate::rng::{key_from_seed, streams};
-use crate::sample::{Paths, Processor, explained_variance};
+use crate::sample::{Paths, explained_variance};
 use crate::task::TaskSource;
 use crate::tensor::{Loop, scan};
 use crate::{DType, Device, Program, Result, State, Tensor};
@@ -236,28 +236,14 @@ struct Data {
 
 impl Data {
     fn new(config: &Rl2Config, trials: &Trials) -> Data {
-        let entropy = config.entropy(trials.entropy, trials.logp);
-        let paths = Paths { reward: config.rewards(&trials.paths, entropy), ..trials.paths };
-        let processor = Processor {
-            gamma: config.gamma,
-            gae_lambda: config.gae_lambda,
-            baseline: config.critic.baseline().unwrap_or_default(),
-            normalise: false,
-            positive: false,
-        };
-        let values = match config.critic.baseline() {
-            None => trials.value,
-            Some(baseline) => baseline.fit_predict(&paths, processor.returns(&paths)),
-        };
-        let raw = processor.advantages(&paths, values);
-        let returns = raw + values;
-        let by_seed = |x: Tensor| RecurrentPolicy::by_rows(paths.valid.select(x, Tensor::constant_f32(0.0)));
+        let credit = config.credit(trials);
+        let rows = RecurrentPolicy::by_rows;
         Data {
-            paths,
+            paths: trials.paths,
             logp: trials.logp,
-            advantage: centred(config.advantage_centre, config.positive_advantages, raw, paths.valid),
-            returns,
-            explained: explained_variance(by_seed(values), by_seed(returns)),
+            advantage: credit.advantage,
+            returns: credit.returns,
+            explained: explained_variance(rows(credit.values), rows(credit.returns)),
         }
     }
 
@@ -340,8 +326,10 @@ fn proximal(
         let index = (Tensor::iota(&[s, size], 1) + x[1]).permutation(fold_in(order, x[0]), trials);
         let batch = data.batch(rows.gather(index));
         let parts = net.layout.split(*theta);
-        let at = |parts: &[Tensor]| losses(net, config, parts, &batch, Some(config.clip_eps));
-        let (_, grads) = value_and_grad(&parts, |parts| at(parts).total.sum_all());
+        let (_, grads, seen) = value_and_grad_with(&parts, |parts| {
+            let loss = losses(net, config, parts, &batch, Some(config.clip_eps));
+            (loss.total.sum_all(), [loss.policy, loss.value, loss.entropy, loss.approx_kl, loss.clip_frac])
+        });
         let joined = net.layout.join(&grads);
         let (grad, norm) = match config.max_grad_norm > 0.0 {
             true => clip_by_norm(joined, config.max_grad_norm),
@@ -349,10 +337,9 @@ fn proximal(
         };
         let adam = AdamState { m: *m, v: *v, scale: *scale };
         let (new_theta, new) = optimiser.step(*theta, grad, adam, learning_rate);
-        let loss = at(&parts);
         let broken = norm.non_finite();
         let go = broken.not();
-        let seen = [loss.policy, loss.value, loss.entropy, loss.approx_kl, loss.clip_frac, norm];
+        let seen = [&seen[..], &[norm]].concat();
         let carry = vec![
             go.select(new_theta, *theta),
             go.select(new.m, *m),

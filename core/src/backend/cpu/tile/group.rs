@@ -269,6 +269,9 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
     // Single values have no products whose tiles had better be wide: the first-level cache is what counts.
     let room = if widest == 1 { ((1 << 13) / blocks.max(1) / 16 * 16).clamp(128, 1024) } else { room };
     let lanes = rows.next_multiple_of(16).min(cap).min(room.max(if widest > 16 { 128 } else { 16 }));
+    // A tile for each thread, if they share rows and not groups.
+    let share = if groups == 1 { rows.div_ceil(low.threads).next_multiple_of(16) } else { lanes };
+    let lanes = lanes.min(share);
     low.step(Step::Tile(Box::new(Tile {
         groups,
         rows,
