@@ -296,7 +296,7 @@ impl Rl2Config {
     }
 
     fn fit_together(&self, variant: Rl2Variant) -> Result<()> {
-        if variant == Rl2Variant::Ppo && self.meta_batch % self.minibatches != 0 {
+        if variant == Rl2Variant::Ppo && !self.meta_batch.is_multiple_of(self.minibatches) {
             let problem = format!("{} trials cannot be split into {} equal parts", self.meta_batch, self.minibatches);
             return Err(Error::config("minibatches", problem));
         }

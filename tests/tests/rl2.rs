@@ -1,0 +1,278 @@
+//! RL² end to end: what the policy sees and remembers through a trial, gradients through the memory, stacked seeds,
+//! resuming, the GPU, and that it learns to explore where an untrained policy does not.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use quickstudy_core::env::{ActionSpace, Dim, EnvSpec, builtin};
+use quickstudy_core::grad::check::check;
+use quickstudy_core::meta::rl2::{
+    AdvantageCentre, Collector, Critic, EntropyMethod, Rl2Config, Rl2Net, TrialBatch, losses,
+};
+use quickstudy_core::sample::Paths;
+use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup, StageUnit};
+use quickstudy_core::{DType, Device, Program, State, Tensor};
+use quickstudy_tests::gpu::{self, distance, theta};
+
+const VARIANTS: [&str; 2] = ["rl2-ppo", "rl2-trpo"];
+const SMALL: &str = "meta_batch = 8\nepisodes = 2\nunits = 12\n";
+
+fn setup(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Setup {
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap()
+}
+
+fn run(session: &mut Session) -> Vec<Vec<(String, f64)>> {
+    let mut last = Vec::new();
+    while !session.done() {
+        last = pollster::block_on(session.step()).unwrap();
+    }
+    last
+}
+
+/// Trials of an untrained policy, read back: by name, each `[T][M][width]`.
+struct Played {
+    steps: usize,
+    trials: usize,
+    arrays: Vec<(String, Vec<f64>)>,
+}
+
+impl Played {
+    fn new(env: &str, trials: usize, episodes: usize, carry_over: bool) -> Played {
+        let (env, device) = (builtin(env).unwrap(), Device::cpu(1));
+        let net = Rl2Net::new(env.spec(), &Rl2Config { units: 8, ..Rl2Config::default() });
+        let steps = episodes * env.spec().horizon;
+        let mut program = Program::new(&device, |cx| {
+            let theta = cx.input("theta", &[1, net.layout.len()], DType::F32);
+            let key = [3, 4].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
+            let tasks = (!env.spec().task.is_empty()).then(|| env.trace_tasks(key, Tensor::iota(&[1, trials], 1)));
+            let collector =
+                Collector { env: &env, net: &net, tasks, key, trials, episodes, carry_over, deterministic: false };
+            let parts = net.layout.split(theta);
+            let trials = collector.collect(&parts);
+            let (policy, value) = net.run(&parts, trials.paths.obs);
+            let by_rows = Paths::rows;
+            cx.output("seen", trials.paths.obs);
+            cx.output("action", trials.limited);
+            cx.output("reward", trials.paths.reward);
+            cx.output("valid", trials.paths.valid.to_f32());
+            cx.output("episode", trials.episode.to_f32());
+            cx.output("logp", by_rows(trials.logp));
+            cx.output("logp again", policy.log_prob(by_rows(trials.paths.action)));
+            cx.output("value", by_rows(trials.value));
+            cx.output("value again", value);
+        })
+        .unwrap();
+        let theta = device.array(&[1, net.layout.len()], &net.layout.init([1, 2])).unwrap();
+        let out = program.run(&State::new(), &[("theta", &theta)], &[]).unwrap();
+        let read = |(name, array): (&str, &_)| (name.to_owned(), pollster::block_on(device.read(array)).unwrap());
+        Played { steps, trials, arrays: out.iter().map(read).collect() }
+    }
+
+    fn get(&self, name: &str) -> &[f64] {
+        &self.arrays.iter().find(|(n, _)| n == name).unwrap().1
+    }
+
+    fn row(&self, name: &str, step: usize, trial: usize) -> &[f64] {
+        let all = self.get(name);
+        let width = all.len() / self.steps / self.trials;
+        &all[(step * self.trials + trial) * width..][..width]
+    }
+}
+
+#[test]
+fn a_trial_shows_the_last_step_and_is_over_after_its_episodes() {
+    // Episodes end early (a hole, the goal) or after 100 steps; four actions; and a point, whose action is a vector.
+    for (env, choices, trials, episodes) in [("grid-world", Some(4), 12, 3), ("point-robot", None, 2, 2)] {
+        for carry_over in [true, false] {
+            let played = Played::new(env, trials, episodes, carry_over);
+            let (mut ends, mut padded) = (0, 0);
+            for trial in 0..trials {
+                let mut expected_episode = 0.0;
+                for step in 0..played.steps {
+                    let seen = played.row("seen", step, trial);
+                    let width = choices.unwrap_or(2) + 2;
+                    let shown = &seen[seen.len() - width..];
+                    if played.row("valid", step, trial)[0] == 0.0 {
+                        assert_eq!(played.row("reward", step, trial)[0], 0.0);
+                        padded += 1;
+                        continue;
+                    }
+                    assert_eq!(played.row("episode", step, trial)[0], expected_episode);
+                    let new = step > 0 && played.row("episode", step - 1, trial)[0] < expected_episode;
+                    if step == 0 || (new && !carry_over) {
+                        assert!(shown.iter().all(|x| *x == 0.0), "{env} step {step}: {shown:?}");
+                    } else {
+                        let action = played.row("action", step - 1, trial);
+                        let action = match choices {
+                            Some(n) => (0..n).map(|i| f64::from(u8::from(action[0] == i as f64))).collect(),
+                            None => action.to_vec(),
+                        };
+                        assert_eq!(&shown[..width - 2], action, "{env} step {step}");
+                        assert_eq!(shown[width - 2], played.row("reward", step - 1, trial)[0]);
+                        // A point's episodes end by the time limit, which is not shown; those of the grid before it.
+                        assert_eq!(shown[width - 1] > 0.0, new && choices.is_some(), "{env} step {step}");
+                    }
+                    let over = step + 1 == played.steps || played.row("valid", step + 1, trial)[0] == 0.0;
+                    if over || played.row("episode", step + 1, trial)[0] > expected_episode {
+                        expected_episode += 1.0;
+                        ends += 1;
+                    }
+                }
+                assert_eq!(expected_episode, episodes as f64);
+            }
+            assert_eq!(ends, trials * episodes);
+            assert_eq!(padded > 0, choices.is_some(), "{env}");
+        }
+    }
+}
+
+#[test]
+fn the_memory_lasts_from_the_first_step_of_a_trial_to_the_last() {
+    // One run over whole trials, as updates make it, must be what acting step by step was.
+    for env in ["key-door", "navigation"] {
+        let played = Played::new(env, 3, 3, true);
+        for name in ["logp", "value"] {
+            let again = played.get(&format!("{name} again"));
+            assert_eq!(played.get(name), again, "{env} {name}");
+            assert!(again.iter().any(|x| *x != again[0]), "{env} {name}");
+        }
+    }
+}
+
+#[test]
+fn gradients_through_the_memory_are_those_of_differences() {
+    let numbers = |n: usize, seed: usize| -> Vec<f64> {
+        (0..n).map(|i| 0.6 * (1.7 * i as f64 + 2.3 * seed as f64 + 0.3).sin()).collect()
+    };
+    let (t, b) = (4, 3);
+    for (space, method) in [
+        (ActionSpace::discrete(&["a", "b", "c"]), EntropyMethod::Regularized),
+        (ActionSpace::continuous(vec![Dim::new("x", -1.0, 1.0); 2]), EntropyMethod::NoEntropy),
+    ] {
+        let coef = if method == EntropyMethod::NoEntropy { 0.0 } else { 0.1 };
+        let config = Rl2Config { units: 3, entropy_method: method, entropy_coef: coef, ..Rl2Config::default() };
+        let spec = EnvSpec::new("e", vec![Dim::unbounded("x")], space.clone(), t);
+        let net = Rl2Net::new(&spec, &config);
+        let loss = |x: &[Tensor]| {
+            let column = |values: Vec<f64>, width: usize| Tensor::literal_f32(&values).reshape(&[1, t * b, width]);
+            let action = match space.choices() {
+                Some(_) => column((0..t * b).map(|i| (i % 3) as f64).collect(), 1),
+                None => column(numbers(t * b * 2, 1), 2),
+            };
+            let batch = TrialBatch {
+                xs: Tensor::literal_f32(&numbers(t * b * net.inputs(), 2)).reshape(&[t, 1, b, net.inputs()]),
+                action,
+                logp_old: column(numbers(t * b, 3), 1) - 1.5,
+                advantage: column(numbers(t * b, 4), 1),
+                returns: column(numbers(t * b, 5), 1),
+                weight: column((0..t * b).map(|i| f64::from(u8::from(i % 4 != 3)) / 9.0).collect(), 1),
+            };
+            losses(&net, &config, &net.layout.split(x[0]), &batch, Some(0.2)).total.sum_all()
+        };
+        let point = [(vec![1, net.layout.len()], numbers(net.layout.len(), 6))];
+        check(loss, &point, 1, 1e-6, 1e-7).unwrap();
+        check(loss, &point, 2, 1e-5, 1e-6).unwrap();
+    }
+}
+
+#[test]
+fn both_variants_make_finite_iterations_and_seeds_do_not_depend_on_each_other() {
+    let device = Device::cpu(2);
+    for (algorithm, env) in [("rl2-ppo", "bandit"), ("rl2-ppo", "navigation"), ("rl2-trpo", "tabular-mdp")] {
+        let steps = setup(algorithm, env, &[1], 1, SMALL).batch() * 3;
+        let start = |seeds: &[u64]| Session::new(&device, &setup(algorithm, env, seeds, steps, SMALL)).unwrap();
+        let mut stacked = start(&[1, 2, 3]);
+        let first = theta(&stacked, 1);
+        for (name, value) in run(&mut stacked).iter().flatten() {
+            assert!(value.is_finite() || name.starts_with("eval/"), "{algorithm} {env}: {name} is {value}");
+        }
+        assert_ne!(theta(&stacked, 1), first, "{algorithm}: nothing was learnt");
+        for (member, seed) in [1, 2, 3].into_iter().enumerate() {
+            let mut alone = start(&[seed]);
+            run(&mut alone);
+            let bytes = |s: &Session, m: usize| pollster::block_on(s.snapshot(m)).unwrap();
+            assert!(bytes(&alone, 0) == bytes(&stacked, member), "{algorithm}: seed {seed} depends on others");
+        }
+    }
+}
+
+#[test]
+fn resumed_training_is_that_without_a_stop() {
+    let device = Device::cpu(1);
+    for algorithm in VARIANTS {
+        let settings = format!("{SMALL}train_tasks = 5\ncarry_over = false\n");
+        let steps = setup(algorithm, "bandit", &[7], 1, &settings).batch() * 4;
+        let start = || Session::new(&device, &setup(algorithm, "bandit", &[7], steps, &settings)).unwrap();
+        let mut whole = start();
+        run(&mut whole);
+        let mut half = start();
+        for _ in 0..2 {
+            pollster::block_on(half.step()).unwrap();
+        }
+        let saved = pollster::block_on(half.snapshot(0)).unwrap();
+        let mut resumed = Session::restore(&device, &[&saved]).unwrap();
+        run(&mut resumed);
+        let bytes = |s: &Session| pollster::block_on(s.snapshot(0)).unwrap();
+        assert!(bytes(&whole) == bytes(&resumed), "{algorithm}");
+    }
+}
+
+#[test]
+fn an_iteration_on_the_gpu_is_that_of_the_cpu() {
+    let Some(gpu) = gpu::device() else { return };
+    for algorithm in VARIANTS {
+        let steps = setup(algorithm, "bandit", &[1], 1, SMALL).batch();
+        let after = |device: &Device| {
+            let mut session = Session::new(device, &setup(algorithm, "bandit", &[1, 2], steps, SMALL)).unwrap();
+            let first = theta(&session, 0);
+            run(&mut session);
+            (first, theta(&session, 0))
+        };
+        let ((first, on_gpu), (_, on_cpu)) = (after(&gpu), after(&Device::cpu(1)));
+        let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
+        println!("{algorithm}: parameters moved by {moved:e} and are {apart:e} apart");
+        // Conjugate gradients multiply rounding by the condition of the Hessian.
+        let most = if algorithm == "rl2-trpo" { 0.5 * moved } else { 1e-5 };
+        assert!(moved > 0.0 && apart <= most, "{algorithm}: {apart:e}");
+    }
+}
+
+#[test]
+fn rl2_learns_to_explore_a_bandit_and_an_untrained_policy_does_not() {
+    let device = Device::cpu(2);
+    for (algorithm, more) in [
+        ("rl2-ppo", "learning_rate = 5e-3\ngae_lambda = 0.3\n"),
+        ("rl2-trpo", "max_kl = 0.03\ngae_lambda = 0.3\ncritic = \"linear_time\"\n"),
+    ] {
+        let settings = format!("meta_batch = 128\nepisodes = 1\nunits = 24\n{more}");
+        let trained = |steps: u64| {
+            let mut session = Session::new(&device, &setup(algorithm, "bandit", &[5], steps, &settings)).unwrap();
+            if steps > 1 {
+                run(&mut session);
+            }
+            let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
+            let policy = Evaluator::load(&device, &bytes).unwrap();
+            let test = MetaTest { tasks: 1000, seed: 1, deterministic: false, ..MetaTest::default() };
+            let adaptation = pollster::block_on(policy.adapt(test)).unwrap();
+            assert_eq!(adaptation.unit, StageUnit::Steps(1));
+            let mean = |k: usize| adaptation.stages[k].task_means().iter().sum::<f64>() / 1000.0;
+            ((0..10).map(mean).sum::<f64>(), mean(0), mean(9))
+        };
+        let (before, after) = (trained(1), trained(150_000));
+        println!("{algorithm}: untrained {before:?}, trained {after:?}: whole trial, first and last pull");
+        // At random 5.0, the best index policy 6.66; a task that is not known yet pays a half.
+        assert!(after.0 > 6.0, "{after:?}");
+        assert!(before.0 < 5.5, "{before:?}");
+        assert!((after.1 - 0.5).abs() < 0.08 && after.2 > 0.62, "{after:?}");
+    }
+}
+
+#[test]
+fn entropy_in_the_rewards_needs_advantages_as_they_are() {
+    let settings = "entropy_method = \"max\"\n";
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    let problem = Setup::resolve("rl2-ppo", builtin("bandit").unwrap(), &[0], Some(10), &[layer]).unwrap_err();
+    assert!(problem.to_string().contains("advantage_centre"), "{problem}");
+    let config = Rl2Config { entropy_method: EntropyMethod::Max, ..Rl2Config::default() };
+    assert_eq!(config.advantage_centre, AdvantageCentre::All);
+    assert_eq!(config.critic, Critic::Gru);
+}
