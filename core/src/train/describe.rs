@@ -250,6 +250,7 @@ mod tests {
                 "0 or more" if (algorithm, key) == ("rl2-trpo", "entropy_coef") => (vec!["0"], vec!["-1", "1"]),
                 "0 or more" => (vec!["0", "7"], vec!["-1"]),
                 "1 or more" if ["horizon", "envs"].contains(&key) => (vec!["256", "1024"], vec!["0", "-1"]),
+                "1 or more" if (algorithm, key) == ("rl2-ppo", "meta_batch") => (vec!["4", "256"], vec!["0", "-1"]),
                 "1 or more" => (vec!["1", "64"], vec!["0", "-1"]),
                 "1 to 16" => (vec!["1", "16"], vec!["0", "17"]),
                 "true, false" => (vec!["true", "false"], vec!["1", "\"true\""]),
