@@ -1,9 +1,10 @@
-//! What a program costs apart from its work: tracing and planning an iteration of PPO, compiling it for the CPU, and
-//! replaying a program of one tiny operation.
+//! What a program costs apart from its work: tracing and planning an iteration of PPO and of MAML's family, compiling it for
+//! the CPU, and replaying a program of one tiny operation.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
+use quickstudy_core::meta::{Maml, MamlConfig, Variant};
 use quickstudy_core::{DType, Device, Program, State, env};
 
 fn planning(c: &mut Criterion) {
@@ -17,6 +18,12 @@ fn planning(c: &mut Criterion) {
         group.bench_function(format!("all of setting up PPO on {name}"), |b| {
             b.iter(|| Ppo::new(&device, &config, &env, &[0]));
         });
+    }
+    let Ok(env) = env::builtin("point-corner") else { return };
+    for variant in [Variant::ProMp, Variant::MamlTrpo] {
+        let config = MamlConfig::of(variant);
+        let name = format!("trace and plan {} on point-corner", variant.name());
+        group.bench_function(name, |b| b.iter(|| Maml::plan(variant, &config, &env, 1)));
     }
 }
 

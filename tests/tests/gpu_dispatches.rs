@@ -1,12 +1,16 @@
 //! How many dispatches programs take on a GPU with as many buffers as any browser binds; none is needed for it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
+use quickstudy_core::algo::{Distribution, Ppo};
+use quickstudy_core::dist::Gaussian;
 use quickstudy_core::env;
-use quickstudy_core::program::{Kind, Plan};
+use quickstudy_core::grad::value_and_grad;
+use quickstudy_core::meta::{Learner, MamlConfig, MetaLoss, Objective, Phase, Variant};
+use quickstudy_core::program::{Kind, Plan, PlanOptions};
 use quickstudy_core::tensor::Op;
 use quickstudy_core::train::evaluation_plan;
+use quickstudy_core::{Context, DType, Program, Tensor};
 use quickstudy_gpu::{KernelLimits, dispatches};
 use quickstudy_tests::single_task_names;
 
@@ -78,5 +82,64 @@ fn episodes_loop_in_a_kernel() {
                 assert!(loops.len() == 1 && loops[0].1 <= 4, "{name}: {loops:?}");
             }
         }
+    }
+}
+
+/// Tasks and rows of each: 20 rollouts of 100 steps.
+const TASKS: usize = 40;
+const ROWS: usize = 2000;
+
+/// The data of a phase, as it lies in memory when the outer steps begin.
+fn phase(cx: &mut Context, name: &str) -> Phase {
+    let mut rows = |what: &str, width: usize| cx.input(&format!("{name} {what}"), &[TASKS, ROWS, width], DType::F32);
+    let (obs, action, mean) = (rows("obs", 2), rows("action", 2), rows("mean", 2));
+    let (advantage, adj_reward, weight) = (rows("advantage", 1), rows("reward", 1), rows("weight", 1));
+    let log_std = cx.input(&format!("{name} log_std"), &[TASKS, 2], DType::F32);
+    let old = Distribution::Vector(Gaussian::new(mean, log_std)).stop_gradient();
+    Phase { obs, action, old, advantage, adj_reward, weight, steps: 100 }
+}
+
+/// What `f` makes of MAML-TRPO's objective at θ `[1, P]`, as a program of its own.
+fn outer(first_order: bool, f: impl FnOnce(&Learner, Tensor, &dyn Fn(&[Tensor]) -> MetaLoss) -> Tensor) -> Plan {
+    let config = MamlConfig { meta_batch: TASKS, first_order, ..MamlConfig::of(Variant::MamlTrpo) };
+    let learner = Learner::new(env::builtin("point-corner").unwrap().spec(), &config);
+    Program::plan_of(PlanOptions::default(), |cx| {
+        let theta = cx.input("theta", &[1, learner.layout.len()], DType::F32);
+        let phases = ["before", "after"].map(|name| phase(cx, name));
+        let value = |parts: &[Tensor]| learner.meta_loss(Objective::Ratio, parts, &phases);
+        cx.output("result", f(&learner, theta, &value));
+    })
+    .unwrap()
+}
+
+#[test]
+fn the_outer_gradient_of_maml_trpo_is_at_most_56_dispatches() {
+    for (first_order, most) in [(true, 37), (false, 56)] {
+        let gradient = outer(first_order, |learner, theta, value| {
+            let (_, grads) = value_and_grad(&learner.layout.split(theta), |parts| value(parts).loss.sum_all());
+            learner.layout.join(&grads)
+        });
+        for bindings in [8, 32] {
+            let (_, all) = loops(&gradient, bindings);
+            println!(
+                "first order {first_order}, {bindings} buffers: {all} dispatches, {} planned",
+                gradient.dispatches()
+            );
+            assert!(all <= most, "{all}\n{gradient}");
+        }
+    }
+    let product = outer(false, |learner, theta, value| {
+        let of_kl = |parts: &[Tensor]| value_and_grad(parts, |p| value(p).outer_kl.sum_all()).1;
+        let parts = learner.layout.split(theta);
+        let (_, products) = value_and_grad(&parts, |p| {
+            let along = of_kl(p).into_iter().zip(&parts).map(|(g, v)| (g * v.stop_gradient()).sum_all());
+            along.reduce(|a, b| a + b).unwrap()
+        });
+        learner.layout.join(&products)
+    });
+    for bindings in [8, 32] {
+        let (_, all) = loops(&product, bindings);
+        println!("product with the KL's Hessian, {bindings} buffers: {all} dispatches");
+        assert!(all <= 135, "{all}\n{product}");
     }
 }
