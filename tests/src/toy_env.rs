@@ -20,7 +20,8 @@ pub enum Fault {
 /// s₀ = [task, 0]; s' = [s₀ + a, s₁ + 1]; the reward is s'₀; it ends at s'₁ ≥ 2 + task; the info is s'.
 #[derive(Clone, Debug)]
 pub struct ToyEnv {
-    spec: EnvSpec,
+    /// What it says of itself.
+    pub spec: EnvSpec,
     info: Vec<String>,
     task: f64,
     state: [f64; 2],

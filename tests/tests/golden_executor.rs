@@ -1,7 +1,7 @@
 //! Executors of host environments against recorded traces, against each other, and where environments fail.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::host::{Executor, IterativeExecutor, ParallelExecutor};
+use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, ParallelExecutor};
 use quickstudy_core::{Error, Result};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
@@ -78,7 +78,7 @@ fn failing_environments_are_named_and_may_be_used_again() {
         (Fault::Short, "number 3 (copy 1 of task 1), step: the observation has 1 numbers, expected 2"),
         (Fault::NotFinite, "number 3 (copy 1 of task 1), step: the reward holds NaN"),
     ] {
-        let make = |number| -> Result<Box<dyn quickstudy_core::host::HostEnv>> {
+        let make = |number| -> Result<Box<dyn HostEnv>> {
             Ok(Box::new(ToyEnv::failing((number == 3 || number == 5).then_some(fault))))
         };
         let executors: [Box<dyn Executor>; 2] = [
@@ -112,4 +112,15 @@ fn arguments_that_do_not_fit_are_refused() {
     assert_eq!(message(refused), format!("program: numbers of all actions: got 3, expected 4 {of}"));
     let none = IterativeExecutor::new(2, 0, 5, |_| Ok(Box::new(ToyEnv::default()))).map(|_| ());
     assert_eq!(message(none), "envs_per_task: 0 leaves nothing to play; give at least 1");
+    let mut stuck = ToyEnv::default();
+    stuck.spec.horizon = 0;
+    let refused = IterativeExecutor::new(1, 1, 5, |_| Ok(Box::new(stuck.clone()))).map(|_| ());
+    assert_eq!(message(refused), "environment toy: the time limit is 0, expected 1 to 2³² − 1 steps");
+    let other = |number| {
+        let mut env = ToyEnv::default();
+        env.spec.dt += f64::from(u8::from(number == 3));
+        Ok(Box::new(env) as Box<dyn HostEnv>)
+    };
+    let refused = IterativeExecutor::new(2, 2, 5, other).map(|_| ());
+    assert_eq!(message(refused), "environment toy: number 3 has another spec or other info than number 0");
 }

@@ -1,10 +1,16 @@
 //! Training on environments of the host: the parameters that programs on the device train, bit for bit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::task::{Context, Poll, Waker};
+
 use quickstudy_core::algo::{Algorithm, HostPpo, Ppo, PpoConfig};
+use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
-use quickstudy_core::host::{Chance, Executor, HostEnv, IterativeExecutor, ParallelExecutor, Transition, Wrapped};
+use quickstudy_core::host::{
+    Chance, Executor, Fleet, HostEnv, IterativeExecutor, ParallelExecutor, Stepped, Transition, Wrapped,
+};
 use quickstudy_core::meta::{HostMaml, Maml, MamlConfig, Variant};
+use quickstudy_core::rng::Key;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
 
@@ -53,7 +59,13 @@ fn executor(env: &EnvDef, config: &MamlConfig, seeds: usize, parallel: bool) -> 
 fn mamls_family_trains_the_same_parameters_on_host_and_device() {
     let device = Device::cpu(2);
     let seeds = [5, 1 << 40];
-    let pool = MamlConfig { inner_steps: 2, learn_inner_lr: true, train_tasks: 4, ..config(Variant::ProMp) };
+    let pool = MamlConfig {
+        inner_steps: 2,
+        learn_inner_lr: true,
+        train_tasks: 4,
+        target_inner_kl: 1e-4,
+        ..config(Variant::ProMp)
+    };
     let mut cases = vec![("point-corner", Variant::ProMp, pool)];
     cases.extend(Variant::ALL.map(|variant| ("point-corner", variant, config(variant))));
     // Episodes that end early, and choices.
@@ -186,4 +198,63 @@ fn ppo_goes_on_after_an_environment_failed() {
     let tasks = IterativeExecutor::new(1, 2, 0, |_| Ok(Box::new(ToyEnv::default()))).unwrap();
     let refused = HostPpo::new(&device, &config, Box::new(tasks), &[1]).unwrap_err().to_string();
     assert_eq!(refused, "env: `toy` has task parameters, and a single task is trained on");
+}
+
+/// Answers only when asked a second time, as an environment behind a promise does.
+struct Later(IterativeExecutor);
+
+fn later<'a, T: 'a>(answer: LocalFuture<'a, T>) -> LocalFuture<'a, T> {
+    let mut asked = false;
+    let wait = std::future::poll_fn(move |cx| {
+        if std::mem::replace(&mut asked, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    });
+    Box::pin(async move {
+        wait.await;
+        answer.await
+    })
+}
+
+impl Executor for Later {
+    fn fleet(&self) -> &Fleet {
+        self.0.fleet()
+    }
+    fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>> {
+        later(self.0.sample_tasks(chances))
+    }
+    fn set_tasks<'a>(&'a mut self, tasks: &'a [Vec<f64>]) -> LocalFuture<'a, Result<()>> {
+        later(self.0.set_tasks(tasks))
+    }
+    fn reset<'a>(&'a mut self, keys: &'a [Key]) -> LocalFuture<'a, Result<Vec<f64>>> {
+        later(self.0.reset(keys))
+    }
+    fn step<'a>(&'a mut self, actions: &'a [f64], keys: &'a [Key]) -> LocalFuture<'a, Result<Stepped>> {
+        later(self.0.step(actions, keys))
+    }
+}
+
+#[test]
+fn environments_may_answer_later() {
+    let device = Device::cpu(1);
+    let seeds = [3];
+    let run = |wrap: &dyn Fn(IterativeExecutor) -> Box<dyn Executor>| {
+        let of = |name: &str, tasks, envs, horizon| {
+            let env = builtin(name).unwrap();
+            let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+            wrap(IterativeExecutor::new(tasks, envs, horizon, make).unwrap())
+        };
+        let ppo = PpoConfig { envs: 2, horizon: 8, minibatches: 2, hidden: vec![8], ..PpoConfig::default() };
+        let mut ppo = HostPpo::new(&device, &ppo, of("cartpole", 1, 2, 0), &seeds).unwrap();
+        let maml = config(Variant::ProMp);
+        let mut maml = HostMaml::new(&device, Variant::ProMp, &maml, of("point-corner", 3, 4, 12), &seeds).unwrap();
+        [train(&device, &mut ppo, 2, &PARAMETERS), train(&device, &mut maml, 2, &PARAMETERS)]
+    };
+    assert!(run(&|executor| Box::new(executor)) == run(&|executor| Box::new(Later(executor))));
+    let mut executor = Later(IterativeExecutor::new(1, 1, 3, |_| Ok(Box::new(ToyEnv::default()))).unwrap());
+    let mut answer = executor.reset(&[[0, 0]]);
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(answer.as_mut().poll(&mut cx).is_pending() && answer.as_mut().poll(&mut cx).is_ready());
 }

@@ -144,7 +144,8 @@ impl fmt::Debug for EnvDef {
     }
 }
 
-fn spec_problem(spec: &EnvSpec, state_len: usize) -> Option<String> {
+/// What cannot work about a spec.
+pub(crate) fn spec_problem(spec: &EnvSpec, state_len: usize) -> Option<String> {
     if state_len == 0 {
         return Some("the state has no numbers; keep at least one, a constant if need be".to_owned());
     }

@@ -81,6 +81,7 @@ mod x86;
 
 pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;
+pub(crate) use def::spec_problem;
 pub use draws::{Draws, RESET_BLOCK, STEP_BLOCK, TASK_BLOCK};
 pub use fields::Fields;
 pub use host::{HostStep, Scalar};

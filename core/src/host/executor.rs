@@ -2,7 +2,7 @@
 
 use super::{Chance, HostEnv};
 use crate::backend::LocalFuture;
-use crate::env::EnvSpec;
+use crate::env::{EnvSpec, spec_problem};
 use crate::rng::Key;
 use crate::{Error, Result};
 
@@ -98,7 +98,7 @@ impl Fleet {
     /// spec's time limit holds).
     ///
     /// # Errors
-    /// [`Error::Config`] if there are none.
+    /// [`Error::Config`] if there are none, [`Error::Environment`] if the spec cannot work.
     pub fn new(env: &dyn HostEnv, tasks: usize, envs_per_task: usize, horizon: usize) -> Result<Fleet> {
         for (key, value) in [("tasks", tasks), ("envs_per_task", envs_per_task)] {
             if value == 0 {
@@ -106,6 +106,10 @@ impl Fleet {
             }
         }
         let spec = env.spec().clone();
+        // What states they have is their own business.
+        if let Some(problem) = spec_problem(&spec, 1) {
+            return Err(Error::Environment { name: spec.name, problem });
+        }
         let horizon = if horizon == 0 { spec.horizon } else { horizon.min(spec.horizon) }.max(1);
         Ok(Fleet { spec, info: env.info().to_vec(), tasks, envs_per_task, horizon })
     }
@@ -158,5 +162,33 @@ impl Fleet {
     pub fn expect_step(&self, actions: &[f64], keys: &[Key]) -> Result<()> {
         self.expect("keys", keys.len(), self.tasks)?;
         self.expect("numbers of all actions", actions.len(), self.num_envs() * self.actions())
+    }
+
+    /// First observations, as an executor must give them.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if there are not M · E · O numbers.
+    pub fn expect_first(&self, observations: &[f64]) -> Result<()> {
+        self.expect("numbers of all observations", observations.len(), self.num_envs() * self.observations())
+    }
+
+    /// What an executor must give for a step.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if an array has another length.
+    pub fn expect_stepped(&self, stepped: &Stepped) -> Result<()> {
+        let n = self.num_envs();
+        self.expect_first(&stepped.observations)?;
+        self.expect_first(&stepped.last_observations)?;
+        self.expect("numbers of all infos", stepped.info.len(), n * self.info.len())?;
+        for (what, got) in [
+            ("rewards", stepped.rewards.len()),
+            ("terminated", stepped.terminated.len()),
+            ("truncated", stepped.truncated.len()),
+            ("lengths", stepped.lengths.len()),
+        ] {
+            self.expect(what, got, n)?;
+        }
+        Ok(())
     }
 }

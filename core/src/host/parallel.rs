@@ -30,7 +30,7 @@ struct Worker {
 
 /// Steps environments on threads, whole tasks each: the same trajectories as [`IterativeExecutor`](super::IterativeExecutor).
 ///
-/// Worth it where a step takes longer than the some 10 µs that it takes to wake a thread.
+/// Worth it where the steps of a task take longer than waking a thread does.
 pub struct ParallelExecutor {
     fleet: Fleet,
     workers: Vec<Worker>,

@@ -81,13 +81,17 @@ impl MetaSampler {
         let (num_envs, infos) = (self.executor.fleet().num_envs(), actor.info().len());
         let mut collection = Collection::new(self.executor.fleet().tasks, num_envs);
         let mut observations = self.executor.reset(&at(0)).await?;
+        self.executor.fleet().expect_first(&observations)?;
         actor.begin(keys)?;
         let mut step = 0_u32;
         while !collection.enough(self.until) {
             step = step.checked_add(1).ok_or_else(endless)?;
             let acted = actor.act(&observations, step).await?;
-            self.executor.fleet().expect("numbers of the actor's info", acted.info.len(), num_envs * infos)?;
+            let fleet = self.executor.fleet();
+            fleet.expect("numbers of the actor's info", acted.info.len(), num_envs * infos)?;
+            fleet.expect("numbers that the actor drew", acted.drawn.len(), num_envs * fleet.actions())?;
             let stepped = self.executor.step(&acted.played, &at(step)).await?;
+            self.executor.fleet().expect_stepped(&stepped)?;
             actor.observe(&stepped);
             self.env_steps += num_envs as u64;
             let fleet = self.executor.fleet();

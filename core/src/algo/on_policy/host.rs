@@ -101,7 +101,9 @@ impl HostRollouts {
     /// Start episodes everywhere, and say so in the state.
     async fn begin(&mut self, state: &mut State, iteration: u32) -> Result<Vec<f64>> {
         let first = self.executor.reset(&self.keys(streams::ENV, iteration)).await?;
-        let shape = [self.keys.len(), self.sampling.envs, first.len() / self.executor.fleet().num_envs()];
+        let fleet = self.executor.fleet();
+        fleet.expect_first(&first)?;
+        let shape = [self.keys.len(), self.sampling.envs, fleet.observations()];
         state.insert("obs", self.device.array(&shape, &first)?);
         for name in ["env_steps", "ep_return", "discounted"] {
             if let Ok(array) = state.get(name) {
@@ -135,6 +137,7 @@ impl HostRollouts {
             let mut drawn = self.draw(state, &observations, &keys).await?;
             let played = drawn.split_off(drawn.len() / 2);
             let stepped = self.executor.step(&played, &at(&env_keys, t)).await?;
+            self.executor.fleet().expect_stepped(&stepped)?;
             self.env_steps += self.executor.fleet().num_envs() as u64;
             observations.clone_from(&stepped.observations);
             actions.append(&mut drawn);
