@@ -71,7 +71,8 @@ pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation) -> String {
             y = y(v)
         );
     }
-    for k in 0..means.len() {
+    let every = means.len().div_ceil(LABELS);
+    for k in (0..means.len()).filter(|k| k % every == 0 || *k + 1 == means.len()) {
         _ = writeln!(
             out,
             "<text x=\"{:.1}\" y=\"{:.1}\" {FONT} font-size=\"15\" fill=\"{INK}\" text-anchor=\"middle\">{}</text>",
@@ -90,7 +91,7 @@ pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation) -> String {
     let line = |values: &[f64]| -> String {
         values.iter().enumerate().map(|(k, v)| format!("{:.1},{:.1}", x(k), y(*v))).collect::<Vec<_>>().join(" ")
     };
-    for task in 0..adaptation.tasks.len() {
+    for task in 0..adaptation.tasks.len().min(THREADS) {
         let values: Vec<f64> = means.iter().map(|stage| stage[task]).collect();
         _ = writeln!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"#c8c8d0\"/>", line(&values));
     }
@@ -102,12 +103,13 @@ pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation) -> String {
     _ = writeln!(out, "<polygon points=\"{band}\" fill=\"#0072b2\" fill-opacity=\"0.2\"/>");
     _ = writeln!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"#0072b2\" stroke-width=\"3\"/>", line(&mean));
     for (k, v) in mean.iter().enumerate() {
+        _ = writeln!(out, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"#0072b2\"/>", x(k), y(*v));
+        if mean.len() > VALUES && k > 0 && k + 1 < mean.len() {
+            continue;
+        }
         _ = writeln!(
             out,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"#0072b2\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" {FONT} font-size=\"15\" font-weight=\"bold\" fill=\"#0072b2\">{}</text>",
-            x(k),
-            y(*v),
+            "<text x=\"{:.1}\" y=\"{:.1}\" {FONT} font-size=\"15\" font-weight=\"bold\" fill=\"#0072b2\">{}</text>",
             x(k) + 8.0,
             // The first one below its line, which rises where adaptation helps.
             if k == 0 { y(*v) + 20.0 } else { y(*v) - 8.0 },
@@ -116,6 +118,13 @@ pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation) -> String {
     }
     out + "</svg>\n"
 }
+
+/// Tasks drawn at most as lines of their own.
+pub const THREADS: usize = 200;
+/// Labels on the horizontal axis at most.
+const LABELS: usize = 20;
+/// Points whose values are written next to them at most; of more, the first and the last.
+const VALUES: usize = 8;
 
 /// Tasks drawn at most.
 const PANELS: usize = 12;

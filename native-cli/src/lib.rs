@@ -10,6 +10,7 @@ pub mod choose;
 pub mod cli;
 pub mod cmd;
 pub mod config;
+pub mod controls;
 pub mod curve;
 pub mod device;
 pub mod engine;

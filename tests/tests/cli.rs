@@ -265,6 +265,44 @@ fn adaptation_ends_with_its_result_line_and_draws() {
 }
 
 #[test]
+fn trials_are_shown_part_by_part_beside_what_needs_no_training() {
+    let dir = sandbox();
+    let train = |env: &str, episodes: usize, out: &str| {
+        let line = format!(
+            "train rl2-ppo --env {env} --steps 500 --out {out} --set meta_batch=4 --set minibatches=2 --set units=8 \
+             --set episodes={episodes}"
+        );
+        assert_eq!(dir.run(&line).code, Some(0));
+    };
+    train("bandit", 1, "b");
+    let bandit = dir.run("adapt b --tasks 300 --stochastic");
+    assert_eq!(bandit.code, Some(0), "{bandit:?}");
+    let value = |text: &str, what: &str| -> f64 {
+        let line = text.lines().find(|l| l.contains(what)).unwrap_or_else(|| panic!("{what}: {text}"));
+        line.split_whitespace().skip_while(|w| *w != "return").nth(1).unwrap().parse().unwrap()
+    };
+    let parts: f64 = (1..=10).map(|k| value(&bandit.out, &format!("to step {k} "))).sum();
+    assert!((parts - value(&bandit.out, "whole trial")).abs() < 0.06, "{}", bandit.out);
+    let [random, index, best] =
+        ["pulling at random", "the finite-horizon index", "knowing the best arm"].map(|c| value(&bandit.out, c));
+    assert!((4.7..5.3).contains(&random) && (6.3..7.0).contains(&index) && (8.0..8.7).contains(&best), "{bandit:?}");
+    assert!(bandit.out.lines().last().unwrap().starts_with("before 0."), "{}", bandit.out);
+
+    train("point-robot", 2, "p");
+    let point = dir.run("adapt p --tasks 6 --episodes 3");
+    assert!(value(&point.out, "episode 3") < 0.0, "{}", point.out);
+    assert!(value(&point.out, "standing still") < value(&point.out, "knowing the goal"), "{}", point.out);
+    for name in ["adapt.svg", "paths.svg"] {
+        let svg = fs::read_to_string(dir.join("p").join(name)).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{name}");
+    }
+    assert_eq!(dir.run("eval p --episodes 3 --gif out.gif").code, Some(0));
+    expect_user_error(&dir.run("adapt p --inner-steps 2"), &["its memory", "--episodes"]);
+    expect_user_error(&dir.run("adapt p --episodes 0"), &["episodes"]);
+    expect_user_error(&dir.run("adapt p --tasks 100000000"), &["tasks"]);
+}
+
+#[test]
 fn occupied_unwritable_and_damaged_paths_are_user_errors_and_lose_nothing() {
     let dir = sandbox();
     assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));

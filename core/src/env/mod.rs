@@ -93,6 +93,7 @@ pub use real::{Bits, Mask, Real};
 pub use registry::{builtin, builtin_names, builtin_parameters};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionSpace, Dim, EnvSpec};
+pub use tabular_mdp::{Tables, TabularMdp};
 pub use traced::{TracedReset, TracedStep};
 
 /// What a step leads to.

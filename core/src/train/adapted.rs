@@ -36,6 +36,10 @@ pub struct Adaptation {
     pub tasks: Vec<Vec<f32>>,
     /// What tells one stage from the next.
     pub unit: StageUnit,
+    /// Episodes that are played one after the other on a task: 1, or as many as a trial has.
+    pub episodes: usize,
+    /// Steps after which an episode ends.
+    pub horizon: usize,
     /// In order: before adaptation and after each step of it, or episode by episode.
     pub stages: Vec<Stage>,
 }
@@ -128,7 +132,8 @@ pub(super) async fn adapt(
             returns: returns.chunks(rollouts).map(<[f64]>::to_vec).collect(),
         });
     }
-    Ok(Adaptation { tasks, unit: StageUnit::GradientSteps, stages })
+    let horizon = config.steps(env.spec().horizon);
+    Ok(Adaptation { tasks, unit: StageUnit::GradientSteps, episodes: 1, horizon, stages })
 }
 
 /// `[S, E]` episodes, each on a held-out task of its own and after the configured inner steps; outputs as those of

@@ -21,7 +21,7 @@ pub struct Preset {
     pub settings: Table,
 }
 
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 12] = [
     ("ppo", "cartpole", include_str!("presets/ppo-cartpole.toml")),
     ("ppo", "pendulum", include_str!("presets/ppo-pendulum.toml")),
     ("ppo", "acrobot", include_str!("presets/ppo-acrobot.toml")),
@@ -32,6 +32,8 @@ const FILES: [(&str, &str, &str); 10] = [
     ("trpo", "acrobot", include_str!("presets/trpo-acrobot.toml")),
     ("trpo", "mountain-car-continuous", include_str!("presets/trpo-mountain-car-continuous.toml")),
     ("promp", "point-corner", include_str!("presets/promp-point-corner.toml")),
+    ("rl2-ppo", "bandit", include_str!("presets/rl2-ppo-bandit.toml")),
+    ("rl2-ppo", "bandit:arms=10", include_str!("presets/rl2-ppo-bandit-10.toml")),
 ];
 
 /// All presets.

@@ -82,7 +82,7 @@ pub(super) async fn adapt(
             }
         }
     }
-    Ok(Adaptation { tasks, unit, stages: all })
+    Ok(Adaptation { tasks, unit, episodes: spec.episodes, horizon: env.spec().horizon, stages: all })
 }
 
 /// What is looked at one by one: episodes or, of a single one, stretches of it; and how many of them.

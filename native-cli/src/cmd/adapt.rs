@@ -2,12 +2,14 @@
 
 use crate::adaptation_plot;
 use crate::args;
+use crate::controls::{controls, play};
 use crate::device::DeviceArgs;
 use crate::metrics::number;
 use crate::outcome::Stop;
 use crate::progress::{grouped, say};
 use crate::run_folder;
 use crate::stats;
+use quickstudy_core::env::EnvDef;
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +17,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Tasks are drawn from the training distribution, on random numbers that training never uses. Stages are gradient steps or,
-of RL², the episodes of a trial (of a single one, stretches of it). Writes adapt.csv (one row per task, stage and
+of RL², the episodes of a trial (of a single one, stretches of it). Where there are policies that need no training,
+such as standing still or an index of bandits, what they earn on the same tasks is printed too. Writes adapt.csv (one row per task, stage and
 rollout), adapt.svg (returns by stage) and, where the agent moves in a plane, paths.svg.
 The last line of the output is `before <x> after <y> tasks <n>`.
 
@@ -122,10 +125,30 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         crate::atomic::write(&path, text.as_bytes()).map_err(|error| run_folder::cannot("write", &path, &error))?;
         say(&format!("wrote {}", path.display()));
     }
-    for line in summary(&adaptation) {
+    let mut lines = summary(&adaptation);
+    // The last line is for programs.
+    let last = lines.pop();
+    lines.extend(beside(env, &adaptation, rollouts, args.seed)?);
+    for line in lines.into_iter().chain(last) {
         say(&line);
     }
     Ok(())
+}
+
+/// What policies that need no training do on the same tasks.
+fn beside(env: &EnvDef, adaptation: &Adaptation, rollouts: usize, seed: u64) -> anyhow::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    let sizes = [rollouts, adaptation.episodes, adaptation.horizon];
+    for mut control in controls(env) {
+        let returns = play(&mut *control, env, &adaptation.tasks, sizes, seed).map_err(Stop::from)?;
+        let (low, high) = stats::bootstrap95(&returns, stats::mean);
+        lines.push(format!(
+            "beside it    return {:>9.3}   95 % interval {low:.3} to {high:.3}   {}",
+            stats::mean(&returns),
+            control.name()
+        ));
+    }
+    Ok(lines)
 }
 
 /// One row per task, stage and rollout.
@@ -163,7 +186,7 @@ fn summary(adaptation: &Adaptation) -> Vec<String> {
             .map(|task| adaptation.stages.iter().map(|stage| stage.task_means()[task]).sum())
             .collect();
         let (low, high) = stats::bootstrap95(&trials, stats::mean);
-        lines.push(format!("whole trial  return {:>9.2}   95 % interval {low:.2} to {high:.2}", stats::mean(&trials)));
+        lines.push(format!("whole trial  return {:>9.3}   95 % interval {low:.3} to {high:.3}", stats::mean(&trials)));
     }
     let (first, last) = (ends.first().copied().unwrap_or(f64::NAN), ends.last().copied().unwrap_or(f64::NAN));
     lines.push(format!("before {first:.4} after {last:.4} tasks {}", adaptation.tasks.len()));
@@ -180,6 +203,8 @@ mod tests {
         Adaptation {
             tasks: vec![vec![2.0, -2.0], vec![0.5, 1.0]],
             unit: StageUnit::GradientSteps,
+            episodes: 1,
+            horizon: 10,
             stages: vec![stage(-10.0, -20.0), stage(-1.0, -2.0)],
         }
     }
