@@ -1,10 +1,10 @@
-//! What a program costs apart from its work: tracing and planning an iteration of PPO and of MAML's family, compiling it for
+//! What a program costs apart from its work: tracing and planning an iteration of PPO, MAML's family and RL², compiling it for
 //! the CPU, and replaying a program of one tiny operation.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
-use quickstudy_core::meta::{Maml, MamlConfig, Variant};
+use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use quickstudy_core::{DType, Device, Program, State, env};
 
 fn planning(c: &mut Criterion) {
@@ -24,6 +24,11 @@ fn planning(c: &mut Criterion) {
         let config = MamlConfig::of(variant);
         let name = format!("trace and plan {} on point-corner", variant.name());
         group.bench_function(name, |b| b.iter(|| Maml::plan(variant, &config, &env, 1)));
+    }
+    for variant in Rl2Variant::ALL {
+        let config = Rl2Config { episodes: 4, ..Rl2Config::of(variant) };
+        let name = format!("trace and plan {} on point-corner, trials of 400 steps", variant.name());
+        group.bench_function(name, |b| b.iter(|| Rl2::plan(variant, &config, &env, 1)));
     }
 }
 
