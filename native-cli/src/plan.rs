@@ -7,8 +7,13 @@ use quickstudy_core::train::{ALGORITHMS, Layer, Setup};
 use std::path::PathBuf;
 use toml::Value;
 
-/// Episodes of the evaluations during training: few enough to cost little, enough to tell policies apart.
-pub const EVAL_EPISODES: u64 = 20;
+/// Episodes of an evaluation where nobody says.
+///
+/// Trials of RL² differ by their tasks, and cost little: with few of them, the best evaluation would be the luckiest.
+#[must_use]
+pub fn eval_episodes(algorithm: &str) -> u64 {
+    if algorithm.starts_with("rl2") { 500 } else { 20 }
+}
 
 /// Flags that are layers of settings.
 #[derive(Clone, Debug, Default)]
@@ -95,8 +100,8 @@ impl Plan {
         );
         let (eval_every, every_origin) = pick(&flag("--eval-every"), |k| &k.eval_every)
             .unwrap_or_else(|| (setup.steps.div_ceil(10), "default: a tenth of steps".to_owned()));
-        let (eval_episodes, episodes_origin) = pick(&flag("--eval-episodes"), |k| &k.eval_episodes)
-            .unwrap_or_else(|| (EVAL_EPISODES, "default".to_owned()));
+        let (episodes, episodes_origin) = pick(&flag("--eval-episodes"), |k| &k.eval_episodes)
+            .unwrap_or_else(|| (eval_episodes(&setup.algorithm), "default".to_owned()));
         let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
         let resolved = |key: &str, value: Value, origin: String| Resolved { key: key.to_owned(), value, origin };
         let keys = vec![
@@ -104,9 +109,9 @@ impl Plan {
             resolved("env", env_name.into(), env_origin),
             resolved("steps", number(setup.steps), steps_origin),
             resolved("eval_every", number(eval_every), every_origin),
-            resolved("eval_episodes", number(eval_episodes), episodes_origin),
+            resolved("eval_episodes", number(episodes), episodes_origin),
         ];
-        Ok(Self { setup, eval_every, eval_episodes, keys })
+        Ok(Self { setup, eval_every, eval_episodes: episodes, keys })
     }
 
     /// The text of `config.toml` for one seed.

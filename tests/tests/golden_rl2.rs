@@ -166,9 +166,8 @@ impl<'a> Case<'a> {
     fn batch(&self, theta: Tensor, now: Tensor) -> TrialBatch {
         let trials = self.trials(theta);
         let credit = self.config.credit(&trials);
-        let again = Trials { entropy: self.trials(now).entropy.stop_gradient(), value: credit.values, ..trials };
-        let fixed = Rl2Config { critic: Critic::Gru, ..self.config.clone() };
-        let credit = fixed.credit(&again);
+        let again = Trials { entropy: self.trials(now).entropy.stop_gradient(), ..trials };
+        let credit = self.config.credit_with(&again, credit.values);
         let paths = trials.paths;
         TrialBatch {
             xs: paths.obs,

@@ -5,7 +5,7 @@ use crate::config::{self, RunKeys};
 use crate::curve::short_count;
 use crate::device::{DeviceArgs, time_of_training};
 use crate::outcome::Stop;
-use crate::plan::{EVAL_EPISODES, Plan, Request};
+use crate::plan::{Plan, Request, eval_episodes};
 use crate::progress::{duration, grouped, say};
 use crate::provenance;
 use crate::recover::Run;
@@ -79,7 +79,7 @@ pub struct Args {
     /// Environment steps between evaluations, 0 for none [default: a tenth of --steps]
     #[arg(long, value_name = "N", value_parser = count_or_zero, allow_negative_numbers = true)]
     pub eval_every: Option<u64>,
-    /// Episodes per evaluation [default: 20]
+    /// Episodes per evaluation [default: 20; of RL², 500 trials]
     #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
     pub eval_episodes: Option<u64>,
     /// Seconds between snapshots, 0 for one after each iteration
@@ -317,7 +317,7 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
     let pace = Pace {
         save_every: Duration::from_secs_f64(args.save_every),
         eval_every: keys.eval_every.unwrap_or(asked.div_ceil(10)),
-        eval_episodes: keys.eval_episodes.unwrap_or(EVAL_EPISODES) as usize,
+        eval_episodes: keys.eval_episodes.unwrap_or_else(|| eval_episodes(&session.setup().algorithm)) as usize,
     };
     train(args, session, members, pace)
 }

@@ -36,7 +36,7 @@ pub struct Trials {
     pub paths: Paths,
     /// Log-probabilities of the actions, `[T, S, M, 1]`.
     pub logp: Tensor,
-    /// Values, `[T, S, M, 1]`.
+    /// What the value says, `[T, S, M, 1]`: returns in deviations from the mean return of the step.
     pub value: Tensor,
     /// Entropies of the policy, `[T, S, M, 1]`.
     pub entropy: Tensor,

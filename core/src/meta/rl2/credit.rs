@@ -14,32 +14,81 @@ pub struct Credit {
     pub values: Tensor,
     /// Advantages, centred.
     pub advantage: Tensor,
-    /// Targets of learned values.
+    /// TD(λ) returns: advantages before they were centred, and values.
     pub returns: Tensor,
+    /// Returns as a learned value is to predict them, see [`Scale`].
+    pub target: Tensor,
+}
+
+/// What a learned value is measured by: the mean return at its step over the trials of a batch, and the deviation of returns
+/// from these means.
+///
+/// Most of a return is how much of the trial is left, which a memory would have to count. And values of long trials are large:
+/// their loss would drown the policy's in the weights that both share.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    /// `[T, S, 1, 1]`
+    mean: Tensor,
+    /// `[1, S, 1, 1]`
+    deviation: Tensor,
+}
+
+impl Scale {
+    fn of(returns: Tensor, valid: Tensor) -> Scale {
+        let weight = valid.to_f32();
+        let at_least_one = |x: Tensor| x.max(Tensor::constant_f32(1.0));
+        let mean = (returns * weight).sum_keep(2) / at_least_one(weight.sum_keep(2));
+        let square = ((returns - mean) * weight).square();
+        let over_all = |x: Tensor| x.sum_keep(2).sum_keep(0);
+        let deviation = (over_all(square) / at_least_one(over_all(weight))).sqrt();
+        Scale { mean, deviation: deviation.max(Tensor::constant_f32(1e-3)) }
+    }
 }
 
 impl Rl2Config {
     /// Credit for the steps of trials, as if each were one path: nothing ends with an episode.
     #[track_caller]
     pub fn credit(&self, trials: &Trials) -> Credit {
-        let entropy = self.entropy(trials.entropy, trials.logp);
-        let paths = Paths { reward: self.rewards(&trials.paths, entropy), ..trials.paths };
-        let processor = Processor {
+        let paths = self.rewarded(trials);
+        let fitted = self.processor().returns(&paths);
+        let scale = Scale::of(fitted, paths.valid);
+        let values = match self.critic.baseline() {
+            None => paths.valid.select(scale.mean + scale.deviation * trials.value, Tensor::constant_f32(0.0)),
+            Some(baseline) => baseline.fit_predict(&paths, fitted),
+        };
+        self.credit_over(&paths, fitted, values, scale)
+    }
+
+    /// The same over values of the caller's, `[T, S, M, 1]`.
+    #[track_caller]
+    pub fn credit_with(&self, trials: &Trials, values: Tensor) -> Credit {
+        let paths = self.rewarded(trials);
+        let fitted = self.processor().returns(&paths);
+        self.credit_over(&paths, fitted, values, Scale::of(fitted, paths.valid))
+    }
+
+    fn credit_over(&self, paths: &Paths, fitted: Tensor, values: Tensor, scale: Scale) -> Credit {
+        let raw = self.processor().advantages(paths, values);
+        let valid = |x: Tensor| paths.valid.select(x, Tensor::constant_f32(0.0));
+        let returns = valid(raw + values);
+        let target = valid((returns - scale.mean) / scale.deviation);
+        let advantage = centred(self.advantage_centre, self.positive_advantages, raw, paths.valid);
+        Credit { fitted, values, advantage, returns, target }
+    }
+
+    fn processor(&self) -> Processor {
+        Processor {
             gamma: self.gamma,
             gae_lambda: self.gae_lambda,
             baseline: self.critic.baseline().unwrap_or_default(),
             normalise: false,
             positive: false,
-        };
-        let fitted = processor.returns(&paths);
-        let values = match self.critic.baseline() {
-            None => paths.valid.select(trials.value, Tensor::constant_f32(0.0)),
-            Some(baseline) => baseline.fit_predict(&paths, fitted),
-        };
-        let raw = processor.advantages(&paths, values);
-        let returns = paths.valid.select(raw + values, Tensor::constant_f32(0.0));
-        let advantage = centred(self.advantage_centre, self.positive_advantages, raw, paths.valid);
-        Credit { fitted, values, advantage, returns }
+        }
+    }
+
+    fn rewarded(&self, trials: &Trials) -> Paths {
+        let entropy = self.entropy(trials.entropy, trials.logp);
+        Paths { reward: self.rewards(&trials.paths, entropy), ..trials.paths }
     }
 
     /// Rewards as credit is given for them, `[T, S, M, 1]`: with the entropy, if that is to be maximised too.

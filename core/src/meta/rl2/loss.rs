@@ -18,7 +18,7 @@ pub struct TrialBatch {
     pub logp_old: Tensor,
     /// Advantages, `[S, T · B, 1]`.
     pub advantage: Tensor,
-    /// Value targets, `[S, T · B, 1]`; used only if a value is learned.
+    /// What a learned value is to predict, `[S, T · B, 1]`: returns in deviations from the mean return of the step.
     pub returns: Tensor,
     /// What each row counts for in averages, `[S, T · B, 1]`: 1/n of n valid rows, 0 of padding.
     pub weight: Tensor,

@@ -18,7 +18,8 @@ pub(super) struct Data {
     paths: Paths,
     logp: Tensor,
     advantage: Tensor,
-    returns: Tensor,
+    /// What a learned value is to predict.
+    target: Tensor,
     /// How well the values predict the returns, `[S, 1]`.
     pub explained: Tensor,
 }
@@ -31,7 +32,7 @@ impl Data {
             paths: trials.paths,
             logp: trials.logp,
             advantage: credit.advantage,
-            returns: credit.returns,
+            target: credit.target,
             explained: explained_variance(rows(credit.values), rows(credit.returns)),
         }
     }
@@ -39,7 +40,7 @@ impl Data {
     /// All that an update needs of each trial in one row, `[S, M, T · (I + A + 4)]`: one gather per minibatch.
     fn rows(&self) -> Tensor {
         let all =
-            [self.paths.obs, self.paths.action, self.logp, self.advantage, self.returns, self.paths.valid.to_f32()];
+            [self.paths.obs, self.paths.action, self.logp, self.advantage, self.target, self.paths.valid.to_f32()];
         let all = Tensor::concat(&all, 3);
         let (t, s, m, d) = (all.size(0), all.size(1), all.size(2), all.size(3));
         all.permute(&[1, 2, 0, 3]).reshape(&[s, m, t * d])
@@ -53,7 +54,7 @@ impl Data {
             action: rows(self.paths.action),
             logp_old: rows(self.logp),
             advantage: rows(self.advantage),
-            returns: rows(self.returns),
+            returns: rows(self.target),
             weight: self.paths.weights(),
         }
     }
