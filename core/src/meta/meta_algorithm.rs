@@ -14,7 +14,7 @@ pub trait MetaPolicy: Actor {
     /// What it becomes after these episodes of its own, on the same tasks.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If the episodes do not fit or the device fails.
     fn adapt<'a>(self: Box<Self>, episodes: &'a Samples) -> LocalFuture<'a, Result<Box<dyn MetaPolicy>>>;
 }
 

@@ -29,5 +29,5 @@ pub use meta_algorithm::{GradientAdaptation, MetaAlgorithm, MetaPolicy};
 pub use meta_evaluator::{MetaEvaluator, TestTask};
 pub use objective::{MetaLoss, Objective, meta_loss};
 pub use performance::{AVERAGE, Performance, UNNAMED};
-pub use rl2::{Rl2, Rl2Config, Rl2Variant};
+pub use rl2::{MemoryAdaptation, Rl2, Rl2Config, Rl2Variant};
 pub use surrogate::{Phase, Surrogate, clipped, surrogate, weighted};

@@ -14,6 +14,7 @@ mod config;
 mod credit;
 mod learner;
 mod loss;
+mod memory;
 mod update;
 
 pub use adaptation::{TrialSpec, try_trials};
@@ -23,6 +24,7 @@ pub use config::{AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Variant};
 pub use credit::Credit;
 pub use learner::Rl2Net;
 pub use loss::{TrialBatch, TrialLosses, losses};
+pub use memory::MemoryAdaptation;
 
 use update::{Data, natural, proximal};
 

@@ -8,7 +8,7 @@ use crate::algo::{ActorCritic, NetConfig, OBS_LIMIT, PpoConfig};
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, builtin};
 use crate::meta::rl2::TrialSpec;
-use crate::meta::{GradientAdaptation, Trial};
+use crate::meta::{GradientAdaptation, MemoryAdaptation, MetaAlgorithm, Trial};
 use crate::program::{Plan, PlanOptions};
 use crate::rng::{self, Key, key_from_seed, streams};
 use crate::sample::Moments;
@@ -308,11 +308,14 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`Error::Config`] if the policy does not adapt.
-    pub fn meta_algorithm(&self) -> Result<GradientAdaptation> {
+    pub fn meta_algorithm(&self) -> Result<Box<dyn MetaAlgorithm>> {
         let theta = self.policy.arrays.iter().find(|(name, _)| *name == "theta");
         match (&self.header.config, theta) {
             (Config::Maml(config), Some((_, theta))) => {
-                Ok(GradientAdaptation::new(&self.device, config, theta.clone()))
+                Ok(Box::new(GradientAdaptation::new(&self.device, config, theta.clone())))
+            }
+            (Config::Rl2(config), Some((_, theta))) => {
+                Ok(Box::new(MemoryAdaptation::new(&self.device, config, theta.clone())))
             }
             _ => Err(self.fixed()),
         }
