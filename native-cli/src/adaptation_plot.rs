@@ -91,9 +91,15 @@ pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation) -> String {
     let line = |values: &[f64]| -> String {
         values.iter().enumerate().map(|(k, v)| format!("{:.1},{:.1}", x(k), y(*v))).collect::<Vec<_>>().join(" ")
     };
+    // Many lines on top of each other would hide what they are the mean of.
+    let opacity = if adaptation.tasks.len() > 40 { 0.3 } else { 1.0 };
     for task in 0..adaptation.tasks.len().min(THREADS) {
         let values: Vec<f64> = means.iter().map(|stage| stage[task]).collect();
-        _ = writeln!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"#c8c8d0\"/>", line(&values));
+        _ = writeln!(
+            out,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"#c8c8d0\" stroke-opacity=\"{opacity}\"/>",
+            line(&values)
+        );
     }
     let mean: Vec<f64> = means.iter().map(|stage| stats::mean(stage)).collect();
     let intervals: Vec<(f64, f64)> = means.iter().map(|stage| stats::bootstrap95(stage, stats::mean)).collect();

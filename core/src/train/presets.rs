@@ -21,7 +21,7 @@ pub struct Preset {
     pub settings: Table,
 }
 
-const FILES: [(&str, &str, &str); 12] = [
+const FILES: [(&str, &str, &str); 15] = [
     ("ppo", "cartpole", include_str!("presets/ppo-cartpole.toml")),
     ("ppo", "pendulum", include_str!("presets/ppo-pendulum.toml")),
     ("ppo", "acrobot", include_str!("presets/ppo-acrobot.toml")),
@@ -32,8 +32,11 @@ const FILES: [(&str, &str, &str); 12] = [
     ("trpo", "acrobot", include_str!("presets/trpo-acrobot.toml")),
     ("trpo", "mountain-car-continuous", include_str!("presets/trpo-mountain-car-continuous.toml")),
     ("promp", "point-corner", include_str!("presets/promp-point-corner.toml")),
+    ("promp", "navigation", include_str!("presets/promp-navigation.toml")),
     ("rl2-ppo", "bandit", include_str!("presets/rl2-ppo-bandit.toml")),
     ("rl2-ppo", "bandit:arms=10", include_str!("presets/rl2-ppo-bandit-10.toml")),
+    ("rl2-ppo", "bandit:pulls=100", include_str!("presets/rl2-ppo-bandit-pulls-100.toml")),
+    ("rl2-ppo", "bandit:arms=10,pulls=100", include_str!("presets/rl2-ppo-bandit-10-pulls-100.toml")),
 ];
 
 /// All presets.
