@@ -93,10 +93,12 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
             }
         }
         Part::Presets => {
-            out.push(format!("{:<32}{:<9}origin", "Presets", "steps"));
-            for preset in presets()? {
+            let all = presets()?;
+            let width = all.iter().map(|preset| preset.name.chars().count()).max().unwrap_or(0) + 2;
+            out.push(format!("{:<w$}{:<7}origin", "Presets", "steps", w = width + 2));
+            for preset in all {
                 let (name, steps) = (&preset.name, short_count(preset.steps as f64));
-                out.push(format!("  {name:<30}{steps:<9}{}", origin(preset.text)));
+                out.push(format!("  {name:<width$}{steps:<7}{}", origin(preset.text)));
             }
         }
         Part::Settings => {
