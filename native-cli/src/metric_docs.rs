@@ -8,7 +8,7 @@ pub const METRIC_DOCS: [(&str, &str); 31] = [
     ("rollout/ep_len_mean", "their mean length in steps"),
     ("rollout/episodes", "training episodes that ended in this iteration"),
     ("train/policy_loss", "surrogate loss: PPO's clipped one, TRPO's after its step"),
-    ("train/value_loss", "½ (v − R)², mean over the minibatches"),
+    ("train/value_loss", "½ (v − R)², mean over the minibatches; of RL² in deviations of returns"),
     ("train/entropy", "of the policy, in nats; falls as it becomes certain"),
     ("train/approx_kl", "KL divergence of the old policy from the new one, estimated"),
     ("train/kl", "mean KL divergence of the old policy from the new one, after TRPO's step"),

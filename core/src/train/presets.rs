@@ -21,7 +21,7 @@ pub struct Preset {
     pub settings: Table,
 }
 
-const FILES: [(&str, &str, &str); 15] = [
+const FILES: [(&str, &str, &str); 21] = [
     ("ppo", "cartpole", include_str!("presets/ppo-cartpole.toml")),
     ("ppo", "pendulum", include_str!("presets/ppo-pendulum.toml")),
     ("ppo", "acrobot", include_str!("presets/ppo-acrobot.toml")),
@@ -33,10 +33,16 @@ const FILES: [(&str, &str, &str); 15] = [
     ("trpo", "mountain-car-continuous", include_str!("presets/trpo-mountain-car-continuous.toml")),
     ("promp", "point-corner", include_str!("presets/promp-point-corner.toml")),
     ("promp", "navigation", include_str!("presets/promp-navigation.toml")),
+    ("maml-ppo", "point-corner", include_str!("presets/maml-ppo-point-corner.toml")),
+    ("maml-vpg", "point-corner", include_str!("presets/maml-vpg-point-corner.toml")),
+    ("maml-trpo", "point-corner", include_str!("presets/maml-trpo-point-corner.toml")),
+    ("e-maml", "point-corner", include_str!("presets/e-maml-point-corner.toml")),
+    ("dice-maml", "point-corner", include_str!("presets/dice-maml-point-corner.toml")),
     ("rl2-ppo", "bandit", include_str!("presets/rl2-ppo-bandit.toml")),
     ("rl2-ppo", "bandit:arms=10", include_str!("presets/rl2-ppo-bandit-10.toml")),
     ("rl2-ppo", "bandit:pulls=100", include_str!("presets/rl2-ppo-bandit-pulls-100.toml")),
     ("rl2-ppo", "bandit:arms=10,pulls=100", include_str!("presets/rl2-ppo-bandit-10-pulls-100.toml")),
+    ("rl2-trpo", "bandit", include_str!("presets/rl2-trpo-bandit.toml")),
 ];
 
 /// All presets.
