@@ -3,7 +3,7 @@
 use crate::stats;
 use crate::svg::{Frame, escaped};
 use quickstudy_core::env::EnvDef;
-use quickstudy_core::train::{Adaptation, StageUnit};
+use quickstudy_core::train::{Adaptation, PathStep, StageUnit};
 use std::fmt::Write;
 
 const BEFORE: &str = "#8a8a94";
@@ -156,10 +156,10 @@ pub fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Strin
     for task in 0..count {
         let left = gap + (task % columns) as f32 * (PANEL + gap);
         let above = top + (task / columns) as f32 * (PANEL + 30.0 + gap);
-        let points = |path: &[Vec<f32>]| path.iter().map(|s| [s[px], s[py]]).collect::<Vec<_>>();
+        let points = |path: &[PathStep]| path.iter().map(|s| [s.state[px], s.state[py]]).collect::<Vec<_>>();
         let (before, after) = (points(&first.paths[task]), points(&last.paths[task]));
         let end = last.paths[task].last()?;
-        let scene = env.draw(end, &adaptation.tasks[task]).ok()?;
+        let scene = env.draw(&end.state, &adaptation.tasks[task]).ok()?;
         let frame = Frame::new(scene.view, [left, above], PANEL);
         _ = writeln!(
             out,

@@ -15,7 +15,6 @@ pub mod curve;
 pub mod device;
 pub mod engine;
 pub mod gif;
-pub mod metric_docs;
 pub mod metrics;
 pub mod outcome;
 pub mod plan;

@@ -110,12 +110,12 @@ fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'stat
         let (collected, theta, v) = (input("collected"), input("theta"), input("v"));
         let key = cx.input("key", &[2, 2], DType::U32);
         let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
-        let tasks = config.task_source().trace(&setup.env, key, Tensor::constant_u32(1), TASKS);
+        let tasks = config.task_source().trace(setup.env.device().unwrap(), key, Tensor::constant_u32(1), TASKS);
         let (mut parts, step_sizes) = learner.start(collected, TASKS);
         let mut phases = Vec::new();
         for k in 0..2 {
             let collector = Collector {
-                env: &setup.env,
+                env: setup.env.device().unwrap(),
                 policy: &learner.policy,
                 tasks: Some(tasks.reshape(&[2 * TASKS, tasks.size(2)])),
                 key: row_keys(fold_in(key, Tensor::constant_u32(k)), TASKS),

@@ -99,7 +99,7 @@ fn what_cannot_be_restored_says_why() {
     assert!(problem(&[b"not a snapshot"]).contains("no safetensors file"));
     assert!(problem(&[&good[..good.len() - 1]]).contains("damaged"));
     let pendulum = env::builtin("pendulum").unwrap();
-    let foreign = Session::restore_with(&device, Some(pendulum), &[&good]).unwrap_err();
+    let foreign = Session::restore_with(&device, Some(pendulum.into()), &[&good]).unwrap_err();
     assert!(foreign.to_string().contains("made on the environment `cartpole`, not on `pendulum`"));
     assert!(session.setup().seeds == [1] && pollster::block_on(session.snapshot(1)).is_err());
 }
@@ -132,7 +132,7 @@ fn a_policy_evaluates_the_same_from_either_snapshot() {
         // From each state the recorded action leads to the next, the one at the end of the episode included.
         assert_eq!(path.states.len(), 201);
         for (t, pair) in path.states.windows(2).enumerate() {
-            let next = evaluator.env().step(&pair[0], &path.actions[t], &[], [0, 0], 0).unwrap();
+            let next = evaluator.env().device().unwrap().step(&pair[0], &path.actions[t], &[], [0, 0], 0).unwrap();
             assert_eq!((&next.state, next.reward), (&pair[1], path.rewards[t]), "step {t}");
         }
         results.push(episodes);

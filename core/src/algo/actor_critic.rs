@@ -12,7 +12,8 @@ use super::policy::{Distribution, NetConfig, PolicyNet};
 pub struct ActorCritic {
     /// Which part of θ is what.
     pub layout: Layout,
-    policy: PolicyNet,
+    /// The policy alone, on the same `parts`.
+    pub policy: PolicyNet,
     value: Mlp,
 }
 

@@ -43,7 +43,7 @@ pub struct Tried {
     pub stages: Vec<Collected>,
 }
 
-/// Adapt `theta: [S, P]` to held-out tasks that `key`, words `[S, 1]`, names.
+/// Adapt `theta: [S, P]` to held-out tasks that `key`, words `[S, 1]`, names, or to those `given`, `[S · M, D]`.
 #[track_caller]
 pub fn try_adapting(
     learner: &Learner,
@@ -51,14 +51,16 @@ pub fn try_adapting(
     env: &EnvDef,
     theta: Tensor,
     key: [Tensor; 2],
+    given: Option<Tensor>,
     trial: Trial,
 ) -> Tried {
     let (seeds, m) = (theta.size(0), trial.tasks);
     let width = env.spec().task.len();
-    let tasks = (width > 0).then(|| {
+    let drawn = || {
         let key = fold_in(key, Tensor::constant_u32(HELD_OUT));
         TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), m).reshape(&[seeds * m, width])
-    });
+    };
+    let tasks = (width > 0).then(|| given.unwrap_or_else(drawn));
     let key = fold_in(key, Tensor::constant_u32(EPISODES));
     let (mut parts, step_sizes) = learner.start(theta, m);
     let mut stages = Vec::with_capacity(trial.inner_steps + 1);

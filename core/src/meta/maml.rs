@@ -180,8 +180,8 @@ impl Maml {
     }
 
     /// Everything that training changes, for one seed.
-    pub fn entries(config: &MamlConfig, env: &EnvDef) -> Vec<StateEntry> {
-        entries(&Learner::new(env.spec(), config), config)
+    pub fn entries(config: &MamlConfig, spec: &EnvSpec) -> Vec<StateEntry> {
+        entries(&Learner::new(spec, config), config)
     }
 
     /// What an iteration reports, in the order of the `metrics` output.

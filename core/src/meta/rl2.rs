@@ -31,7 +31,7 @@ use update::{Data, natural, proximal};
 use crate::algo::{Algorithm, StateEntry};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
-use crate::env::EnvDef;
+use crate::env::{EnvDef, EnvSpec};
 use crate::optim::AdamState;
 use crate::program::{Context, Plan, PlanOptions};
 use crate::rng::{key_from_seed, streams};
@@ -60,7 +60,7 @@ impl Rl2 {
         let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
         let net = Rl2Net::new(env.spec(), config);
         let mut state = State::new();
-        for entry in Rl2::entries(config, env) {
+        for entry in Rl2::entries(config, env.spec()) {
             let shape = [&[seeds.len()], &entry.shape[..]].concat();
             let array = match entry.name {
                 "theta" => device.array(&shape, &keys.iter().flat_map(|k| net.layout.init(*k)).collect::<Vec<_>>()),
@@ -107,8 +107,8 @@ impl Rl2 {
     }
 
     /// Everything that training changes, for one seed.
-    pub fn entries(config: &Rl2Config, env: &EnvDef) -> Vec<StateEntry> {
-        let p = Rl2Net::new(env.spec(), config).layout.len();
+    pub fn entries(config: &Rl2Config, spec: &EnvSpec) -> Vec<StateEntry> {
+        let p = Rl2Net::new(spec, config).layout.len();
         let of = |name, shape: &[usize], dtype| StateEntry { name, shape: shape.to_vec(), dtype };
         vec![
             of("key", &[2], DType::U32),
@@ -174,7 +174,7 @@ impl Algorithm for Rl2 {
 /// One iteration.
 fn iteration(cx: &mut Context, variant: Rl2Variant, config: &Rl2Config, env: &EnvDef, net: &Rl2Net, seeds: usize) {
     let mut names = Vec::new();
-    for entry in Rl2::entries(config, env) {
+    for entry in Rl2::entries(config, env.spec()) {
         let shape = [&[seeds], &entry.shape[..]].concat();
         names.push((entry.name, cx.state(entry.name, &shape, entry.dtype)));
     }

@@ -1,10 +1,9 @@
 //! Evaluation of meta-trained policies on held-out tasks: what they do before and after adapting to each.
 
-use super::evaluate::{Episodes, PolicyArrays};
+use super::evaluate::{Episodes, UnderTest};
 use crate::env::EnvDef;
 use crate::meta::{Learner, MamlConfig, Trial, try_adapting};
-use crate::rng::Key;
-use crate::{Context, DType, Device, Error, Program, Result, State, Tensor};
+use crate::{Context, DType, Error, Program, Result, Tensor};
 
 /// What to measure on held-out tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +59,19 @@ pub enum StageUnit {
 pub struct Stage {
     /// Return of each rollout, by task.
     pub returns: Vec<Vec<f64>>,
-    /// States of each task's first rollout, from its beginning to its end.
-    pub paths: Vec<Vec<Vec<f32>>>,
+    /// Each task's first rollout, from its beginning to its end.
+    pub paths: Vec<Vec<PathStep>>,
+}
+
+/// A step of an episode.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathStep {
+    /// The environment's state in which it was made.
+    pub state: Vec<f32>,
+    /// What the environment got.
+    pub action: Vec<f32>,
+    /// What it paid.
+    pub reward: f64,
 }
 
 impl Stage {
@@ -74,15 +84,9 @@ impl Stage {
 /// Most tasks of one adaptation.
 const MAX_TASKS: usize = 1 << 14;
 
-/// Adapts one policy to `trial.tasks` held-out tasks that `key` names.
-pub(super) async fn adapt(
-    device: &Device,
-    env: &EnvDef,
-    config: &MamlConfig,
-    policy: &PolicyArrays,
-    key: Key,
-    trial: Trial,
-) -> Result<Adaptation> {
+/// Adapts one policy to `trial.tasks` held-out tasks.
+pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial) -> Result<Adaptation> {
+    let UnderTest { device, env, .. } = test;
     for (name, value, most) in [
         ("tasks", trial.tasks, MAX_TASKS),
         ("rollouts", trial.rollouts, MAX_TASKS),
@@ -97,7 +101,8 @@ pub(super) async fn adapt(
         let theta = cx.input("theta", &[1, learner.layout.len()], DType::F32);
         let key = cx.input("key", &[1, 2], DType::U32);
         let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
-        let tried = try_adapting(&learner, config, env, theta, key, trial);
+        let given = test.declare(cx);
+        let tried = try_adapting(&learner, config, env, theta, key, given, trial);
         if let Some(tasks) = tried.tasks {
             cx.output("tasks", tasks);
         }
@@ -105,12 +110,11 @@ pub(super) async fn adapt(
             cx.output(&format!("returns {k}"), stage.paths.path_returns());
             cx.output(&format!("lengths {k}"), stage.paths.path_lengths());
             cx.output(&format!("states {k}"), stage.states.slice(2, 0, 1));
+            cx.output(&format!("actions {k}"), learner.policy.limit(stage.paths.action.slice(2, 0, 1)));
+            cx.output(&format!("rewards {k}"), stage.paths.reward.slice(2, 0, 1));
         }
     })?;
-    let key = device.array_u32(&[1, 2], &key)?;
-    let mut inputs = vec![("key", &key)];
-    inputs.extend(policy.arrays.iter().map(|(name, array)| (*name, array)));
-    let out = program.run(&State::new(), &inputs, &[])?;
+    let out = test.run(&mut program)?;
     let width = env.spec().task.len();
     let tasks = match width {
         0 => vec![Vec::new(); trial.tasks],
@@ -121,12 +125,16 @@ pub(super) async fn adapt(
         let returns = device.read(out.get(&format!("returns {k}"))?).await?;
         let lengths = device.read(out.get(&format!("lengths {k}"))?).await?;
         let states = device.read_f32(out.get(&format!("states {k}"))?).await?;
+        let actions = device.read_f32(out.get(&format!("actions {k}"))?).await?;
+        let rewards = device.read(out.get(&format!("rewards {k}"))?).await?;
         let rollouts = returns.len() / trial.tasks;
-        let rows: Vec<&[f32]> = states.chunks(env.state_len()).collect();
-        let path = |task: usize| {
-            let steps = lengths[task * rollouts] as usize;
-            (0..steps).map(|t| rows[t * trial.tasks + task].to_vec()).collect()
+        let chunks = [(&states, env.state_len()), (&actions, env.spec().action.dim())];
+        let [states, actions] = chunks.map(|(all, width)| all.chunks(width).collect::<Vec<&[f32]>>());
+        let step = |t: usize, task: usize| {
+            let row = t * trial.tasks + task;
+            PathStep { state: states[row].to_vec(), action: actions[row].to_vec(), reward: rewards[row] }
         };
+        let path = |task: usize| (0..lengths[task * rollouts] as usize).map(|t| step(t, task)).collect();
         stages.push(Stage {
             paths: (0..trial.tasks).map(path).collect(),
             returns: returns.chunks(rollouts).map(<[f64]>::to_vec).collect(),
@@ -152,7 +160,7 @@ pub(super) fn trace(cx: &mut Context, env: &EnvDef, config: &MamlConfig, of: Epi
         deterministic: of.deterministic,
         last_only: true,
     };
-    let tried = try_adapting(&learner, config, env, theta, key, trial);
+    let tried = try_adapting(&learner, config, env, theta, key, None, trial);
     let Some(last) = tried.stages.last() else { return };
     let paths = &last.paths;
     let rows = |x: Tensor| x.reshape(&[s, e]);

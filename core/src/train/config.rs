@@ -4,10 +4,12 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::describe::setting_docs;
-use crate::algo::{Algorithm, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
-use crate::env::EnvDef;
-use crate::meta::rl2::MAX_BATCH;
-use crate::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
+use super::playground::Playground;
+use crate::algo::{ActorCritic, Algorithm, HostPpo, NetConfig, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
+use crate::env::{EnvDef, EnvSpec};
+use crate::host::Executor;
+use crate::meta::rl2::{MAX_BATCH, Rl2Net};
+use crate::meta::{HostMaml, Learner, Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use crate::{Device, Error, Result, State};
 
 /// Names of the algorithms.
@@ -98,7 +100,7 @@ impl Config {
     }
 
     /// Whether the algorithm can work on the environment.
-    pub(super) fn check_fit(&self, algorithm: &str, env: &EnvDef) -> Result<()> {
+    pub(super) fn check_fit(&self, algorithm: &str, env: &Playground) -> Result<()> {
         let spec = env.spec();
         match self {
             Config::Ppo(PpoConfig { sde, .. }) | Config::Trpo(TrpoConfig { sde, .. }) => {
@@ -136,22 +138,51 @@ impl Config {
     }
 
     /// Environment steps of one iteration and seed.
-    pub fn batch(&self, env: &EnvDef) -> u64 {
+    pub fn batch(&self, spec: &EnvSpec) -> u64 {
         match self {
             Config::Ppo(config) => config.batch() as u64,
             Config::Trpo(config) => config.batch() as u64,
-            Config::Maml(config) => config.batch(env.spec().horizon) as u64,
-            Config::Rl2(config) => config.batch(env.spec().horizon) as u64,
+            Config::Maml(config) => config.batch(spec.horizon) as u64,
+            Config::Rl2(config) => config.batch(spec.horizon) as u64,
         }
     }
 
     /// Everything that training changes, for one seed.
-    pub(super) fn entries(&self, env: &EnvDef) -> Vec<StateEntry> {
+    pub(super) fn entries(&self, algorithm: &str, env: &Playground) -> Result<Vec<StateEntry>> {
+        Ok(match (self, env) {
+            (Config::Ppo(config), Playground::Device(env)) => Ppo::entries(config, env),
+            (Config::Ppo(config), Playground::Host(spec)) => HostPpo::entries(config, spec),
+            (Config::Trpo(config), Playground::Device(env)) => Trpo::entries(config, env),
+            (Config::Maml(config), _) => Maml::entries(config, env.spec()),
+            (Config::Rl2(config), _) => Rl2::entries(config, env.spec()),
+            (Config::Trpo(_), Playground::Host(spec)) => return Err(device_only(algorithm, spec)),
+        })
+    }
+
+    /// The same of a policy only: what [`policy_entries`](Config::policy_entries) names.
+    pub(super) fn policy_shapes(&self, spec: &EnvSpec) -> Vec<(&'static str, usize)> {
+        let net = |config: &NetConfig| {
+            let net = ActorCritic::new(spec, config);
+            let observations = net.observations();
+            vec![("theta", net.layout.len()), ("obs_mean", observations), ("obs_var", observations)]
+        };
+        let mut all = match self {
+            Config::Ppo(config) => net(&config.net()),
+            Config::Trpo(config) => net(&config.net()),
+            Config::Maml(config) => vec![("theta", Learner::new(spec, config).layout.len())],
+            Config::Rl2(config) => vec![("theta", Rl2Net::new(spec, config).layout.len())],
+        };
+        let names = self.policy_entries();
+        all.retain(|(name, _)| names.contains(name));
+        all
+    }
+
+    /// As [`Setup::fleet`](super::Setup::fleet).
+    pub(super) fn fleet(&self, algorithm: &str, spec: &EnvSpec, seeds: usize) -> Result<[usize; 3]> {
         match self {
-            Config::Ppo(config) => Ppo::entries(config, env),
-            Config::Trpo(config) => Trpo::entries(config, env),
-            Config::Maml(config) => Maml::entries(config, env),
-            Config::Rl2(config) => Rl2::entries(config, env),
+            Config::Ppo(config) => Ok([seeds, config.envs, spec.horizon]),
+            Config::Maml(config) => Ok([seeds * config.meta_batch, config.rollouts, config.steps(spec.horizon)]),
+            Config::Trpo(_) | Config::Rl2(_) => Err(device_only(algorithm, spec)),
         }
     }
 
@@ -164,19 +195,30 @@ impl Config {
         }
     }
 
-    /// Fresh training.
+    /// Fresh training, on the host with the executor that plays it.
     pub(super) fn start(
         &self,
         algorithm: &str,
         device: &Device,
-        env: &EnvDef,
+        env: Arena<'_>,
         seeds: &[u64],
     ) -> Result<Box<dyn Algorithm>> {
-        Ok(match self {
-            Config::Ppo(config) => Box::new(Ppo::new(device, config, env, seeds)?),
-            Config::Trpo(config) => Box::new(Trpo::new(device, config, env, seeds)?),
-            Config::Maml(config) => Box::new(Maml::new(device, variant(algorithm)?, config, env, seeds)?),
-            Config::Rl2(config) => Box::new(Rl2::new(device, rl2(algorithm)?, config, env, seeds)?),
+        Ok(match (self, env) {
+            (Config::Ppo(config), Arena::Device(env)) => Box::new(Ppo::new(device, config, env, seeds)?),
+            (Config::Ppo(config), Arena::Host(executor)) => Box::new(HostPpo::new(device, config, executor, seeds)?),
+            (Config::Trpo(config), Arena::Device(env)) => Box::new(Trpo::new(device, config, env, seeds)?),
+            (Config::Maml(config), Arena::Device(env)) => {
+                Box::new(Maml::new(device, variant(algorithm)?, config, env, seeds)?)
+            }
+            (Config::Maml(config), Arena::Host(executor)) => {
+                Box::new(HostMaml::new(device, variant(algorithm)?, config, executor, seeds)?)
+            }
+            (Config::Rl2(config), Arena::Device(env)) => {
+                Box::new(Rl2::new(device, rl2(algorithm)?, config, env, seeds)?)
+            }
+            (Config::Trpo(_) | Config::Rl2(_), Arena::Host(executor)) => {
+                return Err(device_only(algorithm, &executor.fleet().spec));
+            }
         })
     }
 
@@ -185,15 +227,46 @@ impl Config {
         &self,
         algorithm: &str,
         device: &Device,
-        env: &EnvDef,
-        seeds: usize,
+        env: Arena<'_>,
+        seeds: &[u64],
         state: State,
     ) -> Result<Box<dyn Algorithm>> {
-        Ok(match self {
-            Config::Ppo(config) => Box::new(Ppo::resume(device, config, env, seeds, state)?),
-            Config::Trpo(config) => Box::new(Trpo::resume(device, config, env, seeds, state)?),
-            Config::Maml(config) => Box::new(Maml::resume(device, variant(algorithm)?, config, env, seeds, state)?),
-            Config::Rl2(config) => Box::new(Rl2::resume(device, rl2(algorithm)?, config, env, seeds, state)?),
+        let s = seeds.len();
+        Ok(match (self, env) {
+            (Config::Ppo(config), Arena::Device(env)) => Box::new(Ppo::resume(device, config, env, s, state)?),
+            (Config::Ppo(config), Arena::Host(executor)) => {
+                Box::new(HostPpo::resume(device, config, executor, seeds, state)?)
+            }
+            (Config::Trpo(config), Arena::Device(env)) => Box::new(Trpo::resume(device, config, env, s, state)?),
+            (Config::Maml(config), Arena::Device(env)) => {
+                Box::new(Maml::resume(device, variant(algorithm)?, config, env, s, state)?)
+            }
+            (Config::Maml(config), Arena::Host(executor)) => {
+                Box::new(HostMaml::resume(device, variant(algorithm)?, config, executor, seeds, state)?)
+            }
+            (Config::Rl2(config), Arena::Device(env)) => {
+                Box::new(Rl2::resume(device, rl2(algorithm)?, config, env, s, state)?)
+            }
+            (Config::Trpo(_) | Config::Rl2(_), Arena::Host(executor)) => {
+                return Err(device_only(algorithm, &executor.fleet().spec));
+            }
         })
     }
+}
+
+/// What plays the episodes of training.
+pub(super) enum Arena<'a> {
+    /// The program itself.
+    Device(&'a EnvDef),
+    /// An executor.
+    Host(Box<dyn Executor>),
+}
+
+fn device_only(algorithm: &str, spec: &EnvSpec) -> Error {
+    let problem = format!(
+        "{algorithm} trains inside of programs only, and `{}` is played on the host; use ppo, or promp or another of MAML's \
+         family",
+        spec.name
+    );
+    Error::config("algorithm", problem)
 }

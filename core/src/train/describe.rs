@@ -4,6 +4,24 @@ use super::config::ALGORITHMS;
 use crate::meta::{Rl2Variant, Variant};
 use crate::{Error, Result};
 
+/// An algorithm in one line; nothing for an unknown one.
+#[must_use]
+pub fn algorithm_doc(algorithm: &str) -> &'static str {
+    match algorithm {
+        "ppo" => "Proximal Policy Optimization, clipped objective (arXiv:1707.06347)",
+        "trpo" => "Trust Region Policy Optimization (arXiv:1502.05477)",
+        "promp" => "Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784)",
+        "maml-ppo" => "MAML with a clipped outer objective",
+        "maml-vpg" => "MAML, policy gradient inside and outside (arXiv:1703.03400)",
+        "maml-trpo" => "MAML with trust-region outer steps (arXiv:1703.03400)",
+        "e-maml" => "MAML that is rewarded for exploring (arXiv:1803.01118)",
+        "dice-maml" => "MAML with DICE objectives, exact to any order (arXiv:1802.05098)",
+        "rl2-ppo" => "RL²: a recurrent policy learns within its memory, by PPO (arXiv:1611.02779)",
+        "rl2-trpo" => "RL² with trust-region steps, as in its paper",
+        _ => "",
+    }
+}
+
 /// One setting in words. Its default is in [`Setup`](super::Setup) and in the configuration's `Default`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettingDoc {

@@ -2,16 +2,19 @@
 
 use super::adapted::{self, Adaptation, MetaTest};
 use super::config::{ALGORITHMS, Config};
+use super::fixed::FixedPolicy;
+use super::host_actor::HostActor;
+use super::playground::Playground;
 use super::snapshot::{self, Header};
 use super::trials;
-use crate::algo::{ActorCritic, NetConfig, OBS_LIMIT, PpoConfig};
+use crate::algo::PpoConfig;
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, builtin};
+use crate::host::{Actor, Executor, Fleet, HostPath, MetaSampler};
 use crate::meta::rl2::TrialSpec;
 use crate::meta::{GradientAdaptation, MemoryAdaptation, MetaAlgorithm, Trial};
 use crate::program::{Plan, PlanOptions};
 use crate::rng::{self, Key, key_from_seed, streams};
-use crate::sample::Moments;
 use crate::tensor::{Loop, scan};
 use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
 
@@ -76,8 +79,12 @@ impl EpisodeProgram {
             return Err(Error::config("episodes", format!("{} is not in 1 to {MAX_EPISODES}", of.episodes)));
         }
         let program = Program::new(device, |cx| match config {
-            Config::Ppo(ppo) => trace(cx, env, &ppo.net(), ppo.normalise_observations, of),
-            Config::Trpo(trpo) => trace(cx, env, &trpo.net(), trpo.normalise_observations, of),
+            Config::Ppo(ppo) => {
+                trace(cx, env, &FixedPolicy::of(env.spec(), &ppo.net(), ppo.normalise_observations), of)
+            }
+            Config::Trpo(trpo) => {
+                trace(cx, env, &FixedPolicy::of(env.spec(), &trpo.net(), trpo.normalise_observations), of);
+            }
             Config::Maml(config) => adapted::trace(cx, env, config, of),
             Config::Rl2(config) => trials::trace(cx, env, config, of),
         })?;
@@ -147,23 +154,18 @@ pub fn evaluation_plan(
     deterministic: bool,
 ) -> Result<Plan> {
     let of = Episodes { seeds, episodes, deterministic, record: false };
-    Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &config.net(), config.normalise_observations, of))
+    let policy = FixedPolicy::of(env.spec(), &config.net(), config.normalise_observations);
+    Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &policy, of))
 }
 
 /// One episode per row, `[S, E]` of them: a loop over the time limit in which rows that are done stand still.
-fn trace(cx: &mut Context, env: &EnvDef, config: &NetConfig, normalise: bool, of: Episodes) {
-    let net = ActorCritic::new(env.spec(), config);
+fn trace(cx: &mut Context, env: &EnvDef, net: &FixedPolicy, of: Episodes) {
     let (s, e) = (of.seeds, of.episodes);
-    let parts = net.layout.split(cx.input("theta", &[s, net.layout.len()], DType::F32));
+    let parts = net.declare(cx, s);
     let key = cx.input("key", &[s, 2], DType::U32);
     let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
     let stream = |name: u32| fold_in(key, Tensor::constant_u32(name));
     let (env_key, action_key) = (stream(streams::ENV), stream(streams::ACTION));
-    let moments = normalise.then(|| {
-        let shape = [s, net.observations()];
-        let (mean, var) = (cx.input("obs_mean", &shape, DType::F32), cx.input("obs_var", &shape, DType::F32));
-        Moments { mean, var, count: Tensor::zeros(&[s, 1]) }
-    });
     let element = Tensor::iota(&[s, e], 1);
     let first = env.trace_reset(fold_in(env_key, Tensor::constant_u32(0)), element, None);
     let count = |v: u32| Tensor::constant_u32(v).broadcast_to(&[s, e]);
@@ -173,14 +175,13 @@ fn trace(cx: &mut Context, env: &EnvDef, config: &NetConfig, normalise: bool, of
         let [state, steps, raw, running, ret, length, terminated] = carry else {
             return Loop::default();
         };
-        let obs = moments.map_or(*raw, |m| m.standardise(*raw, OBS_LIMIT));
-        let policy = net.distribution(&parts, obs);
+        let policy = net.distribution(&parts, *raw);
         let t = t + one;
         let action = match of.deterministic {
             true => policy.mode(),
             false => policy.sample(&RowNoise::new(fold_in(action_key, t), e)),
         };
-        let action = net.limit(action);
+        let action = net.net.limit(action);
         let stepped = env.trace_step(*state, *steps, action, fold_in(env_key, t), element, None);
         let none = Tensor::constant_f32(0.0);
         let goes_on = stepped.terminated.bit_or(stepped.truncated).not();
@@ -206,11 +207,39 @@ fn trace(cx: &mut Context, env: &EnvDef, config: &NetConfig, normalise: bool, of
     }
 }
 
+/// A policy and held-out tasks for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnderTest<'a> {
+    pub device: &'a Device,
+    pub env: &'a EnvDef,
+    pub policy: &'a PolicyArrays,
+    /// Names episodes, and tasks where none are given.
+    pub key: Key,
+    /// Tasks `[M, D]`.
+    pub given: Option<&'a Array>,
+}
+
+impl UnderTest<'_> {
+    /// Runs a program on the policy, its key and the tasks.
+    pub fn run(&self, program: &mut Program) -> Result<crate::program::Outputs> {
+        let key = self.device.array_u32(&[1, 2], &self.key)?;
+        let mut inputs = vec![("key", &key)];
+        inputs.extend(self.policy.arrays.iter().map(|(name, array)| (*name, array)));
+        inputs.extend(self.given.map(|tasks| ("given", tasks)));
+        program.run(&State::new(), &inputs, &[])
+    }
+
+    /// The given tasks, if any, in a trace.
+    pub fn declare(&self, cx: &mut Context) -> Option<Tensor> {
+        self.given.map(|tasks| cx.input("given", &tasks.shape, DType::F32))
+    }
+}
+
 /// The policy of a snapshot, for evaluation. Nothing here trains or changes it.
 #[derive(Debug)]
 pub struct Evaluator {
     device: Device,
-    env: EnvDef,
+    env: Playground,
     header: Header,
     policy: PolicyArrays,
     program: Option<EpisodeProgram>,
@@ -229,24 +258,37 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::load`].
-    pub fn load_with(device: &Device, env: Option<EnvDef>, bytes: &[u8]) -> Result<Evaluator> {
+    pub fn load_with(device: &Device, env: Option<Playground>, bytes: &[u8]) -> Result<Evaluator> {
         let (header, entries) = snapshot::decode(bytes)?;
         let env = environment(env, &header)?;
         header.config.validate(&header.algorithm).map_err(|e| Error::Snapshot(e.to_string()))?;
-        let shapes = header.config.entries(&env);
-        let array = |name: &'static str| {
-            let len = shapes.iter().find(|e| e.name == name).map_or(0, |e| e.shape.iter().product());
+        let array = |(name, len): (&'static str, usize)| {
             let values = snapshot::f32s(&entries, name, &[len])?;
             Ok((name, device.array_f32(&[1, len], &values)?))
         };
-        let arrays = header.config.policy_entries().into_iter().map(array).collect::<Result<_>>()?;
+        let arrays = header.config.policy_shapes(env.spec()).into_iter().map(array).collect::<Result<_>>()?;
         let policy = PolicyArrays { arrays };
         Ok(Evaluator { device: device.clone(), env, header, policy, program: None })
     }
 
     /// The environment.
-    pub fn env(&self) -> &EnvDef {
+    pub fn env(&self) -> &Playground {
         &self.env
+    }
+
+    /// The device that it is on.
+    pub(super) fn on(&self) -> &Device {
+        &self.device
+    }
+
+    /// The algorithm's settings.
+    pub fn config(&self) -> &Config {
+        &self.header.config
+    }
+
+    /// What it consists of.
+    pub(super) fn policy(&self) -> &PolicyArrays {
+        &self.policy
     }
 
     /// Name of the algorithm that trained it.
@@ -261,7 +303,7 @@ impl Evaluator {
 
     /// Environment steps that it was trained for.
     pub fn env_steps(&self) -> u64 {
-        self.header.iteration * self.header.config.batch(&self.env)
+        self.header.iteration * self.header.config.batch(self.env.spec())
     }
 
     /// `episodes` episodes from first states that `seed` names; the most probable actions if `deterministic`.
@@ -272,7 +314,7 @@ impl Evaluator {
         let of = Episodes { seeds: 1, episodes, deterministic, record: false };
         let mut program = match self.program.take().filter(|program| program.of == of) {
             Some(program) => program,
-            None => EpisodeProgram::new(&self.device, &self.env, &self.header.config, of)?,
+            None => EpisodeProgram::new(&self.device, self.env.device()?, &self.header.config, of)?,
         };
         let mut all = program.episodes(&self.device, &self.policy, &[eval_key(seed)]).await?;
         self.program = Some(program);
@@ -285,6 +327,27 @@ impl Evaluator {
     /// # Errors
     /// [`Error::Config`] if the policy does not adapt, or for no tasks or rollouts; or if the device fails.
     pub async fn adapt(&self, test: MetaTest) -> Result<Adaptation> {
+        self.adapt_on(test, None).await
+    }
+
+    /// The same on tasks of the caller's, `[D]` each, instead of `test.tasks` that `test.seed` names.
+    ///
+    /// # Errors
+    /// As [`adapt`](Self::adapt), or if a task has not one number for each of the environment's parameters.
+    pub async fn adapt_to(&self, tasks: &[Vec<f32>], test: MetaTest) -> Result<Adaptation> {
+        let spec = self.env.spec();
+        let width = spec.task.len();
+        for task in tasks {
+            if task.len() != width || task.iter().any(|x| !x.is_finite()) {
+                let problem = format!("{task:?} is no task of `{}`, which has {width} finite numbers", spec.name);
+                return Err(Error::config("tasks", problem));
+            }
+        }
+        let given = self.device.array_f32(&[tasks.len(), width], &tasks.concat())?;
+        self.adapt_on(MetaTest { tasks: tasks.len(), ..test }, Some(&given)).await
+    }
+
+    async fn adapt_on(&self, test: MetaTest, given: Option<&Array>) -> Result<Adaptation> {
         let MetaTest { tasks, seed, deterministic, .. } = test;
         let key = eval_key(seed);
         match &self.header.config {
@@ -293,12 +356,12 @@ impl Evaluator {
                 let inner_steps = test.inner_steps.unwrap_or(config.inner_steps);
                 let measured = if deterministic { rollouts } else { 0 };
                 let trial = Trial { tasks, rollouts, inner_steps, measured, deterministic, last_only: false };
-                adapted::adapt(&self.device, &self.env, config, &self.policy, key, trial).await
+                adapted::adapt(self.under_test(key, given)?, config, trial).await
             }
             Config::Rl2(config) => {
                 let (rollouts, episodes) = (test.rollouts.unwrap_or(1), test.episodes.unwrap_or(config.episodes));
                 let spec = TrialSpec { tasks, rollouts, episodes, deterministic };
-                trials::adapt(&self.device, &self.env, config, &self.policy, key, spec).await
+                trials::adapt(self.under_test(key, given)?, config, spec).await
             }
             Config::Ppo(_) | Config::Trpo(_) => Err(self.fixed()),
         }
@@ -321,6 +384,40 @@ impl Evaluator {
         }
     }
 
+    fn under_test<'a>(&'a self, key: Key, given: Option<&'a Array>) -> Result<UnderTest<'a>> {
+        Ok(UnderTest { device: &self.device, env: self.env.device()?, policy: &self.policy, key, given })
+    }
+
+    /// It as an actor in environments of the host; the most probable actions if `deterministic`, which policies with a memory do not
+    /// have.
+    ///
+    /// # Errors
+    /// If the fleet does not fit or the device fails.
+    pub async fn actor(&self, fleet: &Fleet, deterministic: bool) -> Result<Box<dyn Actor>> {
+        match &self.header.config {
+            Config::Rl2(_) => Ok(self.meta_algorithm()?.exploration_policy(fleet).await?),
+            config => Ok(Box::new(HostActor::new(&self.device, config, fleet, self.policy.clone(), deterministic)?)),
+        }
+    }
+
+    /// An episode in each environment of an executor, in order of their numbers. `seed` names first states and draws.
+    ///
+    /// # Errors
+    /// If an environment or the device fails.
+    pub async fn play(&self, executor: Box<dyn Executor>, seed: u64, deterministic: bool) -> Result<Vec<Episode>> {
+        let fleet = executor.fleet().clone();
+        let mut actor = self.actor(&fleet, deterministic).await?;
+        let mut sampler = MetaSampler::episodes(executor, 1);
+        let keys: Vec<Key> = (0..fleet.tasks as u32).map(|task| rng::fold_in(eval_key(seed), task)).collect();
+        let samples = sampler.obtain(&mut *actor, &keys).await?;
+        let episode = |path: &HostPath| Episode {
+            ret: path.rewards.iter().sum(),
+            length: path.len() as u32,
+            terminated: path.terminated,
+        };
+        Ok(samples.paths().map(episode).collect())
+    }
+
     /// That it does not adapt.
     fn fixed(&self) -> Error {
         let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
@@ -333,7 +430,7 @@ impl Evaluator {
     /// If the device fails.
     pub async fn trajectory(&self, seed: u64, deterministic: bool) -> Result<Trajectory> {
         let of = Episodes { seeds: 1, episodes: 1, deterministic, record: true };
-        let mut program = EpisodeProgram::new(&self.device, &self.env, &self.header.config, of)?;
+        let mut program = EpisodeProgram::new(&self.device, self.env.device()?, &self.header.config, of)?;
         program.trajectory(&self.device, &self.policy, eval_key(seed)).await
     }
 }
@@ -343,7 +440,7 @@ fn eval_key(seed: u64) -> Key {
 }
 
 /// The environment of a snapshot: the caller's, or the built-in one of that name.
-pub(super) fn environment(given: Option<EnvDef>, header: &Header) -> Result<EnvDef> {
+pub(super) fn environment(given: Option<Playground>, header: &Header) -> Result<Playground> {
     if !ALGORITHMS.contains(&header.algorithm.as_str()) {
         return Err(Error::Snapshot(format!(
             "made by the algorithm `{}`, which this version has not",
@@ -356,7 +453,7 @@ pub(super) fn environment(given: Option<EnvDef>, header: &Header) -> Result<EnvD
             let problem = format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name);
             Err(Error::Snapshot(problem))
         }
-        None => builtin(&header.env).map_err(|_| {
+        None => builtin(&header.env).map(Playground::Device).map_err(|_| {
             Error::Snapshot(format!("made on `{}`, which is not a built-in environment; pass it yourself", header.env))
         }),
     }

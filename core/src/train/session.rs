@@ -2,11 +2,14 @@
 
 use safetensors::tensor::Dtype;
 
+use super::config::Arena;
 use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays, environment};
+use super::playground::Playground;
 use super::setup::Setup;
 use super::snapshot::{self, Entry, Header, Kind};
 use crate::algo::Algorithm;
-use crate::env::EnvDef;
+use crate::env::EnvSpec;
+use crate::host::Executor;
 use crate::program::Array;
 use crate::rng::{fold_in, key_from_seed, streams};
 use crate::{DType, Device, Error, Program, Result, State};
@@ -39,7 +42,19 @@ impl Session {
     /// # Errors
     /// If the device lacks memory or the environment does not fit the algorithm.
     pub fn new(device: &Device, setup: &Setup) -> Result<Session> {
-        let algorithm = setup.config.start(&setup.algorithm, device, &setup.env, &setup.seeds)?;
+        Session::start(device, setup, Arena::Device(setup.env.device()?))
+    }
+
+    /// Fresh training on the host: `executor` plays what [`Setup::fleet`] says.
+    ///
+    /// # Errors
+    /// If the algorithm trains inside of programs only, the executor does not fit, or the device lacks memory.
+    pub fn on_host(device: &Device, setup: &Setup, executor: Box<dyn Executor>) -> Result<Session> {
+        Session::start(device, setup, Arena::Host(executor))
+    }
+
+    fn start(device: &Device, setup: &Setup, env: Arena<'_>) -> Result<Session> {
+        let algorithm = setup.config.start(&setup.algorithm, device, env, &setup.seeds)?;
         let finished = vec![Vec::new(); setup.seeds.len()];
         Ok(Session::of(device, setup.clone(), algorithm, 0, finished))
     }
@@ -73,48 +88,28 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::restore`].
-    pub fn restore_with(device: &Device, env: Option<EnvDef>, snapshots: &[&[u8]]) -> Result<Session> {
-        let decoded: Vec<(Header, Vec<Entry>)> =
-            snapshots.iter().map(|bytes| snapshot::decode(bytes)).collect::<Result<_>>()?;
-        let Some((first, _)) = decoded.first() else {
-            return Err(Error::Snapshot("no snapshot was given".to_owned()));
-        };
-        let wrong = |problem: &str| Error::Snapshot(problem.to_owned());
-        for (header, _) in &decoded {
-            if header.kind != Kind::Session {
-                return Err(wrong("it holds a policy only, not the state that training goes on from"));
-            }
-            let same = header.algorithm == first.algorithm
-                && header.env == first.env
-                && header.steps == first.steps
-                && header.config == first.config;
-            if !same {
-                return Err(wrong("the runs differ in more than the seed; resume them one by one"));
-            }
-            if header.iteration != first.iteration {
-                return Err(wrong("the runs stopped after different numbers of iterations; resume them one by one"));
-            }
-        }
-        let env = environment(env, first)?;
-        let seeds: Vec<u64> = decoded.iter().map(|(h, _)| h.seed).collect();
-        let setup = Setup::of_config(&first.algorithm, env, &seeds, first.steps, first.config.clone())
-            .map_err(|e| Error::Snapshot(e.to_string()))?;
-        let mut state = State::new();
-        for entry in setup.config.entries(&setup.env) {
-            let shape = [&[seeds.len()], &entry.shape[..]].concat();
-            let mut words = Vec::new();
-            for (_, entries) in &decoded {
-                words.extend(snapshot::words(entries, entry.name, dtype(entry.dtype), &entry.shape)?);
-            }
-            let array = match entry.dtype {
-                DType::U32 => device.array_u32(&shape, &words)?,
-                DType::F32 => device.array_f32(&shape, &words.into_iter().map(f32::from_bits).collect::<Vec<f32>>())?,
-            };
-            state.insert(entry.name, array);
-        }
-        let finished = decoded.iter().map(|(_, e)| snapshot::finished(e)).collect::<Result<_>>()?;
-        let iteration = first.iteration;
-        let algorithm = setup.config.resume(&setup.algorithm, device, &setup.env, seeds.len(), state)?;
+    pub fn restore_with(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Result<Session> {
+        let (setup, state, iteration, finished) = restored(device, env, snapshots)?;
+        let arena = Arena::Device(setup.env.device()?);
+        let algorithm = setup.config.resume(&setup.algorithm, device, arena, &setup.seeds, state)?;
+        Ok(Session::of(device, setup, algorithm, iteration, finished))
+    }
+
+    /// The same of a run on the host, in new episodes: what environments were in the middle of is not part of a snapshot.
+    ///
+    /// `executor` makes what plays the fleet of the setup that it is given.
+    ///
+    /// # Errors
+    /// As [`Session::restore`], or if the executor cannot be made or does not fit.
+    pub fn restore_on_host(
+        device: &Device,
+        spec: EnvSpec,
+        snapshots: &[&[u8]],
+        executor: impl FnOnce(&Setup) -> Result<Box<dyn Executor>>,
+    ) -> Result<Session> {
+        let (setup, state, iteration, finished) = restored(device, Some(Playground::Host(spec)), snapshots)?;
+        let arena = Arena::Host(executor(&setup)?);
+        let algorithm = setup.config.resume(&setup.algorithm, device, arena, &setup.seeds, state)?;
         Ok(Session::of(device, setup, algorithm, iteration, finished))
     }
 
@@ -241,7 +236,8 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
-        let names = self.setup.config.entries(&self.setup.env).into_iter().map(|e| e.name).collect();
+        let entries = self.setup.config.entries(&self.setup.algorithm, &self.setup.env)?;
+        let names = entries.into_iter().map(|e| e.name).collect();
         self.read_stack(Kind::Session, names).await
     }
 
@@ -280,12 +276,13 @@ impl Session {
     /// the seed and the number of iterations made.
     ///
     /// # Errors
-    /// [`Error::Config`] for no episodes or too many; or if the device fails.
+    /// [`Error::Config`] for no episodes or too many, or of a run on the host, whose policy an [`Evaluator`](super::Evaluator)
+    /// can play; or if the device fails.
     pub async fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>> {
         let of = Episodes { seeds: self.setup.seeds.len(), episodes, deterministic: true, record: false };
         let mut program = match self.evaluation.take().filter(|program| program.of == of) {
             Some(program) => program,
-            None => EpisodeProgram::new(&self.device, &self.setup.env, &self.setup.config, of)?,
+            None => EpisodeProgram::new(&self.device, self.setup.env.device()?, &self.setup.config, of)?,
         };
         let key = |seed: &u64| fold_in(fold_in(key_from_seed(*seed), streams::EVAL), self.iteration as u32);
         let keys: Vec<[u32; 2]> = self.setup.seeds.iter().map(key).collect();
@@ -296,6 +293,53 @@ impl Session {
         self.evaluation = Some(program);
         result
     }
+}
+
+/// What snapshots hold: setup, state, iterations made and finished episodes.
+type Restored = (Setup, State, u64, Vec<Vec<Finished>>);
+
+fn restored(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Result<Restored> {
+    let decoded: Vec<(Header, Vec<Entry>)> =
+        snapshots.iter().map(|bytes| snapshot::decode(bytes)).collect::<Result<_>>()?;
+    let Some((first, _)) = decoded.first() else {
+        return Err(Error::Snapshot("no snapshot was given".to_owned()));
+    };
+    let wrong = |problem: &str| Error::Snapshot(problem.to_owned());
+    for (header, _) in &decoded {
+        if header.kind != Kind::Session {
+            return Err(wrong("it holds a policy only, not the state that training goes on from"));
+        }
+        let same = header.algorithm == first.algorithm
+            && header.env == first.env
+            && header.steps == first.steps
+            && header.config == first.config;
+        if !same {
+            return Err(wrong("the runs differ in more than the seed; resume them one by one"));
+        }
+        if header.iteration != first.iteration {
+            return Err(wrong("the runs stopped after different numbers of iterations; resume them one by one"));
+        }
+    }
+    let env = environment(env, first)?;
+    let seeds: Vec<u64> = decoded.iter().map(|(h, _)| h.seed).collect();
+    let setup = Setup::of_config(&first.algorithm, env, &seeds, first.steps, first.config.clone())
+        .map_err(|e| Error::Snapshot(e.to_string()))?;
+    let mut state = State::new();
+    for entry in setup.config.entries(&setup.algorithm, &setup.env)? {
+        let shape = [&[seeds.len()], &entry.shape[..]].concat();
+        let mut words = Vec::new();
+        for (_, entries) in &decoded {
+            words.extend(snapshot::words(entries, entry.name, dtype(entry.dtype), &entry.shape)?);
+        }
+        let array = match entry.dtype {
+            DType::U32 => device.array_u32(&shape, &words)?,
+            DType::F32 => device.array_f32(&shape, &words.into_iter().map(f32::from_bits).collect::<Vec<f32>>())?,
+        };
+        state.insert(entry.name, array);
+    }
+    let finished = decoded.iter().map(|(_, e)| snapshot::finished(e)).collect::<Result<_>>()?;
+    let iteration = first.iteration;
+    Ok((setup, state, iteration, finished))
 }
 
 /// An array of the state on the host, all seeds of it.

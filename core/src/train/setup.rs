@@ -3,8 +3,8 @@
 use toml::{Table, Value};
 
 use super::config::{ALGORITHMS, Config};
+use super::playground::Playground;
 use super::presets::preset;
-use crate::env::EnvDef;
 use crate::{Error, Result};
 
 /// Settings from one source, stronger than those of the layers before it.
@@ -33,7 +33,7 @@ pub struct Setup {
     /// Name of the algorithm.
     pub algorithm: String,
     /// The environment.
-    pub env: EnvDef,
+    pub env: Playground,
     /// One run per seed, stacked on one device.
     pub seeds: Vec<u64>,
     /// Environment steps per seed.
@@ -55,12 +55,23 @@ impl Setup {
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm or key, with the closest one; [`Error::Config`] for a value of the
     /// wrong type or range, for no seeds or a seed given twice.
-    pub fn resolve(algorithm: &str, env: EnvDef, seeds: &[u64], steps: Option<u64>, layers: &[Layer]) -> Result<Setup> {
+    pub fn resolve(
+        algorithm: &str,
+        env: impl Into<Playground>,
+        seeds: &[u64],
+        steps: Option<u64>,
+        layers: &[Layer],
+    ) -> Result<Setup> {
+        let env = env.into();
         if !ALGORITHMS.contains(&algorithm) {
             return Err(Error::unknown("algorithm", algorithm, ALGORITHMS));
         }
         check_seeds(seeds)?;
-        let preset = preset(algorithm, &env.spec().name)?;
+        // An environment of the host may have the name of a built-in one and be another.
+        let preset = match &env {
+            Playground::Device(env) => preset(algorithm, &env.spec().name)?,
+            Playground::Host(_) => None,
+        };
         let mut settings = defaults(algorithm)?;
         if let Some(p) = &preset {
             apply(algorithm, &mut settings, &p.settings, &format!("preset {}", p.name))?;
@@ -94,13 +105,28 @@ impl Setup {
         defaults(algorithm)
     }
 
+    /// What an executor must play for a run on the host: groups (tasks), environments of each, and the steps after which an
+    /// episode is cut off.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the algorithm trains on the device only.
+    pub fn fleet(&self) -> Result<[usize; 3]> {
+        self.config.fleet(&self.algorithm, self.env.spec(), self.seeds.len())
+    }
+
     /// Environment steps of one iteration and seed.
     pub fn batch(&self) -> u64 {
-        self.config.batch(&self.env)
+        self.config.batch(self.env.spec())
     }
 
     /// The setup of settings that were resolved before, as a snapshot holds them.
-    pub(super) fn of_config(algorithm: &str, env: EnvDef, seeds: &[u64], steps: u64, config: Config) -> Result<Setup> {
+    pub(super) fn of_config(
+        algorithm: &str,
+        env: Playground,
+        seeds: &[u64],
+        steps: u64,
+        config: Config,
+    ) -> Result<Setup> {
         config.validate(algorithm)?;
         config.check_fit(algorithm, &env)?;
         check_seeds(seeds)?;

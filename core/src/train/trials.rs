@@ -1,11 +1,10 @@
 //! Evaluation of policies that learn within a trial: held-out tasks, episode by episode.
 
-use super::adapted::{Adaptation, Stage, StageUnit};
-use super::evaluate::{Episodes, PolicyArrays};
+use super::adapted::{Adaptation, PathStep, Stage, StageUnit};
+use super::evaluate::{Episodes, UnderTest};
 use crate::env::EnvDef;
 use crate::meta::rl2::{Rl2Config, Rl2Net, TrialSpec, Trials, try_trials};
-use crate::rng::Key;
-use crate::{Context, DType, Device, Error, Program, Result, State, Tensor};
+use crate::{Context, DType, Error, Program, Result, Tensor};
 
 /// Most steps of all trials.
 const MAX_STEPS: usize = 1 << 25;
@@ -13,15 +12,9 @@ const MAX_STEPS: usize = 1 << 25;
 /// A trial of one episode is shown in at most as many parts.
 const PARTS: usize = 20;
 
-/// Trials of one policy on `spec.tasks` held-out tasks that `key` names.
-pub(super) async fn adapt(
-    device: &Device,
-    env: &EnvDef,
-    config: &Rl2Config,
-    policy: &PolicyArrays,
-    key: Key,
-    spec: TrialSpec,
-) -> Result<Adaptation> {
+/// Trials of one policy on `spec.tasks` held-out tasks.
+pub(super) async fn adapt(test: UnderTest<'_>, config: &Rl2Config, spec: TrialSpec) -> Result<Adaptation> {
+    let UnderTest { device, env, .. } = test;
     let trials = spec.tasks.saturating_mul(spec.rollouts);
     let steps = spec.episodes.saturating_mul(env.spec().horizon);
     for (name, value) in [("tasks", spec.tasks), ("rollouts", spec.rollouts), ("episodes", spec.episodes)] {
@@ -36,21 +29,21 @@ pub(super) async fn adapt(
     let net = Rl2Net::new(env.spec(), config);
     let mut program = Program::new(device, |cx| {
         let (theta, key) = inputs(cx, &net, 1);
-        let (trials, tasks) = try_trials(&net, config, env, theta, key, spec);
+        let given = test.declare(cx);
+        let (trials, tasks) = try_trials(&net, config, env, theta, key, given, spec);
         if let Some(tasks) = tasks {
             cx.output("tasks", tasks);
         }
         cx.output("rewards", trials.paths.reward);
         cx.output("episodes", trials.episode);
         cx.output("valid", trials.paths.valid);
-        let shape = trials.states.shape();
-        let by_task = trials.states.reshape(&[steps, spec.tasks, spec.rollouts, shape[3]]);
-        cx.output("states", by_task.slice(2, 0, 1));
+        for (name, of) in [("states", trials.states), ("actions", trials.limited)] {
+            let width = of.shape().last().copied().unwrap_or(1);
+            let by_task = of.reshape(&[steps, spec.tasks, spec.rollouts, width]);
+            cx.output(name, by_task.slice(2, 0, 1));
+        }
     })?;
-    let key = device.array_u32(&[1, 2], &key)?;
-    let mut inputs = vec![("key", &key)];
-    inputs.extend(policy.arrays.iter().map(|(name, array)| (*name, array)));
-    let out = program.run(&State::new(), &inputs, &[])?;
+    let out = test.run(&mut program)?;
     let tasks = match env.spec().task.len() {
         0 => vec![Vec::new(); spec.tasks],
         width => {
@@ -62,7 +55,9 @@ pub(super) async fn adapt(
     let episodes = device.read_u32(out.get("episodes")?).await?;
     let valid = device.read_u32(out.get("valid")?).await?;
     let states = device.read_f32(out.get("states")?).await?;
-    let states: Vec<&[f32]> = states.chunks(env.state_len()).collect();
+    let actions = device.read_f32(out.get("actions")?).await?;
+    let chunks = [(&states, env.state_len()), (&actions, env.spec().action.dim())];
+    let [states, actions] = chunks.map(|(all, width)| all.chunks(width).collect::<Vec<&[f32]>>());
 
     let (unit, stages) = parts(spec.episodes, steps);
     let stage_of = |step: usize, row: usize| match unit {
@@ -78,7 +73,9 @@ pub(super) async fn adapt(
             let stage = &mut all[stage_of(step, row)];
             stage.returns[task][rollout] += rewards[step * trials + row];
             if rollout == 0 {
-                stage.paths[task].push(states[step * spec.tasks + task].to_vec());
+                let at = step * spec.tasks + task;
+                let (state, action) = (states[at].to_vec(), actions[at].to_vec());
+                stage.paths[task].push(PathStep { state, action, reward: rewards[step * trials + row] });
             }
         }
     }
@@ -109,7 +106,7 @@ pub(super) fn trace(cx: &mut Context, env: &EnvDef, config: &Rl2Config, of: Epis
     let (theta, key) = inputs(cx, &net, of.seeds);
     let spec =
         TrialSpec { tasks: of.episodes, rollouts: 1, episodes: config.episodes, deterministic: of.deterministic };
-    let (trials, tasks): (Trials, _) = try_trials(&net, config, env, theta, key, spec);
+    let (trials, tasks): (Trials, _) = try_trials(&net, config, env, theta, key, None, spec);
     let steps = trials.paths.valid.size(0);
     let lengths = trials.paths.path_lengths();
     cx.output("returns", trials.paths.path_returns());

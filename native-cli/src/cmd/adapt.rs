@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let adaptation = pollster::block_on(policy.adapt(test)).map_err(Stop::from)?;
 
-    let env = policy.env();
+    let env = policy.env().device().map_err(Stop::from)?;
     let title = format!("{} · {}", env.spec().name, policy.algorithm());
     say(&format!(
         "{title} · seed {} after {} steps · {} held-out tasks · {} actions · {}",

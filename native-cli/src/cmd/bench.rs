@@ -228,7 +228,7 @@ fn learning(device: &Device, args: &Args, chosen: &dyn Fn(&Preset) -> bool) -> R
             short_count(session.env_steps() as f64),
             stats::iqm(&means),
             format!("[{low:.1}, {high:.1}]"),
-            random_return(&setup.env),
+            random_return(setup.env.device()?),
             duration(seconds),
         ));
     }

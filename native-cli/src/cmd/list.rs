@@ -1,11 +1,10 @@
 //! `quickstudy list`: what can be trained, and on what.
 
 use crate::curve::short_count;
-use crate::metric_docs::METRIC_DOCS;
 use crate::outcome::Stop;
 use crate::progress::say;
 use quickstudy_core::env::{ActionSpace, Dim, builtin, builtin_names, builtin_parameters};
-use quickstudy_core::train::{ALGORITHMS, Setup, presets, setting_docs};
+use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Setup, algorithm_doc, presets, setting_docs};
 
 /// Arguments of `quickstudy list`.
 #[derive(Debug, clap::Args)]
@@ -68,7 +67,7 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
     match part {
         Part::Algorithms => {
             out.push("Algorithms".to_owned());
-            out.extend(ALGORITHMS.iter().map(|name| format!("  {name:<26}{}", describe(name))));
+            out.extend(ALGORITHMS.iter().map(|name| format!("  {name:<26}{}", algorithm_doc(name))));
         }
         Part::Environments => {
             out.push(format!(
@@ -145,22 +144,6 @@ pub(crate) fn origin(text: &str) -> String {
     about.split(". ").next().unwrap_or(about).trim_end_matches('.').to_owned()
 }
 
-fn describe(algorithm: &str) -> &'static str {
-    match algorithm {
-        "ppo" => "Proximal Policy Optimization, clipped objective (arXiv:1707.06347)",
-        "trpo" => "Trust Region Policy Optimization (arXiv:1502.05477)",
-        "promp" => "Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784)",
-        "maml-ppo" => "MAML with a clipped outer objective",
-        "maml-vpg" => "MAML, policy gradient inside and outside (arXiv:1703.03400)",
-        "maml-trpo" => "MAML with trust-region outer steps (arXiv:1703.03400)",
-        "e-maml" => "MAML that is rewarded for exploring (arXiv:1803.01118)",
-        "dice-maml" => "MAML with DICE objectives, exact to any order (arXiv:1802.05098)",
-        "rl2-ppo" => "RL²: a recurrent policy learns within its memory, by PPO (arXiv:1611.02779)",
-        "rl2-trpo" => "RL² with trust-region steps, as in its paper",
-        _ => "",
-    }
-}
-
 fn action(space: &ActionSpace) -> String {
     match space {
         ActionSpace::Discrete { names } => {
@@ -202,7 +185,7 @@ mod tests {
         assert!(line("cartpole").ends_with("475        one"), "{all}");
         assert!(line("bandit").ends_with("chance_0 … chance_4 (5 numbers)"), "{all}");
         assert!(all.contains("\n    bandit:arms=5           how many arms there are (as by default)\n"), "{all}");
-        assert!(ALGORITHMS.iter().all(|name| !describe(name).is_empty()));
+        assert!(ALGORITHMS.iter().all(|name| !algorithm_doc(name).is_empty()));
         for preset in presets().unwrap() {
             assert!(all.contains(&preset.name));
         }

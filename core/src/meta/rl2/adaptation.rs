@@ -27,7 +27,7 @@ pub struct TrialSpec {
     pub deterministic: bool,
 }
 
-/// Trials with `theta: [S, P]` on held-out tasks that `key`, words `[S, 1]`, names; and the task of each, `[S, M, D]`: the
+/// Trials with `theta: [S, P]` on held-out tasks that `key`, words `[S, 1]`, names, or on those `given`, `[M, D]` for all seeds; and the task of each, `[S, M, D]`: the
 /// trials of a task are next to each other.
 #[track_caller]
 pub fn try_trials(
@@ -36,11 +36,15 @@ pub fn try_trials(
     env: &EnvDef,
     theta: Tensor,
     key: [Tensor; 2],
+    given: Option<Tensor>,
     spec: TrialSpec,
 ) -> (Trials, Option<Tensor>) {
     let tasks = (!env.spec().task.is_empty()).then(|| {
         let key = fold_in(key, Tensor::constant_u32(HELD_OUT));
-        let tasks = TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), spec.tasks);
+        let tasks = match given {
+            Some(tasks) => tasks.unsqueeze(0).broadcast_to(&[theta.size(0), spec.tasks, env.spec().task.len()]),
+            None => TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), spec.tasks),
+        };
         let (s, d) = (tasks.size(0), tasks.size(2));
         let repeated = tasks.unsqueeze(2).broadcast_to(&[s, spec.tasks, spec.rollouts, d]);
         repeated.reshape(&[s, spec.tasks * spec.rollouts, d])

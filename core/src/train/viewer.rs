@@ -1,0 +1,199 @@
+//! Watching a policy play: many environments side by side, one step at a time.
+
+use super::evaluate::{Evaluator, PolicyArrays};
+use super::fixed::FixedPolicy;
+use crate::dist::{RowNoise, fold_in};
+use crate::env::EnvDef;
+use crate::rng::{key_from_seed, streams};
+use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
+
+/// Most environments to watch.
+const MAX_ENVS: usize = 1 << 16;
+
+/// Environments that a policy plays for somebody to look at. An episode that ends is followed by a new one.
+#[derive(Debug)]
+pub struct Viewer {
+    device: Device,
+    env: EnvDef,
+    policy: PolicyArrays,
+    step: Program,
+    key: Array,
+    /// What all environments are in the middle of.
+    state: State,
+    count: usize,
+    steps: u32,
+}
+
+impl Viewer {
+    /// `count` environments, at their first states, in which `policy` plays the most probable actions if `deterministic`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a policy that adapts to tasks, an environment of the host, no environments or too many; or if
+    /// the device fails.
+    pub fn new(policy: &Evaluator, count: usize, seed: u64, deterministic: bool) -> Result<Viewer> {
+        if count == 0 || count > MAX_ENVS {
+            return Err(Error::config("envs", format!("{count} is not in 1 to {MAX_ENVS}")));
+        }
+        let (env, device) = (policy.env().device()?.clone(), policy.on().clone());
+        if !env.spec().task.is_empty() {
+            let problem = format!("`{}` has many tasks; watch a policy adapt to them instead", env.spec().name);
+            return Err(Error::config("env", problem));
+        }
+        let net = FixedPolicy::new(policy.config(), env.spec())?;
+        let rows = Rows { env: &env, count };
+        let mut first = Program::new(&device, |cx| rows.first(cx))?;
+        let step = Program::new(&device, |cx| rows.step(cx, &net, deterministic))?;
+        let key = device.array_u32(&[1, 2], &crate::rng::fold_in(key_from_seed(seed), streams::EVAL))?;
+        let out = first.run(&State::new(), &[("key", &key)], &[])?;
+        let mut state = State::new();
+        for name in ["env_state", "obs"] {
+            state.insert(name, out.get(name)?.clone());
+        }
+        state.insert("env_steps", device.zeros(&[1, count], DType::U32)?);
+        Ok(Viewer { device, policy: policy.policy().clone(), step, key, state, count, steps: 0, env })
+    }
+
+    /// Go on with the parameters of another policy of the same run.
+    ///
+    /// # Errors
+    /// [`Error::Program`] if it is not of the same shape or on another device.
+    pub fn set_policy(&mut self, policy: &Evaluator) -> Result<()> {
+        let shapes = |arrays: &PolicyArrays| -> Vec<(&'static str, Vec<usize>)> {
+            arrays.arrays.iter().map(|(name, array)| (*name, array.shape.clone())).collect()
+        };
+        if shapes(policy.policy()) != shapes(&self.policy) {
+            let problem = "another policy can only take over if it has the same networks; make a new viewer";
+            return Err(Error::Program(problem.to_owned()));
+        }
+        policy.policy().arrays.iter().try_for_each(|(_, array)| self.device.own(array))?;
+        self.policy = policy.policy().clone();
+        Ok(())
+    }
+
+    /// One step everywhere.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn advance(&mut self) -> Result<()> {
+        self.steps = self.steps.wrapping_add(1);
+        let mut inputs = vec![("key", &self.key)];
+        inputs.extend(self.policy.arrays.iter().map(|(name, array)| (*name, array)));
+        self.step.run(&self.state, &inputs, &[("t", self.steps.into())])?;
+        Ok(())
+    }
+
+    /// States of all environments, `[count]` times [`EnvDef::state_len`] numbers.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn states(&self) -> Result<Vec<f32>> {
+        self.device.read_f32(self.state.get("env_state")?).await
+    }
+
+    /// What is played.
+    pub fn env(&self) -> &EnvDef {
+        &self.env
+    }
+
+    /// How many environments there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
+/// The environments in a trace.
+struct Rows<'a> {
+    env: &'a EnvDef,
+    count: usize,
+}
+
+impl Rows<'_> {
+    /// Words of a stream.
+    fn key(cx: &mut Context) -> impl Fn(u32) -> [Tensor; 2] + use<> {
+        let key = cx.input("key", &[1, 2], DType::U32);
+        let words = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+        move |stream| fold_in(words, Tensor::constant_u32(stream))
+    }
+
+    fn element(&self) -> Tensor {
+        Tensor::iota(&[1, self.count], 1)
+    }
+
+    fn first(&self, cx: &mut Context) {
+        let key = Rows::key(cx);
+        let zero = Tensor::constant_u32(0);
+        let first = self.env.trace_reset(fold_in(key(streams::ENV), zero), self.element(), None);
+        cx.output("env_state", first.state);
+        cx.output("obs", first.observation);
+    }
+
+    fn step(&self, cx: &mut Context, policy: &FixedPolicy, deterministic: bool) {
+        let key = Rows::key(cx);
+        let parts = policy.declare(cx, 1);
+        let t = cx.scalar_u32("t");
+        let state = cx.state("env_state", &[1, self.count, self.env.state_len()], DType::F32);
+        let steps = cx.state("env_steps", &[1, self.count], DType::U32);
+        let obs = cx.state("obs", &[1, self.count, policy.net.observations()], DType::F32);
+        let distribution = policy.distribution(&parts, obs);
+        let action = match deterministic {
+            true => distribution.mode(),
+            false => distribution.sample(&RowNoise::new(fold_in(key(streams::ACTION), t), self.count)),
+        };
+        let env_key = fold_in(key(streams::ENV), t);
+        let next = self.env.trace_step(state, steps, policy.net.limit(action), env_key, self.element(), None);
+        cx.update("env_state", next.state);
+        cx.update("env_steps", next.steps);
+        cx.update("obs", next.observation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::{Layer, Session, Setup};
+
+    fn trained(env: &str, updates: u64) -> (Device, Vec<u8>) {
+        let device = Device::cpu(1);
+        let settings = toml::from_str("hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 2").unwrap();
+        let small = Layer { origin: "test".into(), settings };
+        let env = crate::env::builtin(env).unwrap();
+        let setup = Setup::resolve("ppo", env, &[0], Some(64 * updates), &[small]).unwrap();
+        let mut session = Session::new(&device, &setup).unwrap();
+        while !session.done() {
+            pollster::block_on(session.step()).unwrap();
+        }
+        let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
+        (device, bytes)
+    }
+
+    #[test]
+    fn its_first_environment_plays_the_episode_of_an_evaluation_and_then_another() {
+        let (device, bytes) = trained("cartpole", 2);
+        let policy = Evaluator::load(&device, &bytes).unwrap();
+        let path = pollster::block_on(policy.trajectory(7, true)).unwrap();
+        let mut viewer = Viewer::new(&policy, 5, 7, true).unwrap();
+        for (t, state) in path.states[..path.states.len() - 1].iter().enumerate() {
+            let states = pollster::block_on(viewer.states()).unwrap();
+            assert_eq!(states[..4], state[..], "step {t}");
+            viewer.advance().unwrap();
+        }
+        let again = pollster::block_on(viewer.states()).unwrap();
+        // What fell is upright again.
+        assert!(again[2].abs() <= 0.05 && again.len() == 20, "{again:?}");
+    }
+
+    #[test]
+    fn a_policy_that_does_not_fit_is_refused_and_a_newer_one_takes_over() {
+        let (device, bytes) = trained("cartpole", 1);
+        let policy = Evaluator::load(&device, &bytes).unwrap();
+        let mut viewer = Viewer::new(&policy, 2, 0, false).unwrap();
+        viewer.advance().unwrap();
+        let (_, newer) = trained("cartpole", 3);
+        viewer.set_policy(&Evaluator::load(&device, &newer).unwrap()).unwrap();
+        viewer.advance().unwrap();
+        let (_, other) = trained("acrobot", 1);
+        let other = Evaluator::load(&device, &other).unwrap();
+        assert!(viewer.set_policy(&other).unwrap_err().to_string().contains("same networks"));
+        assert!(Viewer::new(&policy, 0, 0, true).unwrap_err().to_string().starts_with("envs: 0"));
+    }
+}
