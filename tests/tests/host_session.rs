@@ -116,10 +116,9 @@ fn a_policy_plays_environments_of_the_host() {
 #[test]
 fn tasks_of_ones_own_are_adapted_to_as_those_that_were_drawn() {
     let device = Device::cpu(1);
-    for (algorithm, env, text) in [
-        ("promp", "navigation", PROMP),
-        ("rl2-ppo", "bandit", "units = 8\nmeta_batch = 4\nminibatches = 1"),
-    ] {
+    for (algorithm, env, text) in
+        [("promp", "navigation", PROMP), ("rl2-ppo", "bandit", "units = 8\nmeta_batch = 4\nminibatches = 1")]
+    {
         let setup = Setup::resolve(algorithm, builtin(env).unwrap(), &[0], Some(1), &layer(text)).unwrap();
         let mut session = Session::new(&device, &setup).unwrap();
         wait(session.step());

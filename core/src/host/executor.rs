@@ -100,18 +100,25 @@ impl Fleet {
     /// # Errors
     /// [`Error::Config`] if there are none, [`Error::Environment`] if the spec cannot work.
     pub fn new(env: &dyn HostEnv, tasks: usize, envs_per_task: usize, horizon: usize) -> Result<Fleet> {
+        Fleet::of(env.spec().clone(), env.info().to_vec(), tasks, envs_per_task, horizon)
+    }
+
+    /// The same of a spec and the names of infos.
+    ///
+    /// # Errors
+    /// As [`new`](Fleet::new).
+    pub fn of(spec: EnvSpec, info: Vec<String>, tasks: usize, envs_per_task: usize, horizon: usize) -> Result<Fleet> {
         for (key, value) in [("tasks", tasks), ("envs_per_task", envs_per_task)] {
             if value == 0 {
                 return Err(Error::config(key, "0 leaves nothing to play; give at least 1"));
             }
         }
-        let spec = env.spec().clone();
         // What states they have is their own business.
         if let Some(problem) = spec_problem(&spec, 1) {
             return Err(Error::Environment { name: spec.name, problem });
         }
         let horizon = if horizon == 0 { spec.horizon } else { horizon.min(spec.horizon) }.max(1);
-        Ok(Fleet { spec, info: env.info().to_vec(), tasks, envs_per_task, horizon })
+        Ok(Fleet { spec, info, tasks, envs_per_task, horizon })
     }
 
     /// M · E.

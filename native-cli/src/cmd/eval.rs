@@ -98,8 +98,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(path) = &args.gif {
         let env = policy.env().device().map_err(Stop::from)?;
         let trajectory = pollster::block_on(policy.trajectory(args.seed, deterministic)).map_err(Stop::from)?;
-        let scenes: Result<Vec<_>, _> =
-            trajectory.states.iter().map(|s| env.draw(s, &trajectory.task)).collect();
+        let scenes: Result<Vec<_>, _> = trajectory.states.iter().map(|s| env.draw(s, &trajectory.task)).collect();
         let seconds = env.spec().dt;
         gif::save(path, &scenes.map_err(Stop::from)?, GIF_WIDTH, seconds)?;
         let steps = trajectory.actions.len();

@@ -1,0 +1,110 @@
+//! What there is: algorithms, environments, presets, settings, metrics.
+
+use quickstudy_core::env::{EnvSpec, builtin, builtin_names, builtin_parameters};
+use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Setup, algorithm_doc, presets, setting_docs};
+use serde::Serialize;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+use crate::js::plain;
+use crate::thrown::{Thrown, thrown};
+
+#[derive(Serialize)]
+struct SettingInfo {
+    key: &'static str,
+    range: &'static str,
+    meaning: &'static str,
+    default: toml::Value,
+}
+
+#[derive(Serialize)]
+struct AlgorithmInfo {
+    name: &'static str,
+    meaning: &'static str,
+    settings: Vec<SettingInfo>,
+}
+
+#[derive(Serialize)]
+struct ParameterInfo {
+    name: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+}
+
+#[derive(Serialize)]
+struct EnvInfo {
+    spec: EnvSpec,
+    parameters: Vec<ParameterInfo>,
+}
+
+#[derive(Serialize)]
+struct PresetInfo {
+    algorithm: &'static str,
+    env: &'static str,
+    steps: u64,
+    settings: toml::Table,
+}
+
+#[derive(Serialize)]
+struct MetricInfo {
+    name: &'static str,
+    meaning: &'static str,
+}
+
+#[derive(Serialize)]
+struct Everything {
+    version: &'static str,
+    algorithms: Vec<AlgorithmInfo>,
+    envs: Vec<EnvInfo>,
+    presets: Vec<PresetInfo>,
+    metrics: Vec<MetricInfo>,
+}
+
+fn everything() -> quickstudy_core::Result<Everything> {
+    let algorithm = |name: &&'static str| {
+        let defaults = Setup::defaults(name)?;
+        let docs = setting_docs(name)?.into_iter();
+        let settings = docs
+            .zip(defaults)
+            .map(|(doc, setting)| SettingInfo {
+                key: doc.key,
+                range: doc.range,
+                meaning: doc.meaning,
+                default: setting.value,
+            })
+            .collect();
+        Ok(AlgorithmInfo { name, meaning: algorithm_doc(name), settings })
+    };
+    let env = |name: &'static str| {
+        let parameters = builtin_parameters(name).iter();
+        let parameters = parameters.map(|p| ParameterInfo { name: p.name, default: p.default, meaning: p.meaning });
+        Ok(EnvInfo { spec: builtin(name)?.spec().clone(), parameters: parameters.collect() })
+    };
+    let presets = presets()?.into_iter();
+    let preset =
+        presets.map(|p| PresetInfo { algorithm: p.algorithm, env: p.env, steps: p.steps, settings: p.settings });
+    Ok(Everything {
+        version: env!("CARGO_PKG_VERSION"),
+        algorithms: ALGORITHMS.iter().map(algorithm).collect::<quickstudy_core::Result<_>>()?,
+        envs: builtin_names().into_iter().map(env).collect::<quickstudy_core::Result<_>>()?,
+        presets: preset.collect(),
+        metrics: METRIC_DOCS.iter().map(|(name, meaning)| MetricInfo { name, meaning }).collect(),
+    })
+}
+
+/// All names with what they mean.
+///
+/// # Errors
+/// Never with what is built in.
+#[wasm_bindgen]
+pub fn describe() -> Thrown<JsValue> {
+    plain(&everything().map_err(thrown)?)
+}
+
+/// Spaces, time limit and task parameters of a built-in environment, with parameters such as `bandit:arms=10`.
+///
+/// # Errors
+/// For an unknown name, with the closest one.
+#[wasm_bindgen(js_name = envSpec)]
+pub fn env_spec(name: &str) -> Thrown<JsValue> {
+    plain(builtin(name).map_err(thrown)?.spec())
+}

@@ -1,0 +1,231 @@
+//! Training.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use quickstudy_core::env::builtin;
+use quickstudy_core::host::Executor;
+use quickstudy_core::train::{Episode, Layer, Playground, Row, Session, Setup};
+use quickstudy_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+use crate::device::RawDevice;
+use crate::js::{plain, read};
+use crate::js_env::JsEnvSource;
+use crate::js_executor::{Cause, JsExecutor};
+use crate::thrown::{Thrown, set, thrown};
+
+/// What to train.
+#[derive(Deserialize)]
+struct Request {
+    algorithm: String,
+    /// A built-in environment; none for one of the page.
+    env: Option<String>,
+    seeds: Vec<u64>,
+    steps: Option<u64>,
+    #[serde(default)]
+    config: toml::Table,
+}
+
+#[derive(Serialize)]
+struct SettingValue<'a> {
+    key: &'a str,
+    value: &'a toml::Value,
+    origin: &'a str,
+}
+
+#[derive(Serialize)]
+struct SetupInfo<'a> {
+    algorithm: &'a str,
+    env: &'a str,
+    seeds: &'a [u64],
+    steps: u64,
+    preset: Option<&'a str>,
+    settings: Vec<SettingValue<'a>>,
+}
+
+/// Episodes as columns.
+#[derive(Serialize)]
+pub struct Episodes {
+    returns: Vec<f64>,
+    lengths: Vec<u32>,
+    terminated: Vec<bool>,
+}
+
+impl Episodes {
+    pub fn of(episodes: &[Episode]) -> Episodes {
+        Episodes {
+            returns: episodes.iter().map(|e| e.ret).collect(),
+            lengths: episodes.iter().map(|e| e.length).collect(),
+            terminated: episodes.iter().map(|e| e.terminated).collect(),
+        }
+    }
+}
+
+/// A training session of one or several seeds.
+#[wasm_bindgen]
+pub struct RawSession {
+    session: Session,
+    cause: Cause,
+}
+
+/// Plays what the setup needs in environments of the page.
+fn executor(setup: &Setup, source: &JsEnvSource, cause: &Cause) -> Result<Box<dyn Executor>> {
+    Ok(Box::new(JsExecutor::new(source, setup.fleet()?, cause)?))
+}
+
+/// The environments of the page, if there are any.
+pub fn source(env: &JsValue) -> Thrown<Option<JsEnvSource>> {
+    (!env.is_undefined() && !env.is_null()).then(|| JsEnvSource::new(env)).transpose()
+}
+
+/// An error with what the page's environment threw as its cause.
+pub fn caused(error: Error, cause: &Cause) -> JsValue {
+    let cause = cause.borrow_mut().take().filter(|_| matches!(error, Error::Environment { .. }));
+    let object = thrown(error);
+    if let Some(cause) = cause {
+        set(&object, "cause", &cause);
+    }
+    object
+}
+
+#[wasm_bindgen]
+impl RawSession {
+    /// Fresh training; `env` makes environments of the page, if the request names none.
+    ///
+    /// # Errors
+    /// For a name or value that cannot be, or if the device fails.
+    pub fn start(device: &RawDevice, request: JsValue, env: JsValue) -> Thrown<RawSession> {
+        let request: Request = read("train", request)?;
+        let cause = Cause::default();
+        let layer = Layer { origin: "config".to_owned(), settings: request.config };
+        let source = source(&env)?;
+        let resolve = |env: Playground| {
+            Setup::resolve(&request.algorithm, env, &request.seeds, request.steps, std::slice::from_ref(&layer))
+        };
+        let session = match source {
+            Some(source) => resolve(Playground::Host(source.spec.clone()))
+                .and_then(|setup| Session::on_host(device.device(), &setup, executor(&setup, &source, &cause)?)),
+            None => builtin(request.env.as_deref().unwrap_or_default())
+                .and_then(|env| resolve(env.into()))
+                .and_then(|setup| Session::new(device.device(), &setup)),
+        };
+        match session {
+            Ok(session) => Ok(RawSession { session, cause }),
+            Err(error) => Err(caused(error, &cause)),
+        }
+    }
+
+    /// Training that goes on from snapshots, one per seed; `env` as for [`start`](Self::start).
+    ///
+    /// # Errors
+    /// If the bytes are no such snapshots, or the device fails.
+    pub fn restore(device: &RawDevice, snapshots: js_sys::Array, env: JsValue) -> Thrown<RawSession> {
+        let bytes: Vec<Vec<u8>> = snapshots.iter().map(|bytes| js_sys::Uint8Array::new(&bytes).to_vec()).collect();
+        let slices: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
+        let cause = Rc::new(RefCell::new(None));
+        let session = match source(&env)? {
+            Some(source) => Session::restore_on_host(device.device(), source.spec.clone(), &slices, |setup| {
+                executor(setup, &source, &cause)
+            }),
+            None => Session::restore(device.device(), &slices),
+        };
+        match session {
+            Ok(session) => Ok(RawSession { session, cause }),
+            Err(error) => Err(caused(error, &cause)),
+        }
+    }
+
+    /// What is trained, with every setting and its origin.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn setup(&self) -> Thrown<JsValue> {
+        let setup = self.session.setup();
+        plain(&SetupInfo {
+            algorithm: &setup.algorithm,
+            env: &setup.env.spec().name,
+            seeds: &setup.seeds,
+            steps: setup.steps,
+            preset: setup.preset.as_deref(),
+            settings: setup
+                .settings
+                .iter()
+                .map(|s| SettingValue { key: &s.key, value: &s.value, origin: &s.origin })
+                .collect(),
+        })
+    }
+
+    /// Iterations made.
+    #[wasm_bindgen(getter)]
+    pub fn iteration(&self) -> f64 {
+        self.session.iteration() as f64
+    }
+
+    /// Environment steps made, per seed.
+    #[wasm_bindgen(getter, js_name = envSteps)]
+    pub fn env_steps(&self) -> f64 {
+        self.session.env_steps() as f64
+    }
+
+    /// Environment steps to make, per seed.
+    #[wasm_bindgen(getter, js_name = totalSteps)]
+    pub fn total_steps(&self) -> f64 {
+        self.session.total_steps() as f64
+    }
+
+    /// Whether all iterations are made.
+    #[wasm_bindgen(getter)]
+    pub fn done(&self) -> bool {
+        self.session.done()
+    }
+
+    /// Make so many environment steps in all.
+    #[wasm_bindgen(js_name = setSteps)]
+    pub fn set_steps(&mut self, steps: f64) {
+        self.session.set_steps(steps.max(1.0) as u64);
+    }
+
+    /// Dispatches that all iterations so far took on a GPU.
+    #[wasm_bindgen(getter)]
+    pub fn dispatches(&self) -> f64 {
+        self.session.program().counters().dispatches as f64
+    }
+
+    /// One iteration of all seeds: an object of metrics for each.
+    ///
+    /// # Errors
+    /// If an environment or the device fails, or nothing finite is left.
+    pub async fn step(&mut self) -> Thrown<JsValue> {
+        let rows = self.session.step().await.map_err(|e| caused(e, &self.cause))?;
+        let object = |row: Row| row.into_iter().collect::<std::collections::BTreeMap<String, f64>>();
+        plain(&rows.into_iter().map(object).collect::<Vec<_>>())
+    }
+
+    /// Everything needed to go on with one seed.
+    ///
+    /// # Errors
+    /// If there is no such seed or the device fails.
+    pub async fn snapshot(&self, member: usize) -> Thrown<Vec<u8>> {
+        self.session.snapshot(member).await.map_err(thrown)
+    }
+
+    /// The policy of one seed.
+    ///
+    /// # Errors
+    /// If there is no such seed or the device fails.
+    #[wasm_bindgen(js_name = policySnapshot)]
+    pub async fn policy_snapshot(&self, member: usize) -> Thrown<Vec<u8>> {
+        self.session.policy_snapshot(member).await.map_err(thrown)
+    }
+
+    /// Episodes of the deterministic policy of each seed, `{ returns, lengths, terminated }`.
+    ///
+    /// # Errors
+    /// For no episodes or too many, for environments of the page, or if the device fails.
+    pub async fn evaluate(&mut self, episodes: usize) -> Thrown<JsValue> {
+        let all = self.session.evaluate(episodes).await.map_err(thrown)?;
+        plain(&all.iter().map(|episodes| Episodes::of(episodes)).collect::<Vec<_>>())
+    }
+}
