@@ -10,6 +10,9 @@ mod js_executor;
 mod policy;
 mod scene;
 mod session;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod settings_ts;
 mod thrown;
 mod viewer;
 

@@ -1,0 +1,159 @@
+import { asError, QuickstudyError } from "./errors.js";
+import { envRequest, whole, type EnvironmentOption } from "./options.js";
+import { callingThread, sharedThread } from "./shared.js";
+import type { Thread } from "./thread.js";
+import type { Adaptation, DeviceKind, Episodes, MetaTest, Path, SpecInfo } from "./types.js";
+
+/** What a policy is. */
+export interface PolicyInfo {
+  algorithm: string;
+  /** Name of the environment. */
+  env: string;
+  /** The seed that it was trained with. */
+  seed: number;
+  /** Environment steps that it was trained for. */
+  envSteps: number;
+  /** The environment's spaces. */
+  spec: SpecInfo;
+}
+
+/** Options of {@link loadPolicy}. */
+export interface PolicyOptions {
+  /** Only for an environment that is not built in. */
+  env?: EnvironmentOption;
+  /** Default `"cpu"`. */
+  device?: DeviceKind;
+}
+
+/** A trained policy. */
+export class Policy {
+  #thread: Thread;
+  #id: number;
+  #disposed = false;
+  /** What it is. */
+  readonly info: PolicyInfo;
+
+  private constructor(thread: Thread, id: number, info: PolicyInfo) {
+    this.#thread = thread;
+    this.#id = id;
+    this.info = info;
+  }
+
+  /** @internal */
+  static async open(bytes: Uint8Array, options: PolicyOptions): Promise<Policy> {
+    if (!(bytes instanceof Uint8Array)) {
+      throw new QuickstudyError("snapshot", "expected the bytes of a snapshot (Uint8Array)");
+    }
+    const env = options.env === undefined ? undefined : envRequest(options.env);
+    const thread = await (env?.kind === "object" ? callingThread() : sharedThread());
+    try {
+      const { id, info } = await thread.engine.policy(bytes, env, options.device ?? "cpu");
+      return new Policy(thread, id, info as PolicyInfo);
+    } catch (error) {
+      throw asError(error);
+    }
+  }
+
+  async #call<T>(call: (engine: Thread["engine"], id: number) => Promise<unknown>): Promise<T> {
+    if (this.#disposed) {
+      throw new QuickstudyError("disposed", "the policy was disposed of before");
+    }
+    try {
+      return (await call(this.#thread.engine, this.#id)) as T;
+    } catch (error) {
+      throw asError(error);
+    }
+  }
+
+  /** Episodes, by default 100 of the most probable actions. `seed` names their first states. */
+  async evaluate(options: { episodes?: number; seed?: number; deterministic?: boolean } = {}): Promise<Episodes> {
+    const { episodes = 100, seed = 0, deterministic = true } = options;
+    whole("episodes", episodes, 1);
+    whole("seed", seed, 0);
+    return this.#call((engine, id) => engine.evaluate(id, episodes, seed, deterministic));
+  }
+
+  /**
+   * What a meta-trained policy does on held-out tasks, or on those given, `[D]` numbers each: before adaptation and after each gradient
+   * step of it, or episode by episode.
+   */
+  async adapt(test: MetaTest & { to?: readonly (readonly number[])[] } = {}): Promise<Adaptation> {
+    const { to, ...rest } = test;
+    const given = to?.map((task) => Array.from(task));
+    const result = await this.#call<Adaptation>((engine, id) => engine.adapt(id, { ...rest, given }));
+    for (const stage of result.stages) {
+      stage.paths = stage.paths.map(typed);
+    }
+    return result;
+  }
+
+  /** The first episode of {@link evaluate} with the same seed, step by step; `states` has one more than `actions`. */
+  async trajectory(options: { seed?: number; deterministic?: boolean } = {}): Promise<Path & { task: Float32Array }> {
+    const { seed = 0, deterministic = true } = options;
+    whole("seed", seed, 0);
+    const path = await this.#call<Path & { task: number[] }>((engine, id) => engine.trajectory(id, seed, deterministic));
+    return { ...typed(path), task: Float32Array.from(path.task) };
+  }
+
+  /**
+   * What to do at one observation, or at several rows of them: the number of a choice, or a vector within its bounds, for each row.
+   *
+   * A policy with a memory draws its actions, and remembers from call to call as long as there are as many rows; tell it by
+   * {@link observe} what came of them. `fresh` begins anew, as a new `seed` needs.
+   */
+  async act(
+    observation: ArrayLike<number>,
+    options: { deterministic?: boolean; seed?: number; fresh?: boolean } = {},
+  ): Promise<Float64Array> {
+    const { deterministic = true, seed = 0, fresh = false } = options;
+    whole("seed", seed, 0);
+    const numbers = Float64Array.from(observation);
+    return this.#call((engine, id) => engine.act(id, numbers, seed, deterministic, fresh));
+  }
+
+  /** What the last actions led to: observations, rewards and ends, by row. */
+  async observe(observation: ArrayLike<number>, rewards: ArrayLike<number>, terminated: readonly boolean[]): Promise<void> {
+    const flags = Uint8Array.from(terminated, Number);
+    const numbers = [Float64Array.from(observation), Float64Array.from(rewards)] as const;
+    return this.#call((engine, id) => engine.observe(id, ...numbers, flags));
+  }
+
+  /** @internal */
+  view(count: number, seed: number, deterministic: boolean): Promise<{ thread: Thread; viewer: number }> {
+    return this.#call(async (engine, id) => ({
+      thread: this.#thread,
+      viewer: await engine.viewer(id, count, seed, deterministic),
+    }));
+  }
+
+  /** @internal */
+  takeOver(viewer: number): Promise<void> {
+    return this.#call((engine, id) => engine.viewPolicy(viewer, id));
+  }
+
+  /** Frees it. Calls fail from then on. */
+  dispose(): void {
+    if (!this.#disposed) {
+      this.#disposed = true;
+      void this.#thread.engine.dispose(this.#id);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+/** Lists as they cross from the bindings, typed. */
+function typed({ states, actions, rewards }: { states: Iterable<number>; actions: Iterable<number>; rewards: Iterable<number> }): Path {
+  return {
+    states: Float32Array.from(states),
+    actions: Float32Array.from(actions),
+    rewards: Float64Array.from(rewards),
+  };
+}
+
+/** The policy of a snapshot, of this package or of the command line. */
+export async function loadPolicy(bytes: Uint8Array, options: PolicyOptions = {}): Promise<Policy> {
+  return Policy.open(bytes, options);
+}

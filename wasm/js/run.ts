@@ -1,0 +1,311 @@
+import { breathe } from "./engine.js";
+import { AbortedError, DeviceError, asError } from "./errors.js";
+import { sessionRequest, type RestoreOptions, type SessionOptions } from "./options.js";
+import type { Policy } from "./policy.js";
+import { Session } from "./session.js";
+import type { AlgorithmName } from "./settings.js";
+import type { DeviceInfo, Episodes, Metrics, SetupInfo } from "./types.js";
+
+/** One iteration of a run. */
+export interface Progress {
+  /** Iterations made. */
+  iteration: number;
+  /** Environment steps made, per seed. */
+  envSteps: number;
+  /** Environment steps to make, per seed. */
+  totalSteps: number;
+  /** Seconds of training so far, pauses not counted. */
+  seconds: number;
+  /** Environment steps per second so far, all seeds together. */
+  stepsPerSecond: number;
+  /** Mean return of recent training episodes of the first seed; NaN before the first has ended. */
+  returnMean: number;
+  /** All metrics of the first seed. */
+  metrics: Metrics;
+  /** All metrics of each seed. */
+  seeds: Metrics[];
+  /** Where it ran. */
+  device: DeviceInfo;
+}
+
+/** Something that a run has to say. */
+export interface Notice {
+  kind: "device" | "recovered";
+  message: string;
+}
+
+/** Options of a run besides what is trained. */
+export interface RunOptions {
+  /** Stops training for good; {@link Run.finished} is rejected with an `AbortError`. */
+  signal?: AbortSignal;
+  /** Called after each iteration. */
+  onProgress?: (progress: Progress) => void;
+  /** Called when something is worth saying, such as which device was taken and why. */
+  onNotice?: (notice: Notice) => void;
+  /** Seconds between copies of the state, from which a run goes on when its GPU is lost; default 5, 0: after each iteration. */
+  saveEvery?: number;
+  /** Begin paused. */
+  paused?: boolean;
+}
+
+/** How a run ended. */
+export interface RunResult {
+  /** `finished`: all steps are made; `stopped`: {@link Run.stop} was called. */
+  reason: "finished" | "stopped";
+  /** The last iteration; none if there was none. */
+  last: Progress | undefined;
+}
+
+/** Losses of devices in a row after which a run gives up: one without an iteration in between. */
+const MAX_LOSSES = 3;
+
+/**
+ * A training run. It goes on by itself; iterating it gives every iteration from then on.
+ *
+ * @example
+ * const run = train({ algorithm: "ppo", env: "cartpole" });
+ * for await (const { envSteps, returnMean } of run) console.log(envSteps, returnMean);
+ */
+export class Run implements AsyncIterable<Progress> {
+  #session: Promise<Session>;
+  #options: (SessionOptions | RestoreOptions) & RunOptions;
+  #listeners = new Set<{ push(progress: Progress): void; end(error?: unknown): void }>();
+  #last: Progress | undefined;
+  #paused: Promise<void> | undefined;
+  #unpause: (() => void) | undefined;
+  #stopped = false;
+  #saved: { bytes: Uint8Array[]; at: number } | undefined;
+  /** How it ends: rejected if it fails or is aborted. */
+  readonly finished: Promise<RunResult>;
+
+  /** @internal */
+  constructor(options: (SessionOptions | RestoreOptions) & RunOptions) {
+    this.#options = options;
+    if (options.paused) {
+      this.pause();
+    }
+    this.#session = this.#open();
+    this.finished = this.#drive().then(
+      (result) => {
+        this.#end();
+        return result;
+      },
+      (error: unknown) => {
+        const typed = error instanceof AbortedError ? error : asError(error);
+        this.#end(typed);
+        throw typed;
+      },
+    );
+    // Whoever only iterates is told there.
+    this.finished.catch(() => undefined);
+    this.#session.catch(() => undefined);
+  }
+
+  async #open(): Promise<Session> {
+    if (this.#options.signal?.aborted) {
+      throw new AbortedError(this.#options.signal.reason);
+    }
+    const session = await Session.open(sessionRequest(this.#options), this.#options.worker);
+    if (session.device.reason) {
+      this.#options.onNotice?.({ kind: "device", message: session.device.reason });
+    }
+    return session;
+  }
+
+  async #drive(): Promise<RunResult> {
+    const { signal, onProgress, saveEvery = 5 } = this.#options;
+    let session = await this.#session;
+    const resumedAt = session.envSteps;
+    let [seconds, losses] = [0, 0];
+    while (!session.done && !this.#stopped) {
+      if (signal?.aborted) {
+        throw new AbortedError(signal.reason);
+      }
+      if (this.#paused) {
+        await Promise.race([this.#paused, aborted(signal)]);
+        continue;
+      }
+      const start = performance.now();
+      let rows: Metrics[];
+      try {
+        // Only a GPU is lost, so that a processor's runs need no copies.
+        if (session.device.kind === "gpu" && (!this.#saved || performance.now() - this.#saved.at >= 1000 * saveEvery)) {
+          this.#saved = { bytes: await session.snapshots(), at: performance.now() };
+        }
+        rows = await session.step();
+        losses = 0;
+      } catch (error) {
+        losses += 1;
+        if (!(error instanceof DeviceError) || error.code !== "device-lost" || losses > MAX_LOSSES) {
+          throw error;
+        }
+        this.#session = this.#recover(session, error);
+        session = await this.#session;
+        continue;
+      }
+      seconds += (performance.now() - start) / 1000;
+      const { iteration, envSteps, totalSteps, device } = session;
+      const metrics = rows[0] ?? {};
+      const stepsPerSecond = (rows.length * (envSteps - resumedAt)) / Math.max(seconds, 1e-9);
+      const returnMean = metrics["rollout/ep_return_mean"] ?? NaN;
+      this.#last = { iteration, envSteps, totalSteps, seconds, stepsPerSecond, returnMean, metrics, seeds: rows, device };
+      onProgress?.(this.#last);
+      for (const listener of this.#listeners) {
+        listener.push(this.#last);
+      }
+      if (session.local) {
+        await breathe();
+      }
+    }
+    return { reason: session.done ? "finished" : "stopped", last: this.#last };
+  }
+
+  /** Goes on from the last copy on another device. */
+  async #recover(lost: Session, error: DeviceError): Promise<Session> {
+    const snapshot = this.#saved?.bytes;
+    const { env } = this.#options;
+    const { seeds } = lost.setup;
+    lost.dispose();
+    const again = snapshot
+      ? { snapshot, device: "gpu" as const, ...(env !== undefined && typeof env !== "string" ? { env } : {}) }
+      : { ...this.#options, device: "gpu" as const };
+    const session = await Session.open(sessionRequest(again), this.#options.worker);
+    const where = session.device.kind === "gpu" ? "a new GPU device" : "the CPU";
+    const from = snapshot ? `its last copy, ${session.envSteps} steps` : "the beginning";
+    const message = `${error.message}; ${seeds.length > 1 ? "the runs go" : "the run goes"} on from ${from}, on ${where}`;
+    this.#options.onNotice?.({ kind: "recovered", message });
+    return session;
+  }
+
+  #end(error?: unknown): void {
+    this.#unpause?.();
+    for (const listener of this.#listeners) {
+      listener.end(error);
+    }
+    this.#listeners.clear();
+  }
+
+  /** The session behind it, once it is ready: for what it can do besides. */
+  get session(): Promise<Session> {
+    return this.#session;
+  }
+
+  /** What is trained, with every setting and its origin. */
+  get setup(): Promise<SetupInfo> {
+    return this.#session.then((session) => session.setup);
+  }
+
+  /** The last iteration. */
+  get progress(): Progress | undefined {
+    return this.#last;
+  }
+
+  /** Whether it is paused. */
+  get isPaused(): boolean {
+    return this.#paused !== undefined;
+  }
+
+  /** Holds after the current iteration. */
+  pause(): void {
+    this.#paused ??= new Promise((resolve) => {
+      this.#unpause = () => {
+        this.#paused = undefined;
+        resolve();
+      };
+    });
+  }
+
+  /** Goes on after a pause. */
+  resume(): void {
+    this.#unpause?.();
+  }
+
+  /** Ends it after the current iteration; what it learnt can still be saved. */
+  stop(): void {
+    this.#stopped = true;
+    this.resume();
+  }
+
+  /** Everything needed to go on with a seed, from the last iteration on: a file that the command line reads, too. */
+  async save(member = 0): Promise<Uint8Array> {
+    const all = await (await this.#session).snapshots();
+    return all[member] ?? Promise.reject(new RangeError(`there are ${all.length} seeds, so there is no number ${member}`));
+  }
+
+  /** The policy of a seed as it is now. Dispose of it after use. */
+  async policy(member = 0): Promise<Policy> {
+    return (await this.#session).policy(member);
+  }
+
+  /** As {@link Session.evaluate}, between two iterations. */
+  async evaluate(episodes = 100): Promise<Episodes[]> {
+    return (await this.#session).evaluate(episodes);
+  }
+
+  /** Stops and frees everything. */
+  async dispose(): Promise<void> {
+    this.stop();
+    await this.finished.catch(() => undefined);
+    await this.#session.then((session) => session.dispose()).catch(() => undefined);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Progress, void, void> {
+    const queue: Progress[] = [];
+    let [ended, error, wake] = [false, undefined as unknown, undefined as (() => void) | undefined];
+    const listener = {
+      push(progress: Progress) {
+        queue.push(progress);
+        wake?.();
+      },
+      end(why?: unknown) {
+        [ended, error] = [true, why];
+        wake?.();
+      },
+    };
+    this.#listeners.add(listener);
+    // A run that has ended before calls nobody.
+    this.finished.then(
+      () => listener.end(),
+      (why: unknown) => listener.end(why),
+    );
+    try {
+      for (;;) {
+        const next = queue.shift();
+        if (next) {
+          yield next;
+        } else if (ended) {
+          if (error !== undefined) {
+            throw error;
+          }
+          return;
+        } else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      }
+    } finally {
+      this.#listeners.delete(listener);
+    }
+  }
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/**
+ * Trains: in a worker, unless the environment is an object of the calling thread.
+ *
+ * @example
+ * const run = train({ algorithm: "ppo", env: "cartpole", seed: 1, onProgress: ({ returnMean }) => console.log(returnMean) });
+ * await run.finished;
+ * const [{ returns }] = await run.evaluate(100);
+ */
+export function train<A extends AlgorithmName>(options: (SessionOptions<A> | RestoreOptions) & RunOptions): Run {
+  return new Run(options as SessionOptions & RunOptions);
+}

@@ -1,0 +1,534 @@
+// Written by `QUICKSTUDY_WRITE=1 cargo test -p quickstudy-wasm settings`, which also checks that it is up to date.
+
+/** Settings of `ppo`: Proximal Policy Optimization, clipped objective (arXiv:1707.06347). */
+export interface PpoConfig {
+  /** Adam's step size; lower it if train/approx_kl exceeds about 0.03. Values: > 0; default 0.00025. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "linear". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.2. */
+  clip_eps?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  clip_eps_schedule?: "constant" | "linear";
+  /** steps per environment between updates (T). Values: 1 or more; default 128. */
+  horizon?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 8. */
+  envs?: number;
+  /** passes over each rollout. Values: 1 or more; default 4. */
+  epochs?: number;
+  /** parts that each pass is split into. Values: divides T · N; default 4. */
+  minibatches?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
+  gae_lambda?: number;
+  /** weight of the entropy bonus. Values: 0 or more; default 0.01. */
+  entropy_coef?: number;
+  /** weight of the value loss ½ (v − R)². Values: 0 or more; default 0.5. */
+  value_coef?: number;
+  /** longer gradients are scaled down to this length. Values: > 0; default 0.5. */
+  max_grad_norm?: number;
+  /** clip the change of the value as well. Values: true, false; default true. */
+  value_clip?: boolean;
+  /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
+  target_kl?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
+  /** by the running deviation of the discounted return. Values: true, false; default false. */
+  normalise_rewards?: boolean;
+  /** in each minibatch. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** hidden layers of policy and value network. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+  /** state-dependent exploration of continuous actions. Values: true, false; default false. */
+  sde?: boolean;
+  /** steps between its noise matrices; 0: one per rollout. Values: 0, or divides T; default 0. */
+  sde_sample_freq?: number;
+  /** Adam's ε. Values: > 0; default 0.00001. */
+  adam_eps?: number;
+}
+
+/** Settings of `trpo`: Trust Region Policy Optimization (arXiv:1502.05477). */
+export interface TrpoConfig {
+  /** largest KL of the old policy from the new one in a step. Values: > 0; default 0.01. */
+  max_kl?: number;
+  /** conjugate-gradient iterations. Values: 1 or more; default 15. */
+  cg_iterations?: number;
+  /** added to the diagonal of the KL's Hessian. Values: 0 or more; default 0.1. */
+  damping?: number;
+  /** most steps of the line search. Values: 1 or more; default 10. */
+  backtracks?: number;
+  /** factor between its steps. Values: 0 to 1; default 0.8. */
+  backtrack_ratio?: number;
+  /** products with the KL's Hessian. Values: exact, finite_differences; default "exact". */
+  hessian?: "exact" | "finite_differences";
+  /** Adam's step size, of the value function. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** passes over each rollout that fit the value function. Values: 1 or more; default 10. */
+  critic_epochs?: number;
+  /** parts that each pass is split into. Values: divides T · N; default 16. */
+  minibatches?: number;
+  /** steps per environment between updates (T). Values: 1 or more; default 2048. */
+  horizon?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 1. */
+  envs?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
+  gae_lambda?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
+  /** by the running deviation of the discounted return. Values: true, false; default false. */
+  normalise_rewards?: boolean;
+  /** over each rollout. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** hidden layers of policy and value network. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+  /** state-dependent exploration of continuous actions. Values: true, false; default false. */
+  sde?: boolean;
+  /** steps between its noise matrices; 0: one per rollout. Values: 0, or divides T; default 0. */
+  sde_sample_freq?: number;
+  /** Adam's ε. Values: > 0; default 0.00001. */
+  adam_eps?: number;
+}
+
+/** Settings of `promp`: Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784). */
+export interface PrompConfig {
+  /** tasks per iteration (M). Values: 1 or more; default 40. */
+  meta_batch?: number;
+  /** rollouts per task before and after each inner step (N). Values: 1 or more; default 20. */
+  rollouts?: number;
+  /** steps of a rollout (T); 0: the environment's time limit. Values: 0 or more; default 0. */
+  horizon?: number;
+  /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
+  train_tasks?: number;
+  /** gradient steps of adaptation. Values: 1 to 16; default 1. */
+  inner_steps?: number;
+  /** step size α of adaptation. Values: > 0; default 0.1. */
+  inner_lr?: number;
+  /** learn one α per parameter, starting from inner_lr. Values: true, false; default false. */
+  learn_inner_lr?: boolean;
+  /** take inner gradients as constants. Values: true, false; default false. */
+  first_order?: boolean;
+  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood, dice; default "likelihood_ratio". */
+  inner_loss?: "likelihood_ratio" | "log_likelihood" | "dice";
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages. Values: 0 to 1; default 1.0. */
+  gae_lambda?: number;
+  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** per task. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** shift them so that the smallest is 0. Values: true, false; default false. */
+  positive_advantages?: boolean;
+  /** Adam's step size of outer steps. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** outer steps on each batch. Values: 1 or more; default 5. */
+  outer_steps?: number;
+  /** clip range of the outer objective. Values: 0 to 1; default 0.3. */
+  clip_eps?: number;
+  /** weight of the KL that keeps adaptation near what collected. Values: 0 or more; default 0.0005. */
+  inner_kl_coef?: number;
+  /** above 0: adapt inner_kl_coef until the KL is near this. Values: 0 or more; default 0.0. */
+  target_inner_kl?: number;
+  /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  max_grad_norm?: number;
+  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+}
+
+/** Settings of `maml-ppo`: MAML with a clipped outer objective. */
+export interface MamlPpoConfig {
+  /** tasks per iteration (M). Values: 1 or more; default 40. */
+  meta_batch?: number;
+  /** rollouts per task before and after each inner step (N). Values: 1 or more; default 20. */
+  rollouts?: number;
+  /** steps of a rollout (T); 0: the environment's time limit. Values: 0 or more; default 0. */
+  horizon?: number;
+  /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
+  train_tasks?: number;
+  /** gradient steps of adaptation. Values: 1 to 16; default 1. */
+  inner_steps?: number;
+  /** step size α of adaptation. Values: > 0; default 0.1. */
+  inner_lr?: number;
+  /** learn one α per parameter, starting from inner_lr. Values: true, false; default false. */
+  learn_inner_lr?: boolean;
+  /** take inner gradients as constants. Values: true, false; default false. */
+  first_order?: boolean;
+  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood, dice; default "likelihood_ratio". */
+  inner_loss?: "likelihood_ratio" | "log_likelihood" | "dice";
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages. Values: 0 to 1; default 1.0. */
+  gae_lambda?: number;
+  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** per task. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** shift them so that the smallest is 0. Values: true, false; default false. */
+  positive_advantages?: boolean;
+  /** Adam's step size of outer steps. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** outer steps on each batch. Values: 1 or more; default 5. */
+  outer_steps?: number;
+  /** clip range of the outer objective. Values: 0 to 1; default 0.3. */
+  clip_eps?: number;
+  /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  max_grad_norm?: number;
+  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+}
+
+/** Settings of `maml-vpg`: MAML, policy gradient inside and outside (arXiv:1703.03400). */
+export interface MamlVpgConfig {
+  /** tasks per iteration (M). Values: 1 or more; default 40. */
+  meta_batch?: number;
+  /** rollouts per task before and after each inner step (N). Values: 1 or more; default 20. */
+  rollouts?: number;
+  /** steps of a rollout (T); 0: the environment's time limit. Values: 0 or more; default 0. */
+  horizon?: number;
+  /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
+  train_tasks?: number;
+  /** gradient steps of adaptation. Values: 1 to 16; default 1. */
+  inner_steps?: number;
+  /** step size α of adaptation. Values: > 0; default 0.1. */
+  inner_lr?: number;
+  /** learn one α per parameter, starting from inner_lr. Values: true, false; default false. */
+  learn_inner_lr?: boolean;
+  /** take inner gradients as constants. Values: true, false; default false. */
+  first_order?: boolean;
+  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood, dice; default "log_likelihood". */
+  inner_loss?: "likelihood_ratio" | "log_likelihood" | "dice";
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages. Values: 0 to 1; default 1.0. */
+  gae_lambda?: number;
+  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** per task. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** shift them so that the smallest is 0. Values: true, false; default false. */
+  positive_advantages?: boolean;
+  /** Adam's step size of outer steps. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  max_grad_norm?: number;
+  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+}
+
+/** Settings of `maml-trpo`: MAML with trust-region outer steps (arXiv:1703.03400). */
+export interface MamlTrpoConfig {
+  /** tasks per iteration (M). Values: 1 or more; default 40. */
+  meta_batch?: number;
+  /** rollouts per task before and after each inner step (N). Values: 1 or more; default 20. */
+  rollouts?: number;
+  /** steps of a rollout (T); 0: the environment's time limit. Values: 0 or more; default 0. */
+  horizon?: number;
+  /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
+  train_tasks?: number;
+  /** gradient steps of adaptation. Values: 1 to 16; default 1. */
+  inner_steps?: number;
+  /** step size α of adaptation. Values: > 0; default 0.1. */
+  inner_lr?: number;
+  /** learn one α per parameter, starting from inner_lr. Values: true, false; default false. */
+  learn_inner_lr?: boolean;
+  /** take inner gradients as constants. Values: true, false; default false. */
+  first_order?: boolean;
+  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood, dice; default "log_likelihood". */
+  inner_loss?: "likelihood_ratio" | "log_likelihood" | "dice";
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages. Values: 0 to 1; default 1.0. */
+  gae_lambda?: number;
+  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** per task. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** shift them so that the smallest is 0. Values: true, false; default false. */
+  positive_advantages?: boolean;
+  /** largest KL of an outer step. Values: > 0; default 0.01. */
+  max_kl?: number;
+  /** conjugate-gradient iterations. Values: 1 or more; default 10. */
+  cg_iterations?: number;
+  /** added to the diagonal of the KL's Hessian. Values: 0 or more; default 0.00001. */
+  damping?: number;
+  /** most steps of the line search. Values: 1 or more; default 15. */
+  backtracks?: number;
+  /** factor between its steps. Values: 0 to 1; default 0.8. */
+  backtrack_ratio?: number;
+  /** products with the KL's Hessian. Values: exact, finite_differences; default "exact". */
+  hessian?: "exact" | "finite_differences";
+  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
+/** Settings of `e-maml`: MAML that is rewarded for exploring (arXiv:1803.01118). */
+export interface EMamlConfig {
+  /** tasks per iteration (M). Values: 1 or more; default 40. */
+  meta_batch?: number;
+  /** rollouts per task before and after each inner step (N). Values: 1 or more; default 20. */
+  rollouts?: number;
+  /** steps of a rollout (T); 0: the environment's time limit. Values: 0 or more; default 0. */
+  horizon?: number;
+  /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
+  train_tasks?: number;
+  /** gradient steps of adaptation. Values: 1 to 16; default 1. */
+  inner_steps?: number;
+  /** step size α of adaptation. Values: > 0; default 0.1. */
+  inner_lr?: number;
+  /** learn one α per parameter, starting from inner_lr. Values: true, false; default false. */
+  learn_inner_lr?: boolean;
+  /** take inner gradients as constants. Values: true, false; default false. */
+  first_order?: boolean;
+  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood, dice; default "log_likelihood". */
+  inner_loss?: "likelihood_ratio" | "log_likelihood" | "dice";
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages. Values: 0 to 1; default 1.0. */
+  gae_lambda?: number;
+  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** per task. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** shift them so that the smallest is 0. Values: true, false; default false. */
+  positive_advantages?: boolean;
+  /** largest KL of an outer step. Values: > 0; default 0.01. */
+  max_kl?: number;
+  /** conjugate-gradient iterations. Values: 1 or more; default 10. */
+  cg_iterations?: number;
+  /** added to the diagonal of the KL's Hessian. Values: 0 or more; default 0.00001. */
+  damping?: number;
+  /** most steps of the line search. Values: 1 or more; default 15. */
+  backtracks?: number;
+  /** factor between its steps. Values: 0 to 1; default 0.8. */
+  backtrack_ratio?: number;
+  /** products with the KL's Hessian. Values: exact, finite_differences; default "exact". */
+  hessian?: "exact" | "finite_differences";
+  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
+/** Settings of `dice-maml`: MAML with DICE objectives, exact to any order (arXiv:1802.05098). */
+export interface DiceMamlConfig {
+  /** tasks per iteration (M). Values: 1 or more; default 40. */
+  meta_batch?: number;
+  /** rollouts per task before and after each inner step (N). Values: 1 or more; default 20. */
+  rollouts?: number;
+  /** steps of a rollout (T); 0: the environment's time limit. Values: 0 or more; default 0. */
+  horizon?: number;
+  /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
+  train_tasks?: number;
+  /** gradient steps of adaptation. Values: 1 to 16; default 1. */
+  inner_steps?: number;
+  /** step size α of adaptation. Values: > 0; default 0.1. */
+  inner_lr?: number;
+  /** learn one α per parameter, starting from inner_lr. Values: true, false; default false. */
+  learn_inner_lr?: boolean;
+  /** take inner gradients as constants. Values: true, false; default false. */
+  first_order?: boolean;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages. Values: 0 to 1; default 1.0. */
+  gae_lambda?: number;
+  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_time". */
+  baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** per task. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** shift them so that the smallest is 0. Values: true, false; default false. */
+  positive_advantages?: boolean;
+  /** Adam's step size of outer steps. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  max_grad_norm?: number;
+  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+}
+
+/** Settings of `rl2-ppo`: RL²: a recurrent policy learns within its memory, by PPO (arXiv:1611.02779). */
+export interface Rl2PpoConfig {
+  /** trials per iteration, each on a task of its own (M). Values: 1 or more; default 64. */
+  meta_batch?: number;
+  /** episodes of a trial, through which the memory lasts. Values: 1 or more; default 2. */
+  episodes?: number;
+  /** show an episode's last action, reward and end to the next one. Values: true, false; default true. */
+  carry_over?: boolean;
+  /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
+  train_tasks?: number;
+  /** discount of later rewards, also those of later episodes. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
+  gae_lambda?: number;
+  /** learned value, or a baseline fitted to each batch. Values: gru, linear_feature, linear_time, zero; default "gru". */
+  critic?: "gru" | "linear_feature" | "linear_time" | "zero";
+  /** standardise over all steps, or at each step over trials. Values: all, step, none; default "all". */
+  advantage_centre?: "all" | "step" | "none";
+  /** shift them so that the smallest is 0. Values: true, false; default false. */
+  positive_advantages?: boolean;
+  /** a term of the objective, or part of each reward. Values: regularized, max, no_entropy; default "regularized". */
+  entropy_method?: "regularized" | "max" | "no_entropy";
+  /** weight of the entropy. Values: 0 or more; default 0.01. */
+  entropy_coef?: number;
+  /** ln(1 + e^H) in place of the entropy H. Values: true, false; default false. */
+  entropy_softplus?: boolean;
+  /** −ln π of the action taken in place of the entropy. Values: true, false; default false. */
+  entropy_neg_log_prob?: boolean;
+  /** Adam's step size; lower it if train/approx_kl exceeds about 0.03. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** passes over the trials. Values: 1 or more; default 4. */
+  epochs?: number;
+  /** parts of each pass, in trials. Values: divides meta_batch; default 4. */
+  minibatches?: number;
+  /** clip range of the probability ratio. Values: 0 to 1; default 0.2. */
+  clip_eps?: number;
+  /** weight of the value loss ½ (v − R)². Values: 0 or more; default 0.5. */
+  value_coef?: number;
+  /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
+  max_grad_norm?: number;
+  /** gated recurrent units of the memory. Values: 1 or more; default 64. */
+  units?: number;
+  /** where the reset gate acts: after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** orthogonal first weights; false: Glorot-uniform. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+  /** Adam's ε. Values: > 0; default 0.00001. */
+  adam_eps?: number;
+}
+
+/** Settings of `rl2-trpo`: RL² with trust-region steps, as in its paper. */
+export interface Rl2TrpoConfig {
+  /** trials per iteration, each on a task of its own (M). Values: 1 or more; default 64. */
+  meta_batch?: number;
+  /** episodes of a trial, through which the memory lasts. Values: 1 or more; default 2. */
+  episodes?: number;
+  /** show an episode's last action, reward and end to the next one. Values: true, false; default true. */
+  carry_over?: boolean;
+  /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
+  train_tasks?: number;
+  /** discount of later rewards, also those of later episodes. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.98. */
+  gae_lambda?: number;
+  /** learned value, or a baseline fitted to each batch. Values: gru, linear_feature, linear_time, zero; default "linear_feature". */
+  critic?: "gru" | "linear_feature" | "linear_time" | "zero";
+  /** standardise over all steps, or at each step over trials. Values: all, step, none; default "all". */
+  advantage_centre?: "all" | "step" | "none";
+  /** shift them so that the smallest is 0. Values: true, false; default false. */
+  positive_advantages?: boolean;
+  /** a term of the objective, or part of each reward. Values: regularized, max, no_entropy; default "no_entropy". */
+  entropy_method?: "regularized" | "max" | "no_entropy";
+  /** weight of the entropy. Values: 0 or more; default 0.0. */
+  entropy_coef?: number;
+  /** ln(1 + e^H) in place of the entropy H. Values: true, false; default false. */
+  entropy_softplus?: boolean;
+  /** −ln π of the action taken in place of the entropy. Values: true, false; default false. */
+  entropy_neg_log_prob?: boolean;
+  /** largest KL of a step. Values: > 0; default 0.01. */
+  max_kl?: number;
+  /** conjugate-gradient iterations. Values: 1 or more; default 10. */
+  cg_iterations?: number;
+  /** added to the diagonal of the KL's Hessian. Values: 0 or more; default 0.00001. */
+  damping?: number;
+  /** most steps of the line search. Values: 1 or more; default 15. */
+  backtracks?: number;
+  /** factor between its steps. Values: 0 to 1; default 0.8. */
+  backtrack_ratio?: number;
+  /** products with the KL's Hessian. Values: exact, finite_differences; default "exact". */
+  hessian?: "exact" | "finite_differences";
+  /** gated recurrent units of the memory. Values: 1 or more; default 64. */
+  units?: number;
+  /** where the reset gate acts: after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** orthogonal first weights; false: Glorot-uniform. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
+/** Settings by algorithm. */
+export interface Configs {
+  "ppo": PpoConfig;
+  "trpo": TrpoConfig;
+  "promp": PrompConfig;
+  "maml-ppo": MamlPpoConfig;
+  "maml-vpg": MamlVpgConfig;
+  "maml-trpo": MamlTrpoConfig;
+  "e-maml": EMamlConfig;
+  "dice-maml": DiceMamlConfig;
+  "rl2-ppo": Rl2PpoConfig;
+  "rl2-trpo": Rl2TrpoConfig;
+}
+
+/** Names of the algorithms. */
+export type AlgorithmName = keyof Configs;
