@@ -18,7 +18,9 @@ fn text() -> String {
             let ty = match &default.value {
                 Value::Boolean(_) => "boolean".to_owned(),
                 Value::Array(_) => "number[]".to_owned(),
-                Value::String(_) => doc.range.split(", ").map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | "),
+                Value::String(_) => {
+                    doc.range.split(", ").map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | ")
+                }
                 _ => "number".to_owned(),
             };
             let meaning = doc.meaning.trim_end_matches('.');
