@@ -1,0 +1,122 @@
+// Environments written in JavaScript: in the worker by a module's URL, on the calling thread as objects.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fixture, withPage } from "./harness/page.mjs";
+
+const folders = { "/envs/": fixture("envs") };
+
+/** Trains PPO on the walk: mean return of the last evaluation, and how the page did meanwhile. */
+const train = async ({ how, later }) => {
+  const { train } = await import("/quickstudy/index.js");
+  const { walk } = await import("/envs/walk.js");
+  const env = how === "object" ? walk({ later }) : { module: "/envs/walk.js" };
+  const config = { envs: 8, horizon: 64, minibatches: 4, epochs: 4, learning_rate: 3e-3, hidden: [16] };
+  const run = train({ algorithm: "ppo", env, seed: 1, steps: 15_000, device: "cpu", config });
+  // What the page does besides: without pauses it would not come round.
+  let [frames, done] = [0, false];
+  const beat = () => (frames++, done || setTimeout(beat));
+  beat();
+  const { last } = await run.finished;
+  done = true;
+  const [{ returns }] = await run.evaluate(20);
+  const { local } = await run.session;
+  const [bytes] = await (await run.session).snapshots();
+  await run.dispose();
+  return { mean: returns.reduce((a, b) => a + b) / 20, frames, local, loss: last.metrics["train/policy_loss"], bytes: bytes.length };
+};
+
+test("an object trains on the calling thread, which stays alive; answers may be promises", () =>
+  withPage(async (page) => {
+    const now = await page.evaluate(train, { how: "object", later: false });
+    const later = await page.evaluate(train, { how: "object", later: true });
+    for (const { mean, frames, local } of [now, later]) {
+      assert.ok(local);
+      // Eleven steps to the end, the last of which pays: 0.5. At random it is below −1.
+      assert.ok(mean > 0.4, `mean return ${mean}`);
+      assert.ok(frames > 20, `${frames} turns of the page's own`);
+    }
+    assert.equal(now.loss, later.loss);
+  }, { folders }));
+
+test("a module's URL trains in the worker, to the same numbers", () =>
+  withPage(async (page) => {
+    const inWorker = await page.evaluate(train, { how: "module" });
+    const onPage = await page.evaluate(train, { how: "object", later: false });
+    assert.equal(inWorker.local, false);
+    assert.ok(inWorker.mean > 0.4, `mean return ${inWorker.mean}`);
+    assert.equal(inWorker.loss, onPage.loss);
+  }, { folders }));
+
+test("meta-learners set tasks", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const { walk } = await import("/envs/walk.js");
+      const tasks = [];
+      const env = walk({ task: [{ name: "goal", low: -1, high: 1 }] });
+      const create = env.create;
+      env.create = () => {
+        const one = create();
+        const set = one.setTask;
+        one.setTask = (task) => (tasks.push(task[0]), set.call(one, task));
+        return one;
+      };
+      const config = { meta_batch: 3, rollouts: 2, hidden: [8] };
+      const run = train({ algorithm: "promp", env, steps: 1, config });
+      const { last } = await run.finished;
+      await run.dispose();
+      return { tasks, returns: last.metrics["meta/step_1_return"] };
+    });
+    // Three tasks, two environments each, one of each group after the other.
+    assert.equal(seen.tasks.length, 6);
+    assert.equal(new Set(seen.tasks).size, 3);
+    assert.ok(seen.tasks.every((goal) => goal >= -1 && goal < 1));
+    assert.ok(Number.isFinite(seen.returns));
+  }, { folders }));
+
+test("what an environment does wrong is an EnvironmentError that names it, with its exception as the cause", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const { walk } = await import("/envs/walk.js");
+      const spoiled = (spoil) => {
+        const env = walk();
+        const { create } = env;
+        env.create = (number) => (number === 3 ? spoil(create(number)) : create(number));
+        return env;
+      };
+      const cases = [
+        (env) => ((env.step = () => { throw new RangeError("out of cheese"); }), env),
+        (env) => ((env.step = () => Promise.reject(new RangeError("out of cheese"))), env),
+        (env) => ((env.step = () => ({ observation: [1, 2], reward: 0 })), env),
+        (env) => ((env.step = () => ({ observation: [1], reward: NaN })), env),
+        (env) => ((env.step = () => undefined), env),
+        (env) => ((env.reset = () => [Infinity]), env),
+        () => ({ reset: () => [0] }),
+      ];
+      const out = [];
+      for (const spoil of cases) {
+        const run = train({ algorithm: "ppo", env: spoiled(spoil), steps: 1, config: { envs: 4, horizon: 8, minibatches: 1 } });
+        const error = await run.finished.then(() => undefined, (error) => error);
+        out.push([error?.name, error?.message, error?.cause instanceof RangeError]);
+        await run.dispose();
+      }
+      return out;
+    });
+    const at = "environment walk: number 3 (copy 3 of task 0), ";
+    const expected = [
+      ["step: threw: out of cheese", true],
+      ["step: threw: out of cheese", true],
+      ["step: the observation has 2 numbers, expected 1", false],
+      ["step: the reward is NaN, expected a finite number", false],
+      ["step: gave undefined, expected { observation", false],
+      ["reset: the observation holds inf", false],
+      ["create: threw: environments need a function `step`", false],
+    ];
+    expected.forEach(([part, caused], i) => {
+      const [name, message, cause] = seen[i];
+      assert.equal(name, "EnvironmentError");
+      assert.ok(message.startsWith(at + part), message);
+      assert.equal(cause, caused, message);
+    });
+  }, { folders }));

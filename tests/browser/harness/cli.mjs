@@ -1,0 +1,41 @@
+// The command line of the same sources, for what moves between it and the browser.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const binary = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "release/quickstudy");
+
+/** Runs the command line in a folder that is gone afterwards: `use(run, folder)`, where `run(...arguments)` gives its output. */
+export async function withCli(use) {
+  if (!existsSync(binary)) throw new Error(`${binary} is missing: run cargo build --release first`);
+  const folder = mkdtempSync(join(tmpdir(), "quickstudy-cli-"));
+  const run = (...args) => execFileSync(binary, args, { cwd: folder, encoding: "utf8", timeout: 240_000 });
+  try {
+    await use(run, folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** A tensor of a snapshot (a safetensors file) as f32 numbers. */
+export function tensor(bytes, name) {
+  const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
+  if (header[name]?.dtype !== "F32") throw new Error(`no f32 tensor ${name}`);
+  const [from, to] = header[name].data_offsets;
+  return new Float32Array(bytes.slice(8 + length + from, 8 + length + to).buffer);
+}
+
+/** ‖a − b‖ over ‖b‖. */
+export function distance(a, b) {
+  if (a.length !== b.length) throw new Error(`${a.length} numbers against ${b.length}`);
+  const norm = (of) => Math.sqrt(b.reduce((sum, _, i) => sum + of(i) ** 2, 0));
+  return norm((i) => a[i] - b[i]) / norm((i) => b[i]);
+}
+
+/** Bytes as text and back: what crosses between the test and a page. */
+export const toBase64 = (bytes) => Buffer.from(bytes).toString("base64");
+export const fromBase64 = (text) => new Uint8Array(Buffer.from(text, "base64"));

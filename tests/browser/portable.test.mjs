@@ -1,0 +1,84 @@
+// What moves between browser and command line, and that both compute the same.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { distance, fromBase64, tensor, toBase64, withCli } from "./harness/cli.mjs";
+import { withPage } from "./harness/page.mjs";
+
+/** Trains in a page; the snapshot as text. */
+const trainInPage = async ({ options, snapshot }) => {
+  const { createSession } = await import("/quickstudy/index.js");
+  const bytes = snapshot && Uint8Array.from(atob(snapshot), (c) => c.charCodeAt(0));
+  const session = await createSession(bytes ? { snapshot: bytes, ...options } : options);
+  while (!session.done) await session.step();
+  const [saved] = await session.snapshots();
+  const { kind } = session.device;
+  session.dispose();
+  let text = "";
+  saved.forEach((byte) => (text += String.fromCharCode(byte)));
+  return { kind, saved: btoa(text) };
+};
+
+const SETTINGS = { envs: 16, horizon: 32, minibatches: 4, epochs: 2 };
+const flags = Object.entries(SETTINGS).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
+
+test("one iteration on WebGPU and on WebAssembly leads to what the native processor computes", () =>
+  withCli(async (cli, folder) => {
+    for (const [algorithm, env, steps, settings, set] of [
+      ["ppo", "cartpole", 512, SETTINGS, flags],
+      ["ppo", "pendulum", 512, SETTINGS, flags],
+      ["promp", "navigation", 1, { meta_batch: 2, rollouts: 4 }, ["--set", "meta_batch=2", "--set", "rollouts=4"]],
+    ]) {
+      const run = `${algorithm}-${env}`;
+      cli("train", algorithm, "--env", env, "--seed", "3", "--steps", String(steps), ...set, "--eval-every", "0", "--out", run);
+      const native = tensor(new Uint8Array(readFileSync(join(folder, run, "last.safetensors"))), "theta");
+      await withPage(async (page) => {
+        const options = { algorithm, env, seed: 3, steps, config: settings };
+        for (const device of ["cpu", "gpu"]) {
+          const { kind, saved } = await page.evaluate(trainInPage, { options: { ...options, device } });
+          assert.equal(kind, device);
+          const off = distance(tensor(fromBase64(saved), "theta"), native);
+          assert.ok(off <= 1e-5, `${run} on ${device}: ‖θ − native‖ is ${off} of ‖native‖`);
+        }
+      });
+    }
+  }));
+
+test("what the browser trained goes on and is evaluated on the command line, and the other way round", () =>
+  withCli(async (cli, folder) => {
+    await withPage(async (page) => {
+      const options = { algorithm: "ppo", env: "cartpole", seed: 5, steps: 30_000, config: SETTINGS, device: "cpu" };
+      const { saved } = await page.evaluate(trainInPage, { options });
+      writeFileSync(join(folder, "browser.safetensors"), fromBase64(saved));
+      const [, mean] = /mean_return ([\d.]+)/.exec(cli("eval", "browser.safetensors", "--episodes", "20"));
+      assert.ok(Number(mean) > 100, `${mean} after 30,000 steps in the browser`);
+
+      cli("train", "ppo", "--env", "cartpole", "--seed", "6", "--steps", "2048", ...flags, "--eval-every", "0", "--out", "native");
+      const snapshot = toBase64(readFileSync(join(folder, "native", "last.safetensors")));
+      // Twice the steps: the browser goes on where the command line ended.
+      const on = await page.evaluate(trainInPage, { options: { steps: 4096, device: "cpu" }, snapshot });
+      writeFileSync(join(folder, "on.safetensors"), fromBase64(on.saved));
+      assert.match(cli("eval", "on.safetensors", "--episodes", "1"), /after 4 096 steps/);
+    });
+  }));
+
+test("a policy that the command line meta-trained adapts in the browser as there", () =>
+  withCli(async (cli, folder) => {
+    cli("train", "rl2-ppo", "--env", "bandit", "--steps", "200k", "--eval-every", "0", "--out", "bandit");
+    const output = cli("adapt", "bandit", "--last", "--tasks", "200", "--seed", "1");
+    const [, native] = /whole trial\s+return\s+([\d.]+)/.exec(output);
+    await withPage(async (page) => {
+      const snapshot = toBase64(readFileSync(join(folder, "bandit", "last.safetensors")));
+      const total = await page.evaluate(async (text) => {
+        const { loadPolicy } = await import("/quickstudy/index.js");
+        const policy = await loadPolicy(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
+        const { stages } = await policy.adapt({ tasks: 200, seed: 1 });
+        policy.dispose();
+        const mean = (list) => list.reduce((a, b) => a + b) / list.length;
+        return stages.reduce((sum, { returns }) => sum + mean(returns.map(mean)), 0);
+      }, snapshot);
+      // The same tasks and draws; a pull may differ where two arms are nearly equal.
+      assert.ok(Math.abs(total - Number(native)) < 0.05, `${total} in the browser, ${native} natively`);
+    });
+  }));

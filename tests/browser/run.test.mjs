@@ -1,0 +1,181 @@
+// Runs: progress, abort, pause, devices that are missing or lost, errors.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { withPage } from "./harness/page.mjs";
+
+test("a run reports every iteration, pauses, stops, and saves what it has", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const calls = [];
+      const run = train({
+        algorithm: "ppo",
+        env: "cartpole",
+        steps: 1_000_000,
+        device: "cpu",
+        onProgress: ({ iteration }) => calls.push(iteration),
+      });
+      const iterated = [];
+      for await (const { iteration, envSteps, totalSteps, stepsPerSecond, seconds } of run) {
+        iterated.push({ iteration, envSteps, totalSteps, ok: stepsPerSecond > 0 && seconds > 0 });
+        if (iterated.length === 3) break;
+      }
+      run.pause();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const held = run.progress.iteration;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const still = run.progress.iteration;
+      const saved = (await run.save()).length;
+      run.resume();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      run.stop();
+      const { reason, last } = await run.finished;
+      await run.dispose();
+      const after = await run.save().catch((error) => error.code);
+      return { calls, iterated, held, still, saved, reason, last: last.iteration, after };
+    });
+    assert.deepEqual(seen.iterated.map(({ ok }) => ok), [true, true, true]);
+    assert.deepEqual(seen.calls.slice(0, 3), [1, 2, 3]);
+    assert.equal(seen.held, seen.still);
+    assert.ok(seen.last > seen.still && seen.saved > 1000);
+    assert.equal(seen.reason, "stopped");
+    assert.equal(seen.after, "disposed");
+  }));
+
+test("an AbortSignal ends a run with an AbortError, before or while it trains", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train, AbortedError } = await import("/quickstudy/index.js");
+      const out = [];
+      for (const early of [true, false]) {
+        const control = new AbortController();
+        if (early) control.abort("enough");
+        const options = { algorithm: "ppo", env: "cartpole", steps: 1_000_000, device: "cpu", signal: control.signal };
+        const run = train(options);
+        let iterations = 0;
+        try {
+          for await (const _ of run) if (++iterations === 2) control.abort("enough");
+          out.push("not aborted");
+        } catch (error) {
+          const again = await run.finished.catch((other) => other === error);
+          out.push([error instanceof AbortedError, error.name, error.code, error.cause, again, iterations < 4]);
+        }
+        await run.dispose();
+      }
+      return out;
+    });
+    const expected = [true, "AbortError", "aborted", "enough", true, true];
+    assert.deepEqual(seen, [expected, expected]);
+  }));
+
+test("without WebGPU it trains on the processor and says so", () =>
+  withPage(async (page) => {
+    await page.addInitScript(() => Object.defineProperty(Navigator.prototype, "gpu", { value: undefined }));
+    await page.reload();
+    const seen = await page.evaluate(async () => {
+      const { init, train } = await import("/quickstudy/index.js");
+      // Workers have a navigator of their own.
+      const { devices } = await init();
+      const notices = [];
+      const worker = false;
+      const run = train({ algorithm: "ppo", env: "cartpole", steps: 1, device: "gpu", worker, onNotice: (n) => notices.push(n) });
+      const { last } = await run.finished;
+      await run.dispose();
+      return { devices, device: last.device, notices };
+    });
+    assert.ok(seen.devices.includes("cpu"));
+    assert.equal(seen.device.kind, "cpu");
+    assert.match(seen.device.reason, /^training on the CPU: there is no WebGPU here/);
+    assert.deepEqual(seen.notices, [{ kind: "device", message: seen.device.reason }]);
+  }));
+
+test("a run whose GPU is lost goes on from its last copy on a new device", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const config = { envs: 8, horizon: 16, minibatches: 2, epochs: 1, hidden: [8] };
+      const notices = [];
+      const rows = [];
+      const options = { algorithm: "ppo", env: "cartpole", steps: 128 * 12, device: "gpu", config, saveEvery: 0 };
+      const run = train({ ...options, onNotice: (notice) => notices.push(notice) });
+      for await (const { iteration, envSteps, device } of run) {
+        rows.push([iteration, envSteps, device.kind]);
+        if (rows.length === 4) await (await run.session).loseDevice();
+      }
+      const { reason } = await run.finished;
+      await run.dispose();
+      return { notices, rows, reason };
+    });
+    assert.equal(seen.reason, "finished");
+    assert.equal(seen.notices.length, 1, JSON.stringify(seen.notices));
+    assert.equal(seen.notices[0].kind, "recovered");
+    assert.match(seen.notices[0].message, /lost.*goes on from its last copy, \d+ steps, on a new GPU device/);
+    assert.deepEqual(seen.rows.at(-1).slice(0, 2), [12, 128 * 12]);
+    // Nothing is skipped: the iteration after a loss is at most the one after the last that was seen.
+    seen.rows.forEach(([iteration], i) => i && assert.ok(iteration <= seen.rows[i - 1][0] + 1));
+  }));
+
+test("what cannot be says what was wrong, with a class and a stable code", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train, createSession, loadPolicy, ...rest } = await import("/quickstudy/index.js");
+      const tried = async (options) => {
+        const run = train(options);
+        const error = await run.finished.then(() => undefined, (error) => error);
+        const name = Object.keys(rest).find((key) => error?.constructor === rest[key]);
+        return [name, error?.code, error?.message];
+      };
+      return [
+        await tried({ algorithm: "pop", env: "cartpole" }),
+        await tried({ algorithm: "ppo", env: "cartpol" }),
+        await tried({ algorithm: "ppo", env: "cartpole", config: { clip_esp: 1 } }),
+        await tried({ algorithm: "ppo", env: "cartpole", config: { gamma: 2 } }),
+        await tried({ algorithm: "ppo", env: "cartpole", config: { epochs: 2.5 } }),
+        await tried({ algorithm: "ppo", env: "cartpole", seed: -1 }),
+        await tried({ algorithm: "ppo", env: "cartpole", device: "tpu" }),
+        await tried({ algorithm: "ppo", env: "cartpole", gamma: 0.9 }),
+        await tried({ snapshot: new Uint8Array([1, 2, 3]) }),
+        await tried({ algorithm: "ppo", env: "navigation" }),
+        await loadPolicy(new Uint8Array(100)).catch((error) => [error.constructor.name, error.code]),
+        await createSession({ algorithm: "ppo", env: 7 }).catch((error) => [error.constructor.name, error.code]),
+      ];
+    });
+    const parts = seen.map(([name, code, message]) => [name, code, message ?? ""]);
+    const expected = [
+      ["UnknownNameError", "unknown", "`ppo`"],
+      ["UnknownNameError", "unknown", "did you mean `cartpole`?"],
+      ["UnknownNameError", "unknown", "did you mean `clip_eps`?"],
+      ["ConfigError", "config", "gamma: 2 is not in 0 to 1"],
+      ["ConfigError", "config", "epochs: expected a whole number"],
+      ["ConfigError", "config", "seed: expected a whole number"],
+      ["ConfigError", "config", 'device: expected "auto", "cpu" or "gpu"'],
+      ["ConfigError", "config", "unknown option `gamma`; settings of the algorithm go into `config`"],
+      ["SnapshotError", "snapshot", "safetensors"],
+      ["ConfigError", "config", "has task parameters"],
+      ["SnapshotError", "snapshot", ""],
+      ["ConfigError", "config", ""],
+    ];
+    expected.forEach(([name, code, part], i) => {
+      assert.deepEqual(parts[i].slice(0, 2), [name, code], parts[i][2]);
+      assert.ok(parts[i][2].includes(part), `${parts[i][2]} lacks ${part}`);
+    });
+  }));
+
+test("two tabs train at once, and so do two runs of one tab", () =>
+  withPage(async (first) => {
+    const second = await first.context().newPage();
+    await second.goto(first.url());
+    const run = async (seed) => {
+      const { train } = await import("/quickstudy/index.js");
+      const runs = [seed, seed + 1].map((seed) =>
+        train({ algorithm: "ppo", env: "cartpole", seed, steps: 10_000, device: "cpu" }),
+      );
+      const ended = await Promise.all(runs.map(({ finished }) => finished));
+      await Promise.all(runs.map((run) => run.dispose()));
+      return ended.map(({ last }) => last.metrics["train/policy_loss"]);
+    };
+    const [a, b, again] = await Promise.all([first.evaluate(run, 1), second.evaluate(run, 2), second.evaluate(run, 1)]);
+    assert.deepEqual(a, again);
+    assert.equal(a[1], b[0]);
+    assert.notEqual(a[0], b[0]);
+  }));
