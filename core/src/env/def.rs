@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::block::{ResetBlock, StepBlock};
 use super::fields::Fields;
 use super::host::{Erased, Held, HostStep, Scalar};
+#[cfg(not(target_arch = "wasm32"))]
 use super::random::{RandomSteps, Source};
 use super::{Env, EnvSpec, Scene};
+#[cfg(not(target_arch = "wasm32"))]
 use crate::backend::cpu::simd::isa::Isa;
 use crate::program::NativeCall;
 use crate::rng::Key;
@@ -124,6 +126,7 @@ impl EnvDef {
 
     /// Random actions for `steps` steps (rounded up to an even number) in `count` environments (to a multiple of 16),
     /// nothing written to memory: the speed that the environment itself allows.
+    #[cfg(not(target_arch = "wasm32"))]
     #[must_use]
     pub fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
         self.env.random_steps(isa, key, count, steps, from)

@@ -7,9 +7,11 @@ use super::auto::first_state;
 use super::block::{StepBlock, step_lanes};
 use super::fields::Fields;
 use super::lanes::{LaneBits, Lanes};
+#[cfg(not(target_arch = "wasm32"))]
 use super::random::{RandomSteps, Source, random_steps};
 use super::real::{Bits, Mask, Real};
 use super::{Draws, Env, EnvSpec, STEP_BLOCK, Scene, Step, TASK_BLOCK, traced};
+#[cfg(not(target_arch = "wasm32"))]
 use crate::backend::cpu::simd::isa::Isa;
 use crate::rng::Key;
 use crate::tensor::Tensor;
@@ -74,6 +76,8 @@ pub trait Erased: Send + Sync {
     fn step_single(&self, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]);
     fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor>;
+    // Not in a page: it is one more copy of every environment, and only measures.
+    #[cfg(not(target_arch = "wasm32"))]
     fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps;
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene;
     fn trace_tasks(&self, key: [Tensor; 2], element: Tensor) -> Tensor;
@@ -192,6 +196,7 @@ impl<E: Env> Erased for Held<E> {
     fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor> {
         traced::step(&*self.env, &self.spec, inputs)
     }
+    #[cfg(not(target_arch = "wasm32"))]
     fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
         random_steps(isa, &*self.env, &self.spec, key, count, steps, from)
     }
