@@ -1,0 +1,170 @@
+import type { AlgorithmName, Catalogue, DeviceRequest, SessionOptions, SetupInfo } from "quickstudy";
+import { element, freshId, options, say } from "./dom.js";
+import { count, title } from "./format.js";
+import { recipe } from "./recipes.js";
+import { SettingsForm, type Standard } from "./settings-form.js";
+import type { Choices } from "./url-state.js";
+
+/** What a room offers to train. */
+export interface Offer {
+  algorithm: string;
+  envs: string[];
+}
+
+/** Steps where neither a preset nor a recipe says how many. */
+const STEPS = 100_000;
+
+/** Environment, algorithm, seed, steps, device and settings: everything that makes a run. */
+export class ChoicesForm {
+  readonly #catalogue: Catalogue;
+  readonly #offers: Offer[];
+  readonly #env = element("select", { "data-testid": "env" });
+  readonly #algorithm = element("select", { "data-testid": "algorithm" });
+  readonly #seed = element("input", { type: "text", inputmode: "numeric", value: "0", "data-testid": "seed" });
+  readonly #steps = element("input", { type: "text", inputmode: "numeric", "data-testid": "steps" });
+  readonly #device = element("select", { "data-testid": "device" });
+  readonly #settings: SettingsForm;
+  readonly #errors = new Map<string, HTMLElement>();
+  readonly #about = element("p", { class: "about" });
+  readonly #onChange: () => void;
+
+  constructor(box: HTMLElement, catalogue: Catalogue, offers: Offer[], given: Partial<Choices>, onChange: () => void) {
+    this.#catalogue = catalogue;
+    this.#offers = offers;
+    this.#onChange = onChange;
+    const settings = element("div", { class: "settings" });
+    this.#settings = new SettingsForm(settings, onChange);
+    options(this.#device, [
+      ["auto", "Whichever is faster"],
+      ["cpu", "CPU (WebAssembly)"],
+      ["gpu", "GPU (WebGPU)"],
+    ]);
+    const more = element("div", { class: "fields" });
+    more.append(
+      this.#labelled("Seed", "seed", this.#seed, "Names the random numbers: the same seed gives the same run."),
+      this.#labelled("Steps", "steps", this.#steps, "How many environment steps to train for."),
+      this.#labelled("Device", "device", this.#device, "Where to compute. Small networks are often faster on the CPU."),
+    );
+    const details = element("details", {}, element("summary", {}, "Settings: seed, steps, device and hyperparameters"), more, settings);
+    const fields = element("div", { class: "fields" });
+    fields.append(
+      this.#labelled("Environment", "env", this.#env, "The world to act in."),
+      this.#labelled("Algorithm", "algorithm", this.#algorithm, "How to learn from what happened."),
+    );
+    box.replaceChildren(fields, this.#about, details);
+    this.apply(given);
+    this.#env.addEventListener("change", () => this.#switched());
+    this.#algorithm.addEventListener("change", () => this.#switched());
+    for (const input of [this.#seed, this.#steps, this.#device]) {
+      input.addEventListener("change", onChange);
+    }
+  }
+
+  #labelled(name: string, key: string, input: HTMLInputElement | HTMLSelectElement, hint: string): HTMLElement {
+    const [id, hintId, errorId] = [freshId(key), freshId("hint"), freshId("error")];
+    const error = element("p", { id: errorId, class: "error" });
+    this.#errors.set(key, error);
+    input.id = id;
+    input.setAttribute("aria-describedby", `${hintId} ${errorId}`);
+    return element("div", { class: "field" }, element("label", { for: id }, name), input, error, element("p", { id: hintId, class: "hint" }, hint));
+  }
+
+  get #offer(): Offer {
+    return this.#offers.find(({ algorithm }) => algorithm === this.#algorithm.value) ?? this.#offers[0]!;
+  }
+
+  /** Shows these; what is not given keeps the room's standard. */
+  apply(given: Partial<Choices>): void {
+    const envs = [...new Set(this.#offers.flatMap((offer) => offer.envs))];
+    options(this.#env, envs.map((name) => [name, title(name)]));
+    if (given.env !== undefined && envs.includes(given.env)) this.#env.value = given.env;
+    this.#offerAlgorithms(given.algorithm);
+    this.#seed.value = String(given.seed ?? 0);
+    this.#steps.value = given.steps === undefined ? "" : String(given.steps);
+    this.#device.value = given.device ?? "auto";
+    this.#showSettings(given.settings ?? {});
+  }
+
+  /** Algorithms that can train the chosen environment. */
+  #offerAlgorithms(wanted: string | undefined): void {
+    const able = this.#offers.filter(({ envs }) => envs.includes(this.#env.value));
+    const meaning = (name: string): string => this.#catalogue.algorithms.find((a) => a.name === name)?.meaning ?? "";
+    options(this.#algorithm, able.map(({ algorithm }) => [algorithm, algorithm]));
+    if (able.some(({ algorithm }) => algorithm === wanted)) this.#algorithm.value = wanted!;
+    say(this.#about, `${this.#algorithm.value}: ${meaning(this.#algorithm.value)}.`);
+  }
+
+  #switched(): void {
+    this.#offerAlgorithms(this.#algorithm.value);
+    this.#steps.value = "";
+    this.#showSettings({});
+    this.#onChange();
+  }
+
+  /** Whether a run is one of those that are offered. */
+  knows({ algorithm, env }: SetupInfo): boolean {
+    return this.#offers.some((offer) => offer.algorithm === algorithm && offer.envs.includes(env));
+  }
+
+  /** Shows what a run was made of, so that Reset makes the same again. */
+  adopt({ algorithm, env, seeds, steps, settings }: SetupInfo): void {
+    this.apply({ algorithm, env, seed: seeds[0] ?? 0, steps });
+    this.#showSettings(this.#settings.changes(settings));
+  }
+
+  #showSettings(texts: Record<string, string>): void {
+    const [algorithm, env] = [this.#offer.algorithm, this.#env.value];
+    const info = this.#catalogue.algorithms.find(({ name }) => name === algorithm);
+    const preset = this.#catalogue.presets.find((p) => p.algorithm === algorithm && p.env === env);
+    const quick = recipe(algorithm, env);
+    this.#settings.show(
+      info?.settings ?? [],
+      ({ key, default: standard }): Standard => {
+        if (quick && key in quick.settings) return { value: quick.settings[key], origin: "this page" };
+        if (preset && key in preset.settings) return { value: preset.settings[key], origin: "preset" };
+        return { value: standard, origin: "default" };
+      },
+      texts,
+    );
+    this.#steps.placeholder = count(quick?.steps ?? preset?.steps ?? STEPS);
+  }
+
+  /** As they are now, for an address. */
+  get choices(): Choices {
+    return {
+      env: this.#env.value,
+      algorithm: this.#algorithm.value,
+      seed: Number(this.#seed.value),
+      steps: this.#steps.value.trim() === "" ? undefined : Number(this.#steps.value),
+      device: this.#device.value as DeviceRequest,
+      settings: this.#settings.texts,
+    };
+  }
+
+  /** As they are now, for training. */
+  get request(): SessionOptions {
+    const { env, algorithm, seed, steps, device } = this.choices;
+    const quick = recipe(algorithm, env);
+    const total = steps ?? quick?.steps;
+    const config = { ...quick?.settings, ...this.#settings.values };
+    // What is no name or no setting, the package says.
+    return { algorithm: algorithm as AlgorithmName, env, seed, device, config, ...(total === undefined ? {} : { steps: total }) };
+  }
+
+  /** Shows what is wrong beside what it is about; false if that is nothing here. */
+  fail(key: string | undefined, message: string): boolean {
+    const error = key === undefined ? undefined : this.#errors.get(key);
+    if (error) {
+      say(error, message);
+      error.closest("details")?.setAttribute("open", "");
+      return true;
+    }
+    return this.#settings.fail(key, message);
+  }
+
+  /** Takes complaints back. */
+  clear(): void {
+    this.#errors.forEach((error) => say(error, ""));
+    this.#settings.clear();
+  }
+}

@@ -1,0 +1,144 @@
+import { loadPolicy, type Catalogue, type Policy, type Progress, type Run } from "quickstudy";
+import { Curve } from "../curve.js";
+import { byId, element, reducedMotion, say } from "../dom.js";
+import type { Picked } from "../files.js";
+import { count, mean, reward, title } from "../format.js";
+import { Gallery, SHOWN } from "../gallery.js";
+import { Trainer, type Watcher } from "../trainer.js";
+import type { Choices } from "../url-state.js";
+
+const ALGORITHMS = ["ppo", "trpo"];
+
+/** What can be seen in each environment. */
+const STORIES: Record<string, string> = {
+  cartpole: "Push the cart left or right so that the pole stays up. One point for each step; 500 is the most.",
+  pendulum: "Swing the pendulum up and keep it there with little force. 0 would be perfect; −200 is good.",
+  acrobot: "Swing the lower link above the line by the joint between the two. Each step costs a point.",
+  "mountain-car": "The engine is too weak: rock back and forth to get up the hill. Each step costs a point.",
+  "mountain-car-continuous": "The same hill with a throttle: 100 points for the flag, less the fuel.",
+  "grid-world": "Cross the ice to the goal; holes end the episode.",
+  "point-origin": "Move the point to the middle. Each step costs its distance from there.",
+};
+
+/** Learn: one environment, one algorithm, hundreds of copies to look at. */
+export class LearnRoom implements Watcher {
+  readonly trainer: Trainer;
+  #gallery: Gallery;
+  #curve: Curve;
+  #catalogue: Catalogue;
+  #story = byId("learn-story");
+  #latest = byId("learn-latest");
+  #first = byId("learn-first");
+  #caption = byId("learn-caption");
+  #shown: Choices | undefined;
+  #chosen: () => void;
+  #pass: (file: Picked) => Promise<boolean>;
+
+  constructor(catalogue: Catalogue, given: Partial<Choices>, chosen: () => void, pass: (file: Picked) => Promise<boolean>) {
+    this.#catalogue = catalogue;
+    this.#chosen = chosen;
+    this.#pass = pass;
+    const rate = byId("learn-fps");
+    this.#gallery = new Gallery(byId("learn-canvas") as HTMLCanvasElement, ({ perSecond, longest }) => {
+      say(rate, `${perSecond.toFixed(0)} frames per second (longest ${longest.toFixed(0)} ms), ${SHOWN} environments`);
+    });
+    this.#curve = new Curve(byId("learn-curve"), "Learning curve: mean return of recent episodes by environment steps", ["return"]);
+    this.#animationSwitch();
+    const envs = catalogue.envs.filter(({ spec }) => spec.task.length === 0).map(({ spec }) => spec.name);
+    const offers = ALGORITHMS.map((algorithm) => ({ algorithm, envs }));
+    this.trainer = new Trainer(byId("learn-controls"), byId("learn-choices"), catalogue, offers, given, this);
+  }
+
+  #animationSwitch(): void {
+    const input = element("input", { type: "checkbox", id: "learn-animate" });
+    input.checked = !reducedMotion();
+    input.addEventListener("change", () => {
+      this.#gallery.animated = input.checked;
+    });
+    byId("learn-motion").replaceChildren(input, element("label", { for: input.id }, "Move"));
+  }
+
+  enter(): void {
+    this.#gallery.play();
+  }
+
+  leave(): void {
+    this.#gallery.rest();
+    this.trainer.pause("Paused while you were in another room.");
+  }
+
+  async opened(run: Run, choices: Choices, again: boolean): Promise<void> {
+    if (!again) {
+      const before = this.#shown;
+      const comparable = before?.env === choices.env;
+      this.#curve.restart(comparable && before ? `${before.algorithm}, seed ${before.seed}` : undefined);
+      if (!comparable) this.#curve.forget();
+      this.#shown = choices;
+    }
+    const env = (await run.setup).env;
+    const story = STORIES[env] ?? `${title(env)}.`;
+    say(this.#story, story);
+    const { envSteps } = await run.session;
+    await this.#show(await run.policy(), choices.seed);
+    const who = envSteps === 0 ? "an untrained policy: it has not learnt anything yet" : `a policy after ${count(envSteps)} steps`;
+    say(this.#caption, `${SHOWN} copies of ${title(env)}, played by ${who}.`);
+    if (!again) say(this.#latest, envSteps === 0 ? "Press Train." : "Ready to go on.");
+  }
+
+  async #show(policy: Policy, seed: number): Promise<void> {
+    try {
+      await this.#gallery.open(policy, seed);
+    } finally {
+      policy.dispose();
+    }
+  }
+
+  progressed({ envSteps, returnMean, device }: Progress): void {
+    if (!Number.isFinite(returnMean)) {
+      return;
+    }
+    const first = this.#curve.points === 0;
+    const pressed = first ? this.trainer.takePress() : undefined;
+    this.#curve.add(envSteps, [returnMean], pressed === undefined ? undefined : () => this.#timed(performance.now() - pressed));
+    const solved = this.#catalogue.envs.find(({ spec }) => spec.name === this.#shown?.env)?.spec.solved_at;
+    const goal = solved === null || solved === undefined ? "" : returnMean >= solved ? " · solved" : ` · solved at ${reward(solved)}`;
+    say(this.#latest, `Return ${reward(returnMean)}${goal} · on the ${device.kind === "gpu" ? "GPU" : "CPU"}`);
+  }
+
+  #timed(ms: number): void {
+    say(this.#first, `First point of the curve ${ms.toFixed(0)} ms after Train.`);
+  }
+
+  async looked(run: Run): Promise<void> {
+    const policy = await run.policy();
+    try {
+      await this.#gallery.hand(policy);
+      say(this.#caption, `${SHOWN} copies of ${title(policy.info.env)}, played by the policy after ${count(policy.info.envSteps)} steps.`);
+    } finally {
+      policy.dispose();
+    }
+  }
+
+  chosen(): void {
+    this.#chosen();
+  }
+
+  async offered(file: Picked): Promise<boolean> {
+    let policy: Policy;
+    try {
+      policy = await loadPolicy(file.bytes);
+    } catch {
+      return false;
+    }
+    const { info } = policy;
+    if (info.spec.task.length > 0) {
+      policy.dispose();
+      return this.#pass(file);
+    }
+    const { returns } = await policy.evaluate({ episodes: 100 });
+    await this.#show(policy, info.seed);
+    say(this.#caption, `${file.name}: ${SHOWN} copies of ${title(info.env)}, played by ${info.algorithm} after ${count(info.envSteps)} steps.`);
+    say(this.#latest, `Return ${reward(mean(returns))} over 100 episodes. The file holds a policy only: it can be watched, not trained further.`);
+    return true;
+  }
+}

@@ -1,0 +1,291 @@
+import { QuickstudyError, train, type Catalogue, type Progress, type Run } from "quickstudy";
+import { ChoicesForm, type Offer } from "./choices-form.js";
+import { button, element, freshId, say } from "./dom.js";
+import { download, picked, type Picked } from "./files.js";
+import { compact, count, title } from "./format.js";
+import type { Choices } from "./url-state.js";
+
+/** What a room does with a run. */
+export interface Watcher {
+  /** A run is ready, with its policy as it is: untrained, or as it was saved. `again`: it goes on where the last one ended. */
+  opened(run: Run, choices: Choices, again: boolean): Promise<void>;
+  /** After each iteration. */
+  progressed(progress: Progress): void;
+  /** Every second or so while it trains, and once more when it pauses or ends. */
+  looked(run: Run): Promise<void>;
+  /** Something was chosen: the address should say so. */
+  chosen(): void;
+  /** A file that this trainer cannot go on with. False if it is of no use to anybody. */
+  offered(file: Picked): Promise<boolean>;
+}
+
+/** Milliseconds between looks at the policy. */
+const LOOK_EVERY = 1000;
+/** Milliseconds after the last change before a run is made. */
+const SETTLE = 150;
+
+type State = "preparing" | "ready" | "training" | "paused" | "finished" | "failed";
+
+const LABELS: Record<State, string> = {
+  preparing: "Train",
+  ready: "Train",
+  training: "Pause",
+  paused: "Continue",
+  finished: "Train longer",
+  failed: "Try again",
+};
+
+/** A run with its buttons: train, pause, reset, save, load, copy link. */
+export class Trainer {
+  readonly form: ChoicesForm;
+  #watcher: Watcher;
+  #run: Run | undefined;
+  #state: State = "preparing";
+  #generation = 0;
+  #settling: ReturnType<typeof setTimeout> | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #lookedAt = 0;
+  #lookPending = false;
+  #wanted = false;
+  #pressedAt: number | undefined;
+  #primary: HTMLButtonElement;
+  #save: HTMLButtonElement;
+  #status = element("p", { role: "status", class: "status", "data-testid": "status" });
+  #figures = element("p", { class: "figures", "data-testid": "figures" });
+  #device = element("p", { class: "device", "data-testid": "device-sentence" });
+  #bar = element("progress", { max: 1, value: 0, "aria-label": "Steps made of those to make" });
+
+  constructor(controls: HTMLElement, choices: HTMLElement, catalogue: Catalogue, offers: Offer[], given: Partial<Choices>, watcher: Watcher) {
+    this.#watcher = watcher;
+    this.#primary = button("Train", () => this.#press(), { class: "primary", "data-testid": "train" });
+    this.#save = button("Save", () => void this.#download(), { "data-testid": "save" });
+    const [file, fileId] = [element("input", { type: "file", accept: ".safetensors", "data-testid": "load" }), freshId("load")];
+    file.id = fileId;
+    file.addEventListener("change", () => void picked(file).then((found) => found && this.load(found)));
+    const link = button("Copy link", () => void this.#copy(), { "data-testid": "copy-link" });
+    const buttons = element("div", { class: "buttons" });
+    buttons.append(
+      this.#primary,
+      button("Reset", () => this.reset(), { "data-testid": "reset" }),
+      this.#save,
+      element("label", { class: "file", for: fileId }, "Load", file),
+      link,
+    );
+    controls.replaceChildren(buttons, this.#bar, this.#status, this.#figures, this.#device);
+    this.form = new ChoicesForm(choices, catalogue, offers, given, () => this.#changed());
+    this.#enter("preparing");
+  }
+
+  /** When Train was pressed last, until somebody has taken it. */
+  takePress(): number | undefined {
+    const at = this.#pressedAt;
+    this.#pressedAt = undefined;
+    return at;
+  }
+
+  /** Makes a run of what is chosen. It waits to be started. */
+  reset(): void {
+    this.#wanted = false;
+    void this.#open({ ...this.form.request, paused: true }, false);
+  }
+
+  /** Holds, for example since another room is looked at. */
+  pause(why = "Paused."): void {
+    if (this.#state === "training") {
+      this.#run?.pause();
+      this.#enter("paused", why);
+      this.#look();
+    }
+  }
+
+  /** Takes a file: a snapshot goes on training, anything else is offered to the room. */
+  async load(file: Picked): Promise<void> {
+    this.#wanted = false;
+    const opened = await this.#open({ snapshot: file.bytes, paused: true }, false, file);
+    if (opened) {
+      say(this.#status, `Loaded ${file.name}: it goes on where it was saved.`);
+    }
+  }
+
+  #changed(): void {
+    this.#watcher.chosen();
+    clearTimeout(this.#settling);
+    this.#settling = setTimeout(() => this.reset(), SETTLE);
+  }
+
+  async #open(options: Parameters<typeof train>[0], again: boolean, file?: Picked): Promise<boolean> {
+    clearTimeout(this.#settling);
+    const generation = ++this.#generation;
+    const old = this.#run;
+    const run = train({
+      ...options,
+      onProgress: (progress) => {
+        if (generation === this.#generation) this.#progressed(progress);
+      },
+      onNotice: ({ kind, message }) => {
+        if (generation === this.#generation && kind === "recovered") say(this.#status, message);
+      },
+    });
+    try {
+      const session = await run.session;
+      if (generation !== this.#generation) {
+        await run.dispose();
+        return false;
+      }
+      if (file && !this.form.knows(session.setup)) {
+        throw new Error(`${title(session.setup.env)} by ${session.setup.algorithm} is not trained in this room`);
+      }
+      this.form.clear();
+      void old?.dispose();
+      this.#run = run;
+      const { setup, device } = session;
+      if (file) {
+        this.form.adopt(setup);
+        this.#watcher.chosen();
+      }
+      say(this.#device, device.reason ? `${sentence(device.reason)}.` : `Training on the ${device.kind === "gpu" ? "GPU" : "CPU"}: ${device.name}.`);
+      this.#enter("ready");
+      this.#bar.value = session.envSteps / session.totalSteps;
+      say(this.#figures, session.envSteps === 0 ? `0 of ${count(session.totalSteps)} steps` : `${count(session.envSteps)} of ${count(session.totalSteps)} steps`);
+      await this.#watcher.opened(run, this.form.choices, again);
+      if (generation !== this.#generation) {
+        return false;
+      }
+      void run.finished.then(
+        () => generation === this.#generation && this.#ended(),
+        (error: unknown) => generation === this.#generation && this.#failed(error),
+      );
+      if (this.#wanted) {
+        this.#start();
+      }
+      return true;
+    } catch (error) {
+      void run.dispose();
+      if (generation !== this.#generation) {
+        return false;
+      }
+      if (file && (await this.#watcher.offered(file))) {
+        return false;
+      }
+      this.#failed(error, file?.name);
+      return false;
+    }
+  }
+
+  #press(): void {
+    switch (this.#state) {
+      case "preparing":
+        // Not ready yet: it begins as soon as it is.
+        this.#pressedAt = performance.now();
+        this.#wanted = true;
+        return;
+      case "training":
+        this.pause();
+        return;
+      case "ready":
+      case "paused":
+        this.#pressedAt = performance.now();
+        this.#start();
+        return;
+      case "finished":
+        void this.#longer();
+        return;
+      case "failed":
+        this.reset();
+    }
+  }
+
+  #start(): void {
+    this.#wanted = false;
+    this.#run?.resume();
+    this.#enter("training", "Training.");
+  }
+
+  /** Once more as many steps, from where it ended. */
+  async #longer(): Promise<void> {
+    const run = this.#run;
+    if (run) {
+      const { totalSteps } = await run.session;
+      this.#wanted = true;
+      await this.#open({ snapshot: await run.save(), steps: 2 * totalSteps, paused: true }, true);
+    }
+  }
+
+  #progressed(progress: Progress): void {
+    this.#watcher.progressed(progress);
+    const { envSteps, totalSteps, stepsPerSecond } = progress;
+    this.#bar.value = envSteps / totalSteps;
+    say(this.#figures, `${count(envSteps)} of ${count(totalSteps)} steps · ${compact(stepsPerSecond)} steps per second`);
+    if (performance.now() - this.#lookedAt > LOOK_EVERY) {
+      this.#look();
+    }
+  }
+
+  /** Lets the room look at the policy, one look at a time. */
+  #look(): void {
+    const run = this.#run;
+    if (!run || this.#lookPending) {
+      return;
+    }
+    this.#lookPending = true;
+    this.#looking = this.#looking
+      .then(() => this.#watcher.looked(run))
+      // The run was disposed of meanwhile: there is nothing to look at.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#lookedAt = performance.now();
+        this.#lookPending = false;
+      });
+  }
+
+  #ended(): void {
+    this.#enter("finished", "Finished: all steps are made.");
+    this.#look();
+  }
+
+  #failed(error: unknown, name?: string): void {
+    const message = error instanceof Error ? error.message : String(error);
+    const key = error instanceof QuickstudyError && "key" in error ? (error.key as string | undefined) : undefined;
+    const beside = name === undefined && this.form.fail(key, message);
+    const where = name === undefined ? "" : `${name}: `;
+    this.#enter("failed", beside ? "This cannot be trained yet: see the field that is marked." : `${where}${message}`);
+  }
+
+  #enter(state: State, text?: string): void {
+    this.#state = state;
+    this.#primary.textContent = LABELS[state];
+    this.#primary.dataset.state = state;
+    this.#save.disabled = state === "preparing" || state === "failed";
+    if (text !== undefined) {
+      say(this.#status, text);
+    } else if (state === "ready") {
+      say(this.#status, "Ready.");
+    }
+  }
+
+  async #download(): Promise<void> {
+    const run = this.#run;
+    if (!run) {
+      return;
+    }
+    const bytes = await run.save();
+    const { setup, envSteps } = await run.session;
+    const name = `${setup.env}-${setup.algorithm}-seed${setup.seeds[0] ?? 0}-${envSteps}`.replaceAll(/[^a-z0-9-]/g, "_");
+    download(bytes, `${name}.safetensors`);
+    say(this.#status, `Saved ${title(setup.env)} after ${count(envSteps)} steps. The command line reads this file, too.`);
+  }
+
+  async #copy(): Promise<void> {
+    this.#watcher.chosen();
+    try {
+      await navigator.clipboard.writeText(location.href);
+      say(this.#status, "The link is copied: it holds every choice.");
+    } catch {
+      say(this.#status, "The browser keeps its clipboard to itself; the address bar has the same link.");
+    }
+  }
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,66 @@
+import type { DeviceRequest } from "quickstudy";
+
+export const ROOMS = ["learn"] as const;
+export type Room = (typeof ROOMS)[number];
+
+/** What to train, as it was typed: texts of settings are checked where they are used. */
+export interface Choices {
+  env: string;
+  algorithm: string;
+  seed: number;
+  /** None: as many as the preset says. */
+  steps: number | undefined;
+  device: DeviceRequest;
+  /** Settings that were changed. */
+  settings: Record<string, string>;
+}
+
+/** The page as its address names it. What an address does not say is left to the room. */
+export interface PageState {
+  room: Room;
+  choices: Partial<Choices>;
+}
+
+const NAME = /^[a-z0-9][a-z0-9:=,-]{0,60}$/;
+const SETTING = /^[a-z][a-z0-9_]{0,40}$/;
+const DEVICES: readonly string[] = ["auto", "cpu", "gpu"];
+const MAX_TEXT = 100;
+
+function wholeNumber(text: string | null, least: number): number | undefined {
+  const value = text === null || text === "" ? NaN : Number(text);
+  return Number.isSafeInteger(value) && value >= least ? value : undefined;
+}
+
+/** Reads the part of an address after `#`. Whatever is not well-formed is left out: addresses come from anyone. */
+export function parse(hash: string): PageState {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const room = ROOMS.find((name) => name === given.get("room")) ?? "learn";
+  const choices: Partial<Choices> = {};
+  const [env, algorithm, device] = [given.get("env"), given.get("algorithm"), given.get("device")];
+  if (env !== null && NAME.test(env)) choices.env = env;
+  if (algorithm !== null && NAME.test(algorithm)) choices.algorithm = algorithm;
+  if (device !== null && DEVICES.includes(device)) choices.device = device as DeviceRequest;
+  const [seed, steps] = [wholeNumber(given.get("seed"), 0), wholeNumber(given.get("steps"), 1)];
+  if (seed !== undefined) choices.seed = seed;
+  if (steps !== undefined) choices.steps = steps;
+  const settings: Record<string, string> = {};
+  for (const [key, text] of given) {
+    const name = key.startsWith("set.") ? key.slice(4) : "";
+    if (SETTING.test(name) && text !== "" && text.length <= MAX_TEXT) settings[name] = text;
+  }
+  if (Object.keys(settings).length > 0) choices.settings = settings;
+  return { room, choices };
+}
+
+/** The part of an address after `#`. */
+export function format({ room, choices }: PageState): string {
+  const parts = new URLSearchParams({ room });
+  const { env, algorithm, seed, steps, device, settings } = choices;
+  if (env !== undefined) parts.set("env", env);
+  if (algorithm !== undefined) parts.set("algorithm", algorithm);
+  if (seed !== undefined && seed !== 0) parts.set("seed", String(seed));
+  if (steps !== undefined) parts.set("steps", String(steps));
+  if (device !== undefined && device !== "auto") parts.set("device", device);
+  for (const [key, text] of Object.entries(settings ?? {})) parts.set(`set.${key}`, text);
+  return `#${parts.toString()}`;
+}

@@ -1,0 +1,11 @@
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  // Relative, so that the built page works in any folder of any server.
+  base: "./",
+  build: { target: "es2022", modulePreload: { polyfill: false } },
+  worker: { format: "es" },
+  // The package finds its worker and its WebAssembly beside its modules, so that they must stay where they are.
+  optimizeDeps: { exclude: ["quickstudy"] },
+  server: { fs: { allow: [".."] } },
+});
