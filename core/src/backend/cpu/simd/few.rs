@@ -2,6 +2,7 @@
 
 use super::dense::{After, DenseDims, Strided};
 use super::lanes::{Contiguous, LANES, Map1, store};
+use super::sum::{Steps, sum};
 use super::vector::{Vector, per_vector};
 use super::{ops, slice_len};
 use crate::backend::cpu::simd::isa::Isa;
@@ -124,27 +125,16 @@ unsafe fn body<V: Vector>(p: Few) {
 }
 
 /// Four rows from `row` on, `W` registers of outputs from `start + j` on.
-#[inline(always)]
+// In wasm a function of its own, as the tile of `product`.
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 #[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]
 unsafe fn tile<V: Vector, const W: usize>(p: &Few, to: &mut [[f32; PANEL]], row: usize, start: usize, j: usize) {
     // SAFETY: the caller has checked that rows and outputs exist.
     unsafe {
         let mut acc = [[V::splat(0.0); W]; ROWS];
-        let (mut a, mut w) = (p.a.add(row), p.w.add(start + j));
-        for _ in 0..p.k {
-            let mut line = [V::splat(0.0); W];
-            for c in 0..W {
-                line[c] = V::load(w.add(c * V::LANES));
-            }
-            for r in 0..ROWS {
-                let x = V::splat(*a.add(r));
-                for c in 0..W {
-                    acc[r][c] = line[c].mul_add(x, acc[r][c]);
-                }
-            }
-            a = a.wrapping_add(LANES);
-            w = w.wrapping_add(p.w_row);
-        }
+        let (a, b) = (p.a.add(row), p.w.add(start + j));
+        sum(&mut acc, &Steps { a, a_row: 1, a_inner: LANES, b, b_inner: p.w_row, count: p.k });
         for c in 0..W {
             let bias = match p.bias.is_null() {
                 true => None,

@@ -20,6 +20,7 @@ pub(crate) mod pack;
 pub mod permutation;
 mod product;
 pub mod reduce;
+mod sum;
 mod vector;
 
 /// Length of the slices that an axis of length `len` is cut into by sums and matrix products. Partial results of slices

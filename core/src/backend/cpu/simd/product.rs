@@ -2,6 +2,7 @@
 
 use super::lanes::{Contiguous, LANES, Map1, Map2, store};
 use super::ops;
+use super::sum::{Steps, sum};
 use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
 use std::marker::PhantomData;
@@ -55,11 +56,11 @@ impl Product {
 /// Tiles of `[rows][columns]` registers whose accumulators, one row of `b` and one value of `a` fit the registers.
 #[inline(always)]
 unsafe fn product<V: Vector>(p: Product) {
-    // Few columns need more rows in flight to hide the latency of the multiply-adds.
-    let widest = if V::REGISTERS >= 32 { 4 } else { 2 };
+    // Few rows need more columns in flight to hide the latency of the multiply-adds, few columns more rows.
+    let widest = if V::REGISTERS >= 32 || (V::ROWS == 4 && p.rows <= 2) { 4 } else { 2 };
     // Rows outside, so that tanh follows while a block is still in the first-level cache.
     let vectors = p.cols / V::LANES;
-    let most_rows = if V::REGISTERS >= 32 && vectors < 3 { 12 } else { 6 };
+    let most_rows = if V::REGISTERS >= 32 && vectors < 3 { 12 } else { V::ROWS };
     let blocks = p.rows.div_ceil(most_rows).max(1);
     let (base, longer) = (p.rows / blocks, p.rows % blocks);
     let mut i = 0;
@@ -105,6 +106,7 @@ unsafe fn strip<V: Vector, const W: usize>(p: &Product, i: usize, rows: usize, j
             2 => tile::<V, 2, W>(p, i, j),
             3 => tile::<V, 3, W>(p, i, j),
             4 => tile::<V, 4, W>(p, i, j),
+            _ if V::ROWS == 4 => {}
             5 => tile::<V, 5, W>(p, i, j),
             6 => tile::<V, 6, W>(p, i, j),
             // More rows only where `product` asks for them: at most two registers wide, of 32.
@@ -120,7 +122,9 @@ unsafe fn strip<V: Vector, const W: usize>(p: &Product, i: usize, rows: usize, j
 }
 
 /// `R` rows from `i` on, `W` registers of columns from `j` on.
-#[inline(always)]
+// In wasm a function of its own: it has few values, so that all that the loop needs is in registers.
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 #[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]
 unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize, j: usize) {
     // SAFETY: the caller has checked that rows and columns exist.
@@ -134,28 +138,9 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
                 }
             }
         }
-        // One pointer for three rows: [pointer + 0, 1 or 2 · distance] is an address the processor forms by itself.
-        let mut a = [p.a; 4];
-        for g in 0..R.div_ceil(3) {
-            a[g] = opaque(p.a.add((i + 3 * g) * p.a_row));
-        }
-        let mut b = p.b.add(j);
-        for _ in 0..p.inner {
-            let mut row = [V::splat(0.0); W];
-            for w in 0..W {
-                row[w] = V::load(b.add(w * V::LANES));
-            }
-            for r in 0..R {
-                let x = V::splat(*a[r / 3].add(r % 3 * p.a_row));
-                for w in 0..W {
-                    acc[r][w] = row[w].mul_add(x, acc[r][w]);
-                }
-            }
-            for g in 0..R.div_ceil(3) {
-                a[g] = a[g].wrapping_add(p.a_inner);
-            }
-            b = b.wrapping_add(p.b_inner);
-        }
+        let a = p.a.add(i * p.a_row);
+        let steps = Steps { a, a_row: p.a_row, a_inner: p.a_inner, b: p.b.add(j), b_inner: p.b_inner, count: p.inner };
+        sum(&mut acc, &steps);
         for r in 0..R {
             if !p.bias.is_null() {
                 let bias = V::splat(*p.bias.add((i + r) * p.bias_row));
@@ -168,22 +153,4 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
             }
         }
     }
-}
-
-/// The same pointer, whose origin the compiler cannot see: else it computes each row's address from the row before, a
-/// chain of additions that takes longer than the multiply-adds.
-#[inline(always)]
-#[allow(unknown_lints, clippy::pointers_in_nomem_asm_block, reason = "the pointer is passed through, not read")]
-fn opaque(pointer: *const f32) -> *const f32 {
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    {
-        let mut pointer = pointer;
-        // SAFETY: does nothing.
-        unsafe {
-            std::arch::asm!("/* {0} */", inout(reg) pointer, options(pure, nomem, nostack, preserves_flags));
-        }
-        pointer
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    pointer
 }

@@ -11,6 +11,8 @@ pub(crate) trait Vector: Copy {
     const LANES: usize;
     /// Registers that the instruction set has.
     const REGISTERS: usize;
+    /// Rows of a product's tile two registers wide: as many as leave room for the rest.
+    const ROWS: usize;
     unsafe fn splat(x: f32) -> Self;
     unsafe fn load(from: *const f32) -> Self;
     unsafe fn store(self, to: *mut f32);
@@ -59,6 +61,7 @@ mod x86 {
     impl Vector for __m512 {
         const LANES: usize = 16;
         const REGISTERS: usize = 32;
+        const ROWS: usize = 6;
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
             unsafe { _mm512_set1_ps(x) }
@@ -112,6 +115,7 @@ mod x86 {
     impl Vector for __m256 {
         const LANES: usize = 8;
         const REGISTERS: usize = 16;
+        const ROWS: usize = 6;
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
             unsafe { _mm256_set1_ps(x) }
@@ -167,6 +171,7 @@ mod x86 {
     impl Vector for __m128 {
         const LANES: usize = 4;
         const REGISTERS: usize = 16;
+        const ROWS: usize = 6;
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
             unsafe { _mm_set1_ps(x) }
@@ -224,6 +229,7 @@ mod neon {
     impl Vector for float32x4_t {
         const LANES: usize = 4;
         const REGISTERS: usize = 32;
+        const ROWS: usize = 6;
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {
             unsafe { vdupq_n_f32(x) }
@@ -251,52 +257,121 @@ mod neon {
     }
 }
 
-/// The register of the baseline: four lanes that the compiler maps to simd128 where that is switched on.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-#[derive(Clone, Copy)]
-pub(crate) struct Base([f32; 4]);
+/// The register of the baseline: simd128.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+pub(crate) type Base = std::arch::wasm32::v128;
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-impl Vector for Base {
-    const LANES: usize = 4;
-    const REGISTERS: usize = 16;
-    #[inline(always)]
-    unsafe fn splat(x: f32) -> Self {
-        Base([x; 4])
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self {
-        unsafe { from.cast::<Base>().read_unaligned() }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { to.cast::<Base>().write_unaligned(self) }
-    }
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        let mut sum = self;
-        for i in 0..4 {
-            sum.0[i] += other.0[i];
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128 {
+    use super::{LANES, Vector};
+    use std::arch::wasm32::*;
+
+    /// No fused multiply-add: the relaxed one is fused on some processors only.
+    impl Vector for v128 {
+        const LANES: usize = 4;
+        const REGISTERS: usize = 16;
+        // Engines keep one of x86's 16 registers for themselves, and compilers load all operands of a step before they
+        // use them: 4 × 2 sums, 2 + 4 operands and a product are 15. With 5 rows, values go to memory and back: half the speed.
+        const ROWS: usize = 4;
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            f32x4_splat(x)
         }
-        sum
-    }
-    #[inline(always)]
-    unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
-        // `f32::mul_add` would be a call into the C library.
-        let mut sum = acc;
-        for i in 0..4 {
-            sum.0[i] += self.0[i] * factor.0[i];
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            unsafe { v128_load(from.cast()) }
         }
-        sum
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            unsafe { v128_store(to.cast(), self) }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            f32x4_add(self, other)
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
+            f32x4_add(f32x4_mul(self, factor), acc)
+        }
+        #[inline(always)]
+        unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
+            for p in (0..LANES).step_by(4) {
+                for q in (0..LANES).step_by(4) {
+                    unsafe {
+                        let (src, dst) = (src.add(p * src_row + q), dst.add(q * dst_row + p));
+                        let (r0, r1) = (Self::load(src), Self::load(src.add(src_row)));
+                        let (r2, r3) = (Self::load(src.add(2 * src_row)), Self::load(src.add(3 * src_row)));
+                        let (t0, t1) = (i32x4_shuffle::<0, 4, 1, 5>(r0, r1), i32x4_shuffle::<2, 6, 3, 7>(r0, r1));
+                        let (t2, t3) = (i32x4_shuffle::<0, 4, 1, 5>(r2, r3), i32x4_shuffle::<2, 6, 3, 7>(r2, r3));
+                        i64x2_shuffle::<0, 2>(t0, t2).store(dst);
+                        i64x2_shuffle::<1, 3>(t0, t2).store(dst.add(dst_row));
+                        i64x2_shuffle::<0, 2>(t1, t3).store(dst.add(2 * dst_row));
+                        i64x2_shuffle::<1, 3>(t1, t3).store(dst.add(3 * dst_row));
+                    }
+                }
+            }
+        }
     }
-    #[inline(always)]
-    unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
-        unsafe { transpose_scalars(dst, dst_row, src, src_row) }
+}
+
+/// The register of the baseline: four values, for targets without registers of their own above.
+#[cfg(not(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    all(target_arch = "wasm32", target_feature = "simd128")
+)))]
+pub(crate) type Base = [f32; 4];
+
+#[cfg(not(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    all(target_arch = "wasm32", target_feature = "simd128")
+)))]
+mod array {
+    use super::{Vector, transpose_scalars};
+
+    impl Vector for [f32; 4] {
+        const LANES: usize = 4;
+        const REGISTERS: usize = 16;
+        const ROWS: usize = 6;
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            [x; 4]
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            unsafe { from.cast::<Self>().read() }
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            unsafe { to.cast::<Self>().write(self) }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            let mut sum = self;
+            for i in 0..4 {
+                sum[i] += other[i];
+            }
+            sum
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
+            // `f32::mul_add` would be a call into the C library.
+            let mut sum = acc;
+            for i in 0..4 {
+                sum[i] += self[i] * factor[i];
+            }
+            sum
+        }
+        #[inline(always)]
+        unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
+            unsafe { transpose_scalars(dst, dst_row, src, src_row) }
+        }
     }
 }
 
 /// [`Vector::transpose`] one value at a time.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
 #[inline(always)]
 unsafe fn transpose_scalars(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
     for c in 0..LANES {

@@ -1,0 +1,123 @@
+//! The loop inside of all register tiles.
+
+use super::vector::Vector;
+
+/// What a register tile sums: a value of each row of `a` times whole registers of `b`, `count` times.
+pub(super) struct Steps {
+    pub a: *const f32,
+    /// Distance of the tile's rows.
+    pub a_row: usize,
+    /// Distance of steps.
+    pub a_inner: usize,
+    pub b: *const f32,
+    /// Distance of steps.
+    pub b_inner: usize,
+    pub count: usize,
+}
+
+/// acc\[r\]\[w\] = acc\[r\]\[w\] + Σ over t < count of a\[r\]\[t\] · b\[t\]\[w\], one multiply-add after the other in order of t.
+///
+/// # Safety
+/// As of [`Vector`]; all elements that are named must be readable.
+#[cfg(not(target_arch = "wasm32"))]
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]
+pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[V; W]; R], steps: &Steps) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        // One pointer for three rows: [pointer + 0, 1 or 2 · distance] is an address the processor forms by itself.
+        let mut a = [steps.a; 4];
+        for g in 0..R.div_ceil(3) {
+            a[g] = opaque(steps.a.add(3 * g * steps.a_row));
+        }
+        let mut b = steps.b;
+        for _ in 0..steps.count {
+            let mut row = [V::splat(0.0); W];
+            for w in 0..W {
+                row[w] = V::load(b.add(w * V::LANES));
+            }
+            for r in 0..R {
+                let x = V::splat(*a[r / 3].add(r % 3 * steps.a_row));
+                for w in 0..W {
+                    acc[r][w] = row[w].mul_add(x, acc[r][w]);
+                }
+            }
+            for g in 0..R.div_ceil(3) {
+                a[g] = a[g].wrapping_add(steps.a_inner);
+            }
+            b = b.wrapping_add(steps.b_inner);
+        }
+    }
+}
+
+/// The same pointer, whose origin the compiler cannot see: else it computes each row's address from the row before, a
+/// chain of additions that takes longer than the multiply-adds.
+#[cfg(not(target_arch = "wasm32"))]
+#[inline(always)]
+#[allow(unknown_lints, clippy::pointers_in_nomem_asm_block, reason = "the pointer is passed through, not read")]
+fn opaque(pointer: *const f32) -> *const f32 {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        let mut pointer = pointer;
+        // SAFETY: does nothing.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(reg) pointer, options(pure, nomem, nostack, preserves_flags));
+        }
+        pointer
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pointer
+}
+
+/// As above. An address in wasm is one register and a constant, so what the loop needs for speed is a pointer per row, or one for all
+/// where rows are neighbours.
+#[cfg(target_arch = "wasm32")]
+#[inline(always)]
+pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[V; W]; R], steps: &Steps) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        if steps.a_row == 1 {
+            sum_rows::<V, R, W, true>(acc, steps);
+        } else {
+            sum_rows::<V, R, W, false>(acc, steps);
+        }
+    }
+}
+
+#[cfg(target_arch = "wasm32")]
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]
+unsafe fn sum_rows<V: Vector, const R: usize, const W: usize, const NEIGHBOURS: bool>(
+    acc: &mut [[V; W]; R],
+    steps: &Steps,
+) {
+    // Distances are read from memory in each step. If the compiler knew them to be constant, it would keep sums of
+    // distances instead of pointers and add them up for each value that is read, which takes a sixth of the time.
+    let distances = [steps.a_inner, steps.b_inner];
+    let distances = std::hint::black_box(&raw const distances);
+    // SAFETY: by the caller's promise.
+    unsafe {
+        let mut a = [steps.a; R];
+        for r in 1..R {
+            a[r] = steps.a.add(r * steps.a_row);
+        }
+        let mut b = steps.b;
+        for _ in 0..steps.count {
+            let mut row = [V::splat(0.0); W];
+            for w in 0..W {
+                row[w] = V::load(b.add(w * V::LANES));
+            }
+            for r in 0..R {
+                let x = V::splat(if NEIGHBOURS { *a[0].add(r) } else { *a[r] });
+                for w in 0..W {
+                    acc[r][w] = row[w].mul_add(x, acc[r][w]);
+                }
+            }
+            let [a_inner, b_inner] = distances.read_volatile();
+            for r in 0..if NEIGHBOURS { 1 } else { R } {
+                a[r] = a[r].wrapping_add(a_inner);
+            }
+            b = b.wrapping_add(b_inner);
+        }
+    }
+}
