@@ -85,6 +85,12 @@ impl Gpu {
         self.context.device.destroy();
     }
 
+    /// Why it is gone, if it is. Natively, calls that fail for it say so themselves; a browser tells of a loss after its first
+    /// consequences.
+    pub fn loss(&self) -> Option<Error> {
+        self.context.loss()
+    }
+
     /// Buffers made so far; those that are used again do not count again.
     pub fn buffers_made(&self) -> usize {
         self.context.pool.borrow().made

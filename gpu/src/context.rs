@@ -110,8 +110,12 @@ impl Context {
             _ = self.device.poll(wgpu::PollType::Poll);
         }
         // A lost device fails in many ways, all for one reason.
-        let lost = self.lost.lock().map_or(None, |lost| lost.clone());
-        lost.or(found).map_or(Ok(()), Err)
+        self.loss().or(found).map_or(Ok(()), Err)
+    }
+
+    /// Why the device is gone, if it is.
+    pub fn loss(&self) -> Option<Error> {
+        self.lost.lock().map_or(None, |lost| lost.clone())
     }
 
     /// A number for a new buffer.

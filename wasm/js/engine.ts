@@ -219,7 +219,7 @@ export class Engine {
     if (!thing) {
       return Promise.reject(new QuickstudyError("disposed", "it was disposed of before"));
     }
-    const result = thing.queue.then(() => call(thing));
+    const result = thing.queue.then(() => call(thing)).catch((error: unknown) => explain(error, thing.device));
     thing.queue = result.catch(() => undefined);
     return result;
   }
@@ -350,6 +350,23 @@ export class Engine {
     await thing?.queue;
     thing?.free();
   }
+}
+
+/** Milliseconds in which a browser should have told that a device is lost. */
+const NEWS = 500;
+
+/** The loss of a device in place of its consequences, of which a browser tells first. */
+async function explain(error: unknown, device: RawDevice): Promise<never> {
+  const typed = asError(error);
+  if (typed.code === "device" && device.kind === "gpu") {
+    for (const start = performance.now(); performance.now() - start < NEWS && device.loss === undefined; ) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    if (device.loss !== undefined) {
+      throw new DeviceError("device-lost", device.loss);
+    }
+  }
+  throw typed;
 }
 
 function status(session: RawSession): SessionStatus {

@@ -45,6 +45,12 @@ impl RawDevice {
         }
     }
 
+    /// Why it is gone, if it is: a browser may tell after the first calls have failed for it.
+    #[wasm_bindgen(getter)]
+    pub fn loss(&self) -> Option<String> {
+        self.gpu.as_ref().and_then(Gpu::loss).map(|error| error.to_string())
+    }
+
     /// Gives a GPU up, as a driver that is reset does: what uses it fails from then on. Nothing happens to a processor.
     pub fn lose(&self) {
         if let Some(gpu) = &self.gpu {
