@@ -33,8 +33,8 @@ test("PPO learns CartPole on the processor, in a worker", () =>
 test("PPO learns CartPole on WebGPU", () =>
   withPage(async (page) => {
     // Few large minibatches: on a software adapter every dispatch costs.
-    const config = { envs: 32, horizon: 64, minibatches: 2, epochs: 6, learning_rate: 3e-3, hidden: [32, 32] };
-    const args = { device: "gpu", steps: 100_000, config, every: 8 };
+    const config = { envs: 32, horizon: 32, minibatches: 1, epochs: 16, learning_rate: 3e-3, hidden: [32, 32] };
+    const args = { device: "gpu", steps: 60_000, config, every: 4 };
     const { untrained, best, kind, dispatches } = await page.evaluate(learn, args);
     assert.equal(kind, "gpu");
     assert.ok(dispatches > 0);
