@@ -9,8 +9,8 @@ export interface Line {
   values: number[];
 }
 
-/** Looks of the lines that are being made; ghosts of earlier runs are thin and grey. Dashes tell lines apart without colour. */
-const DASHES: number[][] = [[], [6, 4]];
+/** Dashes tell two lines apart without colour: the second is what counts. Ghosts of earlier runs are thin and grey. */
+const DASHES: number[][] = [[6, 4], []];
 const MAX_GHOSTS = 4;
 const HEIGHT = 240;
 /** Milliseconds between drawings: more often nobody sees. */
@@ -20,6 +20,7 @@ const PACE = 80;
 export class Curve {
   #box: HTMLElement;
   #label: string;
+  #unit: string;
   #plot: uPlot | undefined;
   #lines: Line[];
   #ghosts: Line[] = [];
@@ -27,9 +28,11 @@ export class Curve {
   #drawnAt = 0;
   #waiting: { frame: number; painted: (() => void)[] } | undefined;
 
-  constructor(box: HTMLElement, label: string, names: readonly string[]) {
+  /** `unit` is what the points are by, for people. */
+  constructor(box: HTMLElement, label: string, names: readonly string[], unit = "steps") {
     this.#box = box;
     this.#label = label;
+    this.#unit = unit;
     this.#lines = names.map((name) => ({ name, steps: [], values: [] }));
     box.setAttribute("role", "img");
     new ResizeObserver(() => this.#fit()).observe(box);
@@ -52,6 +55,15 @@ export class Curve {
       }
     });
     this.#draw(painted);
+  }
+
+  /** Other points instead: one list for each line. */
+  replace(lists: readonly (readonly number[])[]): void {
+    this.#lines = this.#lines.map(({ name }, i) => {
+      const values = [...(lists[i] ?? [])];
+      return { name, steps: values.map((_, at) => at), values };
+    });
+    this.#draw();
   }
 
   /** Begins anew; `keep` leaves the last run's first line as a faint one. */
@@ -106,7 +118,7 @@ export class Curve {
       const at = values.length - 1;
       return at < 0
         ? `${name}: nothing yet`
-        : `${name}: ${reward(values[0]!)} at first, ${reward(values[at]!)} after ${compact(steps[at]!)} steps`;
+        : `${name}: ${reward(values[0]!)} at first, ${reward(values[at]!)} after ${compact(steps[at]!)} ${this.#unit}`;
     });
     this.#box.setAttribute("aria-label", `${this.#label}. ${parts.join("; ")}.`);
   }
@@ -114,7 +126,7 @@ export class Curve {
   #rebuild(): void {
     const colours = theme();
     const all = [...this.#ghosts, ...this.#lines];
-    const live = [colours.accent, colours.second];
+    const live = this.#lines.length > 1 ? [colours.second, colours.accent] : [colours.accent];
     const series = all.map((line, i): uPlot.Series => {
       const at = i - this.#ghosts.length;
       return at < 0
@@ -123,7 +135,7 @@ export class Curve {
             label: line.name,
             stroke: live[at] ?? colours.text,
             width: 2.5,
-            dash: DASHES[at] ?? [],
+            dash: this.#lines.length > 1 ? (DASHES[at] ?? []) : [],
             spanGaps: true,
             points: { show: line.steps.length < 12, size: 6, fill: live[at] ?? colours.text },
           };
@@ -144,7 +156,7 @@ export class Curve {
         cursor: { show: false },
         scales: { x: { time: false } },
         axes: [
-          { ...axis, values: (_, ticks) => ticks.map(compact), space: 70 },
+          { ...axis, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? compact(tick) : "")), space: 70, size: 32 },
           { ...axis, values: (_, ticks) => ticks.map((tick) => compact(tick).replace("-", "−")), size: 52 },
         ],
         series: [{}, ...series],

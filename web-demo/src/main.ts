@@ -1,18 +1,12 @@
-import { catalogue, init, type Catalogue } from "quickstudy";
+import { catalogue, init, loadPolicy, type Catalogue } from "quickstudy";
 import { byId, say } from "./dom.js";
+import type { Picked } from "./files.js";
+import { prefetch } from "./policies.js";
+import { AdaptRoom } from "./rooms/adapt.js";
 import { LearnRoom } from "./rooms/learn.js";
+import { MetaRoom } from "./rooms/meta.js";
+import type { RoomView } from "./rooms/room.js";
 import { format, parse, ROOMS, type Choices, type Room } from "./url-state.js";
-
-/** A room that can be entered and left, with its choices for the address. */
-interface Open {
-  enter(): void;
-  leave(): void;
-  choices(): Partial<Choices>;
-  apply(choices: Partial<Choices>): void;
-}
-
-const opened = new Map<Room, Open>();
-let current: Room | undefined;
 
 /** Shows that something does not work at all. */
 function problem(error: unknown): void {
@@ -21,53 +15,95 @@ function problem(error: unknown): void {
   say(box, `This page cannot run here: ${error instanceof Error ? error.message : String(error)}`);
 }
 
-/** The address says what is chosen, so that it can be passed on. */
-function writeAddress(): void {
-  if (current) {
-    history.replaceState(null, "", format({ room: current, choices: opened.get(current)?.choices() ?? {} }));
+/** The page: rooms are made when they are first entered, and the address says what is chosen. */
+class Page {
+  #catalogue: Catalogue;
+  #made = new Map<Room, RoomView>();
+  #room: Room | undefined;
+
+  constructor(all: Catalogue) {
+    this.#catalogue = all;
+  }
+
+  /** Enters the room that the address names. */
+  show(): void {
+    const { room, choices } = parse(location.hash);
+    if (room !== this.#room && this.#room) {
+      this.#made.get(this.#room)?.leave();
+    }
+    this.#room = room;
+    for (const name of ROOMS) {
+      byId(name).hidden = name !== room;
+      const link = document.querySelector(`nav [data-room="${name}"]`);
+      if (name === room) link?.setAttribute("aria-current", "page");
+      else link?.removeAttribute("aria-current");
+    }
+    const known = this.#made.get(room);
+    if (known && Object.keys(choices).length > 0) {
+      known.apply(choices);
+    }
+    this.#get(room, choices).enter();
+    this.#write();
+  }
+
+  #write(): void {
+    const room = this.#room;
+    if (room) {
+      history.replaceState(null, "", format({ room, choices: this.#made.get(room)?.choices ?? {} }));
+    }
+  }
+
+  #get(room: Room, choices: Partial<Choices> = {}): RoomView {
+    const known = this.#made.get(room);
+    const made = known ?? this.#make(room, choices);
+    this.#made.set(room, made);
+    return made;
+  }
+
+  #make(room: Room, choices: Partial<Choices>): RoomView {
+    const chosen = (): void => {
+      if (this.#room === room) this.#write();
+    };
+    const toMeta = async (file: Picked): Promise<boolean> => {
+      await (this.#get("meta") as MetaRoom).trainer.load(file);
+      location.hash = "#room=meta";
+      return true;
+    };
+    const toAdapt = (file: Picked): Promise<boolean> => (this.#get("adapt") as AdaptRoom).offered(file);
+    const toLearn = async (file: Picked): Promise<boolean> => {
+      if (!(await isSingleTask(file))) return toAdapt(file);
+      await (this.#get("learn") as LearnRoom).trainer.load(file);
+      location.hash = "#room=learn";
+      return true;
+    };
+    switch (room) {
+      case "learn":
+        return new LearnRoom(this.#catalogue, choices, chosen, toMeta);
+      case "adapt":
+        return new AdaptRoom(choices, chosen);
+      case "meta":
+        return new MetaRoom(this.#catalogue, choices, chosen, toLearn);
+    }
   }
 }
 
-function make(_room: Room, all: Catalogue, given: Partial<Choices>): Open {
-  const learn = new LearnRoom(all, given, writeAddress, async () => false);
-  learn.trainer.reset();
-  return {
-    enter: () => learn.enter(),
-    leave: () => learn.leave(),
-    choices: () => learn.trainer.form.choices,
-    apply(choices) {
-      learn.trainer.form.apply(choices);
-      learn.trainer.reset();
-    },
-  };
-}
-
-function show(all: Catalogue): void {
-  const { room, choices } = parse(location.hash);
-  if (room !== current && current) {
-    opened.get(current)?.leave();
+/** Whether a file holds a policy of an environment with a single task. */
+async function isSingleTask({ bytes }: Picked): Promise<boolean> {
+  try {
+    const policy = await loadPolicy(bytes);
+    const { task } = policy.info.spec;
+    policy.dispose();
+    return task.length === 0;
+  } catch {
+    return false;
   }
-  for (const name of ROOMS) {
-    byId(name).hidden = name !== room;
-    const link = document.querySelector(`nav [data-room="${name}"]`);
-    if (name === room) link?.setAttribute("aria-current", "page");
-    else link?.removeAttribute("aria-current");
-  }
-  const known = opened.get(room);
-  current = room;
-  if (!known) {
-    opened.set(room, make(room, all, choices));
-  } else if (Object.keys(choices).length > 0) {
-    known.apply(choices);
-  }
-  opened.get(room)?.enter();
-  writeAddress();
 }
 
 async function start(): Promise<void> {
-  const all = await catalogue();
-  show(all);
-  addEventListener("hashchange", () => show(all));
+  const page = new Page(await catalogue());
+  page.show();
+  addEventListener("hashchange", () => page.show());
+  prefetch();
   const { devices, reasons } = await init();
   if (devices.length === 0) {
     problem(reasons.cpu);

@@ -8,6 +8,9 @@ export interface Theme {
   paper: string;
 }
 
+/** Trails on pictures, whose ground is light by night, too. */
+export const TRAIL = "#2457c5";
+
 /** The colours now. */
 export function theme(): Theme {
   const style = getComputedStyle(document.documentElement);

@@ -7,11 +7,13 @@ import type { Choices } from "./url-state.js";
 
 /** What a room does with a run. */
 export interface Watcher {
+  /** Milliseconds between looks at the policy. */
+  readonly lookEvery: number;
   /** A run is ready, with its policy as it is: untrained, or as it was saved. `again`: it goes on where the last one ended. */
   opened(run: Run, choices: Choices, again: boolean): Promise<void>;
   /** After each iteration. */
   progressed(progress: Progress): void;
-  /** Every second or so while it trains, and once more when it pauses or ends. */
+  /** Every so often while it trains, and once more when it pauses or ends. */
   looked(run: Run): Promise<void>;
   /** Something was chosen: the address should say so. */
   chosen(): void;
@@ -19,8 +21,6 @@ export interface Watcher {
   offered(file: Picked): Promise<boolean>;
 }
 
-/** Milliseconds between looks at the policy. */
-const LOOK_EVERY = 1000;
 /** Milliseconds after the last change before a run is made. */
 const SETTLE = 150;
 
@@ -216,7 +216,7 @@ export class Trainer {
     const { envSteps, totalSteps, stepsPerSecond } = progress;
     this.#bar.value = envSteps / totalSteps;
     say(this.#figures, `${count(envSteps)} of ${count(totalSteps)} steps · ${compact(stepsPerSecond)} steps per second`);
-    if (performance.now() - this.#lookedAt > LOOK_EVERY) {
+    if (performance.now() - this.#lookedAt > this.#watcher.lookEvery) {
       this.#look();
     }
   }

@@ -1,6 +1,6 @@
 import type { DeviceRequest } from "quickstudy";
 
-export const ROOMS = ["learn"] as const;
+export const ROOMS = ["learn", "adapt", "meta"] as const;
 export type Room = (typeof ROOMS)[number];
 
 /** What to train, as it was typed: texts of settings are checked where they are used. */
@@ -13,6 +13,8 @@ export interface Choices {
   device: DeviceRequest;
   /** Settings that were changed. */
   settings: Record<string, string>;
+  /** Parameters of a task to adapt to. */
+  task?: number[];
 }
 
 /** The page as its address names it. What an address does not say is left to the room. */
@@ -25,6 +27,7 @@ const NAME = /^[a-z0-9][a-z0-9:=,-]{0,60}$/;
 const SETTING = /^[a-z][a-z0-9_]{0,40}$/;
 const DEVICES: readonly string[] = ["auto", "cpu", "gpu"];
 const MAX_TEXT = 100;
+const MAX_TASK = 20;
 
 function wholeNumber(text: string | null, least: number): number | undefined {
   const value = text === null || text === "" ? NaN : Number(text);
@@ -43,6 +46,8 @@ export function parse(hash: string): PageState {
   const [seed, steps] = [wholeNumber(given.get("seed"), 0), wholeNumber(given.get("steps"), 1)];
   if (seed !== undefined) choices.seed = seed;
   if (steps !== undefined) choices.steps = steps;
+  const task = given.get("task")?.split(",").map(Number);
+  if (task && task.length <= MAX_TASK && task.every(Number.isFinite)) choices.task = task;
   const settings: Record<string, string> = {};
   for (const [key, text] of given) {
     const name = key.startsWith("set.") ? key.slice(4) : "";
@@ -55,12 +60,13 @@ export function parse(hash: string): PageState {
 /** The part of an address after `#`. */
 export function format({ room, choices }: PageState): string {
   const parts = new URLSearchParams({ room });
-  const { env, algorithm, seed, steps, device, settings } = choices;
+  const { env, algorithm, seed, steps, device, settings, task } = choices;
   if (env !== undefined) parts.set("env", env);
   if (algorithm !== undefined) parts.set("algorithm", algorithm);
   if (seed !== undefined && seed !== 0) parts.set("seed", String(seed));
   if (steps !== undefined) parts.set("steps", String(steps));
   if (device !== undefined && device !== "auto") parts.set("device", device);
+  if (task !== undefined) parts.set("task", task.map((value) => value.toFixed(2)).join(","));
   for (const [key, text] of Object.entries(settings ?? {})) parts.set(`set.${key}`, text);
   return `#${parts.toString()}`;
 }

@@ -6,6 +6,7 @@ import { count, mean, reward, title } from "../format.js";
 import { Gallery, SHOWN } from "../gallery.js";
 import { Trainer, type Watcher } from "../trainer.js";
 import type { Choices } from "../url-state.js";
+import type { RoomView } from "./room.js";
 
 const ALGORITHMS = ["ppo", "trpo"];
 
@@ -21,7 +22,8 @@ const STORIES: Record<string, string> = {
 };
 
 /** Learn: one environment, one algorithm, hundreds of copies to look at. */
-export class LearnRoom implements Watcher {
+export class LearnRoom implements RoomView, Watcher {
+  readonly lookEvery = 1000;
   readonly trainer: Trainer;
   #gallery: Gallery;
   #curve: Curve;
@@ -47,6 +49,7 @@ export class LearnRoom implements Watcher {
     const envs = catalogue.envs.filter(({ spec }) => spec.task.length === 0).map(({ spec }) => spec.name);
     const offers = ALGORITHMS.map((algorithm) => ({ algorithm, envs }));
     this.trainer = new Trainer(byId("learn-controls"), byId("learn-choices"), catalogue, offers, given, this);
+    this.trainer.reset();
   }
 
   #animationSwitch(): void {
@@ -65,6 +68,15 @@ export class LearnRoom implements Watcher {
   leave(): void {
     this.#gallery.rest();
     this.trainer.pause("Paused while you were in another room.");
+  }
+
+  get choices(): Partial<Choices> {
+    return this.trainer.form.choices;
+  }
+
+  apply(choices: Partial<Choices>): void {
+    this.trainer.form.apply(choices);
+    this.trainer.reset();
   }
 
   async opened(run: Run, choices: Choices, again: boolean): Promise<void> {

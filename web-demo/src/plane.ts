@@ -1,0 +1,114 @@
+import { draw, paint, scenes, type Adaptation, type Scene, type SpecInfo } from "quickstudy";
+import { frame, sharpen, type Card } from "./card.js";
+import { element } from "./dom.js";
+import { mean, reward } from "./format.js";
+import type { Contestant } from "./policies.js";
+import { onThemeChange, theme, TRAIL } from "./theme.js";
+import { fit, strokeTrail, type Fit } from "./trail.js";
+
+/** Gradient steps that everybody makes. */
+const INNER_STEPS = 3;
+
+function stageName(stage: number): string {
+  return stage === 0 ? "Before" : stage === 1 ? "After 1 step" : `After ${stage} steps`;
+}
+
+/** A policy that walks in the plane, before adaptation and after each gradient step. */
+export class Plane implements Card {
+  readonly root: HTMLElement;
+  readonly name: string;
+  #contestant: Contestant;
+  #spec: SpecInfo;
+  #canvas = element("canvas", { class: "paper square", role: "img" });
+  #list = element("ol", { class: "stages", "aria-label": "Return by stage" });
+  #pictures: Scene[][] = [];
+  #adaptation: Adaptation | undefined;
+  #at: [stage: number, step: number] = [0, 0];
+
+  /** `pick` is told of places that are clicked. */
+  constructor(contestant: Contestant, spec: SpecInfo, pick: (x: number, y: number) => void) {
+    this.#contestant = contestant;
+    this.#spec = spec;
+    this.name = contestant.name;
+    this.root = frame(contestant, this.#canvas, this.#list);
+    this.#canvas.addEventListener("pointerdown", (event) => this.#picked(event, pick));
+    new ResizeObserver(() => this.#paint()).observe(this.#canvas);
+    onThemeChange(() => this.#paint());
+  }
+
+  async adapt(task: readonly number[], seed: number): Promise<void> {
+    const adaptation = await this.#contestant.policy.adapt({ to: [task], innerSteps: INNER_STEPS, seed });
+    const lists = adaptation.stages.map(({ paths }) => draw(this.#spec.name, paths[0]!.states, task));
+    this.#pictures = (await Promise.all(lists)).map((list) => [...scenes(list)]);
+    this.#adaptation = adaptation;
+    const items = adaptation.stages.map((_, stage) => element("li", {}, `${stageName(stage)}: ${reward(this.#return(stage))}`));
+    this.#list.replaceChildren(...items);
+    this.#canvas.setAttribute("aria-label", `${this.name}: ${this.summary}`);
+  }
+
+  #return(stage: number): number {
+    return mean(this.#adaptation?.stages[stage]?.returns[0] ?? []);
+  }
+
+  get stages(): number {
+    return this.#pictures.length;
+  }
+
+  get steps(): number {
+    return Math.max(...this.#pictures.map((pictures) => pictures.length));
+  }
+
+  get summary(): string {
+    const last = this.stages - 1;
+    return `return ${reward(this.#return(0))} before, ${reward(this.#return(last))} after ${last} gradient steps`;
+  }
+
+  show(stage: number, step: number): void {
+    this.#at = [Math.min(stage, this.stages - 1), step];
+    [...this.#list.children].forEach((item, i) => item.classList.toggle("now", i === stage));
+    this.#paint();
+  }
+
+  #picked(event: PointerEvent, pick: (x: number, y: number) => void): void {
+    const scene = this.#pictures[0]?.[0];
+    if (!scene) {
+      return;
+    }
+    const { scale, left, top } = fit(scene, 0, 0, this.#canvas.width, this.#canvas.height);
+    const box = this.#canvas.getBoundingClientRect();
+    const ratio = this.#canvas.width / box.width;
+    pick(((event.clientX - box.left) * ratio - left) / scale, (top - (event.clientY - box.top) * ratio) / scale);
+  }
+
+  #paint(): void {
+    sharpen(this.#canvas);
+    const context = this.#canvas.getContext("2d");
+    const [stage, step] = this.#at;
+    const pictures = this.#pictures[stage];
+    const scene = pictures?.[Math.min(step, pictures.length - 1)];
+    if (!context || !scene) {
+      return;
+    }
+    const { width, height } = this.#canvas;
+    context.fillStyle = theme().paper;
+    context.fillRect(0, 0, width, height);
+    paint(context, scene, 0, 0, width, height);
+    const place = fit(scene, 0, 0, width, height);
+    context.strokeStyle = TRAIL;
+    for (let earlier = 0; earlier <= stage; earlier++) {
+      const now = earlier === stage;
+      context.globalAlpha = now ? 1 : 0.15 + (0.25 * earlier) / stage;
+      context.lineWidth = (now ? 2.5 : 1.5) * (width / this.#canvas.clientWidth);
+      this.#trail(context, earlier, now ? step + 1 : Infinity, place);
+    }
+    context.globalAlpha = 1;
+  }
+
+  #trail(context: CanvasRenderingContext2D, stage: number, rows: number, place: Fit): void {
+    const [path] = this.#adaptation?.stages[stage]?.paths ?? [];
+    const pictures = this.#pictures[stage]?.length ?? 0;
+    if (path && pictures > 0) {
+      strokeTrail(context, path.states, path.states.length / pictures, rows, this.#spec.plane ?? [0, 1], place);
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import { createSession, loadPolicy, type AlgorithmName, type Policy } from "quickstudy";
+
+/** A policy to compare, and how it was made. */
+export interface Contestant {
+  name: string;
+  about: string;
+  /** The command that made it. */
+  command: string | undefined;
+  policy: Policy;
+}
+
+interface Shipped {
+  name: string;
+  about: string;
+  file: string;
+  command: string;
+}
+
+interface Line {
+  algorithm: AlgorithmName;
+  about: string;
+  shipped: Shipped[];
+}
+
+/** What is compared in each environment. The commands are those that made the files in `public/policies`. */
+const LINES: Record<string, Line> = {
+  navigation: {
+    algorithm: "promp",
+    about: "It has never acted before.",
+    shipped: [
+      {
+        name: "Trained on one task",
+        about: "It learnt the way to a single goal, and nothing about other goals.",
+        file: "navigation-one-task",
+        command: "quickstudy train promp --env navigation --seed 1 --steps 2M --set train_tasks=1",
+      },
+      {
+        name: "Meta-trained",
+        about: "It learnt to learn: it practised finding 2,000 different goals, so that a few tries tell it where to go.",
+        file: "navigation-meta",
+        command: "quickstudy train promp --env navigation --seed 1 --steps 16M",
+      },
+    ],
+  },
+  bandit: {
+    algorithm: "rl2-ppo",
+    about: "It has never pulled an arm before.",
+    shipped: [
+      {
+        name: "Trained on one task",
+        about: "It learnt which arm of a single machine is best, and trusts that everywhere.",
+        file: "bandit-one-task",
+        command: "quickstudy train rl2-ppo --env bandit --seed 0 --steps 400k --set train_tasks=1",
+      },
+      {
+        name: "Meta-trained",
+        about: "It learnt to learn on 400,000 machines: it tries arms, remembers what they paid, and settles on the best.",
+        file: "bandit-meta",
+        command: "quickstudy train rl2-ppo --env bandit --seed 0",
+      },
+    ],
+  },
+};
+
+const files = new Map<string, Promise<Uint8Array>>();
+
+async function fetched(file: string): Promise<Uint8Array> {
+  const response = await fetch(`./policies/${file}.safetensors`);
+  if (!response.ok) {
+    throw new Error(`the policy ${file} cannot be read: the server answered ${response.status}`);
+  }
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+function bytes(file: string): Promise<Uint8Array> {
+  const found = files.get(file) ?? fetched(file);
+  files.set(file, found);
+  // What failed may be tried again.
+  found.catch(() => files.delete(file));
+  return found;
+}
+
+/** Reads the files with the page, so that nothing need be loaded later. */
+export function prefetch(): void {
+  Object.values(LINES).forEach(({ shipped }) => shipped.forEach(({ file }) => void bytes(file).catch(() => undefined)));
+}
+
+/** Environments in which policies can be compared. */
+export const ADAPTABLE: readonly string[] = Object.keys(LINES);
+
+/** The policies to compare in an environment, the one that knows least first. */
+export async function contestants(env: string): Promise<Contestant[]> {
+  const line = LINES[env];
+  if (!line) {
+    return [];
+  }
+  const session = await createSession({ algorithm: line.algorithm, env, device: "cpu" });
+  try {
+    const untrained = await session.policy();
+    const others = line.shipped.map(async ({ name, about, file, command }) => ({
+      name,
+      about,
+      command,
+      policy: await loadPolicy(await bytes(file)),
+    }));
+    return [{ name: "Untrained", about: line.about, command: undefined, policy: untrained }, ...(await Promise.all(others))];
+  } finally {
+    session.dispose();
+  }
+}
