@@ -12,7 +12,8 @@ export { train, type Notice, type Progress, type Run, type RunOptions, type RunR
 export { createSession, type Session } from "./session.js";
 export type { AlgorithmName, Configs } from "./settings.js";
 export type * from "./types.js";
-export { draw, paint, scenes, Viewer, type Scene, type Shape } from "./viewer.js";
+export { paint, paintGrid, place, scenes, type Place, type Scene, type Shape } from "./scene.js";
+export { draw, Viewer } from "./viewer.js";
 
 /** What this browser or runtime can do. */
 export interface Capabilities {
