@@ -1,4 +1,4 @@
-import { paint, scenes, Viewer, type Policy, type Scene } from "quickstudy";
+import { paintGrid, scenes, Viewer, type Policy, type Scene } from "quickstudy";
 import { reducedMotion } from "./dom.js";
 import { FrameRate } from "./frame-rate.js";
 import { onThemeChange, theme } from "./theme.js";
@@ -7,7 +7,7 @@ import { onThemeChange, theme } from "./theme.js";
 export const SHOWN = 256;
 /** Environment steps per second, at most: faster cannot be followed. */
 const PACE = 60;
-const GAP = 1;
+const GAP = 2;
 
 /** Columns at which `count` pictures of this shape become largest in a rectangle. */
 function columns(count: number, aspect: number, width: number, height: number): number {
@@ -148,10 +148,6 @@ export class Gallery {
     }
     const [xmin, xmax, ymin, ymax] = first.view;
     const across = columns(all.length, (xmax - xmin) / (ymax - ymin), width, height);
-    const [cellWidth, cellHeight] = [width / across, height / Math.ceil(all.length / across)];
-    all.forEach((scene, i) => {
-      const [left, top] = [(i % across) * cellWidth, Math.floor(i / across) * cellHeight];
-      paint(this.#context, scene, left + GAP, top + GAP, cellWidth - 2 * GAP, cellHeight - 2 * GAP);
-    });
+    paintGrid(this.#context, all, across, width, height, GAP);
   }
 }

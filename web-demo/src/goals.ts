@@ -1,7 +1,7 @@
-import { draw, envSpec, paint, scenes, type Adaptation } from "quickstudy";
+import { draw, envSpec, paint, place, scenes, type Adaptation } from "quickstudy";
 import { sharpen } from "./card.js";
-import { onThemeChange, theme, TRAIL } from "./theme.js";
-import { fit, strokeTrail } from "./trail.js";
+import { BEFORE, onThemeChange, theme, TRAIL } from "./theme.js";
+import { strokeTrail } from "./trail.js";
 
 /** How many held-out goals are drawn. */
 const SHOWN = 12;
@@ -47,16 +47,16 @@ export class Goals {
       pictures.forEach(({ scene, paths: [first, last] }, i) => {
         const [left, top] = [(i % COLUMNS) * cell + GAP, Math.floor(i / COLUMNS) * cell + GAP];
         paint(context, scene, left, top, inner, inner);
-        const place = fit(scene, left, top, inner, inner);
+        const at = place(scene.view, left, top, inner, inner);
         const scale = this.#canvas.width / Math.max(this.#canvas.clientWidth, 1);
-        context.strokeStyle = "#8a6d3b";
+        context.strokeStyle = BEFORE;
         context.lineWidth = scale;
         context.setLineDash([3 * scale, 3 * scale]);
-        strokeTrail(context, first.states, width(first), Infinity, plane, place);
+        strokeTrail(context, first.states, width(first), Infinity, plane, at);
         context.setLineDash([]);
         context.strokeStyle = TRAIL;
         context.lineWidth = 2 * scale;
-        strokeTrail(context, last.states, width(last), Infinity, plane, place);
+        strokeTrail(context, last.states, width(last), Infinity, plane, at);
       });
     };
     this.#repaint();

@@ -1,10 +1,10 @@
-import { draw, paint, scenes, type Adaptation, type Scene, type SpecInfo } from "quickstudy";
+import { draw, paint, place, scenes, type Adaptation, type Place, type Scene, type SpecInfo } from "quickstudy";
 import { frame, sharpen, type Card } from "./card.js";
 import { element } from "./dom.js";
 import { mean, reward } from "./format.js";
 import type { Contestant } from "./policies.js";
 import { onThemeChange, theme, TRAIL } from "./theme.js";
-import { fit, strokeTrail, type Fit } from "./trail.js";
+import { strokeTrail } from "./trail.js";
 
 /** Gradient steps that everybody makes. */
 const INNER_STEPS = 3;
@@ -74,10 +74,10 @@ export class Plane implements Card {
     if (!scene) {
       return;
     }
-    const { scale, left, top } = fit(scene, 0, 0, this.#canvas.width, this.#canvas.height);
+    const { scale, x, y } = place(scene.view, 0, 0, this.#canvas.width, this.#canvas.height);
     const box = this.#canvas.getBoundingClientRect();
     const ratio = this.#canvas.width / box.width;
-    pick(((event.clientX - box.left) * ratio - left) / scale, (top - (event.clientY - box.top) * ratio) / scale);
+    pick(((event.clientX - box.left) * ratio - x) / scale, (y - (event.clientY - box.top) * ratio) / scale);
   }
 
   #paint(): void {
@@ -93,22 +93,22 @@ export class Plane implements Card {
     context.fillStyle = theme().paper;
     context.fillRect(0, 0, width, height);
     paint(context, scene, 0, 0, width, height);
-    const place = fit(scene, 0, 0, width, height);
+    const at = place(scene.view, 0, 0, width, height);
     context.strokeStyle = TRAIL;
     for (let earlier = 0; earlier <= stage; earlier++) {
       const now = earlier === stage;
       context.globalAlpha = now ? 1 : 0.15 + (0.25 * earlier) / stage;
       context.lineWidth = (now ? 2.5 : 1.5) * (width / this.#canvas.clientWidth);
-      this.#trail(context, earlier, now ? step + 1 : Infinity, place);
+      this.#trail(context, earlier, now ? step + 1 : Infinity, at);
     }
     context.globalAlpha = 1;
   }
 
-  #trail(context: CanvasRenderingContext2D, stage: number, rows: number, place: Fit): void {
+  #trail(context: CanvasRenderingContext2D, stage: number, rows: number, at: Place): void {
     const [path] = this.#adaptation?.stages[stage]?.paths ?? [];
     const pictures = this.#pictures[stage]?.length ?? 0;
     if (path && pictures > 0) {
-      strokeTrail(context, path.states, path.states.length / pictures, rows, this.#spec.plane ?? [0, 1], place);
+      strokeTrail(context, path.states, path.states.length / pictures, rows, this.#spec.plane ?? [0, 1], at);
     }
   }
 }

@@ -10,6 +10,8 @@ export interface Theme {
 
 /** Trails on pictures, whose ground is light by night, too. */
 export const TRAIL = "#2457c5";
+/** Trails before adapting. */
+export const BEFORE = "#8a6d3b";
 
 /** The colours now. */
 export function theme(): Theme {

@@ -24,7 +24,7 @@ const PLACES: Record<string, Place> = {
     story:
       "The agent walks in the plane and never sees the goal; it is only paid for being near it. Each gradient step changes its network a " +
       "little, from what 20 tries paid. Click in a plane to move the goal.",
-    task: [0.4, -0.3],
+    task: [-0.35, 0.3],
     pace: 12,
   },
   bandit: {
@@ -32,7 +32,7 @@ const PLACES: Record<string, Place> = {
     story:
       "A slot machine with five arms, each paying 1 with a chance that the agent is never told, and ten pulls to make the most of it. " +
       "Nothing in its network changes: it adapts within its memory alone. Set the chances yourself.",
-    task: [0.1, 0.3, 0.9, 0.2, 0.4],
+    task: [0.1, 0.3, 0.4, 0.9, 0.2],
     pace: 450,
   },
 };
