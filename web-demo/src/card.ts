@@ -22,7 +22,7 @@ export function frame({ name, about, command }: Contestant, canvas: HTMLCanvasEl
   return element(
     "article",
     { class: "card", "data-testid": `card-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}` },
-    element("h3", {}, name),
+    element("h2", {}, name),
     canvas,
     ...below,
     element("p", { class: "caption" }, about),

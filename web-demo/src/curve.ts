@@ -12,6 +12,8 @@ export interface Line {
 /** Dashes tell two lines apart without colour: the second is what counts. Ghosts of earlier runs are thin and grey. */
 const DASHES: number[][] = [[6, 4], []];
 const MAX_GHOSTS = 4;
+/** Points below which each is marked. */
+const FEW = 12;
 const HEIGHT = 240;
 /** Milliseconds between drawings: more often nobody sees. */
 const PACE = 80;
@@ -137,7 +139,7 @@ export class Curve {
             width: 2.5,
             dash: this.#lines.length > 1 ? (DASHES[at] ?? []) : [],
             spanGaps: true,
-            points: { show: line.steps.length < 12, size: 6, fill: live[at] ?? colours.text },
+            points: { show: (plot) => plot.data[0].length < FEW, size: 6, fill: live[at] ?? colours.text },
           };
     });
     const axis: uPlot.Axis = {

@@ -46,6 +46,10 @@ export class Goals {
       context.fillRect(0, 0, this.#canvas.width, this.#canvas.height);
       pictures.forEach(({ scene, paths: [first, last] }, i) => {
         const [left, top] = [(i % COLUMNS) * cell + GAP, Math.floor(i / COLUMNS) * cell + GAP];
+        context.save();
+        context.beginPath();
+        context.rect(left, top, inner, inner);
+        context.clip();
         paint(context, scene, left, top, inner, inner);
         const at = place(scene.view, left, top, inner, inner);
         const scale = this.#canvas.width / Math.max(this.#canvas.clientWidth, 1);
@@ -57,6 +61,7 @@ export class Goals {
         context.strokeStyle = TRAIL;
         context.lineWidth = 2 * scale;
         strokeTrail(context, last.states, width(last), Infinity, plane, at);
+        context.restore();
       });
     };
     this.#repaint();

@@ -65,15 +65,16 @@ class Page {
       if (this.#room === room) this.#write();
     };
     const toMeta = async (file: Picked): Promise<boolean> => {
-      await (this.#get("meta") as MetaRoom).trainer.load(file);
+      // First, for it may be passed on from there.
       location.hash = "#room=meta";
+      await (this.#get("meta") as MetaRoom).trainer.load(file);
       return true;
     };
     const toAdapt = (file: Picked): Promise<boolean> => (this.#get("adapt") as AdaptRoom).offered(file);
     const toLearn = async (file: Picked): Promise<boolean> => {
       if (!(await isSingleTask(file))) return toAdapt(file);
-      await (this.#get("learn") as LearnRoom).trainer.load(file);
       location.hash = "#room=learn";
+      await (this.#get("learn") as LearnRoom).trainer.load(file);
       return true;
     };
     switch (room) {

@@ -7,7 +7,7 @@ export interface Recipe {
 const RECIPES: Record<string, Recipe> = {
   "promp/navigation": {
     steps: 4_000_000,
-    settings: { meta_batch: 10, rollouts: 10, inner_steps: 1, inner_lr: 0.05, learning_rate: 0.003 },
+    settings: { meta_batch: 10, rollouts: 10, inner_steps: 1, inner_lr: 0.02, learning_rate: 0.003 },
   },
 };
 

@@ -1,4 +1,4 @@
-import { QuickstudyError, train, type Catalogue, type Progress, type Run } from "quickstudy";
+import { ConfigError, train, type Catalogue, type Progress, type Run } from "quickstudy";
 import { ChoicesForm, type Offer } from "./choices-form.js";
 import { button, element, freshId, say } from "./dom.js";
 import { download, picked, type Picked } from "./files.js";
@@ -41,6 +41,8 @@ export class Trainer {
   #watcher: Watcher;
   #run: Run | undefined;
   #state: State = "preparing";
+  /** What the last run comes back to if there is no new one. */
+  #held: State = "failed";
   #generation = 0;
   #settling: ReturnType<typeof setTimeout> | undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -85,7 +87,7 @@ export class Trainer {
 
   /** Makes a run of what is chosen. It waits to be started. */
   reset(): void {
-    this.#wanted = false;
+    this.#prepare();
     void this.#open({ ...this.form.request, paused: true }, false);
   }
 
@@ -100,7 +102,7 @@ export class Trainer {
 
   /** Takes a file: a snapshot goes on training, anything else is offered to the room. */
   async load(file: Picked): Promise<void> {
-    this.#wanted = false;
+    this.#prepare();
     const opened = await this.#open({ snapshot: file.bytes, paused: true }, false, file);
     if (opened) {
       say(this.#status, `Loaded ${file.name}: it goes on where it was saved.`);
@@ -109,21 +111,32 @@ export class Trainer {
 
   #changed(): void {
     this.#watcher.chosen();
+    this.#prepare();
+    this.#settling = setTimeout(() => void this.#open({ ...this.form.request, paused: true }, false), SETTLE);
+  }
+
+  /** From now on, Train is meant for the run that is to come. */
+  #prepare(): void {
     clearTimeout(this.#settling);
-    this.#settling = setTimeout(() => this.reset(), SETTLE);
+    this.#generation += 1;
+    this.#wanted = false;
+    this.#run?.pause();
+    if (this.#state !== "preparing") {
+      this.#held = this.#state === "training" ? "paused" : this.#state;
+    }
+    this.#enter("preparing", "Getting ready …");
   }
 
   async #open(options: Parameters<typeof train>[0], again: boolean, file?: Picked): Promise<boolean> {
-    clearTimeout(this.#settling);
     const generation = ++this.#generation;
     const old = this.#run;
     const run = train({
       ...options,
       onProgress: (progress) => {
-        if (generation === this.#generation) this.#progressed(progress);
+        if (run === this.#run) this.#progressed(progress);
       },
       onNotice: ({ kind, message }) => {
-        if (generation === this.#generation && kind === "recovered") say(this.#status, message);
+        if (run === this.#run && kind === "recovered") say(this.#status, message);
       },
     });
     try {
@@ -152,8 +165,8 @@ export class Trainer {
         return false;
       }
       void run.finished.then(
-        () => generation === this.#generation && this.#ended(),
-        (error: unknown) => generation === this.#generation && this.#failed(error),
+        () => run === this.#run && this.#state !== "preparing" && this.#ended(),
+        (error: unknown) => run === this.#run && this.#state !== "preparing" && this.#failed(error),
       );
       if (this.#wanted) {
         this.#start();
@@ -164,10 +177,15 @@ export class Trainer {
       if (generation !== this.#generation) {
         return false;
       }
-      if (file && (await this.#watcher.offered(file))) {
+      if (!file) {
+        this.#failed(error);
         return false;
       }
-      this.#failed(error, file?.name);
+      // A file that is no use leaves what was there.
+      const taken = await this.#watcher.offered(file);
+      if (generation === this.#generation) {
+        this.#enter(old ? this.#held : "failed", taken ? `${file.name} holds a policy.` : `${file.name}: ${message(error)}`);
+      }
       return false;
     }
   }
@@ -206,6 +224,7 @@ export class Trainer {
     const run = this.#run;
     if (run) {
       const { totalSteps } = await run.session;
+      this.#prepare();
       this.#wanted = true;
       await this.#open({ snapshot: await run.save(), steps: 2 * totalSteps, paused: true }, true);
     }
@@ -243,12 +262,10 @@ export class Trainer {
     this.#look();
   }
 
-  #failed(error: unknown, name?: string): void {
-    const message = error instanceof Error ? error.message : String(error);
-    const key = error instanceof QuickstudyError && "key" in error ? (error.key as string | undefined) : undefined;
-    const beside = name === undefined && this.form.fail(key, message);
-    const where = name === undefined ? "" : `${name}: `;
-    this.#enter("failed", beside ? "This cannot be trained yet: see the field that is marked." : `${where}${message}`);
+  #failed(error: unknown): void {
+    const key = error instanceof ConfigError ? error.key : undefined;
+    const beside = this.form.fail(key, message(error));
+    this.#enter("failed", beside ? "This cannot be trained yet: see the field that is marked." : message(error));
   }
 
   #enter(state: State, text?: string): void {
@@ -284,6 +301,10 @@ export class Trainer {
       say(this.#status, "The browser keeps its clipboard to itself; the address bar has the same link.");
     }
   }
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function sentence(text: string): string {

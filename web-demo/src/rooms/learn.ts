@@ -33,6 +33,8 @@ export class LearnRoom implements RoomView, Watcher {
   #first = byId("learn-first");
   #caption = byId("learn-caption");
   #shown: Choices | undefined;
+  /** Whether a policy from a file is shown instead of the run's. */
+  #visitor = false;
   #chosen: () => void;
   #pass: (file: Picked) => Promise<boolean>;
 
@@ -91,6 +93,7 @@ export class LearnRoom implements RoomView, Watcher {
     const story = STORIES[env] ?? `${title(env)}.`;
     say(this.#story, story);
     const { envSteps } = await run.session;
+    this.#visitor = false;
     await this.#show(await run.policy(), choices.seed);
     const who = envSteps === 0 ? "an untrained policy: it has not learnt anything yet" : `a policy after ${count(envSteps)} steps`;
     say(this.#caption, `${SHOWN} copies of ${title(env)}, played by ${who}.`);
@@ -124,7 +127,12 @@ export class LearnRoom implements RoomView, Watcher {
   async looked(run: Run): Promise<void> {
     const policy = await run.policy();
     try {
-      await this.#gallery.hand(policy);
+      if (this.#visitor) {
+        this.#visitor = false;
+        await this.#gallery.open(policy, this.choices.seed ?? 0);
+      } else {
+        await this.#gallery.hand(policy);
+      }
       say(this.#caption, `${SHOWN} copies of ${title(policy.info.env)}, played by the policy after ${count(policy.info.envSteps)} steps.`);
     } finally {
       policy.dispose();
@@ -148,6 +156,7 @@ export class LearnRoom implements RoomView, Watcher {
       return this.#pass(file);
     }
     const { returns } = await policy.evaluate({ episodes: 100 });
+    this.#visitor = true;
     await this.#show(policy, info.seed);
     say(this.#caption, `${file.name}: ${SHOWN} copies of ${title(info.env)}, played by ${info.algorithm} after ${count(info.envSteps)} steps.`);
     say(this.#latest, `Return ${reward(mean(returns))} over 100 episodes. The file holds a policy only: it can be watched, not trained further.`);

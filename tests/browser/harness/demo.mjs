@@ -1,0 +1,41 @@
+// The built web demo, served under the strict policy.
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { withPage } from "./page.mjs";
+
+export const DEMO = fileURLToPath(new URL("../../../web-demo/", import.meta.url));
+/** Training on a slow and busy machine takes its time. */
+export const PATIENCE = { timeout: 120_000 };
+
+if (!existsSync(`${DEMO}dist/index.html`)) {
+  throw new Error("web-demo/dist is missing: run npm ci && npm run build in web-demo first");
+}
+
+/** Opens a room of the demo and calls `use(page)`; any complaint of the browser is a failure. */
+export function inRoom(hash, use, options = {}) {
+  return withPage(
+    async (page, server) => {
+      await page.goto(`${server.url}${hash}`);
+      await use(page, server);
+    },
+    { folders: { "/": `${DEMO}dist` }, ...options },
+  );
+}
+
+/** Waits until a text matches, and returns it. */
+export async function until(locator, pattern) {
+  const page = locator.page();
+  const end = Date.now() + PATIENCE.timeout;
+  let text = "";
+  while (Date.now() < end) {
+    text = (await locator.textContent(PATIENCE)) ?? "";
+    if (pattern.test(text)) return text;
+    await page.waitForTimeout(50);
+  }
+  throw new Error(`waited for ${pattern}, but it says: ${text}`);
+}
+
+/** A number as the page writes it. */
+export function number(text) {
+  return Number(text.replaceAll(",", "").replace("−", "-"));
+}
