@@ -48,6 +48,23 @@ test("Learn offers every environment with a single task, and both algorithms", (
     }
   }));
 
+test("a run that has made its steps can go on for as many more", () =>
+  inRoom("#room=learn&steps=1000", async (page) => {
+    const room = page.locator("#learn");
+    await until(room.getByTestId("status"), /Ready/);
+    await room.getByTestId("train").click();
+    await until(room.getByTestId("status"), /^Finished/);
+    assert.equal(await room.getByTestId("train").textContent(), "Train longer");
+    const [, made] = STEPS.exec(await room.getByTestId("figures").textContent());
+    await room.getByTestId("train").click();
+    await until(room.getByTestId("figures"), new RegExp(`^[\\d,]+ of (?!${made} )`));
+    await until(room.getByTestId("status"), /^Finished/);
+    const [, more] = STEPS.exec(await room.getByTestId("figures").textContent());
+    assert.equal(number(more), 2 * number(made));
+    // One curve: it is the same run.
+    assert.match(await page.locator("#learn-curve").getAttribute("aria-label"), /at first, \S+ after 2/);
+  }));
+
 test("settings come from the address, and what is wrong with them is said beside their field", () =>
   inRoom("#room=learn&env=pendulum&algorithm=ppo&seed=7&set.learning_rate=-1&set.gamma=0.9", async (page) => {
     const room = page.locator("#learn");

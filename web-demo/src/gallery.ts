@@ -5,8 +5,8 @@ import { onThemeChange, theme } from "./theme.js";
 
 /** How many environments are shown. */
 export const SHOWN = 256;
-/** Environment steps per second, at most: faster cannot be followed. */
-const PACE = 60;
+/** Environment steps per second that can be followed where things move smoothly. */
+const SMOOTH = 60;
 const GAP = 2;
 
 /** Columns at which `count` pictures of this shape become largest in a rectangle. */
@@ -30,6 +30,7 @@ export class Gallery {
   #fresh = false;
   #busy = false;
   #steppedAt = 0;
+  #pace = SMOOTH;
   #frame: number | undefined;
   #generation = 0;
   #paper = theme().paper;
@@ -52,8 +53,8 @@ export class Gallery {
     this.#fit();
   }
 
-  /** Shows a policy from first states on. */
-  async open(policy: Policy, seed: number): Promise<void> {
+  /** Shows a policy from first states on, at so many steps per second. */
+  async open(policy: Policy, seed: number, pace = SMOOTH): Promise<void> {
     const generation = ++this.#generation;
     const viewer = await Viewer.open(policy, SHOWN, { seed });
     if (generation !== this.#generation) {
@@ -62,6 +63,7 @@ export class Gallery {
     }
     this.#viewer?.dispose();
     this.#viewer = viewer;
+    this.#pace = pace;
     this.#take(await viewer.scenes());
   }
 
@@ -94,7 +96,7 @@ export class Gallery {
       this.#onRate(figure);
     }
     // Half a frame of slack, so that a screen of 60 Hz makes every step.
-    if (this.animated && !this.#busy && now - this.#steppedAt >= 1000 / PACE - 8) {
+    if (this.animated && !this.#busy && now - this.#steppedAt >= 1000 / this.#pace - 8) {
       this.#steppedAt = now;
       void this.#advance();
     }

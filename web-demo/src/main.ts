@@ -38,6 +38,7 @@ class Page {
       if (name === room) link?.setAttribute("aria-current", "page");
       else link?.removeAttribute("aria-current");
     }
+    document.title = `${byId(`${room}-title`).textContent} · quickstudy`;
     const known = this.#made.get(room);
     if (known && Object.keys(choices).length > 0) {
       known.apply(choices);

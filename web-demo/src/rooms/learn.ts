@@ -21,6 +21,9 @@ const STORIES: Record<string, string> = {
   "point-origin": "Move the point to the middle. Each step costs its distance from there.",
 };
 
+/** Steps per second where each is a leap. */
+const PACES: Record<string, number> = { "grid-world": 6 };
+
 /** Learn: one environment, one algorithm, hundreds of copies to look at. */
 export class LearnRoom implements RoomView, Watcher {
   readonly lookEvery = 1000;
@@ -102,7 +105,7 @@ export class LearnRoom implements RoomView, Watcher {
 
   async #show(policy: Policy, seed: number): Promise<void> {
     try {
-      await this.#gallery.open(policy, seed);
+      await this.#gallery.open(policy, seed, PACES[policy.info.env]);
     } finally {
       policy.dispose();
     }
@@ -129,7 +132,7 @@ export class LearnRoom implements RoomView, Watcher {
     try {
       if (this.#visitor) {
         this.#visitor = false;
-        await this.#gallery.open(policy, this.choices.seed ?? 0);
+        await this.#gallery.open(policy, this.choices.seed ?? 0, PACES[policy.info.env]);
       } else {
         await this.#gallery.hand(policy);
       }
