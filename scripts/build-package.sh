@@ -23,10 +23,14 @@ optimise() {
     --enable-sign-ext --enable-mutable-globals --enable-reference-types --enable-multivalue "$1" -o "$1"
 }
 
-command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer" >&2; exit 1; }
+if ! command -v npm >/dev/null || ! node -e 'process.exit(Number.parseInt(process.versions.node) < 20 ? 1 : 0)'; then
+  echo "The package is built with Node.js 20 or newer and npm: install both" >&2
+  exit 1
+fi
 npm --prefix wasm ci --no-audit --no-fund
 scripts/cargo-for.sh wasm32-unknown-unknown build -p quickstudy-wasm --lib --profile wasm
 rm -rf "$dist"
 bindgen "$wasm" "$dist"
 optimise "$dist/quickstudy_wasm_bg.wasm"
 wasm/node_modules/.bin/tsc -p wasm
+cp LICENSE-* wasm/ # npm takes nothing from outside of its folder

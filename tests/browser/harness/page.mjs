@@ -1,0 +1,46 @@
+// A page of the package in a real browser, where any complaint of the browser is a failure.
+import { fileURLToPath } from "node:url";
+import { browser } from "./browser.mjs";
+import { serve } from "./server.mjs";
+
+/** The folder of the package as it is installed from its tarball, and of its modules. */
+export const PACKAGE = fileURLToPath(new URL("../node_modules/quickstudy/", import.meta.url));
+export const DIST = `${PACKAGE}dist`;
+
+/** A folder of `fixtures`. */
+export const fixture = (name) => fileURLToPath(new URL(`../fixtures/${name}/`, import.meta.url));
+
+/**
+ * Opens `/` of a server that has the package's modules under `/quickstudy/`, and calls `use(page, server)`. Fails if `use` does, and
+ * if by then anything went wrong in page or workers: errors on the console (violations of the policy are such), exceptions
+ * that nobody caught, requests that failed. `folders` and `isolated` are the server's, `context` is Playwright's.
+ */
+export async function withPage(use, { folders = {}, isolated = false, context = {} } = {}) {
+  const server = await serve({ "/quickstudy/": DIST, ...folders }, { isolated });
+  try {
+    await visit(server.url, (page) => use(page, server), context);
+  } finally {
+    await server.close();
+  }
+}
+
+/** As `withPage`, on a server that runs already. */
+export async function visit(url, use, context = {}) {
+  const session = await (await browser()).newContext(context);
+  const wrong = [];
+  try {
+    const page = await session.newPage();
+    page.on("console", (message) => message.type() === "error" && wrong.push(`console: ${message.text()} (${message.location().url})`));
+    page.on("pageerror", (error) => wrong.push(`exception: ${error.stack ?? error}`));
+    page.on("requestfailed", (request) => wrong.push(`request: ${request.url()}: ${request.failure()?.errorText}`));
+    page.on("response", (response) => response.status() >= 400 && wrong.push(`${response.status()}: ${response.url()}`));
+    await page.goto(url, { waitUntil: "load" });
+    await use(page);
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve))); // What was on its way is reported.
+  } catch (error) {
+    wrong.unshift(error.stack ?? String(error));
+  } finally {
+    await session.close();
+  }
+  if (wrong.length) throw new Error(wrong.join("\n"));
+}
