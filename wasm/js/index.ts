@@ -1,3 +1,5 @@
+// Users may compile for older libraries: `using` works where they have it, and the types are always known.
+/// <reference lib="esnext.disposable" preserve="true" />
 import { callingThread, sharedThread } from "./shared.js";
 import { workersExist } from "./thread.js";
 import { asError } from "./errors.js";
