@@ -1,8 +1,8 @@
 import { ConfigError, train, type Catalogue, type Progress, type Run } from "quickstudy";
 import { ChoicesForm, type Offer } from "./choices-form.js";
-import { button, element, freshId, say } from "./dom.js";
-import { download, picked, type Picked } from "./files.js";
-import { compact, count, title } from "./format.js";
+import { Controls, type State } from "./controls.js";
+import { download, type Picked } from "./files.js";
+import { count, title } from "./format.js";
 import type { Choices } from "./url-state.js";
 
 /** What a room does with a run. */
@@ -24,17 +24,6 @@ export interface Watcher {
 /** Milliseconds after the last change before a run is made. */
 const SETTLE = 150;
 
-type State = "preparing" | "ready" | "training" | "paused" | "finished" | "failed";
-
-const LABELS: Record<State, string> = {
-  preparing: "Train",
-  ready: "Train",
-  training: "Pause",
-  paused: "Continue",
-  finished: "Train longer",
-  failed: "Try again",
-};
-
 /** A run with its buttons: train, pause, reset, save, load, copy link. */
 export class Trainer {
   readonly form: ChoicesForm;
@@ -50,32 +39,19 @@ export class Trainer {
   #lookPending = false;
   #wanted = false;
   #pressedAt: number | undefined;
-  #primary: HTMLButtonElement;
-  #save: HTMLButtonElement;
-  #status = element("p", { role: "status", class: "status", "data-testid": "status" });
-  #figures = element("p", { class: "figures", "data-testid": "figures" });
-  #device = element("p", { class: "device", "data-testid": "device-sentence" });
-  #bar = element("progress", { max: 1, value: 0, "aria-label": "Steps made of those to make" });
+  #controls: Controls;
 
-  constructor(controls: HTMLElement, choices: HTMLElement, catalogue: Catalogue, offers: Offer[], given: Partial<Choices>, watcher: Watcher) {
+  constructor(box: HTMLElement, choices: HTMLElement, catalogue: Catalogue, offers: Offer[], given: Partial<Choices>, watcher: Watcher) {
     this.#watcher = watcher;
-    this.#primary = button("Train", () => this.#press(), { class: "primary", "data-testid": "train" });
-    this.#save = button("Save", () => void this.#download(), { "data-testid": "save" });
-    const [file, fileId] = [element("input", { type: "file", accept: ".safetensors", "data-testid": "load" }), freshId("load")];
-    file.id = fileId;
-    file.addEventListener("change", () => void picked(file).then((found) => found && this.load(found)));
-    const link = button("Copy link", () => void this.#copy(), { "data-testid": "copy-link" });
-    const buttons = element("div", { class: "buttons" });
-    buttons.append(
-      this.#primary,
-      button("Reset", () => this.reset(), { "data-testid": "reset" }),
-      this.#save,
-      element("label", { class: "file", for: fileId }, "Load", file),
-      link,
-    );
-    controls.replaceChildren(buttons, this.#bar, this.#status, this.#figures, this.#device);
+    this.#controls = new Controls(box, {
+      primary: () => this.#press(),
+      reset: () => this.reset(),
+      save: () => this.#attempt(this.#download()),
+      load: (file) => void this.load(file),
+      copy: () => void this.#copy(),
+    });
     this.form = new ChoicesForm(choices, catalogue, offers, given, () => this.#changed());
-    this.#enter("preparing");
+    this.#enter("preparing", "Getting ready …");
   }
 
   /** When Train was pressed last, until somebody has taken it. */
@@ -105,7 +81,7 @@ export class Trainer {
     this.#prepare();
     const opened = await this.#open({ snapshot: file.bytes, paused: true }, false, file);
     if (opened) {
-      say(this.#status, `Loaded ${file.name}: it goes on where it was saved.`);
+      this.#controls.tell(`Loaded ${file.name}: it goes on where it was saved.`);
     }
   }
 
@@ -136,7 +112,7 @@ export class Trainer {
         if (run === this.#run) this.#progressed(progress);
       },
       onNotice: ({ kind, message }) => {
-        if (run === this.#run && kind === "recovered") say(this.#status, message);
+        if (run === this.#run && kind === "recovered") this.#controls.tell(message);
       },
     });
     try {
@@ -156,10 +132,9 @@ export class Trainer {
         this.form.adopt(setup);
         this.#watcher.chosen();
       }
-      say(this.#device, device.reason ? `${sentence(device.reason)}.` : `Training on the ${device.kind === "gpu" ? "GPU" : "CPU"}: ${device.name}.`);
-      this.#enter("ready");
-      this.#bar.value = session.envSteps / session.totalSteps;
-      say(this.#figures, session.envSteps === 0 ? `0 of ${count(session.totalSteps)} steps` : `${count(session.envSteps)} of ${count(session.totalSteps)} steps`);
+      this.#controls.device(device);
+      this.#controls.progress(session.envSteps, session.totalSteps);
+      this.#enter("ready", "Ready.");
       await this.#watcher.opened(run, this.form.choices, again);
       if (generation !== this.#generation) {
         return false;
@@ -206,11 +181,16 @@ export class Trainer {
         this.#start();
         return;
       case "finished":
-        void this.#longer();
+        this.#attempt(this.#longer());
         return;
       case "failed":
         this.reset();
     }
+  }
+
+  /** Says what went wrong with something that was asked for. */
+  #attempt(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#controls.tell(message(error)));
   }
 
   #start(): void {
@@ -232,9 +212,7 @@ export class Trainer {
 
   #progressed(progress: Progress): void {
     this.#watcher.progressed(progress);
-    const { envSteps, totalSteps, stepsPerSecond } = progress;
-    this.#bar.value = envSteps / totalSteps;
-    say(this.#figures, `${count(envSteps)} of ${count(totalSteps)} steps · ${compact(stepsPerSecond)} steps per second`);
+    this.#controls.progress(progress.envSteps, progress.totalSteps, progress.stepsPerSecond);
     if (performance.now() - this.#lookedAt > this.#watcher.lookEvery) {
       this.#look();
     }
@@ -268,16 +246,9 @@ export class Trainer {
     this.#enter("failed", beside ? "This cannot be trained yet: see the field that is marked." : message(error));
   }
 
-  #enter(state: State, text?: string): void {
+  #enter(state: State, text: string): void {
     this.#state = state;
-    this.#primary.textContent = LABELS[state];
-    this.#primary.dataset.state = state;
-    this.#save.disabled = state === "preparing" || state === "failed";
-    if (text !== undefined) {
-      say(this.#status, text);
-    } else if (state === "ready") {
-      say(this.#status, "Ready.");
-    }
+    this.#controls.enter(state, text);
   }
 
   async #download(): Promise<void> {
@@ -289,24 +260,20 @@ export class Trainer {
     const { setup, envSteps } = await run.session;
     const name = `${setup.env}-${setup.algorithm}-seed${setup.seeds[0] ?? 0}-${envSteps}`.replaceAll(/[^a-z0-9-]/g, "_");
     download(bytes, `${name}.safetensors`);
-    say(this.#status, `Saved ${title(setup.env)} after ${count(envSteps)} steps. The command line reads this file, too.`);
+    this.#controls.tell(`Saved ${title(setup.env)} after ${count(envSteps)} steps. The command line reads this file, too.`);
   }
 
   async #copy(): Promise<void> {
     this.#watcher.chosen();
     try {
       await navigator.clipboard.writeText(location.href);
-      say(this.#status, "The link is copied: it holds every choice.");
+      this.#controls.tell("The link is copied: it holds every choice.");
     } catch {
-      say(this.#status, "The browser keeps its clipboard to itself; the address bar has the same link.");
+      this.#controls.tell("The browser keeps its clipboard to itself; the address bar has the same link.");
     }
   }
 }
 
 function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
