@@ -22,16 +22,17 @@ function executable() {
   throw new Error(`no Chromium: set CHROME to its path, or put one of ${NAMES.join(", ")} on the PATH`);
 }
 
-let launched;
+const launched = new Map();
 
-/** The browser; WebGPU works in it without a graphics card. It is closed when the file's tests have ended. */
-export function browser() {
-  launched ??= chromium.launch({
-    executablePath: executable(),
-    headless: true,
-    args: ["--no-sandbox", "--enable-unsafe-webgpu"],
-  });
-  return launched;
+/** The browser; WebGPU works in it without a graphics card, or not at all. It is closed when the file's tests have ended. */
+export function browser(webgpu = true) {
+  if (!launched.has(webgpu)) {
+    const args = ["--no-sandbox", ...(webgpu ? ["--enable-unsafe-webgpu"] : [])];
+    launched.set(webgpu, chromium.launch({ executablePath: executable(), headless: true, args }));
+  }
+  return launched.get(webgpu);
 }
 
-after(async () => (await launched)?.close());
+after(async () => {
+  for (const one of launched.values()) await (await one).close();
+});

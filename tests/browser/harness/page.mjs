@@ -13,20 +13,20 @@ export const fixture = (name) => fileURLToPath(new URL(`../fixtures/${name}/`, i
 /**
  * Opens `/` of a server that has the package's modules under `/quickstudy/`, and calls `use(page, server)`. Fails if `use` does, and
  * if by then anything went wrong in page or workers: errors on the console (violations of the policy are such), exceptions
- * that nobody caught, requests that failed. `folders` and `isolated` are the server's, `context` is Playwright's.
+ * that nobody caught, requests that failed. `folders` and `isolated` are the server's, `context` is Playwright's, `webgpu` the browser's.
  */
-export async function withPage(use, { folders = {}, isolated = false, context = {} } = {}) {
+export async function withPage(use, { folders = {}, isolated = false, context = {}, webgpu = true } = {}) {
   const server = await serve({ "/quickstudy/": DIST, ...folders }, { isolated });
   try {
-    await visit(server.url, (page) => use(page, server), context);
+    await visit(server.url, (page) => use(page, server), context, webgpu);
   } finally {
     await server.close();
   }
 }
 
 /** As `withPage`, on a server that runs already. */
-export async function visit(url, use, context = {}) {
-  const session = await (await browser()).newContext(context);
+export async function visit(url, use, context = {}, webgpu = true) {
+  const session = await (await browser(webgpu)).newContext(context);
   const wrong = [];
   try {
     const page = await session.newPage();
