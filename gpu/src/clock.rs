@@ -1,28 +1,19 @@
-//! Time, where there is a clock: the standard library has none in a browser.
+//! Time. The standard library has no clock in a browser, where `performance.now` counts in steps of up to 100 µs.
 
 use std::time::Duration;
 
-/// A moment.
-pub(crate) struct Clock {
-    #[cfg(not(target_arch = "wasm32"))]
-    began: std::time::Instant,
-}
+/// A moment, in seconds.
+pub(crate) struct Clock(f64);
 
 impl Clock {
     /// Now.
     pub fn start() -> Clock {
-        Clock {
-            #[cfg(not(target_arch = "wasm32"))]
-            began: std::time::Instant::now(),
-        }
+        Clock(now())
     }
 
-    /// The time since then; zero in a browser.
+    /// The time since then.
     pub fn elapsed(&self) -> Duration {
-        #[cfg(not(target_arch = "wasm32"))]
-        return self.began.elapsed();
-        #[cfg(target_arch = "wasm32")]
-        Duration::ZERO
+        Duration::from_secs_f64((now() - self.0).max(0.0))
     }
 }
 
@@ -35,8 +26,15 @@ pub(crate) fn now() -> f64 {
     START.get_or_init(Instant::now).elapsed().as_secs_f64()
 }
 
-/// Seconds since some moment: the standard library has no clock in a browser.
+/// Seconds since some moment.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn now() -> f64 {
-    js_sys::Date::now() / 1e3
+    performance_now() / 1e3
+}
+
+#[cfg(target_arch = "wasm32")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = performance, js_name = now)]
+    fn performance_now() -> f64;
 }

@@ -31,6 +31,8 @@ export interface SessionStatus {
   done: boolean;
   /** Dispatches on a GPU so far. */
   dispatches: number;
+  /** Seconds that the processor spent on recording and submitting them. */
+  hostSeconds: number;
 }
 
 interface Thing {
@@ -370,6 +372,6 @@ async function explain(error: unknown, device: RawDevice): Promise<never> {
 }
 
 function status(session: RawSession): SessionStatus {
-  const { iteration, envSteps, totalSteps, done, dispatches } = session;
-  return { iteration, envSteps, totalSteps, done, dispatches };
+  const { iteration, envSteps, totalSteps, done, dispatches, hostSeconds } = session;
+  return { iteration, envSteps, totalSteps, done, dispatches, hostSeconds };
 }

@@ -72,6 +72,11 @@ export class Session {
     return this.#status.dispatches;
   }
 
+  /** Seconds that the processor spent on recording and submitting them. */
+  get hostSeconds(): number {
+    return this.#status.hostSeconds;
+  }
+
   /** Whether training happens on the calling thread. */
   get local(): boolean {
     return this.#thread.local;

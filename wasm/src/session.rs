@@ -193,6 +193,12 @@ impl RawSession {
         self.session.program().counters().dispatches as f64
     }
 
+    /// Seconds that the processor spent on recording and submitting them.
+    #[wasm_bindgen(getter, js_name = hostSeconds)]
+    pub fn host_seconds(&self) -> f64 {
+        self.session.program().counters().host.as_secs_f64()
+    }
+
     /// One iteration of all seeds: an object of metrics for each.
     ///
     /// # Errors
