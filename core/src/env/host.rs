@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::auto::first_state;
+#[cfg(not(target_arch = "wasm32"))]
 use super::block::{StepBlock, step_lanes};
 use super::fields::Fields;
 use super::lanes::{LaneBits, Lanes};
@@ -73,10 +74,10 @@ pub trait Erased: Send + Sync {
     /// The spec, asked for anew.
     fn spec(&self) -> EnvSpec;
     /// A step block, one lane at a time.
+    #[cfg(not(target_arch = "wasm32"))]
     fn step_single(&self, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]);
     fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor>;
-    // Not in a page: it is one more copy of every environment, and only measures.
     #[cfg(not(target_arch = "wasm32"))]
     fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps;
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene;
@@ -186,6 +187,7 @@ impl<E: Env> Erased for Held<E> {
     fn spec(&self) -> EnvSpec {
         self.env.spec()
     }
+    #[cfg(not(target_arch = "wasm32"))]
     fn step_single(&self, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
         let block = StepBlock { env: self.env.clone(), spec: self.spec.clone() };
         step_lanes::<E, Lanes<1>>(&block, lanes, inputs, outputs);

@@ -39,11 +39,14 @@
 //! ```
 
 pub mod acrobot;
+// Checking and measuring is done natively: in a page it would be more copies of every environment.
+#[cfg(not(target_arch = "wasm32"))]
 mod agree;
 mod auto;
 pub mod bandit;
 mod block;
 pub mod cartpole;
+#[cfg(not(target_arch = "wasm32"))]
 mod check;
 #[cfg(test)]
 mod check_tests;
@@ -79,6 +82,7 @@ mod traced_tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+#[cfg(not(target_arch = "wasm32"))]
 pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;
 pub(crate) use def::spec_problem;

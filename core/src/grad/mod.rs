@@ -65,9 +65,27 @@ pub fn value_and_grad_with<const N: usize>(
     at: &[Tensor],
     f: impl FnOnce(&[Tensor]) -> (Tensor, [Tensor; N]),
 ) -> (Tensor, Vec<Tensor>, [Tensor; N]) {
-    let caller = Location::caller();
+    let mut f = Some(f);
+    let mut once = |at: &[Tensor]| match f.take() {
+        Some(f) => {
+            let (value, others) = f(at);
+            (value, others.to_vec())
+        }
+        None => (Tensor::poison(), Vec::new()),
+    };
+    let (value, grads, others) = differentiate(at, &mut once, Location::caller());
+    (value, grads, std::array::from_fn(|i| others.get(i).copied().unwrap_or(Tensor::poison())))
+}
+
+/// `f` is called once. It is no type parameter, so that this is compiled once and not for every loss.
+#[allow(clippy::type_complexity, reason = "said once")]
+fn differentiate(
+    at: &[Tensor],
+    f: &mut dyn FnMut(&[Tensor]) -> (Tensor, Vec<Tensor>),
+    caller: At,
+) -> (Tensor, Vec<Tensor>, Vec<Tensor>) {
     let how = Settings { invariants: Invariants::Products, at: caller };
-    let poison = || (Tensor::poison(), vec![Tensor::poison(); at.len()], [Tensor::poison(); N]);
+    let poison = || (Tensor::poison(), vec![Tensor::poison(); at.len()], Vec::new());
     if at.iter().any(|t| t.is_poison()) {
         return poison();
     }
@@ -94,7 +112,7 @@ pub fn value_and_grad_with<const N: usize>(
     let ids: Vec<_> = results.iter().map(|t| t.raw()).collect();
     let copies = rerun.copy(&ids);
     let (grads, others) = copies[1..].split_at(at.len());
-    (copies[0], grads.to_vec(), std::array::from_fn(|i| others[i]))
+    (copies[0], grads.to_vec(), others.to_vec())
 }
 
 fn grad_with(how: &Settings, loss: Tensor, wrt: &[Tensor]) -> Vec<Tensor> {

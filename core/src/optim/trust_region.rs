@@ -53,6 +53,9 @@ impl Default for TrustRegion {
     }
 }
 
+/// A function of the slices of θ, → `[S, 1]`.
+type Of<'a> = &'a dyn Fn(&[Tensor]) -> Tensor;
+
 /// What a step did, each `[S, 1]`.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustStep {
@@ -101,10 +104,16 @@ impl TrustRegion {
         loss: impl Fn(&[Tensor]) -> Tensor,
         constraint: impl Fn(&[Tensor]) -> Tensor,
     ) -> TrustStep {
+        self.step_by(layout, theta, &loss, &constraint)
+    }
+
+    /// Without type parameters, so that it is compiled once and not for every loss.
+    #[track_caller]
+    fn step_by(&self, layout: &Layout, theta: Tensor, loss: Of<'_>, constraint: Of<'_>) -> TrustStep {
         let parts = layout.split(theta);
         let (_, grads) = value_and_grad(&parts, |p| loss(p).sum_all());
         let g = layout.join(&grads);
-        let hessian = |v: Tensor| self.product(layout, theta, v, &constraint) + v * self.damping;
+        let hessian = |v: Tensor| self.product(layout, theta, v, constraint) + v * self.damping;
         let direction = conjugate_gradient(g, self.cg_iterations, hessian);
         let none = Tensor::constant_f32(0.0);
         let curvature = dot(direction, hessian(direction)) + 1e-8;
@@ -147,7 +156,7 @@ impl TrustRegion {
     }
 
     /// The constraint's Hessian at θ times `v: [S, P]`.
-    fn product(&self, layout: &Layout, theta: Tensor, v: Tensor, constraint: &impl Fn(&[Tensor]) -> Tensor) -> Tensor {
+    fn product(&self, layout: &Layout, theta: Tensor, v: Tensor, constraint: Of<'_>) -> Tensor {
         let gradient = |parts: &[Tensor]| value_and_grad(parts, |p| constraint(p).sum_all()).1;
         match self.hessian {
             Hessian::Exact => {

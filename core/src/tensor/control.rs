@@ -35,7 +35,9 @@ pub fn scan(
     xs: &[Tensor],
     body: impl FnOnce(Tensor, &[Tensor], &[Tensor]) -> Loop,
 ) -> (Vec<Tensor>, Vec<Tensor>) {
-    scan_at(len, reverse, init, xs, None, body, Location::caller())
+    let mut body = Some(body);
+    let mut once = |t, c: &[Tensor], x: &[Tensor]| body.take().map_or_else(Loop::default, |body| body(t, c, x));
+    scan_at(len, reverse, init, xs, None, &mut once, Location::caller())
 }
 
 /// A scan that stops changing its carries once a condition holds.
@@ -53,13 +55,15 @@ pub fn scan_until(
     let mut carries = init.to_vec();
     carries.push(Tensor::constant_u32(0));
     let n = init.len();
+    let mut body = Some(body);
     let (mut finals, ys) = scan_at(
         len,
         false,
         &carries,
         xs,
         Some(n),
-        |t, c, x| {
+        &mut |t, c, x| {
+            let Some(body) = body.take() else { return Loop::default() };
             let (step, stop) = body(t, &c[..n], x);
             let done = c[n];
             let mut carry: Vec<Tensor> = step.carry.iter().zip(c).map(|(new, old)| done.select(*old, *new)).collect();
@@ -72,13 +76,17 @@ pub fn scan_until(
     (finals, ys)
 }
 
+/// The body of a loop, for a step's number, carries and rows.
+type LoopBody<'a> = &'a mut dyn FnMut(Tensor, &[Tensor], &[Tensor]) -> Loop;
+
+/// `body` is called once. It is no type parameter, so that this is compiled once and not for every loop.
 fn scan_at(
     len: usize,
     reverse: bool,
     init: &[Tensor],
     xs: &[Tensor],
     until: Option<usize>,
-    body: impl FnOnce(Tensor, &[Tensor], &[Tensor]) -> Loop,
+    body: LoopBody<'_>,
     at: At,
 ) -> (Vec<Tensor>, Vec<Tensor>) {
     let poison = |ys: usize| (vec![Tensor::poison(); init.len()], vec![Tensor::poison(); ys]);

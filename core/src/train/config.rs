@@ -1,6 +1,6 @@
 //! The settings of any algorithm, and how they become training.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use toml::Table;
 
 use super::describe::setting_docs;
@@ -17,7 +17,7 @@ pub const ALGORITHMS: [&str; 10] =
     ["ppo", "trpo", "promp", "maml-ppo", "maml-vpg", "maml-trpo", "e-maml", "dice-maml", "rl2-ppo", "rl2-trpo"];
 
 /// Settings of one algorithm.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Config {
     /// `ppo`.
@@ -58,6 +58,11 @@ impl Config {
     pub(super) fn with(algorithm: &str, settings: Table) -> Result<Config> {
         let mut table = Config::default_of(algorithm)?.table()?;
         table.extend(settings);
+        Config::exactly(algorithm, table)
+    }
+
+    /// Settings that are all there.
+    pub(super) fn exactly(algorithm: &str, table: Table) -> Result<Config> {
         let wrong = |e: toml::de::Error| Error::config("settings", e.message().trim());
         match Config::default_of(algorithm)? {
             Config::Ppo(_) => table.try_into().map(Config::Ppo).map_err(wrong),

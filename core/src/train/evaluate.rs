@@ -1,7 +1,7 @@
 //! Episodes of a trained policy, on random numbers that training never touches.
 
 use super::adapted::{self, Adaptation, MetaTest};
-use super::config::{ALGORITHMS, Config};
+use super::config::Config;
 use super::fixed::FixedPolicy;
 use super::host_actor::HostActor;
 use super::playground::Playground;
@@ -441,12 +441,6 @@ fn eval_key(seed: u64) -> Key {
 
 /// The environment of a snapshot: the caller's, or the built-in one of that name.
 pub(super) fn environment(given: Option<Playground>, header: &Header) -> Result<Playground> {
-    if !ALGORITHMS.contains(&header.algorithm.as_str()) {
-        return Err(Error::Snapshot(format!(
-            "made by the algorithm `{}`, which this version has not",
-            header.algorithm
-        )));
-    }
     match given {
         Some(env) if env.spec().name == header.env => Ok(env),
         Some(env) => {

@@ -4,7 +4,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 
-use super::config::Config;
+use super::config::{ALGORITHMS, Config};
 use crate::{Error, Result};
 
 /// Version of the format. Raised when an older program could misread a newer file.
@@ -24,7 +24,7 @@ pub(super) enum Kind {
 }
 
 /// The header.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Header {
     format: u32,
     /// Of the program that wrote it.
@@ -40,6 +40,32 @@ pub(super) struct Header {
     pub config: Config,
     /// FNV-1a of the rest of the header and of the tensors: safetensors has no check of its own.
     checksum: String,
+}
+
+/// The header as it is read: the algorithm's name says what the settings are.
+#[derive(Deserialize)]
+struct Written {
+    format: u32,
+    version: String,
+    kind: Kind,
+    algorithm: String,
+    env: String,
+    seed: u64,
+    steps: u64,
+    iteration: u64,
+    config: toml::Table,
+    checksum: String,
+}
+
+impl Written {
+    fn header(self) -> Result<Header> {
+        let Written { format, version, kind, algorithm, env, seed, steps, iteration, config, checksum } = self;
+        if !ALGORITHMS.contains(&algorithm.as_str()) {
+            return Err(wrong(format!("made by the algorithm `{algorithm}`, which this version has not")));
+        }
+        let config = Config::exactly(&algorithm, config).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
+        Ok(Header { format, version, kind, algorithm, env, seed, steps, iteration, config, checksum })
+    }
 }
 
 /// Only what tells whether the rest can be read.
@@ -110,7 +136,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry>)> {
             version.version, version.format
         )));
     }
-    let header: Header = serde_json::from_str(json).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
+    let written: Written = serde_json::from_str(json).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
+    let header = written.header()?;
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
     let mut entries: Vec<Entry> = file
         .iter()
