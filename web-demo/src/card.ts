@@ -21,7 +21,7 @@ export function frame({ name, about, command }: Contestant, canvas: HTMLCanvasEl
   const how = command === undefined ? [] : [element("details", {}, element("summary", {}, "How it was made"), element("pre", {}, command))];
   return element(
     "article",
-    { class: "card", "data-testid": `card-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}` },
+    { class: "card", "aria-label": name, "data-testid": `card-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}` },
     element("h2", {}, name),
     canvas,
     ...below,

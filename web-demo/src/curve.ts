@@ -22,7 +22,7 @@ const PACE = 80;
 export class Curve {
   #box: HTMLElement;
   #label: string;
-  #unit: string;
+  #where: (at: number) => string;
   #plot: uPlot | undefined;
   #lines: Line[];
   #ghosts: Line[] = [];
@@ -30,11 +30,11 @@ export class Curve {
   #drawnAt = 0;
   #waiting: { frame: number; painted: (() => void)[] } | undefined;
 
-  /** `unit` is what the points are by, for people. */
-  constructor(box: HTMLElement, label: string, names: readonly string[], unit = "steps") {
+  /** `where` says in words where a point is. */
+  constructor(box: HTMLElement, label: string, names: readonly string[], where = (steps: number): string => `after ${compact(steps)} steps`) {
     this.#box = box;
     this.#label = label;
-    this.#unit = unit;
+    this.#where = where;
     this.#lines = names.map((name) => ({ name, steps: [], values: [] }));
     box.setAttribute("role", "img");
     new ResizeObserver(() => this.#fit()).observe(box);
@@ -120,7 +120,7 @@ export class Curve {
       const at = values.length - 1;
       return at < 0
         ? `${name}: nothing yet`
-        : `${name}: ${reward(values[0]!)} at first, ${reward(values[at]!)} after ${compact(steps[at]!)} ${this.#unit}`;
+        : `${name}: ${reward(values[0]!)} at first, ${reward(values[at]!)} ${this.#where(steps[at]!)}`;
     });
     this.#box.setAttribute("aria-label", `${this.#label}. ${parts.join("; ")}.`);
   }

@@ -150,7 +150,7 @@ export class AdaptRoom implements RoomView {
     const dims = this.#spec?.task ?? [];
     const rows = dims.map(({ name, low, high }, i) => {
       const id = freshId("task");
-      const value = element("output", { for: id }, (this.#task[i] ?? 0).toFixed(2));
+      const value = element("output", { for: id, "aria-live": "off" }, (this.#task[i] ?? 0).toFixed(2));
       const input = element("input", { type: "range", id, min: low ?? -1, max: high ?? 1, step: 0.01, "data-testid": `task-${i}` });
       input.value = String(this.#task[i]);
       input.addEventListener("input", () => {

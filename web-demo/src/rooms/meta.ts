@@ -47,7 +47,7 @@ export class MetaRoom implements RoomView, Watcher {
     this.#chosen = chosen;
     this.#pass = pass;
     this.#curve = new Curve(byId("meta-curve"), "Return on held-out tasks over training", ["before adapting", "after adapting"]);
-    this.#stages = new Curve(byId("meta-stages"), "Return on held-out tasks by stage of adaptation", ["untrained", "now"], "stages");
+    this.#stages = new Curve(byId("meta-stages"), "Return on held-out tasks by stage of adaptation", ["untrained", "now"], (stage) => `at stage ${stage}`);
     byId("meta-try").replaceChildren(button("Try it in the Adapt room", () => void this.#try(), { "data-testid": "try" }));
     this.trainer = new Trainer(byId("meta-controls"), byId("meta-choices"), catalogue, OFFERS, given, this);
     this.trainer.reset();
