@@ -162,4 +162,18 @@ mod tests {
             assert_eq!(floor(x).to_bits(), x.floor().to_bits());
         }
     }
+
+    /// The numbers are of one machine; that they are the same on all is the test, natively and in WebAssembly.
+    #[test]
+    fn the_bits_are_the_same_on_every_target() {
+        let hash = |f: fn(f32) -> f32| {
+            (0..=u32::MAX).step_by(65_521).map(f32::from_bits).fold(0_u32, |hash, x| {
+                let y = f(x);
+                // A NaN's bits may be any.
+                (hash ^ if y.is_nan() { 0 } else { y.to_bits() }).wrapping_mul(0x0100_0193)
+            })
+        };
+        let expected = [2_923_848_146, 1_241_971_604, 634_054_294, 2_692_345_266, 3_166_807_162, 1_962_837_513];
+        assert_eq!([exp, log, tanh, sin, cos, floor].map(hash), expected);
+    }
 }

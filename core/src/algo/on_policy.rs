@@ -53,7 +53,7 @@ impl Sampling {
             }
         }
         let (t, n, m) = (self.horizon, self.envs, minibatches);
-        let batch = t * n;
+        let batch = t.saturating_mul(n);
         if batch > MAX_BATCH {
             return Err(Error::config("horizon", format!("horizon × envs ({t} × {n}) is more than {MAX_BATCH}")));
         }

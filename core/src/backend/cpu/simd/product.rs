@@ -99,11 +99,16 @@ unsafe fn product<V: Vector>(p: Product) {
 /// `rows` rows from `i` on, `W` registers of columns from `j` on.
 #[inline(always)]
 unsafe fn strip<V: Vector, const W: usize>(p: &Product, i: usize, rows: usize, j: usize) {
+    // Columns come in groups of 16: there is no odd number of registers of four.
+    if V::LANES == 4 && W % 2 == 1 {
+        return;
+    }
     unsafe {
         match rows {
             0 => {}
             1 => tile::<V, 1, W>(p, i, j),
             2 => tile::<V, 2, W>(p, i, j),
+            _ if V::ROWS == 4 && W == 4 => {}
             3 => tile::<V, 3, W>(p, i, j),
             4 => tile::<V, 4, W>(p, i, j),
             _ if V::ROWS == 4 => {}

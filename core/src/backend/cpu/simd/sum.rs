@@ -69,32 +69,36 @@ fn opaque(pointer: *const f32) -> *const f32 {
     pointer
 }
 
-/// As above. An address in wasm is one register and a constant, so what the loop needs for speed is a pointer per row, or one for all
-/// where rows are neighbours.
+/// As above. An address in wasm is one register and a constant: what is next to each other shares a pointer.
 #[cfg(target_arch = "wasm32")]
 #[inline(always)]
 pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[V; W]; R], steps: &Steps) {
     // SAFETY: by the caller's promise.
     unsafe {
-        if steps.a_row == 1 {
-            sum_rows::<V, R, W, true>(acc, steps);
-        } else {
-            sum_rows::<V, R, W, false>(acc, steps);
+        match (steps.a_row, steps.a_inner) {
+            (1, _) => four_steps::<V, R, W, true, false>(acc, steps),
+            (_, 1) => four_steps::<V, R, W, false, true>(acc, steps),
+            _ => four_steps::<V, R, W, false, false>(acc, steps),
         }
     }
 }
 
+/// As above, four steps in a loop; `ROWS` says that the rows of `a` are next to each other, `STEPS` that the steps are.
 #[cfg(target_arch = "wasm32")]
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]
-unsafe fn sum_rows<V: Vector, const R: usize, const W: usize, const NEIGHBOURS: bool>(
+unsafe fn four_steps<V: Vector, const R: usize, const W: usize, const ROWS: bool, const STEPS: bool>(
     acc: &mut [[V; W]; R],
     steps: &Steps,
 ) {
-    // Distances are read from memory in each step. If the compiler knew them to be constant, it would keep sums of
-    // distances instead of pointers and add them up for each value that is read, which takes a sixth of the time.
+    // Distances are read from memory. If the compiler knew them to be constant, it would keep sums of distances
+    // instead of pointers and add them up for each value that is read, which takes a sixth of the time.
     let distances = [steps.a_inner, steps.b_inner];
     let distances = std::hint::black_box(&raw const distances);
+    let mut left = steps.count;
+    if left == 0 {
+        return;
+    }
     // SAFETY: by the caller's promise.
     unsafe {
         let mut a = [steps.a; R];
@@ -102,22 +106,47 @@ unsafe fn sum_rows<V: Vector, const R: usize, const W: usize, const NEIGHBOURS: 
             a[r] = steps.a.add(r * steps.a_row);
         }
         let mut b = steps.b;
-        for _ in 0..steps.count {
-            let mut row = [V::splat(0.0); W];
-            for w in 0..W {
-                row[w] = V::load(b.add(w * V::LANES));
+        loop {
+            let [a_inner, b_inner] = distances.read_volatile();
+            // Steps may end the loop, so that the compiler does not move what one reads before the arithmetic of
+            // another, for which there are no registers.
+            macro_rules! step {
+                ($t:literal) => {
+                    let mut row = [V::splat(0.0); W];
+                    for w in 0..W {
+                        row[w] = V::load(b.add(w * V::LANES));
+                    }
+                    for r in 0..R {
+                        let x = V::splat(match (ROWS, STEPS) {
+                            (true, _) => *a[0].add(r),
+                            (_, true) => *a[r].add($t),
+                            _ => *a[r],
+                        });
+                        for w in 0..W {
+                            acc[r][w] = row[w].mul_add(x, acc[r][w]);
+                        }
+                    }
+                    left -= 1;
+                    if left == 0 {
+                        return;
+                    }
+                    b = b.wrapping_add(b_inner);
+                    if !STEPS {
+                        for r in 0..if ROWS { 1 } else { R } {
+                            a[r] = a[r].wrapping_add(a_inner);
+                        }
+                    }
+                };
             }
-            for r in 0..R {
-                let x = V::splat(if NEIGHBOURS { *a[0].add(r) } else { *a[r] });
-                for w in 0..W {
-                    acc[r][w] = row[w].mul_add(x, acc[r][w]);
+            step!(0);
+            step!(1);
+            step!(2);
+            step!(3);
+            if STEPS {
+                for a in &mut a {
+                    *a = a.wrapping_add(4);
                 }
             }
-            let [a_inner, b_inner] = distances.read_volatile();
-            for r in 0..if NEIGHBOURS { 1 } else { R } {
-                a[r] = a[r].wrapping_add(a_inner);
-            }
-            b = b.wrapping_add(b_inner);
         }
     }
 }
