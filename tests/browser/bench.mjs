@@ -1,0 +1,58 @@
+// node bench.mjs: what the built package takes in headless Chromium; needs `npm ci` and `node harness/install.mjs` here first.
+import { browser } from "./harness/browser.mjs";
+import { withPage } from "./harness/page.mjs";
+
+/** Milliseconds from the first import to the end of the first iteration of PPO on CartPole, in a page that has loaded nothing. */
+const startUp = async () => {
+  const start = performance.now();
+  const { createSession } = await import("/quickstudy/index.js");
+  const session = await createSession({ algorithm: "ppo", env: "cartpole", device: "cpu" });
+  await session.step();
+  const taken = performance.now() - start;
+  session.dispose();
+  return taken;
+};
+
+/** Environment steps per second of training, the best of some stretches. */
+const speed = async ([envs, horizon]) => {
+  const { createSession } = await import("/quickstudy/index.js");
+  const config = { envs, horizon, minibatches: 4, epochs: 4, hidden: [64, 64] };
+  const session = await createSession({ algorithm: "ppo", env: "cartpole", device: "cpu", steps: 1e9, config });
+  for (let i = 0; i < 10; i++) await session.step();
+  let best = 0;
+  for (let i = 0; i < 6; i++) {
+    const [start, before] = [performance.now(), session.envSteps];
+    while (performance.now() - start < 500) await session.step();
+    best = Math.max(best, (1000 * (session.envSteps - before)) / (performance.now() - start));
+  }
+  session.dispose();
+  return best;
+};
+
+/** Dispatches per iteration on WebGPU, and the processor's microseconds for each. */
+const dispatches = async () => {
+  const { createSession } = await import("/quickstudy/index.js");
+  const config = { envs: 16, horizon: 32, minibatches: 4, epochs: 4, hidden: [64, 64] };
+  const session = await createSession({ algorithm: "ppo", env: "cartpole", device: "gpu", steps: 1e9, config });
+  for (let i = 0; i < 3; i++) await session.step();
+  const [count, seconds] = [session.dispatches, session.hostSeconds];
+  for (let i = 0; i < 20; i++) await session.step();
+  const made = session.dispatches - count;
+  const each = (1e6 * (session.hostSeconds - seconds)) / made;
+  session.dispose();
+  return [made / 20, each];
+};
+
+const starts = [];
+for (let i = 0; i < 5; i++) await withPage(async (page) => starts.push(await page.evaluate(startUp)));
+console.log(`start-up, five fresh pages: ${starts.map((ms) => ms.toFixed(0)).join(", ")} ms`);
+await withPage(async (page) => {
+  for (const size of [[4, 128], [64, 32], [256, 32]]) {
+    console.log(`PPO CartPole, ${size.join(" × ")}: ${Math.round(await page.evaluate(speed, size)).toLocaleString("en")} environment steps/s`);
+  }
+});
+await withPage(async (page) => {
+  const [made, each] = await page.evaluate(dispatches);
+  console.log(`WebGPU: ${made} dispatches per iteration of 16 minibatches, ${each.toFixed(2)} µs of the processor for each`);
+});
+await (await browser()).close();
