@@ -1,5 +1,5 @@
 // run.mjs FILE [--browser] [--only REGEX] [--seconds N]: the speeds of FILE, built by scripts/bench-wasm.sh, in Node.js or, with
-// --browser, in a worker of headless Chromium (the environment variable CHROMIUM, or `chromium`).
+// --browser, in a worker of headless Chromium (the environment variable CHROME, or `chromium`).
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -58,7 +58,7 @@ function inBrowser() {
     server.listen(0, "127.0.0.1", () => {
       const flags = ["--headless", "--no-sandbox", "--no-first-run", `--user-data-dir=${profile}`];
       const address = `http://127.0.0.1:${server.address().port}/`;
-      browser = spawn(process.env.CHROMIUM ?? "chromium", [...flags, address], { stdio: "ignore" });
+      browser = spawn(process.env.CHROME ?? "chromium", [...flags, address], { stdio: "ignore" });
       browser.once("error", reject);
     });
   });

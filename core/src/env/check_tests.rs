@@ -77,7 +77,6 @@ fn every_fault_is_found_by_its_check() {
     for (fault, name, outcome, says) in [
         (Fault::NaN, "steps", Outcome::Failed, "is NaN"),
         (Fault::OutOfRange, "steps", Outcome::Failed, "its range is -1 to 1"),
-        #[cfg(panic = "unwind")]
         (Fault::Panic, "steps", Outcome::Failed, "panicked: too far right"),
         (Fault::Random, "resets", Outcome::Failed, "same key differ"),
         (Fault::SameStart, "resets", Outcome::Warning, "the same state"),
@@ -178,7 +177,6 @@ impl Env for Slow {
 }
 
 #[test]
-#[cfg_attr(target_family = "wasm", ignore = "there is no clock")]
 fn an_environment_that_is_not_inlined_is_right_and_found_by_the_clock() {
     let env = EnvDef::new(Slow).unwrap();
     // A clock under which a block takes as long as one lane does: what the machine says is not for a test.

@@ -49,6 +49,7 @@ pub mod cartpole;
 #[cfg(not(target_arch = "wasm32"))]
 mod check;
 #[cfg(test)]
+#[cfg(not(target_arch = "wasm32"))]
 mod check_tests;
 pub mod dark_room;
 mod def;
