@@ -29,7 +29,7 @@ test("Learn trains CartPole: the curve rises, the pictures move, the figures are
     await room.getByTestId("reset").click();
     await until(room.getByTestId("figures"), /^0 of/);
     // The run before stays as a faint line, and the new one has no points yet.
-    assert.match(await page.locator("#learn-curve").getAttribute("aria-label"), /nothing yet/);
+    await page.locator('#learn-curve[aria-label*="nothing yet"]').waitFor({ state: "attached", ...PATIENCE });
   }));
 
 test("Learn offers every environment with a single task, and both algorithms", () =>
@@ -62,7 +62,7 @@ test("a run that has made its steps can go on for as many more", () =>
     const [, more] = STEPS.exec(await room.getByTestId("figures").textContent());
     assert.equal(number(more), 2 * number(made));
     // One curve: it is the same run.
-    assert.match(await page.locator("#learn-curve").getAttribute("aria-label"), /at first, \S+ after 2/);
+    await page.locator('#learn-curve[aria-label*=" after 2"]').waitFor({ state: "attached", ...PATIENCE });
   }));
 
 test("settings come from the address, and what is wrong with them is said beside their field", () =>
