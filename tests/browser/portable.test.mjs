@@ -1,6 +1,6 @@
 // What moves between browser and command line, and that both compute the same.
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { distance, fromBase64, tensor, toBase64, withCli } from "./harness/cli.mjs";
@@ -53,6 +53,11 @@ test("what the browser trained goes on and is evaluated on the command line, and
       writeFileSync(join(folder, "browser.safetensors"), fromBase64(saved));
       const [, mean] = /mean_return ([\d.]+)/.exec(cli("eval", "browser.safetensors", "--episodes", "20"));
       assert.ok(Number(mean) > 100, `${mean} after 30,000 steps in the browser`);
+      mkdirSync(join(folder, "on"));
+      writeFileSync(join(folder, "on", "last.safetensors"), fromBase64(saved));
+      cli("train", "--resume", "on", "--steps", "32000", "--eval-every", "0");
+      // 63 iterations of 512 steps.
+      assert.match(cli("eval", "on", "--last", "--episodes", "1"), /after 32 256 steps/);
 
       cli("train", "ppo", "--env", "cartpole", "--seed", "6", "--steps", "2048", ...flags, "--eval-every", "0", "--out", "native");
       const snapshot = toBase64(readFileSync(join(folder, "native", "last.safetensors")));
