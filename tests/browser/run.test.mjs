@@ -91,28 +91,30 @@ test("without WebGPU it trains on the processor and says so", () =>
 
 test("a run whose GPU is lost goes on from its last copy on a new device", () =>
   withPage(async (page) => {
-    const seen = await page.evaluate(async () => {
-      const { train } = await import("/quickstudy/index.js");
-      const config = { envs: 8, horizon: 16, minibatches: 2, epochs: 1, hidden: [8] };
-      const notices = [];
-      const rows = [];
-      const options = { algorithm: "ppo", env: "cartpole", steps: 128 * 12, device: "gpu", config, saveEvery: 0 };
-      const run = train({ ...options, onNotice: (notice) => notices.push(notice) });
-      for await (const { iteration, envSteps, device } of run) {
-        rows.push([iteration, envSteps, device.kind]);
-        if (rows.length === 4) await (await run.session).loseDevice();
-      }
-      const { reason } = await run.finished;
-      await run.dispose();
-      return { notices, rows, reason };
-    });
-    assert.equal(seen.reason, "finished");
-    assert.equal(seen.notices.length, 1, JSON.stringify(seen.notices));
-    assert.equal(seen.notices[0].kind, "recovered");
-    assert.match(seen.notices[0].message, /lost.*goes on from its last copy, \d+ steps, on a new GPU device/);
-    assert.deepEqual(seen.rows.at(-1).slice(0, 2), [12, 128 * 12]);
-    // Nothing is skipped: the iteration after a loss is at most the one after the last that was seen.
-    seen.rows.forEach(([iteration], i) => i && assert.ok(iteration <= seen.rows[i - 1][0] + 1));
+    for (const worker of [true, false]) {
+      const seen = await page.evaluate(async (worker) => {
+        const { train } = await import("/quickstudy/index.js");
+        const config = { envs: 8, horizon: 16, minibatches: 2, epochs: 1, hidden: [8] };
+        const notices = [];
+        const rows = [];
+        const options = { algorithm: "ppo", env: "cartpole", steps: 128 * 12, device: "gpu", config, saveEvery: 0, worker };
+        const run = train({ ...options, onNotice: (notice) => notices.push(notice) });
+        for await (const { iteration, envSteps, device } of run) {
+          rows.push([iteration, envSteps, device.kind]);
+          if (rows.length === 4) await (await run.session).loseDevice();
+        }
+        const { reason } = await run.finished;
+        await run.dispose();
+        return { notices, rows, reason };
+      }, worker);
+      assert.equal(seen.reason, "finished");
+      assert.equal(seen.notices.length, 1, JSON.stringify(seen.notices));
+      assert.equal(seen.notices[0].kind, "recovered");
+      assert.match(seen.notices[0].message, /lost.*goes on from its last copy, \d+ steps, on a new GPU device/);
+      assert.deepEqual(seen.rows.at(-1).slice(0, 2), [12, 128 * 12]);
+      // Nothing is skipped: the iteration after a loss is at most the one after the last that was seen.
+      seen.rows.forEach(([iteration], i) => i && assert.ok(iteration <= seen.rows[i - 1][0] + 1));
+    }
   }));
 
 test("what cannot be says what was wrong, with a class and a stable code", () =>

@@ -101,9 +101,13 @@ export class Engine {
     }
   }
 
-  #open(kind: DeviceKind): Promise<RawDevice> {
+  async #open(kind: DeviceKind): Promise<RawDevice> {
     if (kind === "cpu") {
       return (this.#cpu ??= this.#bindings.RawDevice.open("cpu"));
+    }
+    // One that is lost stays so; another may be had.
+    if ((await this.#gpu?.catch(() => undefined))?.loss !== undefined) {
+      this.#gpu = undefined;
     }
     this.#gpu ??= this.#openGpu();
     this.#gpu.catch(() => {
@@ -272,12 +276,6 @@ export class Engine {
   async loseDevice(): Promise<void> {
     const gpu = await this.#gpu;
     gpu?.lose();
-    this.#gpu = undefined;
-  }
-
-  /** Forgets a GPU that is gone, so that the next session asks for another. */
-  async forgetGpu(): Promise<void> {
-    this.#gpu = undefined;
   }
 
   /** Loads a policy. */
