@@ -3,5 +3,5 @@
 # worker of headless Chromium: GFLOP/s and elements per second of kernels, environment steps per second of PPO.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/cargo-for.sh wasm32-unknown-unknown build -p quickstudy-core --no-default-features --example wasm_speed --profile wasm
+scripts/cargo-for.sh wasm32-unknown-unknown build -p quickstudy-core --no-default-features --features standalone --example wasm_speed --profile wasm
 exec node wasm/bench/run.mjs "${CARGO_TARGET_DIR:-target}/cross/wasm32-unknown-unknown/wasm/examples/wasm_speed.wasm" "$@"

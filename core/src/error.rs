@@ -124,7 +124,7 @@ impl Error {
 ///
 /// Capitals and a version as in `CartPole-v1` make no difference.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name = name.to_lowercase();
+    let name = name.to_ascii_lowercase();
     let name = match name.rsplit_once("-v") {
         Some((base, version)) if version.chars().all(|c| c.is_ascii_digit()) => base,
         _ => &name,
@@ -132,7 +132,7 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let limit = (name.chars().count() / 3).max(2);
     known
         .into_iter()
-        .map(|k| (edit_distance(name, &k.to_lowercase()), k))
+        .map(|k| (edit_distance(name, &k.to_ascii_lowercase()), k))
         .filter(|(d, k)| *d <= limit || (name.len() >= 3 && k.starts_with(name)))
         .min_by_key(|(d, _)| *d)
         .map(|(_, k)| k)

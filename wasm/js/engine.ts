@@ -1,5 +1,6 @@
 import { ConfigError, DeviceError, QuickstudyError, asError } from "./errors.js";
 import { rawSource, type EnvironmentDefinition, type RawSource } from "./environment.js";
+import { breathe } from "./breathe.js";
 import { load, type Raw } from "./load.js";
 import type { RawDevice, RawPolicy, RawSession, RawViewer } from "./quickstudy_wasm.js";
 import type { DeviceInfo, DeviceKind, DeviceRequest, Metrics, MetaTest } from "./types.js";
@@ -46,22 +47,6 @@ type SessionThing = Thing & { session: RawSession };
 type PolicyThing = Thing & { policy: RawPolicy };
 type ViewerThing = Thing & { viewer: RawViewer };
 
-/** Lets the thread do something else, such as paint or take a message, before it goes on. */
-export function breathe(): Promise<void> {
-  if (typeof MessageChannel === "undefined") {
-    return new Promise((resolve) => setTimeout(resolve, 0));
-  }
-  // Timers are held back in hidden pages, and by 4 ms in nested calls; messages are not.
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(0);
-  });
-}
-
 /** Everything that the package does, on the thread that it is made on: a worker, or the caller's. */
 export class Engine {
   #raw: Raw | undefined;
@@ -71,7 +56,7 @@ export class Engine {
   #next = 1;
 
   /** Makes the bindings ready. */
-  async start(module: WebAssembly.Module | undefined): Promise<void> {
+  async start(module: WebAssembly.Module): Promise<void> {
     this.#raw = await load(module);
   }
 

@@ -1,4 +1,4 @@
-import { breathe } from "./engine.js";
+import { breathe } from "./breathe.js";
 import { AbortedError, DeviceError, asError } from "./errors.js";
 import { sessionRequest, type RestoreOptions, type SessionOptions } from "./options.js";
 import type { Policy } from "./policy.js";

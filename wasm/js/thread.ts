@@ -1,6 +1,6 @@
-import { Engine } from "./engine.js";
+import { compile, inNode } from "./compile.js";
+import type { Engine } from "./engine.js";
 import { DeviceError, asError, describeError, type ErrorMessage } from "./errors.js";
-import { compile, inNode } from "./load.js";
 
 /** The calls of an engine, wherever it is. */
 export type Remote = {
@@ -44,8 +44,11 @@ export function workersExist(): boolean {
 
 /** An engine on the calling thread. */
 export async function localThread(): Promise<Thread> {
+  const module = compiled();
+  // Pages that train in workers load the bindings there only.
+  const { Engine } = await import("./engine.js");
   const engine = new Engine();
-  await engine.start(await compiled());
+  await engine.start(await module);
   return { engine, local: true, end() {} };
 }
 

@@ -4,12 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::block::{ResetBlock, StepBlock};
+use super::erased::{Erased, Held};
 use super::fields::Fields;
-use super::host::{Erased, Held, HostStep, Scalar};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "standalone")]
 use super::random::{RandomSteps, Source};
+#[cfg(feature = "standalone")]
+use super::scalar::{HostStep, Scalar};
 use super::{Env, EnvSpec, Scene};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "standalone")]
 use crate::backend::cpu::simd::isa::Isa;
 use crate::program::NativeCall;
 use crate::rng::Key;
@@ -74,6 +76,7 @@ impl EnvDef {
     ///
     /// # Errors
     /// [`Error::Environment`] if `task` has the wrong length.
+    #[cfg(feature = "standalone")]
     pub fn reset<T: Scalar>(&self, task: &[T], key: Key, element: u32) -> Result<Vec<T>> {
         self.expect("reset", "task", task.len(), self.spec.task.len())?;
         Ok(T::reset(&*self.env, task, key, element))
@@ -83,6 +86,7 @@ impl EnvDef {
     ///
     /// # Errors
     /// [`Error::Environment`] if `state` or `task` has the wrong length.
+    #[cfg(feature = "standalone")]
     pub fn observe<T: Scalar>(&self, state: &[T], task: &[T]) -> Result<Vec<T>> {
         self.expect("observe", "state", state.len(), self.state_len)?;
         self.expect("observe", "task", task.len(), self.spec.task.len())?;
@@ -93,6 +97,7 @@ impl EnvDef {
     ///
     /// # Errors
     /// [`Error::Environment`] if `state`, `action` or `task` has the wrong length.
+    #[cfg(feature = "standalone")]
     pub fn step<T: Scalar>(
         &self,
         state: &[T],
@@ -105,6 +110,21 @@ impl EnvDef {
         self.expect("step", "action", action.len(), self.spec.action.dim())?;
         self.expect("step", "task", task.len(), self.spec.task.len())?;
         Ok(T::step(&*self.env, state, action, task, key, element))
+    }
+
+    /// The state that a step leads to, also where the episode ends, with the arithmetic of the lanes. `key` holds the time step.
+    pub(crate) fn next_state(
+        &self,
+        state: &[f32],
+        action: &[f32],
+        task: &[f32],
+        key: Key,
+        element: u32,
+    ) -> Result<Vec<f32>> {
+        self.expect("step", "state", state.len(), self.state_len)?;
+        self.expect("step", "action", action.len(), self.spec.action.dim())?;
+        self.expect("step", "task", task.len(), self.spec.task.len())?;
+        Ok(self.env.next_state(state, action, task, key, element))
     }
 
     /// First states of a block of rows. Inputs: key `[2]`, element `[1]` (u32), then task `[D]` if there is one.
@@ -126,7 +146,7 @@ impl EnvDef {
 
     /// Random actions for `steps` steps (rounded up to an even number) in `count` environments (to a multiple of 16),
     /// nothing written to memory: the speed that the environment itself allows.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(feature = "standalone")]
     #[must_use]
     pub fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
         self.env.random_steps(isa, key, count, steps, from)

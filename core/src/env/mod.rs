@@ -39,26 +39,25 @@
 //! ```
 
 pub mod acrobot;
-// Checking and measuring is done natively: in a page it would be more copies of every environment.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "standalone")]
 mod agree;
 mod auto;
 pub mod bandit;
 mod block;
 pub mod cartpole;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "standalone")]
 mod check;
 #[cfg(test)]
-#[cfg(not(target_arch = "wasm32"))]
 mod check_tests;
 pub mod dark_room;
 mod def;
 mod draws;
+mod erased;
 mod fields;
 pub mod grid_world;
-mod host;
 pub mod key_door;
 mod lanes;
+#[cfg(feature = "standalone")]
 mod lockstep;
 pub mod mountain_car;
 pub mod mountain_car_continuous;
@@ -66,6 +65,7 @@ mod pack;
 mod parameters;
 pub mod pendulum;
 pub mod point;
+#[cfg(feature = "standalone")]
 mod random;
 mod real;
 #[cfg(target_arch = "x86_64")]
@@ -73,6 +73,8 @@ mod register;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod register_tests;
 mod registry;
+#[cfg(feature = "standalone")]
+mod scalar;
 mod scene;
 mod spec;
 pub mod tabular_mdp;
@@ -83,19 +85,22 @@ mod traced_tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(feature = "standalone")]
 pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;
 pub(crate) use def::spec_problem;
 pub use draws::{Draws, RESET_BLOCK, STEP_BLOCK, TASK_BLOCK};
 pub use fields::Fields;
-pub use host::{HostStep, Scalar};
 pub use lanes::{LaneBits, LaneMask, Lanes};
+#[cfg(feature = "standalone")]
 pub use lockstep::Lockstep;
 pub use parameters::Parameter;
+#[cfg(feature = "standalone")]
 pub use random::{RandomSteps, Source};
 pub use real::{Bits, Mask, Real};
 pub use registry::{builtin, builtin_names, builtin_parameters};
+#[cfg(feature = "standalone")]
+pub use scalar::{HostStep, Scalar};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionSpace, Dim, EnvSpec};
 pub use tabular_mdp::{Tables, TabularMdp};

@@ -18,7 +18,7 @@ pub(super) trait Pack: Real {
     fn mask_bits(mask: Self::Mask) -> Self::Bits;
 
     /// `first, first + 1, …`
-    #[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "pages do not measure environments alone"))]
+    #[cfg(feature = "standalone")]
     #[inline(always)]
     fn count_from(first: u32) -> Self::Bits {
         let mut lanes = [0.0; 16];

@@ -3,7 +3,6 @@
     unsafe_code,
     reason = "functions compiled for an instruction set are called once the processor is known to have it"
 )]
-#![cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "pages do not measure environments alone"))]
 
 use super::auto::first_state;
 use super::fields::Fields;

@@ -3,8 +3,10 @@
 use std::panic::Location;
 
 use super::EnvDef;
-use super::host::Scalar;
+#[cfg(feature = "standalone")]
+use super::scalar::Scalar;
 use crate::Error;
+#[cfg(feature = "standalone")]
 use crate::rng::Key;
 use crate::tensor::{Tensor, fail};
 
@@ -16,6 +18,7 @@ impl EnvDef {
     ///
     /// The same `key` and `element` always give the same task, and [`trace_tasks`](Self::trace_tasks) gives the same
     /// numbers. Pools and splits of tasks are therefore ranges of elements; nothing needs to be stored.
+    #[cfg(feature = "standalone")]
     #[must_use]
     pub fn sample_task<T: Scalar>(&self, key: Key, element: u32) -> Vec<T> {
         T::sample_task(&*self.env, key, element)
@@ -47,7 +50,7 @@ impl EnvDef {
     /// [`Env::sample_task`](super::Env::sample_task) cannot draw from.
     pub(super) fn task_problem(&self) -> Option<String> {
         (0..PROBES).find_map(|element| {
-            let task = self.sample_task::<f64>([0, 0], element);
+            let task = self.env.sample_task_f32([0, 0], element);
             let (dim, number) = self.spec().task.iter().zip(task).find(|(_, number)| !number.is_finite())?;
             let (name, low, high) = (&dim.name, dim.low, dim.high);
             let hint = if low.is_finite() && high.is_finite() {

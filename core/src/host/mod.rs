@@ -46,6 +46,7 @@ mod padded;
 mod parallel;
 mod path;
 mod sampler;
+#[cfg(feature = "standalone")]
 mod wrapped;
 
 pub use actor::{Acted, Actor};
@@ -57,4 +58,5 @@ pub use padded::{BlockShape, Padded, PathArrays};
 pub use parallel::ParallelExecutor;
 pub use path::{HostPath, Samples};
 pub use sampler::{MetaSampler, Sampler, Until};
+#[cfg(feature = "standalone")]
 pub use wrapped::Wrapped;

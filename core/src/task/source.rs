@@ -1,7 +1,9 @@
 //! Fresh tasks and pools of tasks.
 
 use crate::dist;
-use crate::env::{EnvDef, Scalar};
+use crate::env::EnvDef;
+#[cfg(feature = "standalone")]
+use crate::env::Scalar;
 use crate::rng::{Key, Permutation, fold_in, stream};
 use crate::tensor::Tensor;
 use crate::{Error, Result};
@@ -97,12 +99,14 @@ impl TaskSource {
     }
 
     /// Parameters of the `batch` tasks of an iteration, each `[D]`.
+    #[cfg(feature = "standalone")]
     #[must_use]
     pub fn sample<T: Scalar>(&self, env: &EnvDef, key: Key, iteration: u32, batch: usize) -> Vec<Vec<T>> {
         self.pick(key, iteration, batch).into_iter().map(|(key, element)| env.sample_task(key, element)).collect()
     }
 
     /// Parameters of all tasks of a pool, in order of their numbers; `None` if there is no end of them.
+    #[cfg(feature = "standalone")]
     #[must_use]
     pub fn all<T: Scalar>(&self, env: &EnvDef, key: Key) -> Option<Vec<Vec<T>>> {
         let Self::Pool { first, count } = *self else { return None };

@@ -133,7 +133,7 @@ impl EpisodeProgram {
         // On the device the next episode has begun by then. The keys are those of policies that do not adapt.
         if let (Some(state), Some(action), []) = (states.last(), actions.last(), &task[..]) {
             let key = rng::fold_in(rng::fold_in(key, streams::ENV), length as u32);
-            states.push(self.env.step(state, action, &[], key, 0)?.state);
+            states.push(self.env.next_state(state, action, &[], key, 0)?);
         }
         Ok(Trajectory { states, actions, rewards, task })
     }

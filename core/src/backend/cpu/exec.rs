@@ -78,6 +78,7 @@ impl Lowered {
     }
 
     /// Addresses of all values.
+    #[inline(never)]
     fn memory<'m>(&mut self, run: &Run<'_>, outer: Option<&Memory<'_>>) -> Memory<'m> {
         if self.words.is_empty() {
             self.words = self
@@ -108,6 +109,7 @@ impl Lowered {
         Memory::new(spans)
     }
 
+    #[inline(never)]
     fn steps(steps: &mut [Step], mem: &mut Memory<'_>, run: &Run<'_>, cache: &mut Vec<Words>) {
         for step in steps {
             match step {
@@ -131,6 +133,7 @@ fn in_place(mem: &Memory<'_>, src: &View, dst: Value) -> bool {
 }
 
 impl ScanStep {
+    #[inline(never)]
     fn run(&mut self, mem: &mut Memory<'_>, run: &Run<'_>) {
         for carry in &self.carries {
             if !in_place(mem, &carry.init, carry.kept) {

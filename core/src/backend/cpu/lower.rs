@@ -86,6 +86,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// One kernel, node by node.
+    #[inline(never)]
     fn kernel(&mut self, kernel: &Kernel) -> Result<()> {
         for &node in &kernel.nodes {
             if self.values.contains_key(&node) {
@@ -107,6 +108,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// End with the results in their arguments.
+    #[inline(never)]
     fn results(&mut self, results: &[(NodeId, usize)]) -> Result<()> {
         let written: Vec<usize> = results.iter().map(|r| r.1).collect();
         for (node, arg) in results {
@@ -130,6 +132,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Note which kernels read which nodes, through views.
+    #[inline(never)]
     fn users(&mut self, kernels: &[Kernel], outs: &[NodeId]) {
         let mut users: HashMap<NodeId, Vec<usize>> = HashMap::new();
         let mut visit = |graph: &Graph, mut id: NodeId, user: usize| loop {
@@ -228,6 +231,7 @@ impl<'a> Lowering<'a> {
         found.into_iter().flatten().collect()
     }
 
+    #[inline(never)]
     fn node(&mut self, id: NodeId) -> Result<()> {
         let node = &self.graph.nodes[id as usize];
         let src: Vec<View> = node.src.iter().map(|s| self.view(*s)).collect::<Result<_>>()?;
@@ -250,6 +254,7 @@ impl<'a> Lowering<'a> {
         self.outs_of(id, n).into_iter().map(|o| (o, self.keep(o))).collect()
     }
 
+    #[inline(never)]
     fn scan(&mut self, id: NodeId, scan: &Scan, schedule: &Schedule) -> Result<()> {
         let src = self.graph.nodes[id as usize].src.clone();
         let views: Vec<View> = src.iter().map(|s| self.view(*s)).collect::<Result<_>>()?;
@@ -307,6 +312,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The view of a node's elements in this schedule's values. Copies what no strides can express.
+    #[inline(never)]
     fn view(&mut self, node: NodeId) -> Result<View> {
         loop {
             match access(self.graph, node, &|id| self.known(id)) {
@@ -321,6 +327,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The value that an access starts from.
+    #[inline(never)]
     fn root(&mut self, id: NodeId) -> Result<Value> {
         if let Some(v) = self.values.get(&id) {
             return Ok(*v);
@@ -350,6 +357,7 @@ impl<'a> Lowering<'a> {
 
 /// A schedule's nodes one by one, in the order of the trace: tiles are formed of nodes, not of kernels. Values have memory
 /// of their own and arguments are written at the end, so any order in which operands come first will do.
+#[inline(never)]
 fn units(graph: &Graph, schedule: &Schedule) -> Vec<Kernel> {
     let mut units: Vec<Kernel> = Vec::new();
     for kernel in &schedule.kernels {

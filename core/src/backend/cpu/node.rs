@@ -10,6 +10,7 @@ use crate::tensor::{Binary, DType, Op, Unary};
 use crate::{math, rng};
 
 /// The elements of a view, one after the other.
+#[inline(never)]
 pub fn gather_view(mem: &Memory<'_>, view: &View) -> Vec<u32> {
     let data = mem.words(view.value);
     if view.is_contiguous() {
@@ -88,6 +89,7 @@ pub fn binary(op: Binary, dtype: DType, x: u32, y: u32) -> u32 {
 }
 
 /// Compute one node.
+#[inline(never)]
 pub fn run(step: &NodeStep, mem: &mut Memory<'_>, isa: Isa, threads: usize) {
     if let Op::MatMul { ta, tb } = step.op {
         let out = matmul(mem, step, [ta, tb], isa, threads);
@@ -185,6 +187,7 @@ pub fn run(step: &NodeStep, mem: &mut Memory<'_>, isa: Isa, threads: usize) {
 }
 
 /// Sums over an axis, in the order of [`simd::reduce`](super::simd::reduce).
+#[inline(never)]
 fn sum(mem: &Memory<'_>, src: &View, axis: usize, isa: Isa) -> Vec<f32> {
     let (n, inner) = (src.shape[axis], src.shape[axis + 1..].iter().product::<usize>());
     let copy;
@@ -216,6 +219,7 @@ fn gather_sizes(src: &[usize], index: &[usize]) -> (usize, usize, usize) {
 /// Multiplications from which a product is shared by threads.
 const WORTH_A_THREAD: usize = 1 << 20;
 
+#[inline(never)]
 fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], isa: Isa, threads: usize) -> Vec<f32> {
     let (a, b) = (&step.src[0], &step.src[1]);
     let l = a.shape.len() - 2;

@@ -84,6 +84,7 @@ const NONE: u32 = u32::MAX;
 const TILE: usize = 64;
 
 impl<'a> Flow<'a> {
+    #[inline(never)]
     pub(super) fn new(scope: &'a Scope<'a>, wants: &[Want]) -> Flow<'a> {
         let graph = scope.graph;
         // A value that is in its place from the start needs nothing.
@@ -205,6 +206,7 @@ impl<'a> Flow<'a> {
     }
 
     /// A Concat of more buffers than a kernel may bind, cut into pieces.
+    #[inline(never)]
     fn pieces(&self, id: NodeId) -> Option<Vec<Item>> {
         let graph = self.scope.graph;
         let node = &graph.nodes[id as usize];
@@ -243,6 +245,7 @@ impl<'a> Flow<'a> {
         Some(pieces)
     }
 
+    #[inline(never)]
     fn item(&self, id: NodeId) -> Item {
         let graph = self.scope.graph;
         let node = &graph.nodes[id as usize];

@@ -51,6 +51,7 @@ pub(super) struct Cap {
 }
 
 /// Form kernels of at most `cap` buffers.
+#[inline(never)]
 pub(super) fn group(flow: &Flow<'_>, inlined: &Inlined, cap: Cap) -> Groups {
     let n = flow.items.len();
     let mut groups = Groups { list: Vec::new(), deps: Vec::new(), of: vec![None; n], seen: Vec::new(), stamp: 0 };
@@ -93,6 +94,7 @@ impl Groups {
 
     /// A kernel that a map can join: the last one that computes an operand at the same index, else an unrelated one
     /// of the same shape.
+    #[inline(never)]
     fn for_map(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, cap: Cap) -> Option<usize> {
         let item = &flow.items[i];
         let mut near: Vec<usize> = inlined.needs[i]
@@ -125,6 +127,7 @@ impl Groups {
     }
 
     /// A reduction of the same axes of the same shape.
+    #[inline(never)]
     fn for_reduction(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, cap: Cap) -> Option<usize> {
         let stages = stages(flow, inlined, i);
         for k in (0..self.list.len()).rev().take(LOOK_BACK) {
@@ -141,6 +144,7 @@ impl Groups {
         None
     }
 
+    #[inline(never)]
     fn may_join(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, k: usize, cap: Cap) -> bool {
         // Results of calls have rows of their own width: nothing else is computed with them.
         if self.list[k].items.iter().any(|x| flow.items[*x].class == Class::Call) {
@@ -239,6 +243,7 @@ impl Groups {
     }
 
     /// Buffers that a kernel of these items binds.
+    #[inline(never)]
     fn bindings(flow: &Flow<'_>, inlined: &Inlined, users: &[Vec<usize>], items: &[usize], in_place: bool) -> usize {
         let own = |x: usize| items.contains(&x);
         let mut reads: Vec<(NodeId, Use)> = Vec::new();
@@ -264,6 +269,7 @@ impl Groups {
     }
 
     /// Split groups that bind too many buffers.
+    #[inline(never)]
     fn split(&mut self, flow: &Flow<'_>, inlined: &Inlined, cap: Cap) {
         let users = users(flow, inlined);
         let mut changed = false;
@@ -304,6 +310,7 @@ impl Groups {
 
     /// An inlined item that should be kept in memory, because a kernel of a single item binds too many buffers: the
     /// one that reads most.
+    #[inline(never)]
     pub(super) fn overfull(&self, flow: &Flow<'_>, inlined: &Inlined, cap: Cap) -> Option<usize> {
         for g in &self.list {
             let [i] = g.items[..] else {
@@ -343,6 +350,7 @@ fn add_read(reads: &mut Vec<(NodeId, Use)>, t: NodeId, how: Use) {
 }
 
 /// For each item: the items with a kernel that need it, inlined ones left out.
+#[inline(never)]
 pub(super) fn users(flow: &Flow<'_>, inlined: &Inlined) -> Vec<Vec<usize>> {
     let mut users = vec![Vec::new(); flow.items.len()];
     for (i, needs) in inlined.needs.iter().enumerate() {

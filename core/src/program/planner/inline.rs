@@ -20,6 +20,7 @@ pub(super) struct Inlined {
 }
 
 /// Choose. Items in `forced` are not inlined.
+#[inline(never)]
 pub(super) fn choose(flow: &Flow<'_>, forced: &[bool]) -> Inlined {
     let n = flow.items.len();
     let mut wanted = vec![false; n];
@@ -65,6 +66,7 @@ struct About<'a> {
 
 /// Which items can be computed at the end of a kernel that starts with a product or reduction: all paths to that one
 /// stay at the same index.
+#[inline(never)]
 fn hosted(flow: &Flow<'_>) -> Vec<Option<bool>> {
     let starts = |i: usize| flow.items[i].class != Class::Map;
     let mut number = vec![0; flow.items.len()];
@@ -107,6 +109,7 @@ fn hosted(flow: &Flow<'_>) -> Vec<Option<bool>> {
 }
 
 /// Little work on a single value that is in memory anyway: to read that one is as good as to read the result.
+#[inline(never)]
 fn light(flow: &Flow<'_>, wanted: &[bool]) -> Vec<Option<(NodeId, usize)>> {
     const MOST: usize = 8;
     let kept = |t: usize| {
@@ -161,6 +164,7 @@ fn is_inner_sum(flow: &Flow<'_>, i: usize) -> bool {
 }
 
 impl About<'_> {
+    #[inline(never)]
     fn is_better_inlined(&self, i: usize, yes: &[bool], work: usize) -> bool {
         let flow = self.flow;
         let item = &flow.items[i];
@@ -217,6 +221,7 @@ fn depends(flow: &Flow<'_>, i: usize, on: usize) -> bool {
     false
 }
 
+#[inline(never)]
 fn needs(flow: &Flow<'_>, yes: &[bool]) -> Vec<Vec<(NodeId, Use)>> {
     let mut needs: Vec<Vec<(NodeId, Use)>> = Vec::with_capacity(flow.items.len());
     for item in &flow.items {

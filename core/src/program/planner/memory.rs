@@ -45,6 +45,7 @@ impl Slots {
 }
 
 /// Make the schedule.
+#[inline(never)]
 pub(super) fn emit(scope: &Scope<'_>, flow: &Flow<'_>, inlined: &Inlined, ordered: Ordered) -> Result<Schedule> {
     let (slot_of, lens) = allocate(flow, &ordered);
     let place = |home: Home| match home {
@@ -86,6 +87,7 @@ pub(super) fn emit(scope: &Scope<'_>, flow: &Flow<'_>, inlined: &Inlined, ordere
 }
 
 /// The nodes that a group computes, and the body of a loop.
+#[inline(never)]
 fn contents(
     scope: &Scope<'_>,
     flow: &Flow<'_>,
@@ -116,6 +118,7 @@ fn contents(
 }
 
 /// Index space of a kernel.
+#[inline(never)]
 fn space(flow: &Flow<'_>, group: &Group, writes: &[(NodeId, Place)]) -> Vec<usize> {
     let graph = flow.scope.graph;
     let shape = |node: NodeId| graph.nodes[node as usize].shape.clone();
@@ -146,6 +149,7 @@ fn space(flow: &Flow<'_>, group: &Group, writes: &[(NodeId, Place)]) -> Vec<usiz
 }
 
 /// The slot of each temporary, and the slots' lengths.
+#[inline(never)]
 fn allocate(flow: &Flow<'_>, ordered: &Ordered) -> (Vec<usize>, Vec<usize>) {
     let n = ordered.temps.len();
     let (mut first, mut last) = (vec![usize::MAX; n], vec![0usize; n]);

@@ -99,6 +99,7 @@ impl Scope<'_> {
         if self.options.fuse { self.fused(wants) } else { self.unfused(wants) }
     }
 
+    #[inline(never)]
     fn fused(&self, wants: &[Want]) -> Result<Schedule> {
         let flow = flow::Flow::new(self, wants);
         let mut forced = vec![false; flow.items.len()];
@@ -124,6 +125,7 @@ impl Scope<'_> {
     }
 
     /// Schedule of a scan's body.
+    #[inline(never)]
     fn body(&self, scan: &Scan) -> Result<Schedule> {
         let wants: Vec<Want> = scan
             .body
@@ -147,6 +149,7 @@ impl Scope<'_> {
 
 /// Results of scans and calls: of calls those that are needed, of scans all, because a carry is kept even if only the loop
 /// itself reads it.
+#[inline(never)]
 fn outs_of(graph: &Graph, wanted: &[NodeId]) -> HashMap<NodeId, Vec<NodeId>> {
     let mut outs: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
     let needed: HashSet<NodeId> = graph.reachable(wanted, crate::tensor::graph::ROOT).into_iter().collect();

@@ -61,6 +61,7 @@ struct Ordering<'a> {
 }
 
 /// Choose homes and an order.
+#[inline(never)]
 pub(super) fn order(flow: &Flow<'_>, inlined: &Inlined, groups: Groups) -> Result<Ordered> {
     let turn = groups.list.iter().map(|g| g.items.iter().map(|i| flow.items[*i].node).max().unwrap_or(0)).collect();
     let mut this = Ordering {
@@ -112,6 +113,7 @@ impl Ordering<'_> {
     }
 
     /// Groups that read a value, and how.
+    #[inline(never)]
     fn readers(&self, value: NodeId) -> Vec<(usize, Use)> {
         let found =
             |(k, g): (usize, &super::fuse::Group)| g.reads.iter().find(|(t, _)| *t == value).map(|(_, how)| (k, *how));
@@ -129,6 +131,7 @@ impl Ordering<'_> {
     }
 
     /// Homes of stores: the buffers that they change.
+    #[inline(never)]
     fn stores(&mut self) -> Result<()> {
         let flow = self.flow;
         let graph = flow.scope.graph;
@@ -197,6 +200,7 @@ impl Ordering<'_> {
     }
 
     /// Choose the home of a wanted value; false if it has to be copied at the end.
+    #[inline(never)]
     fn settle(&mut self, w: usize) -> bool {
         let flow = self.flow;
         let (want, item) = (&flow.wants[w], flow.wanted[w]);
@@ -288,6 +292,7 @@ impl Ordering<'_> {
     }
 
     /// Groups in an order that respects what they need, otherwise as traced.
+    #[inline(never)]
     fn sorted(&self) -> Vec<usize> {
         let n = self.groups.list.len();
         let mut missing: Vec<usize> = self.groups.deps.iter().map(Vec::len).collect();
@@ -313,6 +318,7 @@ impl Ordering<'_> {
 }
 
 /// Stores whose chain leads from the old value of a place to its wanted one: they change it where it is.
+#[inline(never)]
 fn chains(flow: &Flow<'_>) -> HashMap<usize, usize> {
     let graph = flow.scope.graph;
     let mut chains = HashMap::new();

@@ -265,7 +265,8 @@ pub(super) unsafe fn select_body(dst: *mut f32, mask: Raw, a: Raw, b: Raw, len: 
     }
 }
 
-#[inline(always)]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 pub(super) unsafe fn threefry_body(dst0: *mut f32, dst1: *mut f32, operands: [Raw; 4], len: usize) {
     let [k0, k1, c0, c1] = operands;
     let mut i = 0;

@@ -140,6 +140,7 @@ impl Builder {
     }
 
     /// Forget what came after `mark`; `nodes` are those that were tried.
+    #[inline(never)]
     pub fn rollback(&mut self, low: &mut Lowering<'_>, mark: Mark, nodes: &[NodeId]) {
         self.sizes.truncate(mark.sizes);
         self.code.truncate(mark.code);
@@ -183,6 +184,7 @@ impl Builder {
     }
 
     /// Add one node.
+    #[inline(never)]
     pub fn node(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<()> {
         let node = low.graph.nodes[id as usize].clone();
         let (lead, m) = self.shape_of(&node.shape).ok_or(Unfit)?;
@@ -315,6 +317,7 @@ impl Builder {
     }
 
     /// An operand of an elementwise instruction.
+    #[inline(never)]
     pub fn operand(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<Opnd> {
         let node = &low.graph.nodes[id as usize];
         if let Some(c) = low.constant(id) {
@@ -366,6 +369,7 @@ impl Builder {
     }
 
     /// Access to a node through its views, where those of parameters are those of their whole in memory.
+    #[inline(never)]
     pub fn access_of(&self, low: &mut Lowering<'_>, id: NodeId) -> Fit<Access> {
         loop {
             let known = |n: NodeId| {
@@ -393,6 +397,7 @@ impl Builder {
     }
 
     /// Distances of groups and rows, and the inner axes, of an operand.
+    #[inline(never)]
     fn split(&self, shape: &[usize], strides: &[usize], lead: Lead) -> Fit<(usize, usize, Vec<usize>, Vec<usize>)> {
         let at = |n: usize| (shape[n..].to_vec(), strides[n..].to_vec());
         match lead {

@@ -69,6 +69,7 @@ enum Phase {
 }
 
 /// Whether later kernels read rows of this group, and what those wait for.
+#[inline(never)]
 fn phase(
     low: &Lowering<'_>,
     builder: &Builder,
@@ -149,6 +150,7 @@ fn phase(
 }
 
 /// Whether a node needs anything of a group.
+#[inline(never)]
 fn depends(low: &Lowering<'_>, group: &HashMap<NodeId, Loc>, id: NodeId, memo: &mut HashMap<NodeId, bool>) -> bool {
     if group.contains_key(&id) {
         return true;
@@ -169,6 +171,7 @@ fn discard(low: &mut Lowering<'_>, builder: Builder) {
     builder.pending.into_iter().for_each(|(_, value)| low.release(value));
 }
 
+#[inline(never)]
 fn candidates(low: &Lowering<'_>, kernel: &Kernel) -> Vec<Domain> {
     let graph = low.graph;
     let Some(&id) = kernel.nodes.iter().find(|n| !matches!(graph.nodes[**n as usize].op, Op::Out(_))) else {
@@ -204,6 +207,7 @@ fn candidates(low: &Lowering<'_>, kernel: &Kernel) -> Vec<Domain> {
     found
 }
 
+#[inline(never)]
 fn gather(
     low: &mut Lowering<'_>,
     kernels: &[Kernel],
@@ -231,6 +235,7 @@ fn gather(
     (builder, taken)
 }
 
+#[inline(never)]
 fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], taken: &[usize]) {
     let members: HashSet<usize> = taken.iter().copied().collect();
     let mut nodes: Vec<NodeId> = taken.iter().flat_map(|k| kernels[*k].nodes.iter().copied()).collect();

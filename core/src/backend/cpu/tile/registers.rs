@@ -110,6 +110,7 @@ impl Instr {
 /// Positions of each register in scratch (first block, blocks), and the blocks of all.
 ///
 /// Straight code frees a register after its last use. What a loop touches from outside lives through all of it.
+#[inline(never)]
 pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
     let mut spans: HashMap<Reg, (usize, usize)> = HashMap::new();
     let mut at = 0;
@@ -138,6 +139,7 @@ pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
 }
 
 /// First and last instruction, in order of execution, at which each register is in use.
+#[inline(never)]
 fn spans_of(code: &[Instr], at: &mut usize, spans: &mut HashMap<Reg, (usize, usize)>) {
     for instr in code {
         *at += 1;

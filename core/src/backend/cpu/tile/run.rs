@@ -58,6 +58,7 @@ impl Tile {
     }
 
     /// Run all tiles.
+    #[inline(never)]
     pub fn run(&self, mem: &mut Memory<'_>, isa: Isa, threads: usize, cache: &mut Vec<Words>) {
         let slice = if self.terminals.is_empty() { self.chunk(threads) } else { slice_len(self.rows) };
         let slices = self.rows.div_ceil(slice);
@@ -187,6 +188,7 @@ impl Frame<'_> {
         }
     }
 
+    #[inline(never)]
     fn chain(&mut self, linked: &Linked) {
         let mut values = std::mem::take(&mut self.values);
         values.clear();
@@ -212,6 +214,7 @@ impl Frame<'_> {
         self.values = values;
     }
 
+    #[inline(never)]
     fn instr(&mut self, instr: &Instr, starts: &[usize]) {
         let isa = self.isa;
         match instr {

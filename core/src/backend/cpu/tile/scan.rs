@@ -26,6 +26,7 @@ impl Builder {
         Ok(())
     }
 
+    #[inline(never)]
     fn scan(&mut self, low: &mut Lowering<'_>, id: NodeId, scan: &Scan, schedule: &Schedule) -> Fit<()> {
         if scan.until.is_some() || self.domain.flat {
             return Err(Unfit);
@@ -71,6 +72,7 @@ impl Builder {
     }
 
     /// The body of a loop; returns the new carries.
+    #[inline(never)]
     fn inside(
         &mut self,
         low: &mut Lowering<'_>,
@@ -125,6 +127,7 @@ impl Builder {
         Ok(next)
     }
 
+    #[inline(never)]
     fn call(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<()> {
         let node = low.graph.nodes[id as usize].clone();
         let Op::Call(call) = &node.op else { return Err(Unfit) };
