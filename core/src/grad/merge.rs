@@ -1,7 +1,8 @@
 //! Tidies the loops of a finished graph before it is planned.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::tensor::graph::{Graph, ROOT};
 use crate::tensor::op::{Body, Scan};
@@ -16,7 +17,7 @@ pub(crate) fn tidy_loops(g: &mut Graph, outs: &[NodeId]) {
     while drop_outputs(g, outs) {}
 }
 
-fn live(g: &Graph, outs: &[NodeId]) -> HashSet<NodeId> {
+fn live(g: &Graph, outs: &[NodeId]) -> FxHashSet<NodeId> {
     g.reachable(outs, ROOT).into_iter().collect()
 }
 
@@ -30,7 +31,7 @@ fn merge_twins(g: &mut Graph, outs: &[NodeId]) {
             continue;
         }
         g.nodes[first as usize].op = g.nodes[twin as usize].op.clone();
-        let mut known: HashMap<u32, NodeId> = HashMap::new();
+        let mut known: FxHashMap<u32, NodeId> = FxHashMap::default();
         for id in first + 1..g.nodes.len() as NodeId {
             let node = &mut g.nodes[id as usize];
             let Op::Out(i) = node.op else {
@@ -52,7 +53,7 @@ fn merge_twins(g: &mut Graph, outs: &[NodeId]) {
 /// Returns whether something was dropped: then what only that needed can be dropped, too.
 fn drop_outputs(g: &mut Graph, outs: &[NodeId]) -> bool {
     let live = live(g, outs);
-    let mut read: HashMap<NodeId, HashSet<usize>> = HashMap::new();
+    let mut read: FxHashMap<NodeId, FxHashSet<usize>> = FxHashMap::default();
     for &id in &live {
         let node = &g.nodes[id as usize];
         if let Op::Out(i) = node.op {

@@ -1,8 +1,9 @@
 //! A body traced again, with other nodes in place of its parameters.
 
-use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::tensor::graph::{self, Graph};
 use crate::tensor::op::{Body, Scan};
@@ -10,7 +11,7 @@ use crate::tensor::{DType, NodeId, Op, Tensor, push};
 
 /// Nodes of a body that `outs` depend on, in topological order; not the insides of loops in it.
 pub(super) fn level(g: &Graph, outs: &[NodeId], scope: u32) -> Vec<NodeId> {
-    let mut seen: HashSet<NodeId> = HashSet::new();
+    let mut seen: FxHashSet<NodeId> = FxHashSet::default();
     let mut stack = outs.to_vec();
     while let Some(id) = stack.pop() {
         let node = &g.nodes[id as usize];
@@ -26,13 +27,13 @@ pub(super) fn level(g: &Graph, outs: &[NodeId], scope: u32) -> Vec<NodeId> {
 /// Copies the nodes of one scope. What lies outside of it is used as it is.
 pub(super) struct Rerun {
     from: u32,
-    map: HashMap<NodeId, Tensor>,
+    map: FxHashMap<NodeId, Tensor>,
 }
 
 impl Rerun {
     /// Copies nodes of the scope `from`, into the scopes that the replaced nodes imply.
     pub(super) fn new(from: u32) -> Rerun {
-        Rerun { from, map: HashMap::new() }
+        Rerun { from, map: FxHashMap::default() }
     }
 
     /// Use `new` where a node of the body is `old`.
@@ -45,7 +46,7 @@ impl Rerun {
     pub(super) fn copy(&mut self, outs: &[NodeId]) -> Vec<Tensor> {
         let from = self.from;
         let order = graph::with(|g| level(g, outs, from)).unwrap_or_default();
-        let present: HashSet<NodeId> = order.iter().copied().collect();
+        let present: FxHashSet<NodeId> = order.iter().copied().collect();
         for id in order {
             self.copy_node(id, &present);
         }
@@ -56,7 +57,7 @@ impl Rerun {
         self.map.get(&id).copied().unwrap_or_else(|| Tensor::from_id(id))
     }
 
-    fn copy_node(&mut self, id: NodeId, present: &HashSet<NodeId>) {
+    fn copy_node(&mut self, id: NodeId, present: &FxHashSet<NodeId>) {
         if self.map.contains_key(&id) {
             return;
         }

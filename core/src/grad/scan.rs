@@ -8,7 +8,7 @@
 //!   steps and rows together. The loop is left with operations on rows only;
 //! * elsewhere stacked, and is summed outside.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::rerun::{Rerun, add, emit, level, out, param, scan_of};
 use super::sweep::{Below, Invariants, Settings, sweep};
@@ -153,7 +153,7 @@ impl Flow {
     fn new(g: &Graph, scan: &Scan, src: &[Tensor], given: &[Option<Tensor>], active: &dyn Fn(NodeId) -> bool) -> Flow {
         let (n, body) = (scan.carries, &scan.body);
         let nodes = level(g, &body.outs, body.scope);
-        let captures: HashSet<NodeId> = src[n + scan.xs..].iter().map(|t| t.raw()).filter(|id| active(*id)).collect();
+        let captures: FxHashSet<NodeId> = src[n + scan.xs..].iter().map(|t| t.raw()).filter(|id| active(*id)).collect();
         let mut differentiated: Vec<bool> = src[..n + scan.xs].iter().map(|t| active(t.raw())).collect();
         let mut outputs;
         loop {
@@ -169,7 +169,7 @@ impl Flow {
         }
         let reached: Vec<Vec<bool>> = (0..n)
             .map(|i| {
-                let on = dependent(g, &nodes, HashSet::from([body.params[1 + i]]));
+                let on = dependent(g, &nodes, FxHashSet::from_iter([body.params[1 + i]]));
                 body.outs.iter().map(|o| on.contains(o)).collect()
             })
             .collect();
@@ -184,7 +184,7 @@ impl Flow {
 }
 
 /// `from` and those of `nodes` (in order) that cotangents can come from to it.
-fn dependent(g: &Graph, nodes: &[NodeId], from: HashSet<NodeId>) -> HashSet<NodeId> {
+fn dependent(g: &Graph, nodes: &[NodeId], from: FxHashSet<NodeId>) -> FxHashSet<NodeId> {
     let mut on = from;
     for &id in nodes {
         let node = &g.nodes[id as usize];
@@ -319,7 +319,7 @@ impl Step {
             return Some(done(Tensor::poison()));
         }
         let outs: Vec<NodeId> = results.iter().map(|t| t.raw()).collect();
-        let used: HashSet<NodeId> =
+        let used: FxHashSet<NodeId> =
             graph::with(|g| g.reachable(&outs, self.scope)).unwrap_or_default().into_iter().collect();
         let inputs: Vec<(Tensor, Tensor)> = self.inputs.into_iter().filter(|i| used.contains(&i.1.raw())).collect();
         let arguments: Vec<Tensor> = initial.iter().copied().chain(inputs.iter().map(|i| i.0)).collect();

@@ -1,7 +1,8 @@
 //! The reverse sweep: cotangents from the last node to the first, over the nodes that depend on what is differentiated.
 
-use std::collections::{HashMap, HashSet};
 use std::panic::Location;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rerun::Rerun;
 use super::{scan, vjp};
@@ -37,7 +38,7 @@ pub(super) enum Below {
 
 /// Cotangents of `wrt`, given those of some results. `None` where there is no dependence.
 pub(super) fn sweep(how: &Settings, seeds: &[(Tensor, Tensor)], wrt: &[Tensor], below: Below) -> Vec<Option<Tensor>> {
-    let targets: HashSet<NodeId> = wrt.iter().map(|t| t.raw()).collect();
+    let targets: FxHashSet<NodeId> = wrt.iter().map(|t| t.raw()).collect();
     let roots: Vec<NodeId> = seeds.iter().map(|(t, _)| t.raw()).collect();
     let Some(active) = graph::with(|g| Active::new(g, &roots, &targets, below)) else {
         return vec![None; wrt.len()];
@@ -105,9 +106,9 @@ pub(super) fn sweep(how: &Settings, seeds: &[(Tensor, Tensor)], wrt: &[Tensor], 
 #[derive(Default)]
 struct Cotangents {
     /// Contributions to the cotangent of a node.
-    of: HashMap<NodeId, Vec<Tensor>>,
+    of: FxHashMap<NodeId, Vec<Tensor>>,
     /// Of the results of loops and calls, by result number.
-    outs: HashMap<NodeId, Vec<(usize, Tensor)>>,
+    outs: FxHashMap<NodeId, Vec<(usize, Tensor)>>,
 }
 
 impl Cotangents {
@@ -189,17 +190,17 @@ fn join_slices(parts: Vec<Tensor>) -> Vec<Tensor> {
 struct Active {
     /// In topological order.
     order: Vec<NodeId>,
-    on: HashSet<NodeId>,
+    on: FxHashSet<NodeId>,
     /// Of a loop that was made from another one to stack its carries: that other one. The results of one are the first
     /// results of the other, so both get one common derivative.
-    base: HashMap<NodeId, NodeId>,
+    base: FxHashMap<NodeId, NodeId>,
 }
 
 impl Active {
-    fn new(g: &Graph, roots: &[NodeId], targets: &HashSet<NodeId>, below: Below) -> Active {
-        let base: HashMap<NodeId, NodeId> = g.stacked.iter().filter(|(a, b)| a != b).map(|(a, b)| (*b, *a)).collect();
+    fn new(g: &Graph, roots: &[NodeId], targets: &FxHashSet<NodeId>, below: Below) -> Active {
+        let base: FxHashMap<NodeId, NodeId> = g.stacked.iter().filter(|(a, b)| a != b).map(|(a, b)| (*b, *a)).collect();
         let order = ancestors(g, roots, &base, |id| below == Below::Cut && targets.contains(&id));
-        let mut on: HashSet<NodeId> = HashSet::new();
+        let mut on: FxHashSet<NodeId> = FxHashSet::default();
         for &id in &order {
             let node = &g.nodes[id as usize];
             let depends = |s: &NodeId| on.contains(s) && vjp::passes(node, g.nodes[*s as usize].dtype);
@@ -216,10 +217,10 @@ impl Active {
 fn ancestors(
     g: &Graph,
     roots: &[NodeId],
-    base: &HashMap<NodeId, NodeId>,
+    base: &FxHashMap<NodeId, NodeId>,
     stop: impl Fn(NodeId) -> bool,
 ) -> Vec<NodeId> {
-    let mut seen: HashSet<NodeId> = HashSet::new();
+    let mut seen: FxHashSet<NodeId> = FxHashSet::default();
     let mut stack = roots.to_vec();
     while let Some(id) = stack.pop() {
         if !seen.insert(id) || stop(id) {
@@ -235,7 +236,7 @@ fn ancestors(
 
 /// Whether `root` depends on a node where `found` holds other than by way of `via`.
 pub(super) fn uses(g: &Graph, root: NodeId, via: NodeId, found: impl Fn(NodeId, &Node) -> bool) -> bool {
-    let order = ancestors(g, &[root], &HashMap::new(), |id| id == via);
+    let order = ancestors(g, &[root], &FxHashMap::default(), |id| id == via);
     order.into_iter().any(|id| id != via && found(id, &g.nodes[id as usize]))
 }
 

@@ -1,9 +1,10 @@
 //! The expression graph: one arena per trace, nodes hash-consed, in topological order by construction.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustc_hash::FxHashMap;
 
 use super::dtype::DType;
 use super::op::Op;
@@ -77,9 +78,9 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     scopes: Vec<Scope>,
     open: Vec<u32>,
-    cse: HashMap<Key, NodeId>,
+    cse: FxHashMap<Key, NodeId>,
     /// Of a scan node: the same scan with its carries stacked, so that all orders of derivative share it.
-    pub stacked: HashMap<NodeId, NodeId>,
+    pub stacked: FxHashMap<NodeId, NodeId>,
     /// What new nodes are made for, if not for who asks: a derivative or a copy of that node's.
     pub blame: Option<Origin>,
     error: Option<Error>,
@@ -98,8 +99,8 @@ impl Graph {
             nodes: Vec::new(),
             scopes: vec![Scope { parent: ROOT, depth: 0 }],
             open: vec![ROOT],
-            cse: HashMap::new(),
-            stacked: HashMap::new(),
+            cse: FxHashMap::default(),
+            stacked: FxHashMap::default(),
             blame: None,
             error: None,
             id: NEXT_TRACE.fetch_add(1, Ordering::Relaxed),

@@ -1,6 +1,6 @@
 //! Values written where they are wanted, instead of copied there.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::steps::{Lowered, ScanStep, Step, Storage, Value, View};
 use super::tile::{Instr, Mem, Opnd};
@@ -34,7 +34,7 @@ impl Lowered {
             if !matches!(self.storage[value], Storage::Temp(_)) {
                 continue;
             }
-            let old: HashSet<Value> =
+            let old: FxHashSet<Value> =
                 (0..self.storage.len()).filter(|v| self.storage[*v] == Storage::Arg(arg)).collect();
             if self.may_overwrite(value, &old, Some(copy)) {
                 self.storage[value] = Storage::Arg(arg);
@@ -49,7 +49,7 @@ impl Lowered {
     }
 
     /// Whether `value` can be in the same memory as the `old` ones: nobody reads those once it is written.
-    fn may_overwrite(&self, value: Value, old: &HashSet<Value>, except: Option<usize>) -> bool {
+    fn may_overwrite(&self, value: Value, old: &FxHashSet<Value>, except: Option<usize>) -> bool {
         let Some(first) = self.steps.iter().position(|s| writes(s, value)) else { return false };
         self.steps.iter().enumerate().skip(first).filter(|(i, _)| Some(*i) != except).all(|(i, step)| {
             let mut fits = true;
@@ -80,7 +80,7 @@ impl ScanStep {
             let shared = self.carries.iter().enumerate().any(|(j, c)| j != i && c.next.value == next.value);
             let read_later = self.carries.iter().any(|c| c.next.value == param)
                 || self.ys.iter().any(|(_, view)| view.value == param);
-            if shared || read_later || !self.body.may_overwrite(next.value, &HashSet::from([param]), None) {
+            if shared || read_later || !self.body.may_overwrite(next.value, &FxHashSet::from_iter([param]), None) {
                 continue;
             }
             self.body.storage[next.value] = Storage::Same(param);

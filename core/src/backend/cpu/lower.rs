@@ -1,6 +1,6 @@
 //! From a schedule to steps over values in memory.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::layout::{Access, access};
 use super::steps::{Carry, Lowered, NodeStep, ScanStep, Step, Storage, Value, View};
@@ -19,17 +19,17 @@ pub struct Lowering<'a> {
     tiles: bool,
     /// Threads that will share the rows of groups.
     pub threads: usize,
-    values: HashMap<NodeId, Value>,
+    values: FxHashMap<NodeId, Value>,
     /// Kernels that read a node; `usize::MAX` for what comes after the schedule.
-    users: HashMap<NodeId, Vec<usize>>,
+    users: FxHashMap<NodeId, Vec<usize>>,
     /// Nodes of the scopes around, as they lie in the values of the schedule around.
-    captured: HashMap<NodeId, View>,
+    captured: FxHashMap<NodeId, View>,
     out: Lowered,
 }
 
 /// Lower a program's schedule.
 pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
-    let mut this = Lowering::new(&plan.graph, ROOT, HashMap::new(), tiles, threads);
+    let mut this = Lowering::new(&plan.graph, ROOT, FxHashMap::default(), tiles, threads);
     let outs: Vec<NodeId> = plan.results.iter().map(|r| r.0).collect();
     this.schedule(&plan.schedule, &outs)?;
     this.results(&plan.results)?;
@@ -38,14 +38,14 @@ pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(graph: &'a Graph, scope: u32, captured: HashMap<NodeId, View>, tiles: bool, threads: usize) -> Self {
+    fn new(graph: &'a Graph, scope: u32, captured: FxHashMap<NodeId, View>, tiles: bool, threads: usize) -> Self {
         Lowering {
             graph,
             scope,
             tiles,
             threads,
-            values: HashMap::new(),
-            users: HashMap::new(),
+            values: FxHashMap::default(),
+            users: FxHashMap::default(),
             captured,
             out: Lowered::default(),
         }
@@ -134,7 +134,7 @@ impl<'a> Lowering<'a> {
     /// Note which kernels read which nodes, through views.
     #[inline(never)]
     fn users(&mut self, kernels: &[Kernel], outs: &[NodeId]) {
-        let mut users: HashMap<NodeId, Vec<usize>> = HashMap::new();
+        let mut users: FxHashMap<NodeId, Vec<usize>> = FxHashMap::default();
         let mut visit = |graph: &Graph, mut id: NodeId, user: usize| loop {
             let list = users.entry(id).or_default();
             if list.last() != Some(&user) {
@@ -155,7 +155,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Whether a node's value is read by anything but these kernels.
-    pub fn used_outside(&self, id: NodeId, members: &HashSet<usize>) -> bool {
+    pub fn used_outside(&self, id: NodeId, members: &FxHashSet<usize>) -> bool {
         self.users.get(&id).is_some_and(|users| users.iter().any(|u| !members.contains(u)))
     }
 

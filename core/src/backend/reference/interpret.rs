@@ -1,7 +1,8 @@
 //! The walk over the graph: which nodes, in which order, in which scope.
 
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::{Bounded, Data, NonFinite, Value, bounds, moves, scalar};
 use crate::backend::ScalarValue;
@@ -37,9 +38,9 @@ pub(super) struct Interpreter<'a> {
     /// The present value of each node.
     cells: Vec<Option<Rc<Cell>>>,
     /// The results of each scan and call.
-    results: HashMap<NodeId, Vec<Rc<Cell>>>,
+    results: FxHashMap<NodeId, Vec<Rc<Cell>>>,
     /// The nodes of each scan's or call's body.
-    schedules: HashMap<NodeId, Rc<[NodeId]>>,
+    schedules: FxHashMap<NodeId, Rc<[NodeId]>>,
     /// The scans being run and their present indices.
     trail: Vec<(NodeId, usize)>,
     /// What `Mode::Find` found.
@@ -54,8 +55,8 @@ impl<'a> Interpreter<'a> {
             scalars,
             mode,
             cells: vec![None; graph.nodes.len()],
-            results: HashMap::new(),
-            schedules: HashMap::new(),
+            results: FxHashMap::default(),
+            schedules: FxHashMap::default(),
             trail: Vec::new(),
             found: None,
         }

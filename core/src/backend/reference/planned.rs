@@ -4,8 +4,9 @@
 //! values in one slot at a time, gives a wrong result. In f64, as the graph's interpreter: a right plan gives the same
 //! numbers to the last bit.
 
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::interpret::{Cell, Interpreter, Mode};
 use super::{Data, Value, moves};
@@ -23,13 +24,13 @@ pub fn run_plan(plan: &Plan, args: &[Value], scalars: &[ScalarValue]) -> Result<
     let mut run = Planned { graph: &plan.graph, args: args.to_vec(), scalars, steps: Vec::new() };
     let cells = args.iter().map(|v| Rc::new(Cell { data: v.data.clone(), bound: Vec::new() }));
     let mut held: Held = cells.enumerate().map(|(i, c)| (Place::Arg(i), c)).collect();
-    run.schedule(&plan.schedule, &mut held, &HashMap::new())?;
+    run.schedule(&plan.schedule, &mut held, &FxHashMap::default())?;
     let after = |(i, v): (usize, &Value)| Value { shape: v.shape.clone(), data: held[&Place::Arg(i)].data.clone() };
     Ok(args.iter().enumerate().map(after).collect())
 }
 
 /// What each place holds.
-type Held = HashMap<Place, Rc<Cell>>;
+type Held = FxHashMap<Place, Rc<Cell>>;
 
 struct Planned<'a> {
     graph: &'a Graph,
@@ -40,9 +41,9 @@ struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    fn schedule(&mut self, schedule: &Schedule, held: &mut Held, outer: &HashMap<NodeId, Rc<Cell>>) -> Result<()> {
+    fn schedule(&mut self, schedule: &Schedule, held: &mut Held, outer: &FxHashMap<NodeId, Rc<Cell>>) -> Result<()> {
         for kernel in &schedule.kernels {
-            let mut known: HashMap<NodeId, Rc<Cell>> = HashMap::new();
+            let mut known: FxHashMap<NodeId, Rc<Cell>> = FxHashMap::default();
             for (node, place) in &kernel.reads {
                 let cell = match place {
                     Place::Outer => outer.get(node),
@@ -80,7 +81,7 @@ impl Planned<'_> {
     fn compute(
         &mut self,
         id: NodeId,
-        known: &mut HashMap<NodeId, Rc<Cell>>,
+        known: &mut FxHashMap<NodeId, Rc<Cell>>,
         held: &Held,
         kernel: &Kernel,
     ) -> Result<()> {
@@ -123,7 +124,7 @@ impl Planned<'_> {
     }
 
     /// Make a node known that is a view of known ones or a constant.
-    fn ensure(&mut self, id: NodeId, known: &mut HashMap<NodeId, Rc<Cell>>) -> Result<()> {
+    fn ensure(&mut self, id: NodeId, known: &mut FxHashMap<NodeId, Rc<Cell>>) -> Result<()> {
         if known.contains_key(&id) {
             return Ok(());
         }
@@ -149,7 +150,7 @@ impl Planned<'_> {
         Ok(())
     }
 
-    fn interpreter(&self, known: &HashMap<NodeId, Rc<Cell>>) -> Interpreter<'_> {
+    fn interpreter(&self, known: &FxHashMap<NodeId, Rc<Cell>>) -> Interpreter<'_> {
         let mut interpreter = Interpreter::new(self.graph, &self.args, self.scalars, Mode::Exact);
         known.iter().for_each(|(id, cell)| interpreter.set(*id, cell.clone()));
         interpreter
@@ -166,7 +167,7 @@ impl Planned<'_> {
         id: NodeId,
         part: std::ops::Range<usize>,
         old: Option<&Rc<Cell>>,
-        known: &mut HashMap<NodeId, Rc<Cell>>,
+        known: &mut FxHashMap<NodeId, Rc<Cell>>,
     ) -> Result<Rc<Cell>> {
         let node = &self.graph.nodes[id as usize];
         let Op::Concat { axis } = node.op else {
@@ -200,7 +201,7 @@ impl Planned<'_> {
         &mut self,
         kernel: &Kernel,
         body: &Schedule,
-        known: &mut HashMap<NodeId, Rc<Cell>>,
+        known: &mut FxHashMap<NodeId, Rc<Cell>>,
         held: &mut Held,
     ) -> Result<()> {
         let graph = self.graph;
@@ -216,7 +217,7 @@ impl Planned<'_> {
             self.ensure(*s, known)?;
         }
         // First values are copied to where the carries are kept; a place that holds them is used as it is.
-        let mut inner: Held = HashMap::new();
+        let mut inner: Held = FxHashMap::default();
         for i in 0..scan.carries {
             inner.insert(Place::Param(1 + i), known[&node.src[i]].clone());
         }

@@ -1,6 +1,6 @@
 //! Temporaries and the finished kernels.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::flow::{Class, Flow, Use};
 use super::fuse::Group;
@@ -17,7 +17,7 @@ struct Slots {
     /// Number of elements of each slot.
     lens: Vec<usize>,
     /// Slots that are free, by size class.
-    free: HashMap<usize, Vec<usize>>,
+    free: FxHashMap<usize, Vec<usize>>,
 }
 
 /// Values of one size class share slots: it is the number of elements rounded up to a power of two.

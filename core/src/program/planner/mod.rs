@@ -6,6 +6,9 @@
 //! 3. `fuse`: the other nodes are grouped into kernels.
 //! 4. `order`: what is written in place, and an order of the kernels.
 //! 5. `memory`: temporaries, shared by values that are not alive at the same time.
+//!
+//! Here and in the CPU backend the larger steps are `#[inline(never)]`: a browser optimises a function as a whole, in time that grows
+//! faster than its size, and all of planning in one function keeps it from the kernels for half a second.
 
 mod flow;
 mod fuse;
@@ -17,7 +20,7 @@ mod tests;
 mod unfused;
 mod validate;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::context::Context;
 use super::plan::{Kernel, Kind, Place, Plan, Role, Schedule};
@@ -90,7 +93,7 @@ struct Scope<'a> {
     graph: &'a Graph,
     scope: u32,
     /// Of each scan and call: its `Op::Out` nodes, in order.
-    outs: &'a HashMap<NodeId, Vec<NodeId>>,
+    outs: &'a FxHashMap<NodeId, Vec<NodeId>>,
     options: &'a PlanOptions,
 }
 
@@ -150,9 +153,9 @@ impl Scope<'_> {
 /// Results of scans and calls: of calls those that are needed, of scans all, because a carry is kept even if only the loop
 /// itself reads it.
 #[inline(never)]
-fn outs_of(graph: &Graph, wanted: &[NodeId]) -> HashMap<NodeId, Vec<NodeId>> {
-    let mut outs: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
-    let needed: HashSet<NodeId> = graph.reachable(wanted, crate::tensor::graph::ROOT).into_iter().collect();
+fn outs_of(graph: &Graph, wanted: &[NodeId]) -> FxHashMap<NodeId, Vec<NodeId>> {
+    let mut outs: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
+    let needed: FxHashSet<NodeId> = graph.reachable(wanted, crate::tensor::graph::ROOT).into_iter().collect();
     for (id, node) in graph.nodes.iter().enumerate() {
         if let Op::Out(_) = node.op {
             let of_call = matches!(graph.nodes[node.src[0] as usize].op, Op::Call(_));

@@ -4,7 +4,9 @@
 //! reads it at the index that it writes. Otherwise it is computed aside and copied at the end.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
+
+use rustc_hash::FxHashMap;
 
 use super::flow::{Class, Flow, Use};
 use super::fuse::{Groups, users};
@@ -30,13 +32,13 @@ pub(super) struct Ordered {
     /// Their order.
     pub order: Vec<usize>,
     /// Homes of all values that are kept.
-    pub homes: HashMap<NodeId, Home>,
+    pub homes: FxHashMap<NodeId, Home>,
     /// Number of elements of each temporary.
     pub temps: Vec<usize>,
     /// Further writes of a group, by group.
     pub more: Vec<(usize, NodeId, Home)>,
     /// Of groups that copy a value at the end: where it is.
-    pub finals: HashMap<usize, Home>,
+    pub finals: FxHashMap<usize, Home>,
 }
 
 impl Ordered {
@@ -52,10 +54,10 @@ struct Ordering<'a> {
     groups: Groups,
     /// For each item, the items with a kernel that need it.
     users: Vec<Vec<usize>>,
-    homes: HashMap<NodeId, Home>,
+    homes: FxHashMap<NodeId, Home>,
     temps: Vec<usize>,
     more: Vec<(usize, NodeId, Home)>,
-    finals: HashMap<usize, Home>,
+    finals: FxHashMap<usize, Home>,
     /// For each group: the number of the node that its turn goes by.
     turn: Vec<NodeId>,
 }
@@ -68,10 +70,10 @@ pub(super) fn order(flow: &Flow<'_>, inlined: &Inlined, groups: Groups) -> Resul
         flow,
         groups,
         users: users(flow, inlined),
-        homes: HashMap::new(),
+        homes: FxHashMap::default(),
         temps: Vec::new(),
         more: Vec::new(),
-        finals: HashMap::new(),
+        finals: FxHashMap::default(),
         turn,
     };
     this.stores()?;
@@ -319,9 +321,9 @@ impl Ordering<'_> {
 
 /// Stores whose chain leads from the old value of a place to its wanted one: they change it where it is.
 #[inline(never)]
-fn chains(flow: &Flow<'_>) -> HashMap<usize, usize> {
+fn chains(flow: &Flow<'_>) -> FxHashMap<usize, usize> {
     let graph = flow.scope.graph;
-    let mut chains = HashMap::new();
+    let mut chains = FxHashMap::default();
     for (w, want) in flow.wants.iter().enumerate() {
         let Some(old) = want.old else {
             continue;

@@ -1,7 +1,7 @@
 //! Checks a plan by following what every buffer holds. The CPU does not use slots, so only this would notice there
 //! that two values share one while both are needed.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{Place, Schedule, fold, is_constant};
 use crate::program::plan::{Kernel, Kind, Plan};
@@ -17,13 +17,13 @@ impl Plan {
     /// The first fault: it is one of the planner.
     pub fn validate(&self) -> Result<()> {
         let graph = &self.graph;
-        let mut held = HashMap::new();
+        let mut held = FxHashMap::default();
         for (id, node) in graph.nodes.iter().enumerate() {
             if let Op::Input(i) = node.op {
                 held.insert(Place::Arg(i as usize), id as NodeId);
             }
         }
-        let mut check = Check { graph, held, begun: HashMap::new(), slots: &self.schedule.slots, outer: &[] };
+        let mut check = Check { graph, held, begun: FxHashMap::default(), slots: &self.schedule.slots, outer: &[] };
         check.schedule(&self.schedule)?;
         for (node, arg) in &self.results {
             check.holds(Place::Arg(*arg), *node, "the results")?;
@@ -35,9 +35,9 @@ impl Plan {
 struct Check<'a> {
     graph: &'a Graph,
     /// What each place holds.
-    held: HashMap<Place, NodeId>,
+    held: FxHashMap<Place, NodeId>,
     /// The value that each place holds the first so many operands of.
-    begun: HashMap<Place, (NodeId, usize)>,
+    begun: FxHashMap<Place, (NodeId, usize)>,
     slots: &'a [usize],
     /// What the kernel around reads.
     outer: &'a [(NodeId, Place)],
@@ -180,7 +180,7 @@ impl Check<'_> {
             let Some((old, _)) = kernel.reads.iter().find(|(_, p)| p == place && *p != Place::Outer) else {
                 continue;
             };
-            let mut memo = HashMap::new();
+            let mut memo = FxHashMap::default();
             let mut elsewhere = kernel.writes.iter().any(|(w, _)| fold(self.graph, *w) == (*old, false));
             for id in &kernel.nodes {
                 elsewhere |= self.reads_elsewhere(kernel, *id, (*node, *old), &mut memo);
@@ -198,7 +198,7 @@ impl Check<'_> {
         kernel: &Kernel,
         id: NodeId,
         (new, old): (NodeId, NodeId),
-        memo: &mut HashMap<NodeId, bool>,
+        memo: &mut FxHashMap<NodeId, bool>,
     ) -> bool {
         if let Some(known) = memo.get(&id) {
             return *known;
@@ -244,7 +244,7 @@ impl Check<'_> {
         debug_assert_eq!(kernel.kind, Kind::Scan);
         let scan: &Scan = scan;
         let params = scan.body.params.iter().enumerate().map(|(p, id)| (Place::Param(p), *id));
-        let (graph, held, begun) = (self.graph, params.collect(), HashMap::new());
+        let (graph, held, begun) = (self.graph, params.collect(), FxHashMap::default());
         let mut inner = Check { graph, held, begun, slots: &body.slots, outer: &kernel.reads };
         inner.schedule(body)?;
         for (i, out) in scan.body.outs.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! From nodes to tile instructions.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::super::layout::{Access, access};
 use super::super::lower::Lowering;
@@ -71,11 +71,11 @@ pub struct Builder {
     /// Instructions so far, of the innermost open loop.
     pub code: Vec<Instr>,
     /// Where nodes are.
-    pub map: HashMap<NodeId, Loc>,
+    pub map: FxHashMap<NodeId, Loc>,
     /// Rows of memory that were loaded already, in this or an outer loop.
     pub loads: Vec<(Mem, Reg)>,
     /// Parameters of open loops that are read from memory.
-    pub stacked: HashMap<NodeId, (Stacked, usize)>,
+    pub stacked: FxHashMap<NodeId, (Stacked, usize)>,
     /// Open loops.
     pub depth: usize,
     /// The deepest nesting.
@@ -115,9 +115,9 @@ impl Builder {
             domain,
             sizes: Vec::new(),
             code: Vec::new(),
-            map: HashMap::new(),
+            map: FxHashMap::default(),
             loads: Vec::new(),
-            stacked: HashMap::new(),
+            stacked: FxHashMap::default(),
             depth: 0,
             deepest: 0,
             terminals: Vec::new(),
@@ -142,6 +142,7 @@ impl Builder {
     /// Forget what came after `mark`; `nodes` are those that were tried.
     #[inline(never)]
     pub fn rollback(&mut self, low: &mut Lowering<'_>, mark: Mark, nodes: &[NodeId]) {
+        let registers = self.sizes.len() > mark.sizes;
         self.sizes.truncate(mark.sizes);
         self.code.truncate(mark.code);
         self.loads.truncate(mark.loads);
@@ -152,6 +153,9 @@ impl Builder {
         }
         for n in nodes {
             self.map.remove(n);
+        }
+        if !registers {
+            return; // Most kernels that do not fit have come to nothing yet.
         }
         let sizes = self.sizes.len();
         self.map.retain(|_, loc| match loc {
@@ -186,7 +190,8 @@ impl Builder {
     /// Add one node.
     #[inline(never)]
     pub fn node(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<()> {
-        let node = low.graph.nodes[id as usize].clone();
+        let graph = low.graph;
+        let node = &graph.nodes[id as usize];
         let (lead, m) = self.shape_of(&node.shape).ok_or(Unfit)?;
         if m > self.widest() {
             return Err(Unfit);
@@ -319,14 +324,14 @@ impl Builder {
     /// An operand of an elementwise instruction.
     #[inline(never)]
     pub fn operand(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<Opnd> {
-        let node = &low.graph.nodes[id as usize];
         if let Some(c) = low.constant(id) {
             return Ok(Opnd::Const(c));
         }
-        let shape = node.shape.clone();
-        let (lead, _) = self.shape_of(&shape).ok_or(Unfit)?;
+        let graph = low.graph;
+        let shape = &graph.nodes[id as usize].shape;
+        let (lead, _) = self.shape_of(shape).ok_or(Unfit)?;
         let at = self.access_of(low, id)?;
-        let (group, row, inner_shape, inner_strides) = self.split(&shape, &at.strides, lead)?;
+        let (group, row, inner_shape, inner_strides) = self.split(shape, &at.strides, lead)?;
         let table = |offset: usize| Table::new(&inner_shape, &inner_strides, offset);
         if let Some(loc) = self.map.get(&at.root).copied() {
             let root = &low.graph.nodes[at.root as usize];

@@ -1,13 +1,13 @@
 //! Instructions joined where one kernel does both: the same bits with fewer passes.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::super::simd::elementwise::{BinaryOp, UnaryOp};
 use super::{Instr, Opnd, Reg, Table};
 
 /// Join a product with the bias and the tanh that follow it, and the four operations of tanh's derivative.
 pub fn fuse(mut code: Vec<Instr>) -> Vec<Instr> {
-    let mut uses: HashMap<Reg, usize> = HashMap::new();
+    let mut uses: FxHashMap<Reg, usize> = FxHashMap::default();
     code.iter().for_each(|i| i.registers(&mut |r, _| *uses.entry(r).or_default() += 1));
     inside(&mut code, &uses);
     tanh_grads(&mut code, &uses);
@@ -16,7 +16,7 @@ pub fn fuse(mut code: Vec<Instr>) -> Vec<Instr> {
 }
 
 /// A product that is only made for the derivative of tanh.
-fn slopes(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {
+fn slopes(code: &mut Vec<Instr>, uses: &FxHashMap<Reg, usize>) {
     let mut at = 0;
     while at < code.len() {
         let Instr::TanhGrad { dst, g, y } = code[at] else {
@@ -37,15 +37,15 @@ fn slopes(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {
 }
 
 /// g · (1 + −(y · y)): the last multiplication does all, where the other operations are only made for it.
-fn tanh_grads(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {
+fn tanh_grads(code: &mut Vec<Instr>, uses: &FxHashMap<Reg, usize>) {
     let whole = |o: &Opnd| match o {
         Opnd::Reg(r, Table::Dense { start: 0, len }) => Some((*r, *len)),
         _ => None,
     };
     let once = |r: &Reg| uses.get(r) == Some(&2);
-    let mut squares: HashMap<Reg, (Reg, usize)> = HashMap::new();
-    let mut negated: HashMap<Reg, (Reg, usize)> = HashMap::new();
-    let mut factors: HashMap<Reg, (Reg, usize)> = HashMap::new();
+    let mut squares: FxHashMap<Reg, (Reg, usize)> = FxHashMap::default();
+    let mut negated: FxHashMap<Reg, (Reg, usize)> = FxHashMap::default();
+    let mut factors: FxHashMap<Reg, (Reg, usize)> = FxHashMap::default();
     let one = Opnd::Const(1f32.to_bits());
     let mut dead: Vec<Reg> = Vec::new();
     for instr in code.iter_mut() {
@@ -114,7 +114,7 @@ fn tanh_grads(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {
     }
 }
 
-fn inside(code: &mut Vec<Instr>, uses: &HashMap<Reg, usize>) {
+fn inside(code: &mut Vec<Instr>, uses: &FxHashMap<Reg, usize>) {
     for instr in code.iter_mut() {
         if let Instr::Loop(l) = instr {
             inside(&mut l.code, uses);

@@ -1,6 +1,6 @@
 //! Which kernels run together.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::lower::Lowering;
 use super::super::steps::Step;
@@ -63,7 +63,7 @@ enum Phase {
     /// All of it.
     Whole,
     /// Only these kernels: later ones on the same rows wait for sums that they make.
-    Part(HashSet<usize>),
+    Part(FxHashSet<usize>),
     /// This kernel first: later ones on the same rows wait for it, and it does not wait for the group.
     After(usize),
 }
@@ -79,8 +79,8 @@ fn phase(
     others_first: bool,
 ) -> Phase {
     let graph = low.graph;
-    let members: HashSet<usize> = taken.iter().copied().collect();
-    let mut owner: HashMap<NodeId, usize> = HashMap::new();
+    let members: FxHashSet<usize> = taken.iter().copied().collect();
+    let mut owner: FxHashMap<NodeId, usize> = FxHashMap::default();
     for (k, kernel) in kernels.iter().enumerate().filter(|(k, _)| !done[*k]) {
         for n in &kernel.nodes {
             // A node that several kernels compute belongs to the first, but for those of the group.
@@ -110,7 +110,7 @@ fn phase(
             kernel.nodes.iter().for_each(|n| stack.extend(&graph.nodes[*n as usize].src));
         }
     }
-    let mut seen: HashSet<NodeId> = HashSet::new();
+    let mut seen: FxHashSet<NodeId> = FxHashSet::default();
     let (mut sums, mut waiting): (Vec<NodeId>, Vec<NodeId>) = (Vec::new(), Vec::new());
     while let Some(id) = stack.pop() {
         if !seen.insert(id) || low.is_kept(id) {
@@ -127,7 +127,7 @@ fn phase(
             }
         }
     }
-    let mut memo: HashMap<NodeId, bool> = HashMap::new();
+    let mut memo: FxHashMap<NodeId, bool> = FxHashMap::default();
     waiting.sort_unstable();
     for id in waiting {
         if others_first && !depends(low, &builder.map, id, &mut memo) {
@@ -135,8 +135,8 @@ fn phase(
         }
     }
     // What those sums need.
-    let mut needed: HashSet<usize> = HashSet::new();
-    let mut seen: HashSet<NodeId> = HashSet::new();
+    let mut needed: FxHashSet<usize> = FxHashSet::default();
+    let mut seen: FxHashSet<NodeId> = FxHashSet::default();
     while let Some(id) = sums.pop() {
         if !seen.insert(id) || low.is_kept(id) {
             continue;
@@ -151,7 +151,7 @@ fn phase(
 
 /// Whether a node needs anything of a group.
 #[inline(never)]
-fn depends(low: &Lowering<'_>, group: &HashMap<NodeId, Loc>, id: NodeId, memo: &mut HashMap<NodeId, bool>) -> bool {
+fn depends(low: &Lowering<'_>, group: &FxHashMap<NodeId, Loc>, id: NodeId, memo: &mut FxHashMap<NodeId, bool>) -> bool {
     if group.contains_key(&id) {
         return true;
     }
@@ -237,7 +237,7 @@ fn gather(
 
 #[inline(never)]
 fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], taken: &[usize]) {
-    let members: HashSet<usize> = taken.iter().copied().collect();
+    let members: FxHashSet<usize> = taken.iter().copied().collect();
     let mut nodes: Vec<NodeId> = taken.iter().flat_map(|k| kernels[*k].nodes.iter().copied()).collect();
     nodes.sort_unstable();
     nodes.dedup();

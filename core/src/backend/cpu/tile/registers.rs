@@ -1,6 +1,6 @@
 //! Which registers may share scratch memory.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{Instr, Opnd, Reg};
 
@@ -112,7 +112,7 @@ impl Instr {
 /// Straight code frees a register after its last use. What a loop touches from outside lives through all of it.
 #[inline(never)]
 pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
-    let mut spans: HashMap<Reg, (usize, usize)> = HashMap::new();
+    let mut spans: FxHashMap<Reg, (usize, usize)> = FxHashMap::default();
     let mut at = 0;
     spans_of(code, &mut at, &mut spans);
     let mut order: Vec<(Reg, (usize, usize))> = spans.into_iter().collect();
@@ -140,7 +140,7 @@ pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
 
 /// First and last instruction, in order of execution, at which each register is in use.
 #[inline(never)]
-fn spans_of(code: &[Instr], at: &mut usize, spans: &mut HashMap<Reg, (usize, usize)>) {
+fn spans_of(code: &[Instr], at: &mut usize, spans: &mut FxHashMap<Reg, (usize, usize)>) {
     for instr in code {
         *at += 1;
         if let Instr::Loop(l) = instr {

@@ -1,6 +1,6 @@
 //! Loops and native calls inside of tiles.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::super::lower::Lowering;
 use super::build::{Builder, Fit, Lead, Loc, Stacked, Unfit};
@@ -16,9 +16,10 @@ impl Builder {
             if self.map.contains_key(&id) || low.is_kept(id) {
                 continue;
             }
-            match low.graph.nodes[id as usize].op.clone() {
+            let graph = low.graph;
+            match &graph.nodes[id as usize].op {
                 Op::Out(_) => {}
-                Op::Scan(scan) => self.scan(low, id, &scan, body.ok_or(Unfit)?)?,
+                Op::Scan(scan) => self.scan(low, id, scan, body.ok_or(Unfit)?)?,
                 Op::Call(_) => self.call(low, id)?,
                 _ => self.node(low, id)?,
             }
@@ -31,7 +32,8 @@ impl Builder {
         if scan.until.is_some() || self.domain.flat {
             return Err(Unfit);
         }
-        let src = low.graph.nodes[id as usize].src.clone();
+        let graph = low.graph;
+        let src = &graph.nodes[id as usize].src;
         let params = &scan.body.params;
         let mut carries = Vec::new();
         for i in 0..scan.carries {
@@ -119,7 +121,7 @@ impl Builder {
         for ((reg, _), out) in carries.iter().zip(&outs) {
             let lead = self.shape_of(&low.graph.nodes[*out as usize].shape).ok_or(Unfit)?.0;
             // Only what has a row of its own is written to memory at the end.
-            if lead != Lead::Rows && low.used_outside(*out, &HashSet::new()) {
+            if lead != Lead::Rows && low.used_outside(*out, &FxHashSet::default()) {
                 return Err(Unfit);
             }
             self.map.insert(*out, located(*reg, lead));
