@@ -10,19 +10,20 @@ import { PACKAGE, fixture, visit, withPage } from "./harness/page.mjs";
 
 const { version } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
 
-const showsTheVersion = async (page) => {
-  await page.waitForFunction(() => document.querySelector("#version").value);
+const trains = async (page) => {
+  await page.waitForFunction(() => document.querySelector("#here").value);
   assert.equal(await page.locator("#version").textContent(), version);
+  for (const id of ["#in-worker", "#here"]) assert.equal(await page.locator(id).textContent(), "1024");
 };
 
 test("as a module of a page, without a bundler", () =>
-  withPage(showsTheVersion, { folders: { "/": fixture("plain") } }));
+  withPage(trains, { folders: { "/": fixture("plain") } }));
 
 test("bundled by Vite without configuration", async () => {
   const outDir = await mkdtemp(join(tmpdir(), "quickstudy-vite-"));
   try {
     await build({ root: fixture("vite"), configFile: false, logLevel: "warn", build: { outDir, emptyOutDir: true } });
-    await withPage(showsTheVersion, { folders: { "/": outDir } });
+    await withPage(trains, { folders: { "/": outDir } });
   } finally {
     await rm(outDir, { recursive: true });
   }
@@ -34,9 +35,26 @@ test("served by Vite while developing, without configuration", async () => {
   const server = await createServer({ root: fixture("vite"), configFile: false, logLevel: "warn", cacheDir, server: address });
   try {
     await server.listen();
-    await visit(server.resolvedUrls.local[0], showsTheVersion);
+    await visit(server.resolvedUrls.local[0], trains);
   } finally {
     await server.close();
     await rm(cacheDir, { recursive: true });
   }
 });
+
+// Each file more is a round trip more before the first iteration, and the bindings are not for pages that train in a worker.
+test("a page that trains in a worker loads its own module, what both share, the worker's and the WebAssembly once", () =>
+  withPage(async (page) => {
+    const loaded = [];
+    page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
+    page.on("worker", (worker) => loaded.push(new URL(worker.url()).pathname));
+    await page.evaluate(async () => {
+      const { createSession } = await import("/quickstudy/index.js");
+      const session = await createSession({ algorithm: "ppo", env: "cartpole", device: "cpu" });
+      await session.step();
+      session.dispose();
+    });
+    const kinds = new Set(loaded.map((path) => path.replace(/^\/quickstudy\//, "").replace(/-[A-Z0-9]{8}/, "")));
+    assert.deepEqual([...kinds].sort(), ["chunk.js", "index.js", "quickstudy_wasm_bg.wasm", "worker.js"]);
+    assert.equal(loaded.filter((path) => path.endsWith(".wasm")).length, 1);
+  }));

@@ -16,8 +16,8 @@ export function inNode(): boolean {
 /** The compiled module, which workers can be sent. */
 export async function compile(): Promise<WebAssembly.Module> {
   if (inNode()) {
-    // Not written out, so that bundlers do not look for it: a page has no files.
-    const name = "node:fs/promises";
+    // Put together, so that bundlers do not look for it: a page has no files.
+    const name = ["node:fs", "promises"].join("/");
     const files = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Files;
     return WebAssembly.compile(await files.readFile(location()));
   }
