@@ -100,10 +100,16 @@ export interface MetaTest {
   deterministic?: boolean;
 }
 
-/** One episode step by step: flat lists of states and actions, and the rewards. */
+/** One episode step by step. */
 export interface Path {
+  /**
+   * The state in which each step was made, one after the other. A trajectory of an environment with a single task ends with the state
+   * that its last step led to; paths of adaptations do not have it.
+   */
   states: Float32Array;
+  /** What the environment got in each step, one after the other. */
   actions: Float32Array;
+  /** What each step paid. */
   rewards: Float64Array;
 }
 

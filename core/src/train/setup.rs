@@ -159,26 +159,40 @@ fn defaults(algorithm: &str) -> Result<Vec<Setting>> {
     Ok(Config::defaults(algorithm)?.into_iter().map(setting).collect())
 }
 
-/// Replace values one by one, so that an error names its key.
+/// Replace values.
 fn apply(algorithm: &str, settings: &mut [Setting], layer: &Table, origin: &str) -> Result<()> {
+    let before = settings.to_vec();
     for (key, value) in layer {
-        let Some(i) = settings.iter().position(|s| s.key == *key) else {
-            return Err(Error::unknown("key", key, settings.iter().map(|s| s.key.as_str())));
-        };
-        if let Some(problem) = wrong_type(&settings[i].value, value) {
-            return Err(Error::config(key, problem));
-        }
-        settings[i].value = match (&settings[i].value, value) {
-            // A whole number where a float belongs, so that the resolved file shows one type.
-            (Value::Float(_), Value::Integer(n)) => Value::Float(*n as f64),
-            _ => value.clone(),
-        };
-        settings[i].origin = origin.to_owned();
+        replace(settings, key, value, origin)?;
+    }
+    if config_of(algorithm, settings).is_ok() {
+        return Ok(());
+    }
+    // Once more one by one, so that the error names its key.
+    settings.clone_from_slice(&before);
+    for (key, value) in layer {
+        replace(settings, key, value, origin)?;
         config_of(algorithm, settings).map_err(|e| match e {
             Error::Config { problem, .. } => Error::config(key, problem),
             other => other,
         })?;
     }
+    Ok(())
+}
+
+fn replace(settings: &mut [Setting], key: &str, value: &Value, origin: &str) -> Result<()> {
+    let Some(i) = settings.iter().position(|s| s.key == *key) else {
+        return Err(Error::unknown("key", key, settings.iter().map(|s| s.key.as_str())));
+    };
+    if let Some(problem) = wrong_type(&settings[i].value, value) {
+        return Err(Error::config(key, problem));
+    }
+    settings[i].value = match (&settings[i].value, value) {
+        // A whole number where a float belongs, so that the resolved file shows one type.
+        (Value::Float(_), Value::Integer(n)) => Value::Float(*n as f64),
+        _ => value.clone(),
+    };
+    settings[i].origin = origin.to_owned();
     Ok(())
 }
 
