@@ -14,13 +14,14 @@ const NEEDED = [
   "LICENSE-APACHE",
   "LICENSE-MIT",
   "README.md",
+  "THIRD-PARTY-NOTICES.txt",
   "dist/index.d.ts",
   "dist/index.js",
   "dist/quickstudy_wasm_bg.wasm",
   "dist/worker.js",
   "package.json",
 ];
-const ALLOWED = /^(dist\/[\w-]+(\.js|\.d\.ts|\.wasm|\.wasm\.d\.ts)|README\.md|LICENSE-\w+|package\.json)$/;
+const ALLOWED = /^(dist\/[\w-]+(\.js|\.d\.ts|\.wasm|\.wasm\.d\.ts)|README\.md|LICENSE-\w+|THIRD-PARTY-NOTICES\.txt|package\.json)$/;
 
 const faults = [];
 const [{ files, version }] = JSON.parse(
