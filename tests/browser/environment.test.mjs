@@ -120,3 +120,63 @@ test("what an environment does wrong is an EnvironmentError that names it, with 
       assert.equal(cause, caused, message);
     });
   }, { folders }));
+
+test("a run whose environment never answers can be aborted and disposed of", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const spec = { name: "silent", observation: 1, action: { choices: 2 }, horizon: 5 };
+      const [asked, answer] = (() => {
+        let heard;
+        return [new Promise((resolve) => (heard = resolve)), () => heard()];
+      })();
+      const step = () => (answer(), new Promise(() => {}));
+      const env = { spec, create: () => ({ reset: () => [0], step }) };
+      const options = { algorithm: "ppo", env, device: "cpu", config: { envs: 1, horizon: 8, minibatches: 1, hidden: [4] } };
+      const controller = new AbortController();
+      const first = train({ ...options, signal: controller.signal });
+      const ended = first.finished.catch(({ name }) => name);
+      await asked;
+      controller.abort();
+      const aborted = await ended;
+      await first.dispose();
+      const second = train(options);
+      await second.session;
+      await second.dispose();
+      return [aborted, (await second.finished).reason];
+    });
+    assert.deepEqual(seen, ["AbortError", "stopped"]);
+  }));
+
+test("specs and steps that would train on without a word are refused", () =>
+  withPage(async (page) => {
+    const messages = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const spec = { name: "sad", observation: 1, action: { choices: 2 }, horizon: 5 };
+      const stepped = { observation: [0], reward: 0 };
+      const config = { envs: 1, horizon: 8, minibatches: 1, hidden: [4] };
+      const told = (spec, result = stepped) => {
+        const env = { spec, create: () => ({ reset: () => [0], step: () => result }) };
+        return train({ algorithm: "ppo", env, steps: 8, device: "cpu", config }).finished.then(() => "", ({ message }) => message);
+      };
+      return [
+        await told(spec),
+        await told({ ...spec, horizn: 3 }),
+        await told({ ...spec, name: undefined }),
+        await told({ ...spec, action: 2 }),
+        await told({ ...spec, horizon: "10" }),
+        await told(spec, { ...stepped, done: true }),
+        await told(spec, { ...stepped, terminated: "no" }),
+      ];
+    });
+    const expected = [
+      /^$/,
+      /unknown property of env\.spec `horizn`; there are name, observation/,
+      /env\.spec\.name: expected a name, got undefined/,
+      /env\.spec\.action: expected \{ choices \} or \{ vector \}, got 2/,
+      /env\.spec\.horizon: expected a whole number of at least 1, got "10"/,
+      /step: threw: `done` means nothing here: say `terminated`/,
+      /step: threw: `terminated` is "no", expected true or false/,
+    ];
+    messages.forEach((message, i) => assert.match(message, expected[i]));
+  }));

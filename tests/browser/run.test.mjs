@@ -121,6 +121,7 @@ test("what cannot be says what was wrong, with a class and a stable code", () =>
   withPage(async (page) => {
     const seen = await page.evaluate(async () => {
       const { train, createSession, loadPolicy, ...rest } = await import("/quickstudy/index.js");
+      const small = { algorithm: "ppo", env: "cartpole", steps: 64, device: "cpu", config: { envs: 4, horizon: 16, hidden: [4] } };
       const tried = async (options) => {
         const run = train(options);
         const error = await run.finished.then(() => undefined, (error) => error);
@@ -138,6 +139,15 @@ test("what cannot be says what was wrong, with a class and a stable code", () =>
         await tried({ algorithm: "ppo", env: "cartpole", gamma: 0.9 }),
         await tried({ snapshot: new Uint8Array([1, 2, 3]) }),
         await tried({ algorithm: "ppo", env: "navigation" }),
+        await tried(undefined),
+        await tried({ algorithm: "dqn", env: "cartpole" }),
+        await tried({ algorithm: "ppo", env: "cartpole", config: { gamma: null } }),
+        await tried({ algorithm: "ppo", env: "cartpole", config: "gamma" }),
+        await tried({ algorithm: "ppo", env: "cartpole", steps: "1000" }),
+        await tried({ algorithm: "ppo", env: "cartpole", signal: "stop" }),
+        await tried({ algorithm: "ppo", env: "cartpole", saveEvery: -1 }),
+        await tried({ snapshot: new Uint8Array([1, 2, 3]), algorithm: "ppo" }),
+        await tried({ ...small, onProgress: () => { throw new Error("mine"); } }),
         await loadPolicy(new Uint8Array(100)).catch((error) => [error.constructor.name, error.code]),
         await createSession({ algorithm: "ppo", env: 7 }).catch((error) => [error.constructor.name, error.code]),
       ];
@@ -151,9 +161,18 @@ test("what cannot be says what was wrong, with a class and a stable code", () =>
       ["ConfigError", "config", "epochs: expected a whole number"],
       ["ConfigError", "config", "seed: expected a whole number"],
       ["ConfigError", "config", 'device: expected "auto", "cpu" or "gpu"'],
-      ["ConfigError", "config", "unknown option `gamma`; settings of the algorithm go into `config`"],
+      ["ConfigError", "config", "unknown option `gamma`; there are algorithm, env"],
       ["SnapshotError", "snapshot", "safetensors"],
       ["ConfigError", "config", "has task parameters"],
+      ["ConfigError", "config", "got undefined"],
+      ["UnknownNameError", "unknown", "unknown algorithm `dqn`; `catalogue()` has all names"],
+      ["ConfigError", "config", "gamma: expected a value, got null"],
+      ["ConfigError", "config", 'config: expected an object of settings, got "gamma"'],
+      ["ConfigError", "config", 'steps: expected a whole number of at least 1, got "1000"'],
+      ["ConfigError", "config", "signal: expected an AbortSignal"],
+      ["ConfigError", "config", "saveEvery: expected seconds"],
+      ["ConfigError", "config", "algorithm: a snapshot brings its own"],
+      ["ConfigError", "config", "onProgress threw: mine"],
       ["SnapshotError", "snapshot", ""],
       ["ConfigError", "config", ""],
     ];
@@ -161,6 +180,54 @@ test("what cannot be says what was wrong, with a class and a stable code", () =>
       assert.deepEqual(parts[i].slice(0, 2), [name, code], parts[i][2]);
       assert.ok(parts[i][2].includes(part), `${parts[i][2]} lacks ${part}`);
     });
+  }));
+
+test("a snapshot with fewer steps than are made says so; a member that does not exist, too", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const run = train({ algorithm: "ppo", env: "cartpole", steps: 128, device: "cpu", config: { envs: 4, horizon: 16, hidden: [4] } });
+      await run.finished;
+      const snapshot = await run.save();
+      const told = ({ code, message }) => [code, message];
+      const member = await run.save(1).catch(told);
+      await run.dispose();
+      const fewer = await train({ snapshot: snapshot.buffer, steps: 64 }).finished.catch(told);
+      return [member, fewer];
+    });
+    assert.deepEqual(seen, [
+      ["config", "member: expected a whole number in 0 to 0, got 1"],
+      ["config", "steps: 128 are made already, so 64 in all cannot be"],
+    ]);
+  }));
+
+test("a failure that nobody awaits is an unhandled rejection; one that somebody awaits, and an abort, are not", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const messages = [];
+      addEventListener("unhandledrejection", (event) => {
+        event.preventDefault();
+        messages.push(event.reason.message);
+      });
+      const soon = () => new Promise((resolve) => setTimeout(resolve, 100));
+      const wrong = { algorithm: "ppo", env: "cartpol", device: "cpu" };
+      train(wrong);
+      while (messages.length === 0) await soon(); // What fails is said once the package is loaded.
+      const alone = messages.splice(0);
+      await train(wrong).finished.catch(() => undefined);
+      await train(wrong).session.catch(() => undefined);
+      await (async () => {
+        for await (const _ of train(wrong)) break;
+      })().catch(() => undefined);
+      await train(wrong).dispose();
+      train({ algorithm: "ppo", env: "cartpole", device: "cpu", signal: AbortSignal.abort() });
+      await soon();
+      return { alone, others: messages };
+    });
+    assert.equal(seen.alone.length, 1);
+    assert.match(seen.alone[0], /unknown environment `cartpol`/);
+    assert.deepEqual(seen.others, []);
   }));
 
 test("two tabs train at once, and so do two runs of one tab", () =>

@@ -1,3 +1,5 @@
+import { DeviceError } from "./errors.js";
+
 /** What is needed of Node.js. */
 interface Files {
   readFile(url: URL): Promise<Uint8Array<ArrayBuffer>>;
@@ -21,9 +23,13 @@ export async function compile(): Promise<WebAssembly.Module> {
     const files = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Files;
     return WebAssembly.compile(await files.readFile(location()));
   }
-  const response = await fetch(location());
+  const { href } = location();
+  const response = await fetch(href).catch((cause: unknown) => {
+    const hint = "is the network there, and does the page's Content-Security-Policy allow it (connect-src)?";
+    throw new DeviceError("device", `${href} cannot be loaded: ${hint}`, { cause });
+  });
   if (!response.ok) {
-    throw new Error(`${location().href} answered ${response.status}`);
+    throw new DeviceError("device", `${href} cannot be loaded: the server answered ${response.status}`);
   }
   // Servers that do not know the type of .wasm files are common; they cost a copy only.
   return response.headers.get("content-type")?.startsWith("application/wasm")

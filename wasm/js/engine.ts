@@ -131,7 +131,11 @@ export class Engine {
     try {
       module = (await import(/* @vite-ignore */ /* webpackIgnore: true */ env.url)) as typeof module;
     } catch (cause) {
-      throw new ConfigError(`env: the module ${env.url} cannot be loaded: ${(cause as Error).message}`, { key: "env", cause });
+      // Bundlers copy what a URL names as it is, or put it into the page whole.
+      const hint = "; a module of an environment must be served as it is and import nothing that a browser does not find";
+      const url = env.url.length > 120 ? `${env.url.slice(0, 60)}…` : env.url;
+      const why = (cause as Error).message.replaceAll(env.url, url);
+      throw new ConfigError(`env: the module ${url} cannot be loaded: ${why}${hint}`, { key: "env", cause });
     }
     if (!module.default) {
       throw new ConfigError(`env: the module ${env.url} has no default export`, { key: "env" });
@@ -144,6 +148,11 @@ export class Engine {
     if (request.snapshots) {
       const session = RawSession.restore(device, request.snapshots, source);
       if (request.steps !== undefined) {
+        const made = session.envSteps;
+        if (request.steps < made) {
+          session.free();
+          throw new ConfigError(`steps: ${made} are made already, so ${request.steps} in all cannot be`, { key: "steps" });
+        }
         session.setSteps(request.steps);
       }
       return session;

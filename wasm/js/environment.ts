@@ -1,3 +1,4 @@
+import { only, shown, whole } from "./check.js";
 import { ConfigError } from "./errors.js";
 
 /** One number of an observation, an action or a task: its name and the range it keeps to. */
@@ -97,6 +98,50 @@ class SeededChance implements Chance {
   }
 }
 
+const SPEC = ["name", "observation", "action", "horizon", "task", "info", "dt"];
+
+/** Names what is wrong with a spec's shape; ranges are checked where environments are made. */
+function checkSpec(spec: EnvironmentSpec): void {
+  only("property of env.spec", spec, SPEC);
+  const { name, observation, action } = spec;
+  const expected = (key: string, what: string, got: unknown): never => {
+    throw new ConfigError(`env.spec.${key}: expected ${what}, got ${shown(got)}`, { key: `env.spec.${key}` });
+  };
+  if (typeof name !== "string" || name === "") {
+    expected("name", "a name", name);
+  }
+  if (!Array.isArray(observation)) {
+    whole("env.spec.observation", observation, 1);
+  }
+  const { choices, vector } = (typeof action === "object" && action !== null ? action : {}) as { choices?: unknown; vector?: unknown };
+  if ((choices === undefined) === (vector === undefined)) {
+    expected("action", "{ choices } or { vector }", action);
+  }
+  if (choices !== undefined && !Array.isArray(choices)) {
+    whole("env.spec.action.choices", choices, 1);
+  }
+  if (vector !== undefined && !Array.isArray(vector)) {
+    expected("action.vector", "an array of { name, low, high }", vector);
+  }
+  whole("env.spec.horizon", spec.horizon, 1);
+}
+
+/** Faults of a step's result that would train on without a word. */
+function checkStep(stepped: StepResult): StepResult {
+  if (typeof stepped === "object" && stepped !== null) {
+    if ("done" in stepped) {
+      throw new TypeError("`done` means nothing here: say `terminated`, or `truncated` where an episode is cut off");
+    }
+    for (const end of ["terminated", "truncated"] as const) {
+      const value: unknown = stepped[end];
+      if (value !== undefined && typeof value !== "boolean") {
+        throw new TypeError(`\`${end}\` is ${shown(value)}, expected true or false`);
+      }
+    }
+  }
+  return stepped;
+}
+
 /** What the bindings call: see `js_env.rs`. */
 export interface RawEnvironment {
   reset(low: number, high: number): unknown;
@@ -121,7 +166,9 @@ export function rawSource(definition: EnvironmentDefinition, pause: () => Promis
   if (!isObject || typeof definition.create !== "function" || typeof definition.spec !== "object") {
     throw new ConfigError("env: expected { spec, create } as `defineEnvironment` takes it", { key: "env" });
   }
+  only("property of an environment", definition, ["spec", "create"]);
   const { spec } = definition;
+  checkSpec(spec);
   const discrete = typeof spec.action === "object" && "choices" in spec.action;
   const dims = spec.task ?? [];
   let since = Date.now();
@@ -140,7 +187,10 @@ export function rawSource(definition: EnvironmentDefinition, pause: () => Promis
       return {
         reset: (low, high) => env.reset(new SeededChance(low, high)),
         // A copy: the bindings' memory may move while an environment keeps what it got.
-        step: (action, low, high) => env.step(discrete ? action[0]! : action.slice(), new SeededChance(low, high)),
+        step(action, low, high) {
+          const stepped = env.step(discrete ? action[0]! : action.slice(), new SeededChance(low, high));
+          return stepped instanceof Promise ? stepped.then(checkStep) : checkStep(stepped);
+        },
         setTask: (task) => env.setTask?.(task.slice()),
         sampleTask(low, high) {
           const chance = new SeededChance(low, high);

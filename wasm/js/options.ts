@@ -1,5 +1,6 @@
 import type { EnvironmentDefinition } from "./environment.js";
 import type { EnvRequest, SessionRequest } from "./engine.js";
+import { only, optional, shown, whole } from "./check.js";
 import { ConfigError } from "./errors.js";
 import type { AlgorithmName, Configs } from "./settings.js";
 import type { DeviceRequest } from "./types.js";
@@ -32,20 +33,17 @@ export interface SessionOptions<A extends AlgorithmName = AlgorithmName> {
 /** Training that goes on from a snapshot, of this package or of the command line. */
 export interface RestoreOptions extends Pick<SessionOptions, "device" | "worker" | "steps"> {
   /** One per seed. */
-  snapshot: Uint8Array | readonly Uint8Array[];
+  snapshot: Uint8Array | ArrayBuffer | readonly Uint8Array[];
   /** Only for an environment that is not built in. */
   env?: EnvironmentOption;
-}
-
-/** The largest seed that a number holds exactly. */
-const MAX_SEED = Number.MAX_SAFE_INTEGER;
-
-/** A whole number within bounds. */
-export function whole(key: string, value: unknown, least: number, most = MAX_SEED): number {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most) {
-    throw new ConfigError(`${key}: expected a whole number in ${least} to ${most}, got ${String(value)}`, { key });
-  }
-  return value;
+  /** A snapshot brings its own. */
+  algorithm?: never;
+  /** A snapshot brings its own. */
+  config?: never;
+  /** A snapshot brings its own. */
+  seed?: never;
+  /** A snapshot brings its own. */
+  seeds?: never;
 }
 
 /** An environment as threads are told of it. */
@@ -67,42 +65,62 @@ export function envRequest(env: EnvironmentOption): EnvRequest {
   throw new ConfigError("env: expected a name, the URL of a module, or a definition", { key: "env" });
 }
 
-const KEYS = new Set([
+const KEYS = [
   ...["algorithm", "env", "config", "seed", "seeds", "steps", "device", "worker", "snapshot"],
   ...["signal", "onProgress", "onNotice", "saveEvery", "paused"],
-]);
+];
+
+/** What a snapshot brings along. */
+const OF_SNAPSHOTS = ["algorithm", "config", "seed", "seeds"] as const;
 
 /** Checks options and names what is wrong with them. */
 export function sessionRequest(options: SessionOptions | RestoreOptions): SessionRequest {
-  if (typeof options !== "object" || options === null) {
-    throw new ConfigError("expected options such as { algorithm: \"ppo\", env: \"cartpole\" }");
-  }
-  const extra = Object.keys(options).find((key) => !KEYS.has(key));
-  if (extra !== undefined) {
-    throw new ConfigError(`unknown option \`${extra}\`; settings of the algorithm go into \`config\``, { key: extra });
-  }
+  only("option", options, KEYS, "; settings of the algorithm go into `config`");
   const device = options.device ?? "auto";
   if (!["auto", "cpu", "gpu"].includes(device)) {
-    throw new ConfigError(`device: expected "auto", "cpu" or "gpu", got ${String(device)}`, { key: "device" });
+    throw new ConfigError(`device: expected "auto", "cpu" or "gpu", got ${shown(device)}`, { key: "device" });
   }
+  optional("worker", options.worker, "boolean");
   const steps = options.steps === undefined ? undefined : whole("steps", options.steps, 1);
   const none: EnvRequest = { kind: "builtin", name: "" };
-  if ("snapshot" in options) {
-    const snapshots = options.snapshot instanceof Uint8Array ? [options.snapshot] : [...options.snapshot];
-    if (snapshots.length === 0 || !snapshots.every((bytes) => bytes instanceof Uint8Array)) {
-      throw new ConfigError("snapshot: expected bytes (Uint8Array), or a list of them", { key: "snapshot" });
+  if ("snapshot" in options && options.snapshot !== undefined) {
+    const own = OF_SNAPSHOTS.find((key) => options[key] !== undefined);
+    if (own !== undefined) {
+      throw new ConfigError(`${own}: a snapshot brings its own; leave it out`, { key: own });
+    }
+    const { snapshot } = options;
+    const bytes = snapshot instanceof ArrayBuffer ? new Uint8Array(snapshot) : snapshot;
+    const snapshots = Array.isArray(bytes) ? [...(bytes as Uint8Array[])] : [bytes as Uint8Array];
+    if (snapshots.length === 0 || !snapshots.every((one) => one instanceof Uint8Array)) {
+      const problem = `snapshot: expected bytes (Uint8Array or ArrayBuffer), or a list of Uint8Arrays, got ${shown(snapshot)}`;
+      throw new ConfigError(problem, { key: "snapshot" });
     }
     const env = options.env === undefined ? none : envRequest(options.env);
     return { algorithm: "", env, seeds: [], steps, config: {}, snapshots, device };
   }
   if (typeof options.algorithm !== "string") {
-    throw new ConfigError(`algorithm: expected a name such as "ppo", got ${String(options.algorithm)}`, { key: "algorithm" });
+    throw new ConfigError(`algorithm: expected a name such as "ppo", got ${shown(options.algorithm)}`, { key: "algorithm" });
   }
   if (options.seed !== undefined && options.seeds !== undefined) {
     throw new ConfigError("give seed or seeds, not both", { key: "seeds" });
   }
   const seeds = (options.seeds ?? [options.seed ?? 0]).map((seed) => whole("seed", seed, 0));
-  const given = Object.entries(options.config ?? {}).filter(([, value]) => value !== undefined);
-  const config = Object.fromEntries(given);
+  const config = settings(options.config);
   return { algorithm: options.algorithm, env: envRequest(options.env), seeds, steps, config, snapshots: undefined, device };
+}
+
+/** Settings that are given; what they may be, the algorithm says. */
+function settings(config: unknown): Record<string, unknown> {
+  if (config === undefined) {
+    return {};
+  }
+  if (typeof config !== "object" || config === null || Array.isArray(config)) {
+    throw new ConfigError(`config: expected an object of settings, got ${shown(config)}`, { key: "config" });
+  }
+  const given = Object.entries(config).filter(([, value]) => value !== undefined);
+  const none = given.find(([, value]) => value === null)?.[0];
+  if (none !== undefined) {
+    throw new ConfigError(`${none}: expected a value, got null; leave it out for the default`, { key: none });
+  }
+  return Object.fromEntries(given);
 }

@@ -1,5 +1,6 @@
-import { asError, QuickstudyError } from "./errors.js";
-import { envRequest, whole, type EnvironmentOption } from "./options.js";
+import { only, optional, shown, whole } from "./check.js";
+import { ConfigError, QuickstudyError, SnapshotError, asError } from "./errors.js";
+import { envRequest, type EnvironmentOption } from "./options.js";
 import { callingThread, sharedThread } from "./shared.js";
 import type { Thread } from "./thread.js";
 import type { Adaptation, DeviceKind, Episodes, MetaTest, Path, SpecInfo } from "./types.js";
@@ -40,10 +41,12 @@ export class Policy {
   }
 
   /** @internal */
-  static async open(bytes: Uint8Array, options: PolicyOptions): Promise<Policy> {
+  static async open(given: Uint8Array | ArrayBuffer, options: PolicyOptions): Promise<Policy> {
+    const bytes = given instanceof ArrayBuffer ? new Uint8Array(given) : given;
     if (!(bytes instanceof Uint8Array)) {
-      throw new QuickstudyError("snapshot", "expected the bytes of a snapshot (Uint8Array)");
+      throw new SnapshotError("snapshot", `expected the bytes of a snapshot (Uint8Array or ArrayBuffer), got ${shown(given)}`);
     }
+    only("option", options, ["env", "device"]);
     const env = options.env === undefined ? undefined : envRequest(options.env);
     const thread = await (env?.kind === "object" ? callingThread() : sharedThread());
     try {
@@ -67,7 +70,9 @@ export class Policy {
 
   /** Episodes, by default 100 of the most probable actions. `seed` names their first states. */
   async evaluate(options: { episodes?: number; seed?: number; deterministic?: boolean } = {}): Promise<Episodes> {
+    only("option", options, ["episodes", "seed", "deterministic"]);
     const { episodes = 100, seed = 0, deterministic = true } = options;
+    optional("deterministic", deterministic, "boolean");
     whole("episodes", episodes, 1);
     whole("seed", seed, 0);
     return this.#call((engine, id) => engine.evaluate(id, episodes, seed, deterministic));
@@ -78,6 +83,7 @@ export class Policy {
    * step of it, or episode by episode.
    */
   async adapt(test: MetaTest & { to?: readonly (readonly number[])[] } = {}): Promise<Adaptation> {
+    only("option", test, ["to", "tasks", "rollouts", "innerSteps", "episodes", "seed", "deterministic"]);
     const { to, ...rest } = test;
     const given = to?.map((task) => Array.from(task));
     const result = await this.#call<Adaptation>((engine, id) => engine.adapt(id, { ...rest, given }));
@@ -89,7 +95,9 @@ export class Policy {
 
   /** The first episode of {@link evaluate} with the same seed, step by step; `states` has one more than `actions`. */
   async trajectory(options: { seed?: number; deterministic?: boolean } = {}): Promise<Path & { task: Float32Array }> {
+    only("option", options, ["seed", "deterministic"]);
     const { seed = 0, deterministic = true } = options;
+    optional("deterministic", deterministic, "boolean");
     whole("seed", seed, 0);
     const path = await this.#call<Path & { task: number[] }>((engine, id) => engine.trajectory(id, seed, deterministic));
     return { ...typed(path), task: Float32Array.from(path.task) };
@@ -105,16 +113,19 @@ export class Policy {
     observation: ArrayLike<number>,
     options: { deterministic?: boolean; seed?: number; fresh?: boolean } = {},
   ): Promise<Float64Array> {
+    only("option", options, ["deterministic", "seed", "fresh"]);
     const { deterministic = true, seed = 0, fresh = false } = options;
+    optional("deterministic", deterministic, "boolean");
+    optional("fresh", fresh, "boolean");
     whole("seed", seed, 0);
-    const numbers = Float64Array.from(observation);
+    const numbers = list("observation", observation);
     return this.#call((engine, id) => engine.act(id, numbers, seed, deterministic, fresh));
   }
 
   /** What the last actions led to: observations, rewards and ends, by row. */
   async observe(observation: ArrayLike<number>, rewards: ArrayLike<number>, terminated: readonly boolean[]): Promise<void> {
-    const flags = Uint8Array.from(terminated, Number);
-    const numbers = [Float64Array.from(observation), Float64Array.from(rewards)] as const;
+    const numbers = [list("observation", observation), list("rewards", rewards)] as const;
+    const flags = Uint8Array.from(list("terminated", terminated));
     return this.#call((engine, id) => engine.observe(id, ...numbers, flags));
   }
 
@@ -144,6 +155,14 @@ export class Policy {
   }
 }
 
+/** Numbers, or what counts as such. */
+function list(key: string, value: ArrayLike<number> | readonly boolean[]): Float64Array {
+  if (typeof value !== "object" || value === null || typeof value.length !== "number") {
+    throw new ConfigError(`${key}: expected an array, got ${shown(value)}`, { key });
+  }
+  return Float64Array.from(value as ArrayLike<unknown>, Number);
+}
+
 /** Lists as they cross from the bindings, typed. */
 function typed({ states, actions, rewards }: { states: Iterable<number>; actions: Iterable<number>; rewards: Iterable<number> }): Path {
   return {
@@ -154,6 +173,6 @@ function typed({ states, actions, rewards }: { states: Iterable<number>; actions
 }
 
 /** The policy of a snapshot, of this package or of the command line. */
-export async function loadPolicy(bytes: Uint8Array, options: PolicyOptions = {}): Promise<Policy> {
+export async function loadPolicy(bytes: Uint8Array | ArrayBuffer, options: PolicyOptions = {}): Promise<Policy> {
   return Policy.open(bytes, options);
 }

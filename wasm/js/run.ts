@@ -1,5 +1,6 @@
 import { breathe } from "./breathe.js";
-import { AbortedError, DeviceError, asError } from "./errors.js";
+import { optional, shown, whole } from "./check.js";
+import { AbortedError, ConfigError, DeviceError, asError } from "./errors.js";
 import { sessionRequest, type RestoreOptions, type SessionOptions } from "./options.js";
 import type { Policy } from "./policy.js";
 import { Session } from "./session.js";
@@ -75,17 +76,25 @@ export class Run implements AsyncIterable<Progress> {
   #unpause: (() => void) | undefined;
   #stopped = false;
   #saved: { bytes: Uint8Array[]; at: number } | undefined;
-  /** How it ends: rejected if it fails or is aborted. */
-  readonly finished: Promise<RunResult>;
+  #finished: Promise<RunResult>;
+  /** Whether somebody looks at how it ends, or at least at whether it begins. */
+  #watched: "not" | "beginning" | "end" = "not";
+  #opened = false;
+  /** Settled when nobody waits for the iteration on its way any more: it was disposed of. */
+  #disposed: Promise<void>;
+  #dispose!: () => void;
 
   /** @internal */
   constructor(options: (SessionOptions | RestoreOptions) & RunOptions) {
     this.#options = options;
-    if (options.paused) {
+    this.#disposed = new Promise((resolve) => {
+      this.#dispose = resolve;
+    });
+    if (options?.paused) {
       this.pause();
     }
     this.#session = this.#open();
-    this.finished = this.#drive().then(
+    this.#finished = this.#drive().then(
       (result) => {
         this.#end();
         return result;
@@ -96,16 +105,30 @@ export class Run implements AsyncIterable<Progress> {
         throw typed;
       },
     );
-    // Whoever only iterates is told there.
-    this.finished.catch(() => undefined);
     this.#session.catch(() => undefined);
+    // A failure that nobody would hear of is one that the browser or Node.js reports.
+    this.#finished.catch((error: unknown) => {
+      const told = this.#watched === "end" || (this.#watched === "beginning" && !this.#opened);
+      if (!told && !(error instanceof AbortedError)) {
+        throw error;
+      }
+    });
+  }
+
+  /** How it ends: rejected if it fails, with an {@link AbortedError} if it is aborted. */
+  get finished(): Promise<RunResult> {
+    this.#watched = "end";
+    return this.#finished;
   }
 
   async #open(): Promise<Session> {
+    const request = sessionRequest(this.#options);
+    checkRun(this.#options);
     if (this.#options.signal?.aborted) {
       throw new AbortedError(this.#options.signal.reason);
     }
-    const session = await Session.open(sessionRequest(this.#options), this.#options.worker);
+    const session = await Session.open(request, this.#options.worker);
+    this.#opened = true;
     if (session.device.reason) {
       this.#options.onNotice?.({ kind: "device", message: session.device.reason });
     }
@@ -113,8 +136,10 @@ export class Run implements AsyncIterable<Progress> {
   }
 
   async #drive(): Promise<RunResult> {
-    const { signal, onProgress, saveEvery = 5 } = this.#options;
     let session = await this.#session;
+    const { signal, onProgress, saveEvery = 5 } = this.#options;
+    // Neither waits for an iteration that may take long, or for ever where an environment does not answer.
+    const left = Promise.race([aborted(signal), this.#disposed]).then(() => undefined);
     const resumedAt = session.envSteps;
     let [seconds, losses] = [0, 0];
     while (!session.done && !this.#stopped) {
@@ -122,7 +147,7 @@ export class Run implements AsyncIterable<Progress> {
         throw new AbortedError(signal.reason);
       }
       if (this.#paused) {
-        await Promise.race([this.#paused, aborted(signal)]);
+        await Promise.race([this.#paused, left]);
         continue;
       }
       const start = performance.now();
@@ -132,7 +157,13 @@ export class Run implements AsyncIterable<Progress> {
         if (session.device.kind === "gpu" && (!this.#saved || performance.now() - this.#saved.at >= 1000 * saveEvery)) {
           this.#saved = { bytes: await session.snapshots(), at: performance.now() };
         }
-        rows = await session.step();
+        const stepped = session.step();
+        stepped.catch(() => undefined);
+        const answer = await Promise.race([stepped, left]);
+        if (!answer) {
+          continue;
+        }
+        rows = answer;
         losses = 0;
       } catch (error) {
         losses += 1;
@@ -149,7 +180,11 @@ export class Run implements AsyncIterable<Progress> {
       const stepsPerSecond = (rows.length * (envSteps - resumedAt)) / Math.max(seconds, 1e-9);
       const returnMean = metrics["rollout/ep_return_mean"] ?? NaN;
       this.#last = { iteration, envSteps, totalSteps, seconds, stepsPerSecond, returnMean, metrics, seeds: rows, device };
-      onProgress?.(this.#last);
+      try {
+        onProgress?.(this.#last);
+      } catch (cause) {
+        throw new ConfigError(`onProgress threw: ${cause instanceof Error ? cause.message : String(cause)}`, { key: "onProgress", cause });
+      }
       for (const listener of this.#listeners) {
         listener.push(this.#last);
       }
@@ -166,7 +201,7 @@ export class Run implements AsyncIterable<Progress> {
     const { env } = this.#options;
     const { seeds } = lost.setup;
     lost.dispose();
-    const again = snapshot
+    const again: SessionOptions | RestoreOptions = snapshot
       ? { snapshot, device: "gpu" as const, ...(env !== undefined && typeof env !== "string" ? { env } : {}) }
       : { ...this.#options, device: "gpu" as const };
     const session = await Session.open(sessionRequest(again), this.#options.worker);
@@ -187,12 +222,13 @@ export class Run implements AsyncIterable<Progress> {
 
   /** The session behind it, once it is ready: for what it can do besides. */
   get session(): Promise<Session> {
+    this.#watched = this.#watched === "not" ? "beginning" : this.#watched;
     return this.#session;
   }
 
   /** What is trained, with every setting and its origin. */
   get setup(): Promise<SetupInfo> {
-    return this.#session.then((session) => session.setup);
+    return this.session.then((session) => session.setup);
   }
 
   /** The last iteration. */
@@ -228,23 +264,25 @@ export class Run implements AsyncIterable<Progress> {
 
   /** Everything needed to go on with a seed, from the last iteration on: a file that the command line reads, too. */
   async save(member = 0): Promise<Uint8Array> {
-    const all = await (await this.#session).snapshots();
-    return all[member] ?? Promise.reject(new RangeError(`there are ${all.length} seeds, so there is no number ${member}`));
+    const session = await this.session;
+    whole("member", member, 0, session.setup.seeds.length - 1);
+    return (await session.snapshots())[member]!;
   }
 
   /** The policy of a seed as it is now. Dispose of it after use. */
   async policy(member = 0): Promise<Policy> {
-    return (await this.#session).policy(member);
+    return (await this.session).policy(member);
   }
 
   /** As {@link Session.evaluate}, between two iterations. */
   async evaluate(episodes = 100): Promise<Episodes[]> {
-    return (await this.#session).evaluate(episodes);
+    return (await this.session).evaluate(episodes);
   }
 
   /** Stops and frees everything. */
   async dispose(): Promise<void> {
     this.stop();
+    this.#dispose();
     await this.finished.catch(() => undefined);
     await this.#session.then((session) => session.dispose()).catch(() => undefined);
   }
@@ -291,6 +329,19 @@ export class Run implements AsyncIterable<Progress> {
     } finally {
       this.#listeners.delete(listener);
     }
+  }
+}
+
+/** Names what is wrong with the options that are a run's only. */
+function checkRun({ signal, onProgress, onNotice, saveEvery, paused }: RunOptions): void {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new ConfigError(`signal: expected an AbortSignal, got ${shown(signal)}`, { key: "signal" });
+  }
+  optional("onProgress", onProgress, "function");
+  optional("onNotice", onNotice, "function");
+  optional("paused", paused, "boolean");
+  if (saveEvery !== undefined && !(typeof saveEvery === "number" && saveEvery >= 0)) {
+    throw new ConfigError(`saveEvery: expected seconds of at least 0, got ${shown(saveEvery)}`, { key: "saveEvery" });
   }
 }
 

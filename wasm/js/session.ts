@@ -1,6 +1,7 @@
+import { whole } from "./check.js";
 import type { SessionRequest, SessionStatus } from "./engine.js";
 import { QuickstudyError, asError } from "./errors.js";
-import { sessionRequest, whole, type RestoreOptions, type SessionOptions } from "./options.js";
+import { sessionRequest, type RestoreOptions, type SessionOptions } from "./options.js";
 import { loadPolicy, type Policy } from "./policy.js";
 import type { AlgorithmName } from "./settings.js";
 import { callingThread } from "./shared.js";

@@ -1,5 +1,5 @@
+import { whole } from "./check.js";
 import { asError } from "./errors.js";
-import { whole } from "./options.js";
 import type { Policy } from "./policy.js";
 import { sharedThread } from "./shared.js";
 import type { Thread } from "./thread.js";

@@ -205,9 +205,12 @@ impl RawPolicy {
         let spec = self.evaluator.env().spec().clone();
         let width = spec.observation.len();
         let rows = observations.len() / width;
-        if rows == 0 || rows * width != observations.len() || observations.iter().any(|x| !x.is_finite()) {
+        if rows == 0 || rows * width != observations.len() {
             let got = observations.len();
-            return Err(misused(&format!("observation: got {got} numbers, expected {width} finite ones for each row")));
+            return Err(misused(&format!("observation: got {got} numbers, expected {width} for each row")));
+        }
+        if let Some(x) = observations.iter().find(|x| !x.is_finite()) {
+            return Err(misused(&format!("observation: expected finite numbers, got {x}")));
         }
         let known = self
             .asked

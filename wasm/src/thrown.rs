@@ -22,7 +22,11 @@ pub fn code(error: &Error) -> &'static str {
 
 /// An `Error` with a `code`, and with the setting or name that was wrong.
 pub fn thrown(error: Error) -> JsValue {
-    let object = with_code(code(&error), &error.to_string());
+    let message = match error {
+        Error::Unknown { suggestion: None, .. } => format!("{error}; `catalogue()` has all names"),
+        _ => error.to_string(),
+    };
+    let object = with_code(code(&error), &message);
     match error {
         Error::Config { key, .. } => set(&object, "key", &key.into()),
         Error::Unknown { name, suggestion, .. } => {
