@@ -1,4 +1,4 @@
-import type { Adaptation, Catalogue, Policy, Progress, Run } from "quickstudy";
+import { loadPolicy, type Adaptation, type Catalogue, type Policy, type Progress, type Run } from "quickstudy";
 import { Curve } from "../curve.js";
 import { button, byId, say } from "../dom.js";
 import type { Picked } from "../files.js";
@@ -89,7 +89,8 @@ export class MetaRoom implements RoomView, Watcher {
   async looked(run: Run): Promise<void> {
     const session = await run.session;
     const [bytes] = await session.policyBytes();
-    const policy = await run.policy();
+    // Training goes on meanwhile: what is measured is what can be tried.
+    const policy = await loadPolicy(bytes!);
     try {
       const { env, envSteps } = policy.info;
       const adaptation = await this.#measure(policy);
