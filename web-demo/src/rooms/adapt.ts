@@ -1,7 +1,7 @@
 import { envSpec, loadPolicy, type SpecInfo } from "quickstudy";
 import { Bandit } from "../bandit.js";
 import type { Card } from "../card.js";
-import { button, byId, element, freshId, options, say } from "../dom.js";
+import { button, byId, element, freshId, options, reducedMotion, say } from "../dom.js";
 import { picked, type Picked } from "../files.js";
 import { count } from "../format.js";
 import { Plane } from "../plane.js";
@@ -57,6 +57,8 @@ export class AdaptRoom implements RoomView {
   #adapting: Promise<void> = Promise.resolve();
   #opening = 0;
   #generation = 0;
+  /** Whether a button asked to watch: then there should be something to see. */
+  #watching = false;
   #chosen: () => void;
 
   constructor(given: Partial<Choices>, chosen: () => void) {
@@ -172,10 +174,12 @@ export class AdaptRoom implements RoomView {
   }
 
   #byChance(): void {
+    this.#watching = true;
     this.#goTo((this.#spec?.task ?? []).map(({ low, high }) => (low ?? 0) + Math.random() * ((high ?? 1) - (low ?? 0))));
   }
 
   #again(): void {
+    this.#watching = true;
     this.#seed += 1;
     this.#settled(0);
   }
@@ -213,6 +217,11 @@ export class AdaptRoom implements RoomView {
 
   #play(pace: number): void {
     const cards = this.#shown;
+    say(this.#status, "Adapted. Playing it step by step …");
+    if (this.#watching) {
+      this.#watching = false;
+      cards[0]?.root.scrollIntoView({ block: "nearest", behavior: reducedMotion() ? "auto" : "smooth" });
+    }
     this.#playback.play({
       stages: Math.max(...cards.map(({ stages }) => stages)),
       steps: Math.max(...cards.map(({ steps }) => steps)),
