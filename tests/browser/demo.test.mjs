@@ -84,6 +84,83 @@ test("settings come from the address, and what is wrong with them is said beside
     assert.match(page.url(), /set\.learning_rate=0\.002/);
   }));
 
+test("what cannot be trained is said beside its field, and the run that is there stays", () =>
+  inRoom("#room=learn&seed=5", async (page) => {
+    const room = page.locator("#learn");
+    const [status, figures, rate, seed] = ["status", "figures", "setting-learning_rate", "seed"].map((id) => room.getByTestId(id));
+    const complaint = (field) => field.locator("xpath=../p[@class='error']");
+    const made = async () => number(STEPS.exec(await figures.textContent())[1]);
+    const savable = () => room.getByTestId("save").isEnabled();
+    await until(status, /Ready/);
+    await room.locator("summary").click();
+    await room.getByTestId("train").click();
+    await until(figures, /per second/);
+    await room.getByTestId("train").click();
+    await until(status, /^Paused/);
+    await room.getByTestId("train").click();
+    const before = await made();
+
+    // While it trains: it goes on.
+    await rate.fill("zzz");
+    await rate.blur();
+    await until(status, /see the field that is marked/);
+    assert.equal(await rate.getAttribute("aria-invalid"), "true");
+    assert.match(await complaint(rate).textContent(), /learning_rate: .*zzz/);
+    assert.equal(await room.getByTestId("train").textContent(), "Pause");
+    assert.ok(await savable());
+    await until(figures, new RegExp(`^(?!${before.toLocaleString("en")} )[1-9]`));
+    await room.getByTestId("train").click();
+    await until(status, /^Paused/);
+    assert.ok((await made()) > before);
+
+    // While it is paused: it stays so, and can be saved.
+    await rate.fill("-1");
+    await rate.blur();
+    await until(complaint(rate), /-1 is not above 0/);
+    await until(status, /see the field that is marked/);
+    assert.equal(await room.getByTestId("train").textContent(), "Continue");
+    const held = await made();
+    const [download] = await Promise.all([page.waitForEvent("download"), room.getByTestId("save").click()]);
+    assert.equal(download.suggestedFilename(), `cartpole-ppo-seed5-${held}.safetensors`);
+
+    // Corrected to what the run has, there is nothing to start over; what it has anyway may also be typed.
+    for (const text of ["", /^[\d.]+/.exec(await rate.getAttribute("placeholder"))[0]]) {
+      await rate.fill(text);
+      await rate.blur();
+      await until(status, /^Paused/);
+      assert.equal(await rate.getAttribute("aria-invalid"), null);
+      assert.equal(await made(), held);
+      await rate.fill("0");
+      await rate.blur();
+      await until(status, /see the field/);
+    }
+    await rate.fill("");
+    await rate.blur();
+    await until(status, /^Paused/);
+
+    // A number that is none stays to be corrected; the address keeps the last one.
+    await seed.fill("abc");
+    await seed.blur();
+    await until(status, /see the field/);
+    assert.equal(await seed.inputValue(), "abc");
+    assert.equal(await seed.getAttribute("aria-invalid"), "true");
+    assert.match(await complaint(seed).textContent(), /expected a whole number from 0 on, got abc/);
+    assert.match(page.url(), /seed=5/);
+    await seed.fill("5");
+    await seed.blur();
+    await until(status, /^Paused/);
+    assert.equal(await made(), held);
+    await room.getByTestId("train").click();
+    await until(figures, new RegExp(`^(?!${held.toLocaleString("en")} )[1-9]`));
+
+    // Other values that can be are another run.
+    await seed.fill("6");
+    await seed.blur();
+    await until(figures, /^0 of/);
+    await until(status, /^Ready/);
+    assert.match(page.url(), /seed=6/);
+  }));
+
 test("Adapt: the meta-trained policy is better after its last step than before the first, and than the others", () =>
   inRoom("#room=adapt&env=navigation&task=-0.40,0.40", async (page) => {
     await until(page.getByTestId("adapt-status"), /Meta-trained: return/);
@@ -105,6 +182,36 @@ test("Adapt: the meta-trained policy is better after its last step than before t
     await until(page.locator("#adapt-task output").first(), /^0\.30/);
     assert.match(await page.getByTestId("card-meta-trained").locator("pre").textContent(), /^quickstudy train promp --env navigation/);
   }));
+
+test("Adapt: on a phone, what is to be watched comes into view, and the button's neighbour says what happens", () =>
+  inRoom(
+    "#room=adapt&env=navigation",
+    async (page) => {
+      const status = page.getByTestId("adapt-status");
+      await until(status, /Meta-trained: return/);
+      await page.evaluate(() => scrollTo(0, 0));
+      const plane = page.getByTestId("card-untrained").locator("canvas");
+      const seen = () => plane.evaluate((canvas) => canvas.getBoundingClientRect().bottom <= innerHeight);
+      assert.equal(await seen(), false);
+      await page.evaluate(() => {
+        const region = document.querySelector("#adapt-status");
+        globalThis.said = [];
+        new MutationObserver(() => said.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
+      });
+      await page.getByTestId("adapt-play").click();
+      await until(status, /^Adapted\. Playing/);
+      await page.waitForFunction(() => {
+        const { top, bottom } = document.querySelector("[data-testid=card-untrained] canvas").getBoundingClientRect();
+        return top >= 0 && bottom <= innerHeight;
+      }, undefined, PATIENCE);
+      await until(status, /Meta-trained: return/);
+      const [first, second, third, ...more] = await page.evaluate(() => globalThis.said);
+      assert.deepEqual([first, second.startsWith("Adapted."), third.includes("Meta-trained: "), more], ["Adapting …", true, true, []]);
+      // It stands right below the buttons.
+      assert.ok(await status.evaluate((region) => region.previousElementSibling.id === "adapt-buttons"));
+    },
+    { context: { viewport: { width: 390, height: 844 } } },
+  ));
 
 test("Adapt: at the bandit the meta-trained policy earns more than the others", () =>
   inRoom("#room=adapt&env=bandit&task=0.1,0.1,0.1,0.1,0.9", async (page) => {
@@ -129,6 +236,19 @@ test("Learn to learn: held-out tasks are adapted to better as training goes on",
     // What is trained here can be tried in the other room.
     await room.getByTestId("try").click();
     await until(page.getByTestId("adapt-status"), /Yours: return/);
+  }));
+
+test("Learn to learn: what is tried is what was measured, also while it trains", () =>
+  inRoom("#room=meta&env=navigation", async (page) => {
+    const room = page.locator("#meta");
+    await until(room.getByTestId("status"), /Ready/);
+    await room.getByTestId("train").click();
+    await until(room.getByTestId("meta-latest"), /after · [1-9]/);
+    await room.getByTestId("try").click();
+    await until(page.getByTestId("adapt-status"), /Yours: return/);
+    const text = await page.getByTestId("card-yours").textContent();
+    const [, measured, tried] = /navigation after ([\d,]+) steps: promp, seed 0, after ([\d,]+) steps/.exec(text);
+    assert.equal(tried, measured);
   }));
 
 test("Learn to learn by memory: the bandit's last pull comes to pay more than its first", () =>

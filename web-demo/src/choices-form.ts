@@ -4,6 +4,7 @@ import { count, title } from "./format.js";
 import { recipe } from "./recipes.js";
 import { SettingsForm, type Standard } from "./settings-form.js";
 import type { Choices } from "./url-state.js";
+import { WholeField } from "./whole-field.js";
 
 /** What a room offers to train. */
 export interface Offer {
@@ -14,19 +15,27 @@ export interface Offer {
 /** Steps where neither a preset nor a recipe says how many. */
 const STEPS = 100_000;
 
+/** A field, and where it says what is wrong with it. */
+interface Entry {
+  input: HTMLInputElement | HTMLSelectElement;
+  error: HTMLElement;
+}
+
 /** Environment, algorithm, seed, steps, device and settings: everything that makes a run. */
 export class ChoicesForm {
   readonly #catalogue: Catalogue;
   readonly #offers: Offer[];
   readonly #env = element("select", { "data-testid": "env" });
   readonly #algorithm = element("select", { "data-testid": "algorithm" });
-  readonly #seed = element("input", { type: "text", inputmode: "numeric", value: "0", "data-testid": "seed" });
-  readonly #steps = element("input", { type: "text", inputmode: "numeric", "data-testid": "steps" });
+  readonly #seed = new WholeField("seed", 0);
+  readonly #steps = new WholeField("steps", 1);
   readonly #device = element("select", { "data-testid": "device" });
   readonly #settings: SettingsForm;
-  readonly #errors = new Map<string, HTMLElement>();
+  readonly #entries = new Map<string, Entry>();
   readonly #about = element("p", { class: "about" });
   readonly #onChange: () => void;
+  /** Steps if none are typed. */
+  #usualSteps = STEPS;
 
   constructor(box: HTMLElement, catalogue: Catalogue, offers: Offer[], given: Partial<Choices>, onChange: () => void) {
     this.#catalogue = catalogue;
@@ -41,8 +50,8 @@ export class ChoicesForm {
     ]);
     const more = element("div", { class: "fields" });
     more.append(
-      this.#labelled("Seed", "seed", this.#seed, "Names the random numbers: the same seed gives the same run."),
-      this.#labelled("Steps", "steps", this.#steps, "How many environment steps to train for."),
+      this.#labelled("Seed", "seed", this.#seed.input, "Names the random numbers: the same seed gives the same run."),
+      this.#labelled("Steps", "steps", this.#steps.input, "How many environment steps to train for."),
       this.#labelled("Device", "device", this.#device, "Where to compute. Small networks are often faster on the CPU."),
     );
     const details = element("details", {}, element("summary", {}, "Settings: seed, steps, device and hyperparameters"), more, settings);
@@ -55,7 +64,7 @@ export class ChoicesForm {
     this.apply(given);
     this.#env.addEventListener("change", () => this.#switched());
     this.#algorithm.addEventListener("change", () => this.#switched());
-    for (const input of [this.#seed, this.#steps, this.#device]) {
+    for (const input of [this.#seed.input, this.#steps.input, this.#device]) {
       input.addEventListener("change", onChange);
     }
   }
@@ -63,7 +72,7 @@ export class ChoicesForm {
   #labelled(name: string, key: string, input: HTMLInputElement | HTMLSelectElement, hint: string): HTMLElement {
     const [id, hintId, errorId] = [freshId(key), freshId("hint"), freshId("error")];
     const error = element("p", { id: errorId, class: "error" });
-    this.#errors.set(key, error);
+    this.#entries.set(key, { input, error });
     input.id = id;
     input.setAttribute("aria-describedby", `${hintId} ${errorId}`);
     return element("div", { class: "field" }, element("label", { for: id }, name), input, error, element("p", { id: hintId, class: "hint" }, hint));
@@ -79,8 +88,8 @@ export class ChoicesForm {
     options(this.#env, envs.map((name) => [name, title(name)]));
     if (given.env !== undefined && envs.includes(given.env)) this.#env.value = given.env;
     this.#offerAlgorithms(given.algorithm);
-    this.#seed.value = String(given.seed ?? 0);
-    this.#steps.value = given.steps === undefined ? "" : String(given.steps);
+    this.#seed.value = given.seed ?? 0;
+    this.#steps.value = given.steps;
     this.#device.value = given.device ?? "auto";
     this.#showSettings(given.settings ?? {});
   }
@@ -96,7 +105,7 @@ export class ChoicesForm {
 
   #switched(): void {
     this.#offerAlgorithms(this.#algorithm.value);
-    this.#steps.value = "";
+    this.#steps.value = undefined;
     this.#showSettings({});
     this.#onChange();
   }
@@ -126,45 +135,58 @@ export class ChoicesForm {
       },
       texts,
     );
-    this.#steps.placeholder = count(quick?.steps ?? preset?.steps ?? STEPS);
+    this.#usualSteps = quick?.steps ?? preset?.steps ?? STEPS;
+    this.#steps.input.placeholder = count(this.#usualSteps);
   }
 
-  /** As they are now, for an address. */
+  /** As they are now, for an address; of numbers that are none, the last ones that were. */
   get choices(): Choices {
     return {
       env: this.#env.value,
       algorithm: this.#algorithm.value,
-      seed: Number(this.#seed.value),
-      steps: this.#steps.value.trim() === "" ? undefined : Number(this.#steps.value),
+      seed: this.#seed.value ?? 0,
+      steps: this.#steps.value,
       device: this.#device.value as DeviceRequest,
       settings: this.#settings.texts,
     };
   }
 
-  /** As they are now, for training. */
+  /** As they are now, for training. Equal requests make the same run. */
   get request(): SessionOptions {
     const { env, algorithm, seed, steps, device } = this.choices;
-    const quick = recipe(algorithm, env);
-    const total = steps ?? quick?.steps;
-    const config = { ...quick?.settings, ...this.#settings.values };
+    const config = { ...recipe(algorithm, env)?.settings, ...this.#settings.values };
     // What is no name or no setting, the package says.
-    return { algorithm: algorithm as AlgorithmName, env, seed, device, config, ...(total === undefined ? {} : { steps: total }) };
+    return { algorithm: algorithm as AlgorithmName, env, seed, device, config, steps: steps ?? this.#usualSteps };
+  }
+
+  /** Whether all numbers are such; those that are not are marked. */
+  check(): boolean {
+    const problems = [["seed", this.#seed.problem], ["steps", this.#steps.problem]] as const;
+    problems.forEach(([key, problem]) => (problem === undefined ? this.#clear(this.#entries.get(key)) : this.fail(key, `${key}: ${problem}`)));
+    return problems.every(([, problem]) => problem === undefined);
   }
 
   /** Shows what is wrong beside what it is about; false if that is nothing here. */
   fail(key: string | undefined, message: string): boolean {
-    const error = key === undefined ? undefined : this.#errors.get(key);
-    if (error) {
-      say(error, message);
-      error.closest("details")?.setAttribute("open", "");
+    const entry = key === undefined ? undefined : this.#entries.get(key);
+    if (entry) {
+      entry.input.setAttribute("aria-invalid", "true");
+      say(entry.error, message);
+      entry.error.closest("details")?.setAttribute("open", "");
       return true;
     }
     return this.#settings.fail(key, message);
   }
 
-  /** Takes complaints back. */
+  /** Takes complaints back, but for those that can be seen from the text. */
   clear(): void {
-    this.#errors.forEach((error) => say(error, ""));
+    this.#entries.forEach((entry) => this.#clear(entry));
     this.#settings.clear();
+    this.check();
+  }
+
+  #clear(entry: Entry | undefined): void {
+    entry?.input.removeAttribute("aria-invalid");
+    if (entry) say(entry.error, "");
   }
 }

@@ -49,10 +49,10 @@ export class Controls {
     box.replaceChildren(buttons, this.#bar, this.#status, this.#figures, this.#device);
   }
 
-  /** Shows what the run is doing; the text is also read out. */
-  enter(state: State, text: string): void {
+  /** Shows what the run is doing, and whether there is one to save; the text is also read out. */
+  enter(state: State, text: string, savable: boolean): void {
     this.#primary.textContent = LABELS[state];
-    this.#save.disabled = state === "preparing" || state === "failed";
+    this.#save.disabled = !savable;
     this.tell(text);
   }
 

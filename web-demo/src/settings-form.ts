@@ -96,10 +96,10 @@ export class SettingsForm {
     return Object.fromEntries(changed.filter(([, text]) => text !== ""));
   }
 
-  /** What was changed, as values. */
+  /** What was changed, as values; what is typed as it would be anyway is no change. */
   get values(): Record<string, unknown> {
     const typed = Object.entries(this.texts).map(([key, text]) => [key, value(text, this.#fields.get(key)!.info)] as const);
-    return Object.fromEntries(typed);
+    return Object.fromEntries(typed.filter(([key, value]) => shown(this.#fields.get(key)!.standard) !== shown(value)));
   }
 
   /** Those of a run's settings that differ from what empty fields stand for, as texts. */

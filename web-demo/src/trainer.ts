@@ -24,14 +24,26 @@ export interface Watcher {
 /** Milliseconds after the last change before a run is made. */
 const SETTLE = 150;
 
+const TEXTS: Record<State, string> = {
+  preparing: "Getting ready …",
+  ready: "Ready.",
+  training: "Training.",
+  paused: "Paused.",
+  finished: "Finished: all steps are made.",
+  failed: "This cannot be trained yet: see the field that is marked.",
+};
+const KEPT = "Not taken: see the field that is marked. The run is kept as it was.";
+
 /** A run with its buttons: train, pause, reset, save, load, copy link. */
 export class Trainer {
   readonly form: ChoicesForm;
   #watcher: Watcher;
   #run: Run | undefined;
   #state: State = "preparing";
-  /** What the last run comes back to if there is no new one. */
+  /** What the run that is there comes back to if there is no new one. */
   #held: State = "failed";
+  /** The request that made the run. */
+  #made: string | undefined;
   #generation = 0;
   #settling: ReturnType<typeof setTimeout> | undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -51,7 +63,7 @@ export class Trainer {
       copy: () => void this.#copy(),
     });
     this.form = new ChoicesForm(choices, catalogue, offers, given, () => this.#changed());
-    this.#enter("preparing", "Getting ready …");
+    this.#enter("preparing");
   }
 
   /** When Train was pressed last, until somebody has taken it. */
@@ -63,12 +75,17 @@ export class Trainer {
 
   /** Makes a run of what is chosen. It waits to be started. */
   reset(): void {
-    this.#prepare();
-    void this.#open({ ...this.form.request, paused: true }, false);
+    if (this.form.check()) {
+      this.#prepare();
+      void this.#open({ ...this.form.request, paused: true }, false);
+    } else {
+      this.#controls.tell(this.#marked);
+    }
   }
 
   /** Holds, for example since another room is looked at. */
-  pause(why = "Paused."): void {
+  pause(why = TEXTS.paused): void {
+    this.#holdStill();
     if (this.#state === "training") {
       this.#run?.pause();
       this.#enter("paused", why);
@@ -79,6 +96,8 @@ export class Trainer {
   /** Takes a file: a snapshot goes on training, anything else is offered to the room. */
   async load(file: Picked): Promise<void> {
     this.#prepare();
+    // A policy that the room may show instead stays to be seen.
+    this.#holdStill();
     const opened = await this.#open({ snapshot: file.bytes, paused: true }, false, file);
     if (opened) {
       this.#controls.tell(`Loaded ${file.name}: it goes on where it was saved.`);
@@ -87,8 +106,49 @@ export class Trainer {
 
   #changed(): void {
     this.#watcher.chosen();
+    if (!this.form.check()) {
+      this.#controls.tell(this.#marked);
+      return;
+    }
+    if (this.#usable && JSON.stringify(this.form.request) === this.#made) {
+      this.form.clear();
+      this.#back();
+      return;
+    }
     this.#prepare();
     this.#settling = setTimeout(() => void this.#open({ ...this.form.request, paused: true }, false), SETTLE);
+  }
+
+  /** What the run that is there is doing, or comes back to. */
+  get #kept(): State {
+    return this.#state === "preparing" ? this.#held : this.#state;
+  }
+
+  /** Whether the run that is there can go on or be saved. */
+  get #usable(): boolean {
+    return this.#run !== undefined && this.#kept !== "failed";
+  }
+
+  /** What to say when a field is marked. */
+  get #marked(): string {
+    return this.#usable ? KEPT : TEXTS.failed;
+  }
+
+  /** Back to the run that is there; whatever was to come does not. */
+  #back(text?: string): void {
+    clearTimeout(this.#settling);
+    this.#generation += 1;
+    this.#wanted = false;
+    const state = this.#kept;
+    if (state === "training") {
+      this.#run?.resume();
+    }
+    this.#enter(state, text);
+  }
+
+  /** A run that would come back training comes back paused. */
+  #holdStill(): void {
+    if (this.#held === "training") this.#held = "paused";
   }
 
   /** From now on, Train is meant for the run that is to come. */
@@ -97,15 +157,12 @@ export class Trainer {
     this.#generation += 1;
     this.#wanted = false;
     this.#run?.pause();
-    if (this.#state !== "preparing") {
-      this.#held = this.#state === "training" ? "paused" : this.#state;
-    }
-    this.#enter("preparing", "Getting ready …");
+    this.#held = this.#kept;
+    this.#enter("preparing");
   }
 
   async #open(options: Parameters<typeof train>[0], again: boolean, file?: Picked): Promise<boolean> {
     const generation = ++this.#generation;
-    const old = this.#run;
     const run = train({
       ...options,
       onProgress: (progress) => {
@@ -124,25 +181,28 @@ export class Trainer {
       if (file && !this.form.knows(session.setup)) {
         throw new Error(`${title(session.setup.env)} by ${session.setup.algorithm} is not trained in this room`);
       }
-      this.form.clear();
-      void old?.dispose();
+      void this.#run?.dispose();
       this.#run = run;
       const { setup, device } = session;
       if (file) {
         this.form.adopt(setup);
         this.#watcher.chosen();
       }
+      if (!again) {
+        this.form.clear();
+        this.#made = JSON.stringify(this.form.request);
+      }
       this.#controls.device(device);
       this.#controls.progress(session.envSteps, session.totalSteps);
-      this.#enter("ready", "Ready.");
+      this.#enter("ready");
+      void run.finished.then(
+        () => run === this.#run && this.#ended(),
+        (error: unknown) => run === this.#run && this.#failed(error),
+      );
       await this.#watcher.opened(run, this.form.choices, again);
       if (generation !== this.#generation) {
         return false;
       }
-      void run.finished.then(
-        () => run === this.#run && this.#state !== "preparing" && this.#ended(),
-        (error: unknown) => run === this.#run && this.#state !== "preparing" && this.#failed(error),
-      );
       if (this.#wanted) {
         this.#start();
       }
@@ -152,14 +212,17 @@ export class Trainer {
       if (generation !== this.#generation) {
         return false;
       }
+      if (run === this.#run) {
+        this.#run = undefined;
+      }
       if (!file) {
-        this.#failed(error);
+        this.#refused(error);
         return false;
       }
       // A file that is no use leaves what was there.
       const taken = await this.#watcher.offered(file);
       if (generation === this.#generation) {
-        this.#enter(old ? this.#held : "failed", taken ? `${file.name} holds a policy.` : `${file.name}: ${message(error)}`);
+        this.#remain(taken ? `${file.name} holds a policy.` : `${file.name}: ${message(error)}`);
       }
       return false;
     }
@@ -196,7 +259,7 @@ export class Trainer {
   #start(): void {
     this.#wanted = false;
     this.#run?.resume();
-    this.#enter("training", "Training.");
+    this.#enter("training");
   }
 
   /** Once more as many steps, from where it ended. */
@@ -236,19 +299,39 @@ export class Trainer {
   }
 
   #ended(): void {
-    this.#enter("finished", "Finished: all steps are made.");
+    if (this.#state === "preparing") {
+      this.#held = "finished";
+      return;
+    }
+    this.#enter("finished");
     this.#look();
   }
 
+  /** The run that is there cannot go on. */
   #failed(error: unknown): void {
-    const key = error instanceof ConfigError ? error.key : undefined;
-    const beside = this.form.fail(key, message(error));
-    this.#enter("failed", beside ? "This cannot be trained yet: see the field that is marked." : message(error));
+    if (this.#state === "preparing") {
+      this.#held = "failed";
+      return;
+    }
+    this.#enter("failed", message(error));
   }
 
-  #enter(state: State, text: string): void {
+  /** There is no run of what is chosen. */
+  #refused(error: unknown): void {
+    this.form.clear();
+    const beside = this.form.fail(error instanceof ConfigError ? error.key : undefined, message(error));
+    this.#remain(beside ? this.#marked : message(error));
+  }
+
+  /** With the run that is there, or without any. */
+  #remain(text: string): void {
+    if (this.#usable) this.#back(text);
+    else this.#enter("failed", text);
+  }
+
+  #enter(state: State, text = TEXTS[state]): void {
     this.#state = state;
-    this.#controls.enter(state, text);
+    this.#controls.enter(state, text, this.#usable);
   }
 
   async #download(): Promise<void> {
