@@ -44,7 +44,8 @@ const SETTLE = 120;
 export class AdaptRoom implements RoomView {
   #env = element("select", { "data-testid": "adapt-env" });
   #sliders = byId("adapt-task");
-  #status = byId("adapt-status");
+  #told = byId("adapt-told");
+  #results = byId("adapt-results");
   #cards = byId("adapt-cards");
   #playback = new Playback();
   #shown: Card[] = [];
@@ -114,7 +115,7 @@ export class AdaptRoom implements RoomView {
       await this.#open(this.#spec?.name === env ? this.#task : undefined);
       return true;
     } catch (error) {
-      say(this.#status, `${name}: ${(error as Error).message}`);
+      this.#tell(`${name}: ${(error as Error).message}`);
       return false;
     }
   }
@@ -125,7 +126,7 @@ export class AdaptRoom implements RoomView {
     const place = PLACES[env]!;
     this.#playback.stop();
     say(byId("adapt-story"), place.story);
-    say(this.#status, "Getting the policies ready …");
+    this.#tell("Getting the policies ready …");
     try {
       const known = this.#known.get(env) ?? contestants(env);
       this.#known.set(env, known);
@@ -144,7 +145,7 @@ export class AdaptRoom implements RoomView {
       this.#showSliders();
       this.#settled(0);
     } catch (error) {
-      say(this.#status, (error as Error).message);
+      this.#tell((error as Error).message);
     }
   }
 
@@ -200,7 +201,7 @@ export class AdaptRoom implements RoomView {
     }
     this.#chosen();
     this.#playback.stop();
-    say(this.#status, "Adapting …");
+    this.#tell("Adapting …");
     try {
       for (const card of this.#shown) {
         await card.adapt(task, this.#seed);
@@ -211,13 +212,13 @@ export class AdaptRoom implements RoomView {
       }
       this.#play(PLACES[env]!.pace);
     } catch (error) {
-      say(this.#status, (error as Error).message);
+      this.#tell((error as Error).message);
     }
   }
 
   #play(pace: number): void {
     const cards = this.#shown;
-    say(this.#status, "Adapted. Playing it step by step …");
+    this.#tell("Adapted. Playing it step by step …");
     if (this.#watching) {
       this.#watching = false;
       cards[0]?.root.scrollIntoView({ block: "nearest", behavior: reducedMotion() ? "auto" : "smooth" });
@@ -227,8 +228,14 @@ export class AdaptRoom implements RoomView {
       steps: Math.max(...cards.map(({ steps }) => steps)),
       pace,
       show: (stage, step) => cards.forEach((card) => card.show(stage, step)),
-      ended: () => say(this.#status, cards.map(({ name, summary }) => `${name}: ${summary}.`).join(" ")),
+      ended: () => this.#tell("Done. ", cards.map(({ name, summary }) => `${name}: ${summary}.`).join(" ")),
     });
+  }
+
+  /** Says something; results are read out alone, for the cards show them, and a long text would push these away. */
+  #tell(text: string, results = ""): void {
+    say(this.#told, text);
+    say(this.#results, results);
   }
 }
 
