@@ -15,7 +15,7 @@ export interface Watcher {
   progressed(progress: Progress): void;
   /** Every so often while it trains, and once more when it pauses or ends. */
   looked(run: Run): Promise<void>;
-  /** Something was chosen: the address should say so. */
+  /** There is a run of what is chosen: the address should name it. */
   chosen(): void;
   /** A file that this trainer cannot go on with. False if it is of no use to anybody. */
   offered(file: Picked): Promise<boolean>;
@@ -105,13 +105,13 @@ export class Trainer {
   }
 
   #changed(): void {
-    this.#watcher.chosen();
     if (!this.form.check()) {
       this.#controls.tell(this.#marked);
       return;
     }
     if (this.#usable && JSON.stringify(this.form.request) === this.#made) {
       this.form.clear();
+      this.#watcher.chosen();
       this.#back();
       return;
     }
@@ -186,11 +186,11 @@ export class Trainer {
       const { setup, device } = session;
       if (file) {
         this.form.adopt(setup);
-        this.#watcher.chosen();
       }
       if (!again) {
         this.form.clear();
         this.#made = JSON.stringify(this.form.request);
+        this.#watcher.chosen();
       }
       this.#controls.device(device);
       this.#controls.progress(session.envSteps, session.totalSteps);
@@ -347,7 +347,6 @@ export class Trainer {
   }
 
   async #copy(): Promise<void> {
-    this.#watcher.chosen();
     try {
       await navigator.clipboard.writeText(location.href);
       this.#controls.tell("The link is copied: it holds every choice.");
