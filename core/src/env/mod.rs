@@ -39,15 +39,16 @@
 //! ```
 
 pub mod acrobot;
-#[cfg(feature = "standalone")]
+// `check_env` measures by the clock, which WebAssembly does not have by itself.
+#[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 mod agree;
 mod auto;
 pub mod bandit;
 mod block;
 pub mod cartpole;
-#[cfg(feature = "standalone")]
+#[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 mod check;
-#[cfg(test)]
+#[cfg(all(test, not(target_arch = "wasm32")))]
 mod check_tests;
 pub mod dark_room;
 mod def;
@@ -85,7 +86,7 @@ mod traced_tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-#[cfg(feature = "standalone")]
+#[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;
 pub(crate) use def::spec_problem;
