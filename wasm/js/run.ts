@@ -1,61 +1,12 @@
 import { breathe } from "./breathe.js";
-import { optional, shown, whole } from "./check.js";
+import { whole } from "./check.js";
 import { AbortedError, ConfigError, DeviceError, asError } from "./errors.js";
 import { sessionRequest, type RestoreOptions, type SessionOptions } from "./options.js";
 import type { Policy } from "./policy.js";
+import { checkRun, type Progress, type RunOptions, type RunResult } from "./run-options.js";
 import { Session } from "./session.js";
 import type { AlgorithmName } from "./settings.js";
-import type { DeviceInfo, Episodes, Metrics, SetupInfo } from "./types.js";
-
-/** One iteration of a run. */
-export interface Progress {
-  /** Iterations made. */
-  iteration: number;
-  /** Environment steps made, per seed. */
-  envSteps: number;
-  /** Environment steps to make, per seed. */
-  totalSteps: number;
-  /** Seconds of training so far, pauses not counted. */
-  seconds: number;
-  /** Environment steps per second so far, all seeds together. */
-  stepsPerSecond: number;
-  /** Mean return of recent training episodes of the first seed; NaN before the first has ended. */
-  returnMean: number;
-  /** All metrics of the first seed. */
-  metrics: Metrics;
-  /** All metrics of each seed. */
-  seeds: Metrics[];
-  /** Where it ran. */
-  device: DeviceInfo;
-}
-
-/** Something that a run has to say. */
-export interface Notice {
-  kind: "device" | "recovered";
-  message: string;
-}
-
-/** Options of a run besides what is trained. */
-export interface RunOptions {
-  /** Stops training for good; {@link Run.finished} is rejected with an `AbortError`. */
-  signal?: AbortSignal;
-  /** Called after each iteration. */
-  onProgress?: (progress: Progress) => void;
-  /** Called when something is worth saying, such as which device was taken and why. */
-  onNotice?: (notice: Notice) => void;
-  /** Seconds between copies of the state, from which a run goes on when its GPU is lost; default 5, 0: after each iteration. */
-  saveEvery?: number;
-  /** Begin paused. */
-  paused?: boolean;
-}
-
-/** How a run ended. */
-export interface RunResult {
-  /** `finished`: all steps are made; `stopped`: {@link Run.stop} was called. */
-  reason: "finished" | "stopped";
-  /** The last iteration; none if there was none. */
-  last: Progress | undefined;
-}
+import type { Episodes, Metrics, SetupInfo } from "./types.js";
 
 /** Losses of devices in a row after which a run gives up: one without an iteration in between. */
 const MAX_LOSSES = 3;
@@ -80,16 +31,12 @@ export class Run implements AsyncIterable<Progress> {
   /** Whether somebody looks at how it ends, or at least at whether it begins. */
   #watched: "not" | "beginning" | "end" = "not";
   #opened = false;
-  /** Settled when nobody waits for the iteration on its way any more: it was disposed of. */
-  #disposed: Promise<void>;
-  #dispose!: () => void;
+  /** Ends the waiting for what is on its way. */
+  #leave: (() => void) | undefined;
 
   /** @internal */
   constructor(options: (SessionOptions | RestoreOptions) & RunOptions) {
     this.#options = options;
-    this.#disposed = new Promise((resolve) => {
-      this.#dispose = resolve;
-    });
     if (options?.paused) {
       this.pause();
     }
@@ -135,11 +82,29 @@ export class Run implements AsyncIterable<Progress> {
     return session;
   }
 
+  /** Waits, but not when the run is aborted or disposed of meanwhile: an environment may take its time, or never answer. */
+  #unlessLeft<T>(coming: Promise<T>): Promise<T | undefined> {
+    // No race with a promise that lives as long as the run: it would keep every iteration's metrics.
+    return new Promise((resolve, reject) => {
+      this.#leave = () => resolve(undefined);
+      coming.then(resolve, reject);
+    });
+  }
+
   async #drive(): Promise<RunResult> {
-    let session = await this.#session;
+    const session = await this.#session;
+    const { signal } = this.#options;
+    const leave = (): void => this.#leave?.();
+    signal?.addEventListener("abort", leave);
+    try {
+      return await this.#iterate(session);
+    } finally {
+      signal?.removeEventListener("abort", leave);
+    }
+  }
+
+  async #iterate(session: Session): Promise<RunResult> {
     const { signal, onProgress, saveEvery = 5 } = this.#options;
-    // Neither waits for an iteration that may take long, or for ever where an environment does not answer.
-    const left = Promise.race([aborted(signal), this.#disposed]).then(() => undefined);
     const resumedAt = session.envSteps;
     let [seconds, losses] = [0, 0];
     while (!session.done && !this.#stopped) {
@@ -147,7 +112,7 @@ export class Run implements AsyncIterable<Progress> {
         throw new AbortedError(signal.reason);
       }
       if (this.#paused) {
-        await Promise.race([this.#paused, left]);
+        await this.#unlessLeft(this.#paused);
         continue;
       }
       const start = performance.now();
@@ -157,13 +122,11 @@ export class Run implements AsyncIterable<Progress> {
         if (session.device.kind === "gpu" && (!this.#saved || performance.now() - this.#saved.at >= 1000 * saveEvery)) {
           this.#saved = { bytes: await session.snapshots(), at: performance.now() };
         }
-        const stepped = session.step();
-        stepped.catch(() => undefined);
-        const answer = await Promise.race([stepped, left]);
-        if (!answer) {
+        const stepped = await this.#unlessLeft(session.step());
+        if (!stepped) {
           continue;
         }
-        rows = answer;
+        rows = stepped;
         losses = 0;
       } catch (error) {
         losses += 1;
@@ -282,7 +245,7 @@ export class Run implements AsyncIterable<Progress> {
   /** Stops and frees everything. */
   async dispose(): Promise<void> {
     this.stop();
-    this.#dispose();
+    this.#leave?.();
     await this.finished.catch(() => undefined);
     await this.#session.then((session) => session.dispose()).catch(() => undefined);
   }
@@ -330,23 +293,6 @@ export class Run implements AsyncIterable<Progress> {
       this.#listeners.delete(listener);
     }
   }
-}
-
-/** Names what is wrong with the options that are a run's only. */
-function checkRun({ signal, onProgress, onNotice, saveEvery, paused }: RunOptions): void {
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new ConfigError(`signal: expected an AbortSignal, got ${shown(signal)}`, { key: "signal" });
-  }
-  optional("onProgress", onProgress, "function");
-  optional("onNotice", onNotice, "function");
-  optional("paused", paused, "boolean");
-  if (saveEvery !== undefined && !(typeof saveEvery === "number" && saveEvery >= 0)) {
-    throw new ConfigError(`saveEvery: expected seconds of at least 0, got ${shown(saveEvery)}`, { key: "saveEvery" });
-  }
-}
-
-function aborted(signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 /**
