@@ -25,8 +25,11 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+/** Names that are not made of words. */
+const SPELT: Record<string, string> = { cartpole: "CartPole" };
+
 /** `mountain-car` as people write it. */
 export function title(name: string): string {
   const words = name.replaceAll("-", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return SPELT[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
 }
