@@ -47,6 +47,27 @@ test("a module's URL trains in the worker, to the same numbers", () =>
     assert.equal(inWorker.loss, onPage.loss);
   }, { folders }));
 
+test("TRPO trains on it, too", () =>
+  withPage(async (page) => {
+    const [before, after] = await page.evaluate(async () => {
+      const { createSession } = await import("/quickstudy/index.js");
+      const { walk } = await import("/envs/walk.js");
+      const config = { envs: 8, horizon: 64, minibatches: 4, hidden: [16], max_kl: 0.05 };
+      const session = await createSession({ algorithm: "trpo", env: walk({}), seed: 1, steps: 10_000, device: "cpu", config });
+      const mean = async () => {
+        const [{ returns }] = await session.evaluate(20);
+        return returns.reduce((a, b) => a + b) / returns.length;
+      };
+      const before = await mean();
+      while (!session.done) await session.step();
+      const after = await mean();
+      session.dispose();
+      return [before, after];
+    });
+    assert.ok(before < 0, `untrained: ${before}`);
+    assert.ok(after > 0.4, `mean return ${after}`);
+  }, { folders }));
+
 test("meta-learners set tasks", () =>
   withPage(async (page) => {
     const seen = await page.evaluate(async () => {

@@ -21,6 +21,7 @@ fn layer(text: &str) -> [Layer; 1] {
 }
 
 const PPO: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 2\nnormalise_observations = true";
+const TRPO: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 2\ncritic_epochs = 2\nnormalise_rewards = true";
 const PROMP: &str = "hidden = [8]\nmeta_batch = 2\nrollouts = 3\nhorizon = 8";
 
 /// Setups of the same run inside of programs and on the host.
@@ -39,7 +40,9 @@ fn policies(session: &Session) -> Vec<Vec<u8>> {
 fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapshot() {
     let device = Device::cpu(1);
     // Names of presets would make the two differ.
-    for (algorithm, env, text) in [("ppo", "grid-world", PPO), ("promp", "point-arena", PROMP)] {
+    for (algorithm, env, text) in
+        [("ppo", "grid-world", PPO), ("trpo", "grid-world", TRPO), ("promp", "point-arena", PROMP)]
+    {
         let env = builtin(env).unwrap();
         let [inside, outside] = pair(algorithm, &env, text);
         assert_eq!(inside.config, outside.config);
@@ -62,7 +65,7 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
         let rows = wait(again.step());
         assert!(rows[0].iter().any(|(name, x)| name == "time/iterations" && *x == 3.0), "{rows:?}");
         // Its episodes are in the middle of nothing, so that it cannot go on inside of programs, and says what is missing.
-        if algorithm == "ppo" {
+        if algorithm != "promp" {
             let error = Session::restore(&device, &bytes).unwrap_err().to_string();
             assert!(error.contains("`env_state` is missing"), "{error}");
         }
@@ -74,9 +77,10 @@ fn algorithms_and_calls_that_need_programs_say_so() {
     let device = Device::cpu(1);
     let env = builtin("cartpole").unwrap();
     let host = || Playground::Host(env.spec().clone());
-    let setup = Setup::resolve("trpo", host(), &[0], None, &[]).unwrap();
+    let tasks = Playground::Host(builtin("bandit").unwrap().spec().clone());
+    let setup = Setup::resolve("rl2-ppo", tasks, &[0], None, &[]).unwrap();
     let error = setup.fleet().unwrap_err().to_string();
-    assert!(error.starts_with("algorithm: trpo trains inside of programs only, and `cartpole` is"), "{error}");
+    assert!(error.starts_with("algorithm: rl2-ppo trains inside of programs only, and `bandit` is"), "{error}");
     let [_, setup] = pair("ppo", &env, PPO);
     assert!(Session::new(&device, &setup).unwrap_err().to_string().contains("pass an executor"));
     let mut session = Session::on_host(&device, &setup, executor(&env, &setup)).unwrap();

@@ -3,7 +3,7 @@
 
 use std::task::{Context, Poll, Waker};
 
-use quickstudy_core::algo::{Algorithm, HostPpo, Ppo, PpoConfig};
+use quickstudy_core::algo::{Algorithm, HostPpo, OnDevice, OnHost, OnPolicy, PpoConfig, TrpoConfig};
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::host::{
@@ -112,10 +112,38 @@ fn training_on_an_environment_of_ones_own_changes_its_parameters_and_reports_its
     );
 }
 
-#[test]
-fn ppo_trains_the_same_parameters_on_host_and_device() {
+/// Trains built-in environments in programs and on the host, and compares all that remains. `size`: environments, horizon.
+fn compare<C: OnPolicy>(cases: impl IntoIterator<Item = (&'static str, C)>, size: impl Fn(&C) -> [usize; 2]) {
     let device = Device::cpu(2);
     let seeds = [3, 1 << 33];
+    for (i, (name, config)) in cases.into_iter().enumerate() {
+        let env = builtin(name).unwrap();
+        let [envs, horizon] = size(&config);
+        let mut on_device = OnDevice::new(&device, &config, &env, &seeds).unwrap();
+        let first = wait(device.read_f32(on_device.state.get("theta").unwrap()));
+        let mut names = vec!["theta", "adam_m", "adam_v", "adam_scale", "ep_return", "obs"];
+        let statistics = ["obs_mean", "obs_var", "reward_mean", "reward_var", "discounted"];
+        names.extend(statistics.into_iter().filter(|name| on_device.state.get(name).is_ok()));
+        let want = train(&device, &mut on_device, 4, &names);
+        assert_ne!(want[4], first.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), "nothing was learnt");
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+        let executor: Box<dyn Executor> = match i % 2 {
+            0 => Box::new(IterativeExecutor::new(2, envs, 0, make).unwrap()),
+            _ => Box::new(ParallelExecutor::new(2, envs, 0, 0, make).unwrap()),
+        };
+        let mut on_host = OnHost::new(&device, &config, executor, &seeds).unwrap();
+        let got = train(&device, &mut on_host, 4, &names);
+        for (what, (got, want)) in got.iter().zip(&want).enumerate() {
+            assert!(got == want, "{name}, case {i}: array {what}\n{got:?}\n{want:?}");
+        }
+        assert_eq!(on_host.env_steps(), 4 * (2 * envs * horizon) as u64);
+        let episodes: f32 = want[..4].iter().map(|row| f32::from_bits(row[0])).sum();
+        assert!(episodes > 0.0, "{name}, case {i}: no episode ended");
+    }
+}
+
+#[test]
+fn ppo_trains_the_same_parameters_on_host_and_device() {
     let small = |envs, horizon| PpoConfig {
         envs,
         horizon,
@@ -125,7 +153,7 @@ fn ppo_trains_the_same_parameters_on_host_and_device() {
         ..PpoConfig::default()
     };
     let normalised = PpoConfig { normalise_observations: true, normalise_rewards: true, ..small(3, 64) };
-    for (i, (name, config)) in [
+    let cases = [
         // Poles that fall.
         ("cartpole", small(4, 40)),
         // Time limits within a rollout, several of them in the second.
@@ -133,31 +161,22 @@ fn ppo_trains_the_same_parameters_on_host_and_device() {
         ("pendulum", PpoConfig { horizon: 512, ..small(1, 64) }),
         ("pendulum", PpoConfig { sde: true, sde_sample_freq: 4, ..normalised.clone() }),
         ("pendulum", PpoConfig { sde: true, sde_sample_freq: 0, ..small(3, 64) }),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let env = builtin(name).unwrap();
-        let mut names = vec!["ep_return", "obs"];
-        names.extend(PARAMETERS);
-        if config.normalise_rewards {
-            names.extend(["obs_mean", "obs_var", "reward_mean", "reward_var", "discounted"]);
-        }
-        let want = train(&device, &mut Ppo::new(&device, &config, &env, &seeds).unwrap(), 4, &names);
-        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-        let executor: Box<dyn Executor> = match i % 2 {
-            0 => Box::new(IterativeExecutor::new(2, config.envs, 0, make).unwrap()),
-            _ => Box::new(ParallelExecutor::new(2, config.envs, 0, 0, make).unwrap()),
-        };
-        let mut on_host = HostPpo::new(&device, &config, executor, &seeds).unwrap();
-        let got = train(&device, &mut on_host, 4, &names);
-        for (what, (got, want)) in got.iter().zip(&want).enumerate() {
-            assert!(got == want, "{name}, case {i}: array {what}\n{got:?}\n{want:?}");
-        }
-        assert_eq!(on_host.env_steps(), 4 * (2 * config.envs * config.horizon) as u64);
-        let episodes: f32 = want[..4].iter().map(|row| f32::from_bits(row[0])).sum();
-        assert!(episodes > 0.0, "{name}, case {i}: no episode ended");
-    }
+    ];
+    compare(cases, |config| [config.envs, config.horizon]);
+}
+
+#[test]
+fn trpo_trains_the_same_parameters_on_host_and_device() {
+    let small = TrpoConfig {
+        envs: 3,
+        horizon: 64,
+        critic_epochs: 2,
+        minibatches: 4,
+        hidden: vec![16],
+        ..TrpoConfig::default()
+    };
+    let normalised = TrpoConfig { normalise_observations: true, normalise_rewards: true, ..small.clone() };
+    compare([("cartpole", small), ("pendulum", normalised)], |config| [config.envs, config.horizon]);
 }
 
 #[test]

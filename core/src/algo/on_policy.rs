@@ -1,12 +1,18 @@
 //! What PPO and TRPO share: rollouts under the policy that is trained, their advantages, and the state that goes on.
 
-mod host;
+mod host_rollouts;
+mod learner;
 mod loss;
+mod on_device;
+mod on_host;
 mod replay;
 mod rollout;
 
-pub use host::HostRollouts;
+pub use host_rollouts::HostRollouts;
+pub use learner::OnPolicy;
 pub use loss::{Minibatch, log_ratio, mean, standardise, value_loss};
+pub use on_device::OnDevice;
+pub use on_host::OnHost;
 pub use replay::Recorded;
 pub use rollout::OBS_LIMIT;
 use rollout::{Collector, Rollout, Running};

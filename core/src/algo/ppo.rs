@@ -12,178 +12,74 @@
 //! in between; early stopping and dropped updates are masks per seed.
 
 mod config;
-mod host;
 mod loss;
 
 pub use super::on_policy::{Minibatch, log_ratio, standardise, value_loss};
 pub use config::PpoConfig;
-pub use host::HostPpo;
 pub use loss::{Losses, approx_kl, clip_loss, losses};
 
-use super::on_policy::{Passes, Sampled};
-use super::{ActorCritic, Algorithm, Held, StateEntry, update_parameters};
-use crate::backend::ScalarValue;
-use crate::env::EnvDef;
+use super::on_policy::{OnDevice, OnHost, OnPolicy, Passes, Sampled, Sampling};
+use super::{ActorCritic, Held, NetConfig, update_parameters};
 use crate::grad::value_and_grad;
 use crate::optim::{Adam, AdamState, clip_by_norm};
-use crate::program::{Context, Plan, PlanOptions};
+use crate::program::Context;
 use crate::tensor::{Loop, scan};
-use crate::{Device, Program, Result, State, Tensor};
-
-/// What an iteration reports, in the order of the `metrics` output `[S, 12]`.
-///
-/// The first three are sums over the episodes that ended; the others are averages over the updates that were made.
-pub const METRICS: [&str; 12] = [
-    "rollout/episodes",
-    "ep_return_sum",
-    "ep_len_sum",
-    "train/policy_loss",
-    "train/value_loss",
-    "train/entropy",
-    "train/approx_kl",
-    "train/clip_frac",
-    "train/grad_norm",
-    "train/explained_variance",
-    "train/non_finite",
-    "train/updates",
-];
+use crate::{Result, Tensor};
 
 /// PPO on one environment under one or several seeds.
-#[derive(Debug)]
-pub struct Ppo {
-    config: PpoConfig,
-    net: ActorCritic,
-    program: Program,
-    metric_names: Vec<String>,
-    /// All that training changes, each array with a leading axis of seeds.
-    pub state: State,
-}
+pub type Ppo = OnDevice<PpoConfig>;
 
-impl Ppo {
-    /// Fresh training of one run per seed.
-    ///
-    /// # Errors
-    /// If a setting is invalid or the device lacks memory.
-    pub fn new(device: &Device, config: &PpoConfig, env: &EnvDef, seeds: &[u64]) -> Result<Ppo> {
-        let ppo = Ppo::without_state(device, config, env, seeds.len())?;
-        let state = config.sampling().start(device, env, &ppo.net, seeds)?;
-        Ok(Ppo { state, ..ppo })
+/// [`Ppo`] on environments of the host.
+pub type HostPpo = OnHost<PpoConfig>;
+
+impl OnPolicy for PpoConfig {
+    /// The first three are sums over the episodes that ended; the others are averages over the updates that were made.
+    const METRICS: [&'static str; 12] = [
+        "rollout/episodes",
+        "ep_return_sum",
+        "ep_len_sum",
+        "train/policy_loss",
+        "train/value_loss",
+        "train/entropy",
+        "train/approx_kl",
+        "train/clip_frac",
+        "train/grad_norm",
+        "train/explained_variance",
+        "train/non_finite",
+        "train/updates",
+    ];
+
+    fn validate(&self) -> Result<()> {
+        PpoConfig::validate(self)
     }
 
-    /// Training that goes on from a state with all of [`Ppo::entries`].
-    ///
-    /// # Errors
-    /// If a setting is invalid or an array is missing or of another shape.
-    pub fn resume(device: &Device, config: &PpoConfig, env: &EnvDef, seeds: usize, state: State) -> Result<Ppo> {
-        Ok(Ppo { state, ..Ppo::without_state(device, config, env, seeds)? })
+    fn net(&self) -> NetConfig {
+        PpoConfig::net(self)
     }
 
-    fn without_state(device: &Device, config: &PpoConfig, env: &EnvDef, seeds: usize) -> Result<Ppo> {
-        config.validate()?;
-        let net = ActorCritic::new(env.spec(), &config.net());
-        let program = Program::new(device, |cx| iteration(cx, config, env, &net, seeds))?;
-        let metric_names = METRICS.map(str::to_owned).to_vec();
-        Ok(Ppo { config: config.clone(), net, program, metric_names, state: State::new() })
-    }
-
-    /// The plan of one iteration, without a device.
-    ///
-    /// # Errors
-    /// If a setting is invalid.
-    pub fn plan(config: &PpoConfig, env: &EnvDef, seeds: usize) -> Result<Plan> {
-        config.validate()?;
-        let net = ActorCritic::new(env.spec(), &config.net());
-        Program::plan_of(PlanOptions::default(), |cx| iteration(cx, config, env, &net, seeds))
-    }
-
-    /// The networks.
-    pub fn net(&self) -> &ActorCritic {
-        &self.net
-    }
-
-    /// Everything that training changes, for one seed.
-    pub fn entries(config: &PpoConfig, env: &EnvDef) -> Vec<StateEntry> {
-        config.sampling().entries(env, &ActorCritic::new(env.spec(), &config.net()))
-    }
-
-    /// Learning rate and clip range of an iteration.
-    pub fn scheduled(&self, done: u64, total: u64) -> [f64; 2] {
-        self.config.scheduled(done, total)
-    }
-}
-
-impl Algorithm for Ppo {
-    fn state(&self) -> &State {
-        &self.state
-    }
-
-    fn program(&self) -> &Program {
-        &self.program
-    }
-
-    fn metric_names(&self) -> &[String] {
-        &self.metric_names
+    fn sampling(&self) -> Sampling {
+        PpoConfig::sampling(self)
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.config.schedules(done, total)
-    }
-
-    fn running(&mut self) -> (&mut Program, &State) {
-        (&mut self.program, &self.state)
-    }
-
-    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        self.config.scalars(done, total)
-    }
-}
-
-impl PpoConfig {
-    /// Learning rate and clip range of an iteration.
-    fn scheduled(&self, done: u64, total: u64) -> [f64; 2] {
-        [
-            self.learning_rate * self.learning_rate_schedule.factor(done, total),
-            self.clip_eps * self.clip_eps_schedule.factor(done, total),
-        ]
-    }
-
-    /// The same by the names of metrics.
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        let [learning_rate, clip_eps] = self.scheduled(done, total);
+        let learning_rate = self.learning_rate * self.learning_rate_schedule.factor(done, total);
+        let clip_eps = self.clip_eps * self.clip_eps_schedule.factor(done, total);
         vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)]
     }
 
-    /// Scalars of an iteration's program.
-    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        let [learning_rate, clip_eps] = self.scheduled(done, total);
-        vec![
-            ("iteration", ScalarValue::U32((done + 1) as u32)),
-            ("learning_rate", learning_rate.into()),
-            ("clip_eps", clip_eps.into()),
-        ]
+    /// Algorithm 1, after the rollout.
+    fn learn(&self, cx: &mut Context, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) {
+        let scalars = [cx.scalar_f32("learning_rate"), cx.scalar_f32("clip_eps")];
+        let passes = Passes { passes: self.epochs, minibatches: self.minibatches, order: sampled.order() };
+        let updated = update(self, net, held.get("theta"), held.adam(), sampled.data(), passes, scalars);
+        update_parameters(cx, updated.theta, updated.adam);
+        sampled.keep(cx);
+
+        let (finished, explained) = sampled.metrics();
+        let average = updated.sums.slice(1, 0, 6) / updated.updates.max(Tensor::constant_f32(1.0));
+        let metrics = [&finished[..], &[average, explained, updated.non_finite, updated.updates]].concat();
+        cx.output("metrics", Tensor::concat(&metrics, 1));
     }
-}
-
-/// Algorithm 1, one iteration.
-fn iteration(cx: &mut Context, config: &PpoConfig, env: &EnvDef, net: &ActorCritic, seeds: usize) {
-    let held = Held::declare(cx, &Ppo::entries(config, env), seeds);
-    let parts = net.layout.split(held.get("theta"));
-    let sampled = Sampled::collect(config.sampling(), env, net, &parts, &held, cx.scalar_u32("iteration"));
-    learn(cx, config, net, &held, &sampled);
-}
-
-/// What an iteration makes of its rollout.
-fn learn(cx: &mut Context, config: &PpoConfig, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) {
-    let scalars = [cx.scalar_f32("learning_rate"), cx.scalar_f32("clip_eps")];
-    let passes = Passes { passes: config.epochs, minibatches: config.minibatches, order: sampled.order() };
-    let updated = update(config, net, held.get("theta"), held.adam(), sampled.data(), passes, scalars);
-    update_parameters(cx, updated.theta, updated.adam);
-    sampled.keep(cx);
-
-    let (finished, explained) = sampled.metrics();
-    let average = updated.sums.slice(1, 0, 6) / updated.updates.max(Tensor::constant_f32(1.0));
-    let metrics = [&finished[..], &[average, explained, updated.non_finite, updated.updates]].concat();
-    cx.output("metrics", Tensor::concat(&metrics, 1));
 }
 
 struct Updated {

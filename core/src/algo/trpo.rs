@@ -18,150 +18,80 @@ mod loss;
 pub use config::TrpoConfig;
 pub use loss::{kl, surrogate};
 
-use super::on_policy::{Passes, Sampled, mean, unpack, value_loss};
-use super::{ActorCritic, Algorithm, Held, StateEntry, update_parameters};
-use crate::backend::ScalarValue;
-use crate::env::EnvDef;
+use super::on_policy::{OnDevice, OnHost, OnPolicy, Passes, Sampled, Sampling, mean, unpack, value_loss};
+use super::{ActorCritic, Held, NetConfig, update_parameters};
 use crate::grad::value_and_grad;
 use crate::optim::{Adam, AdamState, dot};
-use crate::program::{Context, Plan, PlanOptions};
+use crate::program::Context;
 use crate::tensor::{Loop, scan};
-use crate::{Device, Program, Result, State, Tensor};
-
-/// What an iteration reports, in the order of the `metrics` output `[S, 12]`.
-///
-/// The first three are sums over the episodes that ended; the value loss is the mean over the updates of the value function.
-/// Updates are those, and one more if the policy made a step.
-pub const METRICS: [&str; 12] = [
-    "rollout/episodes",
-    "ep_return_sum",
-    "ep_len_sum",
-    "train/policy_loss",
-    "train/value_loss",
-    "train/entropy",
-    "train/kl",
-    "train/step_scale",
-    "train/grad_norm",
-    "train/explained_variance",
-    "train/non_finite",
-    "train/updates",
-];
+use crate::{Result, Tensor};
 
 /// TRPO on one environment under one or several seeds.
-#[derive(Debug)]
-pub struct Trpo {
-    config: TrpoConfig,
-    net: ActorCritic,
-    program: Program,
-    metric_names: Vec<String>,
-    /// All that training changes, each array with a leading axis of seeds.
-    pub state: State,
-}
+pub type Trpo = OnDevice<TrpoConfig>;
 
-impl Trpo {
-    /// Fresh training of one run per seed.
-    ///
-    /// # Errors
-    /// If a setting is invalid or the device lacks memory.
-    pub fn new(device: &Device, config: &TrpoConfig, env: &EnvDef, seeds: &[u64]) -> Result<Trpo> {
-        let trpo = Trpo::resume(device, config, env, seeds.len(), State::new())?;
-        let state = config.sampling().start(device, env, &trpo.net, seeds)?;
-        Ok(Trpo { state, ..trpo })
+/// [`Trpo`] on environments of the host.
+pub type HostTrpo = OnHost<TrpoConfig>;
+
+impl OnPolicy for TrpoConfig {
+    /// The first three are sums over the episodes that ended; the value loss is the mean over the updates of the value function.
+    /// Updates are those, and one more if the policy made a step.
+    const METRICS: [&'static str; 12] = [
+        "rollout/episodes",
+        "ep_return_sum",
+        "ep_len_sum",
+        "train/policy_loss",
+        "train/value_loss",
+        "train/entropy",
+        "train/kl",
+        "train/step_scale",
+        "train/grad_norm",
+        "train/explained_variance",
+        "train/non_finite",
+        "train/updates",
+    ];
+
+    fn validate(&self) -> Result<()> {
+        TrpoConfig::validate(self)
     }
 
-    /// Training that goes on from a state with all of [`Trpo::entries`].
-    ///
-    /// # Errors
-    /// If a setting is invalid or an array is missing or of another shape.
-    pub fn resume(device: &Device, config: &TrpoConfig, env: &EnvDef, seeds: usize, state: State) -> Result<Trpo> {
-        config.validate()?;
-        let net = ActorCritic::new(env.spec(), &config.net());
-        let program = Program::new(device, |cx| iteration(cx, config, env, &net, seeds))?;
-        let metric_names = METRICS.map(str::to_owned).to_vec();
-        Ok(Trpo { config: config.clone(), net, program, metric_names, state })
+    fn net(&self) -> NetConfig {
+        TrpoConfig::net(self)
     }
 
-    /// The plan of one iteration, without a device.
-    ///
-    /// # Errors
-    /// If a setting is invalid.
-    pub fn plan(config: &TrpoConfig, env: &EnvDef, seeds: usize) -> Result<Plan> {
-        config.validate()?;
-        let net = ActorCritic::new(env.spec(), &config.net());
-        Program::plan_of(PlanOptions::default(), |cx| iteration(cx, config, env, &net, seeds))
-    }
-
-    /// The networks.
-    pub fn net(&self) -> &ActorCritic {
-        &self.net
-    }
-
-    /// Everything that training changes, for one seed.
-    pub fn entries(config: &TrpoConfig, env: &EnvDef) -> Vec<StateEntry> {
-        config.sampling().entries(env, &ActorCritic::new(env.spec(), &config.net()))
-    }
-
-    fn learning_rate(&self, done: u64, total: u64) -> f64 {
-        self.config.learning_rate * self.config.learning_rate_schedule.factor(done, total)
-    }
-}
-
-impl Algorithm for Trpo {
-    fn state(&self) -> &State {
-        &self.state
-    }
-
-    fn program(&self) -> &Program {
-        &self.program
-    }
-
-    fn running(&mut self) -> (&mut Program, &State) {
-        (&mut self.program, &self.state)
-    }
-
-    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        let learning_rate = self.learning_rate(done, total);
-        vec![("iteration", ScalarValue::U32((done + 1) as u32)), ("learning_rate", learning_rate.into())]
-    }
-
-    fn metric_names(&self) -> &[String] {
-        &self.metric_names
+    fn sampling(&self) -> Sampling {
+        TrpoConfig::sampling(self)
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        vec![("train/learning_rate", self.learning_rate(done, total))]
+        vec![("train/learning_rate", self.learning_rate * self.learning_rate_schedule.factor(done, total))]
     }
-}
 
-/// One iteration.
-fn iteration(cx: &mut Context, config: &TrpoConfig, env: &EnvDef, net: &ActorCritic, seeds: usize) {
-    let held = Held::declare(cx, &Trpo::entries(config, env), seeds);
-    let theta = held.get("theta");
-    let parts = net.layout.split(theta);
-    let sampled = Sampled::collect(config.sampling(), env, net, &parts, &held, cx.scalar_u32("iteration"));
-    let data = sampled.data();
+    fn learn(&self, cx: &mut Context, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) {
+        let theta = held.get("theta");
+        let data = sampled.data();
 
-    // The policy. The value function's parameters have neither gradient nor curvature here, and so no step.
-    let batch = unpack(net, data);
-    let old = net.distribution(&parts, batch.obs).stop_gradient();
-    let step = config.trust_region().step(
-        &net.layout,
-        theta,
-        |parts| surrogate(net, parts, &batch, config.normalise_advantages), // eq. 14
-        |parts| kl(net, parts, &batch, &old),
-    );
-    let entropy = mean(net.distribution(&net.layout.split(step.theta), batch.obs).entropy());
+        // The policy. The value function's parameters have neither gradient nor curvature here, and so no step.
+        let batch = unpack(net, data);
+        let old = net.distribution(&net.layout.split(theta), batch.obs).stop_gradient();
+        let step = self.trust_region().step(
+            &net.layout,
+            theta,
+            |parts| surrogate(net, parts, &batch, self.normalise_advantages), // eq. 14
+            |parts| kl(net, parts, &batch, &old),
+        );
+        let entropy = mean(net.distribution(&net.layout.split(step.theta), batch.obs).entropy());
 
-    let passes = Passes { passes: config.critic_epochs, minibatches: config.minibatches, order: sampled.order() };
-    let critic = fit(config, net, step.theta, held.adam(), data, passes, cx.scalar_f32("learning_rate"));
-    update_parameters(cx, critic.theta, critic.adam);
-    sampled.keep(cx);
+        let passes = Passes { passes: self.critic_epochs, minibatches: self.minibatches, order: sampled.order() };
+        let critic = fit(self, net, step.theta, held.adam(), data, passes, cx.scalar_f32("learning_rate"));
+        update_parameters(cx, critic.theta, critic.adam);
+        sampled.keep(cx);
 
-    let (finished, explained) = sampled.metrics();
-    let value_loss = critic.loss / critic.updates.max(Tensor::constant_f32(1.0));
-    let policy = [step.loss_after, value_loss, entropy, step.constraint, step.scale, step.grad_norm];
-    let counts = [explained, step.broken + critic.non_finite, step.accepted + critic.updates];
-    cx.output("metrics", Tensor::concat(&[&finished[..], &policy, &counts].concat(), 1));
+        let (finished, explained) = sampled.metrics();
+        let value_loss = critic.loss / critic.updates.max(Tensor::constant_f32(1.0));
+        let policy = [step.loss_after, value_loss, entropy, step.constraint, step.scale, step.grad_norm];
+        let counts = [explained, step.broken + critic.non_finite, step.accepted + critic.updates];
+        cx.output("metrics", Tensor::concat(&[&finished[..], &policy, &counts].concat(), 1));
+    }
 }
 
 struct Fitted {

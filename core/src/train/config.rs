@@ -5,7 +5,7 @@ use toml::Table;
 
 use super::describe::setting_docs;
 use super::playground::Playground;
-use crate::algo::{ActorCritic, Algorithm, HostPpo, NetConfig, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
+use crate::algo::{ActorCritic, Algorithm, HostPpo, HostTrpo, NetConfig, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
 use crate::env::{EnvDef, EnvSpec};
 use crate::host::Executor;
 use crate::meta::rl2::{MAX_BATCH, Rl2Net};
@@ -153,15 +153,15 @@ impl Config {
     }
 
     /// Everything that training changes, for one seed.
-    pub(super) fn entries(&self, algorithm: &str, env: &Playground) -> Result<Vec<StateEntry>> {
-        Ok(match (self, env) {
+    pub(super) fn entries(&self, env: &Playground) -> Vec<StateEntry> {
+        match (self, env) {
             (Config::Ppo(config), Playground::Device(env)) => Ppo::entries(config, env),
             (Config::Ppo(config), Playground::Host(spec)) => HostPpo::entries(config, spec),
             (Config::Trpo(config), Playground::Device(env)) => Trpo::entries(config, env),
+            (Config::Trpo(config), Playground::Host(spec)) => HostTrpo::entries(config, spec),
             (Config::Maml(config), _) => Maml::entries(config, env.spec()),
             (Config::Rl2(config), _) => Rl2::entries(config, env.spec()),
-            (Config::Trpo(_), Playground::Host(spec)) => return Err(device_only(algorithm, spec)),
-        })
+        }
     }
 
     /// The same of a policy only: what [`policy_entries`](Config::policy_entries) names.
@@ -186,8 +186,9 @@ impl Config {
     pub(super) fn fleet(&self, algorithm: &str, spec: &EnvSpec, seeds: usize) -> Result<[usize; 3]> {
         match self {
             Config::Ppo(config) => Ok([seeds, config.envs, spec.horizon]),
+            Config::Trpo(config) => Ok([seeds, config.envs, spec.horizon]),
             Config::Maml(config) => Ok([seeds * config.meta_batch, config.rollouts, config.steps(spec.horizon)]),
-            Config::Trpo(_) | Config::Rl2(_) => Err(device_only(algorithm, spec)),
+            Config::Rl2(_) => Err(device_only(algorithm, spec)),
         }
     }
 
@@ -212,6 +213,7 @@ impl Config {
             (Config::Ppo(config), Arena::Device(env)) => Box::new(Ppo::new(device, config, env, seeds)?),
             (Config::Ppo(config), Arena::Host(executor)) => Box::new(HostPpo::new(device, config, executor, seeds)?),
             (Config::Trpo(config), Arena::Device(env)) => Box::new(Trpo::new(device, config, env, seeds)?),
+            (Config::Trpo(config), Arena::Host(executor)) => Box::new(HostTrpo::new(device, config, executor, seeds)?),
             (Config::Maml(config), Arena::Device(env)) => {
                 Box::new(Maml::new(device, variant(algorithm)?, config, env, seeds)?)
             }
@@ -221,7 +223,7 @@ impl Config {
             (Config::Rl2(config), Arena::Device(env)) => {
                 Box::new(Rl2::new(device, rl2(algorithm)?, config, env, seeds)?)
             }
-            (Config::Trpo(_) | Config::Rl2(_), Arena::Host(executor)) => {
+            (Config::Rl2(_), Arena::Host(executor)) => {
                 return Err(device_only(algorithm, &executor.fleet().spec));
             }
         })
@@ -243,6 +245,9 @@ impl Config {
                 Box::new(HostPpo::resume(device, config, executor, seeds, state)?)
             }
             (Config::Trpo(config), Arena::Device(env)) => Box::new(Trpo::resume(device, config, env, s, state)?),
+            (Config::Trpo(config), Arena::Host(executor)) => {
+                Box::new(HostTrpo::resume(device, config, executor, seeds, state)?)
+            }
             (Config::Maml(config), Arena::Device(env)) => {
                 Box::new(Maml::resume(device, variant(algorithm)?, config, env, s, state)?)
             }
@@ -252,7 +257,7 @@ impl Config {
             (Config::Rl2(config), Arena::Device(env)) => {
                 Box::new(Rl2::resume(device, rl2(algorithm)?, config, env, s, state)?)
             }
-            (Config::Trpo(_) | Config::Rl2(_), Arena::Host(executor)) => {
+            (Config::Rl2(_), Arena::Host(executor)) => {
                 return Err(device_only(algorithm, &executor.fleet().spec));
             }
         })
@@ -269,8 +274,8 @@ pub(super) enum Arena<'a> {
 
 fn device_only(algorithm: &str, spec: &EnvSpec) -> Error {
     let problem = format!(
-        "{algorithm} trains inside of programs only, and `{}` is played on the host; use ppo, or promp or another of MAML's \
-         family",
+        "{algorithm} trains inside of programs only, and `{}` is played on the host; use ppo or trpo, or promp or another of \
+         MAML's family",
         spec.name
     );
     Error::config("algorithm", problem)

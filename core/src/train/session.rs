@@ -236,7 +236,7 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
-        let entries = self.setup.config.entries(&self.setup.algorithm, &self.setup.env)?;
+        let entries = self.setup.config.entries(&self.setup.env);
         let names = entries.into_iter().map(|e| e.name).collect();
         self.read_stack(Kind::Session, names).await
     }
@@ -325,7 +325,7 @@ fn restored(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Re
     let setup = Setup::of_config(&first.algorithm, env, &seeds, first.steps, first.config.clone())
         .map_err(|e| Error::Snapshot(e.to_string()))?;
     let mut state = State::new();
-    for entry in setup.config.entries(&setup.algorithm, &setup.env)? {
+    for entry in setup.config.entries(&setup.env) {
         let shape = [&[seeds.len()], &entry.shape[..]].concat();
         let mut words = Vec::new();
         for (_, entries) in &decoded {

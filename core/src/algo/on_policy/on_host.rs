@@ -1,7 +1,6 @@
-//! PPO on environments of the host.
+//! Learning where rollouts are played on the host.
 
-use super::{METRICS, PpoConfig, learn};
-use crate::algo::on_policy::{HostRollouts, Recorded, Sampled};
+use super::{HostRollouts, OnPolicy, Recorded, Sampled};
 use crate::algo::{ActorCritic, Algorithm, Held, LocalFuture, StateEntry};
 use crate::backend::ScalarValue;
 use crate::backend::reference::NonFinite;
@@ -9,13 +8,13 @@ use crate::env::EnvSpec;
 use crate::host::Executor;
 use crate::{Array, Device, Program, Result, State};
 
-/// PPO where rollouts are played on the host; all else is [`Ppo`](super::Ppo), by the same functions.
+/// An algorithm where rollouts are played on the host; all else is as [`OnDevice`](super::OnDevice), by the same functions.
 ///
 /// A program acts in each step, and one learns from the rollout, for which it looks at the recorded steps instead of stepping
 /// environments itself. With the same seeds, a built-in environment on the host trains the same parameters.
 #[derive(Debug)]
-pub struct HostPpo {
-    config: PpoConfig,
+pub struct OnHost<C> {
+    config: C,
     rollouts: HostRollouts,
     program: Program,
     metric_names: Vec<String>,
@@ -25,29 +24,29 @@ pub struct HostPpo {
     pub state: State,
 }
 
-impl HostPpo {
+impl<C: OnPolicy> OnHost<C> {
     /// Fresh training of one run per seed, on an executor with one group of `envs` environments for each.
     ///
     /// # Errors
     /// If a setting is invalid, the executor does not fit it, or the device lacks memory.
-    pub fn new(device: &Device, config: &PpoConfig, executor: Box<dyn Executor>, seeds: &[u64]) -> Result<HostPpo> {
+    pub fn new(device: &Device, config: &C, executor: Box<dyn Executor>, seeds: &[u64]) -> Result<Self> {
         let net = ActorCritic::new(&executor.fleet().spec, &config.net());
         let state = HostRollouts::start(device, &config.sampling(), &net, seeds)?;
-        HostPpo::resume(device, config, executor, seeds, state)
+        Self::resume(device, config, executor, seeds, state)
     }
 
-    /// Training that goes on from a state with all of [`HostPpo::entries`], of runs with these seeds, in new episodes: what
+    /// Training that goes on from a state with all of [`entries`](Self::entries), of runs with these seeds, in new episodes: what
     /// environments were in the middle of is not part of the state.
     ///
     /// # Errors
-    /// As [`new`](HostPpo::new), or if an array is missing or of another shape.
+    /// As [`new`](Self::new), or if an array is missing or of another shape.
     pub fn resume(
         device: &Device,
-        config: &PpoConfig,
+        config: &C,
         executor: Box<dyn Executor>,
         seeds: &[u64],
         state: State,
-    ) -> Result<HostPpo> {
+    ) -> Result<Self> {
         config.validate()?;
         let net = ActorCritic::new(&executor.fleet().spec, &config.net());
         let sampling = config.sampling();
@@ -58,14 +57,14 @@ impl HostPpo {
             let parts = net.layout.split(held.get("theta"));
             let recorded = Recorded::declare(cx, sampling.horizon, rows, net.observations(), net.actions());
             let sampled = Sampled::replay(sampling, &recorded, &net, &parts, &held, cx.scalar_u32("iteration"));
-            learn(cx, config, &net, &held, &sampled);
+            config.learn(cx, &net, &held, &sampled);
         })?;
-        let metric_names = METRICS.map(str::to_owned).to_vec();
-        Ok(HostPpo { config: config.clone(), rollouts, program, metric_names, recorded: Vec::new(), state })
+        let metric_names = C::METRICS.map(str::to_owned).to_vec();
+        Ok(OnHost { config: config.clone(), rollouts, program, metric_names, recorded: Vec::new(), state })
     }
 
     /// Everything that training changes, for one seed.
-    pub fn entries(config: &PpoConfig, spec: &EnvSpec) -> Vec<StateEntry> {
+    pub fn entries(config: &C, spec: &EnvSpec) -> Vec<StateEntry> {
         HostRollouts::entries(&config.sampling(), &ActorCritic::new(spec, &config.net()))
     }
 
@@ -79,7 +78,7 @@ impl HostPpo {
     }
 }
 
-impl Algorithm for HostPpo {
+impl<C: OnPolicy> Algorithm for OnHost<C> {
     fn state(&self) -> &State {
         &self.state
     }
