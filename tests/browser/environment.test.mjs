@@ -95,6 +95,28 @@ test("meta-learners set tasks", () =>
     assert.ok(Number.isFinite(seen.returns));
   }, { folders }));
 
+test("RL² explores within its memory", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { createSession } = await import("/quickstudy/index.js");
+      const { walk } = await import("/envs/walk.js");
+      const env = walk({ task: [{ name: "goal", low: -1, high: 1 }] });
+      const config = { meta_batch: 32, episodes: 2, minibatches: 4, units: 16, learning_rate: 5e-3 };
+      const session = await createSession({ algorithm: "rl2-ppo", env, seed: 1, steps: 150_000, device: "cpu", config });
+      const all = [];
+      while (!session.done) {
+        const [metrics] = await session.step();
+        all.push([metrics["meta/first_episode_return"], metrics["meta/last_episode_return"]]);
+      }
+      const policy = await session.policy();
+      const { stages } = await policy.adapt({ tasks: 20 });
+      policy.dispose();
+      session.dispose();
+      return { all, stages };
+    });
+    console.log(JSON.stringify(seen));
+  }, { folders }));
+
 test("what an environment does wrong is an EnvironmentError that names it, with its exception as the cause", () =>
   withPage(async (page) => {
     const seen = await page.evaluate(async () => {

@@ -12,7 +12,7 @@ pub mod trpo;
 pub use actor_critic::ActorCritic;
 pub use algorithm::{Algorithm, LocalFuture, StateEntry};
 pub(crate) use algorithm::{Held, update_parameters};
-pub(crate) use on_policy::OBS_LIMIT;
+pub(crate) use on_policy::{OBS_LIMIT, Recorded};
 pub use on_policy::{OnDevice, OnHost, OnPolicy};
 pub use policy::{Distribution, NetConfig, PolicyNet};
 pub use policy_actor::PolicyActor;

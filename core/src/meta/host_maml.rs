@@ -2,13 +2,14 @@
 
 use super::config::{MamlConfig, Variant};
 use super::host_learner::HostLearner;
+use super::host_tasks::{chances, expect_fleet};
 use super::maml::{Learner, Maml, OuterLoop, initial, scalars, schedules};
 use crate::algo::{Algorithm, LocalFuture, PolicyActor};
 use crate::backend::ScalarValue;
 use crate::backend::reference::NonFinite;
-use crate::host::{BlockShape, Chance, Executor, MetaSampler, Padded, PathArrays};
-use crate::rng::{Key, fold_in, key_from_seed, streams};
-use crate::{Array, Device, Error, Program, Result, State};
+use crate::host::{BlockShape, Executor, MetaSampler, Padded, PathArrays};
+use crate::rng::{Key, fold_in, key_from_seed};
+use crate::{Array, Device, Program, Result, State};
 
 /// Meta-training where episodes are played on the host; all else is [`Maml`], by the same functions and with the same state.
 ///
@@ -69,20 +70,7 @@ impl HostMaml {
         config.validate()?;
         let fleet = executor.fleet();
         let want = [seeds.len() * config.meta_batch, config.rollouts, config.steps(fleet.spec.horizon)];
-        if [fleet.tasks, fleet.envs_per_task, fleet.horizon] != want {
-            let problem = format!(
-                "the executor plays {} tasks on {} environments each for at most {} steps; {} seeds with these settings need \
-                 {}, {} and {}",
-                fleet.tasks,
-                fleet.envs_per_task,
-                fleet.horizon,
-                seeds.len(),
-                want[0],
-                want[1],
-                want[2]
-            );
-            return Err(Error::config("executor", problem));
-        }
+        expect_fleet(fleet, seeds.len(), want)?;
         let block = BlockShape::of(fleet);
         let learner = Learner::new(&fleet.spec, config);
         let programs = HostLearner::new(device, &learner, config, seeds.len(), block)?;
@@ -112,10 +100,7 @@ impl HostMaml {
 
     /// Give each group its task of this iteration.
     async fn draw_tasks(&mut self, iteration: u32) -> Result<()> {
-        let source = self.config.task_source();
-        let pick = |key: &Key| source.pick(fold_in(*key, streams::TASK), iteration, self.config.meta_batch);
-        let chances: Vec<Chance> =
-            self.keys.iter().flat_map(pick).map(|(key, element)| Chance { key, element }).collect();
+        let chances = chances(self.config.task_source(), &self.keys, iteration, self.config.meta_batch);
         let tasks = self.sampler.sample_tasks(&chances).await?;
         self.sampler.set_tasks(&tasks).await
     }

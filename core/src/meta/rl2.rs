@@ -12,6 +12,7 @@ mod adaptation;
 mod collect;
 mod config;
 mod credit;
+mod host;
 mod learner;
 mod loss;
 mod memory;
@@ -22,17 +23,17 @@ pub use collect::{Collector, Trials, augmented};
 pub(crate) use config::MAX_BATCH;
 pub use config::{AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Variant};
 pub use credit::Credit;
+pub use host::HostRl2;
 pub use learner::Rl2Net;
 pub use loss::{TrialBatch, TrialLosses, losses};
 pub use memory::MemoryAdaptation;
 
 use update::{Data, natural, proximal};
 
-use crate::algo::{Algorithm, StateEntry};
+use crate::algo::{Algorithm, Held, StateEntry, update_parameters};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::{EnvDef, EnvSpec};
-use crate::optim::AdamState;
 use crate::program::{Context, Plan, PlanOptions};
 use crate::rng::{key_from_seed, streams};
 use crate::task::TaskSource;
@@ -57,18 +58,7 @@ impl Rl2 {
     /// If a setting is invalid or the device lacks memory.
     pub fn new(device: &Device, variant: Rl2Variant, config: &Rl2Config, env: &EnvDef, seeds: &[u64]) -> Result<Rl2> {
         config.validate(variant)?;
-        let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
-        let net = Rl2Net::new(env.spec(), config);
-        let mut state = State::new();
-        for entry in Rl2::entries(config, env.spec()) {
-            let shape = [&[seeds.len()], &entry.shape[..]].concat();
-            let array = match entry.name {
-                "theta" => device.array(&shape, &keys.iter().flat_map(|k| net.layout.init(*k)).collect::<Vec<_>>()),
-                "key" => device.array_u32(&shape, keys.as_flattened()),
-                _ => device.zeros(&shape, entry.dtype),
-            };
-            state.insert(entry.name, array?);
-        }
+        let state = initial(device, config, env.spec(), seeds)?;
         Rl2::resume(device, variant, config, env, seeds.len(), state)
     }
 
@@ -135,10 +125,23 @@ impl Rl2 {
         let first = ["rollout/episodes", "ep_return_sum", "ep_len_sum"].map(str::to_owned);
         first.into_iter().chain(returns).chain(train).collect()
     }
+}
 
-    fn learning_rate(&self, done: u64, total: u64) -> f64 {
-        self.config.learning_rate * self.config.learning_rate_schedule.factor(done, total)
+/// The state before training.
+fn initial(device: &Device, config: &Rl2Config, spec: &EnvSpec, seeds: &[u64]) -> Result<State> {
+    let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
+    let net = Rl2Net::new(spec, config);
+    let mut state = State::new();
+    for entry in Rl2::entries(config, spec) {
+        let shape = [&[seeds.len()], &entry.shape[..]].concat();
+        let array = match entry.name {
+            "theta" => device.array(&shape, &keys.iter().flat_map(|k| net.layout.init(*k)).collect::<Vec<_>>()),
+            "key" => device.array_u32(&shape, keys.as_flattened()),
+            _ => device.zeros(&shape, entry.dtype),
+        };
+        state.insert(entry.name, array?);
     }
+    Ok(state)
 }
 
 impl Algorithm for Rl2 {
@@ -155,8 +158,7 @@ impl Algorithm for Rl2 {
     }
 
     fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        let iteration = ScalarValue::U32((done + 1) as u32);
-        vec![("iteration", iteration), ("learning_rate", self.learning_rate(done, total).into())]
+        self.config.scalars(done, total)
     }
 
     fn metric_names(&self) -> &[String] {
@@ -164,34 +166,44 @@ impl Algorithm for Rl2 {
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        match self.variant {
-            Rl2Variant::Ppo => vec![("train/learning_rate", self.learning_rate(done, total))],
+        self.config.schedules(self.variant, done, total)
+    }
+}
+
+impl Rl2Config {
+    fn learning_rate_at(&self, done: u64, total: u64) -> f64 {
+        self.learning_rate * self.learning_rate_schedule.factor(done, total)
+    }
+
+    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
+        let iteration = ScalarValue::U32((done + 1) as u32);
+        vec![("iteration", iteration), ("learning_rate", self.learning_rate_at(done, total).into())]
+    }
+
+    fn schedules(&self, variant: Rl2Variant, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        match variant {
+            Rl2Variant::Ppo => vec![("train/learning_rate", self.learning_rate_at(done, total))],
             Rl2Variant::Trpo => Vec::new(),
+        }
+    }
+
+    /// Where training tasks come from.
+    fn task_source(&self) -> TaskSource {
+        match self.train_tasks {
+            0 => TaskSource::Fresh,
+            count => TaskSource::Pool { first: 0, count: u32::try_from(count).unwrap_or(u32::MAX) },
         }
     }
 }
 
 /// One iteration.
 fn iteration(cx: &mut Context, variant: Rl2Variant, config: &Rl2Config, env: &EnvDef, net: &Rl2Net, seeds: usize) {
-    let mut names = Vec::new();
-    for entry in Rl2::entries(config, env.spec()) {
-        let shape = [&[seeds], &entry.shape[..]].concat();
-        names.push((entry.name, cx.state(entry.name, &shape, entry.dtype)));
-    }
-    let state = |name: &str| names.iter().find(|(n, _)| *n == name).map_or(Tensor::poison(), |(_, t)| *t);
+    let held = Held::declare(cx, &Rl2::entries(config, env.spec()), seeds);
     let iteration = cx.scalar_u32("iteration");
-    let learning_rate = cx.scalar_f32("learning_rate");
-    let words = state("key");
-    let key = [words.slice(1, 0, 1), words.slice(1, 1, 2)];
-    let theta = state("theta");
-    let parts = net.layout.split(theta);
-    let source = match config.train_tasks {
-        0 => TaskSource::Fresh,
-        count => TaskSource::Pool { first: 0, count: u32::try_from(count).unwrap_or(u32::MAX) },
-    };
+    let key = key(&held);
     let tasks = (!env.spec().task.is_empty()).then(|| {
         let key = fold_in(key, Tensor::constant_u32(streams::TASK));
-        source.trace(env, key, iteration, config.meta_batch)
+        config.task_source().trace(env, key, iteration, config.meta_batch)
     });
     let collector = Collector {
         env,
@@ -203,21 +215,37 @@ fn iteration(cx: &mut Context, variant: Rl2Variant, config: &Rl2Config, env: &En
         carry_over: config.carry_over,
         deterministic: false,
     };
-    let trials = collector.collect(&parts);
-    let data = Data::new(config, &trials);
-    let updated = match variant {
+    let trials = collector.collect(&net.layout.split(held.get("theta")));
+    learn(cx, variant, config, net, &held, &trials, iteration);
+}
+
+/// Random words of each seed, `[S, 1]` each.
+fn key(held: &Held) -> [Tensor; 2] {
+    let words = held.get("key");
+    [words.slice(1, 0, 1), words.slice(1, 1, 2)]
+}
+
+/// What an iteration makes of its trials.
+fn learn(
+    cx: &mut Context,
+    variant: Rl2Variant,
+    config: &Rl2Config,
+    net: &Rl2Net,
+    held: &Held,
+    trials: &Trials,
+    iteration: Tensor,
+) {
+    let (theta, learning_rate) = (held.get("theta"), cx.scalar_f32("learning_rate"));
+    let seeds = theta.size(0);
+    let data = Data::new(config, trials);
+    let (updated, adam) = match variant {
         Rl2Variant::Ppo => {
-            let adam = AdamState { m: state("adam_m"), v: state("adam_v"), scale: state("adam_scale") };
-            let order = fold_in(fold_in(key, Tensor::constant_u32(streams::MINIBATCH)), iteration);
-            let updated = proximal(config, net, theta, adam, &data, order, learning_rate);
-            cx.update("adam_m", updated.1.m);
-            cx.update("adam_v", updated.1.v);
-            cx.update("adam_scale", updated.1.scale);
-            updated.0
+            let order = fold_in(fold_in(key(held), Tensor::constant_u32(streams::MINIBATCH)), iteration);
+            proximal(config, net, theta, held.adam(), &data, order, learning_rate)
         }
-        Rl2Variant::Trpo => natural(config, net, theta, &data),
+        Rl2Variant::Trpo => (natural(config, net, theta, &data), held.adam()),
     };
-    cx.update("theta", updated.theta);
+    update_parameters(cx, updated.theta, adam);
 
     let n = config.episodes;
     let count = (config.meta_batch * n) as f64;

@@ -9,7 +9,7 @@ use crate::algo::{ActorCritic, Algorithm, HostPpo, HostTrpo, NetConfig, Ppo, Ppo
 use crate::env::{EnvDef, EnvSpec};
 use crate::host::Executor;
 use crate::meta::rl2::{MAX_BATCH, Rl2Net};
-use crate::meta::{HostMaml, Learner, Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
+use crate::meta::{HostMaml, HostRl2, Learner, Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use crate::{Device, Error, Result, State};
 
 /// Names of the algorithms.
@@ -183,12 +183,12 @@ impl Config {
     }
 
     /// As [`Setup::fleet`](super::Setup::fleet).
-    pub(super) fn fleet(&self, algorithm: &str, spec: &EnvSpec, seeds: usize) -> Result<[usize; 3]> {
+    pub(super) fn fleet(&self, spec: &EnvSpec, seeds: usize) -> [usize; 3] {
         match self {
-            Config::Ppo(config) => Ok([seeds, config.envs, spec.horizon]),
-            Config::Trpo(config) => Ok([seeds, config.envs, spec.horizon]),
-            Config::Maml(config) => Ok([seeds * config.meta_batch, config.rollouts, config.steps(spec.horizon)]),
-            Config::Rl2(_) => Err(device_only(algorithm, spec)),
+            Config::Ppo(config) => [seeds, config.envs, spec.horizon],
+            Config::Trpo(config) => [seeds, config.envs, spec.horizon],
+            Config::Maml(config) => [seeds * config.meta_batch, config.rollouts, config.steps(spec.horizon)],
+            Config::Rl2(config) => [seeds * config.meta_batch, 1, spec.horizon],
         }
     }
 
@@ -223,8 +223,8 @@ impl Config {
             (Config::Rl2(config), Arena::Device(env)) => {
                 Box::new(Rl2::new(device, rl2(algorithm)?, config, env, seeds)?)
             }
-            (Config::Rl2(_), Arena::Host(executor)) => {
-                return Err(device_only(algorithm, &executor.fleet().spec));
+            (Config::Rl2(config), Arena::Host(executor)) => {
+                Box::new(HostRl2::new(device, rl2(algorithm)?, config, executor, seeds)?)
             }
         })
     }
@@ -257,8 +257,8 @@ impl Config {
             (Config::Rl2(config), Arena::Device(env)) => {
                 Box::new(Rl2::resume(device, rl2(algorithm)?, config, env, s, state)?)
             }
-            (Config::Rl2(_), Arena::Host(executor)) => {
-                return Err(device_only(algorithm, &executor.fleet().spec));
+            (Config::Rl2(config), Arena::Host(executor)) => {
+                Box::new(HostRl2::resume(device, rl2(algorithm)?, config, executor, seeds, state)?)
             }
         })
     }
@@ -270,13 +270,4 @@ pub(super) enum Arena<'a> {
     Device(&'a EnvDef),
     /// An executor.
     Host(Box<dyn Executor>),
-}
-
-fn device_only(algorithm: &str, spec: &EnvSpec) -> Error {
-    let problem = format!(
-        "{algorithm} trains inside of programs only, and `{}` is played on the host; use ppo or trpo, or promp or another of \
-         MAML's family",
-        spec.name
-    );
-    Error::config("algorithm", problem)
 }

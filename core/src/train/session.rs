@@ -48,7 +48,7 @@ impl Session {
     /// Fresh training on the host: `executor` plays what [`Setup::fleet`] says.
     ///
     /// # Errors
-    /// If the algorithm trains inside of programs only, the executor does not fit, or the device lacks memory.
+    /// If the executor does not fit, or the device lacks memory.
     pub fn on_host(device: &Device, setup: &Setup, executor: Box<dyn Executor>) -> Result<Session> {
         Session::start(device, setup, Arena::Host(executor))
     }

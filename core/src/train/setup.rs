@@ -107,11 +107,8 @@ impl Setup {
 
     /// What an executor must play for a run on the host: groups (tasks), environments of each, and the steps after which an
     /// episode is cut off.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if the algorithm trains on the device only.
-    pub fn fleet(&self) -> Result<[usize; 3]> {
-        self.config.fleet(&self.algorithm, self.env.spec(), self.seeds.len())
+    pub fn fleet(&self) -> [usize; 3] {
+        self.config.fleet(self.env.spec(), self.seeds.len())
     }
 
     /// Environment steps of one iteration and seed.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::rollout::OBS_LIMIT;
-use super::{Sampling, fresh};
+use super::{Recorded, Sampling, fresh};
 use crate::algo::{ActorCritic, StateEntry};
 use crate::dist::RowNoise;
 use crate::host::{Executor, Stepped};
@@ -144,7 +144,8 @@ impl HostRollouts {
             all.append(stepped);
         }
         self.observations = Some(observations);
-        self.upload(actions, &all)
+        let rows = [self.sampling.horizon, self.keys.len(), self.sampling.envs];
+        Recorded::upload(&self.device, self.executor.fleet(), rows, actions, all)
     }
 
     /// Actions as drawn, then as played, `[2, S, N, A]`.
@@ -164,20 +165,5 @@ impl HostRollouts {
         }
         let out = self.act.run(&State::new(), &inputs, &[])?;
         self.device.read(out.get("actions")?).await
-    }
-
-    fn upload(&self, actions: Vec<f64>, all: &Stepped) -> Result<Vec<(&'static str, Array)>> {
-        let fleet = self.executor.fleet();
-        let rows = [self.sampling.horizon, self.keys.len(), self.sampling.envs];
-        let of = |width: usize| [&rows[..], &[width]].concat();
-        let flags = |flags: &[bool]| flags.iter().map(|flag| u32::from(*flag)).collect::<Vec<u32>>();
-        Ok(vec![
-            ("action", self.device.array(&of(fleet.actions()), &actions)?),
-            ("reward", self.device.array(&rows, &all.rewards)?),
-            ("terminated", self.device.array_u32(&rows, &flags(&all.terminated))?),
-            ("truncated", self.device.array_u32(&rows, &flags(&all.truncated))?),
-            ("last_observation", self.device.array(&of(fleet.observations()), &all.last_observations)?),
-            ("observation", self.device.array(&of(fleet.observations()), &all.observations)?),
-        ])
     }
 }

@@ -2,9 +2,10 @@
 
 use super::rollout::{Collector, Drawn, Rollout, Running};
 use crate::env::TracedStep;
+use crate::host::{Fleet, Stepped};
 use crate::program::Context;
 use crate::tensor::{Loop, scan};
-use crate::{DType, Tensor};
+use crate::{Array, DType, Device, Result, Tensor};
 
 /// T steps of N environments per seed, inputs of a program.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +37,39 @@ impl Recorded {
             last_observation: input("last_observation", &[observations], DType::F32),
             observation: input("observation", &[observations], DType::F32),
         }
+    }
+
+    /// The inputs of T steps, `rows`: T, S and N; those that were not made are zeros. `actions`: as drawn.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn upload(
+        device: &Device,
+        fleet: &Fleet,
+        rows: [usize; 3],
+        mut actions: Vec<f64>,
+        mut all: Stepped,
+    ) -> Result<Vec<(&'static str, Array)>> {
+        let count = rows.iter().product::<usize>();
+        let of = |width: usize| [&rows[..], &[width]].concat();
+        let wide = |numbers: &mut Vec<f64>, width: usize| {
+            numbers.resize(count * width, 0.0);
+            device.array(&of(width), numbers)
+        };
+        let flags = |flags: &[bool]| {
+            let mut numbers: Vec<u32> = flags.iter().map(|flag| u32::from(*flag)).collect();
+            numbers.resize(count, 0);
+            device.array_u32(&rows, &numbers)
+        };
+        all.rewards.resize(count, 0.0);
+        Ok(vec![
+            ("action", wide(&mut actions, fleet.actions())?),
+            ("reward", device.array(&rows, &all.rewards)?),
+            ("terminated", flags(&all.terminated)?),
+            ("truncated", flags(&all.truncated)?),
+            ("last_observation", wide(&mut all.last_observations, fleet.observations())?),
+            ("observation", wide(&mut all.observations, fleet.observations())?),
+        ])
     }
 }
 

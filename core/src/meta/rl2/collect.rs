@@ -1,9 +1,10 @@
-//! Trials of many tasks side by side, on environments that run on the device.
+//! Trials of many tasks side by side: on environments that run on the device, and as they were played on the host.
 
 use super::learner::Rl2Net;
 use crate::Tensor;
+use crate::algo::{Distribution, Recorded};
 use crate::dist::{RowNoise, fold_in};
-use crate::env::{ActionSpace, EnvDef};
+use crate::env::{ActionSpace, EnvDef, EnvSpec, TracedStep};
 use crate::rng::streams;
 use crate::sample::Paths;
 use crate::tensor::{Loop, scan};
@@ -68,7 +69,12 @@ pub fn augmented(space: &ActionSpace, obs: Tensor, previous: Option<[Tensor; 3]>
 impl Collector<'_> {
     /// T, the most steps of a trial.
     pub fn steps(&self) -> usize {
-        self.episodes * self.env.spec().horizon
+        self.course().steps()
+    }
+
+    fn course(&self) -> Course<'_> {
+        let Collector { env, net, episodes, carry_over, .. } = *self;
+        Course { net, spec: env.spec(), episodes, carry_over }
     }
 
     /// One trial per task with the parameters `parts: [S, …]`.
@@ -80,25 +86,93 @@ impl Collector<'_> {
         let (env_key, action_key) = (stream(streams::ENV), stream(streams::ACTION));
         let element = Tensor::iota(&[s, m], 1);
         let first = env.trace_reset(fold_in(env_key, Tensor::constant_u32(0)), element, self.tasks);
-        let space = &env.spec().action;
-        let count = |v: u32| Tensor::constant_u32(v).broadcast_to(&[s, m]);
-        let memory = net.policy.gru().initial(s, m);
-        let init = [first.state, count(0), augmented(space, first.observation, None), memory, count(0)];
-        let all = Tensor::constant_u32(u32::try_from(self.episodes).unwrap_or(u32::MAX));
-        let column = |x: Tensor| x.unsqueeze(2);
-        let (_, ys) = scan(self.steps(), false, &init, &[], |t, carry, _| {
-            let [state, steps, seen, memory, episode] = carry else {
-                return Loop::default();
-            };
+        self.course().run(parts, [first.state, first.observation], &[], |At { t, state, steps, policy, .. }| {
             let t = t + Tensor::constant_u32(1);
-            let running = episode.lt(all);
-            let (policy, memory) = net.policy.step(parts, *seen, *memory);
             let action = match self.deterministic {
                 true => policy.mode(),
                 false => policy.sample(&RowNoise::new(fold_in(action_key, t), m)),
             };
             let limited = net.policy.limit(action);
-            let stepped = env.trace_step(*state, *steps, limited, fold_in(env_key, t), element, self.tasks);
+            (action, env.trace_step(state, steps, limited, fold_in(env_key, t), element, self.tasks))
+        })
+    }
+}
+
+/// How a trial goes on from step to step, whatever makes the steps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Course<'a> {
+    pub net: &'a Rl2Net,
+    pub spec: &'a EnvSpec,
+    /// n, episodes of a trial.
+    pub episodes: usize,
+    pub carry_over: bool,
+}
+
+/// Where trials are before a step.
+pub(super) struct At<'a> {
+    /// The step, u32 `[]` from 0.
+    t: Tensor,
+    /// Environment states, `[S, M, F]`.
+    state: Tensor,
+    /// Steps of the running episodes, u32 `[S, M]`.
+    steps: Tensor,
+    policy: &'a Distribution,
+    /// This step's rows of what was given.
+    given: &'a [Tensor],
+}
+
+impl Course<'_> {
+    /// T, the most steps of a trial.
+    pub fn steps(&self) -> usize {
+        self.episodes * self.spec.horizon
+    }
+
+    /// Trials of recorded steps, as they were played from the first observations `[S, M, O]`. Their states are zeros: environments of
+    /// the host keep theirs to themselves.
+    #[track_caller]
+    pub fn replay(&self, parts: &[Tensor], first: Tensor, recorded: &Recorded) -> Trials {
+        let Recorded { action, reward, terminated, truncated, last_observation, observation } = *recorded;
+        let state = Tensor::zeros(&[first.size(0), first.size(1), 1]);
+        let given = [action, reward, terminated, truncated, last_observation, observation];
+        self.run(parts, [state, first], &given, |At { state, steps, given, .. }| {
+            let get = |i: usize| given.get(i).copied().unwrap_or(Tensor::poison());
+            let stepped = TracedStep {
+                state,
+                steps,
+                reward: get(1),
+                terminated: get(2),
+                truncated: get(3),
+                last_observation: get(4),
+                observation: get(5),
+            };
+            (get(0), stepped)
+        })
+    }
+
+    /// Trials from first states and observations on; `step` gives the action, as drawn, and what it leads to.
+    #[track_caller]
+    fn run(
+        &self,
+        parts: &[Tensor],
+        [state, observation]: [Tensor; 2],
+        given: &[Tensor],
+        step: impl FnOnce(At<'_>) -> (Tensor, TracedStep),
+    ) -> Trials {
+        let (net, space) = (self.net, &self.spec.action);
+        let (s, m) = (state.size(0), state.size(1));
+        let count = |v: u32| Tensor::constant_u32(v).broadcast_to(&[s, m]);
+        let memory = net.policy.gru().initial(s, m);
+        let init = [state, count(0), augmented(space, observation, None), memory, count(0)];
+        let all = Tensor::constant_u32(u32::try_from(self.episodes).unwrap_or(u32::MAX));
+        let column = |x: Tensor| x.unsqueeze(2);
+        let (_, ys) = scan(self.steps(), false, &init, given, |t, carry, given| {
+            let [state, steps, seen, memory, episode] = carry else {
+                return Loop::default();
+            };
+            let running = episode.lt(all);
+            let (policy, memory) = net.policy.step(parts, *seen, *memory);
+            let (action, stepped) = step(At { t, state: *state, steps: *steps, policy: &policy, given });
+            let limited = net.policy.limit(action);
             let ended = stepped.terminated.bit_or(stepped.truncated);
             let previous = [limited, column(stepped.reward), column(stepped.terminated).to_f32()];
             let mut next = augmented(space, stepped.observation, Some(previous));

@@ -54,8 +54,14 @@ struct Memory {
     last: Option<Vec<f64>>,
 }
 
+impl Memory {
+    fn empty(units: usize) -> Memory {
+        Memory { hidden: vec![0.0; units], last: None }
+    }
+}
+
 /// A policy that explores, or one that has adapted.
-struct MemoryPolicy {
+pub(super) struct MemoryPolicy {
     of: MemoryAdaptation,
     program: Program,
     /// M, E, O and A of the fleet.
@@ -71,22 +77,31 @@ struct MemoryPolicy {
 }
 
 impl MemoryPolicy {
-    fn new(of: &MemoryAdaptation, fleet: &Fleet) -> Result<MemoryPolicy> {
+    /// Nothing is remembered yet. There may be parameters for each group, `[M, P]`.
+    pub fn new(of: &MemoryAdaptation, fleet: &Fleet) -> Result<MemoryPolicy> {
         of.config.net().validate()?;
         let net = Rl2Net::new(&fleet.spec, &of.config);
         let (len, shape) = (net.layout.len(), &of.theta.shape);
-        if shape[..] != [1, len] {
+        let rows = shape.first().copied().unwrap_or(0);
+        if shape[..] != [rows, len] || ![1, fleet.tasks].contains(&rows) {
             let problem =
                 format!("parameters have the shape {shape:?}, and a policy for `{}` has [1, {len}]", fleet.spec.name);
             return Err(Error::Program(problem));
         }
         let sizes = [fleet.tasks, fleet.envs_per_task, fleet.observations(), fleet.actions()];
-        let program = Program::new(&of.device, |cx| trace(cx, &net, fleet, sizes))?;
-        let empty = Memory { hidden: vec![0.0; net.policy.gru().hidden()], last: None };
-        let now = vec![empty; fleet.num_envs()];
+        let program = Program::new(&of.device, |cx| trace(cx, &net, fleet, rows, sizes))?;
+        let now = vec![Memory::empty(net.policy.gru().hidden()); fleet.num_envs()];
         let ends = begun(&now);
         let info = ["log_prob".to_owned()];
         Ok(MemoryPolicy { of: of.clone(), program, sizes, info, key: None, now, ends, frozen: None })
+    }
+
+    /// Begin anew with parameters of the same shape.
+    pub fn forget(&mut self, theta: Array) {
+        self.of.theta = theta;
+        self.now.iter_mut().for_each(|memory| *memory = Memory::empty(memory.hidden.len()));
+        self.ends = begun(&self.now);
+        self.frozen = None;
     }
 }
 
@@ -97,9 +112,9 @@ fn begun(now: &[Memory]) -> Vec<Vec<Memory>> {
 
 /// One step of all environments; `acted` has the rows `[M, E, A + A + 1 + H]`: action as drawn and as environments get it, its
 /// log-probability, and the new state of the units.
-fn trace(cx: &mut Context, net: &Rl2Net, fleet: &Fleet, [m, e, o, a]: [usize; 4]) {
-    // One row of parameters, which all tasks share.
-    let parts = net.layout.split(cx.input("theta", &[1, net.layout.len()], DType::F32));
+fn trace(cx: &mut Context, net: &Rl2Net, fleet: &Fleet, rows: usize, [m, e, o, a]: [usize; 4]) {
+    // One row of parameters, which all tasks share, or one for each.
+    let parts = net.layout.split(cx.input("theta", &[rows, net.layout.len()], DType::F32));
     let key = cx.input("key", &[m, 2], DType::U32);
     let obs = cx.input("obs", &[m, e, o], DType::F32);
     let hidden = cx.input("hidden", &[m, e, net.policy.gru().hidden()], DType::F32);
