@@ -104,6 +104,10 @@ pub mod streams {
     pub const TASK: u32 = stream("task");
     /// Evaluation episodes.
     pub const EVAL: u32 = stream("eval");
+    /// Tasks that training never draws from.
+    pub const HELD_OUT_TASK: u32 = stream("held_out_task");
+    /// Episodes on them.
+    pub const HELD_OUT_EPISODES: u32 = stream("held_out_episodes");
 }
 
 /// A uniform number in [0, 1) from one random word: its top 24 bits, exact in `f32`.

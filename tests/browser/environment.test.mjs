@@ -95,26 +95,53 @@ test("meta-learners set tasks", () =>
     assert.ok(Number.isFinite(seen.returns));
   }, { folders }));
 
-test("RL² explores within its memory", () =>
+test("RL² learns to search for a hidden goal, and adapts to goals of one's own", () =>
   withPage(async (page) => {
-    const seen = await page.evaluate(async () => {
+    const { untrained, trained, unit } = await page.evaluate(async () => {
       const { createSession } = await import("/quickstudy/index.js");
       const { walk } = await import("/envs/walk.js");
       const env = walk({ task: [{ name: "goal", low: -1, high: 1 }] });
       const config = { meta_batch: 32, episodes: 2, minibatches: 4, units: 16, learning_rate: 5e-3 };
-      const session = await createSession({ algorithm: "rl2-ppo", env, seed: 1, steps: 150_000, device: "cpu", config });
-      const all = [];
-      while (!session.done) {
-        const [metrics] = await session.step();
-        all.push([metrics["meta/first_episode_return"], metrics["meta/last_episode_return"]]);
-      }
-      const policy = await session.policy();
-      const { stages } = await policy.adapt({ tasks: 20 });
-      policy.dispose();
+      const session = await createSession({ algorithm: "rl2-ppo", env, seed: 1, steps: 200_000, device: "cpu", config });
+      const test = async () => {
+        const policy = await session.policy();
+        const { unit, stages } = await policy.adapt({ to: [[-1], [1]], rollouts: 20 });
+        policy.dispose();
+        return { unit, returns: stages.map(({ returns }) => returns.flat().reduce((a, b) => a + b) / 40) };
+      };
+      const untrained = (await test()).returns;
+      while (!session.done) await session.step();
+      const { unit, returns: trained } = await test();
       session.dispose();
-      return { all, stages };
+      return { untrained, trained, unit };
     });
-    console.log(JSON.stringify(seen));
+    assert.equal(unit, "episodes");
+    console.log(untrained, trained);
+  }, { folders }));
+
+test("a policy trained by gradient steps adapts in its environment, stage by stage", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { train } = await import("/quickstudy/index.js");
+      const { walk } = await import("/envs/walk.js");
+      const env = walk({ later: true, task: [{ name: "goal", low: -1, high: 1 }] });
+      const run = train({ algorithm: "promp", env, steps: 1, device: "cpu", config: { meta_batch: 3, rollouts: 4, hidden: [8] } });
+      await run.finished;
+      const policy = await run.policy();
+      const drawn = await policy.adapt({ tasks: 3, innerSteps: 2 });
+      const given = await policy.adapt({ to: [[0.5]], innerSteps: 1 });
+      const refused = await policy.adapt({ deterministic: true }).catch(({ code, key }) => [code, key]);
+      policy.dispose();
+      await run.dispose();
+      return { drawn, given, refused };
+    });
+    const { drawn, given, refused } = seen;
+    assert.deepEqual([drawn.unit, drawn.stages.length, drawn.tasks.length], ["gradient steps", 3, 3]);
+    assert.ok(drawn.stages.every(({ returns }) => returns.length === 3 && returns.every((all) => all.length === 4)));
+    assert.deepEqual([given.tasks, given.stages.length], [[[0.5]], 2]);
+    const [path] = given.stages[0].paths;
+    assert.equal(path.states.length, path.actions.length);
+    assert.deepEqual(refused, ["config", "deterministic"]);
   }, { folders }));
 
 test("what an environment does wrong is an EnvironmentError that names it, with its exception as the cause", () =>

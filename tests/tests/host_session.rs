@@ -3,7 +3,9 @@
 
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, Wrapped};
-use quickstudy_core::train::{Episode, Evaluator, Layer, MetaTest, Playground, Session, Setup};
+use quickstudy_core::train::{
+    Episode, Evaluator, Layer, MetaTest, PathStep, Playground, Session, Setup, Stage, StageUnit,
+};
 use quickstudy_core::{Device, Result};
 
 fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
@@ -148,4 +150,81 @@ fn tasks_of_ones_own_are_adapted_to_as_those_that_were_drawn() {
             assert!(error.contains("is no task of"), "{error}");
         }
     }
+}
+
+#[test]
+fn a_policy_adapts_to_the_same_returns_on_the_host() {
+    let device = Device::cpu(1);
+    let env = builtin("point-arena").unwrap();
+    let setup = Setup::resolve("promp", env.clone(), &[7], Some(1), &layer(PROMP)).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    wait(session.step());
+    let bytes = wait(session.policy_snapshot(0));
+    let inside = Evaluator::load(&device, &bytes).unwrap();
+    let outside = Evaluator::load_with(&device, Some(Playground::Host(env.spec().clone())), &bytes).unwrap();
+    let test = MetaTest { tasks: 3, inner_steps: Some(2), seed: 5, deterministic: false, ..MetaTest::default() };
+    let executor = |test: &MetaTest| -> Box<dyn Executor> {
+        let [tasks, each, horizon] = outside.test_fleet(test).unwrap();
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+        Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap())
+    };
+    let want = wait(inside.adapt(test));
+    let got = wait(outside.adapt_in(executor(&test), None, test));
+    assert_eq!(got.stages.len(), 3);
+    assert_eq!((&got.tasks, got.unit, got.horizon), (&want.tasks, want.unit, want.horizon));
+    for (got, want) in got.stages.iter().zip(&want.stages) {
+        for (a, b) in got.returns.iter().flatten().zip(want.returns.iter().flatten()) {
+            assert!((a - b).abs() <= 1e-5 * b.abs().max(1.0), "{a} instead of {b}");
+        }
+        for (got, want) in got.paths.iter().zip(&want.paths) {
+            let pairs =
+                |path: &[PathStep]| path.iter().map(|step| (step.action.clone(), step.reward)).collect::<Vec<_>>();
+            assert_eq!(pairs(got), pairs(want));
+        }
+    }
+    // On tasks of the caller's.
+    let tasks = vec![vec![0.5, 0.25], vec![-0.5, 0.0]];
+    let two = MetaTest { tasks: 2, ..test };
+    let given = wait(outside.adapt_in(executor(&two), Some(tasks.clone()), test));
+    let narrow: Vec<Vec<f32>> = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
+    let (mut got, want) =
+        (given.stages[2].paths.clone(), wait(inside.adapt_to(&narrow, test)).stages.swap_remove(2).paths);
+    // It sees where it is, and how far from the goal.
+    got.iter_mut().flatten().for_each(|step| step.state.truncate(2));
+    assert_eq!(got, want);
+    // What cannot be.
+    let refused = |test: MetaTest| outside.test_fleet(&test).unwrap_err().to_string();
+    assert!(refused(MetaTest { deterministic: true, ..test }).starts_with("deterministic: policies draw"));
+    assert!(refused(MetaTest { tasks: 0, ..test }).starts_with("tasks: 0 is not in 1"));
+    let error = pollster::block_on(outside.adapt_in(executor(&two), None, test)).unwrap_err().to_string();
+    assert!(error.starts_with("executor: it plays [2, 3, 8]"), "{error}");
+}
+
+#[test]
+fn a_memory_adapts_on_the_host() {
+    let device = Device::cpu(2);
+    let env = builtin("bandit:arms=3,pulls=20").unwrap();
+    let text = "units = 16\nmeta_batch = 64\nepisodes = 1\nlearning_rate = 3e-3";
+    let setup = Setup::resolve("rl2-ppo", env.clone(), &[0], Some(200_000), &layer(text)).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    let untrained = wait(session.policy_snapshot(0));
+    while !session.done() {
+        wait(session.step());
+    }
+    let trained = wait(session.policy_snapshot(0));
+    let arms = vec![vec![0.1, 0.9, 0.1]; 100];
+    let last = |bytes: &[u8]| {
+        let policy = Evaluator::load_with(&device, Some(Playground::Host(env.spec().clone())), bytes).unwrap();
+        let test = MetaTest { tasks: 100, deterministic: false, ..MetaTest::default() };
+        let [tasks, each, horizon] = policy.test_fleet(&test).unwrap();
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+        let executor = Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap());
+        let adaptation = wait(policy.adapt_in(executor, Some(arms.clone()), test));
+        assert_eq!((adaptation.unit, adaptation.stages.len()), (StageUnit::Steps(1), 20));
+        let pull = |stage: &Stage| stage.task_means().iter().sum::<f64>() / 100.0;
+        [pull(&adaptation.stages[0]), adaptation.stages[15..].iter().map(pull).sum::<f64>() / 5.0]
+    };
+    let ([_, never], [first, after]) = (last(&untrained), last(&trained));
+    // One of three arms pays: 0.37 at random.
+    assert!(never < 0.5 && after > 0.6 && after > first + 0.15, "{never} untrained, {first}, then {after}");
 }

@@ -96,7 +96,10 @@ export interface MetaTest {
   episodes?: number;
   /** Names the tasks; default 0. */
   seed?: number;
-  /** Measure the most probable actions, default true; what gradient steps learn from is always drawn. */
+  /**
+   * Measure the most probable actions, default true; what gradient steps learn from is always drawn. In environments written in
+   * JavaScript all actions are drawn.
+   */
   deterministic?: boolean;
 }
 
@@ -104,7 +107,7 @@ export interface MetaTest {
 export interface Path {
   /**
    * The state in which each step was made, one after the other. A trajectory of an environment with a single task ends with the state
-   * that its last step led to; paths of adaptations do not have it.
+   * that its last step led to; paths of adaptations do not have it. Of environments written in JavaScript, what the policy saw.
    */
   states: Float32Array;
   /** What the environment got in each step, one after the other. */

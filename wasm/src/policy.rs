@@ -1,5 +1,6 @@
 //! Trained policies.
 
+use quickstudy_core::Result;
 use quickstudy_core::host::{Actor, Executor, Fleet, Stepped};
 use quickstudy_core::rng::key_from_seed;
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, Playground, StageUnit};
@@ -8,6 +9,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::device::RawDevice;
 use crate::js::{plain, read};
+use crate::js_env::JsEnvSource;
 use crate::js_executor::{Cause, JsExecutor};
 use crate::session::{Episodes, caused, source};
 use crate::thrown::{Thrown, misused, thrown};
@@ -167,12 +169,21 @@ impl RawPolicy {
             seed: test.seed,
             deterministic: test.deterministic.unwrap_or(standard.deterministic),
         };
-        let adaptation = match &test.given {
-            Some(tasks) if tasks.is_empty() => return Err(misused("tasks: an empty list has none to adapt to")),
-            Some(tasks) => self.evaluator.adapt_to(tasks, meta).await,
-            None => self.evaluator.adapt(meta).await,
+        if test.given.as_ref().is_some_and(Vec::is_empty) {
+            return Err(misused("tasks: an empty list has none to adapt to"));
+        }
+        let cause = Cause::default();
+        let adaptation = match (source(&self.env)?, &test.given) {
+            // There, actions are drawn unless it was asked for something else, which is refused.
+            (Some(source), given) => {
+                let deterministic = test.deterministic.unwrap_or(false);
+                let meta = MetaTest { deterministic, tasks: given.as_ref().map_or(meta.tasks, Vec::len), ..meta };
+                self.adapt_in(&source, &cause, given.as_deref(), meta).await
+            }
+            (None, Some(tasks)) => self.evaluator.adapt_to(tasks, meta).await,
+            (None, None) => self.evaluator.adapt(meta).await,
         };
-        plain(&AdaptationInfo::of(adaptation.map_err(thrown)?))
+        plain(&AdaptationInfo::of(adaptation.map_err(|e| caused(e, &cause))?))
     }
 
     /// The first episode of [`evaluate`](Self::evaluate) with the same seed, step by step.
@@ -256,6 +267,19 @@ impl RawPolicy {
 }
 
 impl RawPolicy {
+    /// Adapts in environments of the page.
+    async fn adapt_in(
+        &self,
+        source: &JsEnvSource,
+        cause: &Cause,
+        given: Option<&[Vec<f32>]>,
+        test: MetaTest,
+    ) -> Result<Adaptation> {
+        let executor = JsExecutor::new(source, self.evaluator.test_fleet(&test)?, cause)?;
+        let tasks = given.map(|tasks| tasks.iter().map(|t| t.iter().map(|x| f64::from(*x)).collect()).collect());
+        self.evaluator.adapt_in(Box::new(executor), tasks, test).await
+    }
+
     pub(crate) fn evaluator(&self) -> &Evaluator {
         &self.evaluator
     }

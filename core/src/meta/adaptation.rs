@@ -6,13 +6,8 @@ use super::maml::Learner;
 use crate::Tensor;
 use crate::dist::fold_in;
 use crate::env::EnvDef;
-use crate::rng::stream;
+use crate::rng::{stream, streams};
 use crate::task::TaskSource;
-
-/// Where tasks come from that training never plays: it draws its own from [`streams::TASK`](crate::rng::streams::TASK).
-const HELD_OUT: u32 = stream("held_out_task");
-/// The stream of their episodes.
-const EPISODES: u32 = stream("held_out_episodes");
 
 /// The stream of episodes that only measure.
 const MEASURED: u32 = stream("measured");
@@ -57,11 +52,11 @@ pub fn try_adapting(
     let (seeds, m) = (theta.size(0), trial.tasks);
     let width = env.spec().task.len();
     let drawn = || {
-        let key = fold_in(key, Tensor::constant_u32(HELD_OUT));
+        let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_TASK));
         TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), m).reshape(&[seeds * m, width])
     };
     let tasks = (width > 0).then(|| given.unwrap_or_else(drawn));
-    let key = fold_in(key, Tensor::constant_u32(EPISODES));
+    let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_EPISODES));
     let (mut parts, step_sizes) = learner.start(theta, m);
     let mut stages = Vec::with_capacity(trial.inner_steps + 1);
     for k in 0..=trial.inner_steps {

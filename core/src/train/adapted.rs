@@ -84,9 +84,8 @@ impl Stage {
 /// Most tasks of one adaptation.
 const MAX_TASKS: usize = 1 << 14;
 
-/// Adapts one policy to `trial.tasks` held-out tasks.
-pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial) -> Result<Adaptation> {
-    let UnderTest { device, env, .. } = test;
+/// That there are not too few or too many.
+pub(super) fn check(trial: &Trial) -> Result<()> {
     for (name, value, most) in [
         ("tasks", trial.tasks, MAX_TASKS),
         ("rollouts", trial.rollouts, MAX_TASKS),
@@ -96,6 +95,13 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial
             return Err(Error::config(name, format!("{value} is not in 1 to {most}")));
         }
     }
+    Ok(())
+}
+
+/// Adapts one policy to `trial.tasks` held-out tasks.
+pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial) -> Result<Adaptation> {
+    let UnderTest { device, env, .. } = test;
+    check(&trial)?;
     let learner = Learner::new(env.spec(), config);
     let mut program = Program::new(device, |cx| {
         let theta = cx.input("theta", &[1, learner.layout.len()], DType::F32);

@@ -419,7 +419,7 @@ impl Evaluator {
     }
 
     /// That it does not adapt.
-    fn fixed(&self) -> Error {
+    pub(super) fn fixed(&self) -> Error {
         let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
         Error::config("algorithm", problem)
     }
@@ -435,7 +435,7 @@ impl Evaluator {
     }
 }
 
-fn eval_key(seed: u64) -> Key {
+pub(super) fn eval_key(seed: u64) -> Key {
     rng::fold_in(key_from_seed(seed), streams::EVAL)
 }
 

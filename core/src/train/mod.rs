@@ -14,6 +14,7 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
+mod adapt_on_host;
 mod adapted;
 mod config;
 mod describe;

@@ -12,11 +12,10 @@ const MAX_STEPS: usize = 1 << 25;
 /// A trial of one episode is shown in at most as many parts.
 const PARTS: usize = 20;
 
-/// Trials of one policy on `spec.tasks` held-out tasks.
-pub(super) async fn adapt(test: UnderTest<'_>, config: &Rl2Config, spec: TrialSpec) -> Result<Adaptation> {
-    let UnderTest { device, env, .. } = test;
+/// That there are not too few or too many, with episodes of at most `horizon` steps.
+pub(super) fn check(spec: TrialSpec, horizon: usize) -> Result<()> {
     let trials = spec.tasks.saturating_mul(spec.rollouts);
-    let steps = spec.episodes.saturating_mul(env.spec().horizon);
+    let steps = spec.episodes.saturating_mul(horizon);
     for (name, value) in [("tasks", spec.tasks), ("rollouts", spec.rollouts), ("episodes", spec.episodes)] {
         if value == 0 {
             return Err(Error::config(name, "0 is too few; give at least 1"));
@@ -26,6 +25,14 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &Rl2Config, spec: TrialSp
         let problem = format!("{trials} trials of {steps} steps are more than {MAX_STEPS} in all");
         return Err(Error::config("tasks", problem));
     }
+    Ok(())
+}
+
+/// Trials of one policy on `spec.tasks` held-out tasks.
+pub(super) async fn adapt(test: UnderTest<'_>, config: &Rl2Config, spec: TrialSpec) -> Result<Adaptation> {
+    let UnderTest { device, env, .. } = test;
+    check(spec, env.spec().horizon)?;
+    let (trials, steps) = (spec.tasks * spec.rollouts, spec.episodes * env.spec().horizon);
     let net = Rl2Net::new(env.spec(), config);
     let mut program = Program::new(device, |cx| {
         let (theta, key) = inputs(cx, &net, 1);
@@ -83,7 +90,7 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &Rl2Config, spec: TrialSp
 }
 
 /// What is looked at one by one: episodes or, of a single one, stretches of it; and how many of them.
-fn parts(episodes: usize, steps: usize) -> (StageUnit, usize) {
+pub(super) fn parts(episodes: usize, steps: usize) -> (StageUnit, usize) {
     match episodes {
         1 => {
             let length = steps.div_ceil(PARTS);

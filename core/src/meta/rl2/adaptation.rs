@@ -6,13 +6,8 @@ use super::learner::Rl2Net;
 use crate::Tensor;
 use crate::dist::fold_in;
 use crate::env::EnvDef;
-use crate::rng::stream;
+use crate::rng::streams;
 use crate::task::TaskSource;
-
-/// The stream of tasks that training never draws from.
-const HELD_OUT: u32 = stream("held_out_task");
-/// The stream of their episodes.
-const EPISODES: u32 = stream("held_out_episodes");
 
 /// How much to play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +35,7 @@ pub fn try_trials(
     spec: TrialSpec,
 ) -> (Trials, Option<Tensor>) {
     let tasks = (!env.spec().task.is_empty()).then(|| {
-        let key = fold_in(key, Tensor::constant_u32(HELD_OUT));
+        let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_TASK));
         let tasks = match given {
             Some(tasks) => tasks.unsqueeze(0).broadcast_to(&[theta.size(0), spec.tasks, env.spec().task.len()]),
             None => TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), spec.tasks),
@@ -53,7 +48,7 @@ pub fn try_trials(
         env,
         net,
         tasks,
-        key: fold_in(key, Tensor::constant_u32(EPISODES)),
+        key: fold_in(key, Tensor::constant_u32(streams::HELD_OUT_EPISODES)),
         trials: spec.tasks * spec.rollouts,
         episodes: spec.episodes,
         carry_over: config.carry_over,
