@@ -116,7 +116,9 @@ test("RL² learns to search for a hidden goal, and adapts to goals of one's own"
       return { untrained, trained, unit };
     });
     assert.equal(unit, "episodes");
-    console.log(untrained, trained);
+    // Eleven steps straight to the goal: 0.5. Whoever does not know where it is looks on one side first.
+    assert.ok(untrained[1] < -1, `untrained: ${untrained}`);
+    assert.ok(trained[1] > 0.3 && trained[1] > trained[0] + 0.5, `trained: ${trained}`);
   }, { folders }));
 
 test("a policy trained by gradient steps adapts in its environment, stage by stage", () =>
@@ -130,17 +132,19 @@ test("a policy trained by gradient steps adapts in its environment, stage by sta
       const policy = await run.policy();
       const drawn = await policy.adapt({ tasks: 3, innerSteps: 2 });
       const given = await policy.adapt({ to: [[0.5]], innerSteps: 1 });
+      const [played] = await run.evaluate(5);
       const refused = await policy.adapt({ deterministic: true }).catch(({ code, key }) => [code, key]);
       policy.dispose();
       await run.dispose();
-      return { drawn, given, refused };
+      return { drawn, given, played, refused };
     });
-    const { drawn, given, refused } = seen;
+    const { drawn, given, played, refused } = seen;
     assert.deepEqual([drawn.unit, drawn.stages.length, drawn.tasks.length], ["gradient steps", 3, 3]);
     assert.ok(drawn.stages.every(({ returns }) => returns.length === 3 && returns.every((all) => all.length === 4)));
     assert.deepEqual([given.tasks, given.stages.length], [[[0.5]], 2]);
     const [path] = given.stages[0].paths;
     assert.equal(path.states.length, path.actions.length);
+    assert.ok(played.returns.length === 5 && played.lengths.every((length) => length >= 1 && length <= 40), `${played.lengths}`);
     assert.deepEqual(refused, ["config", "deterministic"]);
   }, { folders }));
 

@@ -163,11 +163,11 @@ fn a_policy_adapts_to_the_same_returns_on_the_host() {
     let inside = Evaluator::load(&device, &bytes).unwrap();
     let outside = Evaluator::load_with(&device, Some(Playground::Host(env.spec().clone())), &bytes).unwrap();
     let test = MetaTest { tasks: 3, inner_steps: Some(2), seed: 5, deterministic: false, ..MetaTest::default() };
-    let executor = |test: &MetaTest| -> Box<dyn Executor> {
-        let [tasks, each, horizon] = outside.test_fleet(test).unwrap();
-        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+    let executor_of = |[tasks, each, horizon]: [usize; 3]| -> Box<dyn Executor> {
         Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap())
     };
+    let executor = |test: &MetaTest| executor_of(outside.test_fleet(test).unwrap());
     let want = wait(inside.adapt(test));
     let got = wait(outside.adapt_in(executor(&test), None, test));
     assert_eq!(got.stages.len(), 3);
@@ -182,6 +182,15 @@ fn a_policy_adapts_to_the_same_returns_on_the_host() {
             assert_eq!(pairs(got), pairs(want));
         }
     }
+    // An episode after adaptation, each on a task of its own.
+    let fleet = outside.fleet(4).unwrap();
+    assert_eq!(fleet, [4, 3, 8]);
+    let played = wait(outside.play(executor_of(fleet), 5, false));
+    let adapted = wait(outside.adapt_in(executor_of(fleet), None, MetaTest { tasks: 4, inner_steps: None, ..test }));
+    let last = &adapted.stages.last().unwrap().returns;
+    assert_eq!(played.iter().map(|e| e.ret).collect::<Vec<_>>(), last.iter().map(|r| r[0]).collect::<Vec<_>>());
+    let error = pollster::block_on(outside.play(executor_of(fleet), 5, true)).unwrap_err().to_string();
+    assert!(error.starts_with("deterministic: policies draw"), "{error}");
     // On tasks of the caller's.
     let tasks = vec![vec![0.5, 0.25], vec![-0.5, 0.0]];
     let two = MetaTest { tasks: 2, ..test };

@@ -282,7 +282,7 @@ export class Engine {
   }
 
   /** Episodes of a policy. */
-  async evaluate(id: number, episodes: number, seed: number, deterministic: boolean): Promise<unknown> {
+  async evaluate(id: number, episodes: number, seed: number, deterministic: boolean | undefined): Promise<unknown> {
     return this.#on(id, ({ policy }: PolicyThing) => policy.evaluate(episodes, BigInt(seed), deterministic));
   }
 

@@ -68,10 +68,13 @@ export class Policy {
     }
   }
 
-  /** Episodes, by default 100 of the most probable actions. `seed` names their first states. */
+  /**
+   * Episodes, by default 100 of the most probable actions. `seed` names their first states. A meta-trained policy plays each after it has
+   * adapted to a held-out task; in an environment written in JavaScript it draws its actions.
+   */
   async evaluate(options: { episodes?: number; seed?: number; deterministic?: boolean } = {}): Promise<Episodes> {
     only("option", options, ["episodes", "seed", "deterministic"]);
-    const { episodes = 100, seed = 0, deterministic = true } = options;
+    const { episodes = 100, seed = 0, deterministic } = options;
     optional("deterministic", deterministic, "boolean");
     whole("episodes", episodes, 1);
     whole("seed", seed, 0);

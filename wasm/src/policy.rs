@@ -140,16 +140,16 @@ impl RawPolicy {
     ///
     /// # Errors
     /// For no episodes or too many, or if an environment or the device fails.
-    pub async fn evaluate(&mut self, episodes: usize, seed: u64, deterministic: bool) -> Thrown<JsValue> {
+    pub async fn evaluate(&mut self, episodes: usize, seed: u64, deterministic: Option<bool>) -> Thrown<JsValue> {
         let cause = Cause::default();
         let played = match source(&self.env)? {
             Some(source) => {
-                let sizes = [1, episodes, source.spec.horizon];
-                let executor = JsExecutor::new(&source, sizes, &cause).map_err(|e| caused(e, &cause))?;
-                let executor: Box<dyn Executor> = Box::new(executor);
+                let executor = self.evaluator.fleet(episodes).and_then(|sizes| JsExecutor::new(&source, sizes, &cause));
+                let executor: Box<dyn Executor> = Box::new(executor.map_err(|e| caused(e, &cause))?);
+                let deterministic = deterministic.unwrap_or(!self.evaluator.adapts());
                 self.evaluator.play(executor, seed, deterministic).await
             }
-            None => self.evaluator.evaluate(episodes, seed, deterministic).await,
+            None => self.evaluator.evaluate(episodes, seed, deterministic.unwrap_or(true)).await,
         };
         plain(&Episodes::of(&played.map_err(|e| caused(e, &cause))?))
     }

@@ -2,10 +2,10 @@
 
 use super::adapted::{self, Adaptation, MetaTest, PathStep, Stage, StageUnit};
 use super::config::Config;
-use super::evaluate::{Evaluator, eval_key};
+use super::evaluate::{Episode, Evaluator, drawn_only, eval_key};
 use super::trials;
 use crate::env::ActionSpace;
-use crate::host::{Chance, Executor, HostPath, MetaSampler, Samples};
+use crate::host::{Chance, Executor, HostPath, MetaSampler, Samples, Until};
 use crate::meta::Trial;
 use crate::meta::rl2::TrialSpec;
 use crate::rng::{Key, fold_in, streams};
@@ -50,7 +50,48 @@ impl Evaluator {
         test: MetaTest,
     ) -> Result<Adaptation> {
         let test = MetaTest { tasks: tasks.as_ref().map_or(test.tasks, Vec::len), ..test };
-        let (course, want) = (self.course(&test)?, self.test_fleet(&test)?);
+        let course = self.course(&test)?;
+        let (space, horizon) = (self.env().spec().action.clone(), executor.fleet().horizon);
+        let (tasks, samples) = self.try_in(executor, tasks, &test, &course).await?;
+        let tasks = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
+        let (unit, episodes, stages) = match course {
+            Course::Gradients(_) => {
+                (StageUnit::GradientSteps, 1, samples.iter().map(|samples| rollouts(samples, &space)).collect())
+            }
+            Course::Memory(spec) => {
+                let (unit, count) = trials::parts(spec.episodes, spec.episodes * horizon);
+                let stages = samples.iter().flat_map(|samples| by_stage(samples, &space, spec, (unit, count)));
+                (unit, spec.episodes, stages.collect())
+            }
+        };
+        Ok(Adaptation { tasks, unit, episodes, horizon, stages })
+    }
+
+    /// One episode after adaptation in each group of an executor, on a task of its own, or a trial of several.
+    pub(super) async fn play_adapted(&self, executor: Box<dyn Executor>, seed: u64) -> Result<Vec<Episode>> {
+        let test = MetaTest { tasks: executor.fleet().tasks, seed, deterministic: false, ..MetaTest::default() };
+        let course = self.course(&test)?;
+        let (_, samples) = self.try_in(executor, None, &test, &course).await?;
+        let whole = |paths: &Vec<HostPath>| {
+            let first = || paths.iter().filter(|path| path.copy == 0);
+            Episode {
+                ret: first().flat_map(|path| &path.rewards).sum(),
+                length: first().map(|path| path.len() as u32).sum(),
+                terminated: first().any(|path| path.terminated),
+            }
+        };
+        Ok(samples.last().map(|last| last.tasks.iter().map(whole).collect()).unwrap_or_default())
+    }
+
+    /// The tasks, and what was played on them in turn.
+    async fn try_in(
+        &self,
+        executor: Box<dyn Executor>,
+        tasks: Option<Vec<Vec<f64>>>,
+        test: &MetaTest,
+        course: &Course,
+    ) -> Result<(Vec<Vec<f64>>, Vec<Samples>)> {
+        let want = self.test_fleet(test)?;
         let fleet = executor.fleet().clone();
         let got = [fleet.tasks, fleet.envs_per_task, fleet.horizon];
         if got != want {
@@ -72,40 +113,32 @@ impl Evaluator {
             fleet.expect_tasks(&tasks)?;
             sampler.set_tasks(&tasks).await?;
         }
-        let episodes_key = fold_in(key, streams::HELD_OUT_EPISODES);
-        let keys = |k: u32| -> Vec<Key> {
-            (0..fleet.tasks as u32).map(|task| fold_in(fold_in(episodes_key, k), task)).collect()
+        let key = fold_in(key, streams::HELD_OUT_EPISODES);
+        let keys = |k: usize| -> Vec<Key> {
+            (0..fleet.tasks as u32).map(|task| fold_in(fold_in(key, k as u32), task)).collect()
         };
         let mut policy = self.meta_algorithm()?.exploration_policy(&fleet).await?;
-        let space = &fleet.spec.action;
-        let tasks = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
-        let horizon = fleet.horizon;
-        match course {
-            Course::Gradients(trial) => {
-                let mut stages = Vec::with_capacity(trial.inner_steps + 1);
-                for k in 0..=trial.inner_steps {
-                    let samples = sampler.obtain(&mut *policy, &keys(k as u32)).await?;
-                    stages.push(rollouts(&samples, space));
-                    if k < trial.inner_steps {
-                        policy = policy.adapt(&samples).await?;
-                    }
-                }
-                Ok(Adaptation { tasks, unit: StageUnit::GradientSteps, episodes: 1, horizon, stages })
-            }
+        let steps = match course {
+            Course::Gradients(trial) => trial.inner_steps,
             Course::Memory(spec) => {
-                sampler.until = crate::host::Until::Episodes(spec.episodes);
-                let samples = sampler.obtain(&mut *policy, &keys(0)).await?;
-                let (unit, count) = trials::parts(spec.episodes, spec.episodes * horizon);
-                let stages = by_stage(&samples, space, spec, (unit, count));
-                Ok(Adaptation { tasks, unit, episodes: spec.episodes, horizon, stages })
+                sampler.until = Until::Episodes(spec.episodes);
+                0
             }
+        };
+        let mut all = Vec::with_capacity(steps + 1);
+        for k in 0..=steps {
+            let samples = sampler.obtain(&mut *policy, &keys(k)).await?;
+            if k < steps {
+                policy = policy.adapt(&samples).await?;
+            }
+            all.push(samples);
         }
+        Ok((tasks, all))
     }
 
     fn course(&self, test: &MetaTest) -> Result<Course> {
         if test.deterministic {
-            let problem = "policies draw their actions where they adapt to environments of the host; set it to false";
-            return Err(Error::config("deterministic", problem));
+            return Err(drawn_only());
         }
         let MetaTest { tasks, deterministic, .. } = *test;
         match self.config() {

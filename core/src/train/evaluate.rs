@@ -400,11 +400,37 @@ impl Evaluator {
         }
     }
 
-    /// An episode in each environment of an executor, in order of their numbers. `seed` names first states and draws.
+    /// Whether it adapts to tasks.
+    pub fn adapts(&self) -> bool {
+        matches!(self.header.config, Config::Maml(_) | Config::Rl2(_))
+    }
+
+    /// What an executor must play for so many episodes of [`play`](Self::play): groups, environments of each, and the steps after
+    /// which an episode is cut off.
     ///
     /// # Errors
-    /// If an environment or the device fails.
+    /// If there are too few or too many of a policy that adapts.
+    pub fn fleet(&self, episodes: usize) -> Result<[usize; 3]> {
+        match self.adapts() {
+            true => self.test_fleet(&MetaTest { tasks: episodes, deterministic: false, ..MetaTest::default() }),
+            false => Ok([1, episodes, self.env.spec().horizon]),
+        }
+    }
+
+    /// An episode in each environment of an executor, in order of their numbers. `seed` names first states and draws.
+    ///
+    /// A policy that adapts plays one in each group, after it has adapted to a held-out task there; or a trial of several, by its memory.
+    /// It draws its actions.
+    ///
+    /// # Errors
+    /// If the executor does not fit, for the most probable actions of a policy that adapts, or if an environment or the device fails.
     pub async fn play(&self, executor: Box<dyn Executor>, seed: u64, deterministic: bool) -> Result<Vec<Episode>> {
+        if self.adapts() {
+            if deterministic {
+                return Err(drawn_only());
+            }
+            return self.play_adapted(executor, seed).await;
+        }
         let fleet = executor.fleet().clone();
         let mut actor = self.actor(&fleet, deterministic).await?;
         let mut sampler = MetaSampler::episodes(executor, 1);
@@ -433,6 +459,12 @@ impl Evaluator {
         let mut program = EpisodeProgram::new(&self.device, self.env.device()?, &self.header.config, of)?;
         program.trajectory(&self.device, &self.policy, eval_key(seed)).await
     }
+}
+
+/// That a policy which adapts on the host has no most probable actions there.
+pub(super) fn drawn_only() -> Error {
+    let problem = "policies draw their actions where they adapt to environments of the host; set it to false";
+    Error::config("deterministic", problem)
 }
 
 pub(super) fn eval_key(seed: u64) -> Key {
