@@ -262,6 +262,8 @@ mod tests {
             streams::REPLAY,
             streams::TASK,
             streams::EVAL,
+            streams::HELD_OUT_TASK,
+            streams::HELD_OUT_EPISODES,
         ];
         let distinct: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());

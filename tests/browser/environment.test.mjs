@@ -127,25 +127,39 @@ test("a policy trained by gradient steps adapts in its environment, stage by sta
       const { train } = await import("/quickstudy/index.js");
       const { walk } = await import("/envs/walk.js");
       const env = walk({ later: true, task: [{ name: "goal", low: -1, high: 1 }] });
+      const { create } = env;
+      const tasks = [];
+      env.create = () => {
+        const one = create();
+        const set = one.setTask;
+        one.setTask = (task) => (tasks.push(task[0]), set.call(one, task));
+        return one;
+      };
       const run = train({ algorithm: "promp", env, steps: 1, device: "cpu", config: { meta_batch: 3, rollouts: 4, hidden: [8] } });
       await run.finished;
       const policy = await run.policy();
       const drawn = await policy.adapt({ tasks: 3, innerSteps: 2 });
-      const given = await policy.adapt({ to: [[0.5]], innerSteps: 1 });
+      tasks.length = 0;
+      const given = await policy.adapt({ to: [[0.1]], innerSteps: 1 });
+      const set = [...tasks];
       const [played] = await run.evaluate(5);
-      const refused = await policy.adapt({ deterministic: true }).catch(({ code, key }) => [code, key]);
+      const refused = [];
+      for (const asked of [{ deterministic: true }, { to: [[0.1, 2]] }, { tasks: 16_000, rollouts: 16_000 }]) {
+        refused.push(await policy.adapt(asked).catch(({ code, key }) => [code, key]));
+      }
       policy.dispose();
       await run.dispose();
-      return { drawn, given, played, refused };
+      return { drawn, given, set, played, refused };
     });
-    const { drawn, given, played, refused } = seen;
+    const { drawn, given, set, played, refused } = seen;
     assert.deepEqual([drawn.unit, drawn.stages.length, drawn.tasks.length], ["gradient steps", 3, 3]);
     assert.ok(drawn.stages.every(({ returns }) => returns.length === 3 && returns.every((all) => all.length === 4)));
-    assert.deepEqual([given.tasks, given.stages.length], [[[0.5]], 2]);
+    assert.ok(set.length === 4 && set.every((goal) => goal === 0.1), `setTask got ${set}`);
+    assert.equal(given.stages.length, 2);
     const [path] = given.stages[0].paths;
     assert.equal(path.states.length, path.actions.length);
     assert.ok(played.returns.length === 5 && played.lengths.every((length) => length >= 1 && length <= 40), `${played.lengths}`);
-    assert.deepEqual(refused, ["config", "deterministic"]);
+    assert.deepEqual(refused, [["config", "deterministic"], ["config", "tasks"], ["config", "tasks"]]);
   }, { folders }));
 
 test("what an environment does wrong is an EnvironmentError that names it, with its exception as the cause", () =>

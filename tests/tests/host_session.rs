@@ -202,6 +202,13 @@ fn a_policy_adapts_to_the_same_returns_on_the_host() {
     got.iter_mut().flatten().for_each(|step| step.state.truncate(2));
     assert_eq!(got, want);
     // What cannot be.
+    for tasks in [vec![vec![0.5]], vec![vec![0.5, f64::NAN]]] {
+        let one = MetaTest { tasks: 1, ..test };
+        let error = pollster::block_on(outside.adapt_in(executor(&one), Some(tasks), test)).unwrap_err().to_string();
+        assert!(error.starts_with("tasks: [0.5") && error.contains("is no task of `point-arena`"), "{error}");
+    }
+    let many = MetaTest { tasks: 1 << 14, rollouts: Some(1 << 14), ..test };
+    assert!(outside.test_fleet(&many).unwrap_err().to_string().contains("are more than"));
     let refused = |test: MetaTest| outside.test_fleet(&test).unwrap_err().to_string();
     assert!(refused(MetaTest { deterministic: true, ..test }).starts_with("deterministic: policies draw"));
     assert!(refused(MetaTest { tasks: 0, ..test }).starts_with("tasks: 0 is not in 1"));

@@ -1,6 +1,8 @@
 //! Training on environments of the host: the parameters that programs on the device train, bit for bit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use quickstudy_core::algo::{Algorithm, HostPpo, OnDevice, OnHost, OnPolicy, PpoConfig, TrpoConfig};
@@ -211,9 +213,55 @@ fn rl2_trains_the_same_parameters_on_host_and_device() {
         for (what, (got, want)) in got.iter().zip(&want).enumerate() {
             assert!(got == want, "{name}, {}: array {what}\n{got:?}\n{want:?}", variant.name());
         }
-        let steps = 3 * seeds.len() * config.batch(env.spec().horizon);
-        assert!(on_host.env_steps() <= steps as u64, "{} of {steps} steps", on_host.env_steps());
+        let steps = (3 * seeds.len() * config.batch(env.spec().horizon)) as u64;
+        let columns = on_host.metric_names().len();
+        let lengths = want[..3].iter().flat_map(|row| row.chunks(columns)).map(|row| f32::from_bits(row[2]));
+        let valid = lengths.sum::<f32>() as u64;
+        assert!((valid..=steps).contains(&on_host.env_steps()) && valid > 0, "{} steps", on_host.env_steps());
     }
+}
+
+#[test]
+fn rl2_trains_on_after_an_environment_failed_as_if_it_had_not() {
+    /// Fails once, in the middle of the second iteration.
+    struct Once(Wrapped, Arc<AtomicU32>);
+    impl HostEnv for Once {
+        fn spec(&self) -> &EnvSpec {
+            self.0.spec()
+        }
+        fn sample_task(&self, chance: Chance) -> Result<Vec<f64>> {
+            self.0.sample_task(chance)
+        }
+        fn set_task(&mut self, task: &[f64]) -> Result<()> {
+            self.0.set_task(task)
+        }
+        fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+            self.0.reset(chance)
+        }
+        fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
+            assert!(self.1.fetch_add(1, Ordering::Relaxed) != 200, "the server went away");
+            self.0.step(action, chance)
+        }
+    }
+    let device = Device::cpu(1);
+    let env = builtin("dark-room:size=5").unwrap();
+    let config = Rl2Config { meta_batch: 4, minibatches: 2, units: 8, ..Rl2Config::of(Rl2Variant::Ppo) };
+    let run = |calls: u32| {
+        let calls = Arc::new(AtomicU32::new(calls));
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Once(Wrapped::new(&env), calls.clone()))) };
+        let executor = Box::new(IterativeExecutor::new(4, 1, 0, make).unwrap());
+        let mut training = HostRl2::new(&device, Rl2Variant::Ppo, &config, executor, &[1]).unwrap();
+        let mut errors = Vec::new();
+        for done in 0..3 {
+            while let Err(error) = pollster::block_on(training.step(done, 3)) {
+                errors.push(error.to_string());
+            }
+        }
+        (errors, wait(device.read_f32(training.state().get("theta").unwrap())))
+    };
+    let ((errors, theta), (none, same)) = (run(0), run(1 << 30));
+    assert!(errors.len() == 1 && errors[0].contains("the server went away") && none.is_empty(), "{errors:?}");
+    assert_eq!(theta, same);
 }
 
 #[test]

@@ -70,7 +70,8 @@ export class Policy {
 
   /**
    * Episodes, by default 100 of the most probable actions. `seed` names their first states. A meta-trained policy plays each after it has
-   * adapted to a held-out task; in an environment written in JavaScript it draws its actions.
+   * adapted to a held-out task. In environments written in JavaScript it draws its actions, and adapting by gradient steps takes as many
+   * rollouts on each task as in training: ask for fewer episodes there.
    */
   async evaluate(options: { episodes?: number; seed?: number; deterministic?: boolean } = {}): Promise<Episodes> {
     only("option", options, ["episodes", "seed", "deterministic"]);

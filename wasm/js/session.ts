@@ -131,7 +131,10 @@ export class Session {
     return loadPolicy(bytes, env.kind === "builtin" ? {} : { env: env.kind === "module" ? { module: env.url } : env.definition });
   }
 
-  /** Episodes of the most probable actions as the policy is, on random numbers that training never uses; one entry per seed. */
+  /**
+   * Episodes of the most probable actions as the policy is, on random numbers that training never uses; one entry per seed. In
+   * environments written in JavaScript as {@link Policy.evaluate}.
+   */
   async evaluate(episodes = 100): Promise<Episodes[]> {
     whole("episodes", episodes, 1);
     try {

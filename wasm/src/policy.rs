@@ -35,7 +35,7 @@ struct Test {
     seed: u64,
     deterministic: Option<bool>,
     /// Tasks of the caller's.
-    given: Option<Vec<Vec<f32>>>,
+    given: Option<Vec<Vec<f64>>>,
 }
 
 /// One path, flat.
@@ -180,7 +180,10 @@ impl RawPolicy {
                 let meta = MetaTest { deterministic, tasks: given.as_ref().map_or(meta.tasks, Vec::len), ..meta };
                 self.adapt_in(&source, &cause, given.as_deref(), meta).await
             }
-            (None, Some(tasks)) => self.evaluator.adapt_to(tasks, meta).await,
+            (None, Some(tasks)) => {
+                let narrow = |task: &Vec<f64>| task.iter().map(|x| *x as f32).collect();
+                self.evaluator.adapt_to(&tasks.iter().map(narrow).collect::<Vec<_>>(), meta).await
+            }
             (None, None) => self.evaluator.adapt(meta).await,
         };
         plain(&AdaptationInfo::of(adaptation.map_err(|e| caused(e, &cause))?))
@@ -272,12 +275,11 @@ impl RawPolicy {
         &self,
         source: &JsEnvSource,
         cause: &Cause,
-        given: Option<&[Vec<f32>]>,
+        given: Option<&[Vec<f64>]>,
         test: MetaTest,
     ) -> Result<Adaptation> {
         let executor = JsExecutor::new(source, self.evaluator.test_fleet(&test)?, cause)?;
-        let tasks = given.map(|tasks| tasks.iter().map(|t| t.iter().map(|x| f64::from(*x)).collect()).collect());
-        self.evaluator.adapt_in(Box::new(executor), tasks, test).await
+        self.evaluator.adapt_in(Box::new(executor), given.map(<[_]>::to_vec), test).await
     }
 
     pub(crate) fn evaluator(&self) -> &Evaluator {

@@ -242,7 +242,8 @@ impl MamlConfig {
 
     /// Environment steps of one iteration and seed, all phases, on an environment with this time limit.
     pub fn batch(&self, time_limit: usize) -> usize {
-        self.meta_batch * self.rollouts * self.steps(time_limit) * (self.inner_steps + 1)
+        let phase = self.meta_batch.saturating_mul(self.rollouts).saturating_mul(self.steps(time_limit));
+        phase.saturating_mul(self.inner_steps.saturating_add(1))
     }
 
     /// Every value on its own and in combination.

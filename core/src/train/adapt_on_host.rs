@@ -14,8 +14,8 @@ use crate::{Error, Result};
 
 /// What is played on each task.
 enum Course {
-    /// A rollout of each environment, and an inner step, in turn.
-    Gradients(Trial),
+    /// A rollout of each environment with at most so many steps, and an inner step, in turn.
+    Gradients(Trial, usize),
     /// Trials, one in each environment.
     Memory(TrialSpec),
 }
@@ -27,11 +27,9 @@ impl Evaluator {
     /// # Errors
     /// As [`adapt_in`](Evaluator::adapt_in).
     pub fn test_fleet(&self, test: &MetaTest) -> Result<[usize; 3]> {
-        let horizon = self.env().spec().horizon;
-        Ok(match (self.course(test)?, self.config()) {
-            (Course::Gradients(trial), Config::Maml(config)) => [trial.tasks, trial.rollouts, config.steps(horizon)],
-            (Course::Gradients(trial), _) => [trial.tasks, trial.rollouts, horizon],
-            (Course::Memory(spec), _) => [spec.tasks, spec.rollouts, horizon],
+        Ok(match self.course(test)? {
+            Course::Gradients(trial, steps) => [trial.tasks, trial.rollouts, steps],
+            Course::Memory(spec) => [spec.tasks, spec.rollouts, self.env().spec().horizon],
         })
     }
 
@@ -50,28 +48,28 @@ impl Evaluator {
         test: MetaTest,
     ) -> Result<Adaptation> {
         let test = MetaTest { tasks: tasks.as_ref().map_or(test.tasks, Vec::len), ..test };
+        if let Some(tasks) = &tasks {
+            self.expect_tasks(tasks)?;
+        }
         let course = self.course(&test)?;
         let (space, horizon) = (self.env().spec().action.clone(), executor.fleet().horizon);
-        let (tasks, samples) = self.try_in(executor, tasks, &test, &course).await?;
-        let tasks = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
-        let (unit, episodes, stages) = match course {
-            Course::Gradients(_) => {
-                (StageUnit::GradientSteps, 1, samples.iter().map(|samples| rollouts(samples, &space)).collect())
-            }
-            Course::Memory(spec) => {
-                let (unit, count) = trials::parts(spec.episodes, spec.episodes * horizon);
-                let stages = samples.iter().flat_map(|samples| by_stage(samples, &space, spec, (unit, count)));
-                (unit, spec.episodes, stages.collect())
-            }
+        let (unit, episodes) = match course {
+            Course::Gradients(..) => (StageUnit::GradientSteps, 1),
+            Course::Memory(spec) => (trials::parts(spec.episodes, spec.episodes * horizon).0, spec.episodes),
         };
-        Ok(Adaptation { tasks, unit, episodes, horizon, stages })
+        let stages = |samples: Samples| match course {
+            Course::Gradients(..) => vec![rollouts(&samples, &space)],
+            Course::Memory(spec) => by_stage(&samples, &space, spec, horizon),
+        };
+        let (tasks, stages) = self.try_in(executor, tasks, &test, &course, stages).await?;
+        let tasks = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
+        Ok(Adaptation { tasks, unit, episodes, horizon, stages: stages.concat() })
     }
 
     /// One episode after adaptation in each group of an executor, on a task of its own, or a trial of several.
     pub(super) async fn play_adapted(&self, executor: Box<dyn Executor>, seed: u64) -> Result<Vec<Episode>> {
         let test = MetaTest { tasks: executor.fleet().tasks, seed, deterministic: false, ..MetaTest::default() };
         let course = self.course(&test)?;
-        let (_, samples) = self.try_in(executor, None, &test, &course).await?;
         let whole = |paths: &Vec<HostPath>| {
             let first = || paths.iter().filter(|path| path.copy == 0);
             Episode {
@@ -80,17 +78,20 @@ impl Evaluator {
                 terminated: first().any(|path| path.terminated),
             }
         };
-        Ok(samples.last().map(|last| last.tasks.iter().map(whole).collect()).unwrap_or_default())
+        let all = |samples: Samples| samples.tasks.iter().map(whole).collect();
+        let (_, mut stages) = self.try_in(executor, None, &test, &course, all).await?;
+        Ok(stages.pop().unwrap_or_default())
     }
 
-    /// The tasks, and what was played on them in turn.
-    async fn try_in(
+    /// The tasks, and what `keep` makes of what was played on them in turn.
+    async fn try_in<T>(
         &self,
         executor: Box<dyn Executor>,
         tasks: Option<Vec<Vec<f64>>>,
         test: &MetaTest,
         course: &Course,
-    ) -> Result<(Vec<Vec<f64>>, Vec<Samples>)> {
+        keep: impl Fn(Samples) -> T,
+    ) -> Result<(Vec<Vec<f64>>, Vec<T>)> {
         let want = self.test_fleet(test)?;
         let fleet = executor.fleet().clone();
         let got = [fleet.tasks, fleet.envs_per_task, fleet.horizon];
@@ -119,7 +120,7 @@ impl Evaluator {
         };
         let mut policy = self.meta_algorithm()?.exploration_policy(&fleet).await?;
         let steps = match course {
-            Course::Gradients(trial) => trial.inner_steps,
+            Course::Gradients(trial, _) => trial.inner_steps,
             Course::Memory(spec) => {
                 sampler.until = Until::Episodes(spec.episodes);
                 0
@@ -131,7 +132,7 @@ impl Evaluator {
             if k < steps {
                 policy = policy.adapt(&samples).await?;
             }
-            all.push(samples);
+            all.push(keep(samples));
         }
         Ok((tasks, all))
     }
@@ -147,7 +148,9 @@ impl Evaluator {
                 let inner_steps = test.inner_steps.unwrap_or(config.inner_steps);
                 let trial = Trial { tasks, rollouts, inner_steps, measured: 0, deterministic, last_only: false };
                 adapted::check(&trial)?;
-                Ok(Course::Gradients(trial))
+                let steps = config.steps(self.env().spec().horizon);
+                trials::check(TrialSpec { tasks, rollouts, episodes: 1, deterministic }, steps)?;
+                Ok(Course::Gradients(trial, steps))
             }
             Config::Rl2(config) => {
                 let (rollouts, episodes) = (test.rollouts.unwrap_or(1), test.episodes.unwrap_or(config.episodes));
@@ -185,7 +188,8 @@ fn rollouts(samples: &Samples, space: &ActionSpace) -> Stage {
 }
 
 /// Trials, part by part.
-fn by_stage(samples: &Samples, space: &ActionSpace, spec: TrialSpec, (unit, count): (StageUnit, usize)) -> Vec<Stage> {
+fn by_stage(samples: &Samples, space: &ActionSpace, spec: TrialSpec, horizon: usize) -> Vec<Stage> {
+    let (unit, count) = trials::parts(spec.episodes, spec.episodes * horizon);
     let none = Stage { returns: vec![vec![0.0; spec.rollouts]; spec.tasks], paths: vec![Vec::new(); spec.tasks] };
     let mut stages = vec![none; count];
     for (task, paths) in samples.tasks.iter().enumerate() {

@@ -66,7 +66,7 @@ pub struct Stage {
 /// A step of an episode.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathStep {
-    /// The environment's state in which it was made.
+    /// The environment's state in which it was made; of environments of the host, what the policy saw there.
     pub state: Vec<f32>,
     /// What the environment got.
     pub action: Vec<f32>,

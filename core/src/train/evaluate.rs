@@ -1,5 +1,7 @@
 //! Episodes of a trained policy, on random numbers that training never touches.
 
+use std::fmt::Debug;
+
 use super::adapted::{self, Adaptation, MetaTest};
 use super::config::Config;
 use super::fixed::FixedPolicy;
@@ -76,7 +78,7 @@ const MAX_EPISODES: usize = 1 << 20;
 impl EpisodeProgram {
     pub fn new(device: &Device, env: &EnvDef, config: &Config, of: Episodes) -> Result<EpisodeProgram> {
         if of.episodes == 0 || of.episodes > MAX_EPISODES {
-            return Err(Error::config("episodes", format!("{} is not in 1 to {MAX_EPISODES}", of.episodes)));
+            return Err(bad_count(of.episodes));
         }
         let program = Program::new(device, |cx| match config {
             Config::Ppo(ppo) => {
@@ -137,6 +139,10 @@ impl EpisodeProgram {
         }
         Ok(Trajectory { states, actions, rewards, task })
     }
+}
+
+fn bad_count(episodes: usize) -> Error {
+    Error::config("episodes", format!("{episodes} is not in 1 to {MAX_EPISODES}"))
 }
 
 fn rows(flat: Vec<f32>, width: usize, count: usize) -> Vec<Vec<f32>> {
@@ -335,16 +341,24 @@ impl Evaluator {
     /// # Errors
     /// As [`adapt`](Self::adapt), or if a task has not one number for each of the environment's parameters.
     pub async fn adapt_to(&self, tasks: &[Vec<f32>], test: MetaTest) -> Result<Adaptation> {
-        let spec = self.env.spec();
-        let width = spec.task.len();
-        for task in tasks {
-            if task.len() != width || task.iter().any(|x| !x.is_finite()) {
-                let problem = format!("{task:?} is no task of `{}`, which has {width} finite numbers", spec.name);
-                return Err(Error::config("tasks", problem));
-            }
-        }
+        let width = self.env.spec().task.len();
+        self.expect_tasks(tasks)?;
         let given = self.device.array_f32(&[tasks.len(), width], &tasks.concat())?;
         self.adapt_on(MetaTest { tasks: tasks.len(), ..test }, Some(&given)).await
+    }
+
+    /// That tasks of the caller's are such.
+    pub(super) fn expect_tasks<T: Copy + Debug + Into<f64>>(&self, tasks: &[Vec<T>]) -> Result<()> {
+        let spec = self.env.spec();
+        let width = spec.task.len();
+        let fits = |task: &&Vec<T>| task.len() == width && task.iter().all(|x| (*x).into().is_finite());
+        match tasks.iter().find(|task| !fits(task)) {
+            None => Ok(()),
+            Some(task) => {
+                let problem = format!("{task:?} is no task of `{}`, which has {width} finite numbers", spec.name);
+                Err(Error::config("tasks", problem))
+            }
+        }
     }
 
     async fn adapt_on(&self, test: MetaTest, given: Option<&Array>) -> Result<Adaptation> {
@@ -409,10 +423,11 @@ impl Evaluator {
     /// which an episode is cut off.
     ///
     /// # Errors
-    /// If there are too few or too many of a policy that adapts.
+    /// [`Error::Config`] if there are too few or too many.
     pub fn fleet(&self, episodes: usize) -> Result<[usize; 3]> {
         match self.adapts() {
             true => self.test_fleet(&MetaTest { tasks: episodes, deterministic: false, ..MetaTest::default() }),
+            false if episodes == 0 || episodes > MAX_EPISODES => Err(bad_count(episodes)),
             false => Ok([1, episodes, self.env.spec().horizon]),
         }
     }

@@ -240,12 +240,12 @@ impl Rl2Config {
 
     /// T, the steps of a trial on an environment with this time limit.
     pub fn trial_steps(&self, time_limit: usize) -> usize {
-        self.episodes * time_limit
+        self.episodes.saturating_mul(time_limit)
     }
 
     /// Environment steps of one iteration and seed, if no episode ends early.
     pub fn batch(&self, time_limit: usize) -> usize {
-        self.meta_batch * self.trial_steps(time_limit)
+        self.meta_batch.saturating_mul(self.trial_steps(time_limit))
     }
 
     /// Every value on its own and in combination.

@@ -11,7 +11,7 @@ use crate::backend::reference::NonFinite;
 use crate::host::{Actor, Executor, Fleet, Stepped};
 use crate::meta::host_tasks::{chances, expect_fleet};
 use crate::rng::{Key, fold_in, key_from_seed, streams};
-use crate::{Array, DType, Device, Program, Result, State};
+use crate::{Array, DType, Device, Error, Program, Result, State};
 
 /// RL² where trials are played on the host; all else is [`Rl2`], by the same functions and with the same state.
 ///
@@ -133,9 +133,11 @@ impl HostRl2 {
         self.executor.fleet().expect_first(&first)?;
         let mut left = vec![self.config.episodes; env_keys.len()];
         let (mut observations, mut actions, mut all) = (first.clone(), Vec::new(), Stepped::default());
-        let mut step = 0;
-        while left.iter().any(|episodes| *episodes > 0) {
-            step += 1;
+        let most = self.config.trial_steps(self.executor.fleet().spec.horizon);
+        for step in 1..=most as u32 {
+            if left.iter().all(|episodes| *episodes == 0) {
+                break;
+            }
             let mut acted = self.actor.act(&observations, step).await?;
             let stepped = self.executor.step(&acted.played, &at(step)).await?;
             self.executor.fleet().expect_stepped(&stepped)?;
@@ -150,9 +152,15 @@ impl HostRl2 {
         }
 
         let fleet = self.executor.fleet();
+        if left.iter().any(|episodes| *episodes > 0) {
+            let (name, horizon) = (fleet.spec.name.clone(), fleet.spec.horizon);
+            let problem = format!(
+                "an episode is longer than the time limit of {horizon} steps: the executor does not cut it off"
+            );
+            return Err(Error::Environment { name, problem });
+        }
         let shape = [self.keys.len(), self.config.meta_batch];
-        let steps = self.config.episodes * fleet.spec.horizon;
-        self.recorded = Recorded::upload(&self.device, fleet, [steps, shape[0], shape[1]], actions, all)?;
+        self.recorded = Recorded::upload(&self.device, fleet, [most, shape[0], shape[1]], actions, all)?;
         let shape = [shape[0], shape[1], fleet.observations()];
         self.recorded.push(("first_observation", self.device.array(&shape, &first)?));
         Ok(())

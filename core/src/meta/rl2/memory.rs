@@ -74,6 +74,8 @@ pub(super) struct MemoryPolicy {
     ends: Vec<Vec<Memory>>,
     /// What episodes begin with; none: what the one before ended with.
     frozen: Option<Vec<Memory>>,
+    /// Nobody asks it to adapt.
+    trains: bool,
 }
 
 impl MemoryPolicy {
@@ -84,8 +86,10 @@ impl MemoryPolicy {
         let (len, shape) = (net.layout.len(), &of.theta.shape);
         let rows = shape.first().copied().unwrap_or(0);
         if shape[..] != [rows, len] || ![1, fleet.tasks].contains(&rows) {
-            let problem =
-                format!("parameters have the shape {shape:?}, and a policy for `{}` has [1, {len}]", fleet.spec.name);
+            let problem = format!(
+                "parameters have the shape {shape:?}, and a policy for `{}` has [1, {len}], or a row per task",
+                fleet.spec.name
+            );
             return Err(Error::Program(problem));
         }
         let sizes = [fleet.tasks, fleet.envs_per_task, fleet.observations(), fleet.actions()];
@@ -93,12 +97,13 @@ impl MemoryPolicy {
         let now = vec![Memory::empty(net.policy.gru().hidden()); fleet.num_envs()];
         let ends = begun(&now);
         let info = ["log_prob".to_owned()];
-        Ok(MemoryPolicy { of: of.clone(), program, sizes, info, key: None, now, ends, frozen: None })
+        Ok(MemoryPolicy { of: of.clone(), program, sizes, info, key: None, now, ends, frozen: None, trains: false })
     }
 
-    /// Begin anew with parameters of the same shape.
+    /// Begin anew with parameters of the same shape, to train: it keeps nothing to adapt by.
     pub fn forget(&mut self, theta: Array) {
         self.of.theta = theta;
+        self.trains = true;
         self.now.iter_mut().for_each(|memory| *memory = Memory::empty(memory.hidden.len()));
         self.ends = begun(&self.now);
         self.frozen = None;
@@ -153,7 +158,9 @@ impl Actor for MemoryPolicy {
                 if !self.of.config.carry_over {
                     now.last = None;
                 }
-                self.ends[number].push(now.clone());
+                if !self.trains {
+                    self.ends[number].push(now.clone());
+                }
                 if let Some(frozen) = &self.frozen {
                     now.clone_from(&frozen[number]);
                 }
@@ -166,7 +173,8 @@ impl Actor for MemoryPolicy {
             let ([m, e, o, a], device) = (self.sizes, &self.of.device);
             let nothing = vec![0.0; a + 2];
             let hidden: Vec<f64> = self.now.iter().flat_map(|memory| memory.hidden.clone()).collect();
-            let last: Vec<f64> = self.now.iter().flat_map(|now| now.last.clone().unwrap_or(nothing.clone())).collect();
+            let last: Vec<f64> =
+                self.now.iter().flat_map(|now| now.last.clone().unwrap_or_else(|| nothing.clone())).collect();
             let shown: Vec<u32> = self.now.iter().map(|memory| u32::from(memory.last.is_some())).collect();
             let arrays = [
                 ("obs", device.array(&[m, e, o], observations)?),
