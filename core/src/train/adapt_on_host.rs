@@ -2,7 +2,8 @@
 
 use super::adapted::{self, Adaptation, MetaTest, PathStep, Stage, StageUnit};
 use super::config::Config;
-use super::evaluate::{Episode, Evaluator, drawn_only, eval_key};
+use super::evaluate::{Episode, Evaluator, eval_key};
+use super::play_on_host::drawn_only;
 use super::trials;
 use crate::env::ActionSpace;
 use crate::host::{Chance, Executor, HostPath, MetaSampler, Samples, Until};

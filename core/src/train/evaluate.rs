@@ -5,14 +5,12 @@ use std::fmt::Debug;
 use super::adapted::{self, Adaptation, MetaTest};
 use super::config::Config;
 use super::fixed::FixedPolicy;
-use super::host_actor::HostActor;
 use super::playground::Playground;
 use super::snapshot::{self, Header};
 use super::trials;
 use crate::algo::PpoConfig;
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, builtin};
-use crate::host::{Actor, Executor, Fleet, HostPath, MetaSampler};
 use crate::meta::rl2::TrialSpec;
 use crate::meta::{GradientAdaptation, MemoryAdaptation, MetaAlgorithm, Trial};
 use crate::program::{Plan, PlanOptions};
@@ -73,7 +71,7 @@ pub(super) struct EpisodeProgram {
 }
 
 /// Most episodes of one evaluation.
-const MAX_EPISODES: usize = 1 << 20;
+pub(super) const MAX_EPISODES: usize = 1 << 20;
 
 impl EpisodeProgram {
     pub fn new(device: &Device, env: &EnvDef, config: &Config, of: Episodes) -> Result<EpisodeProgram> {
@@ -141,7 +139,7 @@ impl EpisodeProgram {
     }
 }
 
-fn bad_count(episodes: usize) -> Error {
+pub(super) fn bad_count(episodes: usize) -> Error {
     Error::config("episodes", format!("{episodes} is not in 1 to {MAX_EPISODES}"))
 }
 
@@ -402,63 +400,6 @@ impl Evaluator {
         Ok(UnderTest { device: &self.device, env: self.env.device()?, policy: &self.policy, key, given })
     }
 
-    /// It as an actor in environments of the host; the most probable actions if `deterministic`, which policies with a memory do not
-    /// have.
-    ///
-    /// # Errors
-    /// If the fleet does not fit or the device fails.
-    pub async fn actor(&self, fleet: &Fleet, deterministic: bool) -> Result<Box<dyn Actor>> {
-        match &self.header.config {
-            Config::Rl2(_) => Ok(self.meta_algorithm()?.exploration_policy(fleet).await?),
-            config => Ok(Box::new(HostActor::new(&self.device, config, fleet, self.policy.clone(), deterministic)?)),
-        }
-    }
-
-    /// Whether it adapts to tasks.
-    pub fn adapts(&self) -> bool {
-        matches!(self.header.config, Config::Maml(_) | Config::Rl2(_))
-    }
-
-    /// What an executor must play for so many episodes of [`play`](Self::play): groups, environments of each, and the steps after
-    /// which an episode is cut off.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if there are too few or too many.
-    pub fn fleet(&self, episodes: usize) -> Result<[usize; 3]> {
-        match self.adapts() {
-            true => self.test_fleet(&MetaTest { tasks: episodes, deterministic: false, ..MetaTest::default() }),
-            false if episodes == 0 || episodes > MAX_EPISODES => Err(bad_count(episodes)),
-            false => Ok([1, episodes, self.env.spec().horizon]),
-        }
-    }
-
-    /// An episode in each environment of an executor, in order of their numbers. `seed` names first states and draws.
-    ///
-    /// A policy that adapts plays one in each group, after it has adapted to a held-out task there; or a trial of several, by its memory.
-    /// It draws its actions.
-    ///
-    /// # Errors
-    /// If the executor does not fit, for the most probable actions of a policy that adapts, or if an environment or the device fails.
-    pub async fn play(&self, executor: Box<dyn Executor>, seed: u64, deterministic: bool) -> Result<Vec<Episode>> {
-        if self.adapts() {
-            if deterministic {
-                return Err(drawn_only());
-            }
-            return self.play_adapted(executor, seed).await;
-        }
-        let fleet = executor.fleet().clone();
-        let mut actor = self.actor(&fleet, deterministic).await?;
-        let mut sampler = MetaSampler::episodes(executor, 1);
-        let keys: Vec<Key> = (0..fleet.tasks as u32).map(|task| rng::fold_in(eval_key(seed), task)).collect();
-        let samples = sampler.obtain(&mut *actor, &keys).await?;
-        let episode = |path: &HostPath| Episode {
-            ret: path.rewards.iter().sum(),
-            length: path.len() as u32,
-            terminated: path.terminated,
-        };
-        Ok(samples.paths().map(episode).collect())
-    }
-
     /// That it does not adapt.
     pub(super) fn fixed(&self) -> Error {
         let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
@@ -474,12 +415,6 @@ impl Evaluator {
         let mut program = EpisodeProgram::new(&self.device, self.env.device()?, &self.header.config, of)?;
         program.trajectory(&self.device, &self.policy, eval_key(seed)).await
     }
-}
-
-/// That a policy which adapts on the host has no most probable actions there.
-pub(super) fn drawn_only() -> Error {
-    let problem = "policies draw their actions where they adapt to environments of the host; set it to false";
-    Error::config("deterministic", problem)
 }
 
 pub(super) fn eval_key(seed: u64) -> Key {

@@ -22,6 +22,7 @@ mod evaluate;
 mod fixed;
 mod host_actor;
 mod metric_docs;
+mod play_on_host;
 mod playground;
 mod presets;
 mod session;
