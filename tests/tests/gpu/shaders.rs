@@ -2,8 +2,6 @@
 //! is needed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod programs;
-
 use std::collections::HashSet;
 
 use naga::back::{hlsl, msl, spv};
@@ -71,7 +69,7 @@ fn random_programs_translate_to_every_shading_language() {
 #[test]
 fn products_and_reductions_translate_to_every_shading_language() {
     let (mut tiled_ones, mut split_ones) = (0, 0);
-    for case in programs::cases() {
+    for case in crate::programs::cases() {
         let plan = Program::plan_of(PlanOptions::default(), |cx| case.trace(cx)).unwrap();
         let mut count = Vec::new();
         for tiled in [false, true] {

@@ -1,7 +1,7 @@
 //! PPO learns, within a budget; a random policy fails the same bar.
 //!
 //! The ignored tests are the full bars: ten seeds with the presets' budgets, 1,000 evaluation episodes per seed.
-//! `cargo test --release -p quickstudy-tests --test learning -- --ignored --nocapture` prints their figures.
+//! `cargo test --release -p quickstudy-tests --test algorithms learning -- --ignored --nocapture` prints their figures.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};

@@ -1,4 +1,4 @@
-//! What can go wrong on a GPU, and what must not grow. Skipped without one, as in `gpu.rs`.
+//! What can go wrong on a GPU, and what must not grow. Skipped without one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::train::{Layer, Session, Setup};
@@ -133,7 +133,7 @@ fn out_of_memory_is_an_error() {
         return println!("skipped: {} has memory of its own", gpu.info().name);
     }
     let child = std::process::Command::new("sh")
-        .args(["-c", "ulimit -v 6000000; exec \"$0\" --exact out_of_memory_is_an_error --nocapture"])
+        .args(["-c", "ulimit -v 6000000; exec \"$0\" --exact robustness::out_of_memory_is_an_error --nocapture"])
         .arg(std::env::current_exe().unwrap())
         .env(CHILD, "1")
         .output()

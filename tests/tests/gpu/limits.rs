@@ -1,5 +1,5 @@
 //! Sizes at which limits of GPUs count: WebGPU's defaults, dispatches of two dimensions, loops that a software adapter
-//! would end, and messages about what is too large. Skipped without a GPU, as in `gpu.rs`.
+//! would end, and messages about what is too large. Skipped without a GPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::program::{Context, PlanOptions};
@@ -198,7 +198,7 @@ fn an_intermediate_value_that_is_too_large_is_named_with_its_place() {
     }) else {
         return;
     };
-    let place = format!("made at tests/tests/gpu_limits.rs:{line}:");
+    let place = format!("made at tests/tests/gpu/limits.rs:{line}:");
     says(&message, &["the result of `matmul` (f32 [8000, 8000])", "needs 244.2 MiB", &place]);
     let message = refusal(|cx| {
         let (a, b) = (cx.input("a", &[8000, 2], DType::F32), cx.input("b", &[2, 8000], DType::F32));
@@ -209,7 +209,7 @@ fn an_intermediate_value_that_is_too_large_is_named_with_its_place() {
         });
         cx.output("y", carry[0].sum_all());
     });
-    says(&message.unwrap(), &["(f32 [8000, 8000])", "needs 244.2 MiB", "made at tests/tests/gpu_limits.rs:"]);
+    says(&message.unwrap(), &["(f32 [8000, 8000])", "needs 244.2 MiB", "made at tests/tests/gpu/limits.rs:"]);
 }
 
 #[test]

@@ -1,23 +1,9 @@
-//! The command line in processes of its own: what it prints, what it writes, how it ends.
+//! What each verb prints, what it writes, how it ends.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
-
+use crate::{expect_user_error, sandbox};
 use quickstudy_core::train::setting_docs;
 use quickstudy_tests::process::{Finished, Sandbox};
 use std::fs;
-
-fn sandbox() -> Sandbox {
-    Sandbox::new(env!("CARGO_BIN_EXE_quickstudy-under-test"))
-}
-
-#[track_caller]
-fn expect_user_error(finished: &Finished, parts: &[&str]) {
-    assert_eq!(finished.code, Some(2), "{finished:?}");
-    for part in parts {
-        assert!(finished.err.contains(part), "`{part}` is missing: {}", finished.err);
-    }
-    assert!(!finished.err.contains("panicked"), "{}", finished.err);
-}
 
 /// A short run of a small network.
 const SHORT: &str = "train ppo --env cartpole --steps 4k --threads 1 --set hidden=[16] --set epochs=2";

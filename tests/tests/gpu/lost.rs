@@ -1,4 +1,4 @@
-//! A GPU that is lost while the command line trains: the run goes on by itself. Skipped without one, as in `gpu.rs`.
+//! A GPU that is lost while the command line trains: the run goes on by itself. Skipped without one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy::provenance;

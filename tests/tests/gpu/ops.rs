@@ -1,5 +1,5 @@
 //! Every primitive on the GPU: the op table against the f64 reference, special values, random integers. Skipped without
-//! a GPU, as in `gpu.rs`.
+//! a GPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::dist::fold_in;

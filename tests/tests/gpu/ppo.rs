@@ -1,5 +1,5 @@
 //! PPO on the GPU: a hundred updates, and gradients of its loss, against the CPU and the reference. Skipped without a
-//! GPU, as in `gpu.rs`.
+//! GPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::algo::ActorCritic;

@@ -1,9 +1,7 @@
 //! Products and reductions of sizes at and off the edges of tiles and slices on the GPU, against the f64 reference.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod programs;
-
-use programs::{Case, cases};
+use crate::programs::{Case, cases};
 use quickstudy_core::program::{Program, State};
 use quickstudy_core::{DType, Device};
 use quickstudy_gpu::GpuOptions;

@@ -1,4 +1,4 @@
-//! NaN and infinities on the GPU: each one is found, and nothing else. Skipped without a GPU, as in `gpu.rs`.
+//! NaN and infinities on the GPU: each one is found, and nothing else. Skipped without a GPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::rng::Threefry;

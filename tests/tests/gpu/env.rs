@@ -1,4 +1,4 @@
-//! Environments on the GPU against the CPU. Skipped without a GPU, as in `gpu.rs`.
+//! Environments on the GPU against the CPU. Skipped without a GPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::{ActionSpace, EnvDef, builtin};

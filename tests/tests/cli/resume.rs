@@ -1,15 +1,11 @@
 //! Resuming, with real processes: killed, interrupted and continued runs end with the same bytes.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
+use crate::sandbox;
 use quickstudy_tests::process::{Finished, Sandbox, wait_until};
 use std::fs;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
-
-fn sandbox() -> Sandbox {
-    Sandbox::new(env!("CARGO_BIN_EXE_quickstudy-under-test"))
-}
 
 const LIMIT: Duration = Duration::from_secs(60);
 /// Two seeds of a small network, with many snapshots.

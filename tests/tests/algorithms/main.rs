@@ -1,0 +1,13 @@
+//! Algorithms: they learn, resume bit for bit, give the same on device and host, and their gradients are right.
+
+mod determinism;
+mod host_session;
+mod host_training;
+mod learning;
+mod meta;
+mod meta_evaluator;
+mod meta_gradients;
+mod resume;
+mod rl2;
+mod rl2_host;
+mod trpo;

@@ -1,0 +1,9 @@
+//! Numbers recorded from independent code, read from `tests/golden` or the folder that `QUICKSTUDY_GOLDEN` names.
+
+mod envs;
+mod executor;
+mod meta;
+mod ppo;
+mod recurrent;
+mod rl2;
+mod samples;

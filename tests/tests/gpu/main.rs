@@ -1,0 +1,15 @@
+//! GPUs against the CPU and the reference. Without a GPU, a software one included, these tests say that they were
+//! skipped; `QUICKSTUDY_REQUIRE_GPU=1` makes that a failure.
+
+mod dispatches;
+mod env;
+mod finite;
+mod limits;
+mod lost;
+mod ops;
+mod parity;
+mod ppo;
+mod products;
+mod programs;
+mod robustness;
+mod shaders;
