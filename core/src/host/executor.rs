@@ -1,6 +1,6 @@
 //! Many environments side by side.
 
-use super::{Chance, HostEnv};
+use super::{Chance, Faults, HostEnv};
 use crate::backend::LocalFuture;
 use crate::env::{EnvSpec, spec_problem};
 use crate::rng::Key;
@@ -91,6 +91,11 @@ pub trait Executor {
     /// # Errors
     /// As for [`reset`](Executor::reset).
     fn step<'a>(&'a mut self, actions: &'a [f64], keys: &'a [Key]) -> LocalFuture<'a, Result<Stepped>>;
+
+    /// How often environments have failed that others have taken the place of; an executor for which each failure is an error has none.
+    fn faults(&self) -> Faults {
+        Faults::default()
+    }
 }
 
 impl Fleet {
@@ -119,6 +124,15 @@ impl Fleet {
         }
         let horizon = if horizon == 0 { spec.horizon } else { horizon.min(spec.horizon) }.max(1);
         Ok(Fleet { spec, info, tasks, envs_per_task, horizon })
+    }
+
+    /// Another environment of the fleet.
+    pub(super) fn expect_like(&self, env: &dyn HostEnv, number: usize) -> Result<()> {
+        if *env.spec() == self.spec && *env.info() == self.info {
+            return Ok(());
+        }
+        let problem = format!("number {number} has another spec or other info than number 0");
+        Err(Error::Environment { name: self.spec.name.clone(), problem })
     }
 
     /// M · E.

@@ -1,6 +1,6 @@
 //! One environment after the other.
 
-use super::group::{Group, groups};
+use super::seat::{Command, Seat, seats};
 use super::{Chance, Executor, Fleet, HostEnv, Stepped};
 use crate::Result;
 use crate::backend::LocalFuture;
@@ -9,7 +9,7 @@ use crate::rng::Key;
 /// Steps environments one after the other on the caller's thread.
 pub struct IterativeExecutor {
     fleet: Fleet,
-    groups: Vec<Group>,
+    seats: Vec<Seat>,
 }
 
 impl IterativeExecutor {
@@ -24,8 +24,15 @@ impl IterativeExecutor {
         horizon: usize,
         mut make: impl FnMut(usize) -> Result<Box<dyn HostEnv>>,
     ) -> Result<IterativeExecutor> {
-        let (fleet, groups) = groups(tasks, envs_per_task, horizon, &mut make)?;
-        Ok(IterativeExecutor { fleet, groups })
+        let (fleet, seats) = seats(tasks, envs_per_task, horizon, &mut make)?;
+        Ok(IterativeExecutor { fleet, seats })
+    }
+
+    fn all(&mut self, command: &Command) -> Result<Stepped> {
+        self.seats.iter_mut().try_for_each(|seat| seat.play(command, &self.fleet))?;
+        let mut all = Stepped::default();
+        self.seats.iter_mut().for_each(|seat| seat.collect(&mut all));
+        Ok(all)
     }
 }
 
@@ -35,34 +42,31 @@ impl Executor for IterativeExecutor {
     }
 
     fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>> {
-        // There is at least one group.
-        Box::pin(async move { self.groups[0].sample_tasks(chances) })
+        Box::pin(async move {
+            // There is at least one environment.
+            self.seats[0].play(&Command::SampleTasks(chances.to_vec()), &self.fleet)?;
+            Ok(self.seats[0].take_tasks())
+        })
     }
 
     fn set_tasks<'a>(&'a mut self, tasks: &'a [Vec<f64>]) -> LocalFuture<'a, Result<()>> {
         Box::pin(async move {
             self.fleet.expect_tasks(tasks)?;
-            self.groups.iter_mut().zip(tasks).try_for_each(|(group, task)| group.set_task(task))
+            self.all(&Command::SetTasks(tasks.to_vec())).map(|_| ())
         })
     }
 
     fn reset<'a>(&'a mut self, keys: &'a [Key]) -> LocalFuture<'a, Result<Vec<f64>>> {
         Box::pin(async move {
             self.fleet.expect("keys", keys.len(), self.fleet.tasks)?;
-            let all = self.groups.iter_mut().zip(keys).map(|(group, key)| group.reset(*key));
-            Ok(all.collect::<Result<Vec<_>>>()?.concat())
+            Ok(self.all(&Command::Reset(keys.to_vec()))?.observations)
         })
     }
 
     fn step<'a>(&'a mut self, actions: &'a [f64], keys: &'a [Key]) -> LocalFuture<'a, Result<Stepped>> {
         Box::pin(async move {
             self.fleet.expect_step(actions, keys)?;
-            let mut all = Stepped::default();
-            let each = self.fleet.envs_per_task * self.fleet.actions();
-            for ((group, actions), key) in self.groups.iter_mut().zip(actions.chunks(each)).zip(keys) {
-                all.append(group.step(actions, *key)?);
-            }
-            Ok(all)
+            self.all(&Command::Step(actions.to_vec(), keys.to_vec()))
         })
     }
 }

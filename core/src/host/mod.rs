@@ -37,8 +37,11 @@
 //! ```
 
 mod actor;
+#[cfg(feature = "parallel")]
+mod bench;
+mod call;
 mod executor;
-mod group;
+mod faults;
 mod host_env;
 mod iterative;
 mod padded;
@@ -46,11 +49,15 @@ mod padded;
 mod parallel;
 mod path;
 mod sampler;
+mod seat;
 #[cfg(feature = "standalone")]
 mod wrapped;
 
 pub use actor::{Acted, Actor};
 pub use executor::{Executor, Fleet, Stepped};
+pub use faults::Faults;
+#[cfg(feature = "parallel")]
+pub use faults::Tolerance;
 pub use host_env::{Chance, HostEnv, Transition};
 pub use iterative::IterativeExecutor;
 pub use padded::{BlockShape, Padded, PathArrays};

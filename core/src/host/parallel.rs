@@ -1,43 +1,40 @@
-//! Groups of environments on threads of their own.
+//! Environments on threads of their own.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 
-use super::group::{Group, groups};
-use super::{Chance, Executor, Fleet, HostEnv, Stepped};
+use super::bench::{Bench, Shared, work};
+use super::call::Make;
+use super::seat::{Command, seats};
+use super::{Chance, Executor, Faults, Fleet, HostEnv, Stepped, Tolerance};
 use crate::backend::LocalFuture;
 use crate::rng::Key;
 use crate::{Error, Result};
 
-/// What a thread is to do with all of its groups.
-enum Command {
-    SampleTasks(Vec<Chance>),
-    SetTasks(Vec<Vec<f64>>),
-    Reset(Vec<Key>),
-    Step(Vec<f64>, Vec<Key>),
-}
-
-/// What came of it; only observations after a reset, tasks in their place where these were drawn, nothing after new tasks.
-type Answer = Result<Stepped>;
-
-struct Worker {
-    /// Number of its groups.
-    groups: usize,
-    commands: Option<Sender<Command>>,
-    answers: Receiver<Answer>,
-    thread: Option<JoinHandle<()>>,
-}
+/// A thread's patience is checked that often within its time limit.
+const GLANCES: u32 = 8;
 
 /// Steps environments on threads, whole tasks each: the same trajectories as [`IterativeExecutor`](super::IterativeExecutor).
 ///
 /// Worth it where the steps of a task take longer than waking a thread does.
 pub struct ParallelExecutor {
-    fleet: Fleet,
+    shared: Arc<Shared>,
     workers: Vec<Worker>,
+    /// Threads that have done what they were told to, by number.
+    done: (Sender<usize>, Receiver<usize>),
+}
+
+/// A bench and the thread that works at it.
+struct Worker {
+    bench: Arc<Bench>,
+    thread: Option<(Sender<Arc<Command>>, JoinHandle<()>)>,
 }
 
 impl ParallelExecutor {
     /// As [`IterativeExecutor::new`](super::IterativeExecutor::new), on `threads` threads (0: one per task).
+    ///
+    /// The first environment that fails is an error, and one that hangs is waited for.
     ///
     /// # Errors
     /// The same, or if a thread cannot be started.
@@ -48,128 +45,196 @@ impl ParallelExecutor {
         threads: usize,
         mut make: impl FnMut(usize) -> Result<Box<dyn HostEnv>>,
     ) -> Result<ParallelExecutor> {
-        let (fleet, mut groups) = groups(tasks, envs_per_task, horizon, &mut make)?;
-        let threads = if threads == 0 { tasks } else { threads.min(tasks) };
-        let actions = fleet.envs_per_task * fleet.actions();
-        let mut workers = Vec::with_capacity(threads);
-        for thread in 0..threads {
-            let (first, last) = (tasks * thread / threads, tasks * (thread + 1) / threads);
-            let own: Vec<Group> = groups.drain(..last - first).collect();
-            workers.push(Worker::start(own, actions)?);
-        }
-        Ok(ParallelExecutor { fleet, workers })
+        ParallelExecutor::start([tasks, envs_per_task, horizon, threads], None, &mut make, None)
     }
 
-    /// Send all workers their command, then take their answers in order: the first error is that of the lowest number.
-    fn all(&mut self, mut command: impl FnMut(std::ops::Range<usize>) -> Command) -> Result<Stepped> {
-        let mut first = 0;
-        for worker in &self.workers {
-            let own = first..first + worker.groups;
-            first = own.end;
-            worker.send(command(own))?;
+    /// The same, but goes on when environments fail or hang, with new ones that `make` gives in their places.
+    ///
+    /// [`Executor::faults`] counts them. `make` is called again on the threads of environments, for the number that failed.
+    ///
+    /// # Errors
+    /// The same, or if the time limit is zero.
+    pub fn tolerant(
+        tasks: usize,
+        envs_per_task: usize,
+        horizon: usize,
+        threads: usize,
+        tolerance: Tolerance,
+        make: impl Fn(usize) -> Result<Box<dyn HostEnv>> + Send + Sync + 'static,
+    ) -> Result<ParallelExecutor> {
+        if tolerance.time_limit.is_zero() {
+            return Err(Error::config("time_limit", "no call can be made in no time; give more than zero"));
         }
-        let answers: Vec<Answer> = self.workers.iter().map(Worker::receive).collect();
+        let make: Arc<Make> = Arc::new(make);
+        let again = Arc::clone(&make);
+        let sizes = [tasks, envs_per_task, horizon, threads];
+        ParallelExecutor::start(sizes, Some(tolerance), &mut |number| make(number), Some(again))
+    }
+
+    fn start(
+        [tasks, envs_per_task, horizon, threads]: [usize; 4],
+        tolerance: Option<Tolerance>,
+        make: &mut dyn FnMut(usize) -> Result<Box<dyn HostEnv>>,
+        again: Option<Arc<Make>>,
+    ) -> Result<ParallelExecutor> {
+        let (fleet, mut seats) = seats(tasks, envs_per_task, horizon, make)?;
+        let threads = if threads == 0 { tasks } else { threads.min(tasks) };
+        let shared = Arc::new(Shared { fleet, tolerance, make: again });
+        let mut executor = ParallelExecutor { shared, workers: Vec::with_capacity(threads), done: channel() };
+        for thread in 0..threads {
+            let (first, last) = (tasks * thread / threads, tasks * (thread + 1) / threads);
+            let own = seats.drain(..(last - first) * envs_per_task).collect();
+            executor.workers.push(Worker { bench: Arc::new(Bench::new(own, tolerance)), thread: None });
+            executor.hire(thread)?;
+        }
+        Ok(executor)
+    }
+
+    /// What all environments gave, in order.
+    fn results(&self) -> Stepped {
         let mut all = Stepped::default();
-        answers.into_iter().try_for_each(|answer| answer.map(|stepped| all.append(stepped)))?;
-        Ok(all)
+        self.workers.iter().for_each(|worker| worker.bench.collect(&mut all));
+        all
+    }
+
+    /// Start a thread at a bench.
+    fn hire(&mut self, number: usize) -> Result<()> {
+        let worker = &mut self.workers[number];
+        let (orders, commands) = channel();
+        let (bench, shared, done) = (Arc::clone(&worker.bench), Arc::clone(&self.shared), self.done.0.clone());
+        let run = move || work(&bench, &shared, &commands, &|| done.send(number).is_ok());
+        let thread = std::thread::Builder::new().name("environments".to_owned()).spawn(run);
+        let thread = thread.map_err(|e| Error::Program(format!("no thread for environments could be started: {e}")))?;
+        worker.thread = Some((orders, thread));
+        Ok(())
+    }
+
+    /// Have the thread of a bench carry out a command, or what is left of it.
+    fn order(&mut self, number: usize, command: &Arc<Command>) -> Result<()> {
+        if self.workers[number].thread.is_none() {
+            self.hire(number)?;
+        }
+        let sent = self.workers[number].thread.as_ref().map(|(orders, _)| orders.send(Arc::clone(command)));
+        sent.and_then(std::result::Result::ok).ok_or_else(gone)
+    }
+
+    /// Have the first `count` workers carry out a command. The first error is that of the lowest number.
+    fn all(&mut self, command: Command, count: usize) -> Result<()> {
+        let command = Arc::new(command);
+        // Those that are at it, with how far they were when last looked at, and how often that was the same.
+        let mut busy: Vec<Option<(u64, u32)>> = Vec::with_capacity(count);
+        for number in 0..count {
+            self.workers[number].bench.begin();
+            let ordered = self.order(number, &command);
+            busy.push(ordered.map(|()| (0, 0)).map_err(|error| self.workers[number].bench.refuse(error)).ok());
+        }
+        while busy.iter().any(Option::is_some) {
+            match self.wait() {
+                Ok(number) => busy[number] = None,
+                Err(RecvTimeoutError::Timeout) => {
+                    for (number, state) in busy.iter_mut().enumerate() {
+                        *state = state.and_then(|(seen, glances)| self.glance(number, seen, glances, &command));
+                    }
+                }
+                // It holds a sender itself.
+                Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+            }
+        }
+        let errors = self.workers[..count].iter().filter_map(|worker| worker.bench.take_error());
+        errors.collect::<Vec<_>>().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// The number of a thread that is done, or a timeout as it is time for a glance at all.
+    fn wait(&self) -> std::result::Result<usize, RecvTimeoutError> {
+        match self.shared.tolerance {
+            Some(tolerance) => self.done.1.recv_timeout(tolerance.time_limit / GLANCES),
+            None => self.done.1.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        }
+    }
+
+    /// A look at whether a thread gets on, how far it is then, and how often in a row it was just as far; nothing where it is over.
+    fn glance(&mut self, number: usize, seen: u64, glances: u32, command: &Arc<Command>) -> Option<(u64, u32)> {
+        let moves = self.workers[number].bench.moves();
+        let glances = if moves == seen { glances + 1 } else { 0 };
+        if glances <= GLANCES {
+            return Some((moves, glances));
+        }
+        self.replace(number, command).then_some((0, 0))
+    }
+
+    /// Abandon the thread of a bench and let another one go on with the command. False where there is nothing to go on with.
+    fn replace(&mut self, number: usize, command: &Arc<Command>) -> bool {
+        let limit = self.shared.tolerance.map(|tolerance| tolerance.time_limit).unwrap_or_default();
+        let Some((bench, going_on)) = self.workers[number].bench.abandon(command, &self.shared, limit) else {
+            // It got done just now, and says so.
+            return true;
+        };
+        self.workers[number] = Worker { bench: Arc::new(bench), thread: None };
+        let ordered = if going_on { self.order(number, command) } else { return false };
+        ordered.map_err(|error| self.workers[number].bench.refuse(error)).is_ok()
     }
 }
 
-fn gone() -> Error {
+/// The error where a thread has ended that nobody ended.
+pub(super) fn gone() -> Error {
     Error::Program("a thread of the executor has ended; make a new executor".to_owned())
 }
 
-impl Worker {
-    fn start(groups: Vec<Group>, actions: usize) -> Result<Worker> {
-        let (commands, orders) = channel();
-        let (reply, answers) = channel();
-        let count = groups.len();
-        let run = move || work(groups, actions, &orders, &reply);
-        let thread = std::thread::Builder::new().name("environments".to_owned()).spawn(run);
-        let thread = thread.map_err(|e| Error::Program(format!("no thread for environments could be started: {e}")))?;
-        Ok(Worker { groups: count, commands: Some(commands), answers, thread: Some(thread) })
-    }
-
-    fn send(&self, command: Command) -> Result<()> {
-        self.commands.as_ref().and_then(|commands| commands.send(command).ok()).ok_or_else(gone)
-    }
-
-    fn receive(&self) -> Answer {
-        self.answers.recv().unwrap_or_else(|_| Err(gone()))
-    }
-}
-
-impl Drop for Worker {
+impl Drop for ParallelExecutor {
     fn drop(&mut self) {
-        self.commands = None;
-        if let Some(thread) = self.thread.take() {
-            // It catches its environments' panics; nothing of one that it had itself is left to tell.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Carries out commands until there is nobody left to give them.
-fn work(mut groups: Vec<Group>, actions: usize, commands: &Receiver<Command>, answers: &Sender<Answer>) {
-    while let Ok(command) = commands.recv() {
-        let mut all = Stepped::default();
-        let done = match command {
-            Command::SampleTasks(chances) => {
-                groups[0].sample_tasks(&chances).map(|drawn| all.observations = drawn.concat())
-            }
-            Command::SetTasks(tasks) => {
-                groups.iter_mut().zip(&tasks).try_for_each(|(group, task)| group.set_task(task))
-            }
-            Command::Reset(keys) => groups
-                .iter_mut()
-                .zip(keys)
-                .try_for_each(|(group, key)| group.reset(key).map(|first| all.observations.extend(first))),
-            Command::Step(numbers, keys) => groups
-                .iter_mut()
-                .zip(numbers.chunks(actions))
-                .zip(keys)
-                .try_for_each(|((group, action), key)| group.step(action, key).map(|stepped| all.append(stepped))),
+        // Without orders they leave, and drop their environments.
+        let threads: Vec<JoinHandle<()>> = self.workers.iter_mut().filter_map(|w| Some(w.thread.take()?.1)).collect();
+        let patient = |Tolerance { time_limit, .. }: Tolerance| {
+            // An environment may hang as it is dropped, too.
+            threads.iter().all(|_| self.done.1.recv_timeout(time_limit).is_ok())
         };
-        if answers.send(done.map(|()| all)).is_err() {
-            return;
+        if self.shared.tolerance.is_none_or(patient) {
+            for thread in threads {
+                // It catches its environments' panics; nothing of one that it had itself is left to tell.
+                let _ = thread.join();
+            }
         }
     }
 }
 
 impl Executor for ParallelExecutor {
     fn fleet(&self) -> &Fleet {
-        &self.fleet
+        &self.shared.fleet
     }
 
     fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>> {
         Box::pin(async move {
-            let worker = &self.workers[0];
-            worker.send(Command::SampleTasks(chances.to_vec()))?;
-            let numbers = worker.receive()?.observations;
-            let width = self.fleet.spec.task.len();
-            Ok((0..chances.len()).map(|i| numbers[i * width..(i + 1) * width].to_vec()).collect())
+            self.all(Command::SampleTasks(chances.to_vec()), 1)?;
+            Ok(self.workers[0].bench.take_tasks())
         })
     }
 
     fn set_tasks<'a>(&'a mut self, tasks: &'a [Vec<f64>]) -> LocalFuture<'a, Result<()>> {
         Box::pin(async move {
-            self.fleet.expect_tasks(tasks)?;
-            self.all(|own| Command::SetTasks(tasks[own].to_vec())).map(|_| ())
+            self.shared.fleet.expect_tasks(tasks)?;
+            self.all(Command::SetTasks(tasks.to_vec()), self.workers.len())
         })
     }
 
     fn reset<'a>(&'a mut self, keys: &'a [Key]) -> LocalFuture<'a, Result<Vec<f64>>> {
         Box::pin(async move {
-            self.fleet.expect("keys", keys.len(), self.fleet.tasks)?;
-            Ok(self.all(|own| Command::Reset(keys[own].to_vec()))?.observations)
+            self.shared.fleet.expect("keys", keys.len(), self.shared.fleet.tasks)?;
+            self.all(Command::Reset(keys.to_vec()), self.workers.len())?;
+            Ok(self.results().observations)
         })
     }
 
     fn step<'a>(&'a mut self, actions: &'a [f64], keys: &'a [Key]) -> LocalFuture<'a, Result<Stepped>> {
         Box::pin(async move {
-            self.fleet.expect_step(actions, keys)?;
-            let each = self.fleet.envs_per_task * self.fleet.actions();
-            self.all(|own| Command::Step(actions[own.start * each..own.end * each].to_vec(), keys[own].to_vec()))
+            self.shared.fleet.expect_step(actions, keys)?;
+            self.all(Command::Step(actions.to_vec(), keys.to_vec()), self.workers.len())?;
+            Ok(self.results())
         })
+    }
+
+    fn faults(&self) -> Faults {
+        let mut all = Faults::default();
+        self.workers.iter().for_each(|worker| all.add(&worker.bench.faults()));
+        all
     }
 }

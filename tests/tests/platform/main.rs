@@ -1,10 +1,13 @@
 //! The platform: operations, gradients, plans, environments, and who may import whom.
 
+#![forbid(unsafe_code)]
+
 mod debug;
 mod environments;
 mod fuzz;
 mod gradients;
 mod host;
+mod host_faults;
 mod layering;
 mod op_table;
 mod plans;

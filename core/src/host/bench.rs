@@ -1,0 +1,177 @@
+//! Where a thread of an executor works: the places of its environments, behind a lock that it lets go of during each call, so that
+//! another thread can take over when an environment hangs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::call::{Make, discard};
+use super::faults::{Fault, Kind};
+use super::parallel::gone;
+use super::seat::{Command, Seat, Trouble};
+use super::{Faults, Fleet, Stepped, Tolerance};
+use crate::{Error, Result};
+
+/// What all threads know.
+pub(super) struct Shared {
+    pub fleet: Fleet,
+    pub tolerance: Option<Tolerance>,
+    /// Gives another environment in place of one that failed.
+    pub make: Option<Arc<Make>>,
+}
+
+/// The places of one thread.
+pub(super) struct Bench(Mutex<Work>);
+
+struct Work {
+    seats: Vec<Seat>,
+    /// The place that is worked at.
+    at: usize,
+    /// Counts beginnings and ends of calls: who looks twice sees whether anything moves.
+    moves: u64,
+    /// Whether the command is carried out, or as far as it can be.
+    finished: bool,
+    /// Whether the thread that works here is to leave, as another one goes on elsewhere.
+    abandoned: bool,
+    error: Option<Error>,
+    trouble: Trouble,
+}
+
+/// Carries out commands until there is nobody left to give them, or another thread has taken over.
+pub(super) fn work(bench: &Bench, shared: &Shared, commands: &Receiver<Arc<Command>>, done: &dyn Fn() -> bool) {
+    let all = || {
+        while let Ok(command) = commands.recv() {
+            if !bench.carry_out(&command, shared, done) {
+                return false;
+            }
+        }
+        let seats = std::mem::take(&mut bench.lock().seats);
+        seats.into_iter().for_each(discard);
+        done()
+    };
+    if catch_unwind(AssertUnwindSafe(all)).is_err() {
+        bench.refuse(gone());
+        done();
+    }
+}
+
+impl Bench {
+    pub fn new(seats: Vec<Seat>, tolerance: Option<Tolerance>) -> Bench {
+        let trouble = Trouble { tolerance, faults: Faults::default() };
+        let work = Work { seats, at: 0, moves: 0, finished: true, abandoned: false, error: None, trouble };
+        Bench(Mutex::new(work))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Work> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A command begins.
+    pub fn begin(&self) {
+        let mut work = self.lock();
+        (work.at, work.finished, work.error) = (0, false, None);
+        work.seats.iter_mut().for_each(Seat::begin);
+    }
+
+    /// The command cannot be carried out.
+    pub fn refuse(&self, error: Error) {
+        let mut work = self.lock();
+        (work.finished, work.error) = (true, Some(error));
+    }
+
+    pub fn moves(&self) -> u64 {
+        self.lock().moves
+    }
+
+    pub fn faults(&self) -> Faults {
+        self.lock().trouble.faults.clone()
+    }
+
+    pub fn take_error(&self) -> Option<Error> {
+        self.lock().error.take()
+    }
+
+    /// Tasks that the first environment drew.
+    pub fn take_tasks(&self) -> Vec<Vec<f64>> {
+        self.lock().seats[0].take_tasks()
+    }
+
+    /// Put what the environments gave behind the results of others.
+    pub fn collect(&self, all: &mut Stepped) {
+        self.lock().seats.iter_mut().for_each(|seat| seat.collect(all));
+    }
+
+    /// Call by call, until the command is carried out or a call fails for good. False if another thread has taken over.
+    fn carry_out(&self, command: &Command, shared: &Shared, done: &dyn Fn() -> bool) -> bool {
+        let mut work = self.lock();
+        loop {
+            if work.abandoned {
+                return false;
+            }
+            work.moves += 1;
+            let (call, mut env) = match work.next(command, &shared.fleet) {
+                Ok(Some(at)) => at,
+                nothing => {
+                    (work.finished, work.error) = (true, nothing.err());
+                    return done();
+                }
+            };
+            let number = work.seats[work.at].number();
+            drop(work);
+            let outcome = call.run(&mut env, number, &shared.fleet, shared.make.as_deref());
+            work = self.lock();
+            if !work.abandoned {
+                work.moves += 1;
+                let Work { seats, at, trouble, .. } = &mut *work;
+                work.error = seats[*at].accept(&call, &mut env, outcome, &shared.fleet, trouble).err();
+            }
+            if env.is_some() {
+                drop(work);
+                discard(env);
+                work = self.lock();
+            }
+        }
+    }
+
+    /// Take the places away from a thread that hangs, and count what hangs as a fault. The places, and whether another thread is to
+    /// go on with the command there; nothing if the thread is done after all.
+    pub fn abandon(&self, command: &Command, shared: &Shared, limit: Duration) -> Option<(Bench, bool)> {
+        let mut old = self.lock();
+        if old.finished {
+            return None;
+        }
+        old.abandoned = true;
+        let mut seats = std::mem::take(&mut old.seats);
+        let mut trouble = std::mem::take(&mut old.trouble);
+        let (at, mut error) = (old.at, old.error.take());
+        drop(old);
+        if let (None, Ok(Some(call))) = (&error, seats[at].next(command, &shared.fleet)) {
+            let fault = Fault { kind: Kind::Hung, problem: format!("took longer than {limit:?}") };
+            error = seats[at].fail(&call, fault, &shared.fleet, &mut trouble).err();
+        }
+        let going_on = error.is_none();
+        let work = Work { seats, at, moves: 0, finished: !going_on, abandoned: false, error, trouble };
+        Some((Bench(Mutex::new(work)), going_on))
+    }
+}
+
+impl Work {
+    /// The next call, and its environment if there is one.
+    fn next<'a>(&mut self, command: &'a Command, fleet: &Fleet) -> Result<Option<Next<'a>>> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let places = if let Command::SampleTasks(_) = command { 1 } else { self.seats.len() };
+        while self.at < places {
+            let seat = &mut self.seats[self.at];
+            if let Some(call) = seat.next(command, fleet)? {
+                return Ok(Some((call, seat.lend())));
+            }
+            self.at += 1;
+        }
+        Ok(None)
+    }
+}
+
+type Next<'a> = (super::call::Call<'a>, Option<Box<dyn super::HostEnv>>);

@@ -1,0 +1,125 @@
+//! One call of an environment, which may panic or return nonsense.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::faults::{Fault, Kind};
+use super::{Chance, Fleet, HostEnv, Transition};
+use crate::{Error, Result};
+
+/// Gives the environment of a number.
+pub(super) type Make = dyn Fn(usize) -> Result<Box<dyn HostEnv>> + Send + Sync;
+
+/// A call, with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Call<'a> {
+    /// A new environment where there is none.
+    Make,
+    SampleTask(Chance),
+    SetTask(Vec<f64>),
+    Reset(Chance),
+    Step(&'a [f64], Chance),
+}
+
+/// What a call gives.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Done,
+    Numbers(Vec<f64>),
+    Transition(Transition),
+}
+
+/// What a call gives, or how it went wrong.
+pub(super) type Outcome<T> = std::result::Result<T, Fault>;
+
+impl Call<'_> {
+    /// Its name in errors.
+    pub fn doing(&self) -> &'static str {
+        match self {
+            Call::Make => "make",
+            Call::SampleTask(_) => "sample_task",
+            Call::SetTask(_) => "set_task",
+            Call::Reset(_) => "reset",
+            Call::Step(..) => "step",
+        }
+    }
+
+    /// Call the environment in `place`, or fill the place.
+    pub fn run(
+        &self,
+        place: &mut Option<Box<dyn HostEnv>>,
+        number: usize,
+        fleet: &Fleet,
+        make: Option<&Make>,
+    ) -> Outcome<Answer> {
+        let Some(env) = place.as_deref_mut() else {
+            *place = Some(caught(|| new(number, fleet, make))?);
+            return Ok(Answer::Done);
+        };
+        match self {
+            Call::Make => Ok(Answer::Done),
+            Call::SampleTask(chance) => {
+                let task = caught(|| env.sample_task(*chance))?;
+                expect("the task", &task, fleet.spec.task.len())?;
+                Ok(Answer::Numbers(task))
+            }
+            Call::SetTask(task) => caught(|| env.set_task(task)).map(|()| Answer::Done),
+            Call::Reset(chance) => {
+                let first = caught(|| env.reset(*chance))?;
+                expect("the observation", &first, fleet.observations())?;
+                Ok(Answer::Numbers(first))
+            }
+            Call::Step(action, chance) => {
+                let transition = caught(|| env.step(action, *chance))?;
+                expect("the observation", &transition.observation, fleet.observations())?;
+                expect("the reward", &[transition.reward], 1)?;
+                expect("the info", &transition.info, fleet.info.len())?;
+                Ok(Answer::Transition(transition))
+            }
+        }
+    }
+}
+
+/// An environment like the others.
+fn new(number: usize, fleet: &Fleet, make: Option<&Make>) -> Result<Box<dyn HostEnv>> {
+    let Some(make) = make else { return Err(Error::Program("there is no environment".to_owned())) };
+    let env = make(number)?;
+    fleet.expect_like(&*env, number)?;
+    Ok(env)
+}
+
+/// What `f` gives, unless it fails or panics.
+fn caught<T>(f: impl FnOnce() -> Result<T>) -> Outcome<T> {
+    let (kind, problem) = match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(Error::Environment { problem, .. })) => (Kind::Failed, problem),
+        Ok(Err(other)) => (Kind::Failed, other.to_string()),
+        Err(panic) => (Kind::Panicked, format!("panicked: {}", message(&*panic))),
+    };
+    Err(Fault { kind, problem })
+}
+
+/// Drop what may panic doing so.
+#[cfg(feature = "parallel")]
+pub(super) fn discard<T>(value: T) {
+    // There is nobody left whom its panic would concern.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
+}
+
+/// What a panic said.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+/// Numbers that must be so many, all finite.
+fn expect(what: &str, numbers: &[f64], expected: usize) -> Outcome<()> {
+    let problem = if numbers.len() != expected {
+        format!("{what} has {} numbers, expected {expected}", numbers.len())
+    } else if let Some(number) = numbers.iter().find(|x| !x.is_finite()) {
+        format!("{what} holds {number}")
+    } else {
+        return Ok(());
+    };
+    Err(Fault { kind: Kind::Nonsense, problem })
+}

@@ -1,0 +1,264 @@
+//! The place of one environment among many: its episode, its time limit, its automatic reset, and who takes its place when it fails.
+
+use super::call::{Answer, Call, Outcome};
+use super::faults::{Fault, Faults, Kind, Tolerance};
+use super::{Chance, Fleet, HostEnv, Stepped, Transition};
+use crate::rng::Key;
+use crate::{Error, Result};
+
+/// What all environments of an executor are to do.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Draw tasks, which the first environment does for all.
+    SampleTasks(Vec<Chance>),
+    /// One per task.
+    SetTasks(Vec<Vec<f64>>),
+    /// One key per task.
+    Reset(Vec<Key>),
+    /// Actions of all environments, and one key per task.
+    Step(Vec<f64>, Vec<Key>),
+}
+
+/// One environment's place. Each command is carried out call by call: [`next`](Seat::next) says which one is due, and
+/// [`accept`](Seat::accept) takes what came of it.
+pub(super) struct Seat {
+    number: usize,
+    /// None while it is away, and where it failed and the next call is to make another.
+    env: Option<Box<dyn HostEnv>>,
+    /// Whether it is being called.
+    away: bool,
+    /// Steps of the running episode; none before the first reset and after an error.
+    steps: Option<usize>,
+    /// The newest observation of the running episode.
+    seen: Vec<f64>,
+    /// The task that was last accepted.
+    task: Option<Vec<f64>>,
+    /// Whether the environment has yet to get that task.
+    untold: bool,
+    /// Failures since the last step.
+    failures: u32,
+    made: Made,
+}
+
+/// What has come of the running command.
+#[derive(Default)]
+struct Made {
+    told: bool,
+    tasks: Vec<Vec<f64>>,
+    step: Option<Step>,
+    first: Option<Vec<f64>>,
+}
+
+/// A step that was made, and how long its episode is by now.
+struct Step {
+    transition: Transition,
+    length: usize,
+}
+
+/// What is tolerated, and what has been.
+#[derive(Default)]
+pub(super) struct Trouble {
+    pub tolerance: Option<Tolerance>,
+    pub faults: Faults,
+}
+
+/// Places with environments that `make` gives for each number.
+pub(super) fn seats(
+    tasks: usize,
+    envs_per_task: usize,
+    horizon: usize,
+    make: &mut dyn FnMut(usize) -> Result<Box<dyn HostEnv>>,
+) -> Result<(Fleet, Vec<Seat>)> {
+    let mut envs = vec![make(0)?];
+    let fleet = Fleet::new(&*envs[0], tasks, envs_per_task, horizon)?;
+    for number in 1..fleet.num_envs() {
+        let env = make(number)?;
+        fleet.expect_like(&*env, number)?;
+        envs.push(env);
+    }
+    let seat = |(number, env)| Seat {
+        number,
+        env: Some(env),
+        away: false,
+        steps: None,
+        seen: Vec::new(),
+        task: None,
+        untold: false,
+        failures: 0,
+        made: Made::default(),
+    };
+    Ok((fleet, envs.into_iter().enumerate().map(seat).collect()))
+}
+
+impl Seat {
+    /// Number of the environment.
+    #[cfg(feature = "parallel")]
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// A command begins.
+    pub fn begin(&mut self) {
+        self.made = Made::default();
+    }
+
+    /// The next call of the running command, or nothing when it is carried out.
+    pub fn next<'a>(&self, command: &'a Command, fleet: &Fleet) -> Result<Option<Call<'a>>> {
+        let (task, copy) = (self.number / fleet.envs_per_task, self.number % fleet.envs_per_task);
+        let chance = |keys: &[Key]| Chance { key: keys[task], element: copy as u32 };
+        if let (Command::Step(..), None, None) = (command, self.steps, &self.made.step) {
+            return Err(self.error(fleet, "step", "no episode is running; reset first"));
+        }
+        if self.env.is_none() && !self.away {
+            return Ok(Some(Call::Make));
+        }
+        if let (true, Some(task)) = (self.untold, &self.task) {
+            return Ok(Some(Call::SetTask(task.clone())));
+        }
+        Ok(match command {
+            Command::SampleTasks(chances) => chances.get(self.made.tasks.len()).copied().map(Call::SampleTask),
+            Command::SetTasks(tasks) => (!self.made.told).then(|| Call::SetTask(tasks[task].clone())),
+            Command::Reset(keys) => self.made.first.is_none().then(|| Call::Reset(chance(keys))),
+            Command::Step(actions, keys) => match &self.made.step {
+                None => {
+                    let width = fleet.actions();
+                    Some(Call::Step(&actions[self.number * width..(self.number + 1) * width], chance(keys)))
+                }
+                Some(step) if step.ended() && self.made.first.is_none() => Some(Call::Reset(chance(keys))),
+                Some(_) => None,
+            },
+        })
+    }
+
+    /// The environment, if there is one, for the time of a call.
+    pub fn lend(&mut self) -> Option<Box<dyn HostEnv>> {
+        self.away = self.env.is_some();
+        self.env.take()
+    }
+
+    /// What came of a call of `env`. An environment that is left there afterwards is not wanted any more.
+    ///
+    /// # Errors
+    /// If the call failed and that is not tolerated, or no longer.
+    pub fn accept(
+        &mut self,
+        call: &Call<'_>,
+        env: &mut Option<Box<dyn HostEnv>>,
+        outcome: Outcome<Answer>,
+        fleet: &Fleet,
+        trouble: &mut Trouble,
+    ) -> Result<()> {
+        self.away = false;
+        let answer = match outcome {
+            Ok(answer) => answer,
+            Err(fault) => {
+                let refused = match call {
+                    // To refuse a task, or that tasks are drawn at all, is an environment's right.
+                    Call::SetTask(_) => fault.kind == Kind::Failed && !self.untold,
+                    Call::SampleTask(_) => fault.kind == Kind::Failed,
+                    _ => false,
+                };
+                if refused || trouble.tolerance.is_none() {
+                    self.env = env.take();
+                    self.steps = None;
+                    return Err(self.error(fleet, call.doing(), &fault.problem));
+                }
+                return self.fail(call, fault, fleet, trouble);
+            }
+        };
+        self.env = env.take();
+        match (call, answer) {
+            (Call::SetTask(task), _) => {
+                self.task = Some(task.clone());
+                (self.made.told, self.untold) = (true, false);
+            }
+            (Call::SampleTask(_), Answer::Numbers(task)) => self.made.tasks.push(task),
+            (Call::Reset(_), Answer::Numbers(first)) => {
+                self.steps = Some(0);
+                self.seen.clone_from(&first);
+                self.made.first = Some(first);
+            }
+            (Call::Step(..), Answer::Transition(mut transition)) => {
+                let length = self.steps.unwrap_or(0) + 1;
+                transition.truncated = !transition.terminated && (transition.truncated || length >= fleet.horizon);
+                self.steps = Some(length);
+                self.seen.clone_from(&transition.observation);
+                self.failures = 0;
+                self.made.step = Some(Step { transition, length });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A call failed: another environment is to take the place.
+    ///
+    /// # Errors
+    /// If that is not tolerated, or no longer.
+    pub fn fail(&mut self, call: &Call<'_>, fault: Fault, fleet: &Fleet, trouble: &mut Trouble) -> Result<()> {
+        let error = self.error(fleet, call.doing(), &fault.problem);
+        trouble.faults.count(fault.kind, error.clone());
+        let steps = self.steps.take();
+        (self.away, self.untold) = (false, self.task.is_some());
+        self.failures += 1;
+        if self.failures > trouble.tolerance.map_or(0, |tolerance| tolerance.in_a_row) {
+            self.failures = 0;
+            return Err(error);
+        }
+        if let Call::Step(..) = call {
+            let transition = Transition {
+                observation: self.seen.clone(),
+                truncated: true,
+                info: vec![0.0; fleet.info.len()],
+                ..Transition::default()
+            };
+            self.made.step = Some(Step { transition, length: steps.unwrap_or(0) + 1 });
+        }
+        Ok(())
+    }
+
+    fn error(&self, fleet: &Fleet, doing: &str, problem: &str) -> Error {
+        let (number, task, copy) = (self.number, self.number / fleet.envs_per_task, self.number % fleet.envs_per_task);
+        let problem = format!("number {number} (copy {copy} of task {task}), {doing}: {problem}");
+        Error::Environment { name: fleet.spec.name.clone(), problem }
+    }
+
+    /// Carry out a command on the caller's thread; the first failure is an error.
+    pub fn play(&mut self, command: &Command, fleet: &Fleet) -> Result<()> {
+        self.begin();
+        while let Some(call) = self.next(command, fleet)? {
+            let mut env = self.lend();
+            let outcome = call.run(&mut env, self.number, fleet, None);
+            self.accept(&call, &mut env, outcome, fleet, &mut Trouble::default())?;
+        }
+        Ok(())
+    }
+
+    /// Tasks that were drawn.
+    pub fn take_tasks(&mut self) -> Vec<Vec<f64>> {
+        std::mem::take(&mut self.made.tasks)
+    }
+
+    /// Put the results of a reset or of a step behind those of others.
+    pub fn collect(&mut self, all: &mut Stepped) {
+        let Made { step, first, .. } = std::mem::take(&mut self.made);
+        let Some(Step { transition, length }) = step else {
+            all.observations.extend(first.unwrap_or_default());
+            return;
+        };
+        let Transition { observation, reward, terminated, truncated, info } = transition;
+        all.observations.extend(first.as_ref().unwrap_or(&observation));
+        all.last_observations.extend(observation);
+        all.rewards.push(reward);
+        all.terminated.push(terminated);
+        all.truncated.push(truncated);
+        all.lengths.push(length);
+        all.info.extend(info);
+    }
+}
+
+impl Step {
+    fn ended(&self) -> bool {
+        self.transition.terminated || self.transition.truncated
+    }
+}
