@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use quickstudy_core::backend::Device;
+use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
 use quickstudy_core::train::{Session, Setup};
 use quickstudy_gpu::{AdapterInfo, Gpu, GpuOptions, adapters};
@@ -56,8 +57,8 @@ impl DeviceArgs {
         self.threads.map_or_else(cores, usize::from)
     }
 
-    fn cpu(&self) -> Device {
-        Device::new(Cpu::new(CpuOptions { threads: self.threads(), ..CpuOptions::default() }))
+    fn cpu(&self, isa: Isa) -> Device {
+        Device::new(Cpu::new(CpuOptions { threads: self.threads(), isa, ..CpuOptions::default() }))
     }
 
     /// Whether the device is to be chosen by measuring.
@@ -69,10 +70,11 @@ impl DeviceArgs {
     /// Opens the device; `auto` is the CPU.
     ///
     /// # Errors
-    /// [`Stop`] with code 2 for an unknown name or a GPU that cannot be used.
+    /// [`Stop`] with code 2 for an unknown name, a GPU that cannot be used, or an instruction set ([`isa`]) that cannot.
     pub fn open(&self) -> Result<Device, Stop> {
+        let isa = isa()?;
         match Choice::parse(&self.device)? {
-            Choice::Cpu | Choice::Auto => Ok(self.cpu()),
+            Choice::Cpu | Choice::Auto => Ok(self.cpu(isa)),
             Choice::Gpu(number) => gpu(number),
         }
     }
@@ -95,16 +97,18 @@ impl DeviceArgs {
             open: Box::new(move || gpu(Some(number))),
         };
         let gpus = pollster::block_on(adapters()).into_iter().enumerate().map(candidate).collect();
-        let (device, why) = choose(self.cpu(), gpus, time);
+        let (device, why) = choose(self.cpu(isa()?), gpus, time);
         Ok((device, Some(why)))
     }
 
     /// A device to go on on after one was lost: the same GPU, opened anew; the CPU without one, and `again`.
     #[must_use]
     pub fn reopen(&self, again: bool) -> Device {
+        // Known to be good since the first device was opened.
+        let cpu = || self.cpu(isa().unwrap_or(Isa::detect()));
         match Choice::parse(&self.device) {
-            Ok(Choice::Gpu(number)) if !again => gpu(number).unwrap_or_else(|_| self.cpu()),
-            _ => self.cpu(),
+            Ok(Choice::Gpu(number)) if !again => gpu(number).unwrap_or_else(|_| cpu()),
+            _ => cpu(),
         }
     }
 
@@ -117,6 +121,30 @@ impl DeviceArgs {
             false => caps.name.clone(),
         }
     }
+}
+
+/// The environment variable that names the instruction set of the CPU's kernels.
+pub const ISA_VARIABLE: &str = "QUICKSTUDY_ISA";
+
+/// The instruction set of the CPU's kernels: the one that [`ISA_VARIABLE`] names, otherwise the best that the processor has.
+///
+/// # Errors
+/// [`Stop`] with code 2 if there is none of that name, or the processor lacks it.
+pub fn isa() -> Result<Isa, Stop> {
+    named_isa(std::env::var_os(ISA_VARIABLE).unwrap_or_default().to_string_lossy().as_ref(), &Isa::available())
+}
+
+fn named_isa(name: &str, available: &[Isa]) -> Result<Isa, Stop> {
+    if name.is_empty() {
+        return Ok(Isa::detect());
+    }
+    let wrong = |problem: String| {
+        let names: Vec<String> = available.iter().map(Isa::to_string).collect();
+        Stop::user(format!("{ISA_VARIABLE}: {problem}"))
+            .hint(format!("unset it for the best that this processor has, or choose one of: {}", names.join(", ")))
+    };
+    let isa: Isa = name.parse().map_err(wrong)?;
+    if available.contains(&isa) { Ok(isa) } else { Err(wrong(format!("this processor has no {isa}"))) }
 }
 
 fn gpu(adapter: Option<usize>) -> Result<Device, Stop> {
@@ -156,5 +184,19 @@ mod tests {
         let args = DeviceArgs { device: "cpu".into(), threads: Some(3) };
         assert!(args.describe(&args.open().unwrap()).ends_with(", 3 threads"));
         assert_eq!(Choice::parse("gpu:2").unwrap(), Choice::Gpu(Some(2)));
+    }
+    #[test]
+    fn instruction_sets_that_there_are_not_name_those_that_there_are() {
+        let two = [Isa::Baseline, Isa::Avx2];
+        assert_eq!(named_isa("", &two).unwrap(), Isa::detect());
+        assert_eq!(named_isa("avx2", &two).unwrap(), Isa::Avx2);
+        for (name, problem) in [
+            ("avx512", "this processor has no avx512"),
+            ("AVX2", "unknown instruction set `AVX2`: choose baseline, avx2"),
+        ] {
+            let error = named_isa(name, &two).unwrap_err();
+            assert!(error.message.starts_with(&format!("QUICKSTUDY_ISA: {problem}")), "{}", error.message);
+            assert!(error.hint.ends_with("one of: baseline, avx2"), "{}", error.hint);
+        }
     }
 }

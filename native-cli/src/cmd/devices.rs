@@ -3,6 +3,7 @@
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_gpu::{AdapterInfo, adapters};
 
+use crate::device::{ISA_VARIABLE, isa};
 use crate::outcome::Stop;
 use crate::progress::say;
 
@@ -11,16 +12,20 @@ use crate::progress::say;
 #[command(after_help = "\
 Examples:
   quickstudy devices
-  quickstudy train ppo --env cartpole --device gpu:0")]
+  quickstudy train ppo --env cartpole --device gpu:0
+  QUICKSTUDY_ISA=avx2 quickstudy train ppo --env cartpole   as a processor without
+                                                            AVX-512 would train")]
 pub struct Args {}
 
 /// Runs the verb.
 ///
 /// # Errors
-/// Never.
+/// [`Stop`] with code 2 if `QUICKSTUDY_ISA` names no instruction set of this processor.
 pub fn run(_: &Args) -> Result<(), Stop> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    say(&format!("cpu     {} · {cores} core{}", Isa::detect(), if cores == 1 { "" } else { "s" }));
+    let (isa, best) = (isa()?, Isa::detect());
+    let by = if isa == best { String::new() } else { format!(" as {ISA_VARIABLE} says; the processor has {best}") };
+    say(&format!("cpu     {isa}{by} · {cores} core{}", if cores == 1 { "" } else { "s" }));
     let found = pollster::block_on(adapters());
     for (i, adapter) in found.iter().enumerate() {
         say(&format!("gpu:{i:<3} {}", describe(adapter)));

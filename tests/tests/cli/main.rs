@@ -1,10 +1,12 @@
 //! The command line in processes of its own: one file per thing that is tried, each test in a folder of its own.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
 use quickstudy_tests::process::{Finished, Sandbox};
 
 mod commands;
+mod isa;
 mod resume;
 
 /// An empty folder in which the command line runs.
