@@ -4,6 +4,8 @@
 //! `cargo bench -p quickstudy-gpu`: a run of each is as many replays as criterion asks for, and one read at the end;
 //! the throughput "elements" are floating-point operations.
 
+#![forbid(unsafe_code)]
+
 use std::time::Instant;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

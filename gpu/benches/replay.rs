@@ -5,6 +5,8 @@
 //! at most 1,024 dispatches that the device has finished before the next are recorded, so that a software adapter does
 //! not take the host's time away; what such an adapter does when it is given them is its work and not counted.
 
+#![forbid(unsafe_code)]
+
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};

@@ -3,6 +3,8 @@
 //! [`Gpu`] implements [`quickstudy_core::backend::Backend`]. Each Map, Reduce and MatMul of a plan becomes one shader,
 //! each Scan a replay of its body's dispatches; nothing is decided while a program runs.
 
+#![forbid(unsafe_code)]
+
 mod adapter;
 mod backend;
 mod buffer;

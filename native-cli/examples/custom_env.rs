@@ -1,4 +1,6 @@
 //! An environment of your own in 60 lines: define it, check it, train PPO on it, save the curve.
+
+#![forbid(unsafe_code)]
 use quickstudy::curve::{Plot, Series, svg};
 use quickstudy_core::env::{
     ActionSpace, Color, Dim, Draws, Env, EnvDef, EnvSpec, Mask, Real, Scene, Shape, Step, check_env,

@@ -3,6 +3,8 @@
 //! Each verb is one file in [`cmd`]; everything that touches files, clocks, signals or the terminal lives here and
 //! not in `quickstudy-core`.
 
+#![forbid(unsafe_code)]
+
 pub mod adaptation_plot;
 pub mod args;
 pub mod atomic;

@@ -1,5 +1,7 @@
 //! Shared helpers of the tests.
 
+#![forbid(unsafe_code)]
+
 pub mod golden;
 pub mod gpu;
 pub mod process;

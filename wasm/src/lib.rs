@@ -2,6 +2,8 @@
 //!
 //! Values cross as plain objects, numbers that are many as typed arrays. What fails throws an `Error` with a `code`.
 
+#![forbid(unsafe_code)]
+
 mod describe;
 mod device;
 mod js;

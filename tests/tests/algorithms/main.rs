@@ -1,5 +1,7 @@
 //! Algorithms: they learn, resume bit for bit, give the same on device and host, and their gradients are right.
 
+#![forbid(unsafe_code)]
+
 mod determinism;
 mod host_session;
 mod host_training;

@@ -1,5 +1,7 @@
 //! Numbers recorded from independent code, read from `tests/golden` or the folder that `QUICKSTUDY_GOLDEN` names.
 
+#![forbid(unsafe_code)]
+
 mod envs;
 mod executor;
 mod meta;

@@ -1,6 +1,8 @@
 //! GPUs against the CPU and the reference. Without a GPU, a software one included, these tests say that they were
 //! skipped; `QUICKSTUDY_REQUIRE_GPU=1` makes that a failure.
 
+#![forbid(unsafe_code)]
+
 mod dispatches;
 mod env;
 mod finite;

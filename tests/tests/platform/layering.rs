@@ -129,3 +129,56 @@ fn the_gpu_crate_sees_tensors_programs_and_backends_only() {
         }
     }
 }
+
+/// Where the core may have `unsafe`, as ARCHITECTURE.md says.
+const UNSAFE: [&str; 8] = [
+    "backend/cpu/simd/",
+    "backend/cpu/memory.rs",
+    "backend/cpu/tile/run.rs",
+    "backend/cpu/tile/rows.rs",
+    "env/x86/",
+    "env/block.rs",
+    "env/pack.rs",
+    "env/register_tests.rs",
+];
+
+#[test]
+fn unsafe_code_is_in_kernels_of_the_core_and_nowhere_else() {
+    let src = root().join("core/src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let mut with = 0;
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        if code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')).any(|word| word == "unsafe") {
+            with += 1;
+            let name = file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
+            assert!(UNSAFE.iter().any(|allowed| name.starts_with(allowed)), "{name}");
+        }
+    }
+    assert!(with > 10, "the test looks at code");
+    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for allowed in UNSAFE.iter().filter(|name| !name.ends_with("_tests.rs")) {
+        let short = allowed.trim_start_matches("backend/").trim_end_matches('/');
+        assert!(architecture.contains(&format!("`{short}`")), "ARCHITECTURE.md does not name {short}");
+    }
+
+    // A crate forbids it from its root on, and so does each test, bench, example and program.
+    let mut roots: Vec<PathBuf> = ["gpu/src", "native-cli/src", "tests/src", "wasm/src"]
+        .iter()
+        .map(|dir| root().join(dir).join("lib.rs"))
+        .collect();
+    roots.push(root().join("native-cli/src/main.rs"));
+    for dir in ["gpu/benches", "native-cli/examples", "tests/src/bin"] {
+        sources(&root().join(dir), &mut roots);
+    }
+    for folder in fs::read_dir(root().join("tests/tests")).unwrap() {
+        roots.push(folder.unwrap().path().join("main.rs"));
+    }
+    assert!(roots.len() > 12);
+    for file in roots {
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains("\n#![forbid(unsafe_code)]\n"), "{} does not forbid unsafe code", file.display());
+    }
+}

@@ -170,7 +170,7 @@ impl<M: Source, A: Source, B: Source> Source for Choose<M, A, B> {
 /// assembly in it, even of no instructions, is left as it is.
 #[inline(always)]
 pub(crate) fn keep_blocks() {
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[cfg(all(not(miri), any(target_arch = "x86_64", target_arch = "aarch64")))] // Miri knows no assembly.
     // SAFETY: does nothing.
     unsafe {
         std::arch::asm!("", options(nomem, nostack, preserves_flags));
