@@ -2,8 +2,11 @@
 //!
 //! The steps are: a temporary file in the same folder (rename needs one file system), write everything, sync the
 //! file (or the rename may land before the data), rename, sync the folder (or the rename itself may be lost).
+//!
+//! Only files are replaced. A symbolic link stays and the file that it leads to is replaced; into a device, a pipe or
+//! what is open already (`/dev/fd/63`) the bytes are written straight.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -18,14 +21,52 @@ fn temp_path(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(temp))
 }
 
+/// Where bytes for a path go.
+enum Target {
+    /// Replaces this file, or makes it.
+    File(PathBuf),
+    /// Writes into what exists here.
+    Stream(PathBuf),
+}
+
+/// As many links as Linux follows.
+const MOST_LINKS: usize = 40;
+
+impl Target {
+    /// Follows symbolic links, also to a file that does not exist yet.
+    fn of(path: &Path) -> io::Result<Self> {
+        let mut place = path.to_owned();
+        for _ in 0..MOST_LINKS {
+            let name = place
+                .file_name()
+                .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path ends with no name of a file"))?;
+            let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = fs::canonicalize(parent)?;
+            // The links of /proc lead to what is open, whatever name it had.
+            if folder.starts_with("/proc") {
+                return Ok(Self::Stream(place));
+            }
+            let here = folder.join(name);
+            match fs::symlink_metadata(&here) {
+                Ok(meta) if meta.is_symlink() => place = folder.join(fs::read_link(&here)?),
+                // A folder in the way is the error of the rename.
+                Ok(meta) if meta.is_file() || meta.is_dir() => return Ok(Self::File(here)),
+                Ok(_) => return Ok(Self::Stream(here)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::File(here)),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other("the symbolic links lead in a circle"))
+    }
+}
+
 /// Replaces `path` by `bytes`; when it returns `Ok`, they survive a power cut.
 ///
 /// # Errors
 /// Any IO error (full disk, read-only or missing folder). The old file is then untouched and the temporary file is
 /// removed.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, bytes, true)?;
-    sync_folder(path)
+    put(path, bytes, true)
 }
 
 /// Replaces `path` by `bytes` at once for every reader, without waiting for the disk: for what can be made again.
@@ -33,14 +74,36 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`write()`].
 pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, bytes, false)
+    put(path, bytes, false)
 }
 
-fn replace(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
+fn put(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
+    match Target::of(path)? {
+        Target::File(file) => replace(&file, sync, &mut |out| out.write_all(bytes)),
+        Target::Stream(stream) => OpenOptions::new().write(true).truncate(true).open(stream)?.write_all(bytes),
+    }
+}
+
+/// Replaces the file at `path`, a symbolic link followed, by what `fill` writes piece by piece.
+///
+/// # Errors
+/// As [`write()`], and what `fill` returns.
+pub fn rewrite(path: &Path, fill: &mut dyn FnMut(&mut File) -> io::Result<()>) -> io::Result<()> {
+    match Target::of(path)? {
+        Target::File(file) => replace(&file, true, fill),
+        Target::Stream(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+    }
+}
+
+fn replace(path: &Path, sync: bool, fill: &mut dyn FnMut(&mut File) -> io::Result<()>) -> io::Result<()> {
     let temp = temp_path(path)?;
     let result = (|| {
         let mut file = File::create(&temp)?;
-        file.write_all(bytes)?;
+        fill(&mut file)?;
+        if let Ok(before) = fs::metadata(path) {
+            // What only its owner could read stays so; where a file system has no permissions there are none to keep.
+            let _ = file.set_permissions(before.permissions());
+        }
         if sync {
             file.sync_all()?;
         }
@@ -49,6 +112,9 @@ fn replace(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
     })();
     if result.is_err() {
         let _ = fs::remove_file(&temp);
+    }
+    if sync && result.is_ok() {
+        sync_folder(path)?;
     }
     result
 }
@@ -78,7 +144,7 @@ pub fn clean(folder: &Path) -> io::Result<usize> {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with('.') && name.contains(MARK) {
+        if name.starts_with('.') && name.contains(MARK) && !entry.file_type()?.is_dir() {
             fs::remove_file(entry.path())?;
             removed += 1;
         }
@@ -112,6 +178,62 @@ mod tests {
         assert_eq!(fs::read(path.join("inside")).unwrap(), b"x");
         assert_eq!(fs::read_dir(&*dir).unwrap().count(), 1);
         assert!(write(&dir.join("missing/last"), b"new").is_err());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_stay_and_lead_to_the_file_that_is_replaced() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let dir = scratch("atomic-links");
+        fs::create_dir(dir.join("below")).unwrap();
+        fs::write(dir.join("below/file"), b"old").unwrap();
+        fs::set_permissions(dir.join("below/file"), fs::Permissions::from_mode(0o600)).unwrap();
+        symlink("file", dir.join("below/second")).unwrap();
+        symlink("below/second", dir.join("first")).unwrap();
+        write(&dir.join("first"), b"new").unwrap();
+        assert_eq!(fs::read(dir.join("below/file")).unwrap(), b"new");
+        assert_eq!(fs::metadata(dir.join("below/file")).unwrap().permissions().mode() & 0o777, 0o600);
+        for link in ["first", "below/second"] {
+            assert!(fs::symlink_metadata(dir.join(link)).unwrap().is_symlink(), "{link}");
+        }
+        // A link to nothing yet makes what it names; a circle is an error.
+        symlink("below/later", dir.join("dangling")).unwrap();
+        write_unsynced(&dir.join("dangling"), b"made").unwrap();
+        assert_eq!(fs::read(dir.join("below/later")).unwrap(), b"made");
+        symlink("circle", dir.join("circle")).unwrap();
+        assert!(write(&dir.join("circle"), b"x").is_err());
+        assert_eq!(fs::read_dir(dir.join("below")).unwrap().count(), 3);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn bytes_go_straight_into_what_is_no_file() {
+        use std::os::fd::AsRawFd as _;
+        use std::os::unix::fs::FileTypeExt as _;
+        let dir = scratch("atomic-streams");
+        // A device behind a link, as nobody but root could replace the device itself.
+        std::os::unix::fs::symlink("/dev/full", dir.join("full")).unwrap();
+        let error = write(&dir.join("full"), b"x").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{error}");
+        let device = || fs::metadata("/dev/full").unwrap().file_type().is_char_device();
+        assert!(device() && fs::symlink_metadata(dir.join("full")).unwrap().is_symlink());
+        write(Path::new("/dev/null"), b"x").unwrap();
+
+        let fifo = dir.join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let fifo = fifo.clone();
+            move || fs::read(fifo).unwrap()
+        });
+        write(&fifo, b"through").unwrap();
+        assert_eq!(reader.join().unwrap(), b"through");
+        assert!(fs::symlink_metadata(&fifo).unwrap().file_type().is_fifo());
+
+        // What is open already has no name that could be replaced.
+        let file = File::create(dir.join("open")).unwrap();
+        write(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), b"by number").unwrap();
+        assert_eq!(fs::read(dir.join("open")).unwrap(), b"by number");
+        assert_eq!(fs::read_dir(&*dir).unwrap().count(), 3);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::cmd;
 use crate::outcome;
+use crate::output;
 use clap::{Parser, Subcommand};
 use quickstudy_core::env::builtin_names;
 use std::process::ExitCode;
@@ -73,7 +74,12 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; clap prints to the right stream. A closed pipe is none of ours.
-            let _ = error.print();
+            let printed = error.print();
+            if !error.use_stderr()
+                && let Err(stop) = output::printed(printed)
+            {
+                return ExitCode::from(outcome::report(&stop.into()));
+            }
             if let Some(hint) = misplaced(&error) {
                 let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{hint}\n"));
             }
@@ -89,7 +95,8 @@ pub fn main() -> ExitCode {
         Verb::Bench(args) => cmd::bench::run(&args),
         Verb::Devices(args) => cmd::devices::run(&args).map_err(Into::into),
     };
-    match result {
+    // An error of the command matters more than one of its output, which most likely is the same.
+    match result.and_then(|()| Ok(output::check()?)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => ExitCode::from(outcome::report(&error)),
     }

@@ -2,7 +2,6 @@
 
 use crate::outcome::Stop;
 use crate::raster::{self, BACKGROUND, Picture, paint};
-use crate::run_folder::cannot;
 use ::gif::{DisposalMethod, Encoder, Frame, Repeat};
 use quickstudy_core::env::Scene;
 use std::borrow::Cow;
@@ -96,10 +95,10 @@ pub fn encode(scenes: &[Scene], width: usize, seconds: f64) -> Result<Vec<u8>, S
 /// Encodes and writes a GIF.
 ///
 /// # Errors
-/// As [`encode`]; [`Stop`] with code 2 if the file cannot be written.
+/// As [`encode`]; [`Stop`] with code 2, or 1 on a full disk, if the file cannot be written.
 pub fn save(path: &Path, scenes: &[Scene], width: usize, seconds: f64) -> Result<(), Stop> {
     let bytes = encode(scenes, width, seconds)?;
-    crate::atomic::write(path, &bytes).map_err(|error| cannot("write", path, &error))
+    crate::output::write(path, &bytes)
 }
 
 /// The rectangle `[left, top, width, height]` in which two frames differ; one pixel if nowhere.

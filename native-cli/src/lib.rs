@@ -19,6 +19,7 @@ pub mod engine;
 pub mod gif;
 pub mod metrics;
 pub mod outcome;
+pub mod output;
 pub mod plan;
 pub mod progress;
 pub mod provenance;

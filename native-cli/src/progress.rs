@@ -4,13 +4,10 @@ use crate::curve::short_count;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::VecDeque;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-/// Prints a line to stdout; a closed pipe (`| head`) is no reason to stop training.
-pub fn say(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
-}
+pub use crate::output::say;
 
 /// What is shown at one moment.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@ use crate::controls::{controls, play};
 use crate::device::DeviceArgs;
 use crate::metrics::number;
 use crate::outcome::Stop;
+use crate::output;
 use crate::progress::{grouped, say};
 use crate::run_folder;
 use crate::stats;
@@ -122,8 +123,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     files.extend(adaptation_plot::paths(&title, env, &adaptation).map(|svg| ("paths.svg", svg)));
     for (name, text) in &files {
         let path = folder.join(name);
-        crate::atomic::write(&path, text.as_bytes()).map_err(|error| run_folder::cannot("write", &path, &error))?;
-        say(&format!("wrote {}", path.display()));
+        output::write(&path, text.as_bytes())?;
+        output::say_written(&path, "");
     }
     let mut lines = summary(&adaptation);
     // The last line is for programs.

@@ -5,17 +5,19 @@ use crate::device::DeviceArgs;
 use crate::gif;
 use crate::metrics::number;
 use crate::outcome::Stop;
+use crate::output;
 use crate::progress::{duration, grouped, say};
 use crate::run_folder;
 use crate::stats;
 use quickstudy_core::train::{Episode, Evaluator};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Arguments of `quickstudy eval`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The last line of the output is `mean_return <x> stderr <y> episodes <n>`.
+The last line of the output is `mean_return <x> stderr <y> episodes <n>`; where - gives standard output to a file, that
+line and all others go to standard error.
 
 Examples:
   quickstudy eval runs/cartpole-ppo-s0
@@ -41,7 +43,7 @@ pub struct Args {
     /// The policy with the best evaluation during training [default where there is one]
     #[arg(long)]
     pub best: bool,
-    /// Write one row per episode: episode, return, length, how it ended
+    /// Write one row per episode: episode, return, length, how it ended; - is standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// Record the first episode, at the environment's own speed
@@ -62,6 +64,7 @@ const GIF_WIDTH: usize = 480;
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot or a file cannot be written; with code 1 if evaluation fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    output::reserve(args.csv.iter().chain(&args.gif).map(PathBuf::as_path))?;
     let (path, bytes) = run_folder::policy(&args.run, args.last, args.best)?;
     let count = usize::try_from(args.episodes).unwrap_or(usize::MAX);
     let deterministic = !args.stochastic;
@@ -92,8 +95,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     ));
     why.iter().for_each(|why| say(why));
     if let Some(csv) = &args.csv {
-        write(csv, table(&episodes).as_bytes())?;
-        say(&format!("wrote {}", csv.display()));
+        output::write(csv, table(&episodes).as_bytes())?;
+        output::say_written(csv, "");
     }
     if let Some(path) = &args.gif {
         let env = policy.env().device().map_err(Stop::from)?;
@@ -103,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         gif::save(path, &scenes.map_err(Stop::from)?, GIF_WIDTH, seconds)?;
         let steps = trajectory.actions.len();
         let length = duration(steps as f64 * seconds);
-        say(&format!("wrote {} ({steps} steps, {length})", path.display()));
+        output::say_written(path, &format!(" ({steps} steps, {length})"));
     }
     for line in summary(&episodes) {
         say(&line);
@@ -137,10 +140,6 @@ fn summary(episodes: &[Episode]) -> Vec<String> {
         ),
         format!("mean_return {mean:.4} stderr {error:.4} episodes {}", episodes.len()),
     ]
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
-    crate::atomic::write(path, bytes).map_err(|error| run_folder::cannot("write", path, &error))
 }
 
 #[cfg(test)]

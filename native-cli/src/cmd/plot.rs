@@ -3,6 +3,7 @@
 use crate::curve::{self, Plot, Series, short_count};
 use crate::metrics::Table;
 use crate::outcome::Stop;
+use crate::output;
 use crate::progress::say;
 use crate::run::{EPISODE_RETURN, points};
 use crate::run_folder::{self, file, find_runs};
@@ -22,7 +23,7 @@ pub struct Args {
     /// Run folders, or folders of run folders
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// File to write [default: curves.svg]
+    /// File to write, - for standard output [default: curves.svg]
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Column of metrics.csv to draw
@@ -35,6 +36,7 @@ pub struct Args {
 /// # Errors
 /// [`Stop`] with code 2 if a folder holds no run, no run has the metric, or the file cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    output::reserve(args.out.as_deref())?;
     let mut folders = Vec::new();
     for folder in &args.folders {
         for found in find_runs(folder)? {
@@ -47,11 +49,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let plot = describe(&groups, &args.metric);
     let svg = curve::svg(&plot)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
-    crate::atomic::write(&out, svg.as_bytes()).map_err(|error| run_folder::cannot("write", &out, &error))?;
+    output::write(&out, svg.as_bytes())?;
     for line in table(&plot.series, &args.metric) {
         say(&line);
     }
-    say(&format!("wrote {}", out.display()));
+    output::say_written(&out, "");
     Ok(())
 }
 
