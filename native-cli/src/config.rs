@@ -24,10 +24,12 @@ pub struct RunKeys {
     pub eval_every: Option<u64>,
     /// Episodes per evaluation.
     pub eval_episodes: Option<u64>,
+    /// Environment steps between rows of the metrics, 0 for rows that get rarer.
+    pub log_every: Option<u64>,
 }
 
 /// The keys of [`RunKeys`] as they are spelled in files.
-pub const RUN_KEYS: [&str; 6] = ["algorithm", "env", "seed", "steps", "eval_every", "eval_episodes"];
+pub const RUN_KEYS: [&str; 7] = ["algorithm", "env", "seed", "steps", "eval_every", "eval_episodes", "log_every"];
 
 impl RunKeys {
     /// Values of `self`, and those of `other` where it has none.
@@ -40,6 +42,7 @@ impl RunKeys {
             steps: self.steps.or(other.steps),
             eval_every: self.eval_every.or(other.eval_every),
             eval_episodes: self.eval_episodes.or(other.eval_episodes),
+            log_every: self.log_every.or(other.log_every),
         }
     }
 
@@ -69,6 +72,7 @@ impl RunKeys {
         };
         let (steps, eval_every) = (count("steps", 1)?, count("eval_every", 0)?);
         let eval_episodes = count("eval_episodes", 1)?;
+        let log_every = count("log_every", 0)?;
         let seeds = match table.remove("seed") {
             None => None,
             Some(Value::String(text)) => Some(args::seeds(&text).map_err(|e| format!("seed: {e}"))?),
@@ -79,7 +83,7 @@ impl RunKeys {
                 return Err(format!("seed: expected a whole number or a range in quotes, got {other}"));
             }
         };
-        Ok(Self { algorithm, env, seeds, steps, eval_every, eval_episodes })
+        Ok(Self { algorithm, env, seeds, steps, eval_every, eval_episodes, log_every })
     }
 }
 
@@ -193,6 +197,7 @@ mod tests {
             ("steps = 0", "steps"),
             ("steps = [1]", "steps"),
             ("eval_episodes = 0", "eval_episodes"),
+            ("log_every = -1", "log_every"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

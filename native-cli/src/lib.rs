@@ -17,6 +17,7 @@ pub mod curve;
 pub mod device;
 pub mod engine;
 pub mod gif;
+pub mod history;
 pub mod metrics;
 pub mod outcome;
 pub mod output;

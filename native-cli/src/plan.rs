@@ -35,6 +35,8 @@ pub struct Plan {
     pub eval_every: u64,
     /// Episodes per evaluation.
     pub eval_episodes: u64,
+    /// Environment steps between rows of the metrics, 0 for rows that get rarer.
+    pub log_every: u64,
     /// The run's keys except the seed, with their origins.
     keys: Vec<Resolved>,
 }
@@ -102,6 +104,8 @@ impl Plan {
             .unwrap_or_else(|| (setup.steps.div_ceil(10), "default: a tenth of steps".to_owned()));
         let (episodes, episodes_origin) = pick(&flag("--eval-episodes"), |k| &k.eval_episodes)
             .unwrap_or_else(|| (eval_episodes(&setup.algorithm), "default".to_owned()));
+        let (log_every, log_origin) =
+            pick(&flag("--log-every"), |k| &k.log_every).unwrap_or_else(|| (0, "default: rows get rarer".to_owned()));
         let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
         let resolved = |key: &str, value: Value, origin: String| Resolved { key: key.to_owned(), value, origin };
         let keys = vec![
@@ -110,8 +114,9 @@ impl Plan {
             resolved("steps", number(setup.steps), steps_origin),
             resolved("eval_every", number(eval_every), every_origin),
             resolved("eval_episodes", number(episodes), episodes_origin),
+            resolved("log_every", number(log_every), log_origin),
         ];
-        Ok(Self { setup, eval_every, eval_episodes: episodes, keys })
+        Ok(Self { setup, eval_every, eval_episodes: episodes, log_every, keys })
     }
 
     /// The text of `config.toml` for one seed.

@@ -5,10 +5,11 @@
 //! steps alone and when snapshots happen changes nothing, so an interrupted and resumed run makes the same files.
 
 use crate::curve::{Plot, Series};
-use crate::metrics::{ENV_STEPS, MetricsLog, Row, Table};
+use crate::history::{History, is_due};
+use crate::metrics::{ENV_STEPS, MetricsLog, Row, SECONDS, Table};
 use crate::outcome::{NON_FINITE, Stop};
-use crate::progress::{Progress, Report};
-use crate::run_folder::{RunFolder, file, shell_quote};
+use crate::progress::{Progress, Report, say};
+use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
 use crate::{curve, stats};
 use quickstudy_core::train::Episode;
 use std::time::{Duration, Instant};
@@ -18,7 +19,6 @@ pub const EPISODE_RETURN: &str = "rollout/ep_return_mean";
 /// Mean return of the evaluation in this iteration.
 pub const EVAL_RETURN: &str = "eval/return_mean";
 const EVAL_LENGTH: &str = "eval/ep_len_mean";
-const SECONDS: &str = "time/seconds";
 const SPEED: &str = "time/sps";
 
 /// Makes the snapshot of one seed from a copy of the state.
@@ -65,6 +65,8 @@ pub struct Pace {
     pub eval_every: u64,
     /// Episodes per evaluation.
     pub eval_episodes: usize,
+    /// Environment steps (per seed) between rows of the metrics, 0 for rows that get rarer; see [`is_due`].
+    pub log_every: u64,
 }
 
 /// One seed's files.
@@ -79,8 +81,9 @@ pub struct Member {
     /// The policy of the best evaluation, where it is not written yet.
     best_policy: Option<Vec<u8>>,
     seconds_before: f64,
-    returns: Vec<(f64, f64)>,
-    evaluations: Vec<(f64, f64)>,
+    history: History,
+    /// When the history was written.
+    kept: Option<Instant>,
 }
 
 impl Member {
@@ -90,30 +93,31 @@ impl Member {
     /// [`Stop`] with code 1 if the metrics files cannot be written.
     pub fn create(folder: RunFolder, title: String, config: &str) -> Result<Self, Stop> {
         let log = MetricsLog::create(&folder, config)?;
-        Ok(Self::with(folder, title, log, &Table::default()))
+        Ok(Self::with(folder, title, log, History::default()))
     }
 
-    /// A run that continues at `env_steps`; newer rows of its metrics are cut.
+    /// A run that continues at `env_steps`; newer rows of its metrics are cut, and damage to them is mended and said.
     ///
     /// # Errors
     /// [`Stop`] with code 1 if the metrics files cannot be read or written.
     pub fn resume(folder: RunFolder, title: String, config: &str, env_steps: u64) -> Result<Self, Stop> {
-        let (log, kept) = MetricsLog::resume(&folder, env_steps, config)?;
-        Ok(Self::with(folder, title, log, &kept))
+        let (log, history) = go_back(&folder, config, env_steps)?;
+        Ok(Self::with(folder, title, log, history))
     }
 
-    fn with(folder: RunFolder, title: String, log: MetricsLog, kept: &Table) -> Self {
+    fn with(folder: RunFolder, title: String, log: MetricsLog, history: History) -> Self {
+        let best = f32::NEG_INFINITY;
         let mut member = Self {
             folder,
             log,
             title,
-            best: f32::NEG_INFINITY,
+            best,
             best_policy: None,
             seconds_before: 0.0,
-            returns: Vec::new(),
-            evaluations: Vec::new(),
+            history: History::default(),
+            kept: None,
         };
-        member.know(kept);
+        member.know(history);
         member
     }
 
@@ -124,24 +128,23 @@ impl Member {
     pub fn rewind(&mut self, env_steps: u64) -> Result<(), Stop> {
         self.log.flush()?;
         let config = crate::run_folder::read(&self.folder.join(file::CONFIG)).unwrap_or_default();
-        let (log, kept) = MetricsLog::resume(&self.folder, env_steps, &String::from_utf8_lossy(&config))?;
+        let (log, history) = go_back(&self.folder, &String::from_utf8_lossy(&config), env_steps)?;
         self.log = log;
         self.best_policy = None;
-        self.know(&kept);
+        self.know(history);
         Ok(())
     }
 
-    /// What the rows of the metrics tell.
-    fn know(&mut self, kept: &Table) {
-        self.returns = points(kept, EPISODE_RETURN);
-        self.evaluations = points(kept, EVAL_RETURN);
-        self.best = if self.folder.join(file::BEST).exists() {
-            self.evaluations.iter().fold(f32::NEG_INFINITY, |best, (_, y)| best.max(*y as f32))
-        } else {
-            f32::NEG_INFINITY
-        };
-        let seconds = kept.column(SECONDS).and_then(|seconds| seconds.last().copied());
-        self.seconds_before = seconds.filter(|seconds| seconds.is_finite()).unwrap_or(0.0);
+    fn know(&mut self, history: History) {
+        self.best = if self.folder.join(file::BEST).exists() { history.best() } else { f32::NEG_INFINITY };
+        self.seconds_before = history.seconds();
+        self.history = history;
+    }
+
+    /// Mean return of the last evaluation, or `None` before the first.
+    #[must_use]
+    pub fn last_evaluation(&self) -> Option<f64> {
+        self.history.last_evaluation()
     }
 
     /// Best mean evaluation return, or `None` before the first.
@@ -156,18 +159,30 @@ impl Member {
         if let Some(policy) = self.best_policy.take() {
             self.folder.write(file::BEST, &policy)?;
         }
-        self.folder.write(file::LAST, snapshot)
+        self.folder.write(file::LAST, snapshot)?;
+        // Whatever is newer than this is read from the rows, so it need not follow each of many snapshots.
+        if self.kept.is_none_or(|kept| kept.elapsed() > Duration::from_secs(1)) {
+            self.keep_history()?;
+        }
+        Ok(())
     }
 
-    fn draw(&self) -> Result<(), Stop> {
+    fn keep_history(&mut self) -> Result<(), Stop> {
+        self.kept = Some(Instant::now());
+        self.folder.write_unsynced(file::HISTORY, self.history.to_csv().as_bytes())
+    }
+
+    /// Writes the learning curve, as a picture and as its points.
+    fn draw(&mut self) -> Result<(), Stop> {
+        self.keep_history()?;
         let plot = Plot {
             title: self.title.clone(),
             subtitle: "line: mean return of recent training episodes, dots: evaluations".into(),
             y_label: "mean episode return".into(),
             series: vec![Series {
                 label: String::new(),
-                runs: vec![self.returns.clone()],
-                marks: self.evaluations.clone(),
+                runs: vec![self.history.returns()],
+                marks: self.history.evaluations(),
             }],
         };
         // A run shorter than an episode has nothing to draw, which is no error.
@@ -177,6 +192,15 @@ impl Member {
             Err(stop) => Err(stop),
         }
     }
+}
+
+/// Metrics and history of a run as they were at `env_steps`.
+fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsLog, History), Stop> {
+    let (log, notes) = MetricsLog::resume(folder, env_steps, config)?;
+    notes.iter().for_each(|note| say(&format!("note: {note}")));
+    let history = History::load(folder.path(), env_steps)
+        .map_err(|error| cannot_keep(&folder.join(file::HISTORY), &error, ""))?;
+    Ok((log, history))
 }
 
 /// The finite points of a column over environment steps.
@@ -214,9 +238,7 @@ pub fn run(
     let flushed = members.iter_mut().try_for_each(|member| member.log.flush());
     let end = result.map_err(|stop| with_resume_hint(stop, members))?;
     flushed?;
-    for member in members.iter() {
-        member.draw()?;
-    }
+    members.iter_mut().try_for_each(Member::draw)?;
     Ok(end)
 }
 
@@ -229,7 +251,7 @@ fn iterate(
 ) -> Result<End, Stop> {
     let start = Instant::now();
     let (start_steps, seeds) = (session.env_steps(), members.len() as f64);
-    let mut eval_return = last_mean(members, |member| &member.evaluations);
+    let mut eval_return = last_mean(members);
     save(session, members)?;
     let (mut saved, mut flushed, mut dirty) = (Instant::now(), Instant::now(), false);
     while !session.done() {
@@ -258,9 +280,10 @@ fn iterate(
         for (row, member) in rows.iter_mut().zip(members.iter_mut()) {
             row.push((SECONDS.to_owned(), round(member.seconds_before + elapsed, 1e3)));
             row.push((SPEED.to_owned(), round(speed, 1.0)));
-            member.log.append(row)?;
-            for (points, column) in [(&mut member.returns, EPISODE_RETURN), (&mut member.evaluations, EVAL_RETURN)] {
-                points.extend(value(row, column).filter(|y| y.is_finite()).map(|y| (now as f64, y)));
+            // Which rows are kept depends on the steps alone, and evaluations always are.
+            if evaluate || session.done() || is_due(before, now, pace.log_every) {
+                let written = member.log.append(row)?;
+                member.history.push(&written);
             }
         }
         progress.update(Report { steps: now, episode_return: mean_of(&rows, EPISODE_RETURN), eval_return });
@@ -337,8 +360,8 @@ fn mean_of(rows: &[Row], column: &str) -> f64 {
     stats::mean(&values)
 }
 
-fn last_mean(members: &[Member], points: impl Fn(&Member) -> &Vec<(f64, f64)>) -> f64 {
-    let values: Vec<f64> = members.iter().filter_map(|member| points(member).last()).map(|(_, y)| *y).collect();
+fn last_mean(members: &[Member]) -> f64 {
+    let values: Vec<f64> = members.iter().filter_map(Member::last_evaluation).collect();
     stats::mean(&values)
 }
 
@@ -355,7 +378,7 @@ fn round(value: f64, per_unit: f64) -> f64 {
 
 /// `quickstudy train --resume DIR…` for these runs.
 #[must_use]
-pub fn resume_command(members: &[Member]) -> String {
+pub fn resume_command<'a>(members: impl IntoIterator<Item = &'a Member>) -> String {
     let mut command = String::from("quickstudy train --resume");
     for member in members {
         command.push(' ');
@@ -364,16 +387,23 @@ pub fn resume_command(members: &[Member]) -> String {
     command
 }
 
+/// Says how to go on from the snapshots that there are.
 fn with_resume_hint(mut stop: Stop, members: &[Member]) -> Stop {
-    if members.iter().all(|member| member.folder.join(file::LAST).exists()) {
-        let first = if stop.hint.is_empty() { "the last snapshot is intact" } else { &stop.hint };
-        let command = resume_command(members);
-        stop.hint = if stop.code == NON_FINITE {
-            format!("{first}; `{command} --debug` names the operation where it begins")
-        } else {
-            format!("{first}; continue with `{command}`")
-        };
+    let intact: Vec<&Member> = members.iter().filter(|member| member.folder.resumable()).collect();
+    if intact.is_empty() {
+        return stop;
     }
+    let first = match (stop.hint.is_empty(), intact.len() == members.len()) {
+        (false, _) => stop.hint.clone(),
+        (true, true) => "the last snapshot is intact".to_owned(),
+        (true, false) => format!("{} of {} runs still have their last snapshot", intact.len(), members.len()),
+    };
+    let command = resume_command(intact);
+    stop.hint = if stop.code == NON_FINITE {
+        format!("{first}; `{command} --debug` names the operation where it begins")
+    } else {
+        format!("{first}; continue with `{command}`")
+    };
     stop
 }
 

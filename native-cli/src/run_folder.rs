@@ -9,6 +9,7 @@
 //!   last.safetensors    everything needed to resume, bit for bit
 //!   best.safetensors    the policy with the best evaluation
 //!   curve.svg           learning curve
+//!   curve.csv           its points and the best evaluation, from which a resume goes on
 //!   run.lock            held by the process that writes here
 //! ```
 //!
@@ -45,6 +46,10 @@ pub mod file {
     pub const CURVE: &str = "curve.svg";
     /// Lock.
     pub const LOCK: &str = "run.lock";
+    /// Points of the learning curve and the best evaluation, from which a run goes on.
+    pub const HISTORY: &str = "curve.csv";
+    /// All of them.
+    pub const ALL: [&str; 11] = [CONFIG, COMMAND, VERSION, CSV, JSONL, EVENTS, LAST, BEST, CURVE, LOCK, HISTORY];
 }
 
 /// Snapshots larger than this are refused before they are read into memory.
@@ -55,6 +60,33 @@ const MAX_SNAPSHOT: u64 = 16 << 30;
 pub struct RunFolder {
     path: PathBuf,
     lock: File,
+}
+
+/// Checks that the process may hold a descriptor per run, the lock's, and some more for what is written or opened in
+/// between. Without this, many seeds would end in the midst of training.
+///
+/// # Errors
+/// [`Stop`] with code 2 if the limit is lower.
+pub fn check_descriptors(runs: usize) -> Result<(), Stop> {
+    /// Files written at once, the device's, and what a process has open from the start.
+    const BESIDE: usize = 64;
+    // Nothing in the standard library tells the limit; opening as many for a moment does.
+    let Ok(first) = File::open(".") else { return Ok(()) };
+    let mut held = Vec::new();
+    for _ in 0..runs + BESIDE {
+        match first.try_clone() {
+            Ok(file) => held.push(file),
+            Err(error) => {
+                let (may, need) = (held.len(), runs + BESIDE + 16);
+                drop(held);
+                return Err(Stop::user(format!(
+                    "{runs} seeds need some {need} open files, and {may} more can be opened: {error}"
+                ))
+                .hint(format!("raise the limit with `ulimit -n {need}`, or train fewer seeds at once")));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Names a run as `<env>-<algo>-s<seed>`.
@@ -101,6 +133,7 @@ impl RunFolder {
                 )));
             }
         }
+        folder.clean()?;
         Ok(folder)
     }
 
@@ -111,12 +144,17 @@ impl RunFolder {
     pub fn open(path: &Path) -> Result<Self, Stop> {
         require_folder(path)?;
         let folder = Self::lock_and_check(path.to_owned())?;
-        atomic::clean(path).map_err(|error| cannot("clean up", path, &error))?;
+        folder.clean()?;
         Ok(folder)
+    }
+
+    fn clean(&self) -> Result<(), Stop> {
+        atomic::clean(&self.path).map(|_| ()).map_err(|error| cannot("clean up", &self.path, &error))
     }
 
     fn lock_and_check(path: PathBuf) -> Result<Self, Stop> {
         let lock_path = path.join(file::LOCK);
+        check_plain(&path)?;
         let mut lock = OpenOptions::new()
             .read(true)
             .write(true)
@@ -178,9 +216,15 @@ impl RunFolder {
     fn replaced(&self, name: &str, result: io::Result<()>) -> Result<(), Stop> {
         result.map_err(|error| {
             let path = self.join(name);
-            let kept = if path.exists() { "; the previous file is intact" } else { "" };
-            Stop::failure(format!("cannot write {}: {error}{kept}", path.display())).hint(hint_for(&error))
+            let kept = if path.is_file() { "; the previous file is intact" } else { "" };
+            cannot_keep(&path, &error, kept)
         })
+    }
+
+    /// Whether the snapshot to resume from is there.
+    #[must_use]
+    pub fn resumable(&self) -> bool {
+        self.join(file::LAST).is_file()
     }
 
     /// Appends a command to `command.txt`.
@@ -196,7 +240,7 @@ impl RunFolder {
             .append(true)
             .open(&path)
             .and_then(|mut f| f.write_all(line.as_bytes()))
-            .map_err(|error| Stop::failure(format!("cannot write {}: {error}", path.display())).hint(hint_for(&error)))
+            .map_err(|error| cannot_keep(&path, &error, ""))
     }
 }
 
@@ -276,6 +320,42 @@ pub fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     Ok(runs)
 }
 
+/// Refuses a folder in which another thing has the name of one of the run's files. A link to a file is one, but not for
+/// the lock: its file is emptied by whoever holds it.
+fn check_plain(folder: &Path) -> Result<(), Stop> {
+    for name in file::ALL {
+        let path = folder.join(name);
+        let lock = name == file::LOCK;
+        let meta = match if lock { fs::symlink_metadata(&path) } else { fs::metadata(&path) } {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(cannot("read", &path, &error)),
+        };
+        let found = if meta.is_dir() {
+            "a folder"
+        } else if meta.is_symlink() || (lock && has_other_names(&meta)) {
+            "a link"
+        } else if meta.is_file() {
+            continue;
+        } else {
+            "a device or a pipe"
+        };
+        return Err(Stop::user(format!("{} is {found}, expected a file of the run", path.display()))
+            .hint("move it away, or choose another folder with --out"));
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn has_other_names(meta: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(meta) > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_meta: &fs::Metadata) -> bool {
+    false
+}
+
 fn require_folder(path: &Path) -> Result<(), Stop> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_dir() => Ok(()),
@@ -298,6 +378,20 @@ pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
     // A full disk is no mistake in the command.
     let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
     if full { Stop::failure(message) } else { Stop::user(message) }.hint(hint_for(error))
+}
+
+/// An IO error on a file of a run while the run goes on; `more` ends the sentence.
+#[must_use]
+pub fn cannot_keep(path: &Path, error: &io::Error, more: &str) -> Stop {
+    let folder = path.parent().unwrap_or(path);
+    if !folder.is_dir() {
+        return Stop::failure(format!("{} is gone: it was deleted or moved during the run", folder.display())).hint(
+            "if it was moved, `quickstudy train --resume` and its new place go on from the last snapshot there; \
+             otherwise start the run again",
+        );
+    }
+    let hint = if path.is_dir() { "a folder has taken the place of this file; move it away" } else { hint_for(error) };
+    Stop::failure(format!("cannot write {}: {error}{more}", path.display())).hint(hint)
 }
 
 /// What to do about an IO error; empty where the error says it.

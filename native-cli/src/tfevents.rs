@@ -4,124 +4,70 @@
 //! little-endian), and each record is a protobuf `Event`. Field numbers are those of TensorBoard's `event.proto`,
 //! `summary.proto` and `tensor.proto`; only the handful used here are written.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::Path;
+use crate::metrics::rows::TextRow;
+use std::io::{self, BufRead, Read as _};
 
-/// Appends events to a file.
-#[derive(Debug)]
-pub struct EventWriter {
-    file: BufWriter<File>,
+/// The event that begins a file. `wall_time` is in seconds since 1970.
+pub fn begin(out: &mut Vec<u8>, wall_time: f64) {
+    let mut event = event(wall_time, 0);
+    bytes_field(&mut event, 3, b"brain.Event:2");
+    record(out, &event);
 }
 
-impl EventWriter {
-    /// Starts a new file, replacing an old one. `wall_time` is in seconds since 1970.
-    ///
-    /// # Errors
-    /// Any IO error.
-    pub fn create(path: &Path, wall_time: f64) -> io::Result<Self> {
-        let mut writer = Self { file: BufWriter::new(File::create(path)?) };
-        let mut event = event(wall_time, 0);
-        bytes_field(&mut event, 3, b"brain.Event:2");
-        writer.record(&event)?;
-        Ok(writer)
-    }
-
-    /// Continues a file after cutting off every record newer than `step` and anything damaged.
-    ///
-    /// # Errors
-    /// Any IO error; `NotFound` if there is no file.
-    pub fn resume(path: &Path, step: u64) -> io::Result<Self> {
-        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let mut keep = 0;
-        for (data, end) in Records::new(&bytes) {
-            if step_of(data).is_none_or(|s| s > step) {
-                break;
-            }
-            keep = end;
-        }
-        file.set_len(keep as u64)?;
-        file.seek(SeekFrom::End(0))?;
-        Ok(Self { file: BufWriter::new(file) })
-    }
-
-    /// One event with several scalars at `step`.
-    ///
-    /// # Errors
-    /// Any IO error.
-    pub fn scalars<'a>(
-        &mut self,
-        step: u64,
-        wall_time: f64,
-        values: impl IntoIterator<Item = (&'a str, f64)>,
-    ) -> io::Result<()> {
-        let mut summary = Vec::new();
-        for (tag, value) in values {
-            let mut entry = Vec::new();
-            bytes_field(&mut entry, 1, tag.as_bytes());
-            key(&mut entry, 2, FIXED32);
-            #[allow(clippy::cast_possible_truncation)] // the format holds f32
-            entry.extend_from_slice(&(value as f32).to_le_bytes());
-            bytes_field(&mut summary, 1, &entry);
-        }
-        let mut event = event(wall_time, step);
-        bytes_field(&mut event, 5, &summary);
-        self.record(&event)
-    }
-
-    /// Text (markdown) shown in TensorBoard's text tab, at step 0.
-    ///
-    /// # Errors
-    /// Any IO error.
-    pub fn text(&mut self, tag: &str, wall_time: f64, text: &str) -> io::Result<()> {
-        let mut plugin = Vec::new();
-        bytes_field(&mut plugin, 1, b"text");
-        let mut metadata = Vec::new();
-        bytes_field(&mut metadata, 1, &plugin);
-
-        let mut tensor = Vec::new();
-        key(&mut tensor, 1, VARINT);
-        varint(&mut tensor, 7); // DT_STRING
-        bytes_field(&mut tensor, 2, &[]); // shape: a scalar
-        bytes_field(&mut tensor, 8, text.as_bytes());
-
+/// One event with several scalars at `step`.
+pub fn scalars<'a>(out: &mut Vec<u8>, step: u64, wall_time: f64, values: impl IntoIterator<Item = (&'a str, f64)>) {
+    let mut summary = Vec::new();
+    for (tag, value) in values {
         let mut entry = Vec::new();
         bytes_field(&mut entry, 1, tag.as_bytes());
-        bytes_field(&mut entry, 8, &tensor);
-        bytes_field(&mut entry, 9, &metadata);
-        let mut summary = Vec::new();
+        key(&mut entry, 2, FIXED32);
+        #[allow(clippy::cast_possible_truncation)] // the format holds f32
+        entry.extend_from_slice(&(value as f32).to_le_bytes());
         bytes_field(&mut summary, 1, &entry);
-        let mut event = event(wall_time, 0);
-        bytes_field(&mut event, 5, &summary);
-        self.record(&event)
     }
+    let mut event = event(wall_time, step);
+    bytes_field(&mut event, 5, &summary);
+    record(out, &event);
+}
 
-    /// Hands buffered records to the operating system.
-    ///
-    /// # Errors
-    /// Any IO error.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
+/// The event of a row of the metrics.
+pub fn row(out: &mut Vec<u8>, row: &TextRow, wall_time: f64) {
+    let value = |(name, text): &'_ (String, String)| Some((name.clone(), text.parse::<f64>().ok()?));
+    let values: Vec<(String, f64)> = row.cells.iter().filter_map(value).collect();
+    scalars(out, row.steps, wall_time, values.iter().map(|(name, value)| (name.as_str(), *value)));
+}
 
-    /// Flushes and waits until the records are on disk.
-    ///
-    /// # Errors
-    /// Any IO error.
-    pub fn sync(&mut self) -> io::Result<()> {
-        self.file.flush()?;
-        self.file.get_ref().sync_data()
-    }
+/// Text (markdown) shown in TensorBoard's text tab, at step 0.
+pub fn text(out: &mut Vec<u8>, tag: &str, wall_time: f64, text: &str) {
+    let mut plugin = Vec::new();
+    bytes_field(&mut plugin, 1, b"text");
+    let mut metadata = Vec::new();
+    bytes_field(&mut metadata, 1, &plugin);
 
-    fn record(&mut self, data: &[u8]) -> io::Result<()> {
-        let length = (data.len() as u64).to_le_bytes();
-        self.file.write_all(&length)?;
-        self.file.write_all(&masked_crc(&length).to_le_bytes())?;
-        self.file.write_all(data)?;
-        self.file.write_all(&masked_crc(data).to_le_bytes())
-    }
+    let mut tensor = Vec::new();
+    key(&mut tensor, 1, VARINT);
+    varint(&mut tensor, 7); // DT_STRING
+    bytes_field(&mut tensor, 2, &[]); // shape: a scalar
+    bytes_field(&mut tensor, 8, text.as_bytes());
+
+    let mut entry = Vec::new();
+    bytes_field(&mut entry, 1, tag.as_bytes());
+    bytes_field(&mut entry, 8, &tensor);
+    bytes_field(&mut entry, 9, &metadata);
+    let mut summary = Vec::new();
+    bytes_field(&mut summary, 1, &entry);
+    let mut event = event(wall_time, 0);
+    bytes_field(&mut event, 5, &summary);
+    record(out, &event);
+}
+
+/// Appends an event as a record with its checksums.
+pub fn record(out: &mut Vec<u8>, data: &[u8]) {
+    let length = (data.len() as u64).to_le_bytes();
+    out.extend_from_slice(&length);
+    out.extend_from_slice(&masked_crc(&length).to_le_bytes());
+    out.extend_from_slice(data);
+    out.extend_from_slice(&masked_crc(data).to_le_bytes());
 }
 
 const VARINT: u64 = 0;
@@ -156,41 +102,90 @@ fn bytes_field(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Complete, undamaged records from the front of a file: `(data, offset after the record)`.
-struct Records<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// Longest event that is read; a longer one is damage.
+const LONGEST: u64 = 1 << 20;
+
+/// Reads records one after the other, in memory for one.
+#[derive(Debug)]
+pub struct Records<R> {
+    reader: R,
+    /// Where the next record begins.
+    at: u64,
+    /// Whether a record was there and was no sound one; nothing after it is read.
+    damaged: bool,
 }
 
-impl<'a> Records<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+impl<R: BufRead> Records<R> {
+    /// Reads from `reader`, which stands at `at`.
+    pub fn new(reader: R, at: u64) -> Self {
+        Self { reader, at, damaged: false }
     }
-}
 
-impl<'a> Iterator for Records<'a> {
-    type Item = (&'a [u8], usize);
+    /// The offset after the last record read.
+    #[must_use]
+    pub fn at(&self) -> u64 {
+        self.at
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        let u32_at = |at: usize| -> Option<u32> {
-            let raw = self.bytes.get(at..at.checked_add(4)?)?;
-            Some(u32::from_le_bytes(raw.try_into().ok()?))
-        };
-        let start = self.at.checked_add(12)?;
-        let head: &[u8] = self.bytes.get(self.at..self.at + 8)?;
-        let length = usize::try_from(u64::from_le_bytes(head.try_into().ok()?)).ok()?;
-        let end = start.checked_add(length)?;
-        let data = self.bytes.get(start..end)?;
-        if u32_at(self.at + 8)? != masked_crc(head) || u32_at(end)? != masked_crc(data) {
-            return None;
+    /// Whether reading ended at a damaged record; one that is cut off by the file's end is none.
+    #[must_use]
+    pub fn damaged(&self) -> bool {
+        self.damaged
+    }
+
+    /// The next event; `None` at the file's end, at a record that is cut off and at a damaged one.
+    ///
+    /// # Errors
+    /// Any IO error.
+    pub fn next_event(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if self.damaged {
+            return Ok(None);
         }
-        self.at = end + 4;
-        Some((data, self.at))
+        let mut head = Vec::with_capacity(12);
+        self.reader.by_ref().take(12).read_to_end(&mut head)?;
+        let Some((length, crc)) = head.split_first_chunk::<8>().filter(|_| head.len() == 12) else {
+            return Ok(None);
+        };
+        let size = u64::from_le_bytes(*length);
+        if crc != masked_crc(length).to_le_bytes() || size > LONGEST {
+            self.damaged = true;
+            return Ok(None);
+        }
+        let mut data = Vec::new();
+        self.reader.by_ref().take(size + 4).read_to_end(&mut data)?;
+        let Some((event, crc)) = data.split_last_chunk::<4>().filter(|_| data.len() as u64 == size + 4) else {
+            return Ok(None);
+        };
+        if *crc != masked_crc(event).to_le_bytes() {
+            self.damaged = true;
+            return Ok(None);
+        }
+        self.at += 16 + size;
+        data.truncate(data.len() - 4);
+        Ok(Some(data))
     }
+}
+
+/// Where the first sound record begins in bytes from the midst of a file.
+#[must_use]
+pub fn find_record(bytes: &[u8]) -> Option<usize> {
+    (0..bytes.len().saturating_sub(15)).find(|at| {
+        let (length, rest) = bytes[*at..].split_at(8);
+        // The checksum of the length alone finds the place; that of the event is looked at when it is read.
+        rest[..4] == masked_crc(length).to_le_bytes() && length[3..] == [0; 5]
+    })
+}
+
+/// The wall time of an event written by this module (field 1 is its first).
+#[must_use]
+pub fn wall_time(event: &[u8]) -> Option<f64> {
+    let value = f64::from_le_bytes(event.get(1..9)?.try_into().ok()?);
+    (event[0] == (1 << 3 | FIXED64) as u8 && value.is_finite()).then_some(value)
 }
 
 /// The step of an event written by this module (field 2 follows the 9 bytes of field 1).
-fn step_of(event: &[u8]) -> Option<u64> {
+#[must_use]
+pub fn step_of(event: &[u8]) -> Option<u64> {
     let rest = event.get(9..)?;
     if *rest.first()? != 2 << 3 {
         return None;

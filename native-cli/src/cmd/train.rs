@@ -82,6 +82,10 @@ pub struct Args {
     /// Episodes per evaluation [default: 20; of RL², 500 trials]
     #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
     pub eval_episodes: Option<u64>,
+    /// Environment steps between rows of the metrics, 1 for a row per iteration; with 0, rows get rarer after a thousand
+    /// iterations, which keeps those of a day's run far below 100 MB. Evaluations always have theirs [default: 0]
+    #[arg(long, value_name = "N", value_parser = count_or_zero, allow_negative_numbers = true)]
+    pub log_every: Option<u64>,
     /// Seconds between snapshots, 0 for one after each iteration
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, allow_negative_numbers = true)]
     pub save_every: f64,
@@ -134,6 +138,7 @@ impl Args {
             steps: self.steps,
             eval_every: self.eval_every,
             eval_episodes: self.eval_episodes,
+            log_every: self.log_every,
         }
     }
 
@@ -149,6 +154,7 @@ fn start(args: &Args) -> Result<(), Stop> {
         say(plan.config_toml(seeds[0]).trim_end());
         return Ok(());
     }
+    run_folder::check_descriptors(seeds.len())?;
     let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
     let mut session = Session::new(&device, &plan.setup)?;
     session.set_debug(args.debug);
@@ -168,6 +174,7 @@ fn start(args: &Args) -> Result<(), Stop> {
         save_every: Duration::from_secs_f64(args.save_every),
         eval_every: plan.eval_every,
         eval_episodes: plan.eval_episodes as usize,
+        log_every: plan.log_every,
     };
     train(args, session, members, pace)
 }
@@ -232,16 +239,16 @@ fn train(args: &Args, session: Session, members: Vec<Member>, pace: Pace) -> Res
 
 /// Resumes the folders together where their snapshots allow it, otherwise one after the other.
 fn resume(args: &Args) -> Result<(), Stop> {
-    let mut folders = Vec::new();
-    let mut snapshots = Vec::new();
+    let mut runs = Vec::new();
     for path in &args.resume {
         // A folder of runs stands for the runs in it, as for `plot`.
-        let runs = if path.join(file::LAST).exists() { None } else { run_folder::find_runs(path).ok() };
-        for run in runs.unwrap_or_else(|| vec![path.clone()]) {
-            folders.push(RunFolder::open(&run)?);
-            snapshots.push(run_folder::read_snapshot(&run, file::LAST)?);
-        }
+        let found = if path.join(file::LAST).exists() { None } else { run_folder::find_runs(path).ok() };
+        runs.extend(found.unwrap_or_else(|| vec![path.clone()]));
     }
+    run_folder::check_descriptors(runs.len())?;
+    let folders = runs.iter().map(|run| RunFolder::open(run)).collect::<Result<Vec<_>, _>>()?;
+    let read = |run: &PathBuf| run_folder::read_snapshot(run, file::LAST);
+    let snapshots = runs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let all: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
     let (device, why) = args.device.open_for(&mut |device| {
         // All run folders of a command are of one kind, as a rule; the first one stands for them.
@@ -302,7 +309,12 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
             keys = keys.or(config::read_file(&path)?.0);
             text = String::from_utf8_lossy(&run_folder::read(&path)?).into_owned();
         }
-        let flags = [("steps", args.steps), ("eval_every", args.eval_every), ("eval_episodes", args.eval_episodes)];
+        let flags = [
+            ("steps", args.steps),
+            ("eval_every", args.eval_every),
+            ("eval_episodes", args.eval_episodes),
+            ("log_every", args.log_every),
+        ];
         let changed = flags.iter().fold(text.clone(), |text, (key, value)| match value {
             Some(value) => config::with_key(&text, key, *value),
             None => text,
@@ -318,6 +330,7 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
         save_every: Duration::from_secs_f64(args.save_every),
         eval_every: keys.eval_every.unwrap_or(asked.div_ceil(10)),
         eval_episodes: keys.eval_episodes.unwrap_or_else(|| eval_episodes(&session.setup().algorithm)) as usize,
+        log_every: keys.log_every.unwrap_or(0),
     };
     train(args, session, members, pace)
 }

@@ -105,9 +105,9 @@ fn a_resumed_log_equals_an_uninterrupted_one() {
         bytes.truncate(bytes.len() - 5);
         fs::write(cut.join(name), bytes).unwrap();
     }
-    let (mut log, kept) = MetricsLog::resume(&folder, 10 * 512, "c").unwrap();
-    assert_eq!(kept.rows.len(), 10);
-    assert_eq!(kept.column("rollout/ep_return_mean").unwrap()[9], 15.0);
+    let (mut log, notes) = MetricsLog::resume(&folder, 10 * 512, "c").unwrap();
+    assert_eq!(notes, [""; 0], "what a killed process leaves is no damage");
+    assert_eq!(Table::read(&cut.join(file::CSV)).unwrap().column("rollout/ep_return_mean").unwrap()[9], 15.0);
     write(&mut log, 11..=20);
     for name in [file::CSV, file::JSONL] {
         assert_eq!(fs::read(whole.join(name)).unwrap(), fs::read(cut.join(name)).unwrap());
@@ -115,29 +115,129 @@ fn a_resumed_log_equals_an_uninterrupted_one() {
     assert_eq!(without_wall_time(&whole.join(file::EVENTS)), without_wall_time(&cut.join(file::EVENTS)));
 }
 
+/// Bytes of the three files, events without their times.
+fn contents(dir: &Path) -> (String, String, Vec<Vec<u8>>) {
+    let text = |name: &str| fs::read_to_string(dir.join(name)).unwrap();
+    (text(file::CSV), text(file::JSONL), without_wall_time(&dir.join(file::EVENTS)))
+}
+
+type Damage = fn(&mut Vec<u8>);
+
+/// Ways in which a file is damaged, each in its midst or at its end.
+const DAMAGES: [(&str, Damage); 7] = [
+    ("cut", |bytes| bytes.truncate(bytes.len() / 2)),
+    ("zeros", |bytes| {
+        let half = bytes.len() / 2;
+        bytes[half..half + 40].fill(0);
+    }),
+    ("a flipped bit", |bytes| {
+        let half = bytes.len() / 2;
+        bytes[half] ^= 4;
+    }),
+    ("emptied", Vec::clear),
+    ("garbage in between", |bytes| {
+        let half = bytes.len() / 2;
+        bytes.splice(half..half, *b"\n\xff\xfe,1,2\n");
+    }),
+    ("the beginning", |bytes| bytes[3..9].fill(b'#')),
+    ("a piece cut out", |bytes| {
+        let third = bytes.len() / 3;
+        bytes.drain(third..third + 300);
+    }),
+];
+
 #[test]
-fn a_damaged_or_missing_file_loses_only_what_is_damaged() {
+fn damage_to_one_file_is_mended_from_the_others_and_said() {
     let dir = scratch("metrics-damaged");
     let folder = RunFolder::create(&dir).unwrap();
-    write(&mut MetricsLog::create(&folder, "").unwrap(), 1..=5);
-    // A block of zeros, as some file systems leave after a power cut, and bytes that are no UTF-8.
-    let mut bytes = fs::read(dir.join(file::CSV)).unwrap();
-    bytes.extend([0; 40]);
-    bytes.extend(b"\n\xff\xfe,1,2\n");
-    fs::write(dir.join(file::CSV), bytes).unwrap();
-    fs::remove_file(dir.join(file::JSONL)).unwrap();
-    fs::remove_file(dir.join(file::EVENTS)).unwrap();
-    let (mut log, kept) = MetricsLog::resume(&folder, u64::MAX, "").unwrap();
-    assert_eq!(kept.rows.len(), 5);
-    write(&mut log, 6..=6);
-    assert_eq!(Table::read(&dir.join(file::CSV)).unwrap().rows.len(), 6);
-    assert_eq!(fs::read_to_string(dir.join(file::JSONL)).unwrap().lines().count(), 1);
+    write(&mut MetricsLog::create(&folder, "c").unwrap(), 1..=60);
+    let whole = contents(&dir);
+    // With and without the beginning of the files in what is looked at.
+    for tail in [mend::TAIL, 3000] {
+        let rewound = |steps: u64| mend::rewind(&dir, steps, "c", tail).unwrap();
+        for name in [file::CSV, file::JSONL, file::EVENTS] {
+            for (what, damage) in DAMAGES {
+                // What is far from the end is not looked at, unless a file ends too early.
+                if tail < mend::TAIL && !["cut", "emptied"].contains(&what) {
+                    continue;
+                }
+                let mut bytes = fs::read(dir.join(name)).unwrap();
+                damage(&mut bytes);
+                fs::write(dir.join(name), &bytes).unwrap();
+                let mended = rewound(60 * 512);
+                assert!(contents(&dir) == whole, "{name}, {what}, {tail}: {:?}", mended.notes);
+                assert!(!mended.notes.is_empty(), "{name}, {what}: silent");
+                assert!(mended.notes.iter().all(|note| note.contains(name)), "{name}, {what}: {:?}", mended.notes);
+                assert_eq!(rewound(60 * 512).notes, [""; 0], "{name}, {what}: mended once");
+            }
+            fs::remove_file(dir.join(name)).unwrap();
+            let notes = rewound(60 * 512).notes;
+            assert!(notes.len() == 1 && notes[0].contains("is missing"), "{notes:?}");
+            assert_eq!(contents(&dir), whole, "{name} missing");
+        }
+    }
+}
 
-    fs::remove_file(dir.join(file::CSV)).unwrap();
-    let (_, kept) = MetricsLog::resume(&folder, 100, "").unwrap();
-    assert_eq!(kept, Table::default());
+#[test]
+fn a_row_that_no_file_has_is_said_to_be_lost() {
+    let dir = scratch("metrics-lost");
+    let folder = RunFolder::create(&dir).unwrap();
+    write(&mut MetricsLog::create(&folder, "").unwrap(), 1..=9);
+    for name in [file::CSV, file::JSONL] {
+        let text = fs::read_to_string(dir.join(name)).unwrap();
+        let damaged: String = text.split_inclusive('\n').map(|l| if l.contains("2560") { "?\n" } else { l }).collect();
+        fs::write(dir.join(name), damaged).unwrap();
+    }
+    let (mut log, notes) = MetricsLog::resume(&folder, u64::MAX, "").unwrap();
+    assert!(notes.iter().any(|note| note.starts_with("1 row is lost")), "{notes:?}");
+    write(&mut log, 10..=10);
+    let steps = Table::read(&dir.join(file::CSV)).unwrap().column(ENV_STEPS).unwrap();
+    assert_eq!((steps.len(), steps[4], steps[8]), (9, 3072.0, 5120.0));
+
+    // Nothing is left: the run goes on with new files.
+    for name in [file::CSV, file::JSONL, file::EVENTS] {
+        fs::remove_file(dir.join(name)).unwrap();
+    }
+    let (mut log, _) = MetricsLog::resume(&folder, 100, "").unwrap();
+    write(&mut log, 1..=2);
+    assert_eq!(Table::read(&dir.join(file::CSV)).unwrap().rows.len(), 2);
     fs::write(dir.join("other.csv"), "a,b\n1,2\n").unwrap();
     assert_eq!(Table::read(&dir.join("other.csv")).unwrap_err().code, 2);
+}
+
+#[test]
+fn of_two_texts_the_one_that_the_events_confirm_is_believed() {
+    let dir = scratch("metrics-vote");
+    let folder = RunFolder::create(&dir).unwrap();
+    write(&mut MetricsLog::create(&folder, "").unwrap(), 1..=9);
+    let whole = contents(&dir);
+    for (name, from, to) in
+        [(file::CSV, ",4.5", ",4.7"), (file::JSONL, ":4.5", ":4.7"), (file::JSONL, ":1536", ":4000")]
+    {
+        let text = fs::read_to_string(dir.join(name)).unwrap();
+        fs::write(dir.join(name), text.replace(from, to)).unwrap();
+        let (_, notes) = MetricsLog::resume(&folder, u64::MAX, "").unwrap();
+        assert!(!notes.is_empty() && notes.iter().all(|note| note.contains(name)), "{name} {to}: {notes:?}");
+        assert_eq!(contents(&dir), whole, "{name} {to}");
+    }
+}
+
+#[test]
+fn a_resume_looks_at_the_ends_of_long_files_only() {
+    let dir = scratch("metrics-tail");
+    let folder = RunFolder::create(&dir).unwrap();
+    write(&mut MetricsLog::create(&folder, "").unwrap(), 1..=2000);
+    // What is far from the end is not read, so damage there is neither seen nor spread.
+    let mut bytes = fs::read(dir.join(file::CSV)).unwrap();
+    bytes[300] = b'?';
+    fs::write(dir.join(file::CSV), &bytes).unwrap();
+    let mended = mend::rewind(&dir, 1990 * 512, "", 4000).unwrap();
+    assert_eq!((mended.notes.len(), mended.columns.len()), (0, 3));
+    let now = fs::read(dir.join(file::CSV)).unwrap();
+    assert!(bytes.starts_with(&now) && now.ends_with(b"\n"));
+    // A snapshot older than all that was looked at.
+    mend::rewind(&dir, 10 * 512, "", 4000).unwrap();
+    assert_eq!(fs::read_to_string(dir.join(file::JSONL)).unwrap().lines().count(), 10);
 }
 
 #[test]
@@ -146,7 +246,8 @@ fn a_full_disk_is_a_failure_that_says_so() {
     let dir = scratch("metrics-full");
     let folder = RunFolder::create(&dir).unwrap();
     let mut log = MetricsLog::create(&folder, "").unwrap();
-    log.csv = BufWriter::new(OpenOptions::new().write(true).open("/dev/full").unwrap());
+    fs::remove_file(dir.join(file::CSV)).unwrap();
+    std::os::unix::fs::symlink("/dev/full", dir.join(file::CSV)).unwrap();
     log.append(&row(1)).unwrap();
     let error = log.flush().unwrap_err();
     assert_eq!(error.code, 1);

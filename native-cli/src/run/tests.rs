@@ -69,7 +69,7 @@ impl Training for Counter {
     }
 }
 
-const PACE: Pace = Pace { save_every: Duration::ZERO, eval_every: 500, eval_episodes: 3 };
+const PACE: Pace = Pace { save_every: Duration::ZERO, eval_every: 500, eval_episodes: 3, log_every: 0 };
 
 fn create(dir: &Path, seeds: &[u64]) -> Vec<Member> {
     let one = |seed: &u64| {
@@ -146,7 +146,7 @@ fn an_infinite_metric_stops_with_code_3_before_it_is_saved() {
 #[test]
 fn a_rare_snapshot_pace_still_saves_the_end() {
     let dir = scratch("run-pace");
-    let pace = Pace { save_every: Duration::from_secs(3600), eval_every: 0, eval_episodes: 1 };
+    let pace = Pace { save_every: Duration::from_secs(3600), eval_every: 0, eval_episodes: 1, log_every: 0 };
     run(&mut Counter::new(&[3], 0), &mut create(&dir, &[3]), pace, &|| false).unwrap();
     assert_eq!(read_snapshot(&dir.join("s3"), file::LAST).unwrap(), b"3 4000");
     assert!(!dir.join("s3").join(file::BEST).exists(), "no evaluation, no best");
@@ -162,4 +162,46 @@ fn the_state_is_copied_once_however_many_seeds_there_are() {
     // At the start, for the best policies of the only evaluation, and at the end.
     assert_eq!(session.reads.get(), 3);
     assert_eq!(read_snapshot(&dir.join("s69"), file::LAST).unwrap(), b"69 4000");
+}
+
+#[test]
+fn rows_get_rarer_in_long_runs_and_evaluations_always_have_theirs() {
+    let dir = scratch("run-rows");
+    let pace = Pace { log_every: 700, ..PACE };
+    run(&mut Counter::new(&[1], 0), &mut create(&dir, &[1]), pace, &|| false).unwrap();
+    let steps = |dir: &Path| csv(dir)[1..].iter().map(|l| l.split(',').next().unwrap().to_owned()).collect::<Vec<_>>();
+    let expected = "100 500 700 1000 1400 1500 2000 2100 2500 2800 3000 3500 4000";
+    assert_eq!(steps(&dir.join("s1")).join(" "), expected);
+    // A run that is resumed has the same rows.
+    let parts = scratch("run-rows-parts");
+    let polls = Cell::new(0);
+    let stop = || polls.replace(polls.get() + 1) >= 13;
+    run(&mut Counter::new(&[1], 0), &mut create(&parts, &[1]), pace, &stop).unwrap();
+    let member = Member::resume(RunFolder::open(&parts.join("s1")).unwrap(), "title".into(), "c", 1300).unwrap();
+    assert_eq!(member.last_evaluation(), Some(1000.0 * 2000.0 / 7.0 + 1.0 / 3.0));
+    run(&mut Counter::new(&[1], 1300), &mut [member], pace, &|| false).unwrap();
+    for name in [file::CURVE, file::BEST] {
+        assert_eq!(
+            fs::read(dir.join("s1").join(name)).unwrap(),
+            fs::read(parts.join("s1").join(name)).unwrap(),
+            "{name}"
+        );
+    }
+    assert_eq!(csv(&dir.join("s1")), csv(&parts.join("s1")));
+}
+
+#[test]
+fn a_folder_that_is_deleted_during_the_run_is_said_to_be_and_no_snapshot_is_promised() {
+    let dir = scratch("run-deleted");
+    let polls = Cell::new(0);
+    let delete = || {
+        if polls.replace(polls.get() + 1) == 5 {
+            fs::remove_dir_all(dir.join("s1")).unwrap();
+        }
+        false
+    };
+    let error = run(&mut Counter::new(&[1, 2], 0), &mut create(&dir, &[1, 2]), PACE, &delete).unwrap_err();
+    assert!(error.code == 1 && error.message.contains("s1 is gone"), "{}", error.message);
+    assert!(!error.hint.contains("spelling") && error.hint.contains("s2`"), "the other seed is there: {}", error.hint);
+    assert!(!error.hint.contains("s1`") && !error.hint.contains("s1 "), "{}", error.hint);
 }

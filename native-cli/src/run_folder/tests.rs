@@ -95,6 +95,57 @@ fn a_file_in_the_way_and_missing_folders_are_user_errors() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_lock_that_is_a_link_empties_no_other_file() {
+    let dir = scratch("lock-link");
+    let target = dir.join("target");
+    fs::write(&target, "precious").unwrap();
+    for run in ["symbolic", "hard"] {
+        let run = dir.join(run);
+        fs::create_dir(&run).unwrap();
+        if run.ends_with("hard") {
+            fs::hard_link(&target, run.join(file::LOCK)).unwrap();
+        } else {
+            std::os::unix::fs::symlink(&target, run.join(file::LOCK)).unwrap();
+        }
+        for error in [RunFolder::create(&run).unwrap_err(), RunFolder::open(&run).unwrap_err()] {
+            assert_eq!(error.code, 2);
+            assert!(error.message.contains("run.lock is a link"), "{}", error.message);
+        }
+        assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+    }
+}
+
+#[test]
+fn a_fresh_start_removes_what_a_killed_one_left() {
+    let dir = scratch("fresh");
+    fs::write(dir.join(".last.safetensors.quickstudy-tmp7"), "half").unwrap();
+    let run = RunFolder::create(&dir).unwrap();
+    assert_eq!(fs::read_dir(run.path()).unwrap().count(), 1, "the lock alone");
+}
+
+#[test]
+fn folders_in_place_of_files_and_deleted_folders_are_named_as_such() {
+    let dir = scratch("taken").join("run");
+    let run = RunFolder::create(&dir).unwrap();
+    fs::create_dir(dir.join(file::LAST)).unwrap();
+    let stop = run.write(file::LAST, b"x").unwrap_err();
+    assert!(stop.message.contains("cannot write") && !stop.message.contains("intact"), "{}", stop.message);
+    assert!(stop.hint.contains("a folder has taken the place") && !run.resumable(), "{}", stop.hint);
+    drop(run);
+    let stop = RunFolder::open(&dir).unwrap_err();
+    assert!(stop.code == 2 && stop.message.contains("last.safetensors is a folder"), "{}", stop.message);
+    fs::remove_dir(dir.join(file::LAST)).unwrap();
+
+    let run = RunFolder::open(&dir).unwrap();
+    fs::remove_dir_all(&dir).unwrap();
+    for stop in [run.write(file::LAST, b"x").unwrap_err(), run.record_command(&[]).unwrap_err()] {
+        assert!(stop.code == 1 && stop.message.contains("is gone: it was deleted or moved"), "{}", stop.message);
+        assert!(!stop.hint.contains("spelling"), "{}", stop.hint);
+    }
+}
+
+#[test]
 fn runs_are_found_in_a_folder_or_one_level_below() {
     let dir = scratch("find");
     for name in ["b", "a", "c"] {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::run_folder::tests::scratch;
 use std::fs;
+use std::path::Path;
 
 /// A decoder of its own, by the definitions of protobuf and TFRecord: fields as `(number, wire type, payload)`.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, Vec<u8>)> {
@@ -79,10 +80,11 @@ fn crc32c_has_the_published_check_values() {
 fn an_independent_decoder_reads_what_was_written() {
     let dir = scratch("tfevents");
     let path = dir.join("events");
-    let mut writer = EventWriter::create(&path, 1.5).unwrap();
-    writer.text("config", 2.0, "gamma = 0.99").unwrap();
-    writer.scalars(300, 2.5, [("train/policy_loss", -0.25), ("time/sps", 1e5)]).unwrap();
-    writer.flush().unwrap();
+    let mut bytes = Vec::new();
+    begin(&mut bytes, 1.5);
+    text(&mut bytes, "config", 2.0, "gamma = 0.99");
+    scalars(&mut bytes, 300, 2.5, [("train/policy_loss", -0.25), ("time/sps", 1e5)]);
+    fs::write(&path, bytes).unwrap();
 
     let events: Vec<_> = records(&path).iter().map(|r| fields(r)).collect();
     assert_eq!(events.len(), 3);
@@ -106,31 +108,33 @@ fn an_independent_decoder_reads_what_was_written() {
 }
 
 #[test]
-fn resuming_cuts_newer_and_damaged_records_and_continues_identically() {
-    let dir = scratch("tfevents-resume");
-    let write = |writer: &mut EventWriter, steps: std::ops::Range<u64>| {
-        for i in steps {
-            writer.scalars(i * 512, 1.0, [("a", i as f64)]).unwrap();
+fn records_are_read_one_by_one_up_to_what_is_damaged_or_cut_off() {
+    let mut bytes = Vec::new();
+    (0..20).for_each(|i| scalars(&mut bytes, i * 512, 1.0, [("a", i as f64)]));
+    let read = |bytes: &[u8]| {
+        let mut records = Records::new(bytes, 0);
+        let mut steps = Vec::new();
+        while let Some(event) = records.next_event().unwrap() {
+            steps.push(step_of(&event).unwrap());
+            assert_eq!(wall_time(&event), Some(1.0));
         }
-        writer.flush().unwrap();
+        (steps.len(), records.damaged(), records.at())
     };
-    let (whole, cut) = (dir.join("whole"), dir.join("cut"));
-    write(&mut EventWriter::create(&whole, 0.0).unwrap(), 0..20);
-    write(&mut EventWriter::create(&cut, 0.0).unwrap(), 0..15);
-    // A process died in the middle of a record, which had grown beyond the snapshot at step 10 * 512.
-    let mut bytes = fs::read(&cut).unwrap();
-    bytes.truncate(bytes.len() - 3);
-    fs::write(&cut, bytes).unwrap();
-    write(&mut EventWriter::resume(&cut, 10 * 512).unwrap(), 11..20);
-    assert_eq!(fs::read(&whole).unwrap(), fs::read(&cut).unwrap());
-
-    // A flipped bit ends what can be trusted.
-    let mut bytes = fs::read(&whole).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(&cut, bytes).unwrap();
-    EventWriter::resume(&cut, u64::MAX).unwrap();
-    let kept = records(&cut).len();
-    assert!((8..13).contains(&kept), "{kept}");
-    assert!(EventWriter::resume(&dir.join("none"), 0).is_err());
+    let size = bytes.len() as u64;
+    assert_eq!(read(&bytes), (20, false, size));
+    let (count, damaged, at) = read(&bytes[..bytes.len() - 3]);
+    assert_eq!((count, damaged), (19, false), "cut off by the file's end");
+    assert!(at < size);
+    // A flipped bit ends what can be trusted, and so does a length beyond reason.
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 2] ^= 1;
+    let (count, damaged, _) = read(&flipped);
+    assert!(damaged && (8..12).contains(&count), "{count}");
+    let mut long = u64::MAX.to_le_bytes().to_vec();
+    long.extend(masked_crc(&long).to_le_bytes());
+    assert_eq!(read(&long), (0, true, 0));
+    // In the midst of a file the next record is found.
+    let second = read(&bytes[..bytes.len() - 3]).2 as usize;
+    assert_eq!(find_record(&bytes[second - 5..]), Some(5));
+    assert_eq!((find_record(&bytes[second + 1..]), find_record(&[])), (None, None));
 }

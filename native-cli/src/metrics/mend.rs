@@ -1,0 +1,369 @@
+//! Goes back to a snapshot: cuts newer rows off the metrics files, and mends what is damaged in one file from the others.
+//!
+//! The three files hold the same rows, and all rows up to a snapshot are on disk before it is. Rows are therefore read
+//! side by side, the files' last megabytes only. A row that one file lacks is taken from another; where texts differ,
+//! the events decide, because they have checksums. A file with damage is written anew and replaced at once. What was
+//! written in half when a process was killed is newer than the snapshot and no damage.
+
+use super::rows::{Line, Lines, TextRow, is_name};
+use super::sides::{Events, Health, Texts};
+use super::{ENV_STEPS, SECONDS, begin_events, now};
+use crate::run_folder::file;
+use crate::{atomic, tfevents};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// How much of the end of each file is read. Rows of a day take less by default.
+pub const TAIL: u64 = 32 << 20;
+
+/// Bytes in which a record of events must begin.
+const WINDOW: u64 = 1 << 20;
+
+/// The state of the files after [`rewind`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// Columns of the CSV; empty if there is no row yet.
+    pub columns: Vec<String>,
+    /// Sentences about what was damaged, each with the name of its file.
+    pub notes: Vec<String>,
+}
+
+/// Cuts rows newer than `env_steps` off the metrics files in `folder` and mends them; `config` is shown in TensorBoard where
+/// its file must be made anew. Of each file the last `tail` bytes are looked at.
+///
+/// # Errors
+/// Any IO error. Files are replaced as a whole, so that an error or a kill loses nothing.
+pub fn rewind(folder: &Path, env_steps: u64, config: &str, tail: u64) -> io::Result<Mended> {
+    let mut files = Files { folder, env_steps, config, start: Start::default(), columns: Vec::new() };
+    let header = files.header()?;
+    files.start = files.tail(tail)?;
+    files.columns = header.clone().unwrap_or_default();
+    let mut found = files.compare(&mut |_| Ok(()))?;
+    // A snapshot may be older than what was looked at, a file much shorter than the others; a new header is a new file.
+    let new_header = header.is_none() || found.foreign_key;
+    if files.start != Start::default() && (!found.aligned || new_header) {
+        files.start = Start::default();
+        found = files.compare(&mut |_| Ok(()))?;
+    }
+    if new_header && found.rows > 0 {
+        files.columns = found.columns;
+        found = files.compare(&mut |_| Ok(()))?;
+        found.csv.damaged += 1;
+    }
+    files.apply(&found)
+}
+
+/// Where reading begins in each file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Start {
+    csv: u64,
+    json: u64,
+    events: u64,
+}
+
+/// The outcome of a comparison.
+#[derive(Debug, Default)]
+struct Found {
+    csv: Health,
+    json: Health,
+    events: Health,
+    rows: u64,
+    /// Whether all files have the first of these rows, so that no earlier one is missing in one of them.
+    aligned: bool,
+    /// Rows that no file has any more.
+    lost: u64,
+    /// Whether the JSON lines have a name that is no column.
+    foreign_key: bool,
+    /// Columns in the order in which rows name them.
+    columns: Vec<String>,
+}
+
+/// A row that is believed, and its event where that is sound.
+struct Believed<'a> {
+    row: &'a TextRow,
+    event: Option<&'a [u8]>,
+    /// Seconds since 1970 at which training began, as far as events tell.
+    began: f64,
+}
+
+struct Files<'a> {
+    folder: &'a Path,
+    env_steps: u64,
+    config: &'a str,
+    start: Start,
+    columns: Vec<String>,
+}
+
+impl Files<'_> {
+    /// The columns that the first line of the CSV names.
+    fn header(&self) -> io::Result<Option<Vec<String>>> {
+        let Some(reader) = open(self.folder, file::CSV, 0)? else { return Ok(None) };
+        let mut lines = Lines::new(reader, 0);
+        let Some(Line::Text(line)) = lines.next_line()? else { return Ok(None) };
+        let columns: Vec<String> = line.split(',').map(str::to_owned).collect();
+        let sound = columns.iter().all(|name| is_name(name)) && columns.iter().any(|name| name == ENV_STEPS);
+        Ok(sound.then_some(columns))
+    }
+
+    /// Where lines and records begin in the last `tail` bytes of each file.
+    fn tail(&self, tail: u64) -> io::Result<Start> {
+        let record = || -> io::Result<u64> {
+            let Some((at, reader)) = end_of(self.folder, file::EVENTS, tail)? else { return Ok(0) };
+            let mut bytes = Vec::new();
+            reader.take(WINDOW).read_to_end(&mut bytes)?;
+            Ok(tfevents::find_record(&bytes).map_or(0, |found| at + found as u64))
+        };
+        Ok(Start {
+            csv: line_in(self.folder, file::CSV, tail)?,
+            json: line_in(self.folder, file::JSONL, tail)?,
+            events: record()?,
+        })
+    }
+
+    /// Reads the files side by side and hands every row that is believed to `sink`.
+    fn compare(&self, sink: &mut dyn FnMut(&Believed<'_>) -> io::Result<()>) -> io::Result<Found> {
+        let Start { csv, json, events } = self.start;
+        let reader = |name, at| open(self.folder, name, at);
+        let mut json = Texts::new(reader(file::JSONL, json)?, json, None, self.env_steps)?;
+        let mut csv = Texts::new(reader(file::CSV, csv)?, csv, Some(&self.columns), self.env_steps)?;
+        let mut events = Events::new(reader(file::EVENTS, events)?, events, self.env_steps)?;
+        let mut found = Found { aligned: true, ..Found::default() };
+        // In the midst of the files, rows are compared from where all have begun.
+        if self.start != Start::default() {
+            let floor = [json.steps(), csv.steps(), events.steps()].into_iter().flatten().max().unwrap_or(0);
+            json.skip_to(floor)?;
+            csv.skip_to(floor)?;
+            events.skip_to(floor)?;
+            found.aligned = [json.steps(), csv.steps(), events.steps()] == [Some(floor); 3];
+        }
+        let (mut began, mut only_events) = (self.began(), 0);
+        while let Some(steps) = [json.steps(), csv.steps()].into_iter().flatten().min() {
+            while events.steps().is_some_and(|at| at < steps) {
+                only_events += 1;
+                events.advance()?;
+            }
+            let has = |at: Option<u64>| at == Some(steps);
+            let (in_json, in_csv, in_events) = (has(json.steps()), has(csv.steps()), has(events.steps()));
+            // A row that one text has alone, where the others are sound and go on after it, never was.
+            let denied = |other: &Texts<'_>| events.sound() && other.next.is_some() && other.pending == 0;
+            if !in_events && ((!in_csv && denied(&csv)) || (!in_json && denied(&json))) {
+                let side = if in_json { &mut json } else { &mut csv };
+                side.health.damaged += 1;
+                side.advance()?;
+                continue;
+            }
+            let event = events.next.as_ref().filter(|_| in_events).map(|(_, event)| event.as_slice());
+            let both = json.next.as_ref().zip(csv.next.as_ref()).filter(|_| in_json && in_csv);
+            let differ = both.is_some_and(|(a, b)| a.cells != b.cells);
+            let fits = |row: &TextRow| event.is_some_and(|event| event == event_of(row, event).as_slice());
+            let csv_is_right = differ && both.is_some_and(|(a, b)| !fits(a) && fits(b));
+            let row = if in_json && !csv_is_right { &json.next } else { &csv.next };
+            if let Some(row) = row {
+                let seconds = Some(row.value(SECONDS)).filter(|seconds| seconds.is_finite()).unwrap_or(0.0);
+                let time = event.and_then(tfevents::wall_time);
+                began = time.map_or(began, |time| time - seconds);
+                learn(&mut found.columns, row);
+                sink(&Believed { row, event, began })?;
+                let own = |(name, _): &(String, String)| self.columns.contains(name);
+                found.foreign_key |= in_json && !csv_is_right && !row.cells.iter().all(own);
+            }
+            found.rows += 1;
+            json.health.wrong += u64::from(csv_is_right);
+            csv.health.wrong += u64::from(differ && !csv_is_right);
+            json.health.missing += u64::from(!in_json);
+            csv.health.missing += u64::from(!in_csv);
+            events.health.missing += u64::from(!in_events);
+            // A damaged line of one file is a row that the other one has, or a row that is lost.
+            match (in_json, in_csv) {
+                (true, true) => {
+                    found.lost += json.pending.min(csv.pending);
+                    (json.pending, csv.pending) = (0, 0);
+                }
+                (true, false) => csv.pending = csv.pending.saturating_sub(1),
+                _ => json.pending = json.pending.saturating_sub(1),
+            }
+            if in_json {
+                json.advance()?;
+            }
+            if in_csv {
+                csv.advance()?;
+            }
+            if in_events {
+                events.advance()?;
+            }
+        }
+        found.lost += json.pending.min(csv.pending);
+        while events.next.is_some() {
+            only_events += 1;
+            events.advance()?;
+        }
+        found.lost = found.lost.max(only_events);
+        (found.json, found.csv, found.events) = (json.health, csv.health, events.health);
+        Ok(found)
+    }
+
+    /// When the run began, in seconds since 1970, as its configuration tells.
+    fn began(&self) -> f64 {
+        let written = std::fs::metadata(self.folder.join(file::CONFIG)).and_then(|meta| meta.modified()).ok();
+        let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        since.map_or_else(now, |since| since.as_secs_f64())
+    }
+
+    /// Cuts files that are whole, writes the others anew, and says so.
+    fn apply(self, found: &Found) -> io::Result<Mended> {
+        let mut notes = Vec::new();
+        let path = |name: &str| self.folder.join(name);
+        let none = found.rows == 0 && found.csv.from == 0;
+        let header = self.columns.join(",") + "\n";
+        if found.json.whole() || (none && !found.json.exists) {
+            cut(&path(file::JSONL), found.json.end)?;
+        } else {
+            notes.push(self.note(file::JSONL, found.json, file::CSV));
+            self.rewrite(file::JSONL, found.json, &mut |out, one| out.write_all(one.row.to_json().as_bytes()))?;
+        }
+        if none {
+            // The first row will write the header.
+            cut(&path(file::CSV), 0)?;
+        } else if found.csv.whole() {
+            cut(&path(file::CSV), found.csv.end)?;
+        } else {
+            notes.push(self.note(file::CSV, found.csv, file::JSONL));
+            let mut begun = found.csv.from > 0;
+            self.rewrite(file::CSV, found.csv, &mut |out, one| {
+                if !std::mem::replace(&mut begun, true) {
+                    out.write_all(header.as_bytes())?;
+                }
+                out.write_all(one.row.to_csv(&self.columns).as_bytes())
+            })?;
+        }
+        if found.events.whole() && found.events.from > 0 {
+            cut(&path(file::EVENTS), found.events.end)?;
+        } else {
+            notes.push(self.note(file::EVENTS, found.events, file::JSONL));
+            self.rewrite_events(found.events)?;
+        }
+        if found.lost > 0 {
+            let rows = if found.lost == 1 { "1 row is".to_owned() } else { format!("{} rows are", found.lost) };
+            let (a, b) = (path(file::JSONL), path(file::CSV));
+            notes.push(format!("{rows} lost: neither {} nor {} has what was there", a.display(), b.display()));
+        }
+        let columns = if none { Vec::new() } else { self.columns.clone() };
+        Ok(Mended { columns, notes })
+    }
+
+    fn note(&self, name: &str, health: Health, source: &str) -> String {
+        let path = self.folder.join(name);
+        let path = path.display();
+        let count = |n: u64, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
+        match health.missing + health.wrong {
+            _ if !health.exists => format!("{path} is missing: made anew from {source}"),
+            0 => format!("{path} is damaged: {} cut out", count(health.damaged.max(1), "part")),
+            rows => format!("{path} is damaged: {} mended from {source}", count(rows, "row")),
+        }
+    }
+
+    /// Writes a file anew: what was before the rows that were looked at, and these rows.
+    fn rewrite(&self, name: &str, health: Health, put: &mut Put<'_>) -> io::Result<()> {
+        let path = self.folder.join(name);
+        atomic::rewrite(&path, &mut |file| {
+            let mut out = BufWriter::new(file);
+            if health.from > 0 {
+                io::copy(&mut File::open(&path)?.take(health.from), &mut out)?;
+            }
+            self.compare(&mut |one| put(&mut out, one))?;
+            out.flush()
+        })
+    }
+
+    fn rewrite_events(&self, health: Health) -> io::Result<()> {
+        let mut begun = health.from > 0;
+        self.rewrite(file::EVENTS, health, &mut |out, one| {
+            let mut bytes = Vec::new();
+            if !std::mem::replace(&mut begun, true) {
+                begin_events(&mut bytes, self.config, one.began);
+            }
+            match one.event {
+                Some(event) => tfevents::record(&mut bytes, event),
+                None => {
+                    let seconds = Some(one.row.value(SECONDS)).filter(|seconds| seconds.is_finite());
+                    tfevents::row(&mut bytes, one.row, one.began + seconds.unwrap_or(0.0));
+                }
+            }
+            out.write_all(&bytes)
+        })?;
+        if !begun {
+            let mut bytes = Vec::new();
+            begin_events(&mut bytes, self.config, now());
+            std::fs::write(self.folder.join(file::EVENTS), bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes one row.
+type Put<'a> = dyn FnMut(&mut dyn io::Write, &Believed<'_>) -> io::Result<()> + 'a;
+
+/// The event that `row` would have been written as, at the time of `event`.
+fn event_of(row: &TextRow, event: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    tfevents::row(&mut bytes, row, tfevents::wall_time(event).unwrap_or(f64::NAN));
+    // Without length and checksums.
+    bytes.drain(..12);
+    bytes.truncate(bytes.len() - 4);
+    bytes
+}
+
+/// Adds names that `row` has and `columns` has not, each after its neighbour in the row.
+fn learn(columns: &mut Vec<String>, row: &TextRow) {
+    let mut at = 0;
+    for (name, _) in &row.cells {
+        at = match columns.iter().position(|column| column == name) {
+            Some(found) => found + 1,
+            None => {
+                columns.insert(at.min(columns.len()), name.clone());
+                at + 1
+            }
+        };
+    }
+}
+
+/// A file of the folder from `at` on; `None` if it is missing.
+pub(crate) fn open(folder: &Path, name: &str, at: u64) -> io::Result<Option<BufReader<File>>> {
+    match File::open(folder.join(name)) {
+        Ok(mut file) => {
+            file.seek(SeekFrom::Start(at))?;
+            Ok(Some(BufReader::new(file)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The last `tail` bytes of a file and where they begin; `None` if it has no more than that.
+fn end_of(folder: &Path, name: &str, tail: u64) -> io::Result<Option<(u64, BufReader<File>)>> {
+    let Some(mut reader) = open(folder, name, 0)? else { return Ok(None) };
+    let length = reader.seek(SeekFrom::End(0))?;
+    if length <= tail {
+        return Ok(None);
+    }
+    reader.seek(SeekFrom::Start(length - tail))?;
+    Ok(Some((length - tail, reader)))
+}
+
+/// Where the first line begins in the last `tail` bytes of a file.
+pub(crate) fn line_in(folder: &Path, name: &str, tail: u64) -> io::Result<u64> {
+    let Some((at, reader)) = end_of(folder, name, tail)? else { return Ok(0) };
+    let mut lines = Lines::new(reader, at);
+    lines.next_line()?;
+    Ok(lines.at())
+}
+
+fn cut(path: &Path, keep: u64) -> io::Result<()> {
+    let file = OpenOptions::new().create(true).write(true).truncate(false).open(path)?;
+    if file.metadata()?.len() != keep {
+        file.set_len(keep)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Files that the command line writes: into what, how many, and what it says where it cannot.
+#![cfg(unix)]
+
+use crate::{expect_user_error, sandbox};
+use quickstudy_tests::process::{Finished, Sandbox};
+use std::fs;
+use std::process::Command;
+
+const SHORT: &str = "train ppo --env cartpole --steps 4k --threads 1 --set hidden=[8] --set epochs=1 --set envs=4";
+
+/// A shell's line in the sandbox; `$Q` is the program.
+fn shell(dir: &Sandbox, line: &str) -> Finished {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(dir.path()).env("Q", env!("CARGO_BIN_EXE_quickstudy-under-test"));
+    command.output().unwrap().into()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn outputs_go_into_devices_and_pipes_and_links_stay() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    let eval = "\"$Q\" eval r --last --episodes 3";
+    // A link to a device: nobody but root could replace the device itself.
+    for flag in ["--csv", "--gif"] {
+        let full = shell(&dir, &format!("ln -sf /dev/full full; {eval} {flag} full"));
+        assert_eq!(full.code, Some(1), "{full:?}");
+        assert!(full.err.contains("cannot write full") && full.err.contains("free some space"), "{}", full.err);
+        assert!(!full.out.contains("wrote"), "{}", full.out);
+        assert!(fs::symlink_metadata(dir.join("full")).unwrap().is_symlink());
+    }
+    let plot = shell(&dir, "ln -sf /dev/full full.svg; \"$Q\" plot r -o full.svg");
+    assert_eq!(plot.code, Some(1), "{plot:?}");
+    let pipe = shell(&dir, &format!("mkfifo p; cat p > got.csv & {eval} --csv p; wait; test -p p"));
+    assert_eq!(pipe.code, Some(0), "{pipe:?}");
+    let csv = fs::read_to_string(dir.join("got.csv")).unwrap();
+    assert!(csv.starts_with("episode,return,length,end\n") && csv.lines().count() == 4, "{csv}");
+    let link =
+        shell(&dir, &format!("mkdir d; ln -s d/x.csv l.csv; {eval} --csv l.csv && test -L l.csv && cat d/x.csv"));
+    assert!(link.code == Some(0) && link.out.ends_with(&csv), "{link:?}");
+}
+
+#[test]
+fn a_dash_is_standard_output_and_carries_the_file_alone() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    let csv = dir.run("eval r --episodes 3 --csv -");
+    assert_eq!(csv.code, Some(0), "{csv:?}");
+    assert!(csv.out.starts_with("episode,") && csv.out.lines().count() == 4, "{}", csv.out);
+    assert!(csv.err.lines().last().unwrap().starts_with("mean_return "), "{}", csv.err);
+    assert_eq!(shell(&dir, "\"$Q\" eval r --episodes 3 --csv /dev/stdout > x.csv; cat x.csv").out, csv.out);
+    let svg = dir.run("plot r -o -");
+    assert!(svg.out.starts_with("<svg ") && svg.out.ends_with("</svg>\n"), "{}", &svg.out[..80.min(svg.out.len())]);
+    expect_user_error(&dir.run("eval r --csv - --gif -"), &["one file only"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn lines_that_are_lost_on_a_full_disk_are_a_failure() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    for command in ["eval r --episodes 3", "plot r", "list", "--help", "train --help", "train --resume r --steps 8k"] {
+        let full = shell(&dir, &format!("\"$Q\" {command} > /dev/full"));
+        assert_eq!(full.code, Some(1), "{command}: {full:?}");
+        assert!(full.err.contains("cannot write to standard output"), "{command}: {}", full.err);
+        // A reader that has seen enough is no failure.
+        let head = shell(&dir, &format!("( \"$Q\" {command}; echo $? >&2 ) | head -c 1"));
+        assert_eq!(head.err.lines().last(), Some("0"), "{command}: {head:?}");
+    }
+    assert!(fs::read_to_string(dir.join("r/metrics.csv")).unwrap().lines().last().unwrap().starts_with("8"));
+}
+
+#[test]
+fn files_of_a_run_are_mended_from_each_other_when_it_is_resumed() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    let read = |name: &str| fs::read(dir.join("r").join(name)).unwrap();
+    let [csv, json] = ["metrics.csv", "metrics.jsonl"].map(read);
+    for (name, other) in [("metrics.csv", "metrics.jsonl"), ("metrics.jsonl", "metrics.csv")] {
+        let mut bytes = read(name);
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 20].fill(b'#');
+        fs::write(dir.join("r").join(name), bytes).unwrap();
+        let steps = if name == "metrics.csv" { "6k" } else { "8k" };
+        let resumed = dir.run(&format!("train --resume r --steps {steps}"));
+        assert_eq!(resumed.code, Some(0), "{resumed:?}");
+        let note = resumed.out.lines().find(|line| line.starts_with(&format!("note: r/{name} is damaged: ")));
+        assert!(note.is_some_and(|note| note.ends_with(&format!(" mended from {other}"))), "{}", resumed.out);
+        assert!(read("metrics.csv").starts_with(&csv) && read("metrics.jsonl").starts_with(&json), "{name}");
+    }
+}
+
+#[test]
+fn rows_of_the_metrics_are_as_many_as_asked_for() {
+    let dir = sandbox();
+    let rows = |run: &str| -> Vec<(u64, bool)> {
+        let text = fs::read_to_string(dir.join(run).join("metrics.jsonl")).unwrap();
+        let row = |line: &str| {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            (row["time/env_steps"].as_u64().unwrap(), row.get("eval/return_mean").is_some())
+        };
+        text.lines().map(row).collect()
+    };
+    assert_eq!(dir.run(&format!("{SHORT} --out all")).code, Some(0));
+    assert_eq!(dir.run(&format!("{SHORT} --out some --log-every 1k --eval-every 500")).code, Some(0));
+    let (all, some) = (rows("all"), rows("some"));
+    assert!(all.len() > 25, "a short run has a row per iteration: {}", all.len());
+    assert_eq!(some.iter().filter(|(_, evaluated)| *evaluated).count(), 8, "no evaluation is lost: {some:?}");
+    assert!(some.len() < 15 && some.last() == all.last().map(|(steps, _)| (*steps, true)).as_ref(), "{some:?}");
+    let config = fs::read_to_string(dir.join("some/config.toml")).unwrap();
+    assert!(config.contains("log_every = 1000 "), "{config}");
+    // A resumed run keeps it, from its configuration; the policies do not depend on it.
+    assert_eq!(dir.run("train --resume some --steps 8k").code, Some(0));
+    assert!(rows("some").len() < 2 * 15, "{:?}", rows("some"));
+    expect_user_error(&dir.run(&format!("{SHORT} --log-every -3")), &["log-every"]);
+    let last = |run: &str| fs::read(dir.join(run).join("last.safetensors")).unwrap();
+    assert_eq!(dir.run(&format!("{SHORT} --out more --log-every 1")).code, Some(0));
+    assert!(last("more") == last("all") && rows("more") == all);
+}
+
+#[test]
+fn seeds_beyond_the_limit_of_open_files_are_refused_before_anything_is_made() {
+    let dir = sandbox();
+    let few = shell(&dir, &format!("ulimit -n 100; \"$Q\" {SHORT} --seed 0..90"));
+    expect_user_error(&few, &["90 seeds need", "open files", "ulimit -n 1"]);
+    assert!(!dir.join("runs").exists());
+    // One descriptor per seed, and some.
+    let enough = shell(&dir, &format!("ulimit -n 128; \"$Q\" {} --seed 0..40", SHORT.replace("4k", "500")));
+    assert_eq!(enough.code, Some(0), "{enough:?}");
+    let resumed = shell(&dir, "ulimit -n 128; \"$Q\" train --resume runs --steps 1k");
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+}
