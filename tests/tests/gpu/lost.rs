@@ -22,7 +22,7 @@ fn setup() -> Setup {
 }
 
 fn pace(save_every: Duration) -> Pace {
-    Pace { save_every, eval_every: 0, eval_episodes: 1 }
+    Pace { save_every, eval_every: 0, eval_episodes: 1, log_every: 0 }
 }
 
 fn start(dir: &Path, device: &Device) -> Run {
