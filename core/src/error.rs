@@ -67,6 +67,18 @@ pub enum Error {
     /// Bytes that are not a snapshot that this version can read.
     #[error("snapshot: {0}")]
     Snapshot(String),
+    /// A snapshot of a format that came after this version.
+    #[error(
+        "snapshot: written by the newer version {version} (format {format}, this program reads up to {newest}); update quickstudy"
+    )]
+    NewerSnapshot {
+        /// The version of quickstudy that wrote it.
+        version: String,
+        /// Its format.
+        format: u64,
+        /// The newest format that this version reads.
+        newest: u32,
+    },
     /// An environment that breaks its contract.
     #[error("environment {name}: {problem}")]
     Environment {

@@ -14,7 +14,7 @@ impl From<quickstudy_core::Error> for Stop {
             Error::NonFinite(_) => Stop::non_finite(message),
             Error::Unknown { kind: "key", .. } => Stop::user(message).hint("`quickstudy list settings` explains all"),
             Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
-            Error::Config { .. } | Error::Snapshot(_) => Stop::user(message),
+            Error::Config { .. } | Error::Snapshot(_) | Error::NewerSnapshot { .. } => Stop::user(message),
             Error::Lost(_) => Stop { lost: true, ..Stop::failure(message).hint("run it again, or with --device cpu") },
             _ => Stop::failure(message),
         }

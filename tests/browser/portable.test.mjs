@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { distance, fromBase64, tensor, toBase64, withCli } from "./harness/cli.mjs";
+import { distance, fromBase64, parameters, toBase64, withCli } from "./harness/cli.mjs";
 import { withPage } from "./harness/page.mjs";
 
 /** Trains in a page; the snapshot as text. */
@@ -32,13 +32,13 @@ test("one iteration on WebGPU and on WebAssembly leads to what the native proces
     ]) {
       const run = `${algorithm}-${env}`;
       cli("train", algorithm, "--env", env, "--seed", "3", "--steps", String(steps), ...set, "--eval-every", "0", "--out", run);
-      const native = tensor(new Uint8Array(readFileSync(join(folder, run, "last.safetensors"))), "theta");
+      const native = parameters(new Uint8Array(readFileSync(join(folder, run, "last.safetensors"))));
       await withPage(async (page) => {
         const options = { algorithm, env, seed: 3, steps, config: settings };
         for (const device of ["cpu", "gpu"]) {
           const { kind, saved } = await page.evaluate(trainInPage, { options: { ...options, device } });
           assert.equal(kind, device);
-          const off = distance(tensor(fromBase64(saved), "theta"), native);
+          const off = distance(parameters(fromBase64(saved)), native);
           assert.ok(off <= 1e-5, `${run} on ${device}: ‖θ − native‖ is ${off} of ‖native‖`);
         }
       });

@@ -45,15 +45,12 @@ pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
 }
 
-/// θ of a session's seed with this number, from its snapshot.
+/// θ of a session's seed with this number.
 ///
 /// # Panics
-/// If there is no snapshot, or no θ in it.
+/// If there is no such seed or the device fails.
 #[must_use]
 #[allow(clippy::unwrap_used, reason = "called by tests only")]
 pub fn theta(session: &Session, member: usize) -> Vec<f64> {
-    let bytes = pollster::block_on(session.snapshot(member)).unwrap();
-    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let theta = tensors.tensor("theta").unwrap();
-    theta.data().chunks(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
+    pollster::block_on(session.parameters(member)).unwrap().into_iter().map(f64::from).collect()
 }

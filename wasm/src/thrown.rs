@@ -11,7 +11,7 @@ pub fn code(error: &Error) -> &'static str {
     match error {
         Error::Config { .. } => "config",
         Error::Unknown { .. } => "unknown",
-        Error::Snapshot(_) => "snapshot",
+        Error::Snapshot(_) | Error::NewerSnapshot { .. } => "snapshot",
         Error::Environment { .. } => "environment",
         Error::Device(_) => "device",
         Error::Lost(_) => "device-lost",

@@ -23,7 +23,8 @@ impl ActorCritic {
         let mut layout = Layout::new();
         let trunk = PolicyNet::trunk(&mut layout, spec, config);
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[1]].concat();
-        let value = Mlp::new(&mut layout, "value", &sizes, config.activation, config.orthogonal_init.then_some(1.0));
+        let last_gain = config.orthogonal_init.then_some(1.0);
+        let value = Mlp::new(&mut layout, "value", config.first(), &sizes, config.activation, last_gain);
         let policy = PolicyNet::on(trunk, &mut layout, spec, config);
         ActorCritic { layout, policy, value }
     }
@@ -76,7 +77,14 @@ mod tests {
     use crate::nn::Activation;
 
     fn config(sde: bool) -> NetConfig {
-        NetConfig { hidden: vec![8, 4], activation: Activation::Tanh, orthogonal_init: true, log_std_init: -1.0, sde }
+        NetConfig {
+            hidden: vec![8, 4],
+            activation: Activation::Tanh,
+            orthogonal_init: true,
+            log_std_init: -1.0,
+            sde,
+            normalise_observations: false,
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct NetConfig {
     pub log_std_init: f64,
     /// State-dependent exploration of continuous actions.
     pub sde: bool,
+    /// Observations are standardised first: that is layer 0 of each network then, and its first linear layer is number 1.
+    pub normalise_observations: bool,
 }
 
 /// Widest hidden layer.
@@ -27,6 +29,11 @@ const MAX_WIDTH: usize = 8192;
 const MAX_DEPTH: usize = 16;
 
 impl NetConfig {
+    /// Number of the first linear layer of a network.
+    pub(super) fn first(&self) -> usize {
+        usize::from(self.normalise_observations)
+    }
+
     /// Number and widths of the hidden layers, and the range of the deviation.
     ///
     /// # Errors
@@ -99,6 +106,20 @@ impl Distribution {
         }
     }
 
+    /// What is not finite where it acts on `obs: [S, B, O]` by `action`: 0 nothing, 1 the observation, 2 the policy itself,
+    /// f32 `[S, B, 1]`.
+    #[track_caller]
+    pub fn lost(&self, obs: Tensor, action: Tensor) -> Tensor {
+        let any = |x: Tensor| x.non_finite().to_f32().max_keep(2);
+        // A choice is a number whatever it was made of.
+        let acted = match self {
+            Distribution::Choice(d) => d.log_prob(action),
+            Distribution::Vector(_) => action,
+        };
+        let seen = any(obs);
+        seen + any(acted) * 2.0 * (1.0 - seen)
+    }
+
     /// The same distribution as a constant: no gradient passes.
     #[track_caller]
     pub fn stop_gradient(&self) -> Distribution {
@@ -164,7 +185,7 @@ impl PolicyNet {
     pub(super) fn trunk(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Mlp {
         let outputs = spec.action.choices().unwrap_or(spec.action.dim());
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[outputs]].concat();
-        Mlp::new(layout, "policy", &sizes, config.activation, config.orthogonal_init.then_some(0.01))
+        Mlp::new(layout, "policy", config.first(), &sizes, config.activation, config.orthogonal_init.then_some(0.01))
     }
 
     /// The policy on its layers.
@@ -174,8 +195,8 @@ impl PolicyNet {
         let features = config.hidden.last().copied().unwrap_or(spec.observation.len());
         let head = match &spec.action {
             ActionSpace::Discrete { .. } => Head::Choice,
-            _ if config.sde => Head::StateDependent(layout.add("log_std", &[features, outputs], log_std)),
-            _ => Head::Gaussian(layout.add("log_std", &[outputs], log_std)),
+            _ if config.sde => Head::StateDependent(layout.add("policy.log_std", &[features, outputs], log_std)),
+            _ => Head::Gaussian(layout.add("policy.log_std", &[outputs], log_std)),
         };
         PolicyNet {
             mlp,

@@ -52,7 +52,7 @@ pub struct RecurrentPolicy {
 
 impl RecurrentPolicy {
     /// A policy on `inputs` numbers per step: the observation and whatever else it is to remember. Its slices are added
-    /// to `layout`: `policy.gru…`, `policy.out.w`, `policy.out.b` and, for vectors, `log_std`.
+    /// to `layout`: `policy.gru…`, `policy.out.weight`, `policy.out.bias` and, for vectors, `policy.log_std`.
     pub fn new(layout: &mut Layout, inputs: usize, action: &ActionSpace, config: &RecurrentConfig) -> RecurrentPolicy {
         let outputs = action.choices().unwrap_or(action.dim());
         let (recurrent, weights) = match config.orthogonal_init {
@@ -60,11 +60,13 @@ impl RecurrentPolicy {
             false => (RecurrentInit::Glorot, Init::glorot_uniform(config.units, outputs)),
         };
         let gru = Gru::new(layout, "policy.gru", inputs, config.units, config.reset, recurrent);
-        let weights = layout.add("policy.out.w", &[config.units, outputs], weights);
-        let biases = layout.add("policy.out.b", &[outputs], Init::Constant(0.0));
+        let weights = layout.add("policy.out.weight", &[config.units, outputs], weights);
+        let biases = layout.add("policy.out.bias", &[outputs], Init::Constant(0.0));
         let log_std = match action {
             ActionSpace::Discrete { .. } => None,
-            ActionSpace::Box { .. } => Some(layout.add("log_std", &[outputs], Init::Constant(config.log_std_init))),
+            ActionSpace::Box { .. } => {
+                Some(layout.add("policy.log_std", &[outputs], Init::Constant(config.log_std_init)))
+            }
         };
         RecurrentPolicy { gru, weights, biases, log_std, limits: Limits::of(action) }
     }

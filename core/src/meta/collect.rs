@@ -34,6 +34,8 @@ pub struct Collected {
     pub paths: Paths,
     /// Environment states acted in, `[T, K, N, F]`.
     pub states: Tensor,
+    /// What was not finite, as [`Distribution::lost`](crate::algo::Distribution::lost) tells it, `[T, K, N, 1]`.
+    pub lost: Tensor,
 }
 
 /// Keys of rows from keys of seeds: words `[S, 1]` → `[S · M, 1]`.
@@ -72,12 +74,12 @@ impl Collector<'_> {
             let goes_on = stepped.terminated.bit_or(stepped.truncated).not();
             let column = |x: Tensor| x.unsqueeze(2);
             let reward = running.select(stepped.reward, Tensor::constant_f32(0.0));
-            let ys = vec![*obs, action, column(reward), column(*running), *state];
+            let ys = vec![*obs, action, column(reward), column(*running), *state, policy.lost(*obs, action)];
             let carry = vec![stepped.state, stepped.steps, stepped.observation, running.bit_and(goes_on)];
             Loop { carry, ys }
         });
         let get = |i: usize| ys.get(i).copied().unwrap_or(Tensor::poison());
         let paths = Paths { obs: get(0), action: get(1), reward: get(2), valid: get(3) };
-        Collected { paths, states: get(4) }
+        Collected { paths, states: get(4), lost: get(5) }
     }
 }

@@ -201,6 +201,7 @@ impl MamlConfig {
             orthogonal_init: self.orthogonal_init,
             log_std_init: self.log_std_init,
             sde: false,
+            normalise_observations: false,
         }
     }
 

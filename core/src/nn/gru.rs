@@ -46,6 +46,9 @@ pub enum RecurrentInit {
     Orthogonal,
 }
 
+/// The gates z, r and n as snapshots name them, in the order of the slices.
+const GATES: [&str; 3] = ["update", "reset", "candidate"];
+
 /// A layer of gated recurrent units. Parameters and states are values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gru {
@@ -59,8 +62,8 @@ pub struct Gru {
 }
 
 impl Gru {
-    /// `hidden` units on `inputs` numbers. Adds `name.w_x`, `name.w_h`, `name.b_x` and, with [`Reset::After`],
-    /// `name.b_h` to `layout`.
+    /// `hidden` units on `inputs` numbers. Adds `w_x`, `w_h`, `b_x` and, with [`Reset::After`], `b_h` to `layout`; of the
+    /// gates, these are `name.update.input.weight`, `.recurrent.weight`, `.input.bias` and `.recurrent.bias`, and so on.
     pub fn new(
         layout: &mut Layout,
         name: &str,
@@ -75,11 +78,13 @@ impl Gru {
             RecurrentInit::Orthogonal => Init::OrthogonalBlocks { gain: 1.0, blocks: 3 },
         };
         let zero = Init::Constant(0.0);
+        let mut add =
+            |what: &str, shape: &[usize], init| layout.add_blocks(format!("{name}.*.{what}"), &GATES, shape, init);
         Gru {
-            w_x: layout.add(format!("{name}.w_x"), &[inputs, gates], Init::glorot_uniform(inputs, gates)),
-            w_h: layout.add(format!("{name}.w_h"), &[hidden, gates], recurrent),
-            b_x: layout.add(format!("{name}.b_x"), &[gates], zero),
-            b_h: (reset == Reset::After).then(|| layout.add(format!("{name}.b_h"), &[gates], zero)),
+            w_x: add("input.weight", &[inputs, gates], Init::glorot_uniform(inputs, gates)),
+            w_h: add("recurrent.weight", &[hidden, gates], recurrent),
+            b_x: add("input.bias", &[gates], zero),
+            b_h: (reset == Reset::After).then(|| add("recurrent.bias", &[gates], zero)),
             inputs,
             hidden,
         }

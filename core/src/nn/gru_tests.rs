@@ -39,7 +39,11 @@ fn one_unit_computes_the_literal_numbers() {
     {
         let (layout, gru) = layer(1, 1, reset);
         let names: Vec<&str> = layout.slices().map(|(n, _, _)| n).collect();
-        assert_eq!(names, ["gru.w_x", "gru.w_h", "gru.b_x", "gru.b_h"][..len / 3]);
+        assert_eq!(
+            names,
+            ["input.weight", "recurrent.weight", "input.bias", "recurrent.bias"].map(|n| format!("gru.*.{n}"))
+                [..len / 3]
+        );
         let at: &Point =
             &[(vec![1, len], theta[..len].to_vec()), (vec![1, 1, 1], vec![0.7]), (vec![1, 1, 1], vec![-0.3])];
         let h = value(|t| vec![gru.step(&layout.split(t[0]), t[1], t[2])], at).unwrap()[0][0];

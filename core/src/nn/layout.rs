@@ -13,6 +13,39 @@ struct Entry {
     shape: Vec<usize>,
     offset: usize,
     init: Init,
+    /// Names of equal parts of the last axis that stand for themselves, such as gates; usually none.
+    blocks: &'static [&'static str],
+}
+
+/// A tensor that stands for a slice of θ, or for a block of one, outside of programs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Its shape: a matrix is `[outputs, inputs]`, the transpose of what programs use.
+    pub shape: Vec<usize>,
+    /// Place in θ of its first element.
+    offset: usize,
+    /// Length of the slice's rows, if it is a matrix.
+    row: Option<usize>,
+}
+
+impl Part {
+    /// All of an array of this shape, as it is.
+    pub fn whole(name: &str, shape: &[usize]) -> Part {
+        Part { name: name.to_owned(), shape: shape.to_vec(), offset: 0, row: None }
+    }
+
+    /// Places in θ of its elements, in their order.
+    pub fn places(&self) -> impl Iterator<Item = usize> {
+        let (offset, count) = (self.offset, self.shape.iter().product::<usize>());
+        // A matrix goes down the columns of its slice, everything else along it.
+        let (inner, row) = match (&self.shape[..], self.row) {
+            ([_, inputs], Some(row)) => (*inputs, row),
+            _ => (1, 0),
+        };
+        (0..count).map(move |i| offset + i / inner + i % inner * row)
+    }
 }
 
 /// Which part of θ is what.
@@ -30,7 +63,18 @@ impl Layout {
 
     /// Append a slice; a matrix is `[inputs, outputs]`.
     pub fn add(&mut self, name: impl Into<String>, shape: &[usize], init: Init) -> Slot {
-        self.entries.push(Entry { name: name.into(), shape: shape.to_vec(), offset: self.len, init });
+        self.add_blocks(name, &[], shape, init)
+    }
+
+    /// Append a slice whose last axis is made of equal blocks side by side; in `name`, `*` stands for theirs.
+    pub fn add_blocks(
+        &mut self,
+        name: impl Into<String>,
+        blocks: &'static [&'static str],
+        shape: &[usize],
+        init: Init,
+    ) -> Slot {
+        self.entries.push(Entry { name: name.into(), shape: shape.to_vec(), offset: self.len, init, blocks });
         self.len += shape.iter().product::<usize>();
         self.entries.len() - 1
     }
@@ -48,6 +92,28 @@ impl Layout {
     /// Name, shape and first element of each slice, in order.
     pub fn slices(&self) -> impl Iterator<Item = (&str, &[usize], usize)> {
         self.entries.iter().map(|e| (e.name.as_str(), e.shape.as_slice(), e.offset))
+    }
+
+    /// The tensors that θ consists of outside of programs, such as in snapshots. Together they hold each element once.
+    pub fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::with_capacity(self.entries.len());
+        for Entry { name, shape, offset, blocks, .. } in &self.entries {
+            let blocks = if blocks.is_empty() { &[""] } else { *blocks };
+            for (i, block) in blocks.iter().enumerate() {
+                let (shape, row, width) = match shape[..] {
+                    [inputs, outputs] => {
+                        let width = outputs / blocks.len();
+                        (vec![width, inputs], Some(outputs), width)
+                    }
+                    _ => {
+                        let width = shape.iter().product::<usize>() / blocks.len();
+                        (vec![width], None, width)
+                    }
+                };
+                parts.push(Part { name: name.replace('*', block), shape, offset: offset + i * width, row });
+            }
+        }
+        parts
     }
 
     /// Initial θ `[P]` of one seed. Each slice draws from a stream of its own.
@@ -98,6 +164,26 @@ mod tests {
         assert_ne!(two.init([5, 6]), two.init([5, 7]));
         let slices: Vec<_> = two.slices().collect();
         assert_eq!(slices, [("w", &[2, 3][..], 0), ("b", &[3][..], 6)]);
+    }
+
+    #[test]
+    fn parts_are_transposed_matrices_and_blocks_by_name_and_hold_each_element_once() {
+        let mut layout = layout();
+        layout.add_blocks("gates.*.w", &["z", "r"], &[3, 4], Init::Constant(0.0));
+        layout.add_blocks("gates.*.b", &["z", "r"], &[4], Init::Constant(0.0));
+        let parts = layout.parts();
+        let named: Vec<(&str, &[usize])> = parts.iter().map(|p| (p.name.as_str(), p.shape.as_slice())).collect();
+        let vectors = [("gates.z.b", &[2][..]), ("gates.r.b", &[2])];
+        let matrices = [("w", &[3, 2][..]), ("b", &[3]), ("gates.z.w", &[2, 3]), ("gates.r.w", &[2, 3])];
+        assert_eq!(named, [&matrices[..], &vectors].concat());
+        let places = |i: usize| parts[i].places().collect::<Vec<_>>();
+        // w is [2, 3] from 0 on; the gates' weights are [3, 4] from 9 on.
+        assert_eq!(places(0), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(places(1), [6, 7, 8]);
+        assert_eq!(places(3), [11, 15, 19, 12, 16, 20]);
+        let mut all: Vec<usize> = parts.iter().flat_map(Part::places).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..layout.len()).collect::<Vec<_>>());
     }
 
     #[test]

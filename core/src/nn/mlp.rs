@@ -36,13 +36,15 @@ pub struct Mlp {
 }
 
 impl Mlp {
-    /// Layers of the given `sizes`, inputs first. Their slices are added to `layout` as `name.0.w`, `name.0.b`, ….
+    /// Layers of the given `sizes`, inputs first. Their slices are added to `layout` as `name.0.weight`, `name.0.bias`, …,
+    /// counting from `first`: what comes before them in the network is no part of θ.
     ///
     /// `last_gain`: weights are orthogonal with gain √2, the last layer with this one, biases zero. `None`: weights and
     /// biases are uniform in ±1/√inputs, as `torch.nn.Linear` does.
     pub fn new(
         layout: &mut Layout,
         name: &str,
+        first: usize,
         sizes: &[usize],
         activation: Activation,
         last_gain: Option<f64>,
@@ -60,9 +62,10 @@ impl Mlp {
                     (Init::Uniform { bound }, Init::Uniform { bound })
                 }
             };
-            let w = layout.add(format!("{name}.{i}.w"), pair, weights);
-            let b = layout.add(format!("{name}.{i}.b"), &pair[1..], biases);
-            layers.push((w, b));
+            let name = format!("{name}.{}", first + i);
+            let weight = layout.add(format!("{name}.weight"), pair, weights);
+            let bias = layout.add(format!("{name}.bias"), &pair[1..], biases);
+            layers.push((weight, bias));
         }
         Mlp { layers, activation }
     }
@@ -94,9 +97,9 @@ mod tests {
     #[test]
     fn forward_is_xw_plus_b_with_tanh_between() {
         let mut layout = Layout::new();
-        let net = Mlp::new(&mut layout, "net", &[2, 2, 1], Activation::Tanh, Some(1.0));
+        let net = Mlp::new(&mut layout, "net", 3, &[2, 2, 1], Activation::Tanh, Some(1.0));
         let names: Vec<&str> = layout.slices().map(|(n, _, _)| n).collect();
-        assert_eq!(names, ["net.0.w", "net.0.b", "net.1.w", "net.1.b"]);
+        assert_eq!(names, ["net.3.weight", "net.3.bias", "net.4.weight", "net.4.bias"]);
         // Two stacked seeds: θ and the same with another last bias.
         let theta = [1.0, 2.0, 3.0, 4.0, 0.1, -0.2, 0.5, -1.5, 0.3];
         let mut other = theta;

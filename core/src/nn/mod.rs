@@ -11,5 +11,5 @@ mod mlp;
 
 pub use gru::{Gru, RecurrentInit, Reset};
 pub use init::{Init, orthogonal};
-pub use layout::{Layout, Slot};
+pub use layout::{Layout, Part, Slot};
 pub use mlp::{Activation, Mlp};

@@ -34,6 +34,11 @@ impl Moments {
         Moments { mean: self.mean + w * d, var: self.var + w * (var - self.var) + w * (1.0 - w) * d.square(), count }
     }
 
+    /// σ of a variance: what [`standardise`](Self::standardise) divides by.
+    pub fn deviation(variance: f32) -> f32 {
+        (variance + EPS as f32).sqrt()
+    }
+
     /// (x − μ)/σ, limited to ±`limit`: `[S, B, D]` → `[S, B, D]`.
     #[track_caller]
     pub fn standardise(&self, x: Tensor, limit: f64) -> Tensor {

@@ -54,6 +54,13 @@ impl Paths {
         x.permute(&[1, 0, 2, 3]).reshape(&[k, t * n, d])
     }
 
+    /// The largest number of each path's steps, `[T, K, N, 1]` and none below 0 → `[K, N]`.
+    #[track_caller]
+    pub fn path_most(&self, x: Tensor) -> Tensor {
+        let x = self.valid.select(x, Tensor::constant_f32(0.0));
+        x.max_over(&[0, 3])
+    }
+
     /// What each row counts for in the average over a task's valid steps, `[K, T · N, 1]`.
     #[track_caller]
     pub fn weights(&self) -> Tensor {

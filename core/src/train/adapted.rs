@@ -1,6 +1,6 @@
 //! Evaluation of meta-trained policies on held-out tasks: what they do before and after adapting to each.
 
-use super::evaluate::{Episodes, UnderTest};
+use super::evaluate::{Episodes, UnderTest, expect_finite};
 use crate::env::EnvDef;
 use crate::meta::{Learner, MamlConfig, Trial, try_adapting};
 use crate::{Context, DType, Error, Program, Result, Tensor};
@@ -115,6 +115,7 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial
         for (k, stage) in tried.stages.iter().enumerate() {
             cx.output(&format!("returns {k}"), stage.paths.path_returns());
             cx.output(&format!("lengths {k}"), stage.paths.path_lengths());
+            cx.output(&format!("lost {k}"), stage.paths.path_most(stage.lost));
             cx.output(&format!("states {k}"), stage.states.slice(2, 0, 1));
             cx.output(&format!("actions {k}"), learner.policy.limit(stage.paths.action.slice(2, 0, 1)));
             cx.output(&format!("rewards {k}"), stage.paths.reward.slice(2, 0, 1));
@@ -134,6 +135,8 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial
         let actions = device.read_f32(out.get(&format!("actions {k}"))?).await?;
         let rewards = device.read(out.get(&format!("rewards {k}"))?).await?;
         let rollouts = returns.len() / trial.tasks;
+        let lost = device.read(out.get(&format!("lost {k}"))?).await?;
+        expect_finite(&lost, &returns, |row| format!("task {} after {k} gradient steps", row / rollouts))?;
         let chunks = [(&states, env.state_len()), (&actions, env.spec().action.dim())];
         let [states, actions] = chunks.map(|(all, width)| all.chunks(width).collect::<Vec<&[f32]>>());
         let step = |t: usize, task: usize| {
@@ -172,6 +175,7 @@ pub(super) fn trace(cx: &mut Context, env: &EnvDef, config: &MamlConfig, of: Epi
     let rows = |x: Tensor| x.reshape(&[s, e]);
     cx.output("returns", rows(paths.path_returns()));
     cx.output("lengths", rows(paths.path_lengths()).to_u32());
+    cx.output("lost", rows(paths.path_most(last.lost)));
     let t = paths.valid.size(0);
     // An episode that is not cut by the time limit has ended by itself.
     let whole = rows(paths.path_lengths()).lt(Tensor::constant_f32(t as f64));

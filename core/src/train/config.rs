@@ -5,11 +5,12 @@ use toml::Table;
 
 use super::describe::setting_docs;
 use super::playground::Playground;
-use crate::algo::{ActorCritic, Algorithm, HostPpo, HostTrpo, NetConfig, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
+use crate::algo::{ActorCritic, Algorithm, HostPpo, HostTrpo, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
 use crate::env::{EnvDef, EnvSpec};
 use crate::host::Executor;
 use crate::meta::rl2::{MAX_BATCH, Rl2Net};
 use crate::meta::{HostMaml, HostRl2, Learner, Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
+use crate::nn::Layout;
 use crate::{Device, Error, Result, State};
 
 /// Names of the algorithms.
@@ -164,22 +165,22 @@ impl Config {
         }
     }
 
-    /// The same of a policy only: what [`policy_entries`](Config::policy_entries) names.
-    pub(super) fn policy_shapes(&self, spec: &EnvSpec) -> Vec<(&'static str, usize)> {
-        let net = |config: &NetConfig| {
-            let net = ActorCritic::new(spec, config);
-            let observations = net.observations();
-            vec![("theta", net.layout.len()), ("obs_mean", observations), ("obs_var", observations)]
-        };
-        let mut all = match self {
-            Config::Ppo(config) => net(&config.net()),
-            Config::Trpo(config) => net(&config.net()),
-            Config::Maml(config) => vec![("theta", Learner::new(spec, config).layout.len())],
-            Config::Rl2(config) => vec![("theta", Rl2Net::new(spec, config).layout.len())],
-        };
+    /// Which part of θ is what.
+    pub(super) fn layout(&self, spec: &EnvSpec) -> Layout {
+        match self {
+            Config::Ppo(config) => ActorCritic::new(spec, &config.net()).layout,
+            Config::Trpo(config) => ActorCritic::new(spec, &config.net()).layout,
+            Config::Maml(config) => Learner::new(spec, config).layout,
+            Config::Rl2(config) => Rl2Net::new(spec, config).layout,
+        }
+    }
+
+    /// The entries that a policy consists of: those that [`policy_entries`](Config::policy_entries) names.
+    pub(super) fn policy(&self, env: &Playground) -> Vec<StateEntry> {
         let names = self.policy_entries();
-        all.retain(|(name, _)| names.contains(name));
-        all
+        let mut entries = self.entries(env);
+        entries.retain(|entry| names.contains(&entry.name));
+        entries
     }
 
     /// As [`Setup::fleet`](super::Setup::fleet).

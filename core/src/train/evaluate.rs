@@ -7,6 +7,7 @@ use super::config::Config;
 use super::fixed::FixedPolicy;
 use super::playground::Playground;
 use super::snapshot::{self, Header};
+use super::tensors::{self, Words};
 use super::trials;
 use crate::algo::PpoConfig;
 use crate::dist::{RowNoise, fold_in};
@@ -79,12 +80,8 @@ impl EpisodeProgram {
             return Err(bad_count(of.episodes));
         }
         let program = Program::new(device, |cx| match config {
-            Config::Ppo(ppo) => {
-                trace(cx, env, &FixedPolicy::of(env.spec(), &ppo.net(), ppo.normalise_observations), of)
-            }
-            Config::Trpo(trpo) => {
-                trace(cx, env, &FixedPolicy::of(env.spec(), &trpo.net(), trpo.normalise_observations), of);
-            }
+            Config::Ppo(ppo) => trace(cx, env, &FixedPolicy::of(env.spec(), &ppo.net()), of),
+            Config::Trpo(trpo) => trace(cx, env, &FixedPolicy::of(env.spec(), &trpo.net()), of),
             Config::Maml(config) => adapted::trace(cx, env, config, of),
             Config::Rl2(config) => trials::trace(cx, env, config, of),
         })?;
@@ -107,6 +104,8 @@ impl EpisodeProgram {
     ) -> Result<Vec<Vec<Episode>>> {
         let out = self.run(device, policy, keys)?;
         let returns = device.read(out.get("returns")?).await?;
+        let lost = device.read(out.get("lost")?).await?;
+        expect_finite(&lost, &returns, |row| format!("episode {}", row % self.of.episodes))?;
         let lengths = device.read_u32(out.get("lengths")?).await?;
         let terminated = device.read_u32(out.get("terminated")?).await?;
         let all: Vec<Episode> = returns
@@ -139,6 +138,22 @@ impl EpisodeProgram {
     }
 }
 
+/// An error for the first row in which something was [lost](crate::algo::Distribution::lost), or whose return is no number.
+pub(super) fn expect_finite(lost: &[f64], returns: &[f64], place: impl Fn(usize) -> String) -> Result<()> {
+    for (row, (code, ret)) in lost.iter().zip(returns).enumerate() {
+        let problem = match (*code, ret.is_finite()) {
+            (0.0, true) => continue,
+            (0.0, false) => "the return is not finite; look at the environment's rewards",
+            (2.0, _) => {
+                "the policy acts with NaN or infinite numbers; its parameters, or those that it adapted, are too large"
+            }
+            _ => "the environment shows NaN or infinite observations; try `check_env` on it",
+        };
+        return Err(Error::NonFinite(format!("{}: {problem}", place(row))));
+    }
+    Ok(())
+}
+
 pub(super) fn bad_count(episodes: usize) -> Error {
     Error::config("episodes", format!("{episodes} is not in 1 to {MAX_EPISODES}"))
 }
@@ -158,7 +173,7 @@ pub fn evaluation_plan(
     deterministic: bool,
 ) -> Result<Plan> {
     let of = Episodes { seeds, episodes, deterministic, record: false };
-    let policy = FixedPolicy::of(env.spec(), &config.net(), config.normalise_observations);
+    let policy = FixedPolicy::of(env.spec(), &config.net());
     Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &policy, of))
 }
 
@@ -173,10 +188,11 @@ fn trace(cx: &mut Context, env: &EnvDef, net: &FixedPolicy, of: Episodes) {
     let element = Tensor::iota(&[s, e], 1);
     let first = env.trace_reset(fold_in(env_key, Tensor::constant_u32(0)), element, None);
     let count = |v: u32| Tensor::constant_u32(v).broadcast_to(&[s, e]);
-    let init = [first.state, count(0), first.observation, count(1), Tensor::zeros(&[s, e]), count(0), count(0)];
+    let none = || Tensor::zeros(&[s, e]);
+    let init = [first.state, count(0), first.observation, count(1), none(), count(0), count(0), none()];
     let one = Tensor::constant_u32(1);
     let (last, ys) = scan(env.spec().horizon, false, &init, &[], |t, carry, _| {
-        let [state, steps, raw, running, ret, length, terminated] = carry else {
+        let [state, steps, raw, running, ret, length, terminated, lost] = carry else {
             return Loop::default();
         };
         let policy = net.distribution(&parts, *raw);
@@ -185,6 +201,7 @@ fn trace(cx: &mut Context, env: &EnvDef, net: &FixedPolicy, of: Episodes) {
             true => policy.mode(),
             false => policy.sample(&RowNoise::new(fold_in(action_key, t), e)),
         };
+        let broken = policy.lost(*raw, action).reshape(&[s, e]);
         let action = net.net.limit(action);
         let stepped = env.trace_step(*state, *steps, action, fold_in(env_key, t), element, None);
         let none = Tensor::constant_f32(0.0);
@@ -197,6 +214,7 @@ fn trace(cx: &mut Context, env: &EnvDef, net: &FixedPolicy, of: Episodes) {
             *ret + running.select(stepped.reward, none),
             *length + *running,
             terminated.bit_or(running.bit_and(stepped.terminated)),
+            lost.max(running.select(broken, none)),
         ];
         let ys = if of.record { vec![*state, action, stepped.reward] } else { Vec::new() };
         Loop { carry, ys }
@@ -204,6 +222,7 @@ fn trace(cx: &mut Context, env: &EnvDef, net: &FixedPolicy, of: Episodes) {
     cx.output("returns", last[4]);
     cx.output("lengths", last[5]);
     cx.output("terminated", last[6]);
+    cx.output("lost", last[7]);
     if let [states, actions, rewards] = ys[..] {
         cx.output("states", states);
         cx.output("actions", actions);
@@ -245,6 +264,7 @@ pub struct Evaluator {
     device: Device,
     env: Playground,
     header: Header,
+    env_steps: u64,
     policy: PolicyArrays,
     program: Option<EpisodeProgram>,
 }
@@ -263,16 +283,19 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::load`].
     pub fn load_with(device: &Device, env: Option<Playground>, bytes: &[u8]) -> Result<Evaluator> {
-        let (header, entries) = snapshot::decode(bytes)?;
+        let (header, tensors) = snapshot::decode(bytes)?;
         let env = environment(env, &header)?;
-        header.config.validate(&header.algorithm).map_err(|e| Error::Snapshot(e.to_string()))?;
-        let array = |(name, len): (&'static str, usize)| {
-            let values = snapshot::f32s(&entries, name, &[len])?;
-            Ok((name, device.array_f32(&[1, len], &values)?))
+        header.config.check_fit(&header.algorithm, &env).map_err(|e| snapshot::wrong(e.to_string()))?;
+        let env_steps = snapshot::steps_made(&header, header.config.batch(env.spec()))?;
+        let layout = header.config.layout(env.spec());
+        let array = |Words { entry, words }| {
+            let numbers: Vec<f32> = words.into_iter().map(f32::from_bits).collect();
+            Ok((entry.name, device.array_f32(&[1, numbers.len()], &numbers)?))
         };
-        let arrays = header.config.policy_shapes(env.spec()).into_iter().map(array).collect::<Result<_>>()?;
+        let arrays = tensors::read(&tensors, header.format, &header.config.policy(&env), &layout)?;
+        let arrays = arrays.into_iter().map(array).collect::<Result<_>>()?;
         let policy = PolicyArrays { arrays };
-        Ok(Evaluator { device: device.clone(), env, header, policy, program: None })
+        Ok(Evaluator { device: device.clone(), env, header, env_steps, policy, program: None })
     }
 
     /// The environment.
@@ -307,7 +330,7 @@ impl Evaluator {
 
     /// Environment steps that it was trained for.
     pub fn env_steps(&self) -> u64 {
-        self.header.iteration * self.header.config.batch(self.env.spec())
+        self.env_steps
     }
 
     /// `episodes` episodes from first states that `seed` names; the most probable actions if `deterministic`.
@@ -427,10 +450,10 @@ pub(super) fn environment(given: Option<Playground>, header: &Header) -> Result<
         Some(env) if env.spec().name == header.env => Ok(env),
         Some(env) => {
             let problem = format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name);
-            Err(Error::Snapshot(problem))
+            Err(snapshot::wrong(problem))
         }
         None => builtin(&header.env).map(Playground::Device).map_err(|_| {
-            Error::Snapshot(format!("made on `{}`, which is not a built-in environment; pass it yourself", header.env))
+            snapshot::wrong(format!("made on `{}`, which is not a built-in environment; pass it yourself", header.env))
         }),
     }
 }

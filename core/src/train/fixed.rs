@@ -29,8 +29,8 @@ impl FixedPolicy {
     /// [`Error::Config`] for a policy with a memory.
     pub fn new(config: &Config, spec: &EnvSpec) -> Result<FixedPolicy> {
         match config {
-            Config::Ppo(ppo) => Ok(FixedPolicy::of(spec, &ppo.net(), ppo.normalise_observations)),
-            Config::Trpo(trpo) => Ok(FixedPolicy::of(spec, &trpo.net(), trpo.normalise_observations)),
+            Config::Ppo(ppo) => Ok(FixedPolicy::of(spec, &ppo.net())),
+            Config::Trpo(trpo) => Ok(FixedPolicy::of(spec, &trpo.net())),
             Config::Maml(maml) => {
                 let Learner { policy, layout, .. } = Learner::new(spec, maml);
                 Ok(FixedPolicy { net: policy, layout, normalise: false })
@@ -43,9 +43,9 @@ impl FixedPolicy {
     }
 
     /// The policy of an [`ActorCritic`].
-    pub fn of(spec: &EnvSpec, config: &NetConfig, normalise: bool) -> FixedPolicy {
+    pub fn of(spec: &EnvSpec, config: &NetConfig) -> FixedPolicy {
         let ActorCritic { layout, policy, .. } = ActorCritic::new(spec, config);
-        FixedPolicy { net: policy, layout, normalise }
+        FixedPolicy { net: policy, layout, normalise: config.normalise_observations }
     }
 
     /// Declares the parameters of `seeds` stacked policies, as [`Config::policy_entries`] names them.

@@ -1,7 +1,7 @@
 //! A trained policy without a memory in environments on the host.
 
 use super::config::Config;
-use super::evaluate::PolicyArrays;
+use super::evaluate::{PolicyArrays, expect_finite};
 use super::fixed::FixedPolicy;
 use crate::algo::LocalFuture;
 use crate::dist::{RowNoise, fold_in};
@@ -44,7 +44,9 @@ impl HostActor {
                 // Rows are numbered through, so one task's key will do.
                 false => distribution.sample(&RowNoise::new(fold_in(key, step).map(|word| word.slice(0, 0, 1)), m * e)),
             };
-            cx.output("actions", Tensor::concat(&[action.unsqueeze(0), net.net.limit(action).unsqueeze(0)], 0));
+            let flat = |x: Tensor| x.reshape(&[x.len()]);
+            let lost = distribution.lost(obs, action);
+            cx.output("actions", Tensor::concat(&[action, net.net.limit(action), lost].map(flat), 0));
         })?;
         let key = device.zeros(&[m, 2], DType::U32)?;
         Ok(HostActor { device: device.clone(), program, policy, shape, key })
@@ -64,7 +66,9 @@ impl Actor for HostActor {
             inputs.extend(self.policy.arrays.iter().map(|(name, array)| (*name, array)));
             let out = self.program.run(&State::new(), &inputs, &[("step", step.into())])?;
             let mut drawn = self.device.read(out.get("actions")?).await?;
+            let lost = drawn.split_off(drawn.len() - self.shape[0] * self.shape[1]);
             let played = drawn.split_off(drawn.len() / 2);
+            expect_finite(&lost, &lost, |row| format!("environment {row}"))?;
             Ok(Acted { drawn, played, info: Vec::new() })
         })
     }

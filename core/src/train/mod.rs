@@ -28,6 +28,7 @@ mod presets;
 mod session;
 mod setup;
 mod snapshot;
+mod tensors;
 mod trials;
 mod viewer;
 

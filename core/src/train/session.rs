@@ -1,15 +1,15 @@
 //! A training session: an algorithm on an environment under one or several seeds, as a state machine.
 
-use safetensors::tensor::Dtype;
-
 use super::config::Arena;
 use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays, environment};
 use super::playground::Playground;
-use super::setup::Setup;
+use super::setup::{MAX_STEPS, Setup};
 use super::snapshot::{self, Entry, Header, Kind};
-use crate::algo::Algorithm;
+use super::tensors::{self, Words};
+use crate::algo::{Algorithm, StateEntry};
 use crate::env::EnvSpec;
 use crate::host::Executor;
+use crate::nn::Layout;
 use crate::program::Array;
 use crate::rng::{fold_in, key_from_seed, streams};
 use crate::{DType, Device, Error, Program, Result, State};
@@ -154,9 +154,9 @@ impl Session {
 
     /// Make `steps` environment steps per seed in all, for example more than a finished run was meant to.
     ///
-    /// Linear schedules end at the new number.
+    /// Linear schedules end at the new number. It is at least 1 and at most 10¹⁵.
     pub fn set_steps(&mut self, steps: u64) {
-        self.setup.steps = steps.max(1);
+        self.setup.steps = steps.clamp(1, MAX_STEPS);
     }
 
     /// One iteration of all seeds; a row of metrics for each.
@@ -236,9 +236,7 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
-        let entries = self.setup.config.entries(&self.setup.env);
-        let names = entries.into_iter().map(|e| e.name).collect();
-        self.read_stack(Kind::Session, names).await
+        self.read_stack(Kind::Session, self.setup.config.entries(&self.setup.env)).await
     }
 
     /// Parameters, normalisers and configuration of one seed: what [`Evaluator`](super::Evaluator) needs.
@@ -254,20 +252,36 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn policy_snapshots(&self) -> Result<Snapshots<'_>> {
-        self.read_stack(Kind::Policy, self.setup.config.policy_entries()).await
+        self.read_stack(Kind::Policy, self.setup.config.policy(&self.setup.env)).await
     }
 
-    async fn read_stack(&self, kind: Kind, names: Vec<&'static str>) -> Result<Snapshots<'_>> {
-        let mut arrays = Vec::with_capacity(names.len());
-        for name in names {
-            let array: &Array = self.algorithm.state().get(name)?;
+    async fn read_stack(&self, kind: Kind, entries: Vec<StateEntry>) -> Result<Snapshots<'_>> {
+        let mut arrays = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let array: &Array = self.algorithm.state().get(entry.name)?;
             let words = match array.dtype() {
                 DType::F32 => self.device.read_f32(array).await?.into_iter().map(f32::to_bits).collect(),
                 DType::U32 => self.device.read_u32(array).await?,
             };
-            arrays.push(Stacked { name, dtype: dtype(array.dtype()), shape: array.shape[1..].to_vec(), words });
+            arrays.push((entry, words));
         }
-        Ok(Snapshots { session: self, kind, arrays })
+        let layout = self.setup.config.layout(self.setup.env.spec());
+        Ok(Snapshots { session: self, kind, arrays, layout })
+    }
+
+    /// θ of one seed, as programs have it: the slices of its layout one after the other.
+    ///
+    /// # Errors
+    /// If `member` does not exist or the device fails.
+    pub async fn parameters(&self, member: usize) -> Result<Vec<f32>> {
+        let theta = self.device.read_f32(self.algorithm.state().get("theta")?).await?;
+        let len = theta.len() / self.setup.seeds.len();
+        let own = theta.chunks(len).nth(member).ok_or_else(|| self.no_seed(member))?;
+        Ok(own.to_vec())
+    }
+
+    fn no_seed(&self, member: usize) -> Error {
+        Error::Program(format!("there are {} seeds, so there is no number {member}", self.setup.seeds.len()))
     }
 
     /// `episodes` episodes of the deterministic policy of each seed.
@@ -302,34 +316,42 @@ fn restored(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Re
     let decoded: Vec<(Header, Vec<Entry>)> =
         snapshots.iter().map(|bytes| snapshot::decode(bytes)).collect::<Result<_>>()?;
     let Some((first, _)) = decoded.first() else {
-        return Err(Error::Snapshot("no snapshot was given".to_owned()));
+        return Err(snapshot::wrong("no snapshot was given"));
     };
-    let wrong = |problem: &str| Error::Snapshot(problem.to_owned());
     for (header, _) in &decoded {
         if header.kind != Kind::Session {
-            return Err(wrong("it holds a policy only, not the state that training goes on from"));
+            return Err(snapshot::wrong("it holds a policy only, not the state that training goes on from"));
         }
         let same = header.algorithm == first.algorithm
             && header.env == first.env
             && header.steps == first.steps
             && header.config == first.config;
         if !same {
-            return Err(wrong("the runs differ in more than the seed; resume them one by one"));
+            return Err(snapshot::wrong("the runs differ in more than the seed; resume them one by one"));
         }
         if header.iteration != first.iteration {
-            return Err(wrong("the runs stopped after different numbers of iterations; resume them one by one"));
+            return Err(snapshot::wrong(
+                "the runs stopped after different numbers of iterations; resume them one by one",
+            ));
         }
     }
     let env = environment(env, first)?;
     let seeds: Vec<u64> = decoded.iter().map(|(h, _)| h.seed).collect();
     let setup = Setup::of_config(&first.algorithm, env, &seeds, first.steps, first.config.clone())
-        .map_err(|e| Error::Snapshot(e.to_string()))?;
+        .map_err(|e| snapshot::wrong(e.to_string()))?;
+    snapshot::steps_made(first, setup.batch())?;
+    let (layout, entries) = (setup.config.layout(setup.env.spec()), setup.config.entries(&setup.env));
+    let mut arrays = Vec::with_capacity(decoded.len());
+    for (header, tensors) in &decoded {
+        arrays.push(tensors::read(tensors, header.format, &entries, &layout)?);
+    }
     let mut state = State::new();
-    for entry in setup.config.entries(&setup.env) {
+    for (i, entry) in entries.iter().enumerate() {
         let shape = [&[seeds.len()], &entry.shape[..]].concat();
-        let mut words = Vec::new();
-        for (_, entries) in &decoded {
-            words.extend(snapshot::words(entries, entry.name, dtype(entry.dtype), &entry.shape)?);
+        let words: Vec<u32> = arrays.iter().flat_map(|of_seed| &of_seed[i].words).copied().collect();
+        let limit = setup.env.spec().horizon;
+        if let Some(steps) = words.iter().find(|steps| entry.name == "env_steps" && **steps as usize > limit) {
+            return Err(snapshot::wrong(format!("an episode has {steps} steps, and the time limit is {limit}")));
         }
         let array = match entry.dtype {
             DType::U32 => device.array_u32(&shape, &words)?,
@@ -342,22 +364,14 @@ fn restored(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Re
     Ok((setup, state, iteration, finished))
 }
 
-/// An array of the state on the host, all seeds of it.
-#[derive(Debug)]
-struct Stacked {
-    name: &'static str,
-    dtype: Dtype,
-    /// Of one seed.
-    shape: Vec<usize>,
-    words: Vec<u32>,
-}
-
 /// A copy of all seeds' state on the host, from which snapshots are made one by one.
 #[derive(Debug)]
 pub struct Snapshots<'a> {
     session: &'a Session,
     kind: Kind,
-    arrays: Vec<Stacked>,
+    /// Arrays of the state, all seeds of each.
+    arrays: Vec<(StateEntry, Vec<u32>)>,
+    layout: Layout,
 }
 
 impl Snapshots<'_> {
@@ -369,19 +383,13 @@ impl Snapshots<'_> {
         let setup = &self.session.setup;
         let seeds = setup.seeds.len();
         if member >= seeds {
-            return Err(Error::Program(format!("there are {seeds} seeds, so there is no number {member}")));
+            return Err(self.session.no_seed(member));
         }
-        let part = |array: &Stacked| {
-            let len = array.words.len() / seeds;
-            let words = &array.words[member * len..(member + 1) * len];
-            Entry {
-                name: array.name.to_owned(),
-                dtype: array.dtype,
-                shape: array.shape.clone(),
-                bytes: words.iter().flat_map(|w| w.to_le_bytes()).collect(),
-            }
+        let own = |(entry, words): &'_ (StateEntry, Vec<u32>)| {
+            let len = words.len() / seeds;
+            Words { entry: entry.clone(), words: words[member * len..(member + 1) * len].to_vec() }
         };
-        let mut entries: Vec<Entry> = self.arrays.iter().map(part).collect();
+        let mut entries = tensors::written(&self.arrays.iter().map(own).collect::<Vec<_>>(), &self.layout);
         if self.kind == Kind::Session {
             entries.push(snapshot::of_finished(&self.session.finished[member]));
         }
@@ -389,13 +397,6 @@ impl Snapshots<'_> {
         let mut header = Header::new(self.kind, &setup.algorithm, env, setup.seeds[member], &setup.config);
         (header.steps, header.iteration) = (setup.steps, self.session.iteration);
         snapshot::encode(header, &entries)
-    }
-}
-
-fn dtype(of: DType) -> Dtype {
-    match of {
-        DType::F32 => Dtype::F32,
-        DType::U32 => Dtype::U32,
     }
 }
 

@@ -5,6 +5,7 @@ use toml::{Table, Value};
 use super::config::{ALGORITHMS, Config};
 use super::playground::Playground;
 use super::presets::preset;
+use super::snapshot::check_steps;
 use crate::{Error, Result};
 
 /// Settings from one source, stronger than those of the layers before it.
@@ -49,6 +50,9 @@ pub struct Setup {
 /// Environment steps per seed where neither the caller nor a preset says.
 pub const DEFAULT_STEPS: u64 = 100_000;
 
+/// Most environment steps per seed: every whole number up to it is exact in f64.
+pub(super) const MAX_STEPS: u64 = 1_000_000_000_000_000;
+
 impl Setup {
     /// Defaults < preset for this environment < `layers`, later ones winning. `steps: None`: the preset's, or 100,000.
     ///
@@ -83,9 +87,7 @@ impl Setup {
         config.validate(algorithm)?;
         config.check_fit(algorithm, &env)?;
         let steps = steps.or(preset.as_ref().map(|p| p.steps)).unwrap_or(DEFAULT_STEPS);
-        if steps == 0 {
-            return Err(Error::config("steps", "0 environment steps train nothing; give at least 1"));
-        }
+        check_steps(steps)?;
         Ok(Setup {
             algorithm: algorithm.to_owned(),
             env,

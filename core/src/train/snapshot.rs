@@ -1,14 +1,17 @@
 //! Snapshots: one safetensors file with everything, configuration and versions in its header, no time and no path.
+//!
+//! Here is the file: its header, that it is whole, and that its numbers can be. `tensors` names what is in it.
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 
 use super::config::{ALGORITHMS, Config};
+use super::setup::MAX_STEPS;
 use crate::{Error, Result};
 
 /// Version of the format. Raised when an older program could misread a newer file.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Key of the header in the file's metadata. One only: a map of several has no fixed order of bytes.
 const KEY: &str = "quickstudy";
@@ -26,7 +29,7 @@ pub(super) enum Kind {
 /// The header.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Header {
-    format: u32,
+    pub format: u32,
     /// Of the program that wrote it.
     version: String,
     pub kind: Kind,
@@ -64,6 +67,8 @@ impl Written {
             return Err(wrong(format!("made by the algorithm `{algorithm}`, which this version has not")));
         }
         let config = Config::exactly(&algorithm, config).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
+        config.validate(&algorithm).map_err(|e| wrong(e.to_string()))?;
+        check_steps(steps).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
         Ok(Header { format, version, kind, algorithm, env, seed, steps, iteration, config, checksum })
     }
 }
@@ -71,7 +76,7 @@ impl Written {
 /// Only what tells whether the rest can be read.
 #[derive(Deserialize)]
 struct Version {
-    format: u32,
+    format: u64,
     #[serde(default)]
     version: String,
 }
@@ -84,6 +89,37 @@ pub(super) struct Entry {
     pub shape: Vec<usize>,
     /// Little-endian.
     pub bytes: Vec<u8>,
+}
+
+impl Entry {
+    /// Its numbers, if it has floating-point ones.
+    fn numbers(&self) -> Box<dyn Iterator<Item = f64> + '_> {
+        match self.dtype {
+            Dtype::F32 => Box::new(self.bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b).into())),
+            Dtype::F64 => Box::new(self.bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b))),
+            _ => Box::new(std::iter::empty()),
+        }
+    }
+
+    /// The first number that is none, and its place.
+    fn non_finite(&self) -> Option<(f64, String)> {
+        let (at, number) = self.numbers().enumerate().find(|(_, x)| !x.is_finite())?;
+        Some((number, self.place(at)))
+    }
+
+    /// The index of its element number `at`: `[2, 0]`.
+    fn place(&self, mut at: usize) -> String {
+        let mut index = vec![0; self.shape.len()];
+        for (i, size) in index.iter_mut().zip(&self.shape).rev() {
+            (*i, at) = (at % size.max(&1), at / size.max(&1));
+        }
+        format!("{index:?}")
+    }
+
+    /// That its element number `at` is a number that cannot be there.
+    pub fn cannot_hold(&self, number: f64, at: usize) -> Error {
+        wrong(format!("the tensor `{}` holds {number} at {}, which cannot be", self.name, self.place(at)))
+    }
 }
 
 impl Header {
@@ -103,12 +139,57 @@ impl Header {
     }
 }
 
-fn wrong(problem: impl Into<String>) -> Error {
-    Error::Snapshot(problem.into())
+/// An error whose text may quote the file.
+pub(super) fn wrong(problem: impl AsRef<str>) -> Error {
+    Error::Snapshot(shown(problem.as_ref()))
+}
+
+/// Most characters of a message.
+const LONGEST: usize = 400;
+
+/// Text from a file as it may be shown: on one line, of limited length, and without signs that steer terminals.
+fn shown(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut safe = String::new();
+    for (i, c) in text.chars().enumerate() {
+        match c {
+            _ if i == LONGEST => {
+                safe.push('…');
+                break;
+            }
+            c if steers(c) => safe.extend(c.escape_unicode()),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// That a run can have so many environment steps.
+pub(super) fn check_steps(steps: u64) -> Result<()> {
+    match steps {
+        1..=MAX_STEPS => Ok(()),
+        0 => Err(Error::config("steps", "0 environment steps train nothing; give at least 1")),
+        _ => Err(Error::config("steps", format!("{steps} is more than {MAX_STEPS}"))),
+    }
+}
+
+/// Environment steps made, at `batch` of them per iteration.
+pub(super) fn steps_made(header: &Header, batch: u64) -> Result<u64> {
+    let made = header.iteration.checked_mul(batch).filter(|made| *made <= MAX_STEPS.saturating_add(batch));
+    made.ok_or_else(|| wrong(format!("{} iterations of {batch} steps are more than can be made", header.iteration)))
 }
 
 /// The file's bytes; the same for the same content.
 pub(super) fn encode(mut header: Header, entries: &[Entry]) -> Result<Vec<u8>> {
+    if let Some((entry, (number, place))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
+        return Err(Error::NonFinite(format!(
+            "seed {} has {number} in `{}` at {place}, so this state is not saved; look at the environment's rewards and \
+             observations, or lower learning_rate",
+            header.seed, entry.name
+        )));
+    }
     header.checksum = checksum(&header, entries)?;
     let json = serde_json::to_string(&header).map_err(|e| wrong(e.to_string()))?;
     let mut views = Vec::with_capacity(entries.len());
@@ -130,11 +211,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry>)> {
         .and_then(|m| m.get(KEY))
         .ok_or_else(|| wrong("this safetensors file was not written by quickstudy"))?;
     let version: Version = serde_json::from_str(json).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
-    if version.format > FORMAT {
-        return Err(wrong(format!(
-            "written by the newer version {} (format {}, this program reads up to {FORMAT}); update quickstudy",
-            version.version, version.format
-        )));
+    if version.format > u64::from(FORMAT) {
+        let (version, format) = (shown(&version.version), version.format);
+        return Err(Error::NewerSnapshot { version, format, newest: FORMAT });
     }
     let written: Written = serde_json::from_str(json).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
     let header = written.header()?;
@@ -151,6 +230,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry>)> {
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     if checksum(&header, &entries)? != header.checksum {
         return Err(wrong("the file is damaged: its content does not fit its checksum"));
+    }
+    if let Some((entry, (number, place))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
+        return Err(wrong(format!("the tensor `{}` holds {number} at {place}, which cannot be", entry.name)));
     }
     Ok((header, entries))
 }
@@ -171,24 +253,8 @@ fn checksum(header: &Header, entries: &[Entry]) -> Result<String> {
     Ok(format!("{hash:016x}"))
 }
 
-/// The words of a tensor that must have this type and shape.
-pub(super) fn words(entries: &[Entry], name: &str, dtype: Dtype, shape: &[usize]) -> Result<Vec<u32>> {
-    let entry = find(entries, name)?;
-    if entry.dtype != dtype || entry.shape != shape {
-        return Err(wrong(format!(
-            "the tensor `{name}` is {:?} {:?}, expected {shape:?} {dtype:?}; was it made with another environment?",
-            entry.shape, entry.dtype
-        )));
-    }
-    Ok(entry.bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
-}
-
-/// The numbers of an f32 tensor that must have this shape.
-pub(super) fn f32s(entries: &[Entry], name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-    Ok(words(entries, name, Dtype::F32, shape)?.into_iter().map(f32::from_bits).collect())
-}
-
-fn find<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry> {
+/// The tensor of that name.
+pub(super) fn find<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry> {
     entries.iter().find(|e| e.name == name).ok_or_else(|| wrong(format!("the tensor `{name}` is missing")))
 }
 
@@ -207,8 +273,12 @@ pub(super) fn finished(entries: &[Entry]) -> Result<Vec<[f64; 3]>> {
     if entry.dtype != Dtype::F64 || entry.shape.len() != 2 || entry.shape[1] != 3 {
         return Err(wrong(format!("the tensor `{FINISHED}` is {:?} {:?}", entry.shape, entry.dtype)));
     }
-    let numbers: Vec<f64> = entry.bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
-    Ok(numbers.as_chunks().0.to_vec())
+    let numbers: Vec<f64> = entry.numbers().collect();
+    let rows = numbers.as_chunks().0;
+    match rows.iter().position(|[episodes, _, steps]| *episodes < 1.0 || *steps < *episodes) {
+        Some(row) => Err(wrong(format!("the tensor `{FINISHED}` holds {:?} at [{row}], which cannot be", rows[row]))),
+        None => Ok(rows.to_vec()),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Evaluation of policies that learn within a trial: held-out tasks, episode by episode.
 
 use super::adapted::{Adaptation, PathStep, Stage, StageUnit};
-use super::evaluate::{Episodes, UnderTest};
+use super::evaluate::{Episodes, UnderTest, expect_finite};
 use crate::env::EnvDef;
 use crate::meta::rl2::{Rl2Config, Rl2Net, TrialSpec, Trials, try_trials};
 use crate::{Context, DType, Error, Program, Result, Tensor};
@@ -44,6 +44,8 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &Rl2Config, spec: TrialSp
         cx.output("rewards", trials.paths.reward);
         cx.output("episodes", trials.episode);
         cx.output("valid", trials.paths.valid);
+        cx.output("lost", trials.paths.path_most(trials.lost));
+        cx.output("sums", trials.paths.path_returns());
         for (name, of) in [("states", trials.states), ("actions", trials.limited)] {
             let width = of.shape().last().copied().unwrap_or(1);
             let by_task = of.reshape(&[steps, spec.tasks, spec.rollouts, width]);
@@ -59,6 +61,8 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &Rl2Config, spec: TrialSp
         }
     };
     let rewards = device.read(out.get("rewards")?).await?;
+    let (lost, sums) = (device.read(out.get("lost")?).await?, device.read(out.get("sums")?).await?);
+    expect_finite(&lost, &sums, |row| format!("task {}", row / spec.rollouts))?;
     let episodes = device.read_u32(out.get("episodes")?).await?;
     let valid = device.read_u32(out.get("valid")?).await?;
     let states = device.read_f32(out.get("states")?).await?;
@@ -118,6 +122,7 @@ pub(super) fn trace(cx: &mut Context, env: &EnvDef, config: &Rl2Config, of: Epis
     let lengths = trials.paths.path_lengths();
     cx.output("returns", trials.paths.path_returns());
     cx.output("lengths", lengths.to_u32());
+    cx.output("lost", trials.paths.path_most(trials.lost));
     // What is shorter than its episodes' time limits had an episode that ended by itself.
     cx.output("terminated", lengths.lt(Tensor::constant_f32(steps as f64)));
     if of.record {

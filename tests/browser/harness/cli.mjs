@@ -20,13 +20,17 @@ export async function withCli(use) {
   }
 }
 
-/** A tensor of a snapshot (a safetensors file) as f32 numbers. */
-export function tensor(bytes, name) {
+/** The parameters of a snapshot (a safetensors file, see docs/snapshots.md) as f32 numbers, one tensor after the other. */
+export function parameters(bytes) {
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
-  if (header[name]?.dtype !== "F32") throw new Error(`no f32 tensor ${name}`);
-  const [from, to] = header[name].data_offsets;
-  return new Float32Array(bytes.slice(8 + length + from, 8 + length + to).buffer);
+  const names = Object.keys(header).filter((name) => /^(policy|value)\..*(weight|bias|log_std)$/.test(name));
+  if (!names.length) throw new Error("no parameters");
+  const tensors = names.sort().map((name) => {
+    const [from, to] = header[name].data_offsets;
+    return [...new Float32Array(bytes.slice(8 + length + from, 8 + length + to).buffer)];
+  });
+  return tensors.flat();
 }
 
 /** ‖a − b‖ over ‖b‖. */

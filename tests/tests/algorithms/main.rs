@@ -12,4 +12,5 @@ mod meta_gradients;
 mod resume;
 mod rl2;
 mod rl2_host;
+mod snapshots;
 mod trpo;

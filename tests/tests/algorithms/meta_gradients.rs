@@ -183,6 +183,7 @@ fn library(objective: Objective, kind: Surrogate, inner_kl: f64, collected: &[Th
         orthogonal_init: false,
         log_std_init: 0.0,
         sde: false,
+        normalise_observations: false,
     };
     let mut layout = Layout::new();
     let net = PolicyNet::new(&mut layout, &spec, &config);

@@ -6,6 +6,7 @@
 use quickstudy_tests::process::{Finished, Sandbox};
 
 mod commands;
+mod crafted;
 mod files;
 mod isa;
 mod resume;

@@ -9,3 +9,4 @@ mod ppo;
 mod recurrent;
 mod rl2;
 mod samples;
+mod snapshots;

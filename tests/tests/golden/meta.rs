@@ -24,6 +24,7 @@ fn policy() -> (Layout, PolicyNet) {
         orthogonal_init: false,
         log_std_init: 0.0,
         sde: false,
+        normalise_observations: false,
     };
     let mut layout = Layout::new();
     let net = PolicyNet::new(&mut layout, &spec, &config);

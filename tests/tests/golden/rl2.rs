@@ -158,6 +158,7 @@ impl<'a> Case<'a> {
             episode: Tensor::constant_u32(0).broadcast_to(&[t, 1, n, 1]),
             states: paths.obs,
             limited: paths.action,
+            lost: paths.reward,
         }
     }
 

@@ -122,6 +122,7 @@ impl Example {
             orthogonal_init: false,
             log_std_init: -0.5,
             sde: false,
+            normalise_observations: false,
         };
         let net = PolicyNet::new(&mut layout, env.spec(), &config);
         let key = key_from_seed(11);

@@ -130,6 +130,7 @@ impl PpoConfig {
             orthogonal_init: self.orthogonal_init,
             log_std_init: self.log_std_init,
             sde: self.sde,
+            normalise_observations: self.normalise_observations,
         }
     }
 

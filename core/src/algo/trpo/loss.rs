@@ -33,7 +33,9 @@ mod tests {
     fn net(space: ActionSpace, hidden: Vec<usize>, sde: bool) -> ActorCritic {
         let spec = EnvSpec::new("e", vec![Dim::unbounded("x"); 2], space, 9);
         let activation = Activation::Tanh;
-        ActorCritic::new(&spec, &NetConfig { hidden, activation, orthogonal_init: true, log_std_init: -0.5, sde })
+        let (orthogonal_init, log_std_init, normalise_observations) = (true, -0.5, false);
+        let config = NetConfig { hidden, activation, orthogonal_init, log_std_init, sde, normalise_observations };
+        ActorCritic::new(&spec, &config)
     }
 
     fn rows(values: &[f64], width: usize) -> Tensor {

@@ -47,6 +47,8 @@ pub struct Trials {
     pub states: Tensor,
     /// Actions as the environment got them, `[T, S, M, A]`.
     pub limited: Tensor,
+    /// What was not finite, as [`Distribution::lost`] tells it, `[T, S, M, 1]`.
+    pub lost: Tensor,
 }
 
 /// What the policy sees at a step, `[S, M, O + A + 2]`: observation, previous action, its reward, and whether it led to a
@@ -191,6 +193,7 @@ impl Course<'_> {
                 column(*episode),
                 *state,
                 limited,
+                policy.lost(*seen, action),
             ];
             let carry = vec![stepped.state, stepped.steps, next, memory, *episode + running.bit_and(ended)];
             Loop { carry, ys }
@@ -204,6 +207,7 @@ impl Course<'_> {
             episode: get(7),
             states: get(8),
             limited: get(9),
+            lost: get(10),
         }
     }
 }

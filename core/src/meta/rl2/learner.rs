@@ -28,7 +28,8 @@ impl Rl2Net {
                 true => Init::Orthogonal { gain: 1.0 },
                 false => Init::glorot_uniform(config.units, 1),
             };
-            [layout.add("value.w", &[config.units, 1], weights), layout.add("value.b", &[1], Init::Constant(0.0))]
+            let weight = layout.add("value.out.weight", &[config.units, 1], weights);
+            [weight, layout.add("value.out.bias", &[1], Init::Constant(0.0))]
         });
         Rl2Net { layout, policy, value }
     }

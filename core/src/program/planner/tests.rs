@@ -28,7 +28,7 @@ fn counts(plan: &Plan) -> (usize, usize) {
 }
 
 fn mlp(layout: &mut Layout, name: &str, sizes: &[usize]) -> Mlp {
-    Mlp::new(layout, name, sizes, Activation::Tanh, Some(1.0))
+    Mlp::new(layout, name, 0, sizes, Activation::Tanh, Some(1.0))
 }
 
 #[test]

@@ -1,0 +1,139 @@
+//! How snapshots name what training changes: a tensor per layer, the optimiser's moments beside it, all by their meaning.
+//!
+//! `docs/snapshots.md` explains the layout to those who read the files. Snapshots of format 1 held the arrays of the state
+//! as they are in memory, θ as one vector.
+
+use safetensors::tensor::Dtype;
+
+use super::snapshot::{Entry, find, wrong};
+use crate::algo::{OBS_LIMIT, StateEntry};
+use crate::nn::{Layout, Part};
+use crate::sample::Moments;
+use crate::{DType, Result};
+
+/// Arrays of the state that are one tensor of another name.
+const NAMES: [(&str, &str); 13] = [
+    ("key", "random.key"),
+    ("adam_scale", "optimiser.bias_correction"),
+    ("env_state", "environment.state"),
+    ("env_steps", "environment.steps"),
+    ("obs", "environment.observation"),
+    ("ep_return", "environment.episode_return"),
+    ("discounted", "environment.discounted_return"),
+    ("obs_mean", "policy.0.mean"),
+    ("obs_var", "policy.0.variance"),
+    ("obs_count", "policy.0.count"),
+    ("reward_mean", "rewards.mean"),
+    ("reward_var", "rewards.variance"),
+    ("reward_count", "rewards.count"),
+];
+
+/// Arrays whose numbers are never below zero.
+const NOT_NEGATIVE: [&str; 6] = ["adam_v", "adam_scale", "obs_var", "obs_count", "reward_var", "reward_count"];
+
+/// An array of the state of one seed, as bits.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub entry: StateEntry,
+    pub words: Vec<u32>,
+}
+
+/// The tensors that hold an array of the state; θ is made of the slices of `layout`.
+fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
+    let of_parameters = |prefix: &str| {
+        let mut parts = layout.parts();
+        parts.iter_mut().for_each(|part| part.name.insert_str(0, prefix));
+        parts
+    };
+    match entry.name {
+        name if format < 2 => vec![Part::whole(name, &entry.shape)],
+        "theta" => of_parameters(""),
+        "adam_m" => of_parameters("optimiser.first_moment."),
+        "adam_v" => of_parameters("optimiser.second_moment."),
+        name => {
+            let known = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, known)| known);
+            vec![Part::whole(known, &entry.shape)]
+        }
+    }
+}
+
+/// The tensors of a file that holds these arrays.
+pub(super) fn written(arrays: &[Words], layout: &Layout) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for Words { entry, words } in arrays {
+        for part in parts(entry, layout, u32::MAX) {
+            let bytes = part.places().flat_map(|at| words[at].to_le_bytes()).collect();
+            entries.push(Entry { name: part.name, dtype: dtype(entry.dtype), shape: part.shape, bytes });
+        }
+    }
+    entries.extend(derived(arrays));
+    entries
+}
+
+/// The inverse of [`written`]: these arrays of the tensors of a file.
+pub(super) fn read(tensors: &[Entry], format: u32, entries: &[StateEntry], layout: &Layout) -> Result<Vec<Words>> {
+    let arrays = entries.iter().map(|entry| array(tensors, format, entry, layout)).collect::<Result<Vec<_>>>()?;
+    // What a file says twice agrees.
+    for expected in derived(&arrays).into_iter().filter(|_| format > 1) {
+        if *find(tensors, &expected.name)? != expected {
+            return Err(wrong(format!("the tensor `{}` does not follow from those of `policy.0`", expected.name)));
+        }
+    }
+    Ok(arrays)
+}
+
+fn array(tensors: &[Entry], format: u32, entry: &StateEntry, layout: &Layout) -> Result<Words> {
+    let parts = parts(entry, layout, format);
+    // All are looked at before memory is taken for what the header speaks of.
+    let tensors = parts.iter().map(|part| fitting(tensors, part, dtype(entry.dtype))).collect::<Result<Vec<_>>>()?;
+    let mut words = vec![0; parts.iter().map(|part| part.shape.iter().product::<usize>()).sum()];
+    for (part, tensor) in parts.iter().zip(tensors) {
+        for (i, (at, bytes)) in part.places().zip(tensor.bytes.as_chunks().0).enumerate() {
+            words[at] = u32::from_le_bytes(*bytes);
+            let number = f32::from_bits(words[at]);
+            if number < 0.0 && NOT_NEGATIVE.contains(&entry.name) {
+                return Err(tensor.cannot_hold(number.into(), i));
+            }
+        }
+    }
+    Ok(Words { entry: entry.clone(), words })
+}
+
+/// What follows from the statistics of observations: layer 0 of each network, complete for those who read it.
+fn derived(arrays: &[Words]) -> Vec<Entry> {
+    let find = |name| arrays.iter().find(|array| array.entry.name == name);
+    let (Some(mean), Some(variance)) = (find("obs_mean"), find("obs_var")) else { return Vec::new() };
+    let of = |name: String, numbers: &[f32]| Entry {
+        name,
+        dtype: Dtype::F32,
+        shape: vec![numbers.len()],
+        bytes: numbers.iter().flat_map(|x| x.to_le_bytes()).collect(),
+    };
+    let numbers = |array: &Words| array.words.iter().map(|word| f32::from_bits(*word)).collect::<Vec<_>>();
+    let mean = numbers(mean);
+    let std: Vec<f32> = numbers(variance).into_iter().map(Moments::deviation).collect();
+    let layer = |net: &str| {
+        let name = |what: &str| format!("{net}.0.{what}");
+        [of(name("mean"), &mean), of(name("std"), &std), of(name("clip"), &[OBS_LIMIT as f32])]
+    };
+    let [_, std, clip] = layer("policy");
+    [[std, clip].to_vec(), layer("value").to_vec()].concat()
+}
+
+fn fitting<'a>(entries: &'a [Entry], part: &Part, dtype: Dtype) -> Result<&'a Entry> {
+    let entry = find(entries, &part.name)?;
+    if entry.dtype != dtype || entry.shape != part.shape {
+        return Err(wrong(format!(
+            "the tensor `{}` is {:?} {:?}, expected {:?} {dtype:?}; was it made with another environment?",
+            part.name, entry.shape, entry.dtype, part.shape
+        )));
+    }
+    Ok(entry)
+}
+
+fn dtype(of: DType) -> Dtype {
+    match of {
+        DType::F32 => Dtype::F32,
+        DType::U32 => Dtype::U32,
+    }
+}

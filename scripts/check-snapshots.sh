@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Runs the Python program of docs/snapshots.md on freshly trained policies, with a normaliser and without, and compares what it
+# says with `quickstudy eval`: check-snapshots.sh [BINARY], by default target/release/quickstudy.
+#
+# It needs python3 with venv and pip, and makes an environment of its own for numpy, safetensors and Gymnasium.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-target}
+binary=$(realpath "${1:-$target/release/quickstudy}") || {
+  echo "the command line is missing: run cargo build --release first" >&2
+  exit 1
+}
+packages=("numpy>=2,<3" "safetensors>=0.5,<1" "gymnasium>=1,<2")
+venv=$target/snapshots-python
+if ! "$venv/bin/python" -c "import numpy, safetensors, gymnasium" 2>/dev/null; then
+  rm -rf "$venv"
+  python3 -m venv "$venv" || {
+    echo "python3 with venv is missing: install Debian's packages python3 and python3-venv" >&2
+    exit 1
+  }
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
+fi
+python=$(realpath -s "$venv/bin/python")
+
+scratch=$(mktemp -d)
+trap 'rm -r "$scratch"' EXIT
+# The page has one block of Python: the program.
+sed -n '/^```python$/,/^```$/{/^```/!p}' docs/snapshots.md >"$scratch/play.py"
+grep -q "class Network" "$scratch/play.py" || {
+  echo "docs/snapshots.md has no program" >&2
+  exit 1
+}
+cd "$scratch"
+
+# ALGORITHM ENVIRONMENT STEPS [SETTING…]
+check() {
+  local name=$2-$1 settings=() setting ours theirs
+  for setting in "${@:4}"; do settings+=(--set "$setting"); done
+  "$binary" train "$1" --env "$2" --steps "$3" --out "$name" "${settings[@]}" >"$name.log" 2>&1 || {
+    cat "$name.log"
+    return 1
+  }
+  ours=$("$binary" eval "$name" --best --episodes 100 | tail -n 1)
+  theirs=$("$python" play.py "$name/best.safetensors" 100)
+  printf '%s\n  quickstudy %s\n  Python     %s\n' "$name" "$ours" "$theirs"
+  # First states differ, so that means do, by chance: by four standard errors at most.
+  awk -v ours="$ours" -v theirs="$theirs" 'BEGIN {
+    split(ours, a); split(theirs, b)
+    off = a[2] - b[2]
+    exit !(a[6] == b[6] && off * off <= 16 * (a[4] * a[4] + b[4] * b[4]) + 1e-6)
+  }' || {
+    echo "  these are not the same" >&2
+    return 1
+  }
+  # The best policy of the run, and the last one, which has the rest of the state beside it.
+  "$python" play.py "$name/last.safetensors" 2 >/dev/null
+  tested=$((tested + 1))
+}
+
+tested=0
+check ppo cartpole 100k
+check ppo mountain-car-continuous 20k
+check trpo acrobot 40k
+check ppo pendulum 40k normalise_observations=true
+echo "$tested passed, 0 failed"

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Makes a small run of each algorithm for the folder of a snapshot format: make.sh BINARY FOLDER [ALGORITHM…]
+#
+#   FOLDER/ALGORITHM/session.safetensors   the run after two iterations, to go on from
+#                    policy.safetensors    the policy with the best evaluation
+#                    next.safetensors      where two more iterations led
+#                    returns.csv           what `eval policy.safetensors --episodes 4 --seed 5` says of the policy
+#
+# A folder is made once, by the first version that writes its format, and is never changed: later versions read it.
+set -euo pipefail
+binary=$(realpath "$1")
+mkdir -p "$2"
+folder=$(realpath "$2")
+shift 2
+wanted=" ${*:-ppo trpo promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo} "
+scratch=$(mktemp -d)
+trap 'rm -r "$scratch"' EXIT
+cd "$scratch"
+
+# ALGORITHM ENVIRONMENT STEPS [SETTING…]: STEPS are those of two iterations.
+make() {
+  local algorithm=$1 env=$2 steps=$3 settings=() setting
+  [[ $wanted = *" $algorithm "* ]] || return 0
+  for setting in "${@:4}"; do settings+=(--set "$setting"); done
+  "$binary" train "$algorithm" --env "$env" --seed 3 --steps "$steps" --threads 1 --eval-episodes 4 --out run "${settings[@]}"
+  mkdir "$folder/$algorithm"
+  cp run/last.safetensors "$folder/$algorithm/session.safetensors"
+  cp run/best.safetensors "$folder/$algorithm/policy.safetensors"
+  "$binary" eval "$folder/$algorithm/policy.safetensors" --episodes 4 --seed 5 --csv "$folder/$algorithm/returns.csv"
+  "$binary" train --resume run --steps $((2 * steps)) --threads 1
+  cp run/last.safetensors "$folder/$algorithm/next.safetensors"
+  rm -r run
+}
+
+# Observations and rewards are normalised, and exploration depends on the state.
+make ppo pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 sde=true sde_sample_freq=4 \
+  normalise_observations=true normalise_rewards=true
+make trpo cartpole 32 hidden=[4,4] envs=2 horizon=8
+family=(hidden=[4] meta_batch=2 rollouts=2)
+make promp point-corner 1600 "${family[@]}"
+make maml-ppo point-corner 1600 "${family[@]}" learn_inner_lr=true
+make maml-vpg point-corner 1600 "${family[@]}"
+make maml-trpo point-corner 1600 "${family[@]}"
+make e-maml point-corner 1600 "${family[@]}"
+make dice-maml point-corner 1600 "${family[@]}"
+# Gates with the reset before and after the product; choices and vectors.
+make rl2-ppo bandit 800 units=4 meta_batch=4 episodes=10 minibatches=2 critic=gru reset=after
+make rl2-trpo point-corner 800 units=3 meta_batch=2 episodes=2 reset=before

@@ -1,0 +1,82 @@
+//! Snapshots of past formats, kept in `tests/golden/snapshots` and read from then on.
+//!
+//! `make.sh` there made them, each folder by the first version that wrote its format. They stand in the repository only, so
+//! `$QUICKSTUDY_GOLDEN` does not move them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pollster::block_on;
+use quickstudy_core::Device;
+use quickstudy_core::backend::cpu::simd::isa::Isa;
+use quickstudy_core::train::{ALGORITHMS, Evaluator, Session};
+
+fn folder(format: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/snapshots").join(format)
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Returns and lengths as `eval` wrote them.
+fn recorded(path: &Path) -> Vec<(f64, u32)> {
+    let text = String::from_utf8(read(path)).unwrap();
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        (fields[1].parse().unwrap(), fields[2].parse().unwrap())
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+/// One algorithm's files: they are read, play as they did, and go on to where they went.
+fn check(folder: &Path) {
+    let device = Device::cpu(1);
+    let what = folder.display();
+    let mut policy = Evaluator::load(&device, &read(&folder.join("policy.safetensors"))).unwrap();
+    let expected = recorded(&folder.join("returns.csv"));
+    let played = block_on(policy.evaluate(expected.len(), 5, true)).unwrap();
+    // The files were made with fused multiply-adds. Without them episodes drift apart with time.
+    let exact = Isa::detect().fuses();
+    for (episode, (ret, length)) in played.iter().zip(&expected) {
+        let close = if exact { 1e-6 } else { 0.05 };
+        assert!((episode.ret - ret).abs() <= close * ret.abs().max(1.0), "{what}: {} for {ret}", episode.ret);
+        assert!(!exact || episode.length == *length, "{what}");
+    }
+    // The policy can be that of an earlier iteration; the session has its own.
+    let session = read(&folder.join("session.safetensors"));
+    Evaluator::load(&device, &session).unwrap();
+    let mut session = Session::restore(&device, &[&session]).unwrap();
+    let next = Session::restore(&device, &[&read(&folder.join("next.safetensors"))]).unwrap();
+    session.set_steps(next.setup().steps);
+    while session.iteration() < next.iteration() {
+        block_on(session.step()).unwrap();
+    }
+    let parameters = [&session, &next].map(|session| block_on(session.parameters(0)).unwrap());
+    for (i, (got, expected)) in parameters[0].iter().zip(&parameters[1]).enumerate() {
+        let same = if exact { got.to_bits() == expected.to_bits() } else { (got - expected).abs() < 0.05 };
+        assert!(same, "{what}: {got} for {expected} at {i}");
+    }
+}
+
+#[test]
+fn golden_snapshots_of_format_2_are_read_and_go_on() {
+    for algorithm in ALGORITHMS {
+        check(&folder("format-2").join(algorithm));
+    }
+}
+
+/// θ was one vector then, and nothing said what was where.
+#[test]
+fn golden_snapshots_of_format_1_are_read_and_hold_the_same_parameters() {
+    for algorithm in ["ppo", "promp", "rl2-ppo"] {
+        check(&folder("format-1").join(algorithm));
+        let session = |format: &str| {
+            let bytes = read(&folder(format).join(algorithm).join("session.safetensors"));
+            Session::restore(&Device::cpu(1), &[&bytes]).unwrap()
+        };
+        let (old, new) = (session("format-1"), session("format-2"));
+        assert!(block_on(old.snapshot(0)).unwrap() == block_on(new.snapshot(0)).unwrap(), "{algorithm}");
+    }
+}
