@@ -73,7 +73,7 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
         // Its episodes are in the middle of nothing, so that it cannot go on inside of programs, and says what is missing.
         if ["ppo", "trpo"].contains(&algorithm) {
             let error = Session::restore(&device, &bytes).unwrap_err().to_string();
-            assert!(error.contains("`env_state` is missing"), "{error}");
+            assert!(error.contains("`environment.state` is missing"), "{error}");
         }
     }
 }

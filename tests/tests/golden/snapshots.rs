@@ -11,6 +11,7 @@ use pollster::block_on;
 use quickstudy_core::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::train::{ALGORITHMS, Evaluator, Session};
+use quickstudy_tests::crafted::Crafted;
 
 fn folder(format: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/snapshots").join(format)
@@ -78,5 +79,32 @@ fn golden_snapshots_of_format_1_are_read_and_hold_the_same_parameters() {
         };
         let (old, new) = (session("format-1"), session("format-2"));
         assert!(block_on(old.snapshot(0)).unwrap() == block_on(new.snapshot(0)).unwrap(), "{algorithm}");
+    }
+}
+
+#[test]
+fn golden_snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/snapshots.md");
+    let page = String::from_utf8(read(&page)).unwrap();
+    for algorithm in ALGORITHMS {
+        let file = Crafted::read(&read(&folder("format-2").join(algorithm).join("session.safetensors")));
+        for tensor in file.tensors.keys() {
+            let mut name = tensor.clone();
+            for prefix in ["optimiser.first_moment.", "optimiser.second_moment.", "inner_lr."] {
+                name = name.strip_prefix(prefix).map_or(name.clone(), str::to_owned);
+            }
+            for gate in ["update", "reset", "candidate"] {
+                name = name.replace(&format!(".gru.{gate}."), ".gru.GATE.");
+            }
+            // The value function has layers like those of the policy.
+            let parts: Vec<&str> = name.split('.').collect();
+            if let ["policy" | "value", number, part] = parts[..]
+                && number.chars().all(|c| c.is_ascii_digit())
+            {
+                let linear = ["weight", "bias"].contains(&part);
+                name = format!("policy.{}.{part}", if linear { "N" } else { number });
+            }
+            assert!(page.contains(&format!("`{name}`")), "{algorithm}: `{tensor}` is not in docs/snapshots.md");
+        }
     }
 }
