@@ -106,8 +106,8 @@ impl Distribution {
         }
     }
 
-    /// What is not finite where it acts on `obs: [S, B, O]` by `action`: 0 nothing, 1 the observation, 2 the policy itself,
-    /// f32 `[S, B, 1]`.
+    /// Tells what is not finite where it acts on `obs: [S, B, O]` by `action`: 0 nothing, 1 the observation, 2 the policy
+    /// itself, f32 `[S, B, 1]`.
     #[track_caller]
     pub fn lost(&self, obs: Tensor, action: Tensor) -> Tensor {
         let any = |x: Tensor| x.non_finite().to_f32().max_keep(2);

@@ -34,7 +34,7 @@ pub struct Collected {
     pub paths: Paths,
     /// Environment states acted in, `[T, K, N, F]`.
     pub states: Tensor,
-    /// What was not finite, as [`Distribution::lost`](crate::algo::Distribution::lost) tells it, `[T, K, N, 1]`.
+    /// Which steps met a value that is not finite, as [`Distribution::lost`](crate::algo::Distribution::lost) tells it, `[T, K, N, 1]`.
     pub lost: Tensor,
 }
 

@@ -38,13 +38,13 @@ impl Part {
 
     /// Places in θ of its elements, in their order.
     pub fn places(&self) -> impl Iterator<Item = usize> {
-        let (offset, count) = (self.offset, self.shape.iter().product::<usize>());
+        let offset = self.offset;
         // A matrix goes down the columns of its slice, everything else along it.
-        let (inner, row) = match (&self.shape[..], self.row) {
-            ([_, inputs], Some(row)) => (*inputs, row),
-            _ => (1, 0),
+        let (outer, inner, step) = match (&self.shape[..], self.row) {
+            ([outputs, inputs], Some(row)) => (*outputs, *inputs, row),
+            _ => (1, self.shape.iter().product(), 1),
         };
-        (0..count).map(move |i| offset + i / inner + i % inner * row)
+        (0..outer).flat_map(move |o| (0..inner).map(move |i| offset + o + i * step))
     }
 }
 

@@ -101,10 +101,9 @@ impl Entry {
         }
     }
 
-    /// The first number that is none, and its place.
-    fn non_finite(&self) -> Option<(f64, String)> {
-        let (at, number) = self.numbers().enumerate().find(|(_, x)| !x.is_finite())?;
-        Some((number, self.place(at)))
+    /// The number of the first element that is NaN or infinite, and what it is.
+    fn non_finite(&self) -> Option<(usize, f64)> {
+        self.numbers().enumerate().find(|(_, x)| !x.is_finite())
     }
 
     /// The index of its element number `at`: `[2, 0]`.
@@ -116,8 +115,8 @@ impl Entry {
         format!("{index:?}")
     }
 
-    /// That its element number `at` is a number that cannot be there.
-    pub fn cannot_hold(&self, number: f64, at: usize) -> Error {
+    /// The error that its element number `at` cannot be that number.
+    pub fn cannot_hold(&self, at: usize, number: f64) -> Error {
         wrong(format!("the tensor `{}` holds {number} at {}, which cannot be", self.name, self.place(at)))
     }
 }
@@ -139,7 +138,7 @@ impl Header {
     }
 }
 
-/// An error whose text may quote the file.
+/// Makes an error whose text may quote the file.
 pub(super) fn wrong(problem: impl AsRef<str>) -> Error {
     Error::Snapshot(shown(problem.as_ref()))
 }
@@ -147,7 +146,7 @@ pub(super) fn wrong(problem: impl AsRef<str>) -> Error {
 /// Most characters of a message.
 const LONGEST: usize = 400;
 
-/// Text from a file as it may be shown: on one line, of limited length, and without signs that steer terminals.
+/// Makes text from a file fit to be shown: on one line, of limited length, and without signs that steer terminals.
 fn shown(text: &str) -> String {
     let steers = |c: char| {
         c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -166,7 +165,7 @@ fn shown(text: &str) -> String {
     safe
 }
 
-/// That a run can have so many environment steps.
+/// Checks that a run can have so many environment steps.
 pub(super) fn check_steps(steps: u64) -> Result<()> {
     match steps {
         1..=MAX_STEPS => Ok(()),
@@ -175,7 +174,7 @@ pub(super) fn check_steps(steps: u64) -> Result<()> {
     }
 }
 
-/// Environment steps made, at `batch` of them per iteration.
+/// Counts the environment steps made, at `batch` of them per iteration.
 pub(super) fn steps_made(header: &Header, batch: u64) -> Result<u64> {
     let made = header.iteration.checked_mul(batch).filter(|made| *made <= MAX_STEPS.saturating_add(batch));
     made.ok_or_else(|| wrong(format!("{} iterations of {batch} steps are more than can be made", header.iteration)))
@@ -183,11 +182,11 @@ pub(super) fn steps_made(header: &Header, batch: u64) -> Result<u64> {
 
 /// The file's bytes; the same for the same content.
 pub(super) fn encode(mut header: Header, entries: &[Entry]) -> Result<Vec<u8>> {
-    if let Some((entry, (number, place))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
+    if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
+        let (seed, name, place) = (header.seed, &entry.name, entry.place(at));
         return Err(Error::NonFinite(format!(
-            "seed {} has {number} in `{}` at {place}, so this state is not saved; look at the environment's rewards and \
-             observations, or lower learning_rate",
-            header.seed, entry.name
+            "seed {seed} has {number} in `{name}` at {place}, so this state is not saved; look at the environment's \
+             rewards and observations, or lower learning_rate"
         )));
     }
     header.checksum = checksum(&header, entries)?;
@@ -231,8 +230,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry>)> {
     if checksum(&header, &entries)? != header.checksum {
         return Err(wrong("the file is damaged: its content does not fit its checksum"));
     }
-    if let Some((entry, (number, place))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
-        return Err(wrong(format!("the tensor `{}` holds {number} at {place}, which cannot be", entry.name)));
+    if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
+        return Err(entry.cannot_hold(at, number));
     }
     Ok((header, entries))
 }

@@ -92,7 +92,7 @@ fn array(tensors: &[Entry], format: u32, entry: &StateEntry, layout: &Layout) ->
             words[at] = u32::from_le_bytes(*bytes);
             let number = f32::from_bits(words[at]);
             if number < 0.0 && NOT_NEGATIVE.contains(&entry.name) {
-                return Err(tensor.cannot_hold(number.into(), i));
+                return Err(tensor.cannot_hold(i, number.into()));
             }
         }
     }

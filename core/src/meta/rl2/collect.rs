@@ -47,7 +47,7 @@ pub struct Trials {
     pub states: Tensor,
     /// Actions as the environment got them, `[T, S, M, A]`.
     pub limited: Tensor,
-    /// What was not finite, as [`Distribution::lost`] tells it, `[T, S, M, 1]`.
+    /// Which steps met a value that is not finite, as [`Distribution::lost`] tells it, `[T, S, M, 1]`.
     pub lost: Tensor,
 }
 
