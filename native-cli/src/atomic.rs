@@ -15,10 +15,9 @@ const MARK: &str = ".quickstudy-tmp";
 fn temp_path(path: &Path) -> io::Result<PathBuf> {
     let name =
         path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
-    let mut temp = std::ffi::OsString::from(".");
-    temp.push(name);
-    temp.push(format!("{MARK}{}", std::process::id()));
-    Ok(path.with_file_name(temp))
+    // A name may be as long as a file system takes, and this one is longer.
+    let name: String = name.to_string_lossy().chars().take(40).collect();
+    Ok(path.with_file_name(format!(".{name}{MARK}{}", std::process::id())))
 }
 
 /// Where bytes for a path go.
@@ -165,6 +164,9 @@ mod tests {
         write(&path, b"second").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");
         assert_eq!(fs::read_dir(&*dir).unwrap().count(), 1);
+        // As long as names may be.
+        write(&dir.join("x".repeat(255)), b"long").unwrap();
+        assert_eq!(fs::read_dir(&*dir).unwrap().count(), 2);
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub mod file {
 
 /// Snapshots larger than this are refused before they are read into memory.
 const MAX_SNAPSHOT: u64 = 16 << 30;
+/// What is read of a pipe or a device at most.
+const MAX_STREAM: u64 = 64 << 20;
 
 /// An open run folder, locked for writing until dropped.
 #[derive(Debug)]
@@ -108,7 +110,14 @@ impl RunFolder {
             let path = parent.join(if k == 1 { name.to_owned() } else { format!("{name}-{k}") });
             match fs::create_dir(&path) {
                 Ok(()) => return Self::lock_and_check(path),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    // A run that was killed there may have left half a file, which nobody else removes.
+                    if path.join(file::LOCK).is_file()
+                        && let Ok(other) = Self::lock_and_check(path)
+                    {
+                        let _ = other.clean();
+                    }
+                }
                 Err(error) => return Err(cannot("create the run folder", &path, &error)),
             }
         }
@@ -268,7 +277,18 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Stop> {
             size.len()
         )));
     }
-    fs::read(path).map_err(|error| cannot("read", path, &error))
+    // A pipe or a device has no size; what it gives is bounded all the same.
+    let most = if size.is_file() { MAX_SNAPSHOT } else { MAX_STREAM };
+    let mut bytes = Vec::with_capacity(usize::try_from(size.len()).unwrap_or(0));
+    let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    read.map_err(|error| cannot("read", path, &error))?;
+    if bytes.len() as u64 > most {
+        return Err(Stop::user(format!(
+            "{} gives more than {most} bytes; that is no file of this program",
+            path.display()
+        )));
+    }
+    Ok(bytes)
 }
 
 /// Reads a snapshot of the run in `folder`.
@@ -281,6 +301,10 @@ pub fn read_snapshot(folder: &Path, name: &str) -> Result<Vec<u8>, Stop> {
     if !path.exists() {
         return Err(Stop::user(format!("{} holds no {name}", folder.display()))
             .hint("expected a run folder made by `quickstudy train`; the folder may be one level off"));
+    }
+    if !path.is_file() {
+        let found = if path.is_dir() { "a folder" } else { "a device or a pipe" };
+        return Err(Stop::user(format!("{} is {found}, expected a snapshot", path.display())));
     }
     read(&path)
 }

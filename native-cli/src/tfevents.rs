@@ -4,7 +4,8 @@
 //! little-endian), and each record is a protobuf `Event`. Field numbers are those of TensorBoard's `event.proto`,
 //! `summary.proto` and `tensor.proto`; only the handful used here are written.
 
-use crate::metrics::rows::TextRow;
+use crate::metrics::rows::{self, TextRow};
+use crate::metrics::{ENV_STEPS, number};
 use std::io::{self, BufRead, Read as _};
 
 /// The event that begins a file. `wall_time` is in seconds since 1970.
@@ -190,9 +191,54 @@ pub fn step_of(event: &[u8]) -> Option<u64> {
     if *rest.first()? != 2 << 3 {
         return None;
     }
+    take_varint(&mut &rest[1..])
+}
+
+/// The row of which an event was made, to the precision of the format.
+#[must_use]
+pub fn row_of(event: &[u8]) -> Option<TextRow> {
+    let steps = step_of(event)?;
+    let summary = fields(event)?.into_iter().find(|(field, _)| *field == 5)?.1;
+    let mut cells = Vec::new();
+    for (_, entry) in fields(summary)? {
+        let entry = fields(entry)?;
+        let part = |field: u64| entry.iter().find(|(one, _)| *one == field).map(|(_, bytes)| *bytes);
+        let name = std::str::from_utf8(part(1)?).ok().filter(|name| rows::is_name(name))?;
+        let value = f32::from_le_bytes(part(2)?.try_into().ok()?);
+        let text = if name == ENV_STEPS { steps.to_string() } else { number(f64::from(value)) };
+        cells.push((name.to_owned(), text));
+    }
+    cells.iter().any(|(name, _)| name == ENV_STEPS).then_some(TextRow { steps, cells })
+}
+
+/// The fields of a protobuf message, each with its bytes; numbers of variable length have none.
+fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, &[u8])>> {
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let key = take_varint(&mut bytes)?;
+        let length = match key & 7 {
+            VARINT => {
+                take_varint(&mut bytes)?;
+                0
+            }
+            FIXED64 => 8,
+            FIXED32 => 4,
+            BYTES => usize::try_from(take_varint(&mut bytes)?).ok()?,
+            _ => return None,
+        };
+        let (payload, rest) = bytes.split_at_checked(length)?;
+        found.push((key >> 3, payload));
+        bytes = rest;
+    }
+    Some(found)
+}
+
+fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0_u64;
-    for (i, byte) in rest[1..].iter().take(10).enumerate() {
-        value |= u64::from(byte & 0x7f).checked_shl(7 * i as u32)?;
+    for i in 0..10_u32 {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f).checked_shl(7 * i)?;
         if byte & 0x80 == 0 {
             return Some(value);
         }

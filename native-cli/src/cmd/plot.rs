@@ -68,6 +68,14 @@ fn group(folders: &[PathBuf], metric: &str) -> Result<Vec<Group>, Stop> {
     let mut groups: Vec<Group> = Vec::new();
     for folder in folders {
         let table = Table::read(&folder.join(file::CSV))?;
+        if table.damaged > 0 {
+            let path = folder.join(file::CSV);
+            say(&format!(
+                "note: {} has {} damaged lines, left out; a resume mends them",
+                path.display(),
+                table.damaged
+            ));
+        }
         if !table.columns.is_empty() && table.column(metric).is_none() {
             let known = table.columns.iter().map(String::as_str);
             let near = quickstudy_core::closest(metric, known);

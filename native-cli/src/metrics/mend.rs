@@ -1,8 +1,8 @@
 //! Goes back to a snapshot: cuts newer rows off the metrics files, and mends what is damaged in one file from the others.
 //!
 //! The three files hold the same rows, and all rows up to a snapshot are on disk before it is. Rows are therefore read
-//! side by side, the files' last megabytes only. A row that one file lacks is taken from another; where texts differ,
-//! the events decide, because they have checksums. A file with damage is written anew and replaced at once. What was
+//! side by side, the files' last megabytes only. A row that one file lacks is taken from another, of the events last,
+//! which round; where texts differ, the events decide, because they have checksums. A file with damage is written anew and replaced at once. What was
 //! written in half when a process was killed is newer than the snapshot and no damage.
 
 use super::rows::{Line, Lines, TextRow, is_name};
@@ -138,17 +138,13 @@ impl Files<'_> {
             events.skip_to(floor)?;
             found.aligned = [json.steps(), csv.steps(), events.steps()] == [Some(floor); 3];
         }
-        let (mut began, mut only_events) = (self.began(), 0);
-        while let Some(steps) = [json.steps(), csv.steps()].into_iter().flatten().min() {
-            while events.steps().is_some_and(|at| at < steps) {
-                only_events += 1;
-                events.advance()?;
-            }
+        let mut began = self.began();
+        while let Some(steps) = [json.steps(), csv.steps(), events.steps()].into_iter().flatten().min() {
             let has = |at: Option<u64>| at == Some(steps);
             let (in_json, in_csv, in_events) = (has(json.steps()), has(csv.steps()), has(events.steps()));
             // A row that one text has alone, where the others are sound and go on after it, never was.
             let denied = |other: &Texts<'_>| events.sound() && other.next.is_some() && other.pending == 0;
-            if !in_events && ((!in_csv && denied(&csv)) || (!in_json && denied(&json))) {
+            if !in_events && (in_json || in_csv) && ((!in_csv && denied(&csv)) || (!in_json && denied(&json))) {
                 let side = if in_json { &mut json } else { &mut csv };
                 side.health.damaged += 1;
                 side.advance()?;
@@ -159,7 +155,19 @@ impl Files<'_> {
             let differ = both.is_some_and(|(a, b)| a.cells != b.cells);
             let fits = |row: &TextRow| event.is_some_and(|event| event == event_of(row, event).as_slice());
             let csv_is_right = differ && both.is_some_and(|(a, b)| !fits(a) && fits(b));
-            let row = if in_json && !csv_is_right { &json.next } else { &csv.next };
+            // Where only the event is left, its numbers are those of the row to seven digits.
+            let from_event = event.filter(|_| !in_json && !in_csv).map(tfevents::row_of);
+            let row = match &from_event {
+                Some(row) => row,
+                None if in_json && !csv_is_right => &json.next,
+                None => &csv.next,
+            };
+            if row.is_none() {
+                found.lost += 1;
+                events.health.damaged += 1;
+                events.advance()?;
+                continue;
+            }
             if let Some(row) = row {
                 let seconds = Some(row.value(SECONDS)).filter(|seconds| seconds.is_finite()).unwrap_or(0.0);
                 let time = event.and_then(tfevents::wall_time);
@@ -181,8 +189,10 @@ impl Files<'_> {
                     found.lost += json.pending.min(csv.pending);
                     (json.pending, csv.pending) = (0, 0);
                 }
-                (true, false) => csv.pending = csv.pending.saturating_sub(1),
-                _ => json.pending = json.pending.saturating_sub(1),
+                (in_json, in_csv) => {
+                    csv.pending = csv.pending.saturating_sub(u64::from(!in_csv));
+                    json.pending = json.pending.saturating_sub(u64::from(!in_json));
+                }
             }
             if in_json {
                 json.advance()?;
@@ -195,11 +205,6 @@ impl Files<'_> {
             }
         }
         found.lost += json.pending.min(csv.pending);
-        while events.next.is_some() {
-            only_events += 1;
-            events.advance()?;
-        }
-        found.lost = found.lost.max(only_events);
         (found.json, found.csv, found.events) = (json.health, csv.health, events.health);
         Ok(found)
     }
@@ -220,7 +225,7 @@ impl Files<'_> {
         if found.json.whole() || (none && !found.json.exists) {
             cut(&path(file::JSONL), found.json.end)?;
         } else {
-            notes.push(self.note(file::JSONL, found.json, file::CSV));
+            notes.push(self.note(file::JSONL, found.json));
             self.rewrite(file::JSONL, found.json, &mut |out, one| out.write_all(one.row.to_json().as_bytes()))?;
         }
         if none {
@@ -229,7 +234,7 @@ impl Files<'_> {
         } else if found.csv.whole() {
             cut(&path(file::CSV), found.csv.end)?;
         } else {
-            notes.push(self.note(file::CSV, found.csv, file::JSONL));
+            notes.push(self.note(file::CSV, found.csv));
             let mut begun = found.csv.from > 0;
             self.rewrite(file::CSV, found.csv, &mut |out, one| {
                 if !std::mem::replace(&mut begun, true) {
@@ -241,26 +246,26 @@ impl Files<'_> {
         if found.events.whole() && found.events.from > 0 {
             cut(&path(file::EVENTS), found.events.end)?;
         } else {
-            notes.push(self.note(file::EVENTS, found.events, file::JSONL));
+            notes.push(self.note(file::EVENTS, found.events));
             self.rewrite_events(found.events)?;
         }
         if found.lost > 0 {
             let rows = if found.lost == 1 { "1 row is".to_owned() } else { format!("{} rows are", found.lost) };
             let (a, b) = (path(file::JSONL), path(file::CSV));
-            notes.push(format!("{rows} lost: neither {} nor {} has what was there", a.display(), b.display()));
+            notes.push(format!("{rows} lost: damaged in {}, in {} and in the events", a.display(), b.display()));
         }
         let columns = if none { Vec::new() } else { self.columns.clone() };
         Ok(Mended { columns, notes })
     }
 
-    fn note(&self, name: &str, health: Health, source: &str) -> String {
+    fn note(&self, name: &str, health: Health) -> String {
         let path = self.folder.join(name);
         let path = path.display();
         let count = |n: u64, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
         match health.missing + health.wrong {
-            _ if !health.exists => format!("{path} is missing: made anew from {source}"),
+            _ if !health.exists => format!("{path} is missing: made anew from the other metrics files"),
             0 => format!("{path} is damaged: {} cut out", count(health.damaged.max(1), "part")),
-            rows => format!("{path} is damaged: {} mended from {source}", count(rows, "row")),
+            rows => format!("{path} is damaged: {} mended from the other metrics files", count(rows, "row")),
         }
     }
 

@@ -113,6 +113,7 @@ impl<'a> Texts<'a> {
 pub(super) struct Events {
     records: Option<Records<BufReader<File>>>,
     limit: u64,
+    last: u64,
     /// The next event with its steps.
     pub next: Option<(u64, Vec<u8>)>,
     pub health: Health,
@@ -123,7 +124,7 @@ impl Events {
         let exists = reader.is_some();
         let health = Health { exists, from: at, end: at, ..Health::default() };
         let records = reader.map(|reader| Records::new(reader, at));
-        let mut side = Self { records, limit, next: None, health };
+        let mut side = Self { records, limit, last: 0, next: None, health };
         side.advance()?;
         // What begins the file is no row.
         side.skip_to(1)?;
@@ -148,8 +149,11 @@ impl Events {
             self.health.end = records.at();
         }
         if let Some(event) = records.next_event()? {
-            match tfevents::step_of(&event) {
-                Some(steps) if steps <= self.limit => self.next = Some((steps, event)),
+            match tfevents::step_of(&event).filter(|steps| *steps == 0 || *steps > self.last) {
+                Some(steps) if steps <= self.limit => {
+                    self.last = steps;
+                    self.next = Some((steps, event));
+                }
                 Some(_) => {}
                 None => self.health.damaged += 1,
             }

@@ -122,6 +122,26 @@ fn a_fresh_start_removes_what_a_killed_one_left() {
     fs::write(dir.join(".last.safetensors.quickstudy-tmp7"), "half").unwrap();
     let run = RunFolder::create(&dir).unwrap();
     assert_eq!(fs::read_dir(run.path()).unwrap().count(), 1, "the lock alone");
+    // Beside numbered runs too, but not where another process is at work.
+    let first = RunFolder::create_numbered(&dir.join("runs"), "x").unwrap();
+    let stray = dir.join("runs/x/.last.safetensors.quickstudy-tmp7");
+    fs::write(&stray, "half").unwrap();
+    RunFolder::create_numbered(&dir.join("runs"), "x").unwrap();
+    assert!(stray.exists());
+    drop(first);
+    RunFolder::create_numbered(&dir.join("runs"), "x").unwrap();
+    assert!(!stray.exists());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_has_no_end_is_not_read_to_its_end() {
+    let stop = read(Path::new("/dev/zero")).unwrap_err();
+    assert!(stop.code == 2 && stop.message.contains("gives more than"), "{}", stop.message);
+    let dir = scratch("endless");
+    std::os::unix::fs::symlink("/dev/zero", dir.join(file::LAST)).unwrap();
+    let stop = read_snapshot(&dir, file::LAST).unwrap_err();
+    assert!(stop.code == 2 && stop.message.contains("a device or a pipe"), "{}", stop.message);
 }
 
 #[test]

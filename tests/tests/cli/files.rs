@@ -76,7 +76,7 @@ fn files_of_a_run_are_mended_from_each_other_when_it_is_resumed() {
     assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
     let read = |name: &str| fs::read(dir.join("r").join(name)).unwrap();
     let [csv, json] = ["metrics.csv", "metrics.jsonl"].map(read);
-    for (name, other) in [("metrics.csv", "metrics.jsonl"), ("metrics.jsonl", "metrics.csv")] {
+    for name in ["metrics.csv", "metrics.jsonl"] {
         let mut bytes = read(name);
         let middle = bytes.len() / 2;
         bytes[middle..middle + 20].fill(b'#');
@@ -85,7 +85,7 @@ fn files_of_a_run_are_mended_from_each_other_when_it_is_resumed() {
         let resumed = dir.run(&format!("train --resume r --steps {steps}"));
         assert_eq!(resumed.code, Some(0), "{resumed:?}");
         let note = resumed.out.lines().find(|line| line.starts_with(&format!("note: r/{name} is damaged: ")));
-        assert!(note.is_some_and(|note| note.ends_with(&format!(" mended from {other}"))), "{}", resumed.out);
+        assert!(note.is_some_and(|note| note.ends_with(" mended from the other metrics files")), "{}", resumed.out);
         assert!(read("metrics.csv").starts_with(&csv) && read("metrics.jsonl").starts_with(&json), "{name}");
     }
 }
