@@ -13,7 +13,7 @@ pub mod rows;
 mod sides;
 
 use crate::outcome::Stop;
-use crate::run_folder::{self, RunFolder, cannot_keep, file};
+use crate::run_folder::{self, RunFolder, cannot_keep, file, hint_for};
 use crate::tfevents;
 use mend::{Mended, TAIL};
 use rows::TextRow;
@@ -67,8 +67,10 @@ impl MetricsLog {
     /// # Errors
     /// [`Stop`] with code 1 if a file cannot be read or written.
     pub fn resume(folder: &RunFolder, env_steps: u64, config: &str) -> Result<(Self, Vec<String>), Stop> {
-        let Mended { columns, notes } = mend::rewind(folder.path(), env_steps, config, TAIL)
-            .map_err(|error| cannot_keep(&folder.join(file::CSV), &error, "; it goes with the other metrics files"))?;
+        let Mended { columns, notes } = mend::rewind(folder.path(), env_steps, config, TAIL).map_err(|error| {
+            let message = format!("cannot read or mend the metrics in {}: {error}", folder.path().display());
+            Stop::failure(message).hint(hint_for(&error))
+        })?;
         Ok((Self { unsynced: true, ..Self::open(folder, columns) }, notes))
     }
 

@@ -17,8 +17,12 @@
 //! left by a killed process is recognised as stale because nobody holds it any more. The process id and start time
 //! inside are for people.
 
+mod guard;
+
 use crate::atomic;
 use crate::outcome::Stop;
+use guard::check_plain;
+pub use guard::{cannot_keep, check_descriptors};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -62,33 +66,6 @@ const MAX_STREAM: u64 = 64 << 20;
 pub struct RunFolder {
     path: PathBuf,
     lock: File,
-}
-
-/// Checks that the process may hold a descriptor per run, the lock's, and some more for what is written or opened in
-/// between. Without this, many seeds would end in the midst of training.
-///
-/// # Errors
-/// [`Stop`] with code 2 if the limit is lower.
-pub fn check_descriptors(runs: usize) -> Result<(), Stop> {
-    /// Files written at once, the device's, and what a process has open from the start.
-    const BESIDE: usize = 64;
-    // Nothing in the standard library tells the limit; opening as many for a moment does.
-    let Ok(first) = File::open(".") else { return Ok(()) };
-    let mut held = Vec::new();
-    for _ in 0..runs + BESIDE {
-        match first.try_clone() {
-            Ok(file) => held.push(file),
-            Err(error) => {
-                let (may, need) = (held.len(), runs + BESIDE + 16);
-                drop(held);
-                return Err(Stop::user(format!(
-                    "{runs} seeds need some {need} open files, and {may} more can be opened: {error}"
-                ))
-                .hint(format!("raise the limit with `ulimit -n {need}`, or train fewer seeds at once")));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Names a run as `<env>-<algo>-s<seed>`.
@@ -327,14 +304,28 @@ pub fn policy(path: &Path, last: bool, best: bool) -> Result<(PathBuf, Vec<u8>),
 /// # Errors
 /// [`Stop`] with code 2 if it is missing or holds no run.
 pub fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+    find(path, &[file::CSV])
+}
+
+/// The run folders that can be resumed, as [`find_runs`]; those that lost their metrics are among them.
+///
+/// # Errors
+/// As [`find_runs`].
+pub fn find_resumable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+    find(path, &[file::LAST, file::CSV])
+}
+
+/// Folders with a file of one of these names.
+fn find(path: &Path, names: &[&str]) -> Result<Vec<PathBuf>, Stop> {
     require_folder(path)?;
-    if path.join(file::CSV).exists() {
+    let holds = |folder: &Path| names.iter().any(|name| folder.join(name).exists());
+    if holds(path) {
         return Ok(vec![path.to_owned()]);
     }
     let mut runs: Vec<PathBuf> = fs::read_dir(path)
         .map_err(|error| cannot("read", path, &error))?
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|child| child.join(file::CSV).exists())
+        .filter(|child| holds(child))
         .collect();
     runs.sort();
     if runs.is_empty() {
@@ -342,42 +333,6 @@ pub fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
             .hint("expected a run folder made by `quickstudy train`, or a folder of them"));
     }
     Ok(runs)
-}
-
-/// Refuses a folder in which another thing has the name of one of the run's files. A link to a file is one, but not for
-/// the lock: its file is emptied by whoever holds it.
-fn check_plain(folder: &Path) -> Result<(), Stop> {
-    for name in file::ALL {
-        let path = folder.join(name);
-        let lock = name == file::LOCK;
-        let meta = match if lock { fs::symlink_metadata(&path) } else { fs::metadata(&path) } {
-            Ok(meta) => meta,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(cannot("read", &path, &error)),
-        };
-        let found = if meta.is_dir() {
-            "a folder"
-        } else if meta.is_symlink() || (lock && has_other_names(&meta)) {
-            "a link"
-        } else if meta.is_file() {
-            continue;
-        } else {
-            "a device or a pipe"
-        };
-        return Err(Stop::user(format!("{} is {found}, expected a file of the run", path.display()))
-            .hint("move it away, or choose another folder with --out"));
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn has_other_names(meta: &fs::Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::nlink(meta) > 1
-}
-
-#[cfg(not(unix))]
-fn has_other_names(_meta: &fs::Metadata) -> bool {
-    false
 }
 
 fn require_folder(path: &Path) -> Result<(), Stop> {
@@ -402,20 +357,6 @@ pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
     // A full disk is no mistake in the command.
     let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
     if full { Stop::failure(message) } else { Stop::user(message) }.hint(hint_for(error))
-}
-
-/// An IO error on a file of a run while the run goes on; `more` ends the sentence.
-#[must_use]
-pub fn cannot_keep(path: &Path, error: &io::Error, more: &str) -> Stop {
-    let folder = path.parent().unwrap_or(path);
-    if !folder.is_dir() {
-        return Stop::failure(format!("{} is gone: it was deleted or moved during the run", folder.display())).hint(
-            "if it was moved, `quickstudy train --resume` and its new place go on from the last snapshot there; \
-             otherwise start the run again",
-        );
-    }
-    let hint = if path.is_dir() { "a folder has taken the place of this file; move it away" } else { hint_for(error) };
-    Stop::failure(format!("cannot write {}: {error}{more}", path.display())).hint(hint)
 }
 
 /// What to do about an IO error; empty where the error says it.

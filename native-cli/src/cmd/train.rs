@@ -242,8 +242,7 @@ fn resume(args: &Args) -> Result<(), Stop> {
     let mut runs = Vec::new();
     for path in &args.resume {
         // A folder of runs stands for the runs in it, as for `plot`.
-        let found = if path.join(file::LAST).exists() { None } else { run_folder::find_runs(path).ok() };
-        runs.extend(found.unwrap_or_else(|| vec![path.clone()]));
+        runs.extend(run_folder::find_resumable(path).unwrap_or_else(|_| vec![path.clone()]));
     }
     run_folder::check_descriptors(runs.len())?;
     let folders = runs.iter().map(|run| RunFolder::open(run)).collect::<Result<Vec<_>, _>>()?;

@@ -175,6 +175,9 @@ fn runs_are_found_in_a_folder_or_one_level_below() {
     fs::write(dir.join("b").join(file::CSV), "").unwrap();
     assert_eq!(find_runs(&dir).unwrap(), [dir.join("a"), dir.join("b")]);
     assert_eq!(find_runs(&dir.join("b")).unwrap(), [dir.join("b")]);
+    // A run whose metrics were deleted can be resumed all the same, and gets them back.
+    fs::write(dir.join("c").join(file::LAST), "").unwrap();
+    assert_eq!(find_resumable(&dir).unwrap(), [dir.join("a"), dir.join("b"), dir.join("c")]);
 }
 
 #[test]

@@ -1,0 +1,84 @@
+//! What is looked at before a run folder is written in, and what is said where it can be written no more.
+
+use super::{cannot, file, hint_for};
+use crate::outcome::Stop;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+/// Checks that the process may hold a descriptor per run, the lock's, and some more for what is written or opened in
+/// between. Without this, many seeds would end in the midst of training.
+///
+/// # Errors
+/// [`Stop`] with code 2 if the limit is lower.
+pub fn check_descriptors(runs: usize) -> Result<(), Stop> {
+    /// Files written at once, the device's, and what a process has open from the start.
+    const BESIDE: usize = 64;
+    // Nothing in the standard library tells the limit; opening as many for a moment does.
+    let Ok(first) = File::open(".") else { return Ok(()) };
+    let mut held = Vec::new();
+    for _ in 0..runs + BESIDE {
+        match first.try_clone() {
+            Ok(file) => held.push(file),
+            Err(error) => {
+                let (may, need) = (held.len(), runs + BESIDE + 16);
+                drop(held);
+                return Err(Stop::user(format!(
+                    "{runs} seeds need some {need} open files, and {may} more can be opened: {error}"
+                ))
+                .hint(format!("raise the limit with `ulimit -n {need}`, or train fewer seeds at once")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a folder in which another thing has the name of one of the run's files. A link to a file is one, but not for
+/// the lock: its file is emptied by whoever holds it.
+pub(super) fn check_plain(folder: &Path) -> Result<(), Stop> {
+    for name in file::ALL {
+        let path = folder.join(name);
+        let lock = name == file::LOCK;
+        let meta = match if lock { fs::symlink_metadata(&path) } else { fs::metadata(&path) } {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(cannot("read", &path, &error)),
+        };
+        let found = if meta.is_dir() {
+            "a folder"
+        } else if meta.is_symlink() || (lock && has_other_names(&meta)) {
+            "a link"
+        } else if meta.is_file() {
+            continue;
+        } else {
+            "a device or a pipe"
+        };
+        return Err(Stop::user(format!("{} is {found}, expected a file of the run", path.display()))
+            .hint("move it away, or choose another folder with --out"));
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn has_other_names(meta: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(meta) > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_meta: &fs::Metadata) -> bool {
+    false
+}
+
+/// An IO error on a file of a run while the run goes on; `more` ends the sentence.
+#[must_use]
+pub fn cannot_keep(path: &Path, error: &io::Error, more: &str) -> Stop {
+    let folder = path.parent().unwrap_or(path);
+    if !folder.is_dir() {
+        return Stop::failure(format!("{} is gone: it was deleted or moved during the run", folder.display())).hint(
+            "if it was moved, `quickstudy train --resume` and its new place go on from the last snapshot there; \
+             otherwise start the run again",
+        );
+    }
+    let hint = if path.is_dir() { "a folder has taken the place of this file; move it away" } else { hint_for(error) };
+    Stop::failure(format!("cannot write {}: {error}{more}", path.display())).hint(hint)
+}
