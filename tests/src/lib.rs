@@ -5,6 +5,7 @@
 pub mod crafted;
 pub mod golden;
 pub mod gpu;
+pub mod inputs;
 pub mod process;
 pub mod random_graph;
 pub mod table;

@@ -8,6 +8,7 @@ mod fuzz;
 mod gradients;
 mod host;
 mod host_faults;
+mod inputs;
 mod layering;
 mod op_table;
 mod plans;
