@@ -78,10 +78,11 @@ fn registers_equal_single_lanes_in_every_operation() {
         8388608.5,
         1e-45,
     ];
-    let mut a: Vec<f32> = special.iter().flat_map(|&x| [x; 16]).collect();
-    let mut b: Vec<f32> = special.iter().flat_map(|_| special).collect();
+    let special = if cfg!(miri) { &special[3..9] } else { &special[..] };
+    let mut a: Vec<f32> = special.iter().flat_map(|&x| vec![x; special.len()]).collect();
+    let mut b: Vec<f32> = special.iter().flat_map(|_| special).copied().collect();
     let mut rng = crate::rng::Threefry::new([8, 1]);
-    for _ in 0..20_000 {
+    for _ in 0..if cfg!(miri) { 8 } else { 20_000 } {
         a.push(f32::from_bits(rng.word()));
         b.push(f32::from_bits(rng.word()));
         a.push(((rng.uniform() - 0.5) * 40.0) as f32);

@@ -156,7 +156,10 @@ mod tests {
     #[test]
     fn few_rows_give_the_same_bits_as_many() {
         let values = |n: usize, f: f32| (0..n).map(|i| (i as f32 * f).sin()).collect::<Vec<f32>>();
-        for (k, n, rows) in [(1, 16, 1), (4, 64, 4), (64, 64, 3), (64, 80, 8), (7, 208, 5), (3, 32, 6)] {
+        for (k, n, rows) in [(1, 16, 1), (3, 32, 6), (4, 64, 4), (64, 64, 3), (64, 80, 8), (7, 208, 5)] {
+            if cfg!(miri) && k > 3 {
+                continue;
+            }
             let (a, w, b) = (values(k * LANES, 0.7), values(k * n, 0.3), values(n, 0.9));
             let dims = DenseDims { k, n, r: LANES };
             let (w, b) = (Strided { values: &w, row: n, col: 1 }, Strided { values: &b, row: 1, col: 0 });

@@ -94,7 +94,10 @@ mod tests {
         let layouts = [(90, 1), (1, 70), (90, 2)].map(|(row, col)| Strided { values: &x, row, col });
         for isa in Isa::available() {
             for x in layouts {
-                for (t, j) in [(0..1, 0..1), (3..37, 5..38), (0..64, 0..16), (2..19, 1..41)] {
+                for (t, j) in [(0..1, 0..1), (2..19, 1..41), (3..37, 5..38), (0..64, 0..16)] {
+                    if cfg!(miri) && t.len() > 17 {
+                        continue;
+                    }
                     let width = j.len().next_multiple_of(16);
                     let mut dst = vec![-1.0; t.len() * width];
                     pack(isa, &mut dst, width, x, t.clone(), j.clone());

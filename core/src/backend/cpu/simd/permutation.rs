@@ -42,6 +42,9 @@ mod tests {
     #[test]
     fn lanes_equal_the_definition() {
         for (n, len) in [(1, 5), (7, 64), (512, 512), (1000, 1003)] {
+            if cfg!(miri) && len > 64 {
+                continue;
+            }
             let map = Permutation::new([3, n], n);
             let index: Vec<f32> = (0..len).map(f32::from_bits).collect();
             for isa in Isa::available() {
