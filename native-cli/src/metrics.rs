@@ -13,12 +13,12 @@ pub mod rows;
 mod sides;
 
 use crate::outcome::Stop;
-use crate::run_folder::{self, RunFolder, cannot_keep, file, hint_for};
+use crate::run_folder::{RunFolder, cannot, cannot_keep, file, hint_for};
 use crate::tfevents;
 use mend::{Mended, TAIL};
-use rows::TextRow;
+use rows::{Line, Lines, TextRow};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -183,9 +183,13 @@ impl Table {
     /// # Errors
     /// [`Stop`] with code 2 if the file is missing or has no [`ENV_STEPS`] column.
     pub fn read(path: &Path) -> Result<Self, Stop> {
-        let bytes = run_folder::read(path)?;
-        let table = Self::parse(&String::from_utf8_lossy(&bytes));
-        if !bytes.is_empty() && table.column(ENV_STEPS).is_none() {
+        let cannot_read = |error: io::Error| cannot("read", path, &error);
+        // What is neither a file nor has an end is refused before it is read.
+        if !std::fs::metadata(path).map_err(cannot_read)?.is_file() {
+            return Err(Stop::user(format!("{} is no file", path.display())));
+        }
+        let table = Self::from_reader(BufReader::new(File::open(path).map_err(cannot_read)?)).map_err(cannot_read)?;
+        if !table.columns.is_empty() && table.column(ENV_STEPS).is_none() {
             return Err(Stop::user(format!(
                 "{} is no metrics file of this program: it has no column {ENV_STEPS}",
                 path.display()
@@ -201,20 +205,27 @@ impl Table {
         Some(self.rows.iter().map(|row| row[index]).collect())
     }
 
-    /// Parses complete rows; lines that are none are counted.
-    #[must_use]
-    pub fn parse(text: &str) -> Self {
+    /// Parses complete rows one by one; lines that are none are counted.
+    ///
+    /// # Errors
+    /// Any IO error.
+    pub fn from_reader(reader: impl BufRead) -> io::Result<Self> {
         let mut table = Self::default();
-        let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-        let Some(header) = lines.next() else { return table };
-        table.columns = header.split(',').map(str::to_owned).collect();
-        for line in lines {
-            match TextRow::from_csv(line, &table.columns) {
-                Some(row) => table.rows.push(table.columns.iter().map(|name| row.value(name)).collect()),
-                None => table.damaged += 1,
+        let mut lines = Lines::new(reader, 0);
+        while let Some(line) = lines.next_line()? {
+            match line {
+                Line::Torn => break,
+                Line::Text(header) if table.columns.is_empty() => {
+                    table.columns = header.split(',').map(str::to_owned).collect();
+                }
+                Line::Text(text) => match TextRow::from_csv(text, &table.columns) {
+                    Some(row) => table.rows.push(table.columns.iter().map(|name| row.value(name)).collect()),
+                    None => table.damaged += 1,
+                },
+                Line::Damaged => table.damaged += 1,
             }
         }
-        table
+        Ok(table)
     }
 }
 

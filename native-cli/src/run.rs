@@ -203,6 +203,15 @@ fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsL
     Ok((log, history))
 }
 
+/// Mends the metrics of a run that is finished, and says what was damaged.
+///
+/// # Errors
+/// [`Stop`] with code 1 if the metrics files cannot be read or written.
+pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
+    let config = crate::run_folder::read(&folder.join(file::CONFIG)).unwrap_or_default();
+    go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|_| ())
+}
+
 /// The finite points of a column over environment steps.
 #[must_use]
 pub fn points(table: &Table, column: &str) -> Vec<(f64, f64)> {

@@ -9,7 +9,7 @@ use crate::plan::{Plan, Request, eval_episodes};
 use crate::progress::{duration, grouped, say};
 use crate::provenance;
 use crate::recover::Run;
-use crate::run::{End, Member, Pace, resume_command};
+use crate::run::{self, End, Member, Pace, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
 use crate::signals;
 use quickstudy_core::backend::Device;
@@ -286,6 +286,7 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
     session.set_steps(asked);
     if session.done() {
         for folder in &folders {
+            run::mend(folder, session.env_steps())?;
             say(&format!(
                 "{} is finished: it made {} of {} environment steps; go further with a larger --steps",
                 folder.path().display(),
