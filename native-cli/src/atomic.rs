@@ -20,7 +20,7 @@ fn temp_path(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(format!(".{name}{MARK}{}", std::process::id())))
 }
 
-/// Where bytes for a path go.
+/// The place where bytes for a path go.
 enum Target {
     /// Replaces this file, or makes it.
     File(PathBuf),

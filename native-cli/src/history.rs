@@ -25,7 +25,7 @@ fn level(before: u64, steps: u64) -> u32 {
     (before ^ steps).checked_ilog2().unwrap_or(0)
 }
 
-/// Whether the iteration from `before` to `steps` leaves a row in the metrics.
+/// Tells whether the iteration from `before` to `steps` leaves a row in the metrics.
 ///
 /// `every` is the number of environment steps between rows; with 0, each of the first thousand iterations leaves a row, and
 /// later ones leave [`PER_DOUBLING`] rows each time that the steps double. It depends on the steps alone: a resumed run has

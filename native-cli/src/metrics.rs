@@ -160,7 +160,7 @@ fn append_to(path: &Path, rows: &mut Vec<u8>, begin: &dyn Fn() -> String, sync: 
     if sync { file.sync_data() } else { Ok(()) }
 }
 
-/// What begins a file of events.
+/// Begins a file of events: its version and the run's configuration.
 fn begin_events(out: &mut Vec<u8>, config: &str, wall_time: f64) {
     tfevents::begin(out, wall_time);
     tfevents::text(out, "config", wall_time, &format!("```toml\n{config}\n```"));

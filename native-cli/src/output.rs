@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether standard output carries a file.
+/// True while standard output carries a file.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The first error of standard output.
 static FAILED: OnceLock<String> = OnceLock::new();
@@ -33,7 +33,7 @@ fn note(result: io::Result<()>) {
     }
 }
 
-/// Whether a text that another printed to standard output, such as a help, has arrived.
+/// Checks that a text which somebody else printed to standard output, such as a help, has arrived.
 ///
 /// # Errors
 /// As [`check`].
@@ -42,7 +42,7 @@ pub fn printed(result: io::Result<()>) -> Result<(), Stop> {
     check()
 }
 
-/// Whether all that was said has arrived.
+/// Checks that all lines said have arrived.
 ///
 /// # Errors
 /// [`Stop`] with code 1 if a line could not be written, as on a full disk.
@@ -55,7 +55,7 @@ pub fn check() -> Result<(), Stop> {
     }
 }
 
-/// Whether `path` means standard output: `-`, or its name on Unix.
+/// Tells whether `path` means standard output: `-`, or its name on Unix.
 #[must_use]
 pub fn is_stdout(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))

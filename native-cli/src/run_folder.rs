@@ -58,7 +58,7 @@ pub mod file {
 
 /// Snapshots larger than this are refused before they are read into memory.
 const MAX_SNAPSHOT: u64 = 16 << 30;
-/// What is read of a pipe or a device at most.
+/// Most bytes that are read of a pipe or a device.
 const MAX_STREAM: u64 = 64 << 20;
 
 /// An open run folder, locked for writing until dropped.
@@ -207,7 +207,7 @@ impl RunFolder {
         })
     }
 
-    /// Whether the snapshot to resume from is there.
+    /// Tells whether the snapshot to resume from is there.
     #[must_use]
     pub fn resumable(&self) -> bool {
         self.join(file::LAST).is_file()

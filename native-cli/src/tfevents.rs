@@ -110,9 +110,9 @@ const LONGEST: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Records<R> {
     reader: R,
-    /// Where the next record begins.
+    /// The offset of the next record.
     at: u64,
-    /// Whether a record was there and was no sound one; nothing after it is read.
+    /// A record was there and was no sound one; nothing after it is read.
     damaged: bool,
 }
 
@@ -128,7 +128,7 @@ impl<R: BufRead> Records<R> {
         self.at
     }
 
-    /// Whether reading ended at a damaged record; one that is cut off by the file's end is none.
+    /// Tells whether reading ended at a damaged record; one that is cut off by the file's end is none.
     #[must_use]
     pub fn damaged(&self) -> bool {
         self.damaged
@@ -167,7 +167,7 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-/// Where the first sound record begins in bytes from the midst of a file.
+/// Finds the first record in bytes from the midst of a file.
 #[must_use]
 pub fn find_record(bytes: &[u8]) -> Option<usize> {
     (0..bytes.len().saturating_sub(15)).find(|at| {

@@ -15,7 +15,7 @@ use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// How much of the end of each file is read. Rows of a day take less by default.
+/// Most bytes that are read of each file, from its end. Rows of a day take less by default.
 pub const TAIL: u64 = 32 << 20;
 
 /// Bytes in which a record of events must begin.
@@ -55,7 +55,7 @@ pub fn rewind(folder: &Path, env_steps: u64, config: &str, tail: u64) -> io::Res
     files.apply(&found)
 }
 
-/// Where reading begins in each file.
+/// The offsets at which reading begins in each file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Start {
     csv: u64,
@@ -70,11 +70,11 @@ struct Found {
     json: Health,
     events: Health,
     rows: u64,
-    /// Whether all files have the first of these rows, so that no earlier one is missing in one of them.
+    /// All files have the first of these rows, so that no earlier one is missing in one of them.
     aligned: bool,
     /// Rows that no file has any more.
     lost: u64,
-    /// Whether the JSON lines have a name that is no column.
+    /// The JSON lines have a name that is no column.
     foreign_key: bool,
     /// Columns in the order in which rows name them.
     columns: Vec<String>,
@@ -107,7 +107,7 @@ impl Files<'_> {
         Ok(sound.then_some(columns))
     }
 
-    /// Where lines and records begin in the last `tail` bytes of each file.
+    /// Finds the first line or record in the last `tail` bytes of each file.
     fn tail(&self, tail: u64) -> io::Result<Start> {
         let record = || -> io::Result<u64> {
             let Some((at, reader)) = end_of(self.folder, file::EVENTS, tail)? else { return Ok(0) };
@@ -357,7 +357,7 @@ fn end_of(folder: &Path, name: &str, tail: u64) -> io::Result<Option<(u64, BufRe
     Ok(Some((length - tail, reader)))
 }
 
-/// Where the first line begins in the last `tail` bytes of a file.
+/// Finds the first line in the last `tail` bytes of a file.
 pub(crate) fn line_in(folder: &Path, name: &str, tail: u64) -> io::Result<u64> {
     let Some((at, reader)) = end_of(folder, name, tail)? else { return Ok(0) };
     let mut lines = Lines::new(reader, at);

@@ -89,13 +89,13 @@ impl TextRow {
     }
 }
 
-/// Whether `text` can be the name of a column: those of this program have neither quotes nor commas.
+/// Tells whether `text` can be the name of a column: those of this program have neither quotes nor commas.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && !['"', ',', '\\'].contains(&c))
 }
 
-/// Whether `text` is a finite number as this program writes it; Rust reads `inf` and `+1` as numbers too.
+/// Tells whether `text` is a finite number as this program writes it; Rust reads `inf` and `+1` as numbers too.
 fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && text.parse::<f64>().is_ok_and(f64::is_finite)
 }

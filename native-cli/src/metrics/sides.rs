@@ -5,7 +5,7 @@ use crate::tfevents::{self, Records};
 use std::fs::File;
 use std::io::{self, BufReader};
 
-/// What is known of one file.
+/// The state of one file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Health {
     /// Lines or records that are none.
@@ -135,7 +135,7 @@ impl Events {
         self.next.as_ref().map(|(steps, _)| *steps)
     }
 
-    /// Whether all that was read is sound, and there is more.
+    /// Tells whether everything read is sound and there is more.
     pub fn sound(&self) -> bool {
         self.health.damaged == 0 && self.next.is_some()
     }

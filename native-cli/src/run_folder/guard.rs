@@ -1,4 +1,4 @@
-//! What is looked at before a run folder is written in, and what is said where it can be written no more.
+//! Checks of a run folder before it is written in, and the error where it can be written no more.
 
 use super::{cannot, file, hint_for};
 use crate::outcome::Stop;
