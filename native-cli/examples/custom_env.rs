@@ -1,7 +1,7 @@
 //! An environment of your own in 60 lines: define it, check it, train PPO on it, save the curve.
 
 #![forbid(unsafe_code)]
-use quickstudy::curve::{Plot, Series, svg};
+use quickstudy::curve::{Plot, Series, draw};
 use quickstudy_core::env::{
     ActionSpace, Color, Dim, Draws, Env, EnvDef, EnvSpec, Mask, Real, Scene, Shape, Step, check_env,
 };
@@ -57,6 +57,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("return {:.2} at first, {:.2} at last", curve[0].1, curve[curve.len() - 1].1);
     let series = vec![Series { label: "puck".into(), runs: vec![curve], ..Default::default() }];
     let plot = Plot { title: "puck".into(), subtitle: "PPO".into(), y_label: "mean episode return".into(), series };
-    std::fs::write(std::env::temp_dir().join("puck.svg"), svg(&plot)?)?;
+    std::fs::write(std::env::temp_dir().join("puck.svg"), draw(&plot)?.svg())?;
     Ok(())
 }

@@ -1,16 +1,15 @@
 //! Adaptation as pictures: returns by stage, and paths in the plane before and after.
 
+use crate::sheet::{Anchor, Frame, GRID, INK, QUIET, Sheet, Style, ticks};
 use crate::stats;
-use crate::svg::{Frame, escaped};
-use quickstudy_core::env::EnvDef;
+use quickstudy_core::env::{Color, EnvDef};
 use quickstudy_core::train::{Adaptation, PathStep, StageUnit};
-use std::fmt::Write;
 
-const BEFORE: &str = "#8a8a94";
-const AFTER: &str = "#d55e00";
-const INK: &str = "#26262c";
-const QUIET: &str = "#70707a";
-const FONT: &str = "font-family=\"sans-serif\"";
+const BEFORE: Color = Color::rgb(138, 138, 148);
+const AFTER: Color = Color::rgb(213, 94, 0);
+const MEAN: Color = Color::rgb(0, 114, 178);
+const TASK: Color = Color::rgb(200, 200, 208);
+const PAPER: Color = Color::rgb(250, 250, 251);
 
 /// What the horizontal axis counts.
 fn axis(unit: StageUnit) -> String {
@@ -44,7 +43,7 @@ pub fn stage_name(unit: StageUnit, k: usize) -> String {
 
 /// Mean return of each stage over tasks with its 95 % interval, and each task as a thin line.
 #[must_use]
-pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation) -> String {
+pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation) -> Sheet {
     let means: Vec<Vec<f64>> = adaptation.stages.iter().map(|stage| stage.task_means()).collect();
     let all: Vec<f64> = means.iter().flatten().copied().filter(|x| x.is_finite()).collect();
     let (mut low, mut high) = all.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(*x), h.max(*x)));
@@ -55,74 +54,44 @@ pub fn returns(title: &str, subtitle: &str, adaptation: &Adaptation) -> String {
     (low, high) = (low - margin, high + margin);
     let (width, height) = (880.0, 480.0);
     let (left, right, top, bottom) = (80.0, 60.0, 80.0, 60.0);
-    let last = (means.len() - 1).max(1) as f64;
-    let x = |k: usize| left + (width - left - right) * k as f64 / last;
-    let y = |v: f64| top + (height - top - bottom) * (high - v) / (high - low);
-    let mut out = head(width, height, title, subtitle);
-    for v in ticks(low, high) {
-        _ = writeln!(
-            out,
-            "<line x1=\"{left}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#e4e4e8\"/>\
-             <text x=\"{}\" y=\"{:.1}\" {FONT} font-size=\"15\" fill=\"{INK}\" text-anchor=\"end\">{}</text>",
-            width - right,
-            left - 10.0,
-            y(v) + 5.0,
-            short(v),
-            y = y(v)
-        );
+    let last = (means.len() - 1).max(1) as f32;
+    let x = |k: usize| left + (width - left - right) * k as f32 / last;
+    let y = |v: f64| top + (height - top - bottom) * ((high - v) / (high - low)) as f32;
+    let mut sheet = headed(width, height, title, subtitle);
+    let number = Style::new(15.0, INK);
+    for v in ticks(low, high, 5) {
+        sheet.stroke(&[[left, y(v)], [width - right, y(v)]], 1.0, GRID, 1.0);
+        sheet.text(&short(v), [left - 10.0, y(v) + 5.0], number.at(Anchor::End));
     }
     let every = means.len().div_ceil(LABELS);
     for k in (0..means.len()).filter(|k| k % every == 0 || *k + 1 == means.len()) {
-        _ = writeln!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" {FONT} font-size=\"15\" fill=\"{INK}\" text-anchor=\"middle\">{}</text>",
-            x(k),
-            height - bottom + 24.0,
-            label(adaptation.unit, k)
-        );
+        sheet.text(&label(adaptation.unit, k), [x(k), height - bottom + 24.0], number.at(Anchor::Middle));
     }
-    _ = writeln!(
-        out,
-        "<text x=\"{:.1}\" y=\"{:.1}\" {FONT} font-size=\"16\" fill=\"{QUIET}\" text-anchor=\"middle\">{}</text>",
-        (left + width - right) / 2.0,
-        height - 12.0,
-        escaped(&axis(adaptation.unit))
-    );
-    let line = |values: &[f64]| -> String {
-        values.iter().enumerate().map(|(k, v)| format!("{:.1},{:.1}", x(k), y(*v))).collect::<Vec<_>>().join(" ")
-    };
+    let middle = [(left + width - right) / 2.0, height - 12.0];
+    sheet.text(&axis(adaptation.unit), middle, Style::new(16.0, QUIET).at(Anchor::Middle));
+    let line = |values: &[f64]| values.iter().enumerate().map(|(k, v)| [x(k), y(*v)]).collect::<Vec<_>>();
     // Many lines on top of each other would hide what they are the mean of.
     let opacity = if adaptation.tasks.len() > 40 { 0.3 } else { 1.0 };
     for task in 0..adaptation.tasks.len().min(THREADS) {
         let values: Vec<f64> = means.iter().map(|stage| stage[task]).collect();
-        _ = writeln!(
-            out,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"#c8c8d0\" stroke-opacity=\"{opacity}\"/>",
-            line(&values)
-        );
+        sheet.stroke(&line(&values), 1.0, TASK, opacity);
     }
     let mean: Vec<f64> = means.iter().map(|stage| stats::mean(stage)).collect();
     let intervals: Vec<(f64, f64)> = means.iter().map(|stage| stats::bootstrap95(stage, stats::mean)).collect();
-    let upper = intervals.iter().enumerate().map(|(k, i)| format!("{:.1},{:.1}", x(k), y(i.1)));
-    let lower = intervals.iter().enumerate().rev().map(|(k, i)| format!("{:.1},{:.1}", x(k), y(i.0)));
-    let band = upper.chain(lower).collect::<Vec<_>>().join(" ");
-    _ = writeln!(out, "<polygon points=\"{band}\" fill=\"#0072b2\" fill-opacity=\"0.2\"/>");
-    _ = writeln!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"#0072b2\" stroke-width=\"3\"/>", line(&mean));
+    let upper = intervals.iter().enumerate().map(|(k, i)| [x(k), y(i.1)]);
+    let lower = intervals.iter().enumerate().rev().map(|(k, i)| [x(k), y(i.0)]);
+    sheet.fill(&upper.chain(lower).collect::<Vec<_>>(), MEAN, 0.2);
+    sheet.stroke(&line(&mean), 3.0, MEAN, 1.0);
     for (k, v) in mean.iter().enumerate() {
-        _ = writeln!(out, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"#0072b2\"/>", x(k), y(*v));
+        sheet.disc([x(k), y(*v)], 4.0, MEAN);
         if mean.len() > VALUES && k > 0 && k + 1 < mean.len() {
             continue;
         }
-        _ = writeln!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" {FONT} font-size=\"15\" font-weight=\"bold\" fill=\"#0072b2\">{}</text>",
-            x(k) + 8.0,
-            // The first one below its line, which rises where adaptation helps.
-            if k == 0 { y(*v) + 20.0 } else { y(*v) - 8.0 },
-            short(*v)
-        );
+        // The first one below its line, which rises where adaptation helps.
+        let above = if k == 0 { -20.0 } else { 8.0 };
+        sheet.text(&short(*v), [x(k) + 8.0, y(*v) - above], Style::new(15.0, MEAN).bold());
     }
-    out + "</svg>\n"
+    sheet
 }
 
 /// Tasks drawn at most as lines of their own.
@@ -138,7 +107,7 @@ const PANEL: f32 = 200.0;
 
 /// The first rollout of some tasks, before adaptation and after it; none if the environment has no plane.
 #[must_use]
-pub fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<String> {
+pub fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Sheet> {
     let [px, py] = env.spec().plane?;
     let (first, last) = (adaptation.stages.first()?, adaptation.stages.last()?);
     let count = adaptation.tasks.len().min(PANELS);
@@ -147,79 +116,47 @@ pub fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Strin
     let (gap, top) = (16.0, 76.0);
     let width = (gap + columns as f32 * (PANEL + gap)).max(480.0);
     let height = top + rows as f32 * (PANEL + 30.0 + gap);
-    let mut out = head(
-        f64::from(width),
-        f64::from(height),
-        title,
-        "first rollout of each task, grey before and orange after adaptation",
-    );
+    let subtitle = "first rollout of each task, grey before and orange after adaptation";
+    let mut sheet = headed(width, height, title, subtitle);
     for task in 0..count {
         let left = gap + (task % columns) as f32 * (PANEL + gap);
         let above = top + (task / columns) as f32 * (PANEL + 30.0 + gap);
+        let [right, below] = [left + PANEL, above + PANEL];
         let points = |path: &[PathStep]| path.iter().map(|s| [s.state[px], s.state[py]]).collect::<Vec<_>>();
         let (before, after) = (points(&first.paths[task]), points(&last.paths[task]));
         let end = last.paths[task].last()?;
         let scene = env.draw(&end.state, &adaptation.tasks[task]).ok()?;
         let frame = Frame::new(scene.view, [left, above], PANEL);
-        _ = writeln!(
-            out,
-            "<clipPath id=\"panel{task}\"><rect x=\"{left}\" y=\"{above}\" width=\"{PANEL}\" height=\"{PANEL}\"/></clipPath>\
-             <rect x=\"{left}\" y=\"{above}\" width=\"{PANEL}\" height=\"{PANEL}\" fill=\"#fafafb\" stroke=\"#e4e4e8\"/>\
-             <g clip-path=\"url(#panel{task})\">"
-        );
-        out += &frame.scene(&scene);
+        sheet.rect([left, above, right, below], PAPER);
+        sheet.clip(Some([left, above, right, below]));
+        sheet.scene(&scene, &frame);
         for (path, color) in [(&before, BEFORE), (&after, AFTER)] {
-            out += &frame.stroke(path, 2.0, color);
+            let path: Vec<[f32; 2]> = path.iter().map(|point| frame.at(*point)).collect();
+            sheet.stroke(&path, 2.0, color, 1.0);
             if let Some(start) = path.first() {
-                out += &frame.dot(*start, 3.0, color);
+                sheet.disc(*start, 3.0, color);
             }
         }
+        sheet.clip(None);
+        let outline = [[left, above], [right, above], [right, below], [left, below], [left, above]];
+        sheet.stroke(&outline, 1.0, GRID, 1.0);
         let mean = |stage: &quickstudy_core::train::Stage| stats::mean(&stage.returns[task]);
-        _ = writeln!(
-            out,
-            "</g>\n<text x=\"{left}\" y=\"{:.1}\" {FONT} font-size=\"14\" fill=\"{INK}\">{} → {}</text>",
-            above + PANEL + 20.0,
-            short(mean(first)),
-            short(mean(last))
-        );
+        let text = format!("{} → {}", short(mean(first)), short(mean(last)));
+        sheet.text(&text, [left, below + 20.0], Style::new(14.0, INK));
     }
-    Some(out + "</svg>\n")
+    Some(sheet)
 }
 
-fn head(width: f64, height: f64, title: &str, subtitle: &str) -> String {
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n\
-         <text x=\"16\" y=\"34\" {FONT} font-size=\"22\" font-weight=\"bold\" fill=\"{INK}\">{}</text>\n\
-         <text x=\"16\" y=\"58\" {FONT} font-size=\"15\" fill=\"{QUIET}\">{}</text>\n",
-        escaped(title),
-        escaped(subtitle)
-    )
-}
-
-/// Round values between two others: multiples of 1, 2 or 5 times a power of ten, some five of them.
-fn ticks(low: f64, high: f64) -> Vec<f64> {
-    let rough = (high - low) / 5.0;
-    let power = 10.0_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= rough).unwrap_or(rough);
-    let first = (low / step).ceil() as i64;
-    (first..).map(|i| i as f64 * step).take_while(|v| *v <= high).take(20).collect()
+/// A sheet with a title.
+fn headed(width: f32, height: f32, title: &str, subtitle: &str) -> Sheet {
+    let mut sheet = Sheet::new(width, height);
+    sheet.text(title, [16.0, 34.0], Style::new(22.0, INK).bold());
+    sheet.text(subtitle, [16.0, 58.0], Style::new(15.0, QUIET));
+    sheet
 }
 
 /// A return with few digits.
 fn short(value: f64) -> String {
     let digits = if value.abs() >= 100.0 { 0 } else { 1 };
     format!("{value:.digits$}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ticks;
-
-    #[test]
-    fn ticks_are_round() {
-        assert_eq!(ticks(-384.0, -16.0), [-300.0, -200.0, -100.0]);
-        assert_eq!(ticks(-0.5, 9.7), [0.0, 5.0]);
-        assert_eq!(ticks(0.0, 1.0), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
-    }
 }

@@ -1,5 +1,6 @@
 //! Parsers of argument values: counts, seeds and settings.
 
+use quickstudy_core::train::MAX_EPISODES;
 use toml::{Table, Value};
 
 /// A count: `100000`, `100_000`, `100k`, `1.5M`, `1e5`.
@@ -24,6 +25,18 @@ pub fn count(text: &str) -> Result<u64, String> {
         return Err(wrong());
     }
     Ok(value as u64)
+}
+
+/// Episodes of one evaluation: a count of at most [`MAX_EPISODES`].
+///
+/// # Errors
+/// A sentence for the user if it is none.
+pub fn episodes(text: &str) -> Result<u64, String> {
+    let asked = count(text)?;
+    if asked > MAX_EPISODES as u64 {
+        return Err(format!("one evaluation has at most {MAX_EPISODES} episodes, not {asked}"));
+    }
+    Ok(asked)
 }
 
 /// One seed: `3`.
@@ -101,6 +114,15 @@ pub fn setting(text: &str) -> Result<(String, Value), String> {
     if value.chars().all(|c| c.is_ascii_alphanumeric() || "_-.+/".contains(c)) {
         return Ok((key.to_owned(), Value::String(value.to_owned())));
     }
+    if let Some(begun) = value.strip_prefix('[').filter(|begun| !begun.contains(']')) {
+        // The shell has cut it at a blank.
+        let begun = begun.trim_end_matches(',');
+        return Err(format!("the list of {key} has no end; write it without blanks, such as {key}=[{begun},{begun}]"));
+    }
+    if value.contains(',') && !value.contains(['[', ']', '"', '=', '\n']) {
+        let list: Vec<&str> = value.split(',').map(str::trim).collect();
+        return Err(format!("a list stands in brackets; did you mean `{key}=[{}]`?", list.join(",")));
+    }
     Err(format!("the value of {key} is no TOML value: `{value}`"))
 }
 
@@ -126,6 +148,13 @@ mod tests {
             let error = count(text).unwrap_err();
             assert!(error.contains("100k"), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn an_evaluation_has_a_largest_number_of_episodes() {
+        assert_eq!(episodes("1048576"), Ok(1 << 20));
+        assert!(episodes("2000000").unwrap_err().contains("at most 1048576"));
+        assert!(episodes("0").is_err());
     }
 
     #[test]
@@ -163,5 +192,9 @@ mod tests {
         for text in ["gamma", "=3", "gamma=", "a.b=3", "g=1\nx=2", "h=[64,", "a b=1"] {
             assert!(setting(text).is_err(), "{text}");
         }
+        let said = |text| setting(text).unwrap_err();
+        assert_eq!(said("hidden=64,64"), "a list stands in brackets; did you mean `hidden=[64,64]`?");
+        assert!(said("hidden=64, 32").contains("`hidden=[64,32]`"));
+        assert!(said("hidden=[64,").ends_with("such as hidden=[64,64]"), "{}", said("hidden=[64,"));
     }
 }

@@ -1,10 +1,10 @@
 //! The command line: what can be typed, and where each verb goes.
 
 use crate::cmd;
-use crate::outcome;
-use crate::output;
-use clap::{Parser, Subcommand};
+use crate::{outcome, output, provenance};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::env::builtin_names;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Reinforcement learning from the command line.
@@ -12,8 +12,8 @@ use std::process::ExitCode;
 #[command(
     name = "quickstudy",
     bin_name = "quickstudy",
-    max_term_width = 100,
-    version,
+    max_term_width = 80,
+    version = provenance::VERSION,
     about = "Reinforcement learning and meta-reinforcement learning from the command line",
     after_help = EXAMPLES,
     subcommand_required = true,
@@ -57,20 +57,31 @@ pub enum Verb {
     Devices(cmd::devices::Args),
 }
 
-/// What to type where a name stands without its flag, as in `train ppo cartpole`.
+/// What to type where a name stands without its flag, as in `train ppo cartpole`, or a list is cut at a blank.
 fn misplaced(error: &clap::Error) -> Option<String> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
+    if name.ends_with(']') && error.kind() == ErrorKind::UnknownArgument {
+        return Some("hint: write a list without blanks, such as --set hidden=[64,64], or in quotes".to_owned());
+    }
     let env = quickstudy_core::closest(name, builtin_names()).filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
     (!name.starts_with('-')).then(|| format!("hint: name the environment with `--env {env}`"))
+}
+
+/// What was typed. The help of `train` shows the settings of the algorithm that is typed with it.
+fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let help = cmd::train::help(&arguments);
+    let mut command = Cli::command().mut_subcommand("train", |train| train.after_help(help));
+    let found = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&found).map_err(|error| error.format(&mut command))
 }
 
 /// Parses the command line, runs the verb and returns the exit code.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parsed(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; clap prints to the right stream. A closed pipe is none of ours.

@@ -73,6 +73,9 @@ impl RunKeys {
         let (steps, eval_every) = (count("steps", 1)?, count("eval_every", 0)?);
         let eval_episodes = count("eval_episodes", 1)?;
         let log_every = count("log_every", 0)?;
+        if let Some(asked) = eval_episodes {
+            args::episodes(&asked.to_string()).map_err(|problem| format!("eval_episodes: {problem}"))?;
+        }
         let seeds = match table.remove("seed") {
             None => None,
             Some(Value::String(text)) => Some(args::seeds(&text).map_err(|e| format!("seed: {e}"))?),
@@ -198,6 +201,7 @@ mod tests {
             ("steps = [1]", "steps"),
             ("eval_episodes = 0", "eval_episodes"),
             ("log_every = -1", "log_every"),
+            ("eval_episodes = 2000000", "eval_episodes: one evaluation has at most 1048576"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

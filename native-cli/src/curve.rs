@@ -1,8 +1,9 @@
-//! Learning curves as SVG: mean over seeds with a 95 % bootstrap interval.
+//! Learning curves: mean over seeds with a 95 % bootstrap interval.
 
+use crate::band::{Band, aggregate};
 use crate::outcome::Stop;
-use crate::stats;
-use plotters::prelude::*;
+use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
+use quickstudy_core::env::Color;
 
 /// One line of a plot: the same experiment under one or several seeds.
 #[derive(Clone, Debug, Default)]
@@ -28,68 +29,6 @@ pub struct Plot {
     pub series: Vec<Series>,
 }
 
-/// Several runs brought onto common steps.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Band {
-    /// Environment steps.
-    pub steps: Vec<f64>,
-    /// Mean over runs.
-    pub mean: Vec<f64>,
-    /// Lower end of the interval.
-    pub low: Vec<f64>,
-    /// Upper end of the interval.
-    pub high: Vec<f64>,
-}
-
-/// Points per aggregated line: finer than the eye resolves in the plot.
-const GRID: usize = 240;
-
-/// Averages runs over a common grid of steps, by linear interpolation within each run.
-///
-/// The grid spans the steps that at least half of the runs cover, so that one run that was stopped early does not cut
-/// the others short.
-#[must_use]
-pub fn aggregate(runs: &[Vec<(f64, f64)>]) -> Band {
-    let runs: Vec<&Vec<(f64, f64)>> = runs.iter().filter(|run| !run.is_empty()).collect();
-    let mut firsts: Vec<f64> = runs.iter().map(|run| run[0].0).collect();
-    let mut lasts: Vec<f64> = runs.iter().map(|run| run[run.len() - 1].0).collect();
-    firsts.sort_by(f64::total_cmp);
-    lasts.sort_by(f64::total_cmp);
-    let half = runs.len().div_ceil(2);
-    let mut band = Band::default();
-    if runs.is_empty() {
-        return band;
-    }
-    let (from, to) = (firsts[half - 1], lasts[runs.len() - half]);
-    let longest = runs.iter().map(|run| run.len()).max().unwrap_or(1);
-    let points = if to > from { longest.min(GRID) } else { 1 };
-    for i in 0..points {
-        let fraction = i as f64 / (points - 1).max(1) as f64;
-        let steps = from + (to - from) * fraction;
-        let values: Vec<f64> = runs.iter().filter_map(|run| at(run, steps)).collect();
-        if values.len() < half {
-            continue;
-        }
-        let (low, high) = stats::bootstrap95(&values, stats::mean);
-        band.steps.push(steps);
-        band.mean.push(stats::mean(&values));
-        band.low.push(low);
-        band.high.push(high);
-    }
-    band
-}
-
-/// The value of a run at `steps`, or `None` outside of it.
-fn at(run: &[(f64, f64)], steps: f64) -> Option<f64> {
-    let after = run.partition_point(|(x, _)| *x < steps);
-    let (x1, y1) = *run.get(after)?;
-    if x1 == steps || after == 0 {
-        return (x1 == steps).then_some(y1);
-    }
-    let (x0, y0) = run[after - 1];
-    Some(y0 + (y1 - y0) * (steps - x0) / (x1 - x0))
-}
-
 /// A count as `512`, `20k`, `1.5M`.
 #[must_use]
 pub fn short_count(value: f64) -> String {
@@ -103,26 +42,35 @@ pub fn short_count(value: f64) -> String {
     format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-const WIDTH: i32 = 880;
-const INK: RGBColor = RGBColor(38, 38, 44);
-const QUIET: RGBColor = RGBColor(112, 112, 122);
-const GRID_LINE: RGBColor = RGBColor(228, 228, 232);
+const WIDTH: f32 = 880.0;
+/// Height of the part with the axes, their labels included.
+const BODY: f32 = 420.0;
+/// From the sheet's left edge to the axes.
+const LEFT: f32 = 82.0;
+/// From the axes to the sheet's right edge.
+const RIGHT: f32 = 66.0;
+/// From the axes to the sheet's lower edge.
+const BELOW: f32 = 62.0;
 /// Wong 2011 (Nature Methods 8:441), told apart with every kind of colour vision; yellow left out on white.
-const COLORS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-    RGBColor(90, 90, 98),
+const COLORS: [Color; 7] = [
+    Color::rgb(0, 114, 178),
+    Color::rgb(213, 94, 0),
+    Color::rgb(0, 158, 115),
+    Color::rgb(204, 121, 167),
+    Color::rgb(86, 180, 233),
+    Color::rgb(230, 159, 0),
+    Color::rgb(90, 90, 98),
 ];
+/// More lines than this have no values at their ends, where they would not fit.
+const ENDS: usize = 16;
+/// Letters of labels.
+const LABEL: f32 = 13.0;
 
 /// Draws a plot.
 ///
 /// # Errors
-/// [`Stop`] with code 2 if no series has a finite point; with code 1 if drawing fails.
-pub fn svg(plot: &Plot) -> Result<String, Stop> {
+/// [`Stop`] with code 2 if no series has a finite point.
+pub fn draw(plot: &Plot) -> Result<Sheet, Stop> {
     let bands: Vec<Band> = plot.series.iter().map(|series| aggregate(&series.runs)).collect();
     let mut ys: Vec<f64> = Vec::new();
     for (band, series) in bands.iter().zip(&plot.series) {
@@ -133,16 +81,137 @@ pub fn svg(plot: &Plot) -> Result<String, Stop> {
     if ys.is_empty() {
         return Err(Stop::user("there is nothing to plot yet: no episode has ended"));
     }
-    let y_range = padded(&ys);
     let x_max = bands
         .iter()
         .filter_map(|band| band.steps.last())
         .chain(plot.series.iter().flat_map(|s| s.marks.iter().map(|(x, _)| x)))
         .fold(1.0_f64, |a, b| a.max(*b));
-    let mut out = String::new();
-    draw(&mut out, plot, &bands, x_max, y_range)
-        .map_err(|error| Stop::failure(format!("cannot draw the curve: {error}")))?;
-    Ok(out)
+    let legend = Legend::of(&plot.series);
+    let header = 72.0 + legend.height();
+    let mut sheet = Sheet::new(WIDTH, header + BODY);
+    sheet.text(&plot.title, [24.0, 38.0], Style::new(20.0, INK).bold());
+    sheet.text(&plot.subtitle, [24.0, 60.0], Style::new(LABEL, QUIET));
+    legend.draw(&mut sheet, &plot.series);
+    let axes = Axes { x_max, y: padded(&ys), top: header, bottom: header + BODY - BELOW };
+    axes.draw(&mut sheet, &plot.y_label);
+
+    for (i, (band, series)) in bands.iter().zip(&plot.series).enumerate() {
+        let color = color(i);
+        let points = |ys: &[f64]| band.steps.iter().zip(ys).map(|(x, y)| axes.at((*x, *y))).collect::<Vec<_>>();
+        if series.runs.len() > 1 {
+            let mut outline = points(&band.high);
+            outline.extend(points(&band.low).into_iter().rev());
+            sheet.fill(&outline, color, 0.2);
+        }
+        line(&mut sheet, &points(&band.mean), i);
+        for mark in &series.marks {
+            sheet.disc(axes.at(*mark), 4.0, color);
+        }
+    }
+    // The last means, at the ends of their lines.
+    let last = |band: &Band| Some((*band.steps.last()?, *band.mean.last()?));
+    let mut ends: Vec<(f32, usize)> =
+        bands.iter().enumerate().filter_map(|(i, band)| Some((axes.at(last(band)?)[1], i))).collect();
+    if ends.len() <= ENDS {
+        spread(&mut ends, 17.0, axes.bottom);
+        for (y, i) in ends {
+            let text = bands[i].mean.last().map_or(String::new(), |y| short_value(*y));
+            sheet.text(&text, [WIDTH - RIGHT + 8.0, y + 4.0], Style::new(LABEL, color(i)).bold());
+        }
+    }
+    Ok(sheet)
+}
+
+fn color(series: usize) -> Color {
+    COLORS[series % COLORS.len()]
+}
+
+/// A series' line: where colours come again it has gaps.
+fn line(sheet: &mut Sheet, points: &[[f32; 2]], series: usize) {
+    match series / COLORS.len() {
+        0 => sheet.stroke(points, 2.0, color(series), 1.0),
+        again => sheet.dashed(points, if again % 2 == 1 { 16.0 } else { 7.0 }, 2.0, color(series)),
+    }
+}
+
+/// Which line is which, in as many columns as its labels leave room for.
+struct Legend {
+    columns: usize,
+    rows: usize,
+}
+
+impl Legend {
+    const ROW: f32 = 22.0;
+    const SWATCH: f32 = 30.0;
+    /// Rows at most; what is beyond them is counted.
+    const ROWS: usize = 25;
+
+    fn of(series: &[Series]) -> Self {
+        if series.len() < 2 {
+            return Self { columns: 1, rows: 0 };
+        }
+        let style = Style::new(LABEL, INK);
+        let widest = series.iter().map(|one| style.width(&one.label)).fold(0.0, f32::max);
+        let columns = (((WIDTH - 48.0) / (widest + Self::SWATCH + 20.0)) as usize).clamp(1, 4);
+        Self { columns, rows: series.len().div_ceil(columns).min(Self::ROWS) }
+    }
+
+    fn height(&self) -> f32 {
+        if self.rows == 0 { 0.0 } else { 12.0 + Self::ROW * self.rows as f32 }
+    }
+
+    fn draw(&self, sheet: &mut Sheet, series: &[Series]) {
+        if self.rows == 0 {
+            return;
+        }
+        let column = (WIDTH - 48.0) / self.columns as f32;
+        let style = Style::new(LABEL, INK);
+        let room = self.columns * self.rows;
+        for (i, one) in series.iter().enumerate().take(room) {
+            let left = 24.0 + column * (i % self.columns) as f32;
+            let y = 84.0 + Self::ROW * (i / self.columns) as f32;
+            if i + 1 == room && series.len() > room {
+                sheet.text(&format!("and {} more", series.len() - i), [left, y + 4.5], style);
+                break;
+            }
+            line(sheet, &[[left + 1.0, y], [left + 21.0, y]], i);
+            sheet.text(&clip(&one.label, style, column - Self::SWATCH), [left + Self::SWATCH, y + 4.5], style);
+        }
+    }
+}
+
+/// Where the axes are and what they span.
+struct Axes {
+    x_max: f64,
+    y: std::ops::Range<f64>,
+    top: f32,
+    bottom: f32,
+}
+
+impl Axes {
+    fn at(&self, (x, y): (f64, f64)) -> [f32; 2] {
+        let across = (x / self.x_max) as f32;
+        let up = ((y - self.y.start) / (self.y.end - self.y.start)) as f32;
+        [LEFT + across * (WIDTH - RIGHT - LEFT), self.bottom - up * (self.bottom - self.top)]
+    }
+
+    fn draw(&self, sheet: &mut Sheet, y_label: &str) {
+        let (right, label) = (WIDTH - RIGHT, Style::new(LABEL, INK));
+        for y in ticks(self.y.start, self.y.end, 8) {
+            let [_, at] = self.at((0.0, y));
+            sheet.stroke(&[[LEFT, at], [right, at]], 1.0, GRID, 1.0);
+            sheet.text(&short_count(y), [LEFT - 10.0, at + 4.5], label.at(Anchor::End));
+        }
+        for x in ticks(0.0, self.x_max, 7) {
+            let [at, _] = self.at((x, self.y.start));
+            sheet.stroke(&[[at, self.top], [at, self.bottom]], 1.0, GRID, 1.0);
+            sheet.text(&short_count(x), [at, self.bottom + 20.0], label.at(Anchor::Middle));
+        }
+        sheet.stroke(&[[LEFT, self.top], [LEFT, self.bottom], [right, self.bottom]], 1.0, QUIET, 1.0);
+        let name = Style::new(14.0, QUIET).at(Anchor::Middle);
+        sheet.text("environment steps", [(LEFT + right) / 2.0, self.bottom + 46.0], name);
+        sheet.text(y_label, [26.0, (self.top + self.bottom) / 2.0], name.upwards());
+    }
 }
 
 /// The range of values with a margin of 6 %; a flat line gets room on both sides.
@@ -158,85 +227,17 @@ fn padded(ys: &[f64]) -> std::ops::Range<f64> {
     low - gap..high + gap
 }
 
-fn draw(
-    out: &mut String,
-    plot: &Plot,
-    bands: &[Band],
-    x_max: f64,
-    y_range: std::ops::Range<f64>,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let legend_rows = if plot.series.len() > 1 { (plot.series.len() as i32 + 2) / 3 } else { 0 };
-    let header = 72 + 26 * legend_rows;
-    let height = header + 420;
-    let root = SVGBackend::with_string(out, (WIDTH as u32, height as u32)).into_drawing_area();
-    root.fill(&WHITE)?;
-    let style = |size: i32, color: &RGBColor| ("sans-serif", size).into_font().color(color);
-    let bold = ("sans-serif", 24, FontStyle::Bold).into_font().color(&INK);
-    root.draw(&Text::new(plot.title.clone(), (24, 18), bold))?;
-    root.draw(&Text::new(plot.subtitle.clone(), (24, 46), style(15, &QUIET)))?;
-    if legend_rows > 0 {
-        for (i, series) in plot.series.iter().enumerate() {
-            let (x, y) = (24 + 280 * (i as i32 % 3), 76 + 22 * (i as i32 / 3));
-            let color = COLORS[i % COLORS.len()];
-            root.draw(&Rectangle::new([(x, y + 4), (x + 22, y + 8)], color.filled()))?;
-            root.draw(&Text::new(clip(&series.label), (x + 30, y), style(15, &INK)))?;
-        }
-    }
-
-    let body = root.margin(header, 16, 16, 66);
-    let mut chart =
-        ChartBuilder::on(&body).x_label_area_size(46).y_label_area_size(66).build_cartesian_2d(0.0..x_max, y_range)?;
-    chart
-        .configure_mesh()
-        .max_light_lines(0)
-        .bold_line_style(GRID_LINE)
-        .axis_style(QUIET)
-        .x_labels(7)
-        .y_labels(7)
-        .x_label_formatter(&|x| short_count(*x))
-        .y_label_formatter(&|y| short_count(*y))
-        .label_style(style(15, &INK))
-        .axis_desc_style(style(16, &QUIET))
-        .x_desc("environment steps")
-        .y_desc(plot.y_label.clone())
-        .draw()?;
-
-    for (i, (band, series)) in bands.iter().zip(&plot.series).enumerate() {
-        let color = COLORS[i % COLORS.len()];
-        let upper = band.steps.iter().copied().zip(band.high.iter().copied());
-        let lower = band.steps.iter().copied().zip(band.low.iter().copied());
-        if series.runs.len() > 1 {
-            let outline: Vec<(f64, f64)> = upper.chain(lower.rev()).collect();
-            chart.draw_series(std::iter::once(Polygon::new(outline, color.mix(0.2).filled())))?;
-        }
-        let line = band.steps.iter().copied().zip(band.mean.iter().copied());
-        chart.draw_series(LineSeries::new(line, color.stroke_width(2)))?;
-        chart.draw_series(series.marks.iter().map(|point| Circle::new(*point, 4, color.filled())))?;
-    }
-    // The last means, at the ends of their lines.
-    let mut ends: Vec<(i32, usize)> = bands
-        .iter()
-        .enumerate()
-        .filter_map(|(i, band)| {
-            let last = (*band.steps.last()?, *band.mean.last()?);
-            Some((chart.backend_coord(&last).1, i))
-        })
-        .collect();
-    spread(&mut ends, 18);
-    for (y, i) in ends {
-        let text = bands[i].mean.last().map_or(String::new(), |y| short_value(*y));
-        let style = ("sans-serif", 15, FontStyle::Bold).into_font().color(&COLORS[i % COLORS.len()]);
-        root.draw(&Text::new(text, (WIDTH - 58, y - 8), style))?;
-    }
-    root.present()?;
-    Ok(())
-}
-
-/// Moves pixel rows down until neighbours are at least `gap` apart, keeping their order.
-fn spread(rows: &mut [(i32, usize)], gap: i32) {
-    rows.sort_unstable();
+/// Moves rows down until neighbours are at least `gap` apart, and up again where the last one would be below `most`;
+/// keeps their order.
+fn spread(rows: &mut [(f32, usize)], gap: f32, most: f32) {
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     for i in 1..rows.len() {
         rows[i].0 = rows[i].0.max(rows[i - 1].0 + gap);
+    }
+    let mut limit = most;
+    for row in rows.iter_mut().rev() {
+        row.0 = row.0.min(limit);
+        limit = row.0 - gap;
     }
 }
 
@@ -249,13 +250,15 @@ fn short_value(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Labels longer than a legend column are cut.
-fn clip(label: &str) -> String {
-    if label.chars().count() <= 34 {
-        return label.to_owned();
+/// As much of a label as fits into `room`.
+fn clip(label: &str, style: Style, room: f32) -> String {
+    let mut text = label.to_owned();
+    while style.width(&text) > room && !text.is_empty() {
+        // The mark at the end goes with the letter before it.
+        text.pop();
+        text.pop();
+        text.push('…');
     }
-    let mut text: String = label.chars().take(33).collect();
-    text.push('…');
     text
 }
 
@@ -264,28 +267,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aggregation_interpolates_and_averages() {
-        let runs = vec![vec![(0.0, 0.0), (100.0, 100.0)], vec![(0.0, 10.0), (50.0, 10.0), (100.0, 30.0)]];
-        let band = aggregate(&runs);
-        assert_eq!(band.steps, [0.0, 50.0, 100.0]);
-        assert_eq!(band.mean, [5.0, 30.0, 65.0]);
-        assert_eq!((band.low[2], band.high[2]), (30.0, 100.0));
-    }
-
-    #[test]
-    fn a_run_that_stopped_early_does_not_cut_the_others() {
-        let long: Vec<(f64, f64)> = (0..=10).map(|i| (f64::from(i), 1.0)).collect();
-        let band = aggregate(&[long.clone(), long.clone(), long[..3].to_vec(), vec![]]);
-        assert_eq!(band.steps.last(), Some(&10.0));
-        assert_eq!(aggregate(&[]), Band::default());
-        assert_eq!(aggregate(&[vec![(5.0, 2.0)]]).mean, [2.0]);
-    }
-
-    #[test]
     fn end_labels_do_not_overlap() {
-        let mut rows = [(100, 0), (95, 1), (300, 2)];
-        spread(&mut rows, 18);
-        assert_eq!(rows, [(95, 1), (113, 0), (300, 2)]);
+        let mut rows = [(100.0, 0), (95.0, 1), (300.0, 2)];
+        spread(&mut rows, 18.0, 400.0);
+        assert_eq!(rows, [(95.0, 1), (113.0, 0), (300.0, 2)]);
+        spread(&mut rows, 18.0, 290.0);
+        assert_eq!(rows[2], (290.0, 2));
         assert_eq!([500.0, -146.25, 9.5, 20_000.0].map(short_value), ["500.0", "-146.2", "9.50", "20k"]);
     }
 
@@ -323,8 +310,9 @@ mod tests {
     }
 
     #[test]
-    fn the_svg_names_what_it_shows() {
-        let text = svg(&plot()).unwrap();
+    fn the_picture_names_what_it_shows() {
+        let sheet = draw(&plot()).unwrap();
+        let text = sheet.svg();
         for part in
             ["CartPole-v1 &lt;&amp;&gt;", "environment steps", "mean episode return", "gamma=0.9", "100k", "<polygon"]
         {
@@ -332,8 +320,27 @@ mod tests {
         }
         assert!(text.ends_with("</svg>\n"), "{}", &text[text.len() - 20..]);
         if let Ok(path) = std::env::var("QUICKSTUDY_SHOW_CURVE") {
-            std::fs::write(path, text).unwrap();
+            std::fs::write(path, sheet.picture().png().unwrap()).unwrap();
         }
-        assert_eq!(svg(&Plot::default()).unwrap_err().code, 2);
+        assert_eq!(draw(&Plot::default()).unwrap_err().code, 2);
+    }
+
+    #[test]
+    fn legends_have_room_for_their_labels() {
+        let of = |label: &str, count: usize| {
+            let series = vec![Series { label: label.to_owned(), ..Series::default() }; count];
+            let legend = Legend::of(&series);
+            (legend.columns, legend.rows)
+        };
+        assert_eq!([of("ppo", 1), of("ppo", 2), of("ppo", 9)], [(1, 0), (4, 1), (4, 3)]);
+        let long = "maml-trpo · point-corner-squared learning_rate=0.001";
+        assert_eq!(of(long, 4), (2, 2));
+        assert_eq!(of(&long.repeat(3), 4), (1, 4));
+        let many = Plot { series: vec![plot().series[1].clone(); 300], ..plot() };
+        assert!(draw(&many).unwrap().svg().contains(">and 201 more</text>"));
+        let style = Style::new(LABEL, INK);
+        let cut = clip(&long.repeat(3), style, 300.0);
+        assert!(cut.ends_with('…') && style.width(&cut) <= 300.0 && style.width(&cut) > 270.0, "{cut}");
+        assert_eq!(clip(long, style, 800.0), long);
     }
 }

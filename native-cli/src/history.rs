@@ -134,6 +134,12 @@ impl History {
         self.evaluations.last.map(|(_, value)| value)
     }
 
+    /// The last mean return of training episodes.
+    #[must_use]
+    pub fn last_return(&self) -> Option<f64> {
+        self.returns.last.map(|(_, value)| value)
+    }
+
     /// Seconds of training until the last row.
     #[must_use]
     pub fn seconds(&self) -> f64 {

@@ -86,20 +86,24 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
         note(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()));
         return check();
     }
-    atomic::write(path, bytes).map_err(|error| {
-        let message = format!("cannot write {}: {error}", path.display());
-        match error.kind() {
-            // A full disk is no mistake in the command.
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Stop::failure(message).hint("free some space, or name another file")
-            }
-            io::ErrorKind::NotFound => Stop::user(message).hint("the folder of a file must exist; check its spelling"),
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Stop::user(message).hint("check the permissions, or name another file")
-            }
-            _ => Stop::user(message).hint("name another file"),
+    atomic::write(path, bytes).map_err(|error| cannot_write(path, &error))
+}
+
+/// A file that the user named cannot be written: why, and what to do.
+#[must_use]
+pub fn cannot_write(path: &Path, error: &io::Error) -> Stop {
+    let message = format!("cannot write {}: {error}", path.display());
+    match error.kind() {
+        // A full disk is no mistake in the command.
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Stop::failure(message).hint("free some space, or name another file")
         }
-    })
+        io::ErrorKind::NotFound => Stop::user(message).hint("the folder of a file must exist; check its spelling"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            Stop::user(message).hint("check the permissions, or name another file")
+        }
+        _ => Stop::user(message).hint("name another file"),
+    }
 }
 
 /// Says that a file was written, with what is in it; of standard output there is nothing to say.

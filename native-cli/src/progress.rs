@@ -29,6 +29,8 @@ pub struct Progress {
     recent: VecDeque<(Instant, u64)>,
     next_line: u64,
     last_line: Instant,
+    /// The last report, where no line says it.
+    unsaid: Option<Report>,
 }
 
 /// Speed is measured over this much time, so that the time left follows changes of speed.
@@ -51,7 +53,7 @@ impl Progress {
             bar
         });
         let now = Instant::now();
-        Self { bar, total, seeds, recent: VecDeque::from([(now, done)]), next_line: 0, last_line: now }
+        Self { bar, total, seeds, recent: VecDeque::from([(now, done)]), next_line: 0, last_line: now, unsaid: None }
     }
 
     /// Shows a report: on a terminal always, otherwise at each tenth of the run or after half a minute of silence.
@@ -64,6 +66,7 @@ impl Progress {
         if self.recent.len() < 2 || now - self.recent[self.recent.len() - 1].0 > WINDOW / 200 {
             self.recent.push_back((now, report.steps));
         }
+        self.unsaid = Some(report);
         let (then, before) = self.recent[0];
         let seconds = (now - then).as_secs_f64();
         let speed = if seconds > 0.0 { report.steps.saturating_sub(before) as f64 / seconds } else { 0.0 };
@@ -76,6 +79,7 @@ impl Progress {
             let tenth = (self.total / 10).max(1);
             self.next_line = (report.steps / tenth + 1) * tenth;
             self.last_line = now;
+            self.unsaid = None;
         }
     }
 
@@ -87,10 +91,13 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
-    pub fn finish(&self) {
+    /// Puts a line with the last report in the place of the bar.
+    pub fn finish(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+        }
+        if let Some(report) = self.unsaid.take() {
+            say(&line(report, self.total, self.seeds, 0.0));
         }
     }
 }

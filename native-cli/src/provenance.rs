@@ -2,10 +2,19 @@
 
 use crate::outcome::Stop;
 use crate::progress::say;
-use crate::run_folder::{self, RunFolder, file};
+use crate::run_folder::{self, RunFolder, file, utc};
 use serde_json::{Value, json};
+use std::time::SystemTime;
 
-/// Writes `version.json`: versions, the device from now on, and which devices made the steps before.
+/// Version and, where it is known, commit and its date: `0.1.0 (commit 0123456789 of 2026-11-22)`.
+pub const VERSION: &str = env!("QUICKSTUDY_VERSION");
+/// The commit that the program is made of, in full, with `-modified` where its sources differed.
+const COMMIT: Option<&str> = option_env!("QUICKSTUDY_COMMIT");
+/// When that was committed.
+const COMMIT_DATE: Option<&str> = option_env!("QUICKSTUDY_COMMIT_DATE");
+
+/// Writes `version.json`: versions, when the run was started, the device from now on, and which devices made the steps
+/// before.
 ///
 /// # Errors
 /// [`Stop`] with code 1 if it cannot be written.
@@ -17,8 +26,14 @@ pub fn record(folder: &RunFolder, device: &str, threads: usize, env_steps: u64) 
         devices.push((device.to_owned(), env_steps));
     }
     let devices: Vec<Value> = devices.into_iter().map(|(name, from)| json!({"name": name, "from": from})).collect();
+    let now = utc(SystemTime::now());
+    let started = read(folder).and_then(|version| Some(version.get("started")?.as_str()?.to_owned()));
     let version = json!({
         "quickstudy": env!("CARGO_PKG_VERSION"),
+        "commit": COMMIT,
+        "commit_date": COMMIT_DATE,
+        "started": started.as_ref().filter(|_| env_steps > 0).unwrap_or(&now),
+        "continued": (env_steps > 0).then_some(&now),
         "os": std::env::consts::OS,
         "arch": std::env::consts::ARCH,
         "device": device,
@@ -69,6 +84,10 @@ mod tests {
         record(&folder, "gpu", 2, 512).unwrap();
         record(&folder, "cpu", 2, 1024).unwrap();
         assert_eq!(last_device(&folder).as_deref(), Some("cpu"));
+        let version = read(&folder).unwrap();
+        let time = |key: &str| version[key].as_str().unwrap().to_owned();
+        assert!(time("started") <= time("continued") && time("started").ends_with('Z'), "{version}");
+        assert_eq!(version["commit"].as_str(), COMMIT);
         assert_eq!(devices(&folder), [("gpu".to_owned(), 0), ("cpu".to_owned(), 1024)]);
         // Resumed from an older snapshot, on the first device again.
         record(&folder, "gpu", 2, 768).unwrap();

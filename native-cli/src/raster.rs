@@ -4,6 +4,7 @@
 //! blending), polygons from the exact area inside the pixel. A shape's coverage is collected in a mask and blended
 //! once, so that the joints of a stroke are not darker than the rest.
 
+use crate::outcome::Stop;
 use quickstudy_core::env::{Color, Scene, Shape};
 use std::ops::Range;
 
@@ -18,6 +19,25 @@ pub struct Picture {
     pub pixels: Vec<[u8; 3]>,
 }
 
+impl Picture {
+    /// The bytes of a PNG file.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if it cannot be encoded.
+    pub fn png(&self) -> Result<Vec<u8>, Stop> {
+        let failed = |error: png::EncodingError| Stop::failure(format!("cannot encode the PNG: {error}"));
+        let side = |pixels: usize| u32::try_from(pixels).unwrap_or(u32::MAX);
+        let mut out = Vec::new();
+        let mut encoder = png::Encoder::new(&mut out, side(self.width), side(self.height));
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        let mut writer = encoder.write_header().map_err(failed)?;
+        writer.write_image_data(self.pixels.as_flattened()).map_err(failed)?;
+        writer.finish().map_err(failed)?;
+        Ok(out)
+    }
+}
+
 /// Paper: what is behind every scene.
 pub const BACKGROUND: [u8; 3] = [250, 250, 248];
 
@@ -26,36 +46,77 @@ pub const BACKGROUND: [u8; 3] = [250, 250, 248];
 /// Shapes with non-finite numbers are left out: a diverged state must not stop a recording.
 #[must_use]
 pub fn paint(scene: &Scene, width: usize) -> Picture {
-    let [xmin, xmax, ymin, ymax] = scene.view;
-    let scale = width as f32 / (xmax - xmin).max(1e-6);
-    let height = ((ymax - ymin) * scale).round().clamp(1.0, 4.0 * width as f32) as usize;
-    let mut picture = Picture { width, height, pixels: vec![BACKGROUND; width * height] };
-    let mut mask = Mask { width, height, coverage: vec![0.0; width * height], rows: 0..0, columns: 0..0 };
+    let [xmin, _, _, ymax] = scene.view;
+    let scale = scale(scene.view, width);
+    let mut painter = Painter::new(width, height(scene.view, width), BACKGROUND);
     let at = |p: &[f32; 2]| [(p[0] - xmin) * scale, (ymax - p[1]) * scale];
     for shape in scene.shapes.iter().filter(|shape| shape.is_finite()) {
-        let color = match shape {
-            Shape::Line { from, to, width, color } => {
-                mask.stroke(&[at(from), at(to)], width * scale);
-                color
-            }
+        match shape {
+            Shape::Line { from, to, width, color } => painter.stroke(&[at(from), at(to)], width * scale, *color, 1.0),
             Shape::Polyline { points, width, color } => {
                 let points: Vec<_> = points.iter().map(at).collect();
-                mask.stroke(&points, width * scale);
-                color
+                painter.stroke(&points, width * scale, *color, 1.0);
             }
-            Shape::Circle { center, radius, color } => {
-                mask.capsule(at(center), at(center), radius * scale, 1.0);
-                color
-            }
+            Shape::Circle { center, radius, color } => painter.disc(at(center), radius * scale, *color, 1.0),
             Shape::Polygon { points, color } => {
-                let points: Vec<_> = points.iter().map(at).collect();
-                mask.polygon(&points);
-                color
+                painter.fill(&[points.iter().map(at).collect()], *color, 1.0);
+            }
+        }
+    }
+    painter.picture
+}
+
+/// A picture that is being painted, in pixels from its upper left corner.
+pub struct Painter {
+    /// The picture so far.
+    pub picture: Picture,
+    mask: Mask,
+    /// Rows and columns outside of which nothing is painted.
+    clip: (Range<usize>, Range<usize>),
+}
+
+impl Painter {
+    /// A picture of one colour.
+    #[must_use]
+    pub fn new(width: usize, height: usize, background: [u8; 3]) -> Self {
+        let picture = Picture { width, height, pixels: vec![background; width * height] };
+        let mask = Mask { width, height, coverage: vec![0.0; width * height], rows: 0..0, columns: 0..0 };
+        Self { picture, mask, clip: (0..height, 0..width) }
+    }
+
+    /// Paints only inside of `[left, top, right, bottom]` from now on; anywhere again with `None`.
+    pub fn clip(&mut self, area: Option<[f32; 4]>) {
+        let (width, height) = (self.picture.width, self.picture.height);
+        let pixel = |x: f32, most: usize| (x.round().max(0.0) as usize).min(most);
+        self.clip = match area {
+            None => (0..height, 0..width),
+            Some([left, top, right, bottom]) => {
+                (pixel(top, height)..pixel(bottom, height), pixel(left, width)..pixel(right, width))
             }
         };
-        mask.blend_into(&mut picture, *color);
     }
-    picture
+
+    /// A round-ended stroke through `points`; thinner than a pixel it becomes paler instead.
+    pub fn stroke(&mut self, points: &[[f32; 2]], width: f32, color: Color, opacity: f32) {
+        self.mask.stroke(points, width);
+        self.blend(color, opacity);
+    }
+
+    /// A disc.
+    pub fn disc(&mut self, center: [f32; 2], radius: f32, color: Color, opacity: f32) {
+        self.mask.capsule(center, center, radius, 1.0);
+        self.blend(color, opacity);
+    }
+
+    /// What closed outlines enclose; one inside of another, wound the other way, is a hole.
+    pub fn fill(&mut self, outlines: &[Vec<[f32; 2]>], color: Color, opacity: f32) {
+        self.mask.polygon(outlines);
+        self.blend(color, opacity);
+    }
+
+    fn blend(&mut self, color: Color, opacity: f32) {
+        self.mask.blend_into(&mut self.picture, color, opacity, &self.clip);
+    }
 }
 
 /// Pixels per unit of a view painted `width` pixels across.
@@ -80,7 +141,6 @@ struct Mask {
 }
 
 impl Mask {
-    /// A round-ended stroke through `points`; thinner than a pixel it becomes paler instead.
     fn stroke(&mut self, points: &[[f32; 2]], width: f32) {
         for ends in points.windows(2) {
             self.capsule(ends[0], ends[1], width.max(1.0) / 2.0, width.min(1.0));
@@ -104,10 +164,10 @@ impl Mask {
         }
     }
 
-    /// The inside of a simple polygon, by accumulating signed areas: each edge adds, in every row that it crosses,
+    /// The inside of closed outlines, by accumulating signed areas: each edge adds, in every row that it crosses,
     /// the area to its right; sums along the row are then the coverage (the method of font rasterisers).
-    fn polygon(&mut self, points: &[[f32; 2]]) {
-        let (rows, columns) = self.touch(points, 0.0);
+    fn polygon(&mut self, outlines: &[Vec<[f32; 2]>]) {
+        let (rows, columns) = self.touch(&outlines.concat(), 0.0);
         if rows.is_empty() || columns.is_empty() {
             return;
         }
@@ -115,9 +175,9 @@ impl Mask {
         let mut deltas = vec![0.0_f32; columns.len() + 2];
         for y in rows {
             deltas.fill(0.0);
-            for (i, a) in points.iter().enumerate() {
-                let b = points[(i + 1) % points.len()];
-                let (top, bottom, sign) = if a[1] < b[1] { (*a, b, 1.0) } else { (b, *a, -1.0) };
+            let edges = outlines.iter().flat_map(|points| points.iter().zip(points.iter().cycle().skip(1)));
+            for (a, b) in edges {
+                let (top, bottom, sign) = if a[1] < b[1] { (*a, *b, 1.0) } else { (*b, *a, -1.0) };
                 let (y0, y1) = (top[1].max(y as f32), bottom[1].min(y as f32 + 1.0));
                 if y1 <= y0 {
                     continue;
@@ -155,21 +215,25 @@ impl Mask {
         (rows, columns)
     }
 
-    /// Blends `color` where the mask says, and clears the mask.
-    fn blend_into(&mut self, picture: &mut Picture, color: Color) {
+    /// Blends `color` where the mask says and `clip` allows, and clears the mask.
+    fn blend_into(&mut self, picture: &mut Picture, color: Color, opacity: f32, clip: &(Range<usize>, Range<usize>)) {
         let ink = [color.r, color.g, color.b];
         for y in self.rows.clone() {
-            let range = y * self.width + self.columns.start..y * self.width + self.columns.end;
-            for (covered, pixel) in self.coverage[range.clone()].iter_mut().zip(&mut picture.pixels[range]) {
-                if *covered >= 1.0 {
-                    *pixel = ink;
-                } else if *covered > 0.0 {
-                    for (channel, ink) in pixel.iter_mut().zip(ink) {
-                        let old = f32::from(*channel);
-                        *channel = (old + (f32::from(ink) - old) * *covered).round() as u8;
-                    }
+            for x in self.columns.clone() {
+                let at = y * self.width + x;
+                let covered = std::mem::take(&mut self.coverage[at]) * opacity;
+                if covered <= 0.0 || !clip.0.contains(&y) || !clip.1.contains(&x) {
+                    continue;
                 }
-                *covered = 0.0;
+                let pixel = &mut picture.pixels[at];
+                if covered >= 1.0 {
+                    *pixel = ink;
+                    continue;
+                }
+                for (channel, ink) in pixel.iter_mut().zip(ink) {
+                    let old = f32::from(*channel);
+                    *channel = (old + (f32::from(ink) - old) * covered).round() as u8;
+                }
             }
         }
         (self.rows, self.columns) = (0..0, 0..0);

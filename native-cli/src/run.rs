@@ -153,6 +153,19 @@ impl Member {
         self.best.is_finite().then_some(self.best)
     }
 
+    /// The returns of its last episodes and evaluations of `episodes` each, one line; none before the first.
+    ///
+    /// The best of several evaluations is higher than its policy deserves, so the last one stands beside it.
+    #[must_use]
+    pub fn ended_at(&self, episodes: usize) -> Option<String> {
+        let last = self.history.last_return().map(|y| format!("return {y:.1}"));
+        let mut parts: Vec<String> = last.into_iter().collect();
+        if let (Some(last), Some(best)) = (self.last_evaluation(), self.best()) {
+            parts.push(format!("evaluations of {episodes} episodes: last {last:.1}, best {best:.1}"));
+        }
+        (!parts.is_empty()).then(|| parts.join(" · "))
+    }
+
     /// Metrics first, the best policy second, the snapshot last: what a snapshot builds on is always there.
     fn save(&mut self, snapshot: &[u8]) -> Result<(), Stop> {
         self.log.sync()?;
@@ -186,8 +199,8 @@ impl Member {
             }],
         };
         // A run shorter than an episode has nothing to draw, which is no error.
-        match curve::svg(&plot) {
-            Ok(svg) => self.folder.write_unsynced(file::CURVE, svg.as_bytes()),
+        match curve::draw(&plot) {
+            Ok(sheet) => self.folder.write_unsynced(file::CURVE, sheet.svg().as_bytes()),
             Err(stop) if stop.code == 2 => Ok(()),
             Err(stop) => Err(stop),
         }

@@ -273,6 +273,10 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Stop> {
 /// # Errors
 /// [`Stop`] with code 2 if the folder is missing or holds no such snapshot.
 pub fn read_snapshot(folder: &Path, name: &str) -> Result<Vec<u8>, Stop> {
+    read(&snapshot_path(folder, name)?)
+}
+
+fn snapshot_path(folder: &Path, name: &str) -> Result<PathBuf, Stop> {
     require_folder(folder)?;
     let path = folder.join(name);
     if !path.exists() {
@@ -283,20 +287,20 @@ pub fn read_snapshot(folder: &Path, name: &str) -> Result<Vec<u8>, Stop> {
         let found = if path.is_dir() { "a folder" } else { "a device or a pipe" };
         return Err(Stop::user(format!("{} is {found}, expected a snapshot", path.display())));
     }
-    read(&path)
+    Ok(path)
 }
 
-/// Path and bytes of the policy of a run folder, the best one if there is one and `last` does not ask for the last; or
-/// of the snapshot file `path` itself.
+/// Where the policy of a run folder is: the best one if there is one and `last` does not ask for the last; or the snapshot
+/// file `path` itself.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot.
-pub fn policy(path: &Path, last: bool, best: bool) -> Result<(PathBuf, Vec<u8>), Stop> {
+pub fn policy(path: &Path, last: bool, best: bool) -> Result<PathBuf, Stop> {
     if path.is_file() {
-        return Ok((path.to_owned(), read(path)?));
+        return Ok(path.to_owned());
     }
     let name = if last || (!best && !path.join(file::BEST).exists()) { file::LAST } else { file::BEST };
-    Ok((path.join(name), read_snapshot(path, name)?))
+    snapshot_path(path, name)
 }
 
 /// The run folders that `path` stands for: itself, or its direct children that hold metrics, sorted by name.

@@ -72,7 +72,7 @@ pub(super) struct EpisodeProgram {
 }
 
 /// Most episodes of one evaluation.
-pub(super) const MAX_EPISODES: usize = 1 << 20;
+pub const MAX_EPISODES: usize = 1 << 20;
 
 impl EpisodeProgram {
     pub fn new(device: &Device, env: &EnvDef, config: &Config, of: Episodes) -> Result<EpisodeProgram> {

@@ -35,7 +35,7 @@ mod viewer;
 pub use adapted::{Adaptation, MetaTest, PathStep, Stage, StageUnit};
 pub use config::{ALGORITHMS, Config};
 pub use describe::{SettingDoc, algorithm_doc, setting_docs};
-pub use evaluate::{Episode, Evaluator, Trajectory, evaluation_plan};
+pub use evaluate::{Episode, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};
 pub use metric_docs::METRIC_DOCS;
 pub use playground::Playground;
 pub use presets::{Preset, preset, presets};

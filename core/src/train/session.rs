@@ -284,6 +284,25 @@ impl Session {
         Error::Program(format!("there are {} seeds, so there is no number {member}", self.setup.seeds.len()))
     }
 
+    /// Makes ready what [`evaluate`](Self::evaluate) will run, so that a number of episodes that cannot be evaluated is
+    /// found before anything is trained.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    pub fn prepare_evaluation(&mut self, episodes: usize) -> Result<()> {
+        self.evaluation = Some(self.evaluation_of(episodes)?);
+        Ok(())
+    }
+
+    /// The program that evaluates, the one that is there if it is the same.
+    fn evaluation_of(&mut self, episodes: usize) -> Result<EpisodeProgram> {
+        let of = Episodes { seeds: self.setup.seeds.len(), episodes, deterministic: true, record: false };
+        match self.evaluation.take().filter(|program| program.of == of) {
+            Some(program) => Ok(program),
+            None => EpisodeProgram::new(&self.device, self.setup.env.device()?, &self.setup.config, of),
+        }
+    }
+
     /// `episodes` episodes of the deterministic policy of each seed.
     ///
     /// Random numbers are of a stream of their own, so that evaluating changes nothing about training. They depend on
@@ -293,11 +312,7 @@ impl Session {
     /// [`Error::Config`] for no episodes or too many, or of a run on the host, whose policy an [`Evaluator`](super::Evaluator)
     /// can play; or if the device fails.
     pub async fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>> {
-        let of = Episodes { seeds: self.setup.seeds.len(), episodes, deterministic: true, record: false };
-        let mut program = match self.evaluation.take().filter(|program| program.of == of) {
-            Some(program) => program,
-            None => EpisodeProgram::new(&self.device, self.setup.env.device()?, &self.setup.config, of)?,
-        };
+        let mut program = self.evaluation_of(episodes)?;
         let key = |seed: &u64| fold_in(fold_in(key_from_seed(*seed), streams::EVAL), self.iteration as u32);
         let keys: Vec<[u32; 2]> = self.setup.seeds.iter().map(key).collect();
         let state = self.algorithm.state();

@@ -203,7 +203,7 @@ fn wrong_type(default: &Value, value: &Value) -> Option<String> {
         Value::Float(_) => (value.is_float() || value.is_integer(), "a number"),
         Value::Boolean(_) => (value.is_bool(), "true or false"),
         Value::Array(_) => {
-            (value.as_array().is_some_and(|all| all.iter().all(whole)), "a list of whole numbers such as [64, 64]")
+            (value.as_array().is_some_and(|all| all.iter().all(whole)), "a list of whole numbers such as [64,64]")
         }
         // A word: which ones there are is checked where they mean something.
         _ => (value.is_str(), "a word"),
@@ -252,9 +252,9 @@ mod tests {
         assert_eq!(problem("gamma = \"high\""), "gamma: expected a number, got \"high\"");
         assert_eq!(
             problem("hidden = [64, -1]"),
-            "hidden: expected a list of whole numbers such as [64, 64], got [64, -1]"
+            "hidden: expected a list of whole numbers such as [64,64], got [64, -1]"
         );
-        assert_eq!(problem("hidden = 64"), "hidden: expected a list of whole numbers such as [64, 64], got 64");
+        assert_eq!(problem("hidden = 64"), "hidden: expected a list of whole numbers such as [64,64], got 64");
         assert_eq!(problem("epochs = 2.5"), "epochs: expected a whole number of at least 0, got 2.5");
         assert_eq!(problem("value_clip = 1"), "value_clip: expected true or false, got 1");
         assert_eq!(problem("activation = 3"), "activation: expected a word, got 3");

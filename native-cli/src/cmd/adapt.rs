@@ -7,9 +7,12 @@ use crate::device::DeviceArgs;
 use crate::metrics::number;
 use crate::outcome::Stop;
 use crate::output;
+use crate::picture_file::Format;
 use crate::progress::{grouped, say};
 use crate::run_folder;
+use crate::sheet::Sheet;
 use crate::stats;
+use quickstudy_core::Error;
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
 use std::path::{Path, PathBuf};
@@ -17,10 +20,12 @@ use std::path::{Path, PathBuf};
 /// Arguments of `quickstudy adapt`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Tasks are drawn from the training distribution, on random numbers that training never uses. Stages are gradient steps or,
-of RL², the episodes of a trial (of a single one, stretches of it). Where there are policies that need no training,
-such as standing still or an index of bandits, what they earn on the same tasks is printed too. Writes adapt.csv (one row per task, stage and
-rollout), adapt.svg (returns by stage) and, where the agent moves in a plane, paths.svg.
+Tasks are drawn from the training distribution, on random numbers that training
+never uses. Stages are gradient steps or, of RL², the episodes of a trial (of a
+single one, stretches of it). Where there are policies that need no training,
+such as standing still or an index of bandits, what they earn on the same tasks
+is printed too. Writes adapt.csv (one row per task, stage and rollout), adapt.svg
+(returns by stage) and, where the agent moves in a plane, paths.svg.
 The last line of the output is `before <x> after <y> tasks <n>`.
 
 Examples:
@@ -59,6 +64,9 @@ pub struct Args {
     /// Folder for the table and the pictures [default: that of the run]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Format of the pictures
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -70,7 +78,8 @@ pub struct Args {
 /// [`Stop`] with code 2 if there is no such snapshot, its policy does not adapt or a file cannot be written; with code 1
 /// if adaptation fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let (path, bytes) = run_folder::policy(&args.run, args.last, args.best)?;
+    let path = run_folder::policy(&args.run, args.last, args.best)?;
+    let bytes = run_folder::read(&path)?;
     let device = args.device.open()?;
     let policy = Evaluator::load(&device, &bytes).map_err(|error| {
         let stop = Stop::from(error);
@@ -95,7 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.seed,
         deterministic: !args.stochastic,
     };
-    let adaptation = pollster::block_on(policy.adapt(test)).map_err(Stop::from)?;
+    let adaptation = pollster::block_on(policy.adapt(test)).map_err(by_flag)?;
 
     let env = policy.env().device().map_err(Stop::from)?;
     let title = format!("{} · {}", env.spec().name, policy.algorithm());
@@ -118,12 +127,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         adaptation.tasks.len(),
         if rollouts == 1 { "" } else { "s" }
     );
-    let mut files = vec![("adapt.csv", table(&adaptation))];
-    files.push(("adapt.svg", adaptation_plot::returns(&title, &subtitle, &adaptation)));
-    files.extend(adaptation_plot::paths(&title, env, &adaptation).map(|svg| ("paths.svg", svg)));
-    for (name, text) in &files {
+    let picture = |name: &str, sheet: &Sheet| -> Result<(String, Vec<u8>), Stop> {
+        Ok((format!("{name}.{}", args.format.extension()), sheet.encode(args.format)?))
+    };
+    let mut files = vec![("adapt.csv".to_owned(), table(&adaptation).into_bytes())];
+    files.push(picture("adapt", &adaptation_plot::returns(&title, &subtitle, &adaptation))?);
+    if let Some(sheet) = adaptation_plot::paths(&title, env, &adaptation) {
+        files.push(picture("paths", &sheet)?);
+    }
+    for (name, bytes) in &files {
         let path = folder.join(name);
-        output::write(&path, text.as_bytes())?;
+        output::write(&path, bytes)?;
         output::say_written(&path, "");
     }
     let mut lines = summary(&adaptation);
@@ -134,6 +148,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         say(&line);
     }
     Ok(())
+}
+
+/// An error about a number names the flag that it was given by.
+fn by_flag(error: Error) -> Stop {
+    match &error {
+        Error::Config { key, problem } if ["tasks", "rollouts", "inner_steps", "episodes"].contains(&key.as_str()) => {
+            Stop::user(format!("--{}: {problem}", key.replace('_', "-")))
+        }
+        _ => error.into(),
+    }
 }
 
 /// What policies that need no training do on the same tasks.
@@ -227,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_picture_names_its_axes() {
-        let svg = adaptation_plot::returns("a<b", "two", &adaptation());
+        let svg = adaptation_plot::returns("a<b", "two", &adaptation()).svg();
         for part in ["a&lt;b", "two", "gradient steps", "-14.5", "<polygon"] {
             assert!(svg.contains(part), "{part} is missing");
         }

@@ -14,23 +14,7 @@ use std::time::{Duration, Instant};
 
 /// Arguments of `quickstudy bench`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Columns of the training part:
-  steps/s     environment steps per second, updates included
-  GFLOP/s     arithmetic of an iteration (2·M·N·K for each product, 1 for each
-              element of other f32 operations, gradients included) per second
-  dispatches  commands that an iteration gives the GPU; - on the CPU
-  host µs     the processor's time to record and submit one of them, apart
-              from waiting for the GPU; - on the CPU
-  set-up      tracing, planning and compiling, shaders included
-  first       the first iteration after that
-
-Examples:
-  quickstudy bench                          environments and training, a minute
-  quickstudy bench training --threads 1     training alone, one thread
-  quickstudy bench training --device gpu    the same on a GPU
-  quickstudy bench learning --env cartpole  ten seeds of a preset, and how good
-                                            their policies are after training")]
+#[command(after_help = help())]
 pub struct Args {
     /// Only this part [default: environments and training]
     #[arg(value_enum)]
@@ -42,17 +26,50 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(ALGORITHMS))]
     pub algorithm: Option<String>,
     /// Seconds per line
-    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", default_value_t = SECONDS, allow_negative_numbers = true)]
     pub seconds: f64,
     /// Seeds of the learning part
     #[arg(long, value_name = "SEEDS", default_value = "0..10", value_parser = super::train::parse_seeds, allow_negative_numbers = true)]
     pub seed: super::train::Seeds,
     /// Episodes per seed of the learning part
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = args::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = args::episodes, allow_negative_numbers = true)]
     pub episodes: u64,
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
+}
+
+const HELP: &str = "\
+Columns of the training part:
+  steps/s     environment steps per second, updates included
+  GFLOP/s     arithmetic of an iteration (2·M·N·K for each product, 1 for each
+              element of other f32 operations, gradients included) per second
+  dispatches  commands that an iteration gives the GPU; - on the CPU
+  host µs     the processor's time to record and submit one of them, apart
+              from waiting for the GPU; - on the CPU
+  set-up      tracing, planning and compiling, shaders included
+  first       the first iteration after that
+
+Examples:
+  quickstudy bench                          environments and training
+  quickstudy bench training --threads 1     training alone, one thread
+  quickstudy bench training --device gpu    the same on a GPU
+  quickstudy bench learning --env cartpole  ten seeds of a preset, and how good
+                                            their policies are after training";
+
+/// Seconds per line where nobody says.
+const SECONDS: f64 = 2.0;
+
+/// The help's end, with the time that the parts take which run if none is named.
+fn help() -> String {
+    let minutes = (lines() as f64 * SECONDS / 60.0).ceil();
+    let unit = if minutes > 1.0 { "minutes" } else { "minute" };
+    format!("Without a part it measures {} lines, {SECONDS} seconds each: about {minutes} {unit}.\n\n{HELP}", lines())
+}
+
+/// Lines of the parts that run if none is named: one per environment and instruction set, and those of training.
+fn lines() -> usize {
+    builtin_names().len() * Isa::available().len() + TRAINING.len()
 }
 
 /// Parts of the benchmark.

@@ -13,11 +13,15 @@ Examples:
   quickstudy list
   quickstudy list presets
   quickstudy list settings                             every key for --set
+  quickstudy list settings promp                       those of one algorithm
   quickstudy train ppo --env cartpole --print-config   every setting and its origin")]
 pub struct Args {
     /// Only this part
     #[arg(value_enum)]
     pub part: Option<Part>,
+    /// Only the settings of this algorithm
+    #[arg(value_name = "ALGORITHM", value_parser = clap::builder::PossibleValuesParser::new(ALGORITHMS), hide_possible_values = true)]
+    pub algorithm: Option<String>,
 }
 
 /// Parts of the list.
@@ -40,9 +44,17 @@ pub enum Part {
 /// Runs the verb.
 ///
 /// # Errors
-/// Never with the built-in environments and presets; a test lists them all.
+/// [`Stop`] with code 2 for an algorithm beside another part than the settings.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    for line in lines(args.part)? {
+    let found = match (&args.algorithm, args.part) {
+        (None, part) => lines(part)?,
+        (Some(algorithm), Some(Part::Settings)) => settings(algorithm)?,
+        (Some(algorithm), _) => {
+            let hint = format!("`quickstudy list settings {algorithm}` lists its settings");
+            return Err(Stop::user("only settings are listed by algorithm").hint(hint).into());
+        }
+    };
+    for line in found {
         say(&line);
     }
     Ok(())
@@ -58,7 +70,8 @@ fn lines(part: Option<Part>) -> Result<Vec<String>, Stop> {
         out.extend(section(part)?);
         out.push(String::new());
     }
-    out.push("`quickstudy list settings` and `quickstudy list metrics` explain every key and every column.".to_owned());
+    out.push("`quickstudy list settings` explains every key, `quickstudy list metrics` every".to_owned());
+    out.push("column of metrics.csv.".to_owned());
     Ok(out)
 }
 
@@ -67,37 +80,44 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
     match part {
         Part::Algorithms => {
             out.push("Algorithms".to_owned());
-            out.extend(ALGORITHMS.iter().map(|name| format!("  {name:<26}{}", algorithm_doc(name))));
+            for name in ALGORITHMS {
+                out.extend(columns(&[(format!("  {name}"), 14), (algorithm_doc(name).to_owned(), 66)]));
+            }
         }
         Part::Environments => {
-            out.push(format!(
-                "{:<28}{:<13}{:<42}{:<12}{:<11}tasks",
-                "Environments", "observation", "action", "time limit", "solved at"
-            ));
+            let row = |cells: [String; 6]| {
+                let [name, seen, limit, solved, action, tasks] = cells;
+                columns(&[(name, 26), (seen, 5), (limit, 6), (solved, 7), (action, 22), (tasks, 15)])
+            };
+            out.extend(row(["Environments", "sees", "limit", "solved", "action", "tasks"].map(str::to_owned)));
             for name in builtin_names() {
                 let env = builtin(name)?;
                 let spec = env.spec();
-                let solved = spec.solved_at.map_or("–".to_owned(), |ret| ret.to_string());
-                out.push(format!(
-                    "  {name:<26}{:<13}{:<41} {:<12}{solved:<11}{}",
-                    format!("{} numbers", spec.observation.len()),
+                out.extend(row([
+                    format!("  {name}"),
+                    spec.observation.len().to_string(),
+                    spec.horizon.to_string(),
+                    spec.solved_at.map_or("–".to_owned(), |ret| ret.to_string()),
                     action(&spec.action),
-                    spec.horizon,
-                    tasks(&spec.task)
-                ));
+                    tasks(&spec.task),
+                ]));
                 out.extend(builtin_parameters(name).iter().map(|p| {
                     let default = format!("{name}:{}={}", p.name, p.default);
                     format!("    {default:<24}{} (as by default)", p.meaning)
                 }));
             }
+            out.push("sees: numbers observed; limit: steps of an episode; solved: at this mean return".to_owned());
         }
         Part::Presets => {
             let all = presets()?;
-            let width = all.iter().map(|preset| preset.name.chars().count()).max().unwrap_or(0) + 2;
-            out.push(format!("{:<w$}{:<7}origin", "Presets", "steps", w = width + 2));
+            let width = all.iter().map(|preset| preset.name.chars().count()).max().unwrap_or(0) + 3;
+            let row = |name: String, steps: String, origin: String| {
+                columns(&[(name, width), (steps, 6), (origin, WIDTH.saturating_sub(width + 6))])
+            };
+            out.extend(row("Presets".to_owned(), "steps".to_owned(), "origin".to_owned()));
             for preset in all {
-                let (name, steps) = (&preset.name, short_count(preset.steps as f64));
-                out.push(format!("  {name:<width$}{steps:<7}{}", origin(preset.text)));
+                let steps = short_count(preset.steps as f64);
+                out.extend(row(format!("  {}", preset.name), steps, origin(preset.text)));
             }
         }
         Part::Settings => {
@@ -107,10 +127,50 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
         }
         Part::Metrics => {
             out.push(format!("{:<28}in metrics.csv, metrics.jsonl and TensorBoard", "Metrics"));
-            out.extend(METRIC_DOCS.iter().map(|(name, meaning)| format!("  {name:<26}{meaning}")));
+            for (name, meaning) in METRIC_DOCS {
+                out.extend(columns(&[(format!("  {name}"), 28), ((*meaning).to_owned(), WIDTH - 28)]));
+            }
         }
     }
     Ok(out)
+}
+
+/// Columns of what is listed.
+const WIDTH: usize = 80;
+
+/// Lines of a row of cells, each wrapped at blanks within its width; what has no blank may be longer.
+fn columns(cells: &[(String, usize)]) -> Vec<String> {
+    let wrapped: Vec<Vec<String>> = cells.iter().map(|(text, width)| wrap(text, *width)).collect();
+    let rows = wrapped.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |row: usize| {
+        let cell = |(lines, (_, width)): (&Vec<String>, &(String, usize))| {
+            format!("{:<width$}", lines.get(row).map_or("", String::as_str))
+        };
+        wrapped.iter().zip(cells).map(cell).collect::<String>().trim_end().to_owned()
+    };
+    (0..rows).map(line).collect()
+}
+
+/// A text in lines that leave a blank at their end within `width`; blanks at its beginning stay.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let indent: String = text.chars().take_while(|c| *c == ' ').collect();
+    let mut lines = vec![indent];
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if !empty && last + 1 + word.chars().count() >= width {
+            lines.push(String::new());
+            empty = true;
+        }
+        if let Some(line) = lines.last_mut() {
+            if !empty {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        empty = false;
+    }
+    lines
 }
 
 /// All settings of an algorithm within 80 columns: key, default, what it does, values.
@@ -123,15 +183,22 @@ pub(crate) fn settings(algorithm: &str) -> Result<Vec<String>, Stop> {
             .iter()
             .find(|s| s.key == doc.key)
             .map_or("–".to_owned(), |s| s.value.as_str().map_or_else(|| s.value.to_string(), str::to_owned));
-        let mut line = format!("  {:<24}{default:<9}", doc.key);
-        for word in doc.meaning.split(' ').chain([format!("[{}]", doc.range).as_str()]) {
-            if line.chars().count() + 1 + word.chars().count() > 80 {
-                out.push(std::mem::replace(&mut line, " ".repeat(35)));
+        // Its values stay together where they fit into a line.
+        let range = format!("[{}]", doc.range);
+        let room = WIDTH - 36;
+        let head = format!("  {:<24}{default:<9} ", doc.key);
+        let longer = head.chars().count().saturating_sub(WIDTH - room);
+        let mut meaning = wrap(&format!("{:longer$}{}", "", doc.meaning), room + 1);
+        match meaning.last_mut() {
+            Some(line) if line.chars().count() + 1 + range.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(&range);
             }
-            line.push(' ');
-            line.push_str(word);
+            _ => meaning.extend(wrap(&range, room + 1)),
         }
-        out.push(line);
+        for (i, line) in meaning.iter().enumerate() {
+            out.push(if i == 0 { format!("{head}{}", line.trim_start()) } else { format!("{:36}{line}", "") });
+        }
     }
     Ok(out)
 }
@@ -147,15 +214,20 @@ pub(crate) fn origin(text: &str) -> String {
 fn action(space: &ActionSpace) -> String {
     match space {
         ActionSpace::Discrete { names } => {
-            let all = format!("one of {}: {}", names.len(), names.join(", "));
+            let all = format!("{}: {}", names.len(), names.join(", "));
             match &names[..] {
-                [first, .., last] if all.len() > 41 => format!("one of {}: {first} … {last}", names.len()),
+                [first, .., last] if all.len() > 34 => format!("{}: {first} … {last}", names.len()),
                 _ => all,
             }
         }
         ActionSpace::Box { dims } => {
-            let ranges: Vec<String> = dims.iter().map(|d| format!("{} in {} to {}", d.name, d.low, d.high)).collect();
-            ranges.join(", ")
+            let same = |a: &&Dim, b: &&Dim| (a.low, a.high) == (b.low, b.high);
+            let dims: Vec<&Dim> = dims.iter().collect();
+            let ranges = dims.chunk_by(same).map(|dims| {
+                let names: Vec<&str> = dims.iter().map(|dim| dim.name.as_str()).collect();
+                format!("{} in {} to {}", names.join(", "), dims[0].low, dims[0].high)
+            });
+            ranges.collect::<Vec<_>>().join(", ")
         }
     }
 }
@@ -165,7 +237,7 @@ fn tasks(task: &[Dim]) -> String {
     let name = |d: &Dim| d.name.clone();
     match task {
         [] => "one".to_owned(),
-        [first, .., last] if task.len() > 4 => format!("{} … {} ({} numbers)", first.name, last.name, task.len()),
+        [first, .., last] if task.len() > 4 => format!("{} … {} ({})", first.name, last.name, task.len()),
         few => few.iter().map(name).collect::<Vec<_>>().join(", "),
     }
 }
@@ -182,13 +254,20 @@ mod tests {
         }
         let line = |name: &str| all.lines().find(|line| line.starts_with(&format!("  {name} "))).unwrap().to_owned();
         assert!(line("point-corner").ends_with("goal_x, goal_y"), "{all}");
-        assert!(line("cartpole").ends_with("475        one"), "{all}");
-        assert!(line("bandit").ends_with("chance_0 … chance_4 (5 numbers)"), "{all}");
+        let words = |name: &str| line(name).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words("cartpole"), "cartpole 4 500 475 2: left, right one");
+        assert!(line("bandit").ends_with("chance_0 …") && all.contains(" chance_4 (5)\n"), "{all}");
+        for part in [Part::Algorithms, Part::Environments, Part::Presets, Part::Settings, Part::Metrics] {
+            for line in section(part).unwrap() {
+                assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
+            }
+        }
         assert!(all.contains("\n    bandit:arms=5           how many arms there are (as by default)\n"), "{all}");
         assert!(ALGORITHMS.iter().all(|name| !algorithm_doc(name).is_empty()));
         for preset in presets().unwrap() {
             assert!(all.contains(&preset.name));
         }
+        assert_eq!(wrap("  a bcd ef", 8), ["  a bcd", "ef"]);
         let text = "# PPO on X: the zoo (a.yml,\n# tuned). More.\nsteps = 1  # x\n";
         assert_eq!(origin(text), "the zoo (a.yml, tuned)");
         assert!(!lines(Some(Part::Presets)).unwrap().join("\n").contains("Environments"));

@@ -1,176 +1,127 @@
 //! `quickstudy plot`: learning curves of several runs.
 
 use crate::curve::{self, Plot, Series, short_count};
-use crate::metrics::Table;
+use crate::experiments::{self, Experiment, Run};
 use crate::outcome::Stop;
 use crate::output;
+use crate::picture_file::Format;
 use crate::progress::say;
-use crate::run::{EPISODE_RETURN, points};
-use crate::run_folder::{self, file, find_runs};
+use crate::run::EPISODE_RETURN;
+use crate::run_folder::find_runs;
 use crate::stats;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::PathBuf;
 
 /// Draws learning curves of runs: runs that differ in nothing but the seed share one line, their mean, with a 95 %
 /// bootstrap interval.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Two folders of the same settings and seed hold the same run, which counts once:
+the longer one, and a note names both. Labels are algorithm and environment, then
+the settings that tell lines apart.
+
 Examples:
   quickstudy plot runs/cartpole-ppo-s*           ten seeds: one line, an interval
-  quickstudy plot runs/a runs/b -o compare.svg   two settings: two lines
+  quickstudy plot runs/*                         a line for each experiment
+  quickstudy plot runs/a runs/b -o compare.png   two settings: two lines
+  quickstudy plot runs/* --by gamma              a line for each value of gamma
+  quickstudy plot runs/a runs/b --label old --label new
   quickstudy plot runs/a --metric train/entropy  any column of metrics.csv")]
 pub struct Args {
     /// Run folders, or folders of run folders
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// File to write, - for standard output [default: curves.svg]
+    /// File to write, .svg or .png, - for standard output [default: curves.svg]
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Column of metrics.csv to draw
     #[arg(long, value_name = "NAME", default_value = EPISODE_RETURN)]
     pub metric: String,
+    /// One line per value of this setting, or of algorithm, env, seed or folder, whatever else differs; repeatable
+    #[arg(long, value_name = "KEY")]
+    pub by: Vec<String>,
+    /// Label of a line, instead of its own; one for each line, in their order
+    #[arg(long = "label", value_name = "TEXT")]
+    pub labels: Vec<String>,
 }
 
 /// Runs the verb.
 ///
 /// # Errors
-/// [`Stop`] with code 2 if a folder holds no run, no run has the metric, or the file cannot be written.
+/// [`Stop`] with code 2 if a folder holds no run, no run has the metric or a key, the labels are too few or too many, or
+/// the file cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
+    let format = Format::of("--out", &out)?;
     output::reserve(args.out.as_deref())?;
     let mut folders = Vec::new();
+    let mut seen = HashSet::new();
     for folder in &args.folders {
-        for found in find_runs(folder)? {
-            if !folders.contains(&found) {
-                folders.push(found);
-            }
-        }
+        // However a folder is named, it is there once.
+        let new = |found: &PathBuf| seen.insert(found.canonicalize().unwrap_or_else(|_| found.clone()));
+        folders.extend(find_runs(folder)?.into_iter().filter(new));
     }
-    let groups = group(&folders, &args.metric)?;
-    let plot = describe(&groups, &args.metric);
-    let svg = curve::svg(&plot)?;
-    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
-    output::write(&out, svg.as_bytes())?;
-    for line in table(&plot.series, &args.metric) {
+    let runs = folders.iter().map(|folder| Run::read(folder, &args.metric)).collect::<Result<Vec<_>, _>>()?;
+    let (runs, mut notes) = experiments::unique(runs);
+    let all = experiments::group(runs, &args.by)?;
+    let (mut labels, hidden) = experiments::labels(&all, &args.by);
+    if !args.labels.is_empty() {
+        if args.labels.len() != all.len() {
+            let message = format!("{} lines take as many labels, not {}", all.len(), args.labels.len());
+            return Err(Stop::user(message).hint(format!("give a --label for each of: {}", labels.join("; "))).into());
+        }
+        labels.clone_from(&args.labels);
+    } else if !hidden.is_empty() {
+        notes.push(format!("note: some lines differ in {} too; --by KEY or --label TEXT says so", hidden.join(", ")));
+    }
+    let plot = describe(&all, &labels, &args.metric, !args.by.is_empty());
+    let bytes = curve::draw(&plot)?.encode(format)?;
+    output::write(&out, &bytes)?;
+    for line in notes.into_iter().chain(table(&plot.series, &args.metric)) {
         say(&line);
     }
     output::say_written(&out, "");
     Ok(())
 }
 
-/// Runs that differ only in their seed.
-struct Group {
-    /// Resolved configuration without the seed.
-    config: toml::Table,
-    runs: Vec<Vec<(f64, f64)>>,
-}
-
-fn group(folders: &[PathBuf], metric: &str) -> Result<Vec<Group>, Stop> {
-    let mut groups: Vec<Group> = Vec::new();
-    for folder in folders {
-        let table = Table::read(&folder.join(file::CSV))?;
-        if table.damaged > 0 {
-            let path = folder.join(file::CSV);
-            say(&format!(
-                "note: {} has {} damaged lines, left out; a resume mends them",
-                path.display(),
-                table.damaged
-            ));
-        }
-        if !table.columns.is_empty() && table.column(metric).is_none() {
-            let known = table.columns.iter().map(String::as_str);
-            let near = quickstudy_core::closest(metric, known);
-            let hint = near.map_or_else(
-                || format!("it has: {}", table.columns.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
-            return Err(Stop::user(format!("{} has no metric `{metric}`", folder.display())).hint(hint));
-        }
-        let config = read_config(folder)?;
-        let run = points(&table, metric);
-        match groups.iter_mut().find(|group| group.config == config) {
-            Some(group) => group.runs.push(run),
-            None => groups.push(Group { config, runs: vec![run] }),
-        }
-    }
-    Ok(groups)
-}
-
-/// A run's configuration without its seed; a run without one is an experiment of its own, named by its folder.
-fn read_config(folder: &Path) -> Result<toml::Table, Stop> {
-    let path = folder.join(file::CONFIG);
-    if !path.exists() {
-        let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
-        return Ok(toml::Table::from_iter([("folder".to_owned(), name.into())]));
-    }
-    let bytes = run_folder::read(&path)?;
-    let mut config: toml::Table = toml::from_str(&String::from_utf8_lossy(&bytes))
-        .map_err(|error| Stop::user(format!("{} is no TOML: {}", path.display(), error.message())))?;
-    config.remove("seed");
-    Ok(config)
-}
-
-/// Labels name what tells the groups apart; what they share goes into the title.
-fn describe(groups: &[Group], metric: &str) -> Plot {
-    let keys: BTreeSet<&String> = groups.iter().flat_map(|group| group.config.keys()).collect();
-    let differs = |key: &str| groups.iter().any(|group| group.config.get(key) != groups[0].config.get(key));
-    let show = |group: &Group, key: &str| {
-        group
-            .config
-            .get(key)
-            .map_or_else(|| "–".to_owned(), |value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+/// The plot of experiments: what all share is its title.
+fn describe(all: &[Experiment], labels: &[String], metric: &str, mixed: bool) -> Plot {
+    let shared = experiments::shared(all);
+    let most = all.iter().map(|one| one.runs.len()).max().unwrap_or(1);
+    let fewest = all.iter().map(|one| one.runs.len()).min().unwrap_or(1);
+    let count = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+    let what = if mixed { "run" } else { "seed" };
+    let series = |(one, label): (&Experiment, &String)| Series {
+        label: label.clone(),
+        runs: one.runs.iter().map(|run| run.points.clone()).collect(),
+        marks: Vec::new(),
     };
-    let names = ["algorithm", "env", "folder"];
-    let label = |group: &Group| {
-        let mut parts: Vec<String> = names
-            .iter()
-            .filter(|key| group.config.contains_key(**key) && (differs(key) || **key != "env"))
-            .map(|key| show(group, key))
-            .collect();
-        for key in &keys {
-            if differs(key) && !names.contains(&key.as_str()) {
-                parts.push(format!("{key}={}", show(group, key)));
-            }
-        }
-        parts.join(" ")
-    };
-    let shared: Vec<String> = ["env", "algorithm"]
-        .iter()
-        .filter(|key| !differs(key) && groups[0].config.contains_key(**key))
-        .map(|key| show(&groups[0], key))
-        .collect();
-    let most = groups.iter().map(|group| group.runs.len()).max().unwrap_or(1);
-    let fewest = groups.iter().map(|group| group.runs.len()).min().unwrap_or(1);
-    let seeds = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
-    let is_return = metric == EPISODE_RETURN;
     Plot {
         title: if shared.is_empty() { "Learning curves".into() } else { shared.join(" · ") },
         subtitle: if most > 1 {
-            format!("mean over {seeds} seeds, band: 95 % bootstrap interval")
+            format!("mean over {count} {what}s, band: 95 % bootstrap interval")
         } else {
-            "one seed".into()
+            format!("one {what}")
         },
-        y_label: if is_return { "mean episode return".into() } else { metric.into() },
-        series: groups
-            .iter()
-            .map(|group| Series { label: label(group), runs: group.runs.clone(), marks: Vec::new() })
-            .collect(),
+        y_label: if metric == EPISODE_RETURN { "mean episode return".into() } else { metric.into() },
+        series: all.iter().zip(labels).map(series).collect(),
     }
 }
 
-/// One line per series: seeds, steps, and the last values over seeds.
+/// One line per series: runs, steps, and the last values over runs.
 fn table(series: &[Series], metric: &str) -> Vec<String> {
     let width = series.iter().map(|s| s.label.chars().count()).max().unwrap_or(0).max(10);
-    let mut lines = vec![format!(
-        "{:<width$}  seeds   steps        mean         IQM  95 % interval of the IQM   (last {metric})",
-        "experiment"
-    )];
+    let mut lines = vec![
+        format!("last {metric}:"),
+        format!("{:<width$}  seeds   steps      mean       IQM  95 % interval", "experiment"),
+    ];
     for one in series {
         let ends: Vec<(f64, f64)> = one.runs.iter().filter_map(|run| run.last().copied()).collect();
         let values: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();
         let steps = ends.iter().map(|(x, _)| *x).fold(0.0, f64::max);
         let (low, high) = stats::bootstrap95(&values, stats::iqm);
         lines.push(format!(
-            "{:<width$}  {:>5}  {:>6}  {:>10.2}  {:>10.2}  [{low:.2}, {high:.2}]",
+            "{:<width$}  {:>5}  {:>6}  {:>8.2}  {:>8.2}  [{low:.2}, {high:.2}]",
             one.label,
             values.len(),
             short_count(steps),
@@ -184,8 +135,10 @@ fn table(series: &[Series], metric: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_folder::file;
     use crate::run_folder::tests::scratch;
     use std::fs;
+    use std::path::Path;
 
     fn make_run(dir: &Path, name: &str, config: &str, last: f64) {
         let dir = dir.join(name);
@@ -196,7 +149,8 @@ mod tests {
     }
 
     fn args(dir: &Path, metric: &str) -> Args {
-        Args { folders: vec![dir.to_owned()], out: Some(dir.join("x.svg")), metric: metric.into() }
+        let out = Some(dir.join("x.svg"));
+        Args { folders: vec![dir.to_owned()], out, metric: metric.into(), by: Vec::new(), labels: Vec::new() }
     }
 
     #[test]
@@ -209,14 +163,27 @@ mod tests {
         make_run(&dir, "b", "algorithm = \"ppo\"\nenv = \"cartpole\"\nseed = 0\ngamma = 0.9\n", 5.0);
         run(&args(&dir, EPISODE_RETURN)).unwrap();
         let svg = fs::read_to_string(dir.join("x.svg")).unwrap();
-        for text in ["cartpole · ppo", "mean over 1 to 4 seeds", "ppo gamma=0.99", "ppo gamma=0.9\n"] {
+        for text in [">ppo · cartpole<", "mean over 1 to 4 seeds", ">gamma=0.99<", ">gamma=0.9<"] {
             assert!(svg.contains(text), "{text} is missing");
         }
-        let groups = group(&find_runs(&dir).unwrap(), EPISODE_RETURN).unwrap();
-        let lines = table(&describe(&groups, EPISODE_RETURN).series, EPISODE_RETURN);
-        assert_eq!(lines.len(), 3);
+        let read = |folder: &PathBuf| Run::read(folder, EPISODE_RETURN).unwrap();
+        let all = experiments::group(find_runs(&dir).unwrap().iter().map(read).collect(), &[]).unwrap();
+        let plot = describe(&all, &experiments::labels(&all, &[]).0, EPISODE_RETURN, false);
+        let lines = table(&plot.series, EPISODE_RETURN);
+        assert_eq!(lines.len(), 4);
         // Mean of 10, 11, 12, 13; its middle half is 11 and 12.
-        assert!(lines[1].contains("11.50       11.50"), "{}", lines[1]);
+        assert!(lines[2].contains("11.50     11.50"), "{}", lines[2]);
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:?}");
+        // Labels of the caller's.
+        let named = |labels: &[&str]| Args {
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+            ..args(&dir, EPISODE_RETURN)
+        };
+        run(&named(&["far-sighted", "near-sighted"])).unwrap();
+        assert!(fs::read_to_string(dir.join("x.svg")).unwrap().contains(">near-sighted<"));
+        let error = run(&named(&["one"])).unwrap_err();
+        let (code, hint) = crate::outcome::code_and_hint(&error);
+        assert_eq!((code, hint), (2, "give a --label for each of: gamma=0.99; gamma=0.9"));
     }
 
     #[test]

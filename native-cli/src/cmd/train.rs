@@ -14,6 +14,7 @@ use crate::run_folder::{self, RunFolder, default_name, file};
 use crate::signals;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{ALGORITHMS, Layer, Session, Setup, preset};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use toml::{Table, Value};
@@ -29,26 +30,27 @@ Examples:
   quickstudy train trpo --env cartpole
   quickstudy train promp --env point-corner                    learns to adapt
   quickstudy train rl2-ppo --env bandit                        learns to explore
-  quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run again
+  quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run
   quickstudy train --resume runs/cartpole-ppo-s0               continue a run";
 
-/// Algorithms whose settings the help shows; those of the others are much the same.
-const SHOWN: [&str; 3] = ["ppo", "promp", "rl2-ppo"];
-
-/// Settings with their defaults, what they do and their values; then the examples.
-fn help() -> String {
+/// The settings of the algorithm among the arguments, otherwise of the first one, with their defaults, what they do and
+/// their values; then the examples.
+pub(crate) fn help(arguments: &[OsString]) -> String {
+    let asked = ALGORITHMS.into_iter().find(|name| arguments.iter().any(|argument| argument == name));
     // The tables are built in; a test finds each key in the help.
-    let tables = SHOWN.iter().filter_map(|algorithm| super::list::settings(algorithm).ok());
-    let mut text: String = tables.map(|lines| lines.join("\n") + "\n\n").collect();
-    let others = ALGORITHMS.iter().filter(|name| !SHOWN.contains(name)).copied().collect::<Vec<_>>();
-    text += &format!("Settings of {}: `quickstudy list settings`\n\n", others.join(", "));
-    text += EXAMPLES;
-    text
+    let table = super::list::settings(asked.unwrap_or(ALGORITHMS[0])).unwrap_or_default().join("\n");
+    let others: Vec<&str> = ALGORITHMS.into_iter().filter(|name| asked != Some(name)).collect();
+    let others = others.join(", ");
+    let of_others = match asked {
+        Some(_) => format!("Other algorithms: {others}"),
+        None => format!("Algorithms: {others}"),
+    };
+    let of_others = super::list::wrap(&of_others, 81).join("\n");
+    format!("{table}\n\n{of_others}\nTheir settings: `quickstudy train promp --help`, for example\n\n{EXAMPLES}")
 }
 
 /// Arguments of `quickstudy train`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = help())]
 pub struct Args {
     /// Algorithm (see `quickstudy list`); --config and --resume know it already
     pub algorithm: Option<String>,
@@ -80,7 +82,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = count_or_zero, allow_negative_numbers = true)]
     pub eval_every: Option<u64>,
     /// Episodes per evaluation [default: 20; of RL², 500 trials]
-    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = args::episodes, allow_negative_numbers = true)]
     pub eval_episodes: Option<u64>,
     /// Environment steps between rows of the metrics, 1 for a row per iteration; with 0, rows get rarer after a thousand
     /// iterations, which keeps those of a day's run far below 100 MB. Evaluations always have theirs [default: 0]
@@ -142,6 +144,11 @@ impl Args {
         }
     }
 
+    fn pace(&self, [eval_every, eval_episodes, log_every]: [u64; 3]) -> Pace {
+        let eval_episodes = usize::try_from(eval_episodes).unwrap_or(usize::MAX);
+        Pace { save_every: Duration::from_secs_f64(self.save_every), eval_every, eval_episodes, log_every }
+    }
+
     fn request(&self) -> Request {
         Request { flags: self.flags(), config: self.config.clone(), settings: self.settings.clone() }
     }
@@ -158,6 +165,8 @@ fn start(args: &Args) -> Result<(), Stop> {
     let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
     let mut session = Session::new(&device, &plan.setup)?;
     session.set_debug(args.debug);
+    let pace = args.pace([plan.eval_every, plan.eval_episodes, plan.log_every]);
+    prepare(&mut session, &pace)?;
     let mut members = Vec::with_capacity(seeds.len());
     for (seed, folder) in seeds.iter().zip(open_folders(args, &plan.setup)?) {
         let config = plan.config_toml(*seed);
@@ -170,13 +179,20 @@ fn start(args: &Args) -> Result<(), Stop> {
     if let Some(preset) = preset(&plan.setup.algorithm, &plan.setup.env.spec().name)? {
         say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text)));
     }
-    let pace = Pace {
-        save_every: Duration::from_secs_f64(args.save_every),
-        eval_every: plan.eval_every,
-        eval_episodes: plan.eval_episodes as usize,
-        log_every: plan.log_every,
-    };
     train(args, session, members, pace)
+}
+
+/// Finds what cannot be evaluated before a folder is made or changed, and not after a tenth of the training.
+fn prepare(session: &mut Session, pace: &Pace) -> Result<(), Stop> {
+    if pace.eval_every == 0 {
+        return Ok(());
+    }
+    session.prepare_evaluation(pace.eval_episodes).map_err(|error| {
+        let stop = Stop::from(error);
+        let hint = "lower --eval-episodes, or evaluate later with `quickstudy eval` and train with --eval-every 0";
+        Stop { message: format!("an evaluation of {} episodes: {}", pace.eval_episodes, stop.message), ..stop }
+            .hint(hint)
+    })
 }
 
 /// One folder per seed: `--out` itself for one seed, folders below it for several, numbered names below `runs` without.
@@ -224,8 +240,10 @@ fn train(args: &Args, session: Session, members: Vec<Member>, pace: Pace) -> Res
         short_count((made as f64 / seconds.max(1e-9)).round()),
     ));
     for member in members.iter() {
-        let best = member.best().map_or(String::new(), |best| format!(" · best evaluation {best:.1}"));
-        say(&format!("saved {}{best}", member.folder.path().display()));
+        say(&format!("saved {}", member.folder.path().display()));
+        if let Some(line) = member.ended_at(pace.eval_episodes) {
+            say(&format!("  {line}"));
+        }
     }
     if end == End::Interrupted {
         say(&format!("stopped at {} steps; continue with", grouped(session.env_steps())));
@@ -296,19 +314,30 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
         }
         return Ok(());
     }
-    headline(session.setup(), &args.device.describe(device));
-    if extended {
-        say("note: linear schedules now end at the new number of steps");
-    }
+    // What the folders' configurations say, in which the flags then take their place.
     let mut keys = args.flags();
-    let mut members = Vec::new();
-    for (folder, seed) in folders.into_iter().zip(session.setup().seeds.clone()) {
+    let mut texts = Vec::with_capacity(folders.len());
+    for folder in &folders {
         let path = folder.join(file::CONFIG);
         let mut text = String::new();
         if path.exists() {
             keys = keys.or(config::read_file(&path)?.0);
             text = String::from_utf8_lossy(&run_folder::read(&path)?).into_owned();
         }
+        texts.push(text);
+    }
+    let pace = args.pace([
+        keys.eval_every.unwrap_or(asked.div_ceil(10)),
+        keys.eval_episodes.unwrap_or_else(|| eval_episodes(&session.setup().algorithm)),
+        keys.log_every.unwrap_or(0),
+    ]);
+    prepare(&mut session, &pace)?;
+    headline(session.setup(), &args.device.describe(device));
+    if extended {
+        say("note: linear schedules now end at the new number of steps");
+    }
+    let mut members = Vec::new();
+    for ((folder, text), seed) in folders.into_iter().zip(texts).zip(session.setup().seeds.clone()) {
         let flags = [
             ("steps", args.steps),
             ("eval_every", args.eval_every),
@@ -326,12 +355,6 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
         record(&folder, args, device, session.env_steps())?;
         members.push(Member::resume(folder, title(session.setup(), seed), &changed, session.env_steps())?);
     }
-    let pace = Pace {
-        save_every: Duration::from_secs_f64(args.save_every),
-        eval_every: keys.eval_every.unwrap_or(asked.div_ceil(10)),
-        eval_episodes: keys.eval_episodes.unwrap_or_else(|| eval_episodes(&session.setup().algorithm)) as usize,
-        log_every: keys.log_every.unwrap_or(0),
-    };
     train(args, session, members, pace)
 }
 

@@ -1,7 +1,6 @@
 //! What each verb prints, what it writes, how it ends.
 
 use crate::{expect_user_error, sandbox};
-use quickstudy_core::train::setting_docs;
 use quickstudy_tests::process::{Finished, Sandbox};
 use std::fs;
 
@@ -19,7 +18,6 @@ fn help_is_complete_with_examples() {
         assert_eq!(help.code, Some(0));
         assert!(help.out.contains("Usage: quickstudy "), "{}", help.out);
         assert!(help.out.contains("Examples:\n  quickstudy "), "{}", help.out);
-        assert!(help.out.lines().all(|line| line.chars().count() <= 100), "{}", help.out);
     }
     let train = dir.run("train --help").out;
     for flag in
@@ -27,15 +25,6 @@ fn help_is_complete_with_examples() {
     {
         assert!(train.contains(flag), "{flag} is missing: {train}");
     }
-    for doc in setting_docs("ppo").unwrap() {
-        let line = train.lines().find(|line| line.starts_with(&format!("  {} ", doc.key)));
-        let line = line.unwrap_or_else(|| panic!("{} is missing: {train}", doc.key));
-        assert!(line.split_whitespace().count() >= 3, "no default or meaning: {line}");
-        assert!(train.contains(&format!("[{}]", doc.range)), "{}: {train}", doc.range);
-    }
-    let listed = dir.run("list settings").out;
-    let shown = listed.lines().filter(|line| train.contains(*line)).count();
-    assert!(listed.lines().count() > 150 && shown > 50, "{shown} of {listed}");
     let eval = dir.run("eval --help").out;
     for flag in ["--episodes", "--seed", "--stochastic", "--last", "--best", "--csv", "--gif"] {
         assert!(eval.contains(flag), "{flag} is missing: {eval}");
@@ -63,7 +52,9 @@ fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
         ("train ppo cartpole", &["--env cartpole"]),
         ("train ppo --env cartpole --seed -1", &["0..10"]),
         ("train ppo --env cartpole --steps -5", &["100k"]),
-        ("train ppo --env cartpole --set hidden=64", &["hidden", "[64, 64]"]),
+        ("train ppo --env cartpole --set hidden=64", &["hidden", "[64,64]"]),
+        ("train ppo --env cartpole --set hidden=64,64", &["did you mean `hidden=[64,64]`?"]),
+        ("train ppo --env cartpole --set hidden=[64, 64]", &["without blanks", "[64,64]"]),
         ("train ppo --env cartpole --set epochs=2.5", &["epochs", "whole number"]),
         ("train ppo --env cartpole --threads all", &["1 to 1024"]),
         ("train ppo --env cartpole --save-every -1", &["save-every"]),
@@ -88,6 +79,7 @@ fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
         ("eval", &["DIR"]),
         ("plot missing", &["missing"]),
         ("list algos2", &["algos2"]),
+        ("list presets ppo", &["`quickstudy list settings ppo`"]),
     ] {
         expect_user_error(&dir.run(arguments), parts);
         assert!(!dir.join("runs").exists(), "`{arguments}` made a folder");
@@ -136,6 +128,13 @@ fn a_run_folder_holds_what_was_promised() {
     assert!(done.out.contains("runs/cartpole-ppo-s0"), "{}", done.out);
     assert!(done.out.contains("steps/s"), "plain progress lines without a terminal: {}", done.out);
     assert!(!done.out.contains('\x1b') && !done.err.contains('\x1b'), "no colours without a terminal");
+    // The best of noisy evaluations says so, and the last one stands beside it.
+    let ended = done.out.lines().find(|line| line.starts_with("  return ")).unwrap_or_default();
+    assert!(ended.contains(" · evaluations of 20 episodes: last ") && ended.contains(", best "), "{}", done.out);
+    let version = fs::read_to_string(run.join("version.json")).unwrap();
+    let version: serde_json::Value = serde_json::from_str(&version).unwrap();
+    assert!(version["started"].as_str().unwrap().starts_with("20"), "{version}");
+    assert!(version.get("commit").is_some() && version.get("commit_date").is_some(), "{version}");
     let command = fs::read_to_string(run.join("command.txt")).unwrap();
     assert!(command.ends_with((SHORT.replace("hidden=[16]", "'hidden=[16]'") + "\n").as_str()), "{command}");
     let csv = fs::read_to_string(run.join("metrics.csv")).unwrap();
@@ -214,6 +213,32 @@ fn evaluation_ends_with_its_result_line() {
     assert_ne!(dir.run("eval r --episodes 7 --seed 4 --stochastic --last").out.lines().last(), Some(line.as_str()));
     assert_eq!(fs::read(dir.join("r/last.safetensors")).unwrap(), last);
     expect_user_error(&dir.run("eval r --csv no/such/folder/x.csv"), &["no/such/folder"]);
+}
+
+#[test]
+fn several_runs_are_evaluated_one_by_one_and_together() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --seed 0..3 --out runs")).code, Some(0));
+    let alone = dir.run("eval runs/cartpole-ppo-s1 --episodes 5").out;
+    // A folder named twice counts once.
+    let all = dir.run("eval runs/cartpole-ppo-s0 runs runs/cartpole-ppo-s1/ --episodes 5 --csv all.csv");
+    assert_eq!(all.code, Some(0), "{all:?}");
+    let lines: Vec<&str> = all.out.lines().filter(|line| line.starts_with("mean_return ")).collect();
+    assert_eq!(lines.len(), 3 + 1, "{}", all.out);
+    let of_one = alone.lines().last().unwrap();
+    assert_eq!(lines[1], format!("{of_one} runs/cartpole-ppo-s1/best.safetensors"), "{}", all.out);
+    let number = |line: &str, k: usize| line.split(' ').nth(k).unwrap().parse::<f64>().unwrap();
+    let mean = lines[..3].iter().map(|line| number(line, 1)).sum::<f64>() / 3.0;
+    assert!((number(lines[3], 1) - mean).abs() < 1e-3, "{}", all.out);
+    assert!(lines[3].ends_with(" episodes 15 runs 3") && all.out.ends_with(&format!("{}\n", lines[3])), "{}", all.out);
+    let csv = fs::read_to_string(dir.join("all.csv")).unwrap();
+    assert!(csv.starts_with("run,episode,return,length,end\n\"runs/cartpole-ppo-s0/best.safetensors\",0,"), "{csv}");
+    assert_eq!(csv.lines().count(), 1 + 15);
+    expect_user_error(&dir.run("eval runs --gif a.gif"), &["--gif records one run"]);
+    // A name that is wrong is found before anything is evaluated.
+    let wrong = dir.run("eval runs/cartpole-ppo-s0 runs/cartpole-ppo-s7");
+    expect_user_error(&wrong, &["runs/cartpole-ppo-s7"]);
+    assert!(wrong.out.is_empty(), "{}", wrong.out);
 }
 
 #[test]
@@ -390,7 +415,8 @@ fn the_bar_fits_the_terminal_and_shows_return_speed_and_time_left() {
             println!("skipped: there is no `script`");
             return;
         };
-        let bars: Vec<&String> = lines.iter().filter(|line| line.contains(" %  return ")).collect();
+        let is_bar = |line: &&String| line.contains(" %  return ") && !line.contains(" steps 100 %");
+        let bars: Vec<&String> = lines.iter().filter(is_bar).collect();
         assert!(!bars.is_empty(), "{lines:?}");
         for bar in &bars {
             assert!(bar.chars().count() <= columns as usize, "{columns} columns: {bar}");
@@ -400,6 +426,9 @@ fn the_bar_fits_the_terminal_and_shows_return_speed_and_time_left() {
             let complete = |bar: &&&String| ["return", "steps/s", " left"].iter().all(|part| bar.contains(part));
             assert!(bars.iter().any(|bar| complete(&bar)), "{bars:?}");
         }
+        // What it ended with stays on the terminal.
+        let end = lines.iter().position(|line| line.contains("100 %  return ") && !line.contains('━'));
+        assert!(end.is_some_and(|end| lines[end].starts_with(char::is_numeric)), "{lines:?}");
     }
 }
 

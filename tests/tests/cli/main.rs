@@ -8,7 +8,10 @@ use quickstudy_tests::process::{Finished, Sandbox};
 mod commands;
 mod crafted;
 mod files;
+mod help;
+mod hints;
 mod isa;
+mod pictures;
 mod resume;
 
 /// An empty folder in which the command line runs.

@@ -1,0 +1,112 @@
+//! Which files can be written: formats by extension, and places that take a file.
+
+use crate::outcome::Stop;
+use crate::output::{cannot_write, is_stdout};
+use std::io;
+use std::path::Path;
+
+/// A format of drawings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Lines and text, sharp at any size
+    #[default]
+    Svg,
+    /// Pixels
+    Png,
+}
+
+impl Format {
+    /// The extension of its files.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Svg => "svg",
+            Format::Png => "png",
+        }
+    }
+
+    /// The format that a file's name asks for; SVG without an extension.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if the name asks for another one, or as [`check_place`].
+    pub fn of(flag: &str, path: &Path) -> Result<Self, Stop> {
+        let name = expect_extension(flag, path, "a picture", &["svg", "png"])?;
+        Ok(if name.as_deref() == Some("png") { Format::Png } else { Format::Svg })
+    }
+}
+
+/// Checks that `path` can be written as `what`, whose files have one of `extensions` or none; returns the extension.
+///
+/// # Errors
+/// [`Stop`] with code 2 that names `flag`, or as [`check_place`].
+pub fn expect_extension(flag: &str, path: &Path, what: &str, extensions: &[&str]) -> Result<Option<String>, Stop> {
+    check_place(path)?;
+    // Devices and pipes are named by others.
+    if path.exists() && !path.is_file() {
+        return Ok(None);
+    }
+    let Some(extension) = path.extension().map(|extension| extension.to_string_lossy().to_lowercase()) else {
+        return Ok(None);
+    };
+    if extensions.contains(&extension.as_str()) {
+        return Ok(Some(extension));
+    }
+    let known: Vec<String> = extensions.iter().map(|extension| format!(".{extension}")).collect();
+    let known = known.join(" or ");
+    let message = format!("{flag} {}: {what} is written as {known}, not as .{extension}", path.display());
+    let other = path.with_extension(extensions[0]);
+    let name = crate::run_folder::shell_quote(&other.to_string_lossy());
+    Err(Stop::user(message).hint(format!("write `{flag} {name}`")))
+}
+
+/// Checks that a file can be written at `path`, as far as that shows before.
+///
+/// # Errors
+/// [`Stop`] with code 2 if its folder is missing or it is a folder itself.
+pub fn check_place(path: &Path) -> Result<(), Stop> {
+    if is_stdout(path) {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let problem = match parent.metadata() {
+        Err(error) => error,
+        Ok(parent) if !parent.is_dir() => io::Error::from(io::ErrorKind::NotADirectory),
+        Ok(_) if path.is_dir() => io::Error::from(io::ErrorKind::IsADirectory),
+        Ok(_) => return Ok(()),
+    };
+    Err(cannot_write(path, &problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_folder::tests::scratch;
+
+    #[test]
+    fn names_ask_for_formats() {
+        let dir = scratch("formats");
+        let of = |name: &str| Format::of("--out", &dir.join(name));
+        assert_eq!(of("a.svg").unwrap(), Format::Svg);
+        assert_eq!(of("a.PNG").unwrap(), Format::Png);
+        assert_eq!(of("a").unwrap(), Format::Svg);
+        assert_eq!(Format::of("--out", Path::new("-")).unwrap(), Format::Svg);
+        assert_eq!(Format::of("--out", Path::new("curves.png")).unwrap(), Format::Png);
+        let error = of("my runs.jpg").unwrap_err();
+        assert_eq!(error.code, 2);
+        assert!(error.message.ends_with("my runs.jpg: a picture is written as .svg or .png, not as .jpg"), "{error}");
+        assert!(error.hint.ends_with("my runs.svg'`") && error.hint.starts_with("write `--out '"), "{}", error.hint);
+    }
+
+    #[test]
+    fn places_that_take_no_file_are_named() {
+        let dir = scratch("places");
+        std::fs::write(dir.join("file"), "x").unwrap();
+        for name in ["none/a.svg", "file/a.svg", "."] {
+            let error = check_place(&dir.join(name)).unwrap_err();
+            assert_eq!(error.code, 2, "{name}");
+            assert!(error.message.contains("cannot write"), "{error}");
+        }
+        check_place(&dir.join("new")).unwrap();
+        check_place(&dir.join("file")).unwrap();
+    }
+}

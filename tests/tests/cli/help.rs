@@ -1,0 +1,79 @@
+//! Help, lists and versions: they fit a terminal, and say what is so.
+
+use crate::sandbox;
+use quickstudy_core::backend::cpu::simd::isa::Isa;
+use quickstudy_core::env::builtin_names;
+use quickstudy_core::train::{ALGORITHMS, setting_docs};
+
+#[test]
+fn everything_that_explains_fits_80_columns() {
+    let dir = sandbox();
+    let helps = ["", "train", "eval", "adapt", "plot", "list", "bench", "devices"].map(|verb| format!("{verb} --help"));
+    let parts = ["", "algorithms", "environments", "presets", "settings", "metrics"].map(|part| format!("list {part}"));
+    for arguments in helps.iter().chain(&parts) {
+        let shown = dir.run(arguments);
+        assert_eq!(shown.code, Some(0), "{arguments}");
+        for line in shown.out.lines() {
+            assert!(line.chars().count() <= 80, "{arguments}: {} columns: {line}", line.chars().count());
+        }
+    }
+    for line in dir.run("list environments").out.lines().filter(|line| line.contains("point-corner ")) {
+        assert_eq!(line.split_whitespace().next_back(), Some("goal_y"), "{line}");
+    }
+}
+
+#[test]
+fn the_help_of_train_shows_the_settings_of_the_algorithm_that_is_asked_for() {
+    let dir = sandbox();
+    for algorithm in ALGORITHMS {
+        let help = dir.run(&format!("train {algorithm} --help"));
+        assert_eq!(help.code, Some(0));
+        let tables: Vec<&str> = help.out.lines().filter(|line| line.starts_with("Settings of ")).collect();
+        assert!(tables.len() == 1 && tables[0].starts_with(&format!("Settings of {algorithm} ")), "{tables:?}");
+        let own = dir.run(&format!("list settings {algorithm}")).out;
+        assert!(own.lines().count() > 10 && help.out.contains(&own), "{algorithm}: {}", help.out);
+        for doc in setting_docs(algorithm).unwrap() {
+            let line = own.lines().find(|line| line.starts_with(&format!("  {} ", doc.key)));
+            let line = line.unwrap_or_else(|| panic!("{} is missing: {own}", doc.key));
+            assert!(line.split_whitespace().count() >= 3, "no default or meaning: {line}");
+            let text = own.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(&format!("[{}]", doc.range)), "{}: {own}", doc.range);
+        }
+    }
+    // Wherever it stands; without one it is the first, and the others are named.
+    assert!(dir.run("train --env point-corner promp --help").out.contains("Settings of promp "));
+    let none = dir.run("train --help").out;
+    assert!(none.contains("Settings of ppo ") && ALGORITHMS.iter().all(|name| none.contains(name)), "{none}");
+    assert_eq!(dir.run("list settings pp").code, Some(2));
+}
+
+#[test]
+fn bench_says_how_long_it_takes() {
+    let help = sandbox().run("bench --help").out;
+    // Two seconds for each environment and instruction set, and four lines of training.
+    let lines = builtin_names().len() * Isa::available().len() + 4;
+    let minutes = (2 * lines).div_ceil(60);
+    let said = format!("Without a part it measures {lines} lines, 2 seconds each: about {minutes} minute");
+    assert!(help.contains(&said), "{said}: {help}");
+}
+
+#[test]
+fn the_version_names_its_commit() {
+    let version = sandbox().run("--version").out;
+    assert!(version.starts_with(concat!("quickstudy ", env!("CARGO_PKG_VERSION"))), "{version}");
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git").args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+        done.ok()
+            .filter(|done| done.status.success())
+            .map(|done| String::from_utf8_lossy(&done.stdout).trim().to_owned())
+    };
+    let Some(commit) = git(&["rev-parse", "HEAD"]) else {
+        println!("skipped: there is no git");
+        return;
+    };
+    let date = git(&["show", "-s", "--format=%cs", "HEAD"]).unwrap();
+    let [year, month] = [&date[..4], &date[5..7]];
+    assert!(version.contains(&format!(" (commit {}", &commit[..10])), "{version}, at {commit}");
+    // The day is that of UTC.
+    assert!(version.contains(&format!(" of {year}-{month}-")) || date.ends_with("-01"), "{version}, of {date}");
+}

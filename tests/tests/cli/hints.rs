@@ -1,0 +1,109 @@
+//! What errors advise is tried: whoever does it gets on.
+
+use crate::{expect_user_error, sandbox};
+use quickstudy_tests::process::{Finished, Sandbox};
+use std::fs;
+
+/// What stands between backticks in the advice of an error: in its hint, or after `did you mean`.
+fn advice(failed: &Finished) -> Vec<String> {
+    let lines = failed.err.lines().filter_map(|line| match line.split_once("did you mean ") {
+        Some((_, advice)) => Some(advice),
+        None => line.trim_start().strip_prefix("hint: "),
+    });
+    lines.flat_map(|line| line.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+/// The command that advice makes of `arguments`, in which `wrong` was wrong.
+fn advised(arguments: &str, wrong: &str, advice: &str) -> String {
+    match advice.strip_prefix("quickstudy ") {
+        Some(whole) => whole.to_owned(),
+        None => {
+            assert!(arguments.contains(wrong), "{arguments}");
+            arguments.replacen(wrong, advice, 1)
+        }
+    }
+}
+
+/// Does all that an error advises; the work itself is left out where it is long.
+#[track_caller]
+fn try_advice(dir: &Sandbox, arguments: &str, wrong: &str) {
+    let failed = dir.run(arguments);
+    assert_eq!(failed.code, Some(2), "{arguments}: {failed:?}");
+    let all = advice(&failed);
+    assert!(!all.is_empty(), "{arguments}: no advice: {}", failed.err);
+    for advice in all {
+        let mut next = advised(arguments, wrong, &advice);
+        if next.starts_with("train ") && !next.contains("--resume") {
+            next += " --print-config";
+        }
+        let done = dir.run(&next);
+        assert_eq!(done.code, Some(0), "`{arguments}` advises `{advice}`: `{next}` gives {done:?}");
+    }
+}
+
+#[test]
+fn advice_about_names_and_values_works() {
+    let dir = sandbox();
+    for (arguments, wrong) in [
+        ("train", ""),
+        ("train pp --env cartpole", "pp"),
+        ("train PPO --env cartpole", "PPO"),
+        ("train ppo --env cartpol", "cartpol"),
+        ("train ppo --env CartPole-v1", "CartPole-v1"),
+        ("train ppo --env somewhere", ""),
+        ("train ppo cartpole", "cartpole"),
+        ("train rl2-ppo --env bandit:arm=10", "arm"),
+        ("train ppo --env cartpole --set clip_esp=0.1", "clip_esp"),
+        ("train ppo --env cartpole --set something=0.1", ""),
+        ("train ppo --env cartpole --set hidden=64,64", "hidden=64,64"),
+        ("list presets ppo", ""),
+        ("bench training --device gpu:99", ""),
+    ] {
+        try_advice(&dir, arguments, wrong);
+    }
+    assert!(!dir.join("runs").exists());
+}
+
+#[test]
+fn advice_about_runs_and_files_works() {
+    let dir = sandbox();
+    let train = "train ppo --env cartpole --steps 2k --threads 1 --set hidden=[8] --set epochs=1 --out r";
+    assert_eq!(dir.run(train).code, Some(0));
+    try_advice(&dir, train, "");
+    try_advice(&dir, "plot r --out x.jpg", "--out x.jpg");
+    try_advice(&dir, "plot r --metric train/entrpy", "train/entrpy");
+    try_advice(&dir, "plot r --by gama", "gama");
+    try_advice(&dir, "eval r --episodes 2 --gif x.mp4", "--gif x.mp4");
+    try_advice(&dir, "eval r --episodes 2 --csv x.json", "--csv x.json");
+    for name in ["x.svg", "x.gif", "x.csv"] {
+        assert!(dir.join(name).exists(), "{name}");
+    }
+    for name in ["x.jpg", "x.mp4", "x.json"] {
+        assert!(!dir.join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_evaluated_is_refused_before_training() {
+    let dir = sandbox();
+    let train = "train ppo --env cartpole --steps 2k --threads 1 --set hidden=[8] --set epochs=1";
+    for flag in ["--eval-episodes 2000000", "--set eval_episodes=2M", "--config eval.toml"] {
+        fs::write(dir.join("eval.toml"), "eval_episodes = 2000000").unwrap();
+        let refused = dir.run(&format!("{train} {flag} --out big"));
+        expect_user_error(&refused, &["at most 1048576 episodes", &flag.split(['=', ' ']).nth(1).unwrap()[..4]]);
+        assert!(!refused.err.contains("--resume") && refused.out.is_empty(), "{refused:?}");
+        assert!(!dir.join("big").exists(), "{flag} made a folder");
+    }
+    assert_eq!(dir.run(&format!("{train} --out r")).code, Some(0));
+    let config = fs::read_to_string(dir.join("r/config.toml")).unwrap();
+    let refused = dir.run("train --resume r --steps 4k --eval-episodes 2000000");
+    expect_user_error(&refused, &["--eval-episodes", "at most 1048576 episodes"]);
+    assert_eq!(fs::read_to_string(dir.join("r/config.toml")).unwrap(), config);
+    // A configuration of an older version may say so.
+    let old = config.replace("eval_episodes = 20", "eval_episodes = 2000000");
+    fs::write(dir.join("r/config.toml"), &old).unwrap();
+    expect_user_error(&dir.run("train --resume r --steps 4k"), &["r/config.toml", "eval_episodes", "at most 1048576"]);
+    assert_eq!(fs::read_to_string(dir.join("r/config.toml")).unwrap(), old);
+    expect_user_error(&dir.run("eval r --episodes 2000000"), &["--episodes", "at most 1048576"]);
+    expect_user_error(&dir.run("bench learning --episodes 2000000"), &["--episodes", "at most 1048576"]);
+}
