@@ -285,7 +285,8 @@ mod tests {
     use super::*;
 
     fn example() -> (Header, Vec<Entry>) {
-        let header = Header::new(Kind::Session, "ppo", "cartpole", u64::MAX, &Config::default_of("ppo").unwrap());
+        let mut header = Header::new(Kind::Session, "ppo", "cartpole", u64::MAX, &Config::default_of("ppo").unwrap());
+        header.steps = 1;
         let entry = |name: &str, dtype, shape: &[usize], bytes: &[u8]| Entry {
             name: name.to_owned(),
             dtype,
@@ -295,7 +296,7 @@ mod tests {
         (
             header,
             vec![
-                entry("a", Dtype::F32, &[2], &[0, 0, 128, 63, 0, 0, 192, 255]),
+                entry("a", Dtype::F32, &[2], &[0, 0, 128, 63, 0, 0, 192, 191]),
                 entry("b", Dtype::U32, &[1, 1], &[7; 4]),
             ],
         )
