@@ -11,7 +11,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    for name in ["QUICKSTUDY_COMMIT", "QUICKSTUDY_COMMIT_DATE", "SOURCE_DATE_EPOCH"] {
+    for name in ["QUICKSTUDY_COMMIT", "QUICKSTUDY_COMMIT_DATE"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
@@ -51,7 +51,7 @@ fn from_git(package: &Path) -> Option<(String, Option<String>)> {
     }
     // What names the commit, and the sources that may differ from it.
     let branch = git(package, &["symbolic-ref", "-q", "HEAD"]);
-    for name in ["HEAD", "packed-refs"].into_iter().chain(branch.as_deref()) {
+    for name in ["HEAD", "logs/HEAD", "packed-refs"].into_iter().chain(branch.as_deref()) {
         let path = package.join(git(package, &["rev-parse", "--git-path", name])?);
         if path.exists() {
             println!("cargo::rerun-if-changed={}", path.display());

@@ -142,8 +142,8 @@ pub struct Experiment {
     pub runs: Vec<Run>,
 }
 
-/// Sorts runs into experiments: those that differ in nothing but the seed or, with `by`, those that have the same values
-/// of these keys.
+/// Sorts runs into experiments: those that differ in nothing but the seed or, with `by`, those on one environment that have
+/// the same values of these keys.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if no run has one of the keys.
@@ -167,7 +167,9 @@ pub fn group(runs: Vec<Run>, by: &[String]) -> Result<Vec<Experiment>, Stop> {
             "folder" => Some(Value::String(run.folder.display().to_string())),
             _ => run.config.get(key).cloned(),
         };
-        by.iter().filter_map(|key| Some((key.clone(), value(key)?))).collect()
+        // Returns of different environments have no mean.
+        let env = "env".to_owned();
+        by.iter().chain([&env]).filter_map(|key| Some((key.clone(), value(key)?))).collect()
     };
     let mut all: Vec<Experiment> = Vec::new();
     for run in runs {
@@ -207,7 +209,8 @@ pub fn labels(all: &[Experiment], by: &[String]) -> (Vec<String>, Vec<String>) {
             .collect();
         let told = if by.is_empty() { telling(&alike, &differing) } else { by.iter().collect() };
         hidden.extend(differing.iter().filter(|key| !told.contains(key)).map(|key| (*key).clone()));
-        let is_name = |key: &&str| by.iter().any(|asked| asked == key) || (by.is_empty() && differs(key));
+        let is_name =
+            |key: &&str| by.iter().any(|asked| asked == key) || (differs(key) && (by.is_empty() || *key == "env"));
         let mut named: Vec<String> =
             NAMES.iter().filter(|key| is_name(key)).filter_map(|key| one.config.get(*key).map(show)).collect();
         let settings: Vec<String> = told
@@ -339,6 +342,8 @@ mod tests {
         let (labels, hidden) = labelled(&all, &["gamma"]);
         assert_eq!((labels, hidden.len()), (vec!["gamma=0.9".to_owned(), "gamma=0.8".into(), "gamma=0.7".into()], 0));
         assert_eq!(labelled(&all, &["seed"]).0.len(), 1);
+        let other = config(0.9, 1e-3).replace("\"x\"", "\"y\"");
+        assert_eq!(labelled(&[all[0], all[1], &other], &["gamma"]).0, ["x gamma=0.9", "y gamma=0.9"]);
         assert_eq!(labelled(&all, &["folder"]).0, ["r0", "r1", "r2", "r3"]);
         let runs = vec![run("a", "gamma = 0.9", &[1.0])];
         let stop = group(runs, &["gama".to_owned()]).unwrap_err();

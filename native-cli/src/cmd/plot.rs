@@ -37,7 +37,8 @@ pub struct Args {
     /// Column of metrics.csv to draw
     #[arg(long, value_name = "NAME", default_value = EPISODE_RETURN)]
     pub metric: String,
-    /// One line per value of this setting, or of algorithm, env, seed or folder, whatever else differs; repeatable
+    /// One line per environment and value of this setting (or algorithm, seed or folder), whatever else differs;
+    /// repeatable
     #[arg(long, value_name = "KEY")]
     pub by: Vec<String>,
     /// Label of a line, instead of its own; one for each line, in their order
@@ -67,17 +68,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let (mut labels, hidden) = experiments::labels(&all, &args.by);
     if !args.labels.is_empty() {
         if args.labels.len() != all.len() {
-            let message = format!("{} lines take as many labels, not {}", all.len(), args.labels.len());
+            let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+            let message = format!("{} for {}", count(args.labels.len(), "label"), count(all.len(), "line"));
             return Err(Stop::user(message).hint(format!("give a --label for each of: {}", labels.join("; "))).into());
         }
         labels.clone_from(&args.labels);
     } else if !hidden.is_empty() {
         notes.push(format!("note: some lines differ in {} too; --by KEY or --label TEXT says so", hidden.join(", ")));
     }
-    let plot = describe(&all, &labels, &args.metric, !args.by.is_empty());
+    let what = if args.by.is_empty() { "seeds" } else { "runs" };
+    let plot = describe(&all, &labels, &args.metric, what);
     let bytes = curve::draw(&plot)?.encode(format)?;
     output::write(&out, &bytes)?;
-    for line in notes.into_iter().chain(table(&plot.series, &args.metric)) {
+    for line in notes.into_iter().chain(table(&plot.series, &args.metric, what)) {
         say(&line);
     }
     output::say_written(&out, "");
@@ -85,12 +88,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// The plot of experiments: what all share is its title.
-fn describe(all: &[Experiment], labels: &[String], metric: &str, mixed: bool) -> Plot {
+fn describe(all: &[Experiment], labels: &[String], metric: &str, what: &str) -> Plot {
     let shared = experiments::shared(all);
     let most = all.iter().map(|one| one.runs.len()).max().unwrap_or(1);
     let fewest = all.iter().map(|one| one.runs.len()).min().unwrap_or(1);
     let count = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
-    let what = if mixed { "run" } else { "seed" };
     let series = |(one, label): (&Experiment, &String)| Series {
         label: label.clone(),
         runs: one.runs.iter().map(|run| run.points.clone()).collect(),
@@ -99,9 +101,9 @@ fn describe(all: &[Experiment], labels: &[String], metric: &str, mixed: bool) ->
     Plot {
         title: if shared.is_empty() { "Learning curves".into() } else { shared.join(" · ") },
         subtitle: if most > 1 {
-            format!("mean over {count} {what}s, band: 95 % bootstrap interval")
+            format!("mean over {count} {what}, band: 95 % bootstrap interval")
         } else {
-            format!("one {what}")
+            format!("one {}", what.trim_end_matches('s'))
         },
         y_label: if metric == EPISODE_RETURN { "mean episode return".into() } else { metric.into() },
         series: all.iter().zip(labels).map(series).collect(),
@@ -109,11 +111,11 @@ fn describe(all: &[Experiment], labels: &[String], metric: &str, mixed: bool) ->
 }
 
 /// One line per series: runs, steps, and the last values over runs.
-fn table(series: &[Series], metric: &str) -> Vec<String> {
+fn table(series: &[Series], metric: &str, what: &str) -> Vec<String> {
     let width = series.iter().map(|s| s.label.chars().count()).max().unwrap_or(0).max(10);
     let mut lines = vec![
         format!("last {metric}:"),
-        format!("{:<width$}  seeds   steps      mean       IQM  95 % interval", "experiment"),
+        format!("{:<width$}  {what:>5}   steps      mean       IQM  95 % interval", "experiment"),
     ];
     for one in series {
         let ends: Vec<(f64, f64)> = one.runs.iter().filter_map(|run| run.last().copied()).collect();
@@ -168,8 +170,8 @@ mod tests {
         }
         let read = |folder: &PathBuf| Run::read(folder, EPISODE_RETURN).unwrap();
         let all = experiments::group(find_runs(&dir).unwrap().iter().map(read).collect(), &[]).unwrap();
-        let plot = describe(&all, &experiments::labels(&all, &[]).0, EPISODE_RETURN, false);
-        let lines = table(&plot.series, EPISODE_RETURN);
+        let plot = describe(&all, &experiments::labels(&all, &[]).0, EPISODE_RETURN, "seeds");
+        let lines = table(&plot.series, EPISODE_RETURN, "seeds");
         assert_eq!(lines.len(), 4);
         // Mean of 10, 11, 12, 13; its middle half is 11 and 12.
         assert!(lines[2].contains("11.50     11.50"), "{}", lines[2]);

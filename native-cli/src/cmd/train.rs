@@ -189,7 +189,8 @@ fn prepare(session: &mut Session, pace: &Pace) -> Result<(), Stop> {
     }
     session.prepare_evaluation(pace.eval_episodes).map_err(|error| {
         let stop = Stop::from(error);
-        let hint = "lower --eval-episodes, or evaluate later with `quickstudy eval` and train with --eval-every 0";
+        let own = "lower --eval-episodes, or train with --eval-every 0 and evaluate later";
+        let hint = if stop.hint.is_empty() { own.to_owned() } else { format!("{own}; {}", stop.hint) };
         Stop { message: format!("an evaluation of {} episodes: {}", pace.eval_episodes, stop.message), ..stop }
             .hint(hint)
     })

@@ -73,7 +73,7 @@ fn labels_of_everything_at_once_are_short() {
     assert!(!by.out.contains("gamma="), "{}", by.out);
     let named = dir.run("plot runs/a runs/b --label far --label near");
     assert!(named.out.contains("\nfar ") && named.out.contains("\nnear "), "{}", named.out);
-    expect_user_error(&dir.run("plot runs/a runs/b --label far"), &["2 lines", "gamma=0.98; gamma=0.9"]);
+    expect_user_error(&dir.run("plot runs/a runs/b --label far"), &["1 label for 2 lines", "gamma=0.98; gamma=0.9"]);
     expect_user_error(&dir.run("plot runs --by gama"), &["--by gama", "did you mean `gamma`?"]);
 }
 
