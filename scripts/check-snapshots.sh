@@ -62,4 +62,23 @@ check ppo cartpole 100k
 check ppo mountain-car-continuous 20k
 check trpo acrobot 40k
 check ppo pendulum 40k normalise_observations=true
-echo "$tested passed, 0 failed"
+# Where observations are normalised nobody gets a network without its normaliser.
+"$python" - <<'P'
+import play
+from safetensors.numpy import load_file, save_file
+from safetensors import safe_open
+
+path = "mountain-car-continuous-ppo/best.safetensors"
+network = play.Network(path)
+assert "mean" in network.layers[0] and all("weight" in layer for layer in network.layers[1:])
+with safe_open(path, framework="numpy") as file:
+    metadata = file.metadata()
+save_file({k: v for k, v in load_file(path).items() if not k.startswith("policy.0.")}, "without.safetensors", metadata)
+try:
+    play.Network("without.safetensors")
+except AssertionError:
+    pass
+else:
+    raise SystemExit("a network without its first layer was read")
+P
+echo "$((tested + 1)) passed, 0 failed"
