@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Feeds what reads bytes of others (tests/src/inputs) with changed copies of its corpus, with an eye on memory, for a minute in all.
 #   scripts/fuzz.sh [SECONDS [SEED]]   SEED begins the changes: today's date, so that each day tries others
-# `cargo +nightly fuzz run TARGET` in fuzz/ has the same targets for libFuzzer, which goes deeper and takes hours.
+# `cargo +nightly fuzz run TARGET` (fuzz/) has the same targets for libFuzzer, which goes deeper and takes hours.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

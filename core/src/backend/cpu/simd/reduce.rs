@@ -293,7 +293,7 @@ mod tests {
     fn outer_reductions_follow_the_order_rule_in_every_column() {
         for isa in Isa::available() {
             for (op, len) in OPS.into_iter().flat_map(|op| LENGTHS.iter().map(move |&len| (op, len))) {
-                for &width in if cfg!(miri) { &[1, 17][..] } else { &[1, 5, 16, 35] } {
+                for &width in if cfg!(miri) && len > 40 { &[1][..] } else { &[1, 5, 16, 35] } {
                     let stride = width + 2;
                     let x = values(len * stride);
                     let mut got = vec![7.0; width];

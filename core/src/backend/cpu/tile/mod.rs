@@ -417,8 +417,8 @@ mod tests {
 
     #[test]
     fn layers_and_their_gradients_are_the_same_bits() {
-        for (s, b) in [(1, 1), (1, 5), (2, 20), (1, 64), (2, 100), (3, 16), (1, 1500), (2, 2100)] {
-            if cfg!(miri) && s * b != 40 {
+        for (s, b) in [(1, 1), (1, 5), (2, 3), (1, 64), (2, 100), (3, 16), (1, 1500), (2, 2100)] {
+            if cfg!(miri) && s * b != 6 {
                 continue;
             }
             let args = [("x", vec![s, b, 5]), ("theta", vec![s, 56])];
@@ -428,8 +428,8 @@ mod tests {
 
     #[test]
     fn a_rollout_is_the_same_bits() {
-        for (s, n) in [(1, 4), (2, 17), (2, 33), (1, 200)] {
-            if cfg!(miri) && s * n != 34 {
+        for (s, n) in [(1, 4), (2, 3), (2, 33), (1, 200)] {
+            if cfg!(miri) && s * n != 6 {
                 continue;
             }
             let f = |cx: &mut Context| {
