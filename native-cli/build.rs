@@ -5,6 +5,8 @@
 //! package` wrote, in this order. Outside of git nothing is set, and the version stands alone. A new commit builds this
 //! crate again, and none of those that it uses.
 
+#![forbid(unsafe_code)]
+
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
