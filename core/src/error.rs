@@ -96,6 +96,60 @@ pub enum Error {
     /// A computation produced a NaN or an infinity.
     #[error("non-finite value: {0}")]
     NonFinite(String),
+    /// More memory is needed than there is, or than may be taken.
+    #[error("memory: {0}")]
+    Memory(Box<Shortage>),
+    /// A program was asked to stop ([`Interrupt`](crate::backend::Interrupt)) and did: what it was to change is half changed.
+    #[error("stopped in the middle of a program, as was asked for")]
+    Interrupted,
+}
+
+/// How much memory is missing, and what it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// Bytes that are needed in all, or that could not be allocated where there is no `limit`.
+    pub bytes: u64,
+    /// Bytes that may be taken.
+    pub limit: Option<u64>,
+    /// The largest parts: bytes, name, shape and where it was made.
+    pub largest: Vec<String>,
+    /// Settings of which lower values take less.
+    pub settings: Vec<&'static str>,
+}
+
+impl Shortage {
+    /// So many bytes, of which nothing else is known.
+    pub fn new(bytes: u64, limit: Option<u64>) -> Shortage {
+        Shortage { bytes, limit, largest: Vec::new(), settings: Vec::new() }
+    }
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&in_bytes(self.bytes))?;
+        match self.limit {
+            Some(limit) => write!(f, " are needed, and {} may be taken", in_bytes(limit))?,
+            None => f.write_str(" could not be allocated")?,
+        }
+        for (i, part) in self.largest.iter().enumerate() {
+            write!(f, "{}{part}", if i == 0 { "; among them " } else { ", " })?;
+        }
+        for (i, key) in self.settings.iter().enumerate() {
+            write!(f, "{}{key}", if i == 0 { "; less is needed with lower " } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes in words: `687.2 GB`.
+pub fn in_bytes(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        ..1_000_000 => (1e3, "kB"),
+        1_000_000..1_000_000_000 => (1e6, "MB"),
+        1_000_000_000..1_000_000_000_000 => (1e9, "GB"),
+        _ => (1e12, "TB"),
+    };
+    format!("{:.1} {name}", bytes as f64 / unit)
 }
 
 /// Result of the core's functions.
@@ -123,6 +177,17 @@ impl Error {
         match fits && value.is_finite() {
             true => Ok(()),
             false => Err(Error::config(key, format!("{value} is not {range}"))),
+        }
+    }
+
+    /// The same error; if memory is short, these settings would lower what is needed.
+    pub(crate) fn lowered_by(self, settings: &[&'static str]) -> Self {
+        match self {
+            Error::Memory(mut shortage) if shortage.settings.is_empty() => {
+                shortage.settings = settings.to_vec();
+                Error::Memory(shortage)
+            }
+            other => other,
         }
     }
 

@@ -20,7 +20,7 @@ pub mod sample;
 pub mod task;
 pub mod tensor;
 pub mod train;
-pub use error::{Error, Result, closest};
+pub use error::{Error, Result, Shortage, closest, in_bytes};
 
 pub use backend::Device;
 pub use program::{Array, Context, Program, State};

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use quickstudy_core::backend::{Backend, Buffer, BufferData, Caps, Executable, ReadFuture};
+use quickstudy_core::backend::{Backend, Buffer, BufferData, Caps, Executable, Interrupt, ReadFuture};
 use quickstudy_core::program::Plan;
 use quickstudy_core::{DType, Device, Error, Result};
 
@@ -165,5 +165,9 @@ impl Backend for Gpu {
         let compiled = compile::compile(&plan, self.limits())?;
         large::check_own(&self.context, &plan, &compiled.own)?;
         Ok(Box::new(GpuExecutable::new(&self.context, &plan, compiled)?))
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.context.interrupt.clone()
     }
 }

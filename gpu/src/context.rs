@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use quickstudy_core::backend::Interrupt;
 use quickstudy_core::{Error, Result};
 
 use crate::adapter::{self, AdapterInfo};
@@ -46,6 +47,8 @@ pub(crate) struct Context {
     /// 0, 1, 2 and so on, [`STRIDE`] bytes apart, and how many.
     steps: RefCell<Option<(Rc<wgpu::Buffer>, usize)>>,
     next_buffer: Cell<u64>,
+    /// Asks running programs to stop.
+    pub interrupt: Interrupt,
     /// Time spent on waiting for the device before submitting more. A software adapter's driver computes while it is
     /// given work, so that submitting to it counts as waiting.
     pub waited: Cell<Duration>,
@@ -95,6 +98,7 @@ impl Context {
             uniform_layouts: RefCell::default(),
             steps: RefCell::new(None),
             next_buffer: Cell::new(1),
+            interrupt: Interrupt::default(),
             waited: Cell::default(),
         }))
     }

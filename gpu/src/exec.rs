@@ -2,14 +2,15 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::Result;
 use quickstudy_core::backend::{Buffer, Counters, Executable, ScalarValue};
-use quickstudy_core::program::Plan;
+use quickstudy_core::program::{Footprint, Holds, Plan};
+use quickstudy_core::{Error, Result};
 
 use crate::buffer::{self, GpuBuffer};
 use crate::clock::Clock;
 use crate::compile::{Compiled, Home, Step};
 use crate::context::{Context, STRIDE};
+use crate::large;
 use crate::pace::Pace;
 
 /// Sets of arguments whose bind groups are kept, per dispatch.
@@ -33,6 +34,9 @@ pub(crate) struct GpuExecutable {
     context: Rc<Context>,
     ready: Vec<Ready>,
     steps: Vec<Step>,
+    /// Number of elements of the program's own buffers.
+    lens: Vec<usize>,
+    /// These, from the first run on.
     own: Vec<GpuBuffer>,
     scalars: wgpu::Buffer,
     /// Bind groups of scalars and steps, by number of loops.
@@ -44,7 +48,6 @@ pub(crate) struct GpuExecutable {
 
 impl GpuExecutable {
     pub fn new(context: &Rc<Context>, plan: &Plan, compiled: Compiled) -> Result<GpuExecutable> {
-        let own = compiled.own.iter().map(|len| GpuBuffer::new(context, *len)).collect::<Result<Vec<_>>>()?;
         let words = vec![0u32; 4 * (1 + plan.scalars.len().div_ceil(4))];
         let scalars = context.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("scalars"),
@@ -76,7 +79,8 @@ impl GpuExecutable {
             context: context.clone(),
             ready,
             steps: compiled.steps.concat(),
-            own,
+            lens: compiled.own,
+            own: Vec::new(),
             scalars,
             uniforms,
             words,
@@ -114,22 +118,23 @@ impl GpuExecutable {
         }
     }
 
-    fn play(&self, player: &mut Player<'_>, steps: &[Step]) {
+    fn play(&self, player: &mut Player<'_>, steps: &[Step]) -> Result<()> {
         for step in steps {
             match step {
-                Step::Run(i) => player.dispatch(&self.ready[*i], &self.uniforms),
+                Step::Run(i) => player.dispatch(&self.ready[*i], &self.uniforms)?,
                 Step::Loop { len, reverse, body } => {
                     for step in 0..*len {
                         let t = if *reverse { len - 1 - step } else { step };
                         player.offsets.push((t * STRIDE) as u32);
                         player.moved = true;
-                        self.play(player, body);
+                        self.play(player, body)?;
                         player.offsets.pop();
                     }
                     player.moved = true;
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -137,6 +142,9 @@ impl Executable for GpuExecutable {
     fn run(&mut self, args: &[Buffer], scalars: &[ScalarValue]) -> Result<()> {
         let (clock, waited) = (Clock::start(), self.context.waited.get());
         let args = args.iter().map(buffer::of).collect::<Result<Vec<_>>>()?;
+        if self.own.is_empty() {
+            self.own = self.lens.iter().map(|len| GpuBuffer::new(&self.context, *len)).collect::<Result<Vec<_>>>()?;
+        }
         for (word, scalar) in self.words[4..].iter_mut().zip(scalars) {
             *word = scalar.bits();
         }
@@ -144,7 +152,8 @@ impl Executable for GpuExecutable {
         self.context.queue.write_buffer(&self.scalars, 0, bytemuck::cast_slice(&self.words));
         self.bind(&args);
         let mut player = Player::new(&self.context, &self.pace);
-        self.play(&mut player, &self.steps);
+        self.context.interrupt.enter(1, 1);
+        self.play(&mut player, &self.steps)?;
         player.submit();
         let dispatches = player.total;
         self.counters.dispatches += dispatches;
@@ -154,6 +163,15 @@ impl Executable for GpuExecutable {
 
     fn counters(&self) -> Counters {
         self.counters
+    }
+
+    fn footprint(&self, plan: &Plan) -> Footprint {
+        let mut footprint = Footprint::of_arguments(plan, 4);
+        for len in &self.lens {
+            let holds = large::kept(&plan.graph, &plan.schedule, *len).map_or(Holds::Scratch, Holds::Value);
+            footprint.add(*len as u64 * 4, holds);
+        }
+        footprint
     }
 }
 
@@ -178,9 +196,14 @@ impl<'a> Player<'a> {
         Player { context, pace, pass: None, offsets: Vec::new(), moved: true, last: None, dispatches: 0, total: 0 }
     }
 
-    fn dispatch(&mut self, ready: &Ready, uniforms: &[wgpu::BindGroup]) {
+    /// Adds a dispatch, unless a stop was asked for: that is looked for between submissions.
+    fn dispatch(&mut self, ready: &Ready, uniforms: &[wgpu::BindGroup]) -> Result<()> {
         if self.dispatches >= self.pace.size() {
             self.submit();
+            self.context.interrupt.at_step(self.total as usize, 0);
+        }
+        if self.dispatches == 0 && self.context.interrupt.asked() {
+            return Err(Error::Interrupted);
         }
         self.dispatches += 1;
         self.total += 1;
@@ -200,6 +223,7 @@ impl<'a> Player<'a> {
         pass.set_bind_group(1, ready.bound.get(ready.current).map(|(_, group)| group), &[]);
         let [x, y, z] = ready.groups;
         pass.dispatch_workgroups(x, y, z);
+        Ok(())
     }
 
     fn submit(&mut self) {

@@ -78,7 +78,7 @@ fn temporary(plan: &Plan, len: usize) -> String {
 }
 
 /// The value of that many elements that a kernel keeps in a temporary, or a loop as a carry.
-fn kept(graph: &Graph, schedule: &Schedule, len: usize) -> Option<NodeId> {
+pub(crate) fn kept(graph: &Graph, schedule: &Schedule, len: usize) -> Option<NodeId> {
     schedule.kernels.iter().find_map(|kernel| {
         let is_slot = |place: &Place| matches!(place, Place::Slot(_));
         let written = kernel.writes.iter().find(|(id, place)| is_slot(place) && graph.nodes[*id as usize].len() == len);

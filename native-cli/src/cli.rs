@@ -36,7 +36,8 @@ Examples:
   quickstudy plot runs/*                        learning curves over seeds
 
 Exit codes: 0 done, or stopped by Ctrl-C after saving; 1 failure during work;
-2 something to change in the command or its files; 3 a value became non-finite.";
+2 something to change in the command or its files; 3 a value became non-finite;
+130 ended by a second Ctrl-C, or by one before training, without saving.";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]

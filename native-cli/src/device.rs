@@ -9,6 +9,7 @@ use quickstudy_core::train::{Session, Setup};
 use quickstudy_gpu::{AdapterInfo, Gpu, GpuOptions, adapters};
 
 use crate::choose::{Candidate, choose};
+use crate::memory;
 use crate::outcome::Stop;
 
 /// Where to compute.
@@ -21,6 +22,10 @@ pub struct DeviceArgs {
     /// Threads of the CPU; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
+    /// Memory that programs and their data may take: 8G, 500M [default: what is
+    /// free, where the system tells; of a graphics card's own memory, all]
+    #[arg(long, value_name = "SIZE", value_parser = memory::size, allow_negative_numbers = true)]
+    pub memory: Option<u64>,
 }
 
 fn threads(text: &str) -> Result<u16, String> {
@@ -58,7 +63,25 @@ impl DeviceArgs {
     }
 
     fn cpu(&self, isa: Isa) -> Device {
-        Device::new(Cpu::new(CpuOptions { threads: self.threads(), isa, ..CpuOptions::default() }))
+        let device = Device::new(Cpu::new(CpuOptions { threads: self.threads(), isa, ..CpuOptions::default() }));
+        if let Some(bytes) = self.memory.or_else(memory::free) {
+            device.limit_memory(bytes);
+        }
+        device
+    }
+
+    fn gpu(&self, adapter: Option<usize>) -> Result<Device, Stop> {
+        let opened = pollster::block_on(Gpu::open(&GpuOptions { adapter, ..GpuOptions::default() }));
+        let gpu = opened.map_err(|e| {
+            Stop::user(e.to_string()).hint("`quickstudy devices` lists what there is; --device cpu always works")
+        })?;
+        // What computes on the processor has no memory of its own; how much a card has, nobody says.
+        let free = if gpu.info().software { memory::free() } else { None };
+        let device = Device::new(gpu);
+        if let Some(bytes) = self.memory.or(free) {
+            device.limit_memory(bytes);
+        }
+        Ok(device)
     }
 
     /// Whether the device is to be chosen by measuring.
@@ -75,7 +98,7 @@ impl DeviceArgs {
         let isa = isa()?;
         match Choice::parse(&self.device)? {
             Choice::Cpu | Choice::Auto => Ok(self.cpu(isa)),
-            Choice::Gpu(number) => gpu(number),
+            Choice::Gpu(number) => self.gpu(number),
         }
     }
 
@@ -94,7 +117,7 @@ impl DeviceArgs {
             name: info.name,
             software: info.software,
             problem: info.problem,
-            open: Box::new(move || gpu(Some(number))),
+            open: Box::new(move || self.gpu(Some(number))),
         };
         let gpus = pollster::block_on(adapters()).into_iter().enumerate().map(candidate).collect();
         let (device, why) = choose(self.cpu(isa()?), gpus, time);
@@ -107,7 +130,7 @@ impl DeviceArgs {
         // Known to be good since the first device was opened.
         let cpu = || self.cpu(isa().unwrap_or(Isa::detect()));
         match Choice::parse(&self.device) {
-            Ok(Choice::Gpu(number)) if !again => gpu(number).unwrap_or_else(|_| cpu()),
+            Ok(Choice::Gpu(number)) if !again => self.gpu(number).unwrap_or_else(|_| cpu()),
             _ => cpu(),
         }
     }
@@ -147,13 +170,6 @@ fn named_isa(name: &str, available: &[Isa]) -> Result<Isa, Stop> {
     if available.contains(&isa) { Ok(isa) } else { Err(wrong(format!("this processor has no {isa}"))) }
 }
 
-fn gpu(adapter: Option<usize>) -> Result<Device, Stop> {
-    let opened = pollster::block_on(Gpu::device(&GpuOptions { adapter, ..GpuOptions::default() }));
-    opened.map_err(|e| {
-        Stop::user(e.to_string()).hint("`quickstudy devices` lists what there is; --device cpu always works")
-    })
-}
-
 /// The fastest of a few iterations of training that is then thrown away.
 ///
 /// # Errors
@@ -176,12 +192,12 @@ mod tests {
     #[test]
     fn unknown_devices_name_the_known_ones() {
         for name in ["tpu", "gpu:", "gpu:x", "GPU"] {
-            let args = DeviceArgs { device: name.into(), threads: Some(3) };
+            let args = DeviceArgs { device: name.into(), threads: Some(3), memory: None };
             let error = args.open().unwrap_err();
             assert_eq!(error.code, 2);
             assert!(error.hint.starts_with("cpu, gpu, gpu:N"), "{}", error.hint);
         }
-        let args = DeviceArgs { device: "cpu".into(), threads: Some(3) };
+        let args = DeviceArgs { device: "cpu".into(), threads: Some(3), memory: None };
         assert!(args.describe(&args.open().unwrap()).ends_with(", 3 threads"));
         assert_eq!(Choice::parse("gpu:2").unwrap(), Choice::Gpu(Some(2)));
     }

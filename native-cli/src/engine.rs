@@ -1,7 +1,7 @@
 //! The bridge to `quickstudy-core`: errors and sessions as the rest of the command line sees them.
 
 use crate::metrics::Row;
-use crate::outcome::Stop;
+use crate::outcome::{INTERRUPTED, Stop};
 use crate::run::{Encode, Training};
 use quickstudy_core::train::{Episode, Session};
 
@@ -15,6 +15,13 @@ impl From<quickstudy_core::Error> for Stop {
             Error::Unknown { kind: "key", .. } => Stop::user(message).hint("`quickstudy list settings` explains all"),
             Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
             Error::Config { .. } | Error::Snapshot(_) | Error::NewerSnapshot { .. } => Stop::user(message),
+            // What is known to be too much; an allocation that fails may succeed another time.
+            Error::Memory(shortage) if shortage.limit.is_some() => {
+                Stop::user(message).hint("--memory says how much may be taken, without it what is free")
+            }
+            Error::Interrupted => {
+                Stop { code: INTERRUPTED, ..Stop::failure("stopped within an iteration, which is lost") }
+            }
             Error::Lost(_) => Stop { lost: true, ..Stop::failure(message).hint("run it again, or with --device cpu") },
             _ => Stop::failure(message),
         }
@@ -56,7 +63,7 @@ impl Training for Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quickstudy_core::Error;
+    use quickstudy_core::{Error, Shortage};
 
     #[test]
     fn what_the_user_can_change_is_code_2() {
@@ -68,5 +75,8 @@ mod tests {
         let lost = Stop::from(Error::Lost("the GPU was lost".into()));
         assert_eq!((lost.code, lost.lost), (1, true));
         assert_eq!(code(Error::NonFinite("loss".into())), 3);
+        assert_eq!(code(Error::Interrupted), 130);
+        let shortage = |limit| code(Error::Memory(Box::new(Shortage::new(2_000_000_000, limit))));
+        assert_eq!((shortage(Some(1)), shortage(None)), (2, 1));
     }
 }

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod activity;
 pub mod adaptation_plot;
 pub mod args;
 pub mod atomic;
@@ -21,6 +22,7 @@ pub mod experiments;
 pub mod gif;
 pub mod history;
 pub mod lettering;
+pub mod memory;
 pub mod metrics;
 pub mod outcome;
 pub mod output;
@@ -36,3 +38,4 @@ pub mod sheet;
 pub mod signals;
 pub mod stats;
 pub mod tfevents;
+pub mod ticker;

@@ -6,6 +6,7 @@
 //! | 1 | failure during work |
 //! | 2 | something the user must change: names, values, missing or unreadable paths, a foreign snapshot |
 //! | 3 | a value became non-finite |
+//! | 130 | ended by Ctrl-C without saving what ran: by a second one, or before training |
 
 use std::fmt;
 use std::io::Write as _;
@@ -13,10 +14,13 @@ use std::io::Write as _;
 /// Exit code of a value that became non-finite.
 pub const NON_FINITE: u8 = 3;
 
+/// Exit code of what Ctrl-C ended before it was done: 128 + SIGINT, what shells report for an interrupted command.
+pub const INTERRUPTED: u8 = 130;
+
 /// An error with its exit code and, where there is one, a hint on what to do.
 #[derive(Debug)]
 pub struct Stop {
-    /// Process exit code: 1, 2 or 3.
+    /// Process exit code: 1, 2, 3 or 130.
     pub code: u8,
     /// What went wrong, one sentence.
     pub message: String,

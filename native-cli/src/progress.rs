@@ -1,6 +1,7 @@
 //! Progress: a bar on a terminal, aligned lines elsewhere.
 
 use crate::curve::short_count;
+use crate::ticker::{SILENCE, Ticker};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::VecDeque;
@@ -31,14 +32,14 @@ pub struct Progress {
     last_line: Instant,
     /// The last report, where no line says it.
     unsaid: Option<Report>,
+    /// Shows what one long iteration or evaluation is at.
+    ticker: Ticker,
 }
 
 /// Speed is measured over this much time, so that the time left follows changes of speed.
 const WINDOW: Duration = Duration::from_secs(10);
 /// Columns that the bar itself takes at least.
 const BAR: usize = 12;
-/// The longest silence without a terminal.
-const SILENCE: Duration = Duration::from_secs(30);
 
 impl Progress {
     /// Starts at `done` of `total` environment steps per seed, for `seeds` stacked seeds.
@@ -53,7 +54,9 @@ impl Progress {
             bar
         });
         let now = Instant::now();
-        Self { bar, total, seeds, recent: VecDeque::from([(now, done)]), next_line: 0, last_line: now, unsaid: None }
+        let ticker = Ticker::new(bar.clone().map(|bar| Box::new(move |text: &str| show(&bar, text)) as _));
+        let recent = VecDeque::from([(now, done)]);
+        Self { bar, total, seeds, recent, next_line: 0, last_line: now, unsaid: None, ticker }
     }
 
     /// Shows a report: on a terminal always, otherwise at each tenth of the run or after half a minute of silence.
@@ -76,6 +79,7 @@ impl Progress {
             bar.set_message(fitting(report, self.total, self.seeds, speed, room));
         } else if report.steps >= self.next_line || now - self.last_line > SILENCE {
             say(&line(report, self.total, self.seeds, speed));
+            self.ticker.spoke();
             let tenth = (self.total / 10).max(1);
             self.next_line = (report.steps / tenth + 1) * tenth;
             self.last_line = now;
@@ -100,6 +104,12 @@ impl Progress {
             say(&line(report, self.total, self.seeds, 0.0));
         }
     }
+}
+
+/// What goes on beside the bar, as far as there is room.
+fn show(bar: &ProgressBar, text: &str) {
+    let room = usize::from(Term::stderr().size().1).saturating_sub(BAR + 2);
+    bar.set_message(text.chars().take(room).collect::<String>());
 }
 
 /// As much of [`line`] as fits into `room` columns, so that it never wraps: the number of steps goes first, which the bar

@@ -1,5 +1,6 @@
 //! Training that outlives its device: where that is lost, it goes on from the last snapshots on another one.
 
+use crate::activity;
 use crate::outcome::Stop;
 use crate::progress::{grouped, say};
 use crate::provenance;
@@ -40,10 +41,12 @@ impl Run {
             };
             // Of several errors the first one matters.
             let mut device = reopen(false);
+            activity::watch(device.interrupt());
             let Ok(mut steps) = self.move_to(&device, threads) else { return Err(stop) };
             in_vain = if lost_at == Some(steps) { in_vain + 1 } else { 0 };
             if in_vain > 0 {
                 device = reopen(true);
+                activity::watch(device.interrupt());
                 let Ok(moved) = self.move_to(&device, threads) else { return Err(stop) };
                 steps = moved;
             }

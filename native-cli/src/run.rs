@@ -4,6 +4,7 @@
 //! resumed run finds every row up to its snapshot and cuts the newer ones. When evaluations happen depends on the number of environment
 //! steps alone and when snapshots happen changes nothing, so an interrupted and resumed run makes the same files.
 
+use crate::activity::{self, Work};
 use crate::curve::{Plot, Series};
 use crate::history::{History, is_due};
 use crate::metrics::{ENV_STEPS, MetricsLog, Row, SECONDS, Table};
@@ -274,22 +275,26 @@ fn iterate(
     let start = Instant::now();
     let (start_steps, seeds) = (session.env_steps(), members.len() as f64);
     let mut eval_return = last_mean(members);
+    activity::begin(Work::Saving);
     save(session, members)?;
     let (mut saved, mut flushed, mut dirty) = (Instant::now(), Instant::now(), false);
     while !session.done() {
         if stop_asked() {
             if dirty {
+                activity::begin(Work::Saving);
                 save(session, members)?;
             }
             return Ok(End::Interrupted);
         }
         let before = session.env_steps();
+        activity::begin(Work::Iteration(before));
         let mut rows = session.step()?;
         dirty = true;
         check_finite(&rows)?;
         let now = session.env_steps();
         let evaluate = pace.eval_every > 0 && (before / pace.eval_every != now / pace.eval_every || session.done());
         if evaluate {
+            activity::begin(Work::Evaluation(now));
             evaluate_into(session, members, pace.eval_episodes, &mut rows)?;
             eval_return = mean_of(&rows, EVAL_RETURN);
         } else {
@@ -310,6 +315,7 @@ fn iterate(
         }
         progress.update(Report { steps: now, episode_return: mean_of(&rows, EPISODE_RETURN), eval_return });
         if saved.elapsed() >= pace.save_every {
+            activity::begin(Work::Saving);
             save(session, members)?;
             (saved, flushed, dirty) = (Instant::now(), Instant::now(), false);
         } else if flushed.elapsed() > Duration::from_millis(500) {
@@ -318,6 +324,7 @@ fn iterate(
         }
     }
     if dirty {
+        activity::begin(Work::Saving);
         save(session, members)?;
     }
     Ok(End::Finished)

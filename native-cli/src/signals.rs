@@ -1,36 +1,63 @@
-//! Ctrl-C: the first asks for a clean stop, the second ends the process at once.
+//! Ctrl-C: the first asks for a stop after what runs, the second for one within it, the third ends the process at once.
+//!
+//! Before training there is nothing to wait for, and the first ends the process.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::activity::{self, Work};
+use crate::outcome::INTERRUPTED;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static PRESSED: AtomicUsize = AtomicUsize::new(0);
 
 /// Installs the handler (SIGINT, SIGTERM and SIGHUP; console events on Windows). A second call changes nothing.
 ///
-/// The handler itself only sets a flag: snapshots are never written from within it.
+/// The handler itself only sets flags and says what is waited for: snapshots are never written from within it.
 pub fn install() {
-    let result = ctrlc::set_handler(|| {
-        if ASKED.swap(true, Ordering::SeqCst) {
-            // 128 + SIGINT, what shells report for an interrupted command.
-            std::process::exit(130);
-        }
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            b"\nstopping after this iteration; press Ctrl-C again to abort without saving\n",
-        );
-    });
     // Without a handler Ctrl-C ends the process at once, and the last snapshot is still there.
-    if let Err(error) = result
+    if let Err(error) = ctrlc::set_handler(pressed)
         && !matches!(error, ctrlc::Error::MultipleHandlers)
     {
-        let _ = std::io::Write::write_fmt(
-            &mut std::io::stderr(),
-            format_args!("warning: Ctrl-C will stop without saving: {error}\n"),
-        );
+        tell(&format!("warning: Ctrl-C will stop without saving: {error}"));
     }
+}
+
+/// On a thread of its own.
+fn pressed() {
+    let times = PRESSED.fetch_add(1, Ordering::SeqCst);
+    if times > 1 {
+        end();
+    }
+    let mut now = activity::now();
+    match (times, now.work) {
+        // While the guard is kept, no work begins that could write something.
+        (0, Work::SettingUp) => {
+            tell("\nstopped while setting up: nothing was trained, and nothing changed");
+            end();
+        }
+        (0, work) => tell(&format!(
+            "\nstopping: waiting for {}, which has taken {:.0} s so far, and for its snapshot; press Ctrl-C again to stop \
+             within it and go back to the last snapshot",
+            work.name(),
+            now.elapsed().as_secs_f64(),
+        )),
+        (_, work) => {
+            now.stop();
+            tell(&format!("\nstopping within {}; press Ctrl-C again to end at once", work.name()));
+        }
+    }
+}
+
+fn end() -> ! {
+    std::process::exit(i32::from(INTERRUPTED))
+}
+
+fn tell(line: &str) {
+    // Where nobody listens the stop still comes.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Whether a stop was asked for.
 #[must_use]
 pub fn stop_asked() -> bool {
-    ASKED.load(Ordering::SeqCst)
+    PRESSED.load(Ordering::SeqCst) > 0
 }

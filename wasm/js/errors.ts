@@ -7,6 +7,7 @@ export type ErrorCode =
   | "device" // a device is missing or failed
   | "device-lost" // a GPU is gone; runs go on by themselves from their last snapshot
   | "non-finite" // nothing finite is left to learn from
+  | "memory" // more memory is needed than there is; the message says what for, and what lowers it
   | "aborted" // an AbortSignal said so
   | "disposed" // the object was disposed of before
   | "internal"; // a fault of this package: please report it
@@ -119,8 +120,9 @@ export function asError(from: unknown): QuickstudyError {
       return new DeviceError(code, message, options);
     case "non-finite":
       return new NonFiniteError("non-finite", message, options);
+    case "memory":
     case "disposed":
-      return new QuickstudyError("disposed", message, options);
+      return new QuickstudyError(code, message, options);
     default:
       return new QuickstudyError("internal", message, { cause: cause ?? from });
   }

@@ -16,6 +16,7 @@ pub fn code(error: &Error) -> &'static str {
         Error::Device(_) => "device",
         Error::Lost(_) => "device-lost",
         Error::NonFinite(_) => "non-finite",
+        Error::Memory(_) => "memory",
         _ => "internal",
     }
 }

@@ -143,7 +143,7 @@ fn fresh(device: &Device, entries: &[StateEntry], net: &ActorCritic, seeds: &[u6
     for entry in entries {
         let shape = [&[seeds.len()], &entry.shape[..]].concat();
         let array = match entry.name {
-            "theta" => device.array(&shape, &keys.iter().flat_map(|k| net.layout.init(*k)).collect::<Vec<_>>()),
+            "theta" => net.layout.first(device, seeds),
             "key" => device.array_u32(&shape, keys.as_flattened()),
             "obs_var" | "reward_var" => device.array(&shape, &vec![1.0; shape.iter().product()]),
             _ => device.zeros(&shape, entry.dtype),

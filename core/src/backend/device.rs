@@ -4,9 +4,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Backend, Buffer, Caps, Executable};
-use crate::program::{Array, Plan};
-use crate::{DType, Error, Result};
+use super::budget::{Budget, Leased, Purpose};
+use super::{Backend, Buffer, Caps, Executable, Interrupt, Lease};
+use crate::program::{Array, Footprint, Plan};
+use crate::{DType, Error, Result, Shortage};
 
 /// Handle to a device. Clones are the same device; a session lives on one thread.
 #[derive(Clone, Debug)]
@@ -14,6 +15,7 @@ pub struct Device {
     backend: Rc<dyn Backend>,
     caps: Rc<Caps>,
     id: u64,
+    budget: Rc<Budget>,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -22,7 +24,9 @@ impl Device {
     /// A device of any backend.
     pub fn new(backend: impl Backend + 'static) -> Device {
         let caps = Rc::new(backend.caps());
-        Device { backend: Rc::new(backend), caps, id: NEXT.fetch_add(1, Ordering::Relaxed) }
+        // What can be addressed at all; WebAssembly's memory ends at 4 GiB.
+        let limit = if caps.is_cpu { usize::MAX as u64 } else { u64::MAX };
+        Device { backend: Rc::new(backend), caps, id: NEXT.fetch_add(1, Ordering::Relaxed), budget: Budget::new(limit) }
     }
 
     /// The processor, on `threads` threads (0: all that there are), with its best instruction set.
@@ -41,17 +45,47 @@ impl Device {
     }
 
     /// Make a plan ready to run.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if it takes more memory, with all else on the device, than may be taken.
     pub fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
-        self.backend.compile(plan)
+        let inner = self.backend.compile(plan.clone())?;
+        let _lease = self.budget.admit(&inner.footprint(&plan), &plan)?;
+        Ok(Box::new(Leased { inner, _lease }))
+    }
+
+    /// The memory that a plan takes, whether there is so much or not.
+    pub fn footprint(&self, plan: Arc<Plan>) -> Result<Footprint> {
+        Ok(self.backend.compile(plan.clone())?.footprint(&plan))
+    }
+
+    /// Arrays and programs may take so many bytes in all, from now on; at first as many as can be addressed.
+    pub fn limit_memory(&self, bytes: u64) {
+        self.budget.limit.set(bytes);
+    }
+
+    /// Counts bytes as taken that the caller will need beside arrays and programs, as long as the lease is kept: what is compiled or
+    /// allocated from then on must fit beside them.
+    pub fn reserve(&self, bytes: u64) -> Lease {
+        self.budget.lease(Purpose::Programs, bytes)
+    }
+
+    /// Asks what runs on the device to stop; any thread may do so.
+    pub fn interrupt(&self) -> Interrupt {
+        self.backend.interrupt()
     }
 
     /// An array of zeros.
     pub fn zeros(&self, shape: &[usize], dtype: DType) -> Result<Array> {
-        let len = shape.iter().product();
+        let Some(len) = shape.iter().try_fold(1usize, |len, n| len.checked_mul(*n)) else {
+            return Err(Error::Memory(Box::new(Shortage::new(u64::MAX, None))));
+        };
         if len == 0 {
             return Err(Error::Program(format!("an array needs at least one element, got shape {shape:?}")));
         }
-        let buffer = Buffer { data: self.backend.alloc(dtype, len)?, device: self.id, dtype, len };
+        let bytes = (len as u64).saturating_mul(self.caps.element_bytes as u64);
+        let lease = Rc::new(self.budget.take(Purpose::Arrays, bytes)?);
+        let buffer = Buffer { data: self.backend.alloc(dtype, len)?, device: self.id, dtype, len, lease };
         Ok(Array { shape: shape.to_vec(), buffer })
     }
 
@@ -66,7 +100,8 @@ impl Device {
     pub fn array_f32(&self, shape: &[usize], values: &[f32]) -> Result<Array> {
         let array = self.sized(shape, values.len(), DType::F32)?;
         if self.caps.element_bytes == 8 {
-            let wide: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+            let mut wide: Vec<f64> = room(values.len())?;
+            wide.extend(values.iter().map(|v| f64::from(*v)));
             self.backend.write(&array.buffer, bytemuck::cast_slice(&wide))?;
         } else {
             self.backend.write(&array.buffer, bytemuck::cast_slice(values))?;
@@ -95,13 +130,14 @@ impl Device {
         if self.caps.element_bytes == 8 {
             self.backend.write(&array.buffer, bytemuck::cast_slice(values))
         } else {
-            let narrow: Vec<f32> = values.iter().map(|v| *v as f32).collect();
+            let mut narrow: Vec<f32> = room(values.len())?;
+            narrow.extend(values.iter().map(|v| *v as f32));
             self.backend.write(&array.buffer, bytemuck::cast_slice(&narrow))
         }
     }
 
     fn sized(&self, shape: &[usize], values: usize, dtype: DType) -> Result<Array> {
-        if shape.iter().product::<usize>() != values {
+        if shape.iter().try_fold(1usize, |len, n| len.checked_mul(*n)) != Some(values) {
             return Err(Error::Program(format!("{values} values do not fill an array of shape {shape:?}")));
         }
         self.zeros(shape, dtype)
@@ -118,28 +154,28 @@ impl Device {
     /// The values of an f32 array, once all work enqueued before is done.
     pub async fn read(&self, array: &Array) -> Result<Vec<f64>> {
         let bytes = self.bytes(array, DType::F32).await?;
-        Ok(match self.caps.element_bytes {
-            8 => bytemuck::allocation::pod_collect_to_vec(&bytes),
-            _ => bytemuck::allocation::pod_collect_to_vec::<u8, f32>(&bytes).into_iter().map(f64::from).collect(),
-        })
+        match self.caps.element_bytes {
+            8 => numbers(&bytes, |v: f64| v),
+            _ => numbers(&bytes, |v: f32| f64::from(v)),
+        }
     }
 
     /// The values of an f32 array as f32.
     pub async fn read_f32(&self, array: &Array) -> Result<Vec<f32>> {
         let bytes = self.bytes(array, DType::F32).await?;
-        Ok(match self.caps.element_bytes {
-            8 => bytemuck::allocation::pod_collect_to_vec::<u8, f64>(&bytes).into_iter().map(|v| v as f32).collect(),
-            _ => bytemuck::allocation::pod_collect_to_vec(&bytes),
-        })
+        match self.caps.element_bytes {
+            8 => numbers(&bytes, |v: f64| v as f32),
+            _ => numbers(&bytes, |v: f32| v),
+        }
     }
 
     /// The values of a u32 array.
     pub async fn read_u32(&self, array: &Array) -> Result<Vec<u32>> {
         let bytes = self.bytes(array, DType::U32).await?;
-        Ok(match self.caps.element_bytes {
-            8 => bytemuck::allocation::pod_collect_to_vec::<u8, u64>(&bytes).into_iter().map(|v| v as u32).collect(),
-            _ => bytemuck::allocation::pod_collect_to_vec(&bytes),
-        })
+        match self.caps.element_bytes {
+            8 => numbers(&bytes, |v: u64| v as u32),
+            _ => numbers(&bytes, |v: u32| v),
+        }
     }
 
     async fn bytes(&self, array: &Array, dtype: DType) -> Result<Vec<u8>> {
@@ -149,4 +185,20 @@ impl Device {
         }
         self.backend.read(&array.buffer).await
     }
+}
+
+/// The numbers that bytes stand for.
+fn numbers<T: bytemuck::Pod, U>(bytes: &[u8], f: impl Fn(T) -> U) -> Result<Vec<U>> {
+    let all = bytes.chunks_exact(size_of::<T>());
+    let mut list = room(all.len())?;
+    list.extend(all.map(|bytes| f(bytemuck::pod_read_unaligned(bytes))));
+    Ok(list)
+}
+
+/// An empty list with room for `len` elements.
+///
+/// # Errors
+/// [`Error::Memory`] if there is none.
+pub(crate) fn room<T>(len: usize) -> Result<Vec<T>> {
+    super::cpu::halt::room(len).map_err(super::cpu::halt::Halt::error)
 }

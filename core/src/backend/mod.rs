@@ -1,8 +1,10 @@
 //! Devices that run planned tensor programs. [`Backend`] is the tensor trait: what it takes to run a [`Plan`].
 
+mod budget;
 mod counters;
 pub mod cpu;
 mod device;
+mod interrupt;
 pub mod reference;
 
 use std::any::Any;
@@ -12,11 +14,14 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::program::Plan;
+use crate::program::{Footprint, Plan};
 use crate::{DType, Result};
 
+pub use budget::Lease;
 pub use counters::Counters;
 pub use device::Device;
+pub(crate) use device::room;
+pub use interrupt::{Interrupt, Reached};
 
 /// What a device is and can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +53,8 @@ pub struct Buffer {
     pub dtype: DType,
     /// Number of elements.
     pub len: usize,
+    /// What the device counts for it.
+    pub lease: Rc<Lease>,
 }
 
 /// A future of one thread.
@@ -66,8 +73,12 @@ pub trait Backend: Debug {
     fn write(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()>;
     /// The bytes of a buffer as they are after all work enqueued before this call.
     fn read(&self, buffer: &Buffer) -> ReadFuture;
-    /// Make a plan ready to run.
+    /// Make a plan ready to run. Its memory is allocated by the first run.
     fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>>;
+    /// Asks its running programs to stop.
+    fn interrupt(&self) -> Interrupt {
+        Interrupt::default()
+    }
 }
 
 /// A plan that is ready to run.
@@ -78,6 +89,11 @@ pub trait Executable {
     /// What all runs so far have cost the host.
     fn counters(&self) -> Counters {
         Counters::default()
+    }
+
+    /// The memory that it takes.
+    fn footprint(&self, plan: &Plan) -> Footprint {
+        Footprint::of_arguments(plan, 4)
     }
 }
 

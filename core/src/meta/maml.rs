@@ -140,8 +140,9 @@ impl Maml {
     /// # Errors
     /// If a setting is invalid or the device lacks memory.
     pub fn new(device: &Device, variant: Variant, config: &MamlConfig, env: &EnvDef, seeds: &[u64]) -> Result<Maml> {
-        let state = initial(device, &Learner::new(env.spec(), config), config, seeds)?;
-        Maml::resume(device, variant, config, env, seeds.len(), state)
+        let training = Maml::resume(device, variant, config, env, seeds.len(), State::new())?;
+        let state = initial(device, &training.learner, config, seeds)?;
+        Ok(Maml { state, ..training })
     }
 
     /// Training that goes on from a state with all of [`Maml::entries`].
@@ -222,7 +223,7 @@ pub(super) fn initial(device: &Device, learner: &Learner, config: &MamlConfig, s
     for entry in entries(learner, config) {
         let shape = [&[seeds.len()], &entry.shape[..]].concat();
         let array = match entry.name {
-            "theta" => device.array(&shape, &keys.iter().flat_map(|k| learner.layout.init(*k)).collect::<Vec<_>>()),
+            "theta" => learner.layout.first(device, seeds),
             "key" => device.array_u32(&shape, keys.as_flattened()),
             "inner_kl_coef" => device.array(&shape, &vec![config.inner_kl_coef; shape.iter().product()]),
             _ => device.zeros(&shape, entry.dtype),

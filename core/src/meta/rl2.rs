@@ -58,8 +58,9 @@ impl Rl2 {
     /// If a setting is invalid or the device lacks memory.
     pub fn new(device: &Device, variant: Rl2Variant, config: &Rl2Config, env: &EnvDef, seeds: &[u64]) -> Result<Rl2> {
         config.validate(variant)?;
+        let training = Rl2::resume(device, variant, config, env, seeds.len(), State::new())?;
         let state = initial(device, config, env.spec(), seeds)?;
-        Rl2::resume(device, variant, config, env, seeds.len(), state)
+        Ok(Rl2 { state, ..training })
     }
 
     /// Training that goes on from a state with all of [`Rl2::entries`].
@@ -135,7 +136,7 @@ fn initial(device: &Device, config: &Rl2Config, spec: &EnvSpec, seeds: &[u64]) -
     for entry in Rl2::entries(config, spec) {
         let shape = [&[seeds.len()], &entry.shape[..]].concat();
         let array = match entry.name {
-            "theta" => device.array(&shape, &keys.iter().flat_map(|k| net.layout.init(*k)).collect::<Vec<_>>()),
+            "theta" => net.layout.first(device, seeds),
             "key" => device.array_u32(&shape, keys.as_flattened()),
             _ => device.zeros(&shape, entry.dtype),
         };

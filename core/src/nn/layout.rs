@@ -1,8 +1,9 @@
 //! Named slices of a flat parameter vector.
 
 use super::init::Init;
-use crate::Tensor;
-use crate::rng::{Key, Threefry, fold_in, streams};
+use crate::backend::room;
+use crate::rng::{Key, Threefry, fold_in, key_from_seed, streams};
+use crate::{Array, Device, Result, Tensor};
 
 /// Number of a slice within its [`Layout`].
 pub type Slot = usize;
@@ -119,8 +120,30 @@ impl Layout {
     /// Initial θ `[P]` of one seed. Each slice draws from a stream of its own.
     pub fn init(&self, seed: Key) -> Vec<f64> {
         let key = fold_in(seed, streams::INIT);
-        let draw = |(i, e): (usize, &Entry)| e.init.values(&e.shape, &mut Threefry::new(fold_in(key, i as u32)));
-        self.entries.iter().enumerate().flat_map(draw).collect()
+        let mut theta = Vec::with_capacity(self.len);
+        for (i, e) in self.entries.iter().enumerate() {
+            theta.extend(e.init.values(&e.shape, &mut Threefry::new(fold_in(key, i as u32))));
+        }
+        theta
+    }
+
+    /// Initial θ `[S, P]` of several seeds on a device.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) if the device or the host lacks memory.
+    pub fn first(&self, device: &Device, seeds: &[u64]) -> Result<Array> {
+        let shape = [seeds.len(), self.len];
+        let total = seeds.len().saturating_mul(self.len);
+        let drawn = seeds.iter().map(|seed| self.init(key_from_seed(*seed)));
+        // The f64 reference keeps all bits; others have f32, and half as much to hold.
+        if device.caps().element_bytes == 8 {
+            let mut all = room(total)?;
+            drawn.for_each(|theta| all.extend(theta));
+            return device.array(&shape, &all);
+        }
+        let mut all: Vec<f32> = room(total)?;
+        drawn.for_each(|theta| all.extend(theta.into_iter().map(|x| x as f32)));
+        device.array_f32(&shape, &all)
     }
 
     /// The slices of `theta: [S, P]`, each `[S, shape..]`.

@@ -3,6 +3,7 @@
 mod array;
 mod context;
 mod flops;
+mod footprint;
 mod native;
 mod plan;
 mod planner;
@@ -13,6 +14,7 @@ mod program;
 pub use array::{Array, State};
 pub use context::Context;
 pub use flops::Flops;
+pub use footprint::{Footprint, Holds};
 pub use native::NativeCall;
 pub use plan::{Arg, Kernel, Kind, Place, Plan, Role, ScalarSpec, Schedule, is_long_product, is_long_sum};
 pub use planner::{PlanOptions, is_leaf, is_view};

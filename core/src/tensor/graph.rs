@@ -8,13 +8,16 @@ use rustc_hash::FxHashMap;
 
 use super::dtype::DType;
 use super::op::Op;
-use crate::{Error, Result};
+use crate::{Error, Result, Shortage};
 
 /// Number of a node in its graph. Operands have smaller numbers than their users.
 pub type NodeId = u32;
 
 /// Number that no node has: the result of an operation after the first error of a trace.
 pub const POISON: NodeId = u32::MAX;
+
+/// Elements of a tensor at most, so that positions and sizes in bytes can be computed with.
+const MOST_ELEMENTS: usize = if usize::BITS > 32 { usize::MAX >> 8 } else { usize::MAX >> 3 };
 
 /// The outermost scope.
 pub const ROOT: u32 = 0;
@@ -216,6 +219,12 @@ impl Graph {
         }
         if !self.encloses(scope, self.current_scope()) {
             self.fail_scope(op.name(), at);
+            return POISON;
+        }
+        if shape.iter().try_fold(1usize, |len, n| len.checked_mul(*n)).is_none_or(|len| len > MOST_ELEMENTS) {
+            let bytes = shape.iter().fold(4u64, |bytes, n| bytes.saturating_mul(*n as u64));
+            let largest = vec![format!("`{}` {shape:?} of {at}", op.name())];
+            self.fail(Error::Memory(Box::new(Shortage { largest, ..Shortage::new(bytes, Some(usize::MAX as u64)) })));
             return POISON;
         }
         let key = (op, src, shape, dtype, scope);

@@ -11,6 +11,7 @@ use crate::host::Executor;
 use crate::meta::rl2::{MAX_BATCH, Rl2Net};
 use crate::meta::{HostMaml, HostRl2, Learner, Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use crate::nn::Layout;
+use crate::program::Plan;
 use crate::{Device, Error, Result, State};
 
 /// Names of the algorithms.
@@ -141,6 +142,37 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// The plan of one iteration for so many seeds.
+    pub(super) fn plan(&self, algorithm: &str, env: &EnvDef, seeds: usize) -> Result<Plan> {
+        match self {
+            Config::Ppo(config) => Ppo::plan(config, env, seeds),
+            Config::Trpo(config) => Trpo::plan(config, env, seeds),
+            Config::Maml(config) => Maml::plan(variant(algorithm)?, config, env, seeds),
+            Config::Rl2(config) => Rl2::plan(rl2(algorithm)?, config, env, seeds),
+        }
+    }
+
+    /// Settings of which lower values take less memory, those with the least value left out.
+    pub(super) fn memory_settings(&self) -> Vec<&'static str> {
+        let widest = |hidden: &[usize]| hidden.iter().copied().max().unwrap_or(0);
+        let all = match self {
+            Config::Ppo(PpoConfig { envs, horizon, hidden, .. })
+            | Config::Trpo(TrpoConfig { envs, horizon, hidden, .. }) => {
+                vec![("envs", *envs), ("horizon", *horizon), ("hidden", widest(hidden))]
+            }
+            Config::Maml(MamlConfig { meta_batch, rollouts, inner_steps, hidden, .. }) => vec![
+                ("meta_batch", *meta_batch),
+                ("rollouts", *rollouts),
+                ("inner_steps", *inner_steps),
+                ("hidden", widest(hidden)),
+            ],
+            Config::Rl2(Rl2Config { meta_batch, episodes, units, .. }) => {
+                vec![("meta_batch", *meta_batch), ("episodes", *episodes), ("units", *units)]
+            }
+        };
+        all.into_iter().filter(|(_, value)| *value > 1).map(|(key, _)| key).collect()
     }
 
     /// Environment steps of one iteration and seed.

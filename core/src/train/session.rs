@@ -1,5 +1,7 @@
 //! A training session: an algorithm on an environment under one or several seeds, as a state machine.
 
+use std::sync::Arc;
+
 use super::config::Arena;
 use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays, environment};
 use super::playground::Playground;
@@ -7,6 +9,7 @@ use super::setup::{MAX_STEPS, Setup};
 use super::snapshot::{self, Entry, Header, Kind};
 use super::tensors::{self, Words};
 use crate::algo::{Algorithm, StateEntry};
+use crate::backend::Lease;
 use crate::env::EnvSpec;
 use crate::host::Executor;
 use crate::nn::Layout;
@@ -34,6 +37,10 @@ pub struct Session {
     finished: Vec<Vec<Finished>>,
     evaluation: Option<EpisodeProgram>,
     debug: bool,
+    /// An iteration failed: the state may be half changed.
+    torn: bool,
+    /// Room for copies of the state, as snapshots need them.
+    _copies: Lease,
 }
 
 impl Session {
@@ -54,19 +61,22 @@ impl Session {
     }
 
     fn start(device: &Device, setup: &Setup, env: Arena<'_>) -> Result<Session> {
-        let algorithm = setup.config.start(&setup.algorithm, device, env, &setup.seeds)?;
+        let lower = |error: Error| error.lowered_by(&setup.memory_settings());
+        let copies = room_for_copies(device, setup);
+        let algorithm = setup.config.start(&setup.algorithm, device, env, &setup.seeds).map_err(lower)?;
         let finished = vec![Vec::new(); setup.seeds.len()];
-        Ok(Session::of(device, setup.clone(), algorithm, 0, finished))
+        Ok(Session::of(device, setup.clone(), algorithm, (0, finished), copies))
     }
 
     fn of(
         device: &Device,
         setup: Setup,
         algorithm: Box<dyn Algorithm>,
-        iteration: u64,
-        finished: Vec<Vec<Finished>>,
+        (iteration, finished): (u64, Vec<Vec<Finished>>),
+        _copies: Lease,
     ) -> Session {
-        Session { device: device.clone(), setup, algorithm, iteration, finished, evaluation: None, debug: false }
+        let (device, evaluation) = (device.clone(), None);
+        Session { device, setup, algorithm, iteration, finished, evaluation, debug: false, torn: false, _copies }
     }
 
     /// In debug mode the first gradient that is not finite is an error that names the operation where it began. Each
@@ -91,8 +101,9 @@ impl Session {
     pub fn restore_with(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Result<Session> {
         let (setup, state, iteration, finished) = restored(device, env, snapshots)?;
         let arena = Arena::Device(setup.env.device()?);
+        let copies = room_for_copies(device, &setup);
         let algorithm = setup.config.resume(&setup.algorithm, device, arena, &setup.seeds, state)?;
-        Ok(Session::of(device, setup, algorithm, iteration, finished))
+        Ok(Session::of(device, setup, algorithm, (iteration, finished), copies))
     }
 
     /// The same of a run on the host, in new episodes: what environments were in the middle of is not part of a snapshot.
@@ -109,8 +120,18 @@ impl Session {
     ) -> Result<Session> {
         let (setup, state, iteration, finished) = restored(device, Some(Playground::Host(spec)), snapshots)?;
         let arena = Arena::Host(executor(&setup)?);
+        let copies = room_for_copies(device, &setup);
         let algorithm = setup.config.resume(&setup.algorithm, device, arena, &setup.seeds, state)?;
-        Ok(Session::of(device, setup, algorithm, iteration, finished))
+        Ok(Session::of(device, setup, algorithm, (iteration, finished), copies))
+    }
+
+    /// Bytes that training takes on a device, whether there are so many or not.
+    ///
+    /// # Errors
+    /// If the environment is on the host, or what the setup asks for cannot be planned.
+    pub fn memory(device: &Device, setup: &Setup) -> Result<u64> {
+        let copies = if device.caps().is_cpu { bytes_of_copies(setup) } else { 0 };
+        Ok(device.footprint(Arc::new(setup.plan()?))?.bytes().saturating_add(copies))
     }
 
     /// What is being trained.
@@ -162,13 +183,18 @@ impl Session {
     /// One iteration of all seeds; a row of metrics for each.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite; or if the device fails.
+    /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite; [`Error::Interrupted`] if the device was
+    /// asked to stop; or if the device fails. After the latter two, what was trained is lost from the last snapshot on.
     pub async fn step(&mut self) -> Result<Vec<Row>> {
+        self.whole()?;
         let (made, all) = (self.iteration, self.iterations());
         let schedules = self.algorithm.schedules(made, all);
         let before = if self.debug { Some(self.algorithm.state().copy(&self.device).await?) } else { None };
+        // Until the iteration has ended.
+        self.torn = true;
         let metrics = self.algorithm.step(made, all).await?;
         let values = self.device.read(&metrics).await?;
+        self.torn = false;
         if let Some(before) = before {
             self.explain(&before, &values).await?;
         }
@@ -208,6 +234,14 @@ impl Session {
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    /// An error if the last iteration has not ended.
+    fn whole(&self) -> Result<()> {
+        match self.torn {
+            true => Err(Error::Program("the last iteration did not end; go on from the last snapshot".to_owned())),
+            false => Ok(()),
+        }
     }
 
     /// An error if an update of the iteration just made was dropped, which began with the state `before`.
@@ -256,6 +290,7 @@ impl Session {
     }
 
     async fn read_stack(&self, kind: Kind, entries: Vec<StateEntry>) -> Result<Snapshots<'_>> {
+        self.whole()?;
         let mut arrays = Vec::with_capacity(entries.len());
         for entry in entries {
             let array: &Array = self.algorithm.state().get(entry.name)?;
@@ -299,7 +334,8 @@ impl Session {
         let of = Episodes { seeds: self.setup.seeds.len(), episodes, deterministic: true, record: false };
         match self.evaluation.take().filter(|program| program.of == of) {
             Some(program) => Ok(program),
-            None => EpisodeProgram::new(&self.device, self.setup.env.device()?, &self.setup.config, of),
+            None => EpisodeProgram::new(&self.device, self.setup.env.device()?, &self.setup.config, of)
+                .map_err(|error| error.lowered_by(&["eval_episodes"])),
         }
     }
 
@@ -312,6 +348,7 @@ impl Session {
     /// [`Error::Config`] for no episodes or too many, or of a run on the host, whose policy an [`Evaluator`](super::Evaluator)
     /// can play; or if the device fails.
     pub async fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>> {
+        self.whole()?;
         let mut program = self.evaluation_of(episodes)?;
         let key = |seed: &u64| fold_in(fold_in(key_from_seed(*seed), streams::EVAL), self.iteration as u32);
         let keys: Vec<[u32; 2]> = self.setup.seeds.iter().map(key).collect();
@@ -322,6 +359,20 @@ impl Session {
         self.evaluation = Some(program);
         result
     }
+}
+
+/// Copies of the state that are there at once while it is saved: its words, the entries of a seed, and the bytes of the file.
+const COPIES: u64 = 3;
+
+/// Room for them on the host, where the device is a part of it.
+fn room_for_copies(device: &Device, setup: &Setup) -> Lease {
+    device.reserve(if device.caps().is_cpu { bytes_of_copies(setup) } else { 0 })
+}
+
+fn bytes_of_copies(setup: &Setup) -> u64 {
+    let elements = |entry: &StateEntry| entry.shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
+    let one = setup.config.entries(&setup.env).iter().map(elements).fold(0, u64::saturating_add);
+    one.saturating_mul(4 * COPIES).saturating_mul(setup.seeds.len() as u64)
 }
 
 /// What snapshots hold: setup, state, iterations made and finished episodes.

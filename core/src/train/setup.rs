@@ -6,6 +6,7 @@ use super::config::{ALGORITHMS, Config};
 use super::playground::Playground;
 use super::presets::preset;
 use super::snapshot::check_steps;
+use crate::program::Plan;
 use crate::{Error, Result};
 
 /// Settings from one source, stronger than those of the layers before it.
@@ -111,6 +112,23 @@ impl Setup {
     /// episode is cut off.
     pub fn fleet(&self) -> [usize; 3] {
         self.config.fleet(self.env.spec(), self.seeds.len())
+    }
+
+    /// The plan of one iteration, without a device.
+    ///
+    /// # Errors
+    /// If the environment is on the host, or a setting is invalid.
+    pub fn plan(&self) -> Result<Plan> {
+        self.config.plan(&self.algorithm, self.env.device()?, self.seeds.len())
+    }
+
+    /// Settings of which lower values take less memory.
+    pub fn memory_settings(&self) -> Vec<&'static str> {
+        let mut keys = self.config.memory_settings();
+        if self.seeds.len() > 1 {
+            keys.push("number of seeds");
+        }
+        keys
     }
 
     /// Environment steps of one iteration and seed.

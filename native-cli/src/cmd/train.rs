@@ -1,9 +1,11 @@
 //! `quickstudy train`: start or resume training runs.
 
+use crate::activity::{self, Work};
 use crate::args;
 use crate::config::{self, RunKeys};
 use crate::curve::short_count;
 use crate::device::{DeviceArgs, time_of_training};
+use crate::memory;
 use crate::outcome::Stop;
 use crate::plan::{Plan, Request, eval_episodes};
 use crate::progress::{duration, grouped, say};
@@ -12,6 +14,8 @@ use crate::recover::Run;
 use crate::run::{self, End, Member, Pace, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
 use crate::signals;
+use crate::ticker::Ticker;
+use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{ALGORITHMS, Layer, Session, Setup, preset};
 use std::ffi::OsString;
@@ -162,11 +166,15 @@ fn start(args: &Args) -> Result<(), Stop> {
         return Ok(());
     }
     run_folder::check_descriptors(seeds.len())?;
+    let ticker = Ticker::new(None);
     let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
-    let mut session = Session::new(&device, &plan.setup)?;
+    activity::watch(device.interrupt());
+    let mut session = Session::new(&device, &plan.setup).map_err(|error| with_smaller(error, &device, &plan.setup))?;
     session.set_debug(args.debug);
     let pace = args.pace([plan.eval_every, plan.eval_episodes, plan.log_every]);
     prepare(&mut session, &pace)?;
+    drop(ticker);
+    activity::begin(Work::Saving);
     let mut members = Vec::with_capacity(seeds.len());
     for (seed, folder) in seeds.iter().zip(open_folders(args, &plan.setup)?) {
         let config = plan.config_toml(*seed);
@@ -194,6 +202,20 @@ fn prepare(session: &mut Session, pace: &Pace) -> Result<(), Stop> {
         Stop { message: format!("an evaluation of {} episodes: {}", pace.eval_episodes, stop.message), ..stop }
             .hint(hint)
     })
+}
+
+/// The error, and if memory is short, settings that would do.
+fn with_smaller(error: Error, device: &Device, setup: &Setup) -> Stop {
+    let limit = match &error {
+        Error::Memory(shortage) => shortage.limit,
+        _ => None,
+    };
+    let smaller = limit.map(|limit| memory::smaller(device, setup, limit)).unwrap_or_default();
+    let stop = Stop::from(error);
+    match smaller.as_slice() {
+        [] => stop,
+        some => stop.hint(format!("one of these would do: {}; or allow more with --memory", some.join(", "))),
+    }
 }
 
 /// One folder per seed: `--out` itself for one seed, folders below it for several, numbered names below `runs` without.
@@ -278,6 +300,7 @@ fn resume(args: &Args) -> Result<(), Stop> {
     if all.len() > 1
         && let Ok(session) = Session::restore(&device, &all)
     {
+        activity::watch(device.interrupt());
         return resume_session(args, &device, session, folders);
     }
     let mut sessions = Vec::new();
@@ -288,6 +311,7 @@ fn resume(args: &Args) -> Result<(), Stop> {
         })?;
         sessions.push((session, folder));
     }
+    activity::watch(device.interrupt());
     for (session, folder) in sessions {
         resume_session(args, &device, session, vec![folder])?;
         if signals::stop_asked() {
@@ -315,6 +339,7 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
         }
         return Ok(());
     }
+    activity::begin(Work::Saving);
     // What the folders' configurations say, in which the flags then take their place.
     let mut keys = args.flags();
     let mut texts = Vec::with_capacity(folders.len());

@@ -5,7 +5,9 @@
 mod determinism;
 mod host_session;
 mod host_training;
+mod interrupt;
 mod learning;
+mod memory;
 mod meta;
 mod meta_evaluator;
 mod meta_gradients;

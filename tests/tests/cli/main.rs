@@ -10,7 +10,9 @@ mod crafted;
 mod files;
 mod help;
 mod hints;
+mod interrupt;
 mod isa;
+mod memory;
 mod pictures;
 mod resume;
 

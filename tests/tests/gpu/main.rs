@@ -15,3 +15,4 @@ mod products;
 mod programs;
 mod robustness;
 mod shaders;
+mod stop;

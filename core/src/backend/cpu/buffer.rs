@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 
+use super::halt::{Ran, zeros};
 use crate::backend::BufferData;
 
 /// One cache line.
@@ -19,15 +20,18 @@ pub struct Words {
 
 impl Words {
     /// Zeros.
-    pub fn new(len: usize) -> Words {
-        Words { lines: vec![Line::default(); len.div_ceil(16)], len }
+    pub fn new(len: usize) -> Ran<Words> {
+        Ok(Words { lines: zeros(len.div_ceil(16))?, len })
     }
 
     /// At least that many words; what they hold is of no value.
-    pub fn grow(&mut self, len: usize) {
+    pub fn grow(&mut self, len: usize) -> Ran<()> {
         if self.len < len {
-            *self = Words::new(len);
+            // The old ones first, so that there are never both.
+            *self = Words::default();
+            *self = Words::new(len)?;
         }
+        Ok(())
     }
 
     /// The words.

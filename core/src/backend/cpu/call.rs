@@ -1,5 +1,6 @@
 //! Calls of native twins on row-major operands.
 
+use super::halt::{Ran, zeros};
 use super::simd::isa::Isa;
 use crate::program::NativeCall;
 
@@ -7,9 +8,9 @@ use crate::program::NativeCall;
 const BLOCK: usize = 64;
 
 /// Run `native` on `rows` rows of dense `[rows, M]` operands; returns dense `[rows, width]` results.
-pub fn run(native: &dyn NativeCall, isa: Isa, rows: usize, src: &[Vec<u32>], widths: &[usize]) -> Vec<Vec<u32>> {
+pub fn run(native: &dyn NativeCall, isa: Isa, rows: usize, src: &[Vec<u32>], widths: &[usize]) -> Ran<Vec<Vec<u32>>> {
     let sizes: Vec<usize> = src.iter().map(|s| s.len() / rows).collect();
-    let mut results: Vec<Vec<u32>> = widths.iter().map(|w| vec![0; rows * w]).collect();
+    let mut results: Vec<Vec<u32>> = widths.iter().map(|w| zeros(rows * w)).collect::<Ran<_>>()?;
     let mut lo = 0;
     while lo < rows {
         let n = BLOCK.min(rows - lo);
@@ -41,5 +42,5 @@ pub fn run(native: &dyn NativeCall, isa: Isa, rows: usize, src: &[Vec<u32>], wid
         }
         lo += n;
     }
-    results
+    Ok(results)
 }

@@ -1,11 +1,14 @@
 //! Runs lowered schedules.
 
 use super::buffer::{CpuBuffer, Words};
+use super::footprint;
+use super::halt::{Halt, Ran, copy};
 use super::memory::{Memory, Span};
 use super::node::{self, gather_view};
 use super::simd::isa::Isa;
 use super::steps::{Lowered, ScanStep, Step, Storage, Value, View};
-use crate::backend::{Buffer, Executable, ScalarValue};
+use crate::backend::{Buffer, Executable, Interrupt, ScalarValue};
+use crate::program::{Footprint, Plan};
 use crate::{Error, Result};
 
 /// What all parts of a run share.
@@ -19,6 +22,10 @@ pub struct Run<'a> {
     pub isa: Isa,
     /// Threads.
     pub threads: usize,
+    /// Asks for a stop.
+    pub interrupt: &'a Interrupt,
+    /// No loop is around.
+    pub outermost: bool,
 }
 
 /// A plan compiled for the CPU.
@@ -30,6 +37,8 @@ pub struct CpuExecutable {
     pub isa: Isa,
     /// Threads.
     pub threads: usize,
+    /// Asks for a stop.
+    pub interrupt: Interrupt,
 }
 
 impl Executable for CpuExecutable {
@@ -61,25 +70,26 @@ impl Executable for CpuExecutable {
         let spans: Vec<Span> = spans.into_iter().flatten().collect();
         let mut bits: Vec<[u32; 1]> = scalars.iter().map(|s| [s.bits()]).collect();
         let scalars: Vec<Span> = bits.iter_mut().map(|b| Span::of(b)).collect();
-        let run = Run { args: &spans, scalars: &scalars, isa: self.isa, threads: self.threads };
-        self.root.run(&run, None, &[]);
-        Ok(())
+        let (args, scalars, isa, threads) = (&spans[..], &scalars[..], self.isa, self.threads);
+        let run = Run { args, scalars, isa, threads, interrupt: &self.interrupt, outermost: true };
+        self.root.run(&run).map_err(Halt::error)
+    }
+
+    fn footprint(&self, plan: &Plan) -> Footprint {
+        footprint::of(plan, &self.root, self.threads)
     }
 }
 
 impl Lowered {
-    /// Run all steps. `params` are the addresses of the parameters, in the order of their values.
-    fn run(&mut self, run: &Run<'_>, outer: Option<&Memory<'_>>, params: &[(usize, Span)]) {
-        let mut mem = self.memory(run, outer);
-        for (value, span) in params {
-            mem.set(*value, *span);
-        }
-        Lowered::steps(&mut self.steps, &mut mem, run, &mut self.cache);
+    /// Run all steps of a program.
+    fn run(&mut self, run: &Run<'_>) -> Ran<()> {
+        let mut mem = self.memory(run, None)?;
+        Lowered::steps(&mut self.steps, &mut mem, run, &mut self.cache)
     }
 
     /// Addresses of all values.
     #[inline(never)]
-    fn memory<'m>(&mut self, run: &Run<'_>, outer: Option<&Memory<'_>>) -> Memory<'m> {
+    fn memory<'m>(&mut self, run: &Run<'_>, outer: Option<&Memory<'_>>) -> Ran<Memory<'m>> {
         if self.words.is_empty() {
             self.words = self
                 .storage
@@ -87,13 +97,20 @@ impl Lowered {
                 .map(|s| match s {
                     Storage::Temp(len) => Words::new(*len),
                     Storage::Static(data) => {
-                        let mut words = Words::new(data.len());
+                        let mut words = Words::new(data.len())?;
                         words.as_mut_slice().copy_from_slice(data);
-                        words
+                        Ok(words)
                     }
-                    _ => Words::default(),
+                    Storage::Iota(shape, axis) => {
+                        let inner: usize = shape[axis + 1..].iter().product();
+                        let mut words = Words::new(shape.iter().product())?;
+                        let index = |i: usize| ((i / inner) % shape[*axis]) as u32;
+                        words.as_mut_slice().iter_mut().enumerate().for_each(|(i, word)| *word = index(i));
+                        Ok(words)
+                    }
+                    _ => Ok(Words::default()),
                 })
-                .collect();
+                .collect::<Ran<_>>()?;
         }
         let spans: Vec<Span> = self
             .storage
@@ -106,24 +123,32 @@ impl Lowered {
                 _ => Span::of(words.as_mut_slice()),
             })
             .collect();
-        Memory::new(spans)
+        Ok(Memory::new(spans))
     }
 
     #[inline(never)]
-    fn steps(steps: &mut [Step], mem: &mut Memory<'_>, run: &Run<'_>, cache: &mut Vec<Words>) {
-        for step in steps {
+    fn steps(steps: &mut [Step], mem: &mut Memory<'_>, run: &Run<'_>, cache: &mut Vec<Words>) -> Ran<()> {
+        let parts = steps.len();
+        for (i, step) in steps.iter_mut().enumerate() {
+            if run.interrupt.asked() {
+                return Err(Halt::Interrupted);
+            }
+            if run.outermost {
+                run.interrupt.enter(i + 1, parts);
+            }
             match step {
                 Step::Copy { src, dst } => {
                     if !in_place(mem, src, *dst) {
-                        let data = gather_view(mem, src);
+                        let data = gather_view(mem, src)?;
                         mem.words_mut(*dst).copy_from_slice(&data);
                     }
                 }
-                Step::Node(step) => node::run(step, mem, run.isa, run.threads),
-                Step::Scan(scan) => scan.run(mem, run),
-                Step::Tile(tile) => tile.run(mem, run.isa, run.threads, cache),
+                Step::Node(step) => node::run(step, mem, run)?,
+                Step::Scan(scan) => scan.run(mem, run)?,
+                Step::Tile(tile) => tile.run(mem, run, cache)?,
             }
         }
+        Ok(())
     }
 }
 
@@ -134,10 +159,10 @@ fn in_place(mem: &Memory<'_>, src: &View, dst: Value) -> bool {
 
 impl ScanStep {
     #[inline(never)]
-    fn run(&mut self, mem: &mut Memory<'_>, run: &Run<'_>) {
+    fn run(&mut self, mem: &mut Memory<'_>, run: &Run<'_>) -> Ran<()> {
         for carry in &self.carries {
             if !in_place(mem, &carry.init, carry.kept) {
-                let data = gather_view(mem, &carry.init);
+                let data = gather_view(mem, &carry.init)?;
                 mem.words_mut(carry.kept).copy_from_slice(&data);
             }
         }
@@ -145,13 +170,13 @@ impl ScanStep {
             .xs
             .iter()
             .map(|(view, _, _)| {
-                let mut words = Words::new(view.len());
-                words.as_mut_slice().copy_from_slice(&gather_view(mem, view));
-                words
+                let mut words = Words::new(view.len())?;
+                words.as_mut_slice().copy_from_slice(&gather_view(mem, view)?);
+                Ok(words)
             })
-            .collect();
+            .collect::<Ran<_>>()?;
         let mut index = [0u32];
-        let mut inner = self.body.memory(run, Some(mem));
+        let mut inner = self.body.memory(run, Some(mem))?;
         for carry in &self.carries {
             inner.set(carry.param, mem.span(carry.kept));
         }
@@ -162,28 +187,32 @@ impl ScanStep {
         }
         inner.set(self.index, Span::of(&mut index));
         let at = Span::of(&mut index);
+        let inside = Run { outermost: false, ..*run };
         for step in 0..self.len {
+            if run.outermost {
+                run.interrupt.at_step(step, self.len);
+            }
             let t = if self.reverse { self.len - 1 - step } else { step };
             inner.set(self.index, at);
             inner.words_mut(self.index)[0] = t as u32;
             for ((_, param, row), words) in self.xs.iter().zip(&mut xs) {
                 inner.set(*param, Span::of(&mut words.as_mut_slice()[t * row..(t + 1) * row]));
             }
-            Lowered::steps(&mut self.body.steps, &mut inner, run, &mut self.body.cache);
+            Lowered::steps(&mut self.body.steps, &mut inner, &inside, &mut self.body.cache)?;
             for (value, view) in &self.ys {
-                let data = gather_view(&inner, view);
+                let data = gather_view(&inner, view)?;
                 mem.words_mut(*value)[t * data.len()..][..data.len()].copy_from_slice(&data);
             }
             for carry in &self.carries {
                 if let Some(staged) = carry.staged {
-                    let data = gather_view(&inner, &carry.next);
+                    let data = gather_view(&inner, &carry.next)?;
                     inner.words_mut(staged).copy_from_slice(&data);
                 }
             }
             for carry in self.carries.iter().filter(|c| !c.unchanged) {
                 let data = match carry.staged {
-                    Some(staged) => inner.words(staged).to_vec(),
-                    None => gather_view(&inner, &carry.next),
+                    Some(staged) => copy(inner.words(staged))?,
+                    None => gather_view(&inner, &carry.next)?,
                 };
                 mem.words_mut(carry.kept).copy_from_slice(&data);
             }
@@ -192,5 +221,6 @@ impl ScanStep {
                 break;
             }
         }
+        Ok(())
     }
 }

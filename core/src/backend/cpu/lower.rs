@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::layout::{Access, access};
-use super::steps::{Carry, Lowered, NodeStep, ScanStep, Step, Storage, Value, View};
+use super::steps::{Carry, Lowered, NO_NODE, NodeStep, ScanStep, Step, Storage, Value, View};
 use super::tile::{self, Formed};
 use crate::program::{Kernel, Plan, Schedule, is_view};
 use crate::tensor::graph::ROOT;
@@ -53,13 +53,14 @@ impl<'a> Lowering<'a> {
 
     fn add(&mut self, storage: Storage) -> Value {
         self.out.storage.push(storage);
+        self.out.nodes.push(NO_NODE);
         self.out.storage.len() - 1
     }
 
     /// Dense memory for a node's elements.
     fn keep(&mut self, node: NodeId) -> Value {
         let value = self.add(Storage::Temp(self.graph.nodes[node as usize].len()));
-        self.values.insert(node, value);
+        self.register(node, value);
         value
     }
 
@@ -211,6 +212,7 @@ impl<'a> Lowering<'a> {
     /// Reserved memory holds a node from now on.
     pub fn register(&mut self, id: NodeId, value: Value) {
         self.values.insert(id, value);
+        self.out.nodes[value] = id;
     }
 
     /// Add a step.
@@ -244,7 +246,7 @@ impl<'a> Lowering<'a> {
             }
             _ => (vec![self.keep(id)], Vec::new()),
         };
-        let step = NodeStep { op: node.op.clone(), dtype, src, dst, shape: node.shape.clone(), widths };
+        let step = NodeStep { id, op: node.op.clone(), dtype, src, dst, shape: node.shape.clone(), widths };
         self.out.steps.push(Step::Node(step));
         Ok(())
     }
@@ -344,13 +346,13 @@ impl<'a> Lowering<'a> {
         let storage = match &node.op {
             Op::Const(bits) => Storage::Static(vec![constant(*bits, node.dtype)]),
             Op::Literal(bits) => Storage::Static(bits.iter().map(|b| constant(*b, node.dtype)).collect()),
-            Op::Iota { axis } => Storage::Static(iota(&node.shape, *axis)),
+            Op::Iota { axis } => Storage::Iota(node.shape.clone(), *axis),
             Op::Scalar(i) => Storage::Scalar(*i as usize),
             Op::Input(i) if self.scope == ROOT => Storage::Arg(*i as usize),
             op => return Err(Error::Program(format!("node {id} ({}) is used before it is computed", op.name()))),
         };
         let value = self.add(storage);
-        self.values.insert(id, value);
+        self.register(id, value);
         Ok(value)
     }
 }
@@ -382,11 +384,6 @@ pub fn constant(bits: u64, dtype: DType) -> u32 {
         DType::F32 => (f64::from_bits(bits) as f32).to_bits(),
         DType::U32 => bits as u32,
     }
-}
-
-fn iota(shape: &[usize], axis: usize) -> Vec<u32> {
-    let inner: usize = shape[axis + 1..].iter().product();
-    (0..shape.iter().product::<usize>()).map(|i| ((i / inner) % shape[axis]) as u32).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,11 @@ mod buffer;
 mod call;
 mod elide;
 mod exec;
+mod footprint;
+pub(super) mod halt;
 mod layout;
+#[cfg(test)]
+mod limits_tests;
 mod lower;
 mod memory;
 mod node;
@@ -19,8 +23,9 @@ use std::sync::Arc;
 
 use self::buffer::{CpuBuffer, Words};
 use self::exec::CpuExecutable;
+use self::halt::Halt;
 use self::simd::isa::Isa;
-use super::{Backend, Buffer, BufferData, Caps, Executable, ReadFuture};
+use super::{Backend, Buffer, BufferData, Caps, Executable, Interrupt, ReadFuture};
 use crate::program::Plan;
 use crate::{DType, Error, Result};
 
@@ -48,6 +53,7 @@ pub struct Cpu {
     isa: Isa,
     threads: usize,
     tiles: bool,
+    interrupt: Interrupt,
 }
 
 impl Cpu {
@@ -59,7 +65,7 @@ impl Cpu {
             n => n,
         };
         let threads = if cfg!(feature = "parallel") { threads } else { 1 };
-        Cpu { isa, threads, tiles: options.tiles }
+        Cpu { isa, threads, tiles: options.tiles, interrupt: Interrupt::default() }
     }
 }
 
@@ -69,7 +75,8 @@ impl Backend for Cpu {
     }
 
     fn alloc(&self, _dtype: DType, len: usize) -> Result<Rc<dyn BufferData>> {
-        Ok(Rc::new(CpuBuffer { words: RefCell::new(Words::new(len)) }))
+        let words = Words::new(len).map_err(Halt::error)?;
+        Ok(Rc::new(CpuBuffer { words: RefCell::new(words) }))
     }
 
     fn write(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
@@ -83,13 +90,18 @@ impl Backend for Cpu {
     }
 
     fn read(&self, buffer: &Buffer) -> ReadFuture {
-        let bytes = words(buffer).map(|b| bytemuck::cast_slice::<u32, u8>(b.words.borrow().as_slice()).to_vec());
-        Box::pin(std::future::ready(bytes))
+        let copy = |b: &CpuBuffer| halt::copy(bytemuck::cast_slice(b.words.borrow().as_slice())).map_err(Halt::error);
+        Box::pin(std::future::ready(words(buffer).and_then(copy)))
     }
 
     fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
         let root = lower::lower(&plan, self.tiles, self.threads)?;
-        Ok(Box::new(CpuExecutable { root, isa: self.isa, threads: self.threads }))
+        let interrupt = self.interrupt.clone();
+        Ok(Box::new(CpuExecutable { root, isa: self.isa, threads: self.threads, interrupt }))
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
     }
 }
 

@@ -1,5 +1,7 @@
 //! One node at a time, for all its elements: the plain way, which every faster one must equal bit for bit.
 
+use super::exec::Run;
+use super::halt::{Halt, Ran, copy, room, zeros};
 use super::memory::Memory;
 use super::simd::dense::Strided;
 use super::simd::gemm::{GemmDims, gemm};
@@ -11,14 +13,14 @@ use crate::{math, rng};
 
 /// The elements of a view, one after the other.
 #[inline(never)]
-pub fn gather_view(mem: &Memory<'_>, view: &View) -> Vec<u32> {
+pub fn gather_view(mem: &Memory<'_>, view: &View) -> Ran<Vec<u32>> {
     let data = mem.words(view.value);
     if view.is_contiguous() {
-        return data[view.offset..view.offset + view.len()].to_vec();
+        return copy(&data[view.offset..view.offset + view.len()]);
     }
-    let mut out = Vec::with_capacity(view.len());
+    let mut out = room(view.len())?;
     walk(&view.shape, &view.strides, view.offset, &mut |at| out.push(data[at]));
-    out
+    Ok(out)
 }
 
 /// Visit the positions of a strided tensor in row-major order.
@@ -90,25 +92,25 @@ pub fn binary(op: Binary, dtype: DType, x: u32, y: u32) -> u32 {
 
 /// Compute one node.
 #[inline(never)]
-pub fn run(step: &NodeStep, mem: &mut Memory<'_>, isa: Isa, threads: usize) {
+pub fn run(step: &NodeStep, mem: &mut Memory<'_>, run: &Run<'_>) -> Ran<()> {
     if let Op::MatMul { ta, tb } = step.op {
-        let out = matmul(mem, step, [ta, tb], isa, threads);
+        let out = matmul(mem, step, [ta, tb], run)?;
         mem.words_mut(step.dst[0]).copy_from_slice(bytemuck::cast_slice(&out));
-        return;
+        return Ok(());
     }
     if let Op::Sum { axis } = step.op {
-        let out = sum(mem, &step.src[0], axis, isa);
+        let out = sum(mem, &step.src[0], axis, run.isa)?;
         mem.words_mut(step.dst[0]).copy_from_slice(bytemuck::cast_slice(&out));
-        return;
+        return Ok(());
     }
-    let src: Vec<Vec<u32>> = step.src.iter().map(|v| gather_view(mem, v)).collect();
+    let src: Vec<Vec<u32>> = step.src.iter().map(|v| gather_view(mem, v)).collect::<Ran<_>>()?;
     if let Op::Call(call) = &step.op {
         let rows = src[0].len() / step.src[0].shape.last().copied().unwrap_or(1);
-        let outs = super::call::run(call.native.as_ref(), isa, rows, &src, &step.widths);
+        let outs = super::call::run(call.native.as_ref(), run.isa, rows, &src, &step.widths)?;
         for (dst, out) in step.dst.iter().zip(outs) {
             mem.words_mut(*dst).copy_from_slice(&out);
         }
-        return;
+        return Ok(());
     }
     let out = mem.words_mut(step.dst[0]);
     let shape0 = step.src.first().map_or(&step.shape, |v| &v.shape);
@@ -184,30 +186,31 @@ pub fn run(step: &NodeStep, mem: &mut Memory<'_>, isa: Isa, threads: usize) {
         Op::Reshape | Op::Permute(_) | Op::Broadcast | Op::Slice { .. } | Op::Out(_) => {}
         Op::MatMul { .. } | Op::Sum { .. } | Op::Call(_) | Op::Scan(_) => {}
     }
+    Ok(())
 }
 
 /// Sums over an axis, in the order of [`simd::reduce`](super::simd::reduce).
 #[inline(never)]
-fn sum(mem: &Memory<'_>, src: &View, axis: usize, isa: Isa) -> Vec<f32> {
+fn sum(mem: &Memory<'_>, src: &View, axis: usize, isa: Isa) -> Ran<Vec<f32>> {
     let (n, inner) = (src.shape[axis], src.shape[axis + 1..].iter().product::<usize>());
     let copy;
     let data = match src.is_contiguous() {
         true => &mem.words(src.value)[src.offset..src.offset + src.len()],
         false => {
-            copy = gather_view(mem, src);
+            copy = gather_view(mem, src)?;
             &copy[..]
         }
     };
     let data: &[f32] = bytemuck::cast_slice(data);
     let rows = data.len() / (n * inner).max(1);
-    let mut out = vec![0.0; rows * inner];
+    let mut out = zeros(rows * inner)?;
     match inner {
         1 => out.iter_mut().zip(data.chunks(n)).for_each(|(o, row)| *o = reduce(isa, Reduction::Sum, row)),
         _ => out.chunks_mut(inner).zip(data.chunks(n * inner)).for_each(|(o, block)| {
             reduce_outer(isa, Reduction::Sum, o, block, n, inner);
         }),
     }
-    out
+    Ok(out)
 }
 
 /// Of `[L.., n, R..]` indexed by `[L.., m]`: n, m and the elements of R.
@@ -219,8 +222,11 @@ fn gather_sizes(src: &[usize], index: &[usize]) -> (usize, usize, usize) {
 /// Multiplications from which a product is shared by threads.
 const WORTH_A_THREAD: usize = 1 << 20;
 
+/// Multiplications of one thread after which it looks whether it should stop: some tenths of a second.
+const BREATH: usize = 1 << 33;
+
 #[inline(never)]
-fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], isa: Isa, threads: usize) -> Vec<f32> {
+fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], run: &Run<'_>) -> Ran<Vec<f32>> {
     let (a, b) = (&step.src[0], &step.src[1]);
     let l = a.shape.len() - 2;
     let (m, k) = if ta { (a.shape[l + 1], a.shape[l]) } else { (a.shape[l], a.shape[l + 1]) };
@@ -228,18 +234,25 @@ fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], isa: Isa, thre
     let (am, ak) = if ta { (a.strides[l + 1], a.strides[l]) } else { (a.strides[l], a.strides[l + 1]) };
     let (bk, bn) = if tb { (b.strides[l + 1], b.strides[l]) } else { (b.strides[l], b.strides[l + 1]) };
     let (da, db) = (mem.floats(a.value), mem.floats(b.value));
-    let mut out = vec![0.0; step.shape.iter().product()];
+    let mut out = zeros(step.shape.iter().product())?;
     let (mut starts_a, mut starts_b) = (Vec::new(), Vec::new());
     walk(&a.shape[..l], &a.strides[..l], a.offset, &mut |at| starts_a.push(at));
     walk(&b.shape[..l], &b.strides[..l], b.offset, &mut |at| starts_b.push(at));
     // Rows of the result are independent: an element is the same whoever computes it.
-    let parts = if m * k * n < WORTH_A_THREAD { 1 } else { threads.clamp(1, m.div_ceil(8)) };
+    let parts = if m * k * n < WORTH_A_THREAD { 1 } else { run.threads.clamp(1, m.div_ceil(8)) };
     let rows = m.div_ceil(parts);
+    let breath = (BREATH / (k * n).max(1)).max(96);
     for ((oa, ob), c) in starts_a.into_iter().zip(starts_b).zip(out.chunks_exact_mut(m * n)) {
+        if run.interrupt.asked() {
+            return Err(Halt::Interrupted);
+        }
         let part = |first: usize, c: &mut [f32]| {
-            let a = Strided { values: &da[oa + first * am..], row: am, col: ak };
-            let b = Strided { values: &db[ob..], row: bk, col: bn };
-            gemm(isa, c, n, a, b, GemmDims { m: c.len() / n, k, n }, &mut Vec::new());
+            let mut scratch = Vec::new();
+            for (i, c) in c.chunks_mut(breath * n).enumerate().take_while(|_| !run.interrupt.asked()) {
+                let a = Strided { values: &da[oa + (first + i * breath) * am..], row: am, col: ak };
+                let b = Strided { values: &db[ob..], row: bk, col: bn };
+                gemm(run.isa, c, n, a, b, GemmDims { m: c.len() / n, k, n }, &mut scratch);
+            }
         };
         #[cfg(feature = "parallel")]
         if parts > 1 {
@@ -255,5 +268,5 @@ fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], isa: Isa, thre
             part(i * rows, c);
         }
     }
-    out
+    Ok(out)
 }

@@ -3,7 +3,10 @@
 use super::buffer::Words;
 use super::layout::{Access, row_major};
 use super::tile::Tile;
-use crate::tensor::{DType, Op};
+use crate::tensor::{DType, NodeId, Op};
+
+/// Number that no node has.
+pub const NO_NODE: NodeId = NodeId::MAX;
 
 /// Number of a value: something that is in memory while a schedule runs.
 pub type Value = usize;
@@ -17,6 +20,8 @@ pub enum Storage {
     Temp(usize),
     /// Fixed words.
     Static(Vec<u32>),
+    /// Each element's index along an axis of a shape.
+    Iota(Vec<usize>, usize),
     /// The run-time scalar of that number.
     Scalar(usize),
     /// A value of the schedule around this one.
@@ -82,6 +87,8 @@ pub enum Step {
 /// One node, computed for all its elements at once.
 #[derive(Debug)]
 pub struct NodeStep {
+    /// The node.
+    pub id: NodeId,
     /// Its operation.
     pub op: Op,
     /// Data type of its first operand.
@@ -141,6 +148,8 @@ pub struct Lowered {
     pub steps: Vec<Step>,
     /// The values.
     pub storage: Vec<Storage>,
+    /// The nodes that they hold; [`NO_NODE`] where that is not one.
+    pub nodes: Vec<NodeId>,
     /// Memory of the values that have their own, made at the first run.
     pub words: Vec<Words>,
     /// Scratch of the tiles.

@@ -51,6 +51,9 @@ pub struct Trials {
     pub lost: Tensor,
 }
 
+/// Episodes of a trial that one sum over all steps tells apart, each by itself.
+const FEW_EPISODES: usize = 32;
+
 /// What the policy sees at a step, `[S, M, O + A + 2]`: observation, previous action, its reward, and whether it led to a
 /// final state (not: to a time limit).
 ///
@@ -225,11 +228,90 @@ impl Trials {
         self.by_episode(self.paths.valid.to_f32(), episodes)
     }
 
+    /// Sums of `x: [T, S, M, 1]`, 0 where no step is valid, over the steps of each episode.
     fn by_episode(&self, x: Tensor, episodes: usize) -> Tensor {
+        if episodes > FEW_EPISODES {
+            return self.by_many_episodes(x, episodes);
+        }
         let own = Tensor::iota(&[1, 1, 1, episodes], 3).eq(self.episode);
         let none = Tensor::constant_f32(0.0);
         let shape = [&x.shape()[..3], &[episodes]].concat();
         let wide = own.select(x.broadcast_to(&shape), none);
         wide.sum_keep(0).reshape(&shape[1..])
+    }
+
+    /// The same in memory that does not grow with the episodes of a trial times its steps: sums are taken along the way, and each
+    /// episode has that of its last step.
+    fn by_many_episodes(&self, x: Tensor, episodes: usize) -> Tensor {
+        let (episode, shape) = (self.episode, x.shape());
+        let [t, s, m, _] = shape[..] else {
+            return Tensor::poison();
+        };
+        // What comes before the first step and after the last one counts as another episode.
+        let other = Tensor::constant_u32(u32::MAX).broadcast_to(&[1, s, m, 1]);
+        let before = Tensor::concat(&[other, episode.slice(0, 0, t - 1)], 0);
+        let after = Tensor::concat(&[episode.slice(0, 1, t), other], 0);
+        let (_, sums) = scan(t, false, &[Tensor::zeros(&[s, m, 1])], &[x, episode.ne(before)], |_, sum, row| {
+            let sum = row[1].select(Tensor::constant_f32(0.0), sum[0]) + row[0];
+            Loop { carry: vec![sum], ys: vec![sum] }
+        });
+        let sums = sums.first().copied().unwrap_or(Tensor::poison());
+        // Rows that do not exist are not stored; padding belongs to the episode after the last one.
+        let nowhere = Tensor::constant_u32(u32::MAX);
+        let index = episode.ne(after).select(episode, nowhere);
+        let by_trial = |x: Tensor| x.permute(&[1, 2, 0, 3]).reshape(&[s, m, t]);
+        Tensor::zeros(&[s, m, episodes]).store(by_trial(index), by_trial(sums))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DType, Device, Program, State};
+
+    #[test]
+    fn many_episodes_are_added_up_as_few_are() {
+        // Two seeds of two trials, with episodes of one to three steps, padded in the end; the sums are exact in f32.
+        let (t, s, m, n) = (12, 2, 2, 6);
+        let (mut episode, mut reward) = (Vec::new(), Vec::new());
+        for step in 0..t {
+            for row in 0..s * m {
+                let number = ((step + row) / (1 + row % 3)).min(n);
+                episode.push(number as u32);
+                reward.push(if number < n { (step * 7 + row * 3) as f64 * 0.25 } else { 0.0 });
+            }
+        }
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let reward = cx.input("reward", &[t, s, m, 1], DType::F32);
+            let episode = cx.input("episode", &[t, s, m, 1], DType::U32);
+            let valid = episode.lt(Tensor::constant_u32(n as u32));
+            let paths = Paths { obs: reward, action: reward, reward, valid };
+            let none = Tensor::zeros(&[t, s, m, 1]);
+            let trials = Trials {
+                paths,
+                logp: none,
+                value: none,
+                entropy: none,
+                episode,
+                states: none,
+                limited: none,
+                lost: none,
+            };
+            for (name, x) in [("returns", reward), ("lengths", valid.to_f32())] {
+                cx.output(&format!("{name} of few"), trials.by_episode(x, n));
+                cx.output(&format!("{name} of many"), trials.by_many_episodes(x, n));
+            }
+        })
+        .unwrap();
+        let reward = device.array(&[t, s, m, 1], &reward).unwrap();
+        let episode = device.array_u32(&[t, s, m, 1], &episode).unwrap();
+        let out = program.run(&State::new(), &[("reward", &reward), ("episode", &episode)], &[]).unwrap();
+        let read = |name: String| pollster::block_on(device.read(out.get(&name).unwrap())).unwrap();
+        for name in ["returns", "lengths"] {
+            let few = read(format!("{name} of few"));
+            assert!(few.iter().any(|x| *x > 1.0) && few.contains(&0.0), "{few:?}");
+            assert_eq!(few, read(format!("{name} of many")));
+        }
     }
 }

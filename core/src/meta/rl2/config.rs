@@ -300,6 +300,9 @@ impl Rl2Config {
             let problem = format!("{} trials cannot be split into {} equal parts", self.meta_batch, self.minibatches);
             return Err(Error::config("minibatches", problem));
         }
+        if self.epochs * self.minibatches > MAX_BATCH {
+            return Err(Error::config("epochs", format!("epochs × minibatches is more than {MAX_BATCH}")));
+        }
         if variant == Rl2Variant::Trpo && self.critic == Critic::Gru {
             let problem = "a trust-region step trains no value; take linear_feature, linear_time or zero";
             return Err(Error::config("critic", problem));

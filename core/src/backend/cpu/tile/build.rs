@@ -170,6 +170,11 @@ impl Builder {
         self.sizes.len() - 1
     }
 
+    /// Counts operations, which open loops repeat.
+    pub fn count(&mut self, operations: usize) {
+        self.work = self.work.saturating_add(operations.saturating_mul(self.times));
+    }
+
     /// Memory for a stacked output.
     pub fn pend(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Value {
         let value = low.reserve(low.graph.nodes[id as usize].len());
@@ -206,7 +211,7 @@ impl Builder {
         if uniform && self.depth == 0 {
             return Err(Unfit);
         }
-        self.work += m * self.times;
+        self.count(m);
         let operands: Vec<Opnd> = match node.op {
             Op::Gather => Vec::new(),
             _ => node.src.iter().map(|s| self.operand(low, *s)).collect::<Fit<_>>()?,
@@ -248,7 +253,7 @@ impl Builder {
             Op::Permutation { n } => {
                 let src = [next()?, next()?, next()?];
                 let dst = self.reg(m);
-                self.work += 40 * m * self.times;
+                self.count(40 * m);
                 self.code.push(Instr::Permutation { dst, src, n: *n });
                 dst
             }
@@ -332,6 +337,9 @@ impl Builder {
         let (lead, _) = self.shape_of(shape).ok_or(Unfit)?;
         let at = self.access_of(low, id)?;
         let (group, row, inner_shape, inner_strides) = self.split(shape, &at.strides, lead)?;
+        if !Table::fits(&inner_shape, &inner_strides, at.offset) {
+            return Err(Unfit);
+        }
         let table = |offset: usize| Table::new(&inner_shape, &inner_strides, offset);
         if let Some(loc) = self.map.get(&at.root).copied() {
             let root = &low.graph.nodes[at.root as usize];
@@ -472,7 +480,7 @@ impl Builder {
             }
         }
         let dst = [self.reg(m), self.reg(m)];
-        self.work += 100 * m * self.times;
+        self.count(100 * m);
         let src = [operands[0].clone(), operands[1].clone(), operands[2].clone(), operands[3].clone()];
         self.code.push(Instr::Threefry { dst, src });
         dst[word as usize]

@@ -15,7 +15,7 @@ impl Builder {
         }
         let a = self.operand(low, node.src[0])?;
         let m: usize = own.shape[p..].iter().product();
-        self.work += m * self.times;
+        self.count(m);
         if axis + 1 == p {
             // Over the rows themselves.
             if matches!(node.op, Op::ReduceMax { .. }) || self.depth > 0 {
@@ -60,7 +60,7 @@ impl Builder {
             let (ks, ns) = if tb { (w.1[1], w.1[0]) } else { (w.1[0], w.1[1]) };
             let a = self.run_of(a, k);
             let dst = self.reg(n);
-            self.work += k * n * self.times;
+            self.count(k * n);
             self.code.push(Instr::Dense {
                 dst,
                 a,
@@ -80,7 +80,7 @@ impl Builder {
             let a = self.run_of(a, k);
             let b = self.run_of(b, n);
             let terminal = self.terminals.len();
-            self.work += k * n * self.times;
+            self.count(k * n);
             self.code.push(Instr::RowOuter { terminal, a: (a.0, a.1, k), b: (b.0, b.1, n) });
             self.terminals.push((id, Terminal { dst: usize::MAX, size: k * n, lanes: 1 }));
             self.map.insert(id, Loc::Terminal);
@@ -120,11 +120,14 @@ impl Builder {
         let index = self.operand(low, src[1])?;
         let value = low.external(at.root).ok_or(Unfit)?;
         let group = if p == 2 && table_shape[0] > 1 { at.strides[0] } else { 0 };
+        if !Table::fits(&table_shape[p..], &at.strides[p..], 0) {
+            return Err(Unfit);
+        }
         let inner = Table::new(&table_shape[p..], &at.strides[p..], 0);
         let row = at.strides[p - 1];
         let table = Mem { value, offset: at.offset, group, row, time: vec![0; self.depth], table: inner };
         let dst = self.reg(m);
-        self.work += 4 * m * self.times;
+        self.count(4 * m);
         self.code.push(Instr::Gather { dst, table, n: table_shape[p - 1], index });
         Ok(dst)
     }

@@ -66,7 +66,18 @@ pub enum Table {
     Any(Box<[u32]>),
 }
 
+/// Inner elements of a row at most.
+const LONGEST_TABLE: usize = 1 << 20;
+
 impl Table {
+    /// Whether a table can be made of a strided inner shape: it is no larger than a cache, and its positions are 32-bit numbers.
+    pub fn fits(shape: &[usize], strides: &[usize], offset: usize) -> bool {
+        let len: usize = shape.iter().product();
+        let last =
+            shape.iter().zip(strides).map(|(n, s)| (n - 1).saturating_mul(*s)).fold(offset, usize::saturating_add);
+        len <= LONGEST_TABLE && last <= u32::MAX as usize
+    }
+
     /// The table of a strided inner shape.
     pub fn new(shape: &[usize], strides: &[usize], offset: usize) -> Table {
         let len: usize = shape.iter().product();

@@ -2,6 +2,8 @@
 #![allow(unsafe_code, reason = "threads write disjoint rows, and registers are disjoint blocks of one scratch")]
 
 use super::super::buffer::Words;
+use super::super::exec::Run;
+use super::super::halt::{Halt, Ran};
 use super::super::memory::{Memory, Span};
 use super::super::order::slice_len;
 use super::super::simd::chain::Stream;
@@ -14,6 +16,7 @@ use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
 use super::link::{Linked, Part, link};
 use super::{Instr, Loop, Mem, Opnd, Reg, Table, Tile};
+use crate::backend::Interrupt;
 use crate::rng;
 
 /// Operations below which a second thread costs more than it saves.
@@ -36,9 +39,30 @@ pub(super) struct Frame<'a> {
     time: Vec<usize>,
     /// Partial sums of this slice, one after the other.
     partials: Span,
+    /// Asks for a stop: loops then end at once, and what they leave is of no value.
+    interrupt: &'a Interrupt,
+    /// Steps of the outermost loop are reported.
+    reports: bool,
     /// Values and streams of the chain that runs.
     values: Vec<f32>,
     streams: Vec<Stream>,
+}
+
+/// How the tiles of a group are shared by threads, and the words that this takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Shares {
+    /// Rows of a task.
+    slice: usize,
+    /// Tasks of a group.
+    slices: usize,
+    /// Tasks.
+    pub tasks: usize,
+    /// Threads.
+    pub workers: usize,
+    /// Scratch of a thread.
+    pub scratch: usize,
+    /// Partial sums of a task.
+    pub partials: usize,
 }
 
 impl Tile {
@@ -57,20 +81,28 @@ impl Tile {
         (starts, at)
     }
 
-    /// Run all tiles.
-    #[inline(never)]
-    pub fn run(&self, mem: &mut Memory<'_>, isa: Isa, threads: usize, cache: &mut Vec<Words>) {
+    /// How tiles are shared by threads.
+    pub fn shares(&self, threads: usize) -> Shares {
         let slice = if self.terminals.is_empty() { self.chunk(threads) } else { slice_len(self.rows) };
         let slices = self.rows.div_ceil(slice);
-        let (starts, per_slice) = self.partial_sizes();
         let tasks = self.groups * slices;
-        let workers = if self.work * self.rows * self.groups < WORTH_A_THREAD { 1 } else { threads.min(tasks).max(1) };
+        let work = self.work.saturating_mul(self.rows).saturating_mul(self.groups);
+        let workers = if work < WORTH_A_THREAD { 1 } else { threads.min(tasks).max(1) };
+        Shares { slice, slices, tasks, workers, scratch: self.blocks * self.lanes, partials: self.partial_sizes().1 }
+    }
+
+    /// Run all tiles.
+    #[inline(never)]
+    pub fn run(&self, mem: &mut Memory<'_>, run: &Run<'_>, cache: &mut Vec<Words>) -> Ran<()> {
+        let isa = run.isa;
+        let Shares { slice, slices, tasks, workers, scratch, .. } = self.shares(run.threads);
+        let (starts, per_slice) = self.partial_sizes();
         // Scratch of each worker, then the partial sums.
         cache.resize_with(workers + 1, Words::default);
         for words in cache.iter_mut().take(workers) {
-            words.grow(self.blocks * self.lanes);
+            words.grow(scratch)?;
         }
-        cache[workers].grow(per_slice * tasks);
+        cache[workers].grow(per_slice * tasks)?;
         let partials = Span::of(cache[workers].as_mut_slice());
         let scratch: Vec<Span> = cache[..workers].iter_mut().map(|w| Span::of(w.as_mut_slice())).collect();
         let shared: &Memory<'_> = mem;
@@ -88,6 +120,8 @@ impl Tile {
                 lanes: self.lanes,
                 time: vec![0; self.depth],
                 partials,
+                interrupt: run.interrupt,
+                reports: run.outermost && worker == 0,
                 values: Vec::new(),
                 streams: Vec::new(),
             };
@@ -100,7 +134,7 @@ impl Tile {
                 let first = task % slices * slice;
                 let end = (first + slice).min(self.rows);
                 let mut row = first;
-                while row < end {
+                while row < end && !run.interrupt.asked() {
                     frame.row = row;
                     frame.valid = self.lanes.min(end - row);
                     frame.parts(parts, &starts);
@@ -124,6 +158,9 @@ impl Tile {
         for worker in 0..workers {
             work(worker);
         }
+        if run.interrupt.asked() {
+            return Err(Halt::Interrupted);
+        }
         let sums = cache[workers].as_slice();
         for (terminal, start) in self.terminals.iter().zip(&starts) {
             for g in 0..self.groups {
@@ -142,6 +179,7 @@ impl Tile {
                 }
             }
         }
+        Ok(())
     }
 
     /// Rows that one thread takes at a time where nothing is summed.
@@ -345,6 +383,12 @@ impl Frame<'_> {
         }
         let level = body.level;
         for step in 0..body.len {
+            if self.interrupt.asked() {
+                break;
+            }
+            if self.reports && level == 0 {
+                self.interrupt.at_step(step, body.len);
+            }
             let t = if body.reverse { body.len - 1 - step } else { step };
             self.time[level] = t;
             if let Some(index) = body.index {

@@ -59,9 +59,10 @@ impl Builder {
         let loads = self.loads.len();
         self.depth += 1;
         self.deepest = self.deepest.max(self.depth);
-        self.times *= scan.len;
+        let times = self.times;
+        self.times = times.saturating_mul(scan.len);
         let inside = self.inside(low, id, scan, schedule, &carries);
-        self.times /= scan.len;
+        self.times = times;
         self.depth -= 1;
         // What was loaded inside is not there outside.
         self.loads.truncate(loads);
@@ -153,7 +154,7 @@ impl Builder {
             self.map.insert(out, Loc::Row(reg));
             dst.push(reg);
         }
-        self.work += 200 * self.times;
+        self.count(200);
         self.code.push(Instr::Call { native: call.native.clone(), src, dst });
         Ok(())
     }

@@ -1,0 +1,179 @@
+//! How much memory there is to take, and which settings take less.
+
+use quickstudy_core::backend::Device;
+use quickstudy_core::in_bytes;
+use quickstudy_core::train::{Layer, Session, Setup};
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Bytes that this process may take: what is free on the machine, or less where a control group or a limit of the process
+/// says so; a twentieth is left for all else. Nothing where the system does not tell.
+#[must_use]
+pub fn free() -> Option<u64> {
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    let all = [available(&read), group(&read), address_space(&read)];
+    all.into_iter().flatten().min().map(|bytes| bytes - bytes / 20)
+}
+
+/// Reads a file of the system.
+type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
+
+/// The number in the line that begins with `key`.
+fn number(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    line.trim_start_matches(':').split_whitespace().next()?.parse().ok()
+}
+
+fn available(read: Read<'_>) -> Option<u64> {
+    Some(number(&read(Path::new("/proc/meminfo"))?, "MemAvailable")? * 1024)
+}
+
+/// What the process's control group, or one around it, has left. Files that are cached count as free.
+fn group(read: Read<'_>) -> Option<u64> {
+    let groups = read(Path::new("/proc/self/cgroup"))?;
+    let room = |folder: &Path, [limit, used, cached]: [&str; 3]| -> Option<u64> {
+        let one = |name: &str| read(&folder.join(name))?.trim().parse::<u64>().ok();
+        let cached = read(&folder.join("memory.stat")).and_then(|stat| number(&stat, cached)).unwrap_or(0);
+        Some(one(limit)?.saturating_sub(one(used)?.saturating_sub(cached)))
+    };
+    let mut least: Option<u64> = None;
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let (root, names) = match controllers {
+            "" => ("/sys/fs/cgroup", ["memory.max", "memory.current", "inactive_file"]),
+            "memory" => {
+                let names = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"];
+                ("/sys/fs/cgroup/memory", names)
+            }
+            _ => continue,
+        };
+        // In a container the path may be one that is only known outside.
+        let own: PathBuf = [root, path.trim_start_matches('/')].iter().collect();
+        for folder in own.ancestors().take_while(|folder| folder.starts_with(root)) {
+            least = least.into_iter().chain(room(folder, names)).min();
+        }
+    }
+    least
+}
+
+/// What `ulimit -v` leaves.
+fn address_space(read: Read<'_>) -> Option<u64> {
+    let limit = number(&read(Path::new("/proc/self/limits"))?, "Max address space")?;
+    let used = number(&read(Path::new("/proc/self/status"))?, "VmSize")? * 1024;
+    Some(limit.saturating_sub(used))
+}
+
+/// A size: `8G`, `500M`, `1.5T`, or a number of bytes.
+///
+/// # Errors
+/// A sentence for the user if it is none.
+pub fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("expected a size such as 8G, 500M or 1.5T, got `{text}`");
+    let plain = text.strip_suffix(['B', 'b']).unwrap_or(text);
+    let (digits, unit) = match plain.chars().last() {
+        Some('k' | 'K') => (&plain[..plain.len() - 1], 1e3),
+        Some('m' | 'M') => (&plain[..plain.len() - 1], 1e6),
+        Some('g' | 'G') => (&plain[..plain.len() - 1], 1e9),
+        Some('t' | 'T') => (&plain[..plain.len() - 1], 1e12),
+        _ => (plain, 1.0),
+    };
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    let bytes = digits.parse::<f64>().map_err(|_| wrong())? * unit;
+    if (1.0..=1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
+/// Values of single settings with which training would fit into `limit` bytes, found by trying: `--set episodes=512 (8.1 GB)`.
+#[must_use]
+pub fn smaller(device: &Device, setup: &Setup, limit: u64) -> Vec<String> {
+    let Ok(needed) = Session::memory(device, setup) else { return Vec::new() };
+    // As if what is needed were proportional; where it is not, less is tried.
+    let first = (needed / limit.max(1)).max(1).ilog2();
+    let fits = |key: &&str| {
+        let value = &setup.settings.iter().find(|setting| setting.key == **key)?.value;
+        (first..first + 4).find_map(|halvings| {
+            let value = halved(value, halvings)?;
+            let mut settings: Table = setup.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
+            settings.insert((*key).to_owned(), value.clone());
+            let layer = Layer { origin: "--set".to_owned(), settings };
+            let seeds = &setup.seeds;
+            let setup = Setup::resolve(&setup.algorithm, setup.env.clone(), seeds, Some(setup.steps), &[layer]).ok()?;
+            let bytes = Session::memory(device, &setup).ok().filter(|bytes| *bytes <= limit)?;
+            let value = value.to_string().replace(' ', "");
+            Some(format!("--set {key}={value} ({})", in_bytes(bytes)))
+        })
+    };
+    setup.memory_settings().iter().filter_map(fits).collect()
+}
+
+/// A number, or each of a list, divided by a power of two; nothing where that is 0 or more than before.
+fn halved(value: &Value, halvings: u32) -> Option<Value> {
+    let half = |n: i64| n.checked_shr(halvings.max(1)).filter(|n| *n > 0);
+    match value {
+        Value::Integer(n) => half(*n).map(Value::Integer),
+        Value::Array(all) => {
+            let all = all.iter().map(|n| n.as_integer().and_then(half).map(Value::Integer));
+            all.collect::<Option<Vec<_>>>().filter(|all| !all.is_empty()).map(Value::Array)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files<'a>(list: &'a [(&'a str, &'a str)]) -> impl Fn(&Path) -> Option<String> + 'a {
+        |path| list.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| (*text).to_owned())
+    }
+
+    #[test]
+    fn the_least_of_what_the_system_allows_counts() {
+        let meminfo = ("/proc/meminfo", "MemTotal:  16 kB\nMemAvailable:    8000 kB\n");
+        assert_eq!(available(&files(&[meminfo])), Some(8_192_000));
+        let nested = [
+            ("/proc/self/cgroup", "0::/a/b\n"),
+            ("/sys/fs/cgroup/a/b/memory.max", "max\n"),
+            ("/sys/fs/cgroup/a/memory.max", "1000\n"),
+            ("/sys/fs/cgroup/a/memory.current", "700\n"),
+            ("/sys/fs/cgroup/a/memory.stat", "anon 500\ninactive_file 200\n"),
+        ];
+        assert_eq!(group(&files(&nested)), Some(500));
+        let old = [
+            ("/proc/self/cgroup", "5:cpu:/x\n4:memory:/unknown/here\n"),
+            ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "1000"),
+            ("/sys/fs/cgroup/memory/memory.usage_in_bytes", "400"),
+        ];
+        assert_eq!(group(&files(&old)), Some(600));
+        assert_eq!(group(&files(&[])), None);
+        let limits = "Limit   Soft Limit  Hard Limit  Units\nMax address space         4096000   unlimited   bytes\n";
+        let process = [("/proc/self/limits", limits), ("/proc/self/status", "VmPeak: 9 kB\nVmSize:\t 1000 kB\n")];
+        assert_eq!(address_space(&files(&process)), Some(4_096_000 - 1_024_000));
+        let unlimited = [("/proc/self/limits", "Max address space  unlimited  unlimited  bytes"), process[1]];
+        assert_eq!(address_space(&files(&unlimited)), None);
+    }
+
+    #[test]
+    fn sizes_are_decimal() {
+        for (text, bytes) in
+            [("8G", 8_000_000_000), ("1.5k", 1500), ("500MB", 500_000_000), ("2T", 2_000_000_000_000), ("7", 7)]
+        {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "G", "-1G", "0", "x", "1e99G", "nan"] {
+            assert!(size(text).unwrap_err().contains("8G"), "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_are_halved_down_to_one() {
+        assert_eq!(halved(&Value::Integer(9), 1), Some(Value::Integer(4)));
+        assert_eq!(halved(&Value::Integer(9), 0), Some(Value::Integer(4)));
+        assert_eq!(halved(&Value::Integer(1), 1), None);
+        assert_eq!(halved(&Value::Integer(9), 70), None);
+        assert_eq!(halved(&vec![8, 4].into(), 2), Some(vec![2, 1].into()));
+        assert_eq!(halved(&vec![8, 2].into(), 2), None);
+    }
+}

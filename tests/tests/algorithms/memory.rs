@@ -1,0 +1,82 @@
+//! How much memory training takes: what it grows with, and what lowers it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
+
+use quickstudy_core::Device;
+use quickstudy_core::env::builtin;
+use quickstudy_core::train::{ALGORITHMS, Layer, Session, Setup};
+use toml::{Table, Value};
+
+fn setup(algorithm: &str, env: &str, settings: &str, seeds: &[u64]) -> Setup {
+    let settings: Table = toml::from_str(settings).unwrap();
+    let layer = Layer { origin: "test".to_owned(), settings };
+    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(1), &[layer]).unwrap()
+}
+
+fn halved(value: &Value) -> Value {
+    match value {
+        Value::Integer(n) => Value::Integer(n / 2),
+        Value::Array(all) => Value::Array(all.iter().map(halved).collect()),
+        other => panic!("{other} cannot be halved"),
+    }
+}
+
+#[test]
+fn lower_values_of_the_settings_that_are_named_take_less() {
+    let devices = [Device::cpu(1), Device::cpu(2)];
+    for algorithm in ALGORITHMS {
+        let (env, text) = match algorithm {
+            "ppo" | "trpo" => ("cartpole", "envs = 64\nhorizon = 64\nminibatches = 1\nhidden = [32, 32]"),
+            _ if algorithm.starts_with("rl2") => ("point-corner", "meta_batch = 16\nepisodes = 4\nunits = 16"),
+            _ => ("point-corner", "meta_batch = 8\nrollouts = 8\ninner_steps = 2\nhidden = [32, 32]"),
+        };
+        let text = if algorithm == "trpo" { text.replace("minibatches = 1\n", "") } else { text.to_owned() };
+        let whole = setup(algorithm, env, &text, &[0, 1]);
+        let keys = whole.memory_settings();
+        assert!(keys.len() > 3, "{algorithm}: {keys:?}");
+        for device in &devices {
+            let needed = Session::memory(device, &whole).unwrap();
+            for key in keys.iter().filter(|key| **key != "number of seeds") {
+                let mut table: Table = toml::from_str(&text).unwrap();
+                let value = halved(&table[*key]);
+                table.insert((*key).to_owned(), value);
+                let less = Session::memory(device, &setup(algorithm, env, &table.to_string(), &[0, 1])).unwrap();
+                assert!(less < needed, "{algorithm}: {less} bytes with half of {key}, {needed} before");
+            }
+            let less = Session::memory(device, &setup(algorithm, env, &text, &[0])).unwrap();
+            assert!(less < needed, "{algorithm}: {less} bytes with one seed, {needed} before");
+        }
+    }
+}
+
+#[test]
+fn trials_take_memory_in_proportion_to_their_episodes() {
+    let device = Device::cpu(2);
+    for algorithm in ["rl2-ppo", "rl2-trpo"] {
+        let bytes = |episodes: usize| {
+            let text = format!("meta_batch = 4\nunits = 8\nepisodes = {episodes}");
+            Session::memory(&device, &setup(algorithm, "bandit", &text, &[0])).unwrap() as f64
+        };
+        for (few, many) in [(64, 1024), (1024, 65_536)] {
+            let growth = bytes(many) / bytes(few) / (many as f64 / few as f64);
+            assert!(growth < 1.1, "{algorithm}: from {few} to {many} episodes, {growth} times as much for each");
+        }
+    }
+}
+
+#[test]
+fn no_more_is_allocated_than_was_added_up() {
+    // What is needed fits exactly, also while the session saves and evaluates; a byte less is refused.
+    let of = setup("ppo", "cartpole", "envs = 8\nhorizon = 16\nminibatches = 1", &[0]);
+    let device = Device::cpu(1);
+    let needed = Session::memory(&device, &of).unwrap();
+    device.limit_memory(needed - 1);
+    let error = Session::new(&device, &of).unwrap_err().to_string();
+    assert!(error.contains("less is needed with lower envs, horizon, hidden"), "{error}");
+    device.limit_memory(needed + (1 << 16));
+    let mut session = Session::new(&device, &of).unwrap();
+    pollster::block_on(session.step()).unwrap();
+    pollster::block_on(session.snapshot(0)).unwrap();
+    let error = pollster::block_on(session.evaluate(1 << 20)).unwrap_err().to_string();
+    assert!(error.contains("eval_episodes"), "{error}");
+}

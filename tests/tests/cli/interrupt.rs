@@ -1,0 +1,87 @@
+//! Ctrl-C where it has to wait: before training, and in the middle of an iteration that takes minutes.
+#![cfg(unix)]
+
+use crate::sandbox;
+use quickstudy_tests::process::Finished;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command};
+
+/// An iteration of two million updates.
+const LONG: &str = "train ppo --env cartpole --steps 1k --threads 2 --out r --set hidden=[8] --set envs=4 \
+    --set horizon=32 --set minibatches=1 --set epochs=2000000";
+
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Reads lines up to one that is not empty.
+fn line(from: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    while line.trim().is_empty() {
+        line.clear();
+        assert!(from.read_line(&mut line).unwrap() > 0, "the output has ended");
+    }
+    line
+}
+
+fn rest(mut from: impl Read) -> String {
+    let mut text = String::new();
+    from.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn a_second_ctrl_c_stops_within_an_iteration_and_keeps_the_last_snapshot() {
+    let dir = sandbox();
+    // Until the signal comes in the iteration, and not while the first snapshot is written.
+    loop {
+        let _ = fs::remove_dir_all(dir.join("r"));
+        let mut child = dir.command(LONG).spawn().unwrap();
+        let mut err = BufReader::new(child.stderr.take().unwrap());
+        while !dir.join("r/last.safetensors").exists() {
+            assert_eq!(child.try_wait().unwrap(), None);
+            std::thread::yield_now();
+        }
+        let before = fs::read(dir.join("r/last.safetensors")).unwrap();
+        interrupt(&child);
+        let waiting = line(&mut err);
+        if waiting.contains("writing files") {
+            child.wait().unwrap();
+            continue;
+        }
+        assert!(
+            waiting.starts_with("stopping: waiting for the iteration from step 0 on, which has taken"),
+            "{waiting}"
+        );
+        assert!(waiting.contains("press Ctrl-C again to stop within it"), "{waiting}");
+        interrupt(&child);
+        let stopping = line(&mut err);
+        assert!(stopping.starts_with("stopping within the iteration from step 0 on"), "{stopping}");
+        let err = rest(err);
+        let finished = Finished::from(child.wait_with_output().unwrap());
+        assert_eq!(finished.code, Some(130), "{finished:?} {err}");
+        assert!(err.contains("error: stopped within an iteration, which is lost"), "{err}");
+        assert!(err.contains("the last snapshot is intact; continue with `quickstudy train --resume r`"), "{err}");
+        assert!(fs::read(dir.join("r/last.safetensors")).unwrap() == before, "the last snapshot has changed");
+        break;
+    }
+    let evaluated = dir.run("eval r --last --episodes 1");
+    assert_eq!(evaluated.code, Some(0), "{evaluated:?}");
+}
+
+#[test]
+fn before_training_ctrl_c_ends_at_once_and_leaves_nothing() {
+    let dir = sandbox();
+    // Drawing orthogonal weights takes minutes.
+    let mut child = dir.command("train ppo --env cartpole --set hidden=[4096,4096] --out r").spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let said = line(&mut out);
+    assert!(said.starts_with("setting up: "), "{said}");
+    interrupt(&child);
+    let finished = Finished::from(child.wait_with_output().unwrap());
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    assert!(finished.err.contains("stopped while setting up: nothing was trained"), "{finished:?}");
+    assert!(!dir.join("r").exists());
+}
