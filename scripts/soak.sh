@@ -34,20 +34,22 @@ wait "$pid"
 "$program" eval "$folder/run" --last --episodes 10
 
 QUICKSTUDY_SOAK_SPEED=${QUICKSTUDY_SOAK_SPEED:-1} awk -v minutes="$minutes" '
+  function low(a, from, to,   i, least) { least = a[from]; for (i = from; i <= to; i++) if (a[i] < least) least = a[i]; return least }
   NR == 1 { begin = $1 }
   { warm = minutes * 60 / 10; if (warm > 300) warm = 300 }
   $1 - begin >= warm {
     n++; x = ($1 - begin) / 3600; sx += x; sy += $2; sxx += x * x; sxy += x * $2
-    speed[n] = $6
-    if (n == 1) { fd = $3; th = $4 }
-    if ($3 > fd) more = "descriptors grew from " fd " to " $3
-    if ($4 > th) more = "threads grew from " th " to " $4
+    speed[n] = $6; fds[n] = $3; threads[n] = $4
   }
   { steps = $5; last = $2; folder = $7; if ($2 > peak) peak = $2 }
   END {
     if (n < 10) { print "too few samples: " n; exit 1 }
     slope = (n * sxy - sx * sy) / (n * sxx - sx * sx) / (sy / n) * 100
     tenth = int(n / 10)
+    # A file that is being written and the thread that writes it come and go: the fewest of a tenth count.
+    fd = low(fds, 1, tenth); th = low(threads, 1, tenth)
+    if (low(fds, n + 1 - tenth, n) > fd) more = "descriptors grew from " fd
+    if (low(threads, n + 1 - tenth, n) > th) more = more " threads grew from " th
     for (i = 1; i <= tenth; i++) { first += speed[i]; final += speed[n + 1 - i] }
     drift = first > 0 ? (final / first - 1) * 100 : 0
     printf "%d minutes, %d steps: %.1f MiB at the end, %.1f MiB at most, %+.2f %% an hour; %d descriptors, %d threads; ", \

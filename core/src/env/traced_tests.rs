@@ -56,7 +56,9 @@ impl Env for Everything {
 fn all() -> Vec<EnvDef> {
     let names = builtin_names().into_iter().filter(|name| !cfg!(miri) || *name == "cartpole");
     let mut all: Vec<EnvDef> = names.map(|n| builtin(n).unwrap()).collect();
-    all.push(EnvDef::new(Everything).unwrap());
+    if !cfg!(miri) {
+        all.push(EnvDef::new(Everything).unwrap());
+    }
     all
 }
 
@@ -165,7 +167,7 @@ fn native_blocks_equal_their_sub_graphs_bit_for_bit() {
         let bounds = action_bounds(env.spec());
         let task_bounds: Vec<_> = env.spec().task.iter().map(|d| (d.low, d.high)).collect();
         let task = sample(&task_bounds, &mut rng);
-        for t in 0..if cfg!(miri) { 2 } else { 40 } {
+        for t in 0..if cfg!(miri) { 1 } else { 40 } {
             let action = sample(&bounds, &mut rng);
             let key = rng::fold_in([9, 9], t);
             let (a, b) = (native.step(&action, &task, key), graph.step(&action, &task, key));

@@ -143,8 +143,9 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
                 }
             }
         }
-        let a = p.a.add(i * p.a_row);
-        let steps = Steps { a, a_row: p.a_row, a_inner: p.a_inner, b: p.b.add(j), b_inner: p.b_inner, count: p.inner };
+        // Where there is nothing to sum, there need not be anything to point at.
+        let (a, b) = (p.a.wrapping_add(i * p.a_row), p.b.wrapping_add(j));
+        let steps = Steps { a, a_row: p.a_row, a_inner: p.a_inner, b, b_inner: p.b_inner, count: p.inner };
         sum(&mut acc, &steps);
         for r in 0..R {
             if !p.bias.is_null() {

@@ -28,7 +28,7 @@ pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[
         // One pointer for three rows: [pointer + 0, 1 or 2 · distance] is an address the processor forms by itself.
         let mut a = [steps.a; 4];
         for g in 0..R.div_ceil(3) {
-            a[g] = opaque(steps.a.add(3 * g * steps.a_row));
+            a[g] = opaque(steps.a.wrapping_add(3 * g * steps.a_row));
         }
         let mut b = steps.b;
         for _ in 0..steps.count {
