@@ -222,8 +222,8 @@ fn gather_sizes(src: &[usize], index: &[usize]) -> (usize, usize, usize) {
 /// Multiplications from which a product is shared by threads.
 const WORTH_A_THREAD: usize = 1 << 20;
 
-/// Multiplications of one thread after which it looks whether it should stop: some tenths of a second.
-const BREATH: usize = 1 << 33;
+/// Multiplications of one thread after which it looks whether it should stop: a tenth of a second.
+const BREATH: usize = 1 << 31;
 
 #[inline(never)]
 fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], run: &Run<'_>) -> Ran<Vec<f32>> {
