@@ -65,6 +65,17 @@ fn advice_about_names_and_values_works() {
 }
 
 #[test]
+fn evaluations_beyond_the_memory_are_refused_before_training() {
+    let dir = sandbox();
+    let train =
+        "train promp --env point-corner --steps 1000 --set meta_batch=3 --set rollouts=4 --set hidden=[8] --out r";
+    let refused = dir.run(&format!("{train} --memory 2G --eval-episodes 1000000"));
+    expect_user_error(&refused, &["an evaluation of 1000000 episodes", "hint: lower --eval-episodes", "eval_episodes"]);
+    assert!(!dir.join("r").exists());
+    assert_eq!(dir.run(&format!("{train} --memory 2G --eval-episodes 100")).code, Some(0));
+}
+
+#[test]
 fn advice_about_runs_and_files_works() {
     let dir = sandbox();
     let train = "train ppo --env cartpole --steps 2k --threads 1 --set hidden=[8] --set epochs=1 --out r";
