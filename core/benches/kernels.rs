@@ -1,6 +1,6 @@
 //! Speed of the CPU kernels on values in the first-level cache, per instruction set.
 //!
-//! `cargo bench -p quickstudy-core --bench kernels` runs them under criterion. With `-- --table` it prints instead the
+//! `cargo bench -p quickstudy-core --features bench --bench kernels` runs them under criterion. With `-- --table` it prints instead the
 //! best of many short runs, which is steadier on a shared machine, and each matrix kernel's share of the multiply-add
 //! peak measured in the same minute.
 
