@@ -10,9 +10,10 @@ targets=$(find tests/corpus -mindepth 1 -maxdepth 1 -type d | wc -l)
 export QUICKSTUDY_FUZZ_SECONDS=$(((seconds + targets - 1) / targets))
 export QUICKSTUDY_FUZZ_SEED=${2:-$(date +%Y%m%d)}
 export RAYON_NUM_THREADS=1
-cargo test -p quickstudy-tests --test platform --no-run
+# The whole workspace's features, so that the gate compiles nothing twice.
+cargo test --workspace --test platform --no-run
 # What is asked for and never used is a fault as well: an address space of 4 GiB holds all that a reader should need.
 (
   ulimit -v $((4 << 20))
-  cargo test -p quickstudy-tests --test platform -- --exact inputs::fuzzed_inputs_are_read_or_refused --nocapture
+  cargo test --workspace --test platform -- --exact inputs::fuzzed_inputs_are_read_or_refused --nocapture
 )
