@@ -15,6 +15,7 @@ fi
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/sanitised
 export RUSTFLAGS="-Zsanitizer=address -Cdebuginfo=line-tables-only"
 # Drivers of graphics cards keep what they allocate until the process ends, which is no fault of ours.
-export ASAN_OPTIONS="detect_leaks=${QUICKSTUDY_LEAKS:-0}:detect_stack_use_after_return=1:strict_init_order=1"
+# A test asks for more memory than there can be, and must get an error.
+export ASAN_OPTIONS="allocator_may_return_null=1:detect_leaks=${QUICKSTUDY_LEAKS:-0}:detect_stack_use_after_return=1:strict_init_order=1"
 cargo "+$TOOLCHAIN" test --target "$HOST" -p quickstudy-core --lib "$@"
 cargo "+$TOOLCHAIN" test --target "$HOST" -p quickstudy-gpu --lib "$@"
