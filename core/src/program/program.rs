@@ -6,9 +6,13 @@ use super::array::{Array, State};
 use super::context::Context;
 use super::plan::{Plan, Role};
 use super::planner::{self, PlanOptions};
-use crate::backend::reference::{NonFinite, Value, first_non_finite};
+use crate::backend::reference::NonFinite;
+#[cfg(feature = "debug")]
+use crate::backend::reference::{Value, first_non_finite};
 use crate::backend::{Buffer, Counters, Executable, ScalarValue};
-use crate::tensor::{Graph, NodeId};
+use crate::tensor::Graph;
+#[cfg(feature = "debug")]
+use crate::tensor::NodeId;
 use crate::{DType, Device, Error, Result};
 
 /// A traced function, planned and compiled for one device.
@@ -143,8 +147,25 @@ impl Program {
     /// nothing. A state must be as it was before the run in question ([`State::copy`]).
     ///
     /// # Errors
-    /// If an argument or scalar is missing, or the device fails.
+    /// If an argument or scalar is missing, the device fails, or the feature `debug` is off.
     pub async fn first_non_finite(
+        &self,
+        state: &State,
+        inputs: &[(&str, &Array)],
+        scalars: &[(&str, ScalarValue)],
+    ) -> Result<Option<NonFinite>> {
+        #[cfg(feature = "debug")]
+        return self.look_for_non_finite(state, inputs, scalars).await;
+        #[cfg(not(feature = "debug"))]
+        {
+            let _ = (state, inputs, scalars);
+            let problem = "this build cannot look for it: the feature `debug` of quickstudy-core is off";
+            Err(Error::Program(problem.to_owned()))
+        }
+    }
+
+    #[cfg(feature = "debug")]
+    async fn look_for_non_finite(
         &self,
         state: &State,
         inputs: &[(&str, &Array)],
