@@ -428,10 +428,8 @@ mod tests {
 
     #[test]
     fn layers_and_their_gradients_are_the_same_bits() {
-        for (s, b) in [(1, 1), (1, 5), (2, 3), (1, 64), (2, 100), (3, 16), (1, 1500), (2, 2100)] {
-            if cfg!(miri) && s * b != 6 {
-                continue;
-            }
+        let all = [(2, 3), (1, 1), (1, 5), (1, 64), (2, 100), (3, 16), (1, 1500), (2, 2100)];
+        for &(s, b) in if cfg!(miri) { &all[..1] } else { &all } {
             let args = [("x", vec![s, b, 5]), ("theta", vec![s, 56])];
             same(&|cx| layers(cx, s, b), &args);
         }
@@ -439,10 +437,7 @@ mod tests {
 
     #[test]
     fn a_rollout_is_the_same_bits() {
-        for (s, n) in [(1, 4), (2, 3), (2, 33), (1, 200)] {
-            if cfg!(miri) && s * n != 6 {
-                continue;
-            }
+        for &(s, n) in if cfg!(miri) { &[(2, 3)][..] } else { &[(1, 4), (2, 33), (1, 200)] } {
             let f = |cx: &mut Context| {
                 let w = cx.input("w", &[s, 3, 3], DType::F32);
                 let x0 = cx.state("x0", &[s, n, 3], DType::F32);
