@@ -115,7 +115,9 @@ impl Watch {
 
     fn after(&mut self, took: Duration) -> Option<String> {
         let before = std::mem::replace(&mut self.peaks, peaks());
-        let grown = (0..2).map(|i| (self.peaks[i] - before[i], MEMORY[i].1)).find(|(grown, limit)| grown > limit);
+        // Linux counts pages per processor and sums them now and then: a peak may be told smaller than before.
+        let grown = |i: usize| self.peaks[i].saturating_sub(before[i]);
+        let grown = (0..2).map(|i| (grown(i), MEMORY[i].1)).find(|(grown, limit)| grown > limit);
         let slow = (took > LIMIT).then(|| format!("took {took:?}"));
         slow.or_else(|| grown.map(|(grown, _)| format!("took {} MiB", grown >> 20)))
     }
