@@ -118,7 +118,7 @@ pub struct Shortage {
 }
 
 impl Shortage {
-    /// So many bytes, of which nothing else is known.
+    /// Counts bytes of which nothing else is known.
     pub fn new(bytes: u64, limit: Option<u64>) -> Shortage {
         Shortage { bytes, limit, largest: Vec::new(), settings: Vec::new() }
     }

@@ -5,7 +5,7 @@ use quickstudy_core::backend::{Interrupt, Reached};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What takes time.
+/// A piece of work that takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Reading, planning and drawing first parameters. Nothing has been written.
@@ -34,7 +34,7 @@ impl Work {
 /// The work of the moment, and how to ask it to stop.
 #[derive(Debug)]
 pub struct Now {
-    /// What is being done.
+    /// The work that is being done.
     pub work: Work,
     since: Option<Instant>,
     interrupts: Vec<Interrupt>,

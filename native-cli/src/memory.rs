@@ -57,7 +57,7 @@ fn group(read: Read<'_>) -> Option<u64> {
     least
 }
 
-/// What `ulimit -v` leaves.
+/// The memory that `ulimit -v` leaves.
 fn address_space(read: Read<'_>) -> Option<u64> {
     let limit = number(&read(Path::new("/proc/self/limits"))?, "Max address space")?;
     let used = number(&read(Path::new("/proc/self/status"))?, "VmSize")? * 1024;

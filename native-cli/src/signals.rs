@@ -56,7 +56,7 @@ fn tell(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Whether a stop was asked for.
+/// Tells whether a stop was asked for.
 #[must_use]
 pub fn stop_asked() -> bool {
     PRESSED.load(Ordering::SeqCst) > 0

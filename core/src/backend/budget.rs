@@ -16,7 +16,7 @@ pub(super) struct Budget {
     programs: Cell<u64>,
 }
 
-/// What bytes are taken for.
+/// The purpose that bytes are taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Arrays, which programs take as arguments.

@@ -50,7 +50,7 @@ impl Interrupt {
         self.0.asked.store(false, Ordering::Relaxed);
     }
 
-    /// Whether a stop was asked for.
+    /// Tells whether a stop was asked for.
     #[inline]
     pub fn asked(&self) -> bool {
         self.0.asked.load(Ordering::Relaxed)

@@ -53,7 +53,7 @@ pub struct Buffer {
     pub dtype: DType,
     /// Number of elements.
     pub len: usize,
-    /// What the device counts for it.
+    /// Counts the bytes that the device takes for it.
     pub lease: Rc<Lease>,
 }
 

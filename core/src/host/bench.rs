@@ -13,7 +13,7 @@ use super::seat::{Command, Seat, Trouble};
 use super::{Faults, Fleet, Stepped, Tolerance};
 use crate::{Error, Result};
 
-/// What all threads know.
+/// The state that all threads share.
 pub(super) struct Shared {
     pub fleet: Fleet,
     pub tolerance: Option<Tolerance>,
@@ -30,9 +30,9 @@ struct Work {
     at: usize,
     /// Counts beginnings and ends of calls: who looks twice sees whether anything moves.
     moves: u64,
-    /// Whether the command is carried out, or as far as it can be.
+    /// Tells whether the command is carried out, or as far as it can be.
     finished: bool,
-    /// Whether the thread that works here is to leave, as another one goes on elsewhere.
+    /// Tells the thread that works here to leave, as another one goes on elsewhere.
     abandoned: bool,
     error: Option<Error>,
     trouble: Trouble,

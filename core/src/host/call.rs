@@ -21,7 +21,7 @@ pub(super) enum Call<'a> {
     Step(&'a [f64], Chance),
 }
 
-/// What a call gives.
+/// The result of a call.
 #[derive(Debug)]
 pub(super) enum Answer {
     Done,
@@ -29,7 +29,7 @@ pub(super) enum Answer {
     Transition(Transition),
 }
 
-/// What a call gives, or how it went wrong.
+/// The result of a call, or how it went wrong.
 pub(super) type Outcome<T> = std::result::Result<T, Fault>;
 
 impl Call<'_> {
@@ -106,7 +106,7 @@ pub(super) fn discard<T>(value: T) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())

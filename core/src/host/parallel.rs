@@ -90,7 +90,7 @@ impl ParallelExecutor {
         Ok(executor)
     }
 
-    /// What all environments gave, in order.
+    /// Collects the results of all environments, in order.
     fn results(&self) -> Stepped {
         let mut all = Stepped::default();
         self.workers.iter().for_each(|worker| worker.bench.collect(&mut all));

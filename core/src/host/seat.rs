@@ -6,7 +6,7 @@ use super::{Chance, Fleet, HostEnv, Stepped, Transition};
 use crate::rng::Key;
 use crate::{Error, Result};
 
-/// What all environments of an executor are to do.
+/// A command to all environments of an executor.
 #[derive(Debug)]
 pub(super) enum Command {
     /// Draw tasks, which the first environment does for all.
@@ -25,7 +25,7 @@ pub(super) struct Seat {
     number: usize,
     /// None while it is away, and where it failed and the next call is to make another.
     env: Option<Box<dyn HostEnv>>,
-    /// Whether it is being called.
+    /// Tells whether it is being called.
     away: bool,
     /// Steps of the running episode; none before the first reset and after an error.
     steps: Option<usize>,
@@ -33,7 +33,7 @@ pub(super) struct Seat {
     seen: Vec<f64>,
     /// The task that was last accepted.
     task: Option<Vec<f64>>,
-    /// Whether the environment has yet to get that task.
+    /// Tells whether the environment has yet to get that task.
     untold: bool,
     /// Failures since the last step.
     failures: u32,

@@ -7,7 +7,7 @@ use crate::tensor::NodeId;
 /// Parts that are told apart.
 const LARGEST: usize = 3;
 
-/// What a part of a program's memory holds.
+/// The content of a part of a program's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// The argument of that number.
@@ -16,7 +16,7 @@ pub enum Holds {
     Value(NodeId),
     /// Operands of that node, while it is computed.
     Operands(NodeId),
-    /// What threads need to compute.
+    /// The memory that threads need to compute.
     Scratch,
 }
 

@@ -1,4 +1,4 @@
-//! What reads bytes of others.
+//! Fuzz targets: the functions that read untrusted bytes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

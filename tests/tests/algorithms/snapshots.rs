@@ -1,4 +1,4 @@
-//! What is in snapshots, and that none is read whose values cannot be.
+//! Tests the content of snapshots, and that none is read whose values cannot be.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use pollster::block_on;

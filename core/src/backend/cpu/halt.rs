@@ -7,7 +7,7 @@ use crate::{Error, Shortage};
 pub enum Halt {
     /// It was asked to stop.
     Interrupted,
-    /// That many bytes could not be allocated.
+    /// Reports that so many bytes could not be allocated.
     Memory(usize),
 }
 

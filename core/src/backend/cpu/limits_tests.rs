@@ -1,4 +1,4 @@
-//! What is too large for the machine, and what is asked to stop, ends with a typed error.
+//! Tests that programs too large for the machine, and programs asked to stop, end with a typed error.
 
 use std::sync::Arc;
 

@@ -70,7 +70,7 @@ pub enum Table {
 const LONGEST_TABLE: usize = 1 << 20;
 
 impl Table {
-    /// Whether a table can be made of a strided inner shape: it is no larger than a cache, and its positions are 32-bit numbers.
+    /// Tells whether a table can be made of a strided inner shape: it is no larger than a cache, and its positions are 32-bit numbers.
     pub fn fits(shape: &[usize], strides: &[usize], offset: usize) -> bool {
         let len: usize = shape.iter().product();
         let last =
