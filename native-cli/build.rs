@@ -37,7 +37,7 @@ fn main() {
     }
 }
 
-/// What git prints in the package's folder; none where it fails.
+/// Runs git in the package's folder and returns its output; none where it fails.
 fn git(package: &Path, arguments: &[&str]) -> Option<String> {
     let done = Command::new("git").args(arguments).current_dir(package).env("TZ", "UTC").output().ok()?;
     let text = String::from_utf8(done.stdout).ok()?;

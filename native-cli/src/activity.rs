@@ -1,4 +1,4 @@
-//! What the process is doing, for those who ask while it does: Ctrl-C, and lines that say that long work goes on.
+//! The process's current activity, for Ctrl-C to name and for the lines which say that long work goes on.
 
 use crate::progress::{duration, grouped};
 use quickstudy_core::backend::{Interrupt, Reached};

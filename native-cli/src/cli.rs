@@ -58,7 +58,7 @@ pub enum Verb {
     Devices(cmd::devices::Args),
 }
 
-/// What to type where a name stands without its flag, as in `train ppo cartpole`, or a list is cut at a blank.
+/// Suggests the right command where a name stands without its flag, as in `train ppo cartpole`, or a list is cut at a blank.
 fn misplaced(error: &clap::Error) -> Option<String> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else {
@@ -71,7 +71,7 @@ fn misplaced(error: &clap::Error) -> Option<String> {
     (!name.starts_with('-')).then(|| format!("hint: name the environment with `--env {env}`"))
 }
 
-/// What was typed. The help of `train` shows the settings of the algorithm that is typed with it.
+/// Parses the command line. The help of `train` shows the settings of the algorithm that is typed with it.
 fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let help = cmd::train::help(&arguments);
     let mut command = Cli::command().mut_subcommand("train", |train| train.after_help(help));

@@ -58,8 +58,8 @@ impl Run {
         Ok(Self { folder: folder.to_owned(), seed, config, points: points(&table, metric) })
     }
 
-    /// Whether the other run has the same settings and seed; one that was made longer by a larger `steps` does, if what
-    /// both measured is the same.
+    /// True if the other run has the same settings and seed. Runs whose `steps` differ are the same run, made longer, if they
+    /// agree where both measured.
     fn same(&self, other: &Self) -> bool {
         if self.seed.is_none() || self.seed != other.seed {
             return false;
@@ -70,7 +70,7 @@ impl Run {
         self.config == other.config || (but_steps(self) == but_steps(other) && self.agrees(other))
     }
 
-    /// Whether both measured the same at the steps that both measured at, and there are such.
+    /// True if there are steps at which both measured, and both measured the same there.
     fn agrees(&self, other: &Self) -> bool {
         let at = |x: f64| other.points.binary_search_by(|(step, _)| step.total_cmp(&x)).ok().map(|i| other.points[i].1);
         let mut common = self.points.iter().filter_map(|(x, y)| Some((*y, at(*x)?))).peekable();
@@ -136,7 +136,7 @@ pub fn unique(all: Vec<Run>) -> (Vec<Run>, Vec<String>) {
 /// Runs that share a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// What they have in common: all their settings but the seed, or the keys that were asked for.
+    /// The settings that they share: all but the seed, or the keys that were asked for.
     pub config: Table,
     /// At least one.
     pub runs: Vec<Run>,
@@ -182,7 +182,7 @@ pub fn group(runs: Vec<Run>, by: &[String]) -> Result<Vec<Experiment>, Stop> {
     Ok(all)
 }
 
-/// What all runs share of algorithm and environment, in that order.
+/// The names of algorithm and environment that all runs share, in that order.
 #[must_use]
 pub fn shared(all: &[Experiment]) -> Vec<String> {
     let mut runs = all.iter().flat_map(|one| &one.runs);

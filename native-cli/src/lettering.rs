@@ -49,7 +49,7 @@ impl Letters {
         all
     }
 
-    /// What the font has no letter for is shown as a replacement character.
+    /// A character that the font lacks is shown as a replacement character.
     fn glyph(&self, c: char) -> ttf_parser::GlyphId {
         let known = self.face.glyph_index(c).or_else(|| self.face.glyph_index('\u{fffd}'));
         known.unwrap_or(ttf_parser::GlyphId(0))

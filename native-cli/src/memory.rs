@@ -28,7 +28,7 @@ fn available(read: Read<'_>) -> Option<u64> {
     Some(number(&read(Path::new("/proc/meminfo"))?, "MemAvailable")? * 1024)
 }
 
-/// What the process's control group, or one around it, has left. Files that are cached count as free.
+/// Bytes that the process's control group, or one around it, has left. Files that are cached count as free.
 fn group(read: Read<'_>) -> Option<u64> {
     let groups = read(Path::new("/proc/self/cgroup"))?;
     let room = |folder: &Path, [limit, used, cached]: [&str; 3]| -> Option<u64> {

@@ -108,7 +108,7 @@ impl Painter {
         self.blend(color, opacity);
     }
 
-    /// What closed outlines enclose; one inside of another, wound the other way, is a hole.
+    /// Fills the area that closed outlines enclose; one inside of another, wound the other way, is a hole.
     pub fn fill(&mut self, outlines: &[Vec<[f32; 2]>], color: Color, opacity: f32) {
         self.mask.polygon(outlines);
         self.blend(color, opacity);

@@ -99,7 +99,7 @@ enum Mark {
         at: [f32; 2],
         style: Style,
     },
-    /// What follows is cut off outside of `[left, top, right, bottom]`, until the next of these.
+    /// Cuts off all later marks outside of `[left, top, right, bottom]`, until the next of these.
     Clip(Option<[f32; 4]>),
 }
 

@@ -37,7 +37,7 @@ pub enum Effort {
     Time(Duration),
 }
 
-/// What an input may take, beside what was there before: memory that is used, and memory that is asked for.
+/// The memory that an input may take, used or asked for, beside what was there before.
 const MEMORY: [(&str, u64); 2] = [("VmHWM:", 256 << 20), ("VmPeak:", 2 << 30)];
 
 /// Far above what any input takes; a test's own limit, as machines are busy.

@@ -88,7 +88,7 @@ fn new(number: usize, fleet: &Fleet, make: Option<&Make>) -> Result<Box<dyn Host
     Ok(env)
 }
 
-/// What `f` gives, unless it fails or panics.
+/// Calls `f`; an error or a panic of it becomes a fault.
 fn caught<T>(f: impl FnOnce() -> Result<T>) -> Outcome<T> {
     let (kind, problem) = match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(value)) => return Ok(value),

@@ -1,6 +1,6 @@
 //! One environment after the other.
 
-use super::seat::{Command, Seat, seats};
+use super::slot::{Command, Slot, slots};
 use super::{Chance, Executor, Fleet, HostEnv, Stepped};
 use crate::Result;
 use crate::backend::LocalFuture;
@@ -9,7 +9,7 @@ use crate::rng::Key;
 /// Steps environments one after the other on the caller's thread.
 pub struct IterativeExecutor {
     fleet: Fleet,
-    seats: Vec<Seat>,
+    slots: Vec<Slot>,
 }
 
 impl IterativeExecutor {
@@ -24,14 +24,14 @@ impl IterativeExecutor {
         horizon: usize,
         mut make: impl FnMut(usize) -> Result<Box<dyn HostEnv>>,
     ) -> Result<IterativeExecutor> {
-        let (fleet, seats) = seats(tasks, envs_per_task, horizon, &mut make)?;
-        Ok(IterativeExecutor { fleet, seats })
+        let (fleet, slots) = slots(tasks, envs_per_task, horizon, &mut make)?;
+        Ok(IterativeExecutor { fleet, slots })
     }
 
     fn all(&mut self, command: &Command) -> Result<Stepped> {
-        self.seats.iter_mut().try_for_each(|seat| seat.play(command, &self.fleet))?;
+        self.slots.iter_mut().try_for_each(|slot| slot.play(command, &self.fleet))?;
         let mut all = Stepped::default();
-        self.seats.iter_mut().for_each(|seat| seat.collect(&mut all));
+        self.slots.iter_mut().for_each(|slot| slot.collect(&mut all));
         Ok(all)
     }
 }
@@ -44,8 +44,8 @@ impl Executor for IterativeExecutor {
     fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>> {
         Box::pin(async move {
             // There is at least one environment.
-            self.seats[0].play(&Command::SampleTasks(chances.to_vec()), &self.fleet)?;
-            Ok(self.seats[0].take_tasks())
+            self.slots[0].play(&Command::SampleTasks(chances.to_vec()), &self.fleet)?;
+            Ok(self.slots[0].take_tasks())
         })
     }
 

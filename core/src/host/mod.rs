@@ -37,8 +37,6 @@
 //! ```
 
 mod actor;
-#[cfg(feature = "parallel")]
-mod bench;
 mod call;
 mod executor;
 mod faults;
@@ -49,7 +47,9 @@ mod padded;
 mod parallel;
 mod path;
 mod sampler;
-mod seat;
+mod slot;
+#[cfg(feature = "parallel")]
+mod slots;
 #[cfg(feature = "standalone")]
 mod wrapped;
 

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 
-use super::bench::{Bench, Shared, work};
 use super::call::Make;
-use super::seat::{Command, seats};
+use super::slot::{Command, slots};
+use super::slots::{Shared, Slots, work};
 use super::{Chance, Executor, Faults, Fleet, HostEnv, Stepped, Tolerance};
 use crate::backend::LocalFuture;
 use crate::rng::Key;
 use crate::{Error, Result};
 
-/// A thread's patience is checked that often within its time limit.
-const GLANCES: u32 = 8;
+/// Progress of a thread is checked that often within its time limit.
+const CHECKS: u32 = 8;
 
 /// Steps environments on threads, whole tasks each: the same trajectories as [`IterativeExecutor`](super::IterativeExecutor).
 ///
@@ -25,9 +25,9 @@ pub struct ParallelExecutor {
     done: (Sender<usize>, Receiver<usize>),
 }
 
-/// A bench and the thread that works at it.
+/// A thread and its environments' slots.
 struct Worker {
-    bench: Arc<Bench>,
+    slots: Arc<Slots>,
     thread: Option<(Sender<Arc<Command>>, JoinHandle<()>)>,
 }
 
@@ -77,15 +77,15 @@ impl ParallelExecutor {
         make: &mut dyn FnMut(usize) -> Result<Box<dyn HostEnv>>,
         again: Option<Arc<Make>>,
     ) -> Result<ParallelExecutor> {
-        let (fleet, mut seats) = seats(tasks, envs_per_task, horizon, make)?;
+        let (fleet, mut slots) = slots(tasks, envs_per_task, horizon, make)?;
         let threads = if threads == 0 { tasks } else { threads.min(tasks) };
         let shared = Arc::new(Shared { fleet, tolerance, make: again });
         let mut executor = ParallelExecutor { shared, workers: Vec::with_capacity(threads), done: channel() };
         for thread in 0..threads {
             let (first, last) = (tasks * thread / threads, tasks * (thread + 1) / threads);
-            let own = seats.drain(..(last - first) * envs_per_task).collect();
-            executor.workers.push(Worker { bench: Arc::new(Bench::new(own, tolerance)), thread: None });
-            executor.hire(thread)?;
+            let own = slots.drain(..(last - first) * envs_per_task).collect();
+            executor.workers.push(Worker { slots: Arc::new(Slots::new(own, tolerance)), thread: None });
+            executor.start_thread(thread)?;
         }
         Ok(executor)
     }
@@ -93,26 +93,26 @@ impl ParallelExecutor {
     /// Collects the results of all environments, in order.
     fn results(&self) -> Stepped {
         let mut all = Stepped::default();
-        self.workers.iter().for_each(|worker| worker.bench.collect(&mut all));
+        self.workers.iter().for_each(|worker| worker.slots.collect(&mut all));
         all
     }
 
-    /// Start a thread at a bench.
-    fn hire(&mut self, number: usize) -> Result<()> {
+    /// Starts a thread for a worker's slots.
+    fn start_thread(&mut self, number: usize) -> Result<()> {
         let worker = &mut self.workers[number];
         let (orders, commands) = channel();
-        let (bench, shared, done) = (Arc::clone(&worker.bench), Arc::clone(&self.shared), self.done.0.clone());
-        let run = move || work(&bench, &shared, &commands, &|| done.send(number).is_ok());
+        let (slots, shared, done) = (Arc::clone(&worker.slots), Arc::clone(&self.shared), self.done.0.clone());
+        let run = move || work(&slots, &shared, &commands, &|| done.send(number).is_ok());
         let thread = std::thread::Builder::new().name("environments".to_owned()).spawn(run);
         let thread = thread.map_err(|e| Error::Program(format!("no thread for environments could be started: {e}")))?;
         worker.thread = Some((orders, thread));
         Ok(())
     }
 
-    /// Have the thread of a bench carry out a command, or what is left of it.
+    /// Has the thread of a worker carry out a command, or what is left of it.
     fn order(&mut self, number: usize, command: &Arc<Command>) -> Result<()> {
         if self.workers[number].thread.is_none() {
-            self.hire(number)?;
+            self.start_thread(number)?;
         }
         let sent = self.workers[number].thread.as_ref().map(|(orders, _)| orders.send(Arc::clone(command)));
         sent.and_then(std::result::Result::ok).ok_or_else(gone)
@@ -124,54 +124,54 @@ impl ParallelExecutor {
         // Those that are at it, with how far they were when last looked at, and how often that was the same.
         let mut busy: Vec<Option<(u64, u32)>> = Vec::with_capacity(count);
         for number in 0..count {
-            self.workers[number].bench.begin();
+            self.workers[number].slots.begin();
             let ordered = self.order(number, &command);
-            busy.push(ordered.map(|()| (0, 0)).map_err(|error| self.workers[number].bench.refuse(error)).ok());
+            busy.push(ordered.map(|()| (0, 0)).map_err(|error| self.workers[number].slots.refuse(error)).ok());
         }
         while busy.iter().any(Option::is_some) {
             match self.wait() {
                 Ok(number) => busy[number] = None,
                 Err(RecvTimeoutError::Timeout) => {
                     for (number, state) in busy.iter_mut().enumerate() {
-                        *state = state.and_then(|(seen, glances)| self.glance(number, seen, glances, &command));
+                        *state = state.and_then(|(seen, checks)| self.check(number, seen, checks, &command));
                     }
                 }
                 // It holds a sender itself.
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),
             }
         }
-        let errors = self.workers[..count].iter().filter_map(|worker| worker.bench.take_error());
+        let errors = self.workers[..count].iter().filter_map(|worker| worker.slots.take_error());
         errors.collect::<Vec<_>>().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// The number of a thread that is done, or a timeout as it is time for a glance at all.
+    /// The number of a thread that is done, or a timeout as it is time for a check at all.
     fn wait(&self) -> std::result::Result<usize, RecvTimeoutError> {
         match self.shared.tolerance {
-            Some(tolerance) => self.done.1.recv_timeout(tolerance.time_limit / GLANCES),
+            Some(tolerance) => self.done.1.recv_timeout(tolerance.time_limit / CHECKS),
             None => self.done.1.recv().map_err(|_| RecvTimeoutError::Disconnected),
         }
     }
 
     /// A look at whether a thread gets on, how far it is then, and how often in a row it was just as far; nothing where it is over.
-    fn glance(&mut self, number: usize, seen: u64, glances: u32, command: &Arc<Command>) -> Option<(u64, u32)> {
-        let moves = self.workers[number].bench.moves();
-        let glances = if moves == seen { glances + 1 } else { 0 };
-        if glances <= GLANCES {
-            return Some((moves, glances));
+    fn check(&mut self, number: usize, seen: u64, checks: u32, command: &Arc<Command>) -> Option<(u64, u32)> {
+        let moves = self.workers[number].slots.moves();
+        let checks = if moves == seen { checks + 1 } else { 0 };
+        if checks <= CHECKS {
+            return Some((moves, checks));
         }
         self.replace(number, command).then_some((0, 0))
     }
 
-    /// Abandon the thread of a bench and let another one go on with the command. False where there is nothing to go on with.
+    /// Abandons the thread of a worker and lets another one go on with the command. False where nothing is left to go on with.
     fn replace(&mut self, number: usize, command: &Arc<Command>) -> bool {
         let limit = self.shared.tolerance.map(|tolerance| tolerance.time_limit).unwrap_or_default();
-        let Some((bench, going_on)) = self.workers[number].bench.abandon(command, &self.shared, limit) else {
+        let Some((slots, going_on)) = self.workers[number].slots.abandon(command, &self.shared, limit) else {
             // It got done just now, and says so.
             return true;
         };
-        self.workers[number] = Worker { bench: Arc::new(bench), thread: None };
+        self.workers[number] = Worker { slots: Arc::new(slots), thread: None };
         let ordered = if going_on { self.order(number, command) } else { return false };
-        ordered.map_err(|error| self.workers[number].bench.refuse(error)).is_ok()
+        ordered.map_err(|error| self.workers[number].slots.refuse(error)).is_ok()
     }
 }
 
@@ -205,7 +205,7 @@ impl Executor for ParallelExecutor {
     fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>> {
         Box::pin(async move {
             self.all(Command::SampleTasks(chances.to_vec()), 1)?;
-            Ok(self.workers[0].bench.take_tasks())
+            Ok(self.workers[0].slots.take_tasks())
         })
     }
 
@@ -234,7 +234,7 @@ impl Executor for ParallelExecutor {
 
     fn faults(&self) -> Faults {
         let mut all = Faults::default();
-        self.workers.iter().for_each(|worker| all.add(&worker.bench.faults()));
+        self.workers.iter().for_each(|worker| all.add(&worker.slots.faults()));
         all
     }
 }

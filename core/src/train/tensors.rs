@@ -99,7 +99,7 @@ fn array(tensors: &[Entry], format: u32, entry: &StateEntry, layout: &Layout) ->
     Ok(Words { entry: entry.clone(), words })
 }
 
-/// What follows from the statistics of observations: layer 0 of each network, complete for those who read it.
+/// Derives layer 0 of each network, which normalises, from the statistics of observations, so that a reader needs nothing else.
 fn derived(arrays: &[Words]) -> Vec<Entry> {
     let find = |name| arrays.iter().find(|array| array.entry.name == name);
     let (Some(mean), Some(variance)) = (find("obs_mean"), find("obs_var")) else { return Vec::new() };

@@ -54,7 +54,7 @@ pub(super) fn check_plain(folder: &Path) -> Result<(), Stop> {
             "a device or a pipe"
         };
         return Err(Stop::user(format!("{} is {found}, expected a file of the run", path.display()))
-            .hint("move it away, or choose another folder with --out"));
+            .hint("move it away and put the run's own file back, or start a new run in another folder"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What each verb prints, what it writes, how it ends.
+//! Each verb's output, the files that it writes, and its exit code.
 
 use crate::{expect_user_error, sandbox};
 use quickstudy_tests::process::{Finished, Sandbox};

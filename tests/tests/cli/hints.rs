@@ -1,10 +1,10 @@
-//! What errors advise is tried: whoever does it gets on.
+//! Follows the advice of errors, and checks that it leads on.
 
 use crate::{expect_user_error, sandbox};
 use quickstudy_tests::process::{Finished, Sandbox};
 use std::fs;
 
-/// What stands between backticks in the advice of an error: in its hint, or after `did you mean`.
+/// The text between backticks in the advice of an error: in its hint, or after `did you mean`.
 fn advice(failed: &Finished) -> Vec<String> {
     let lines = failed.err.lines().filter_map(|line| match line.split_once("did you mean ") {
         Some((_, advice)) => Some(advice),

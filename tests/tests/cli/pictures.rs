@@ -1,4 +1,4 @@
-//! What `plot` and `adapt` draw, and in which format.
+//! Pictures of `plot` and `adapt`: their content and their formats.
 
 use crate::{expect_user_error, sandbox};
 use quickstudy_tests::process::Sandbox;

@@ -1,4 +1,4 @@
-//! What can go wrong on a GPU, and what must not grow. Skipped without one.
+//! Failures of a GPU, and memory that must not grow. Skipped without one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::train::{Layer, Session, Setup};

@@ -17,7 +17,7 @@ use quickstudy_tests::toy_env::ToyEnv;
 /// Long enough that a busy machine lets every thread take part within it.
 const PATIENCE: Tolerance = Tolerance { time_limit: Duration::from_millis(400), in_a_row: 3 };
 
-/// What a call does that fails.
+/// The ways in which a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ill {
     Error,

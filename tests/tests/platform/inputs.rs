@@ -1,4 +1,4 @@
-//! What users and strangers hand over is read without a panic: each target's corpus, and changed copies of it.
+//! Fuzzed input of users and strangers is read without a panic: each target's corpus, and changed copies of it.
 //!
 //! `scripts/fuzz.sh` runs this for a time, with other changes each time and an eye on memory.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]

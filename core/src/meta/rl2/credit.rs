@@ -16,7 +16,7 @@ pub struct Credit {
     pub advantage: Tensor,
     /// TD(λ) returns: advantages before they were centred, and values.
     pub returns: Tensor,
-    /// Returns as a learned value is to predict them, see [`Scale`].
+    /// Returns as a learned value is to predict them, divided by the scale of a batch's returns.
     pub target: Tensor,
 }
 

@@ -1,5 +1,5 @@
-//! Where a thread of an executor works: the places of its environments, behind a lock that it lets go of during each call, so that
-//! another thread can take over when an environment hangs.
+//! The slots of one thread, behind a lock that the thread releases during each call, so that another thread can take over when an
+//! environment hangs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Receiver;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::call::{Make, discard};
 use super::faults::{Fault, Kind};
 use super::parallel::gone;
-use super::seat::{Command, Seat, Trouble};
+use super::slot::{Command, Slot, Trouble};
 use super::{Faults, Fleet, Stepped, Tolerance};
 use crate::{Error, Result};
 
@@ -21,14 +21,14 @@ pub(super) struct Shared {
     pub make: Option<Arc<Make>>,
 }
 
-/// The places of one thread.
-pub(super) struct Bench(Mutex<Work>);
+/// The slots of one thread.
+pub(super) struct Slots(Mutex<Work>);
 
 struct Work {
-    seats: Vec<Seat>,
-    /// The place that is worked at.
+    slots: Vec<Slot>,
+    /// The index of the slot that is worked at.
     at: usize,
-    /// Counts beginnings and ends of calls: who looks twice sees whether anything moves.
+    /// Counts beginnings and ends of calls; two equal counts in a row mean that a call has not returned.
     moves: u64,
     /// Tells whether the command is carried out, or as far as it can be.
     finished: bool,
@@ -39,28 +39,28 @@ struct Work {
 }
 
 /// Carries out commands until there is nobody left to give them, or another thread has taken over.
-pub(super) fn work(bench: &Bench, shared: &Shared, commands: &Receiver<Arc<Command>>, done: &dyn Fn() -> bool) {
+pub(super) fn work(slots: &Slots, shared: &Shared, commands: &Receiver<Arc<Command>>, done: &dyn Fn() -> bool) {
     let all = || {
         while let Ok(command) = commands.recv() {
-            if !bench.carry_out(&command, shared, done) {
+            if !slots.carry_out(&command, shared, done) {
                 return false;
             }
         }
-        let seats = std::mem::take(&mut bench.lock().seats);
-        seats.into_iter().for_each(discard);
+        let slots = std::mem::take(&mut slots.lock().slots);
+        slots.into_iter().for_each(discard);
         done()
     };
     if catch_unwind(AssertUnwindSafe(all)).is_err() {
-        bench.refuse(gone());
+        slots.refuse(gone());
         done();
     }
 }
 
-impl Bench {
-    pub fn new(seats: Vec<Seat>, tolerance: Option<Tolerance>) -> Bench {
+impl Slots {
+    pub fn new(slots: Vec<Slot>, tolerance: Option<Tolerance>) -> Slots {
         let trouble = Trouble { tolerance, faults: Faults::default() };
-        let work = Work { seats, at: 0, moves: 0, finished: true, abandoned: false, error: None, trouble };
-        Bench(Mutex::new(work))
+        let work = Work { slots, at: 0, moves: 0, finished: true, abandoned: false, error: None, trouble };
+        Slots(Mutex::new(work))
     }
 
     fn lock(&self) -> MutexGuard<'_, Work> {
@@ -71,7 +71,7 @@ impl Bench {
     pub fn begin(&self) {
         let mut work = self.lock();
         (work.at, work.finished, work.error) = (0, false, None);
-        work.seats.iter_mut().for_each(Seat::begin);
+        work.slots.iter_mut().for_each(Slot::begin);
     }
 
     /// The command cannot be carried out.
@@ -94,12 +94,12 @@ impl Bench {
 
     /// Tasks that the first environment drew.
     pub fn take_tasks(&self) -> Vec<Vec<f64>> {
-        self.lock().seats[0].take_tasks()
+        self.lock().slots[0].take_tasks()
     }
 
     /// Put what the environments gave behind the results of others.
     pub fn collect(&self, all: &mut Stepped) {
-        self.lock().seats.iter_mut().for_each(|seat| seat.collect(all));
+        self.lock().slots.iter_mut().for_each(|slot| slot.collect(all));
     }
 
     /// Call by call, until the command is carried out or a call fails for good. False if another thread has taken over.
@@ -117,14 +117,14 @@ impl Bench {
                     return done();
                 }
             };
-            let number = work.seats[work.at].number();
+            let number = work.slots[work.at].number();
             drop(work);
             let outcome = call.run(&mut env, number, &shared.fleet, shared.make.as_deref());
             work = self.lock();
             if !work.abandoned {
                 work.moves += 1;
-                let Work { seats, at, trouble, .. } = &mut *work;
-                work.error = seats[*at].accept(&call, &mut env, outcome, &shared.fleet, trouble).err();
+                let Work { slots, at, trouble, .. } = &mut *work;
+                work.error = slots[*at].accept(&call, &mut env, outcome, &shared.fleet, trouble).err();
             }
             if env.is_some() {
                 drop(work);
@@ -134,25 +134,25 @@ impl Bench {
         }
     }
 
-    /// Take the places away from a thread that hangs, and count what hangs as a fault. The places, and whether another thread is to
-    /// go on with the command there; nothing if the thread is done after all.
-    pub fn abandon(&self, command: &Command, shared: &Shared, limit: Duration) -> Option<(Bench, bool)> {
+    /// Takes the slots from a thread that hangs, and counts the call that hangs as a fault. Returns the slots, and true if another
+    /// thread is to go on with the command; nothing if the thread is done after all.
+    pub fn abandon(&self, command: &Command, shared: &Shared, limit: Duration) -> Option<(Slots, bool)> {
         let mut old = self.lock();
         if old.finished {
             return None;
         }
         old.abandoned = true;
-        let mut seats = std::mem::take(&mut old.seats);
+        let mut slots = std::mem::take(&mut old.slots);
         let mut trouble = std::mem::take(&mut old.trouble);
         let (at, mut error) = (old.at, old.error.take());
         drop(old);
-        if let (None, Ok(Some(call))) = (&error, seats[at].next(command, &shared.fleet)) {
+        if let (None, Ok(Some(call))) = (&error, slots[at].next(command, &shared.fleet)) {
             let fault = Fault { kind: Kind::Hung, problem: format!("took longer than {limit:?}") };
-            error = seats[at].fail(&call, fault, &shared.fleet, &mut trouble).err();
+            error = slots[at].fail(&call, fault, &shared.fleet, &mut trouble).err();
         }
         let going_on = error.is_none();
-        let work = Work { seats, at, moves: 0, finished: !going_on, abandoned: false, error, trouble };
-        Some((Bench(Mutex::new(work)), going_on))
+        let work = Work { slots, at, moves: 0, finished: !going_on, abandoned: false, error, trouble };
+        Some((Slots(Mutex::new(work)), going_on))
     }
 }
 
@@ -162,11 +162,11 @@ impl Work {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        let places = if let Command::SampleTasks(_) = command { 1 } else { self.seats.len() };
+        let places = if let Command::SampleTasks(_) = command { 1 } else { self.slots.len() };
         while self.at < places {
-            let seat = &mut self.seats[self.at];
-            if let Some(call) = seat.next(command, fleet)? {
-                return Ok(Some((call, seat.lend())));
+            let slot = &mut self.slots[self.at];
+            if let Some(call) = slot.next(command, fleet)? {
+                return Ok(Some((call, slot.lend())));
             }
             self.at += 1;
         }

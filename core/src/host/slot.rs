@@ -1,4 +1,4 @@
-//! The place of one environment among many: its episode, its time limit, its automatic reset, and who takes its place when it fails.
+//! A slot holds one environment of an executor: its episode, time limit and automatic reset, and another environment when it fails.
 
 use super::call::{Answer, Call, Outcome};
 use super::faults::{Fault, Faults, Kind, Tolerance};
@@ -19,9 +19,9 @@ pub(super) enum Command {
     Step(Vec<f64>, Vec<Key>),
 }
 
-/// One environment's place. Each command is carried out call by call: [`next`](Seat::next) says which one is due, and
-/// [`accept`](Seat::accept) takes what came of it.
-pub(super) struct Seat {
+/// Holds one environment. Each command is carried out call by call: [`next`](Slot::next) says which one is due, and
+/// [`accept`](Slot::accept) takes its outcome.
+pub(super) struct Slot {
     number: usize,
     /// None while it is away, and where it failed and the next call is to make another.
     env: Option<Box<dyn HostEnv>>,
@@ -40,7 +40,7 @@ pub(super) struct Seat {
     made: Made,
 }
 
-/// What has come of the running command.
+/// Results of the running command so far.
 #[derive(Default)]
 struct Made {
     told: bool,
@@ -55,20 +55,20 @@ struct Step {
     length: usize,
 }
 
-/// What is tolerated, and what has been.
+/// The tolerance, and the faults that it has covered so far.
 #[derive(Default)]
 pub(super) struct Trouble {
     pub tolerance: Option<Tolerance>,
     pub faults: Faults,
 }
 
-/// Places with environments that `make` gives for each number.
-pub(super) fn seats(
+/// Makes a slot per environment, filled with those that `make` gives.
+pub(super) fn slots(
     tasks: usize,
     envs_per_task: usize,
     horizon: usize,
     make: &mut dyn FnMut(usize) -> Result<Box<dyn HostEnv>>,
-) -> Result<(Fleet, Vec<Seat>)> {
+) -> Result<(Fleet, Vec<Slot>)> {
     let mut envs = vec![make(0)?];
     let fleet = Fleet::new(&*envs[0], tasks, envs_per_task, horizon)?;
     for number in 1..fleet.num_envs() {
@@ -76,7 +76,7 @@ pub(super) fn seats(
         fleet.expect_like(&*env, number)?;
         envs.push(env);
     }
-    let seat = |(number, env)| Seat {
+    let slot = |(number, env)| Slot {
         number,
         env: Some(env),
         away: false,
@@ -87,10 +87,10 @@ pub(super) fn seats(
         failures: 0,
         made: Made::default(),
     };
-    Ok((fleet, envs.into_iter().enumerate().map(seat).collect()))
+    Ok((fleet, envs.into_iter().enumerate().map(slot).collect()))
 }
 
-impl Seat {
+impl Slot {
     /// Number of the environment.
     #[cfg(feature = "parallel")]
     pub fn number(&self) -> usize {
@@ -136,7 +136,7 @@ impl Seat {
         self.env.take()
     }
 
-    /// What came of a call of `env`. An environment that is left there afterwards is not wanted any more.
+    /// Takes in the outcome of a call of `env`. An environment that is left there afterwards is not wanted any more.
     ///
     /// # Errors
     /// If the call failed and that is not tolerated, or no longer.
