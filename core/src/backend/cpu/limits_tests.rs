@@ -20,6 +20,7 @@ fn square(cx: &mut Context, n: usize) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Tables of a million rows take Miri too long")]
 fn what_may_not_be_taken_is_refused_before_anything_is_allocated() {
     for device in devices() {
         let plan = || Arc::new(Program::plan_of(PlanOptions::default(), |cx| square(cx, 1 << 20)).unwrap());

@@ -189,3 +189,45 @@ fn wide_concats_are_written_piece_by_piece_wherever_they_are_wanted() {
         }
     }
 }
+
+#[test]
+fn wide_concats_of_values_computed_from_constants_alone_are_planned() {
+    for fuse in [true, false] {
+        for count in [2, 6, 7, 8, 9, 20] {
+            for heavy in [false, true] {
+                for with_input in [false, true] {
+                    let part = |i: usize| {
+                        let x = Tensor::iota(&[4, 3], 1).to_f32() * (i as f64 + 1.5);
+                        if heavy { (x.exp() + 1.0).recip() } else { x }
+                    };
+                    let options = PlanOptions { fuse, ..PlanOptions::default() };
+                    let plan = Program::plan_of(options.clone(), |cx| {
+                        let mut parts: Vec<Tensor> = (0..count).map(part).collect();
+                        if with_input {
+                            parts.insert(count / 2, cx.input("x", &[4, 3], DType::F32));
+                        }
+                        let all = Tensor::concat(&parts, 1);
+                        cx.output("all", all);
+                        cx.output("more", all.exp().sum_keep(1));
+                    });
+                    let case = format!("fuse {fuse}, {count} parts, heavy {heavy}, an input {with_input}");
+                    plan.unwrap_or_else(|e| panic!("{case}: {e}")).validate().unwrap_or_else(|e| panic!("{case}: {e}"));
+                    let looped = Program::plan_of(options, |cx| {
+                        let x = cx.input("x", &[4, 3], DType::F32);
+                        let step = |t: Tensor, c: &[Tensor], _: &[Tensor]| {
+                            let parts: Vec<Tensor> = (0..count).map(|i| part(i) + t.to_f32()).collect();
+                            let fixed = Tensor::concat(&(0..count).map(part).collect::<Vec<_>>(), 1);
+                            let all = Tensor::concat(&parts, 1);
+                            Loop { carry: vec![c[0] + all.slice(1, 0, 3)], ys: vec![all, fixed] }
+                        };
+                        let (carry, ys) = scan(5, false, &[x], &[], step);
+                        cx.output("last", carry[0]);
+                        cx.output("all", ys[0]);
+                        cx.output("fixed", ys[1]);
+                    });
+                    looped.unwrap_or_else(|e| panic!("in a loop, {case}: {e}"));
+                }
+            }
+        }
+    }
+}
