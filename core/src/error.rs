@@ -174,9 +174,14 @@ impl Error {
 
     /// An error if a setting's value does not fit into its `range` (in words), or is not finite.
     pub(crate) fn in_range(key: &str, value: f64, fits: bool, range: &str) -> Result<()> {
-        match fits && value.is_finite() {
+        if !fits || !value.is_finite() {
+            return Err(Error::config(key, format!("{value} is not {range}")));
+        }
+        // Programs compute in single precision.
+        let single = value as f32;
+        match single.is_finite() && (single == 0.0) == (value == 0.0) {
             true => Ok(()),
-            false => Err(Error::config(key, format!("{value} is not {range}"))),
+            false => Err(Error::config(key, format!("{value:e} is beyond single precision, 1.2e-38 to 3.4e38"))),
         }
     }
 

@@ -120,7 +120,8 @@ pub fn setting(text: &str) -> Result<(String, Value), String> {
         return Err(format!("the list of {key} has no end; write it without blanks, such as {key}=[{begun},{begun}]"));
     }
     if value.contains(',') && !value.contains(['[', ']', '"', '=', '\n']) {
-        let list: Vec<&str> = value.split(',').map(str::trim).collect();
+        let bare = value.trim_matches(['(', ')', '{', '}']);
+        let list: Vec<&str> = bare.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
         return Err(format!("a list stands in brackets; did you mean `{key}=[{}]`?", list.join(",")));
     }
     Err(format!("the value of {key} is no TOML value: `{value}`"))
@@ -193,7 +194,10 @@ mod tests {
             assert!(setting(text).is_err(), "{text}");
         }
         let said = |text| setting(text).unwrap_err();
-        assert_eq!(said("hidden=64,64"), "a list stands in brackets; did you mean `hidden=[64,64]`?");
+        for list in ["64,64", "(64,64)", "(64, 64,)"] {
+            let said = said(&format!("hidden={list}"));
+            assert_eq!(said, "a list stands in brackets; did you mean `hidden=[64,64]`?", "{list}");
+        }
         assert!(said("hidden=64, 32").contains("`hidden=[64,32]`"));
         assert!(said("hidden=[64,").ends_with("such as hidden=[64,64]"), "{}", said("hidden=[64,"));
     }

@@ -4,7 +4,7 @@
 //! file (or the rename may land before the data), rename, sync the folder (or the rename itself may be lost).
 //!
 //! Only files are replaced. A symbolic link stays and the file that it leads to is replaced; into a device, a pipe or
-//! what is open already (`/dev/fd/63`) the bytes are written straight.
+//! a file that is open already (`/dev/fd/63`) the bytes are written straight, behind those that are there.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,12 +12,27 @@ use std::path::{Path, PathBuf};
 
 const MARK: &str = ".quickstudy-tmp";
 
-fn temp_path(path: &Path) -> io::Result<PathBuf> {
+/// Path of the `number`th temporary file of this process for `path`.
+fn temp_path(path: &Path, number: u32) -> io::Result<PathBuf> {
     let name =
         path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
     // A name may be as long as a file system takes, and this one is longer.
     let name: String = name.to_string_lossy().chars().take(40).collect();
-    Ok(path.with_file_name(format!(".{name}{MARK}{}", std::process::id())))
+    Ok(path.with_file_name(format!(".{name}{MARK}{}-{number}", std::process::id())))
+}
+
+/// Makes a temporary file beside `path`. One that is there already is left alone: it may be a link that somebody planted.
+fn create_temp(path: &Path) -> io::Result<(PathBuf, File)> {
+    const MOST: u32 = 100;
+    for number in 0..MOST {
+        let temp = temp_path(path, number)?;
+        match File::create_new(&temp) {
+            Ok(file) => return Ok((temp, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("a hundred temporary files are beside it already"))
 }
 
 /// The place where bytes for a path go.
@@ -79,7 +94,7 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn put(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
     match Target::of(path)? {
         Target::File(file) => replace(&file, sync, &mut |out| out.write_all(bytes)),
-        Target::Stream(stream) => OpenOptions::new().write(true).truncate(true).open(stream)?.write_all(bytes),
+        Target::Stream(stream) => OpenOptions::new().append(true).open(stream)?.write_all(bytes),
     }
 }
 
@@ -95,9 +110,8 @@ pub fn rewrite(path: &Path, fill: &mut dyn FnMut(&mut File) -> io::Result<()>) -
 }
 
 fn replace(path: &Path, sync: bool, fill: &mut dyn FnMut(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let temp = temp_path(path)?;
+    let (temp, mut file) = create_temp(path)?;
     let result = (|| {
-        let mut file = File::create(&temp)?;
         fill(&mut file)?;
         if let Ok(before) = fs::metadata(path) {
             // What only its owner could read stays so; where a file system has no permissions there are none to keep.
@@ -234,8 +248,22 @@ mod tests {
         // What is open already has no name that could be replaced.
         let file = File::create(dir.join("open")).unwrap();
         write(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), b"by number").unwrap();
-        assert_eq!(fs::read(dir.join("open")).unwrap(), b"by number");
+        write(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), b", behind").unwrap();
+        assert_eq!(fs::read(dir.join("open")).unwrap(), b"by number, behind");
         assert_eq!(fs::read_dir(&*dir).unwrap().count(), 3);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_in_the_place_of_the_temporary_file_is_not_followed() {
+        let dir = scratch("atomic-planted");
+        fs::write(dir.join("victim"), b"whole").unwrap();
+        let path = dir.join("result");
+        std::os::unix::fs::symlink("victim", temp_path(&path, 0).unwrap()).unwrap();
+        write(&path, b"new").unwrap();
+        assert_eq!(fs::read(dir.join("victim")).unwrap(), b"whole");
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert!(!fs::symlink_metadata(&path).unwrap().is_symlink());
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct DeviceArgs {
     pub threads: Option<u16>,
     /// Memory that programs and their data may take: 8G, 500M [default: what is
     /// free, where the system tells; of a graphics card's own memory, all]
-    #[arg(long, value_name = "SIZE", value_parser = memory::size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", value_parser = memory::size, allow_hyphen_values = true)]
     pub memory: Option<u64>,
 }
 

@@ -216,7 +216,10 @@ pub fn labels(all: &[Experiment], by: &[String]) -> (Vec<String>, Vec<String>) {
         let settings: Vec<String> = told
             .into_iter()
             .filter(|key| !NAMES.contains(&key.as_str()))
-            .map(|key| format!("{key}={}", one.config.get(key).map_or_else(|| "–".to_owned(), show)))
+            .map(|key| {
+                let key_shown = show(&Value::String(key.clone()));
+                format!("{key_shown}={}", one.config.get(key).map_or_else(|| "–".to_owned(), show))
+            })
             .collect();
         if named.is_empty() && settings.is_empty() {
             named = NAMES.iter().filter_map(|key| one.config.get(*key).map(show)).collect();

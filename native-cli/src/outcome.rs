@@ -8,6 +8,7 @@
 //! | 3 | a value became non-finite |
 //! | 130 | ended by Ctrl-C without saving what ran: by a second one, or before training |
 
+use crate::output::one_line;
 use std::fmt;
 use std::io::Write as _;
 
@@ -77,7 +78,8 @@ pub fn report(error: &anyhow::Error) -> u8 {
         if std::io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
     // Where nobody listens the exit code still says it.
     let mut err = std::io::stderr();
-    let _ = writeln!(err, "{red}error:{off} {error:#}");
+    let (message, hint) = (format!("{error:#}"), one_line(hint));
+    let _ = writeln!(err, "{red}error:{off} {}", one_line(&message));
     if !hint.is_empty() {
         let _ = writeln!(err, "{cyan}hint:{off} {hint}");
     }

@@ -5,6 +5,8 @@
 
 use crate::atomic;
 use crate::outcome::Stop;
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -15,8 +17,33 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The first error of standard output.
 static FAILED: OnceLock<String> = OnceLock::new();
 
+/// The text without characters that steer a terminal: escape sequences in names of files, settings or snapshots are shown
+/// and not obeyed. Ends of lines and tabs stay.
+#[must_use]
+pub fn shown(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c.is_control() && c != '\n' && c != '\t')
+}
+
+/// As [`shown`], on one line: ends of lines and tabs are escaped, too.
+#[must_use]
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, char::is_control)
+}
+
+fn escaped(text: &str, steers: fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if steers(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
+    }
+    Cow::Owned(safe)
+}
+
 /// Prints a line to stdout, or to stderr where stdout carries a file; a closed pipe (`| head`) is no reason to stop.
 pub fn say(line: &str) {
+    let line = shown(line);
     if TAKEN.load(Ordering::Relaxed) {
         let _ = writeln!(io::stderr(), "{line}");
     } else {
@@ -64,9 +91,20 @@ pub fn is_stdout(path: &Path) -> bool {
 /// Keeps standard output free for the one of `paths` that means it.
 ///
 /// # Errors
-/// [`Stop`] with code 2 if two of them do.
+/// [`Stop`] with code 2 if two of them do, or if two of them name the same file.
 pub fn reserve<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop> {
-    match paths.into_iter().filter(|path| is_stdout(path)).count() {
+    let (streams, files): (Vec<&Path>, Vec<&Path>) = paths.into_iter().partition(|path| is_stdout(path));
+    let mut places = HashSet::new();
+    for path in files.into_iter().filter(|path| !path.exists() || path.is_file()) {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let there = parent.canonicalize().map(|parent| parent.join(path.file_name().unwrap_or_default()));
+        let place = path.canonicalize().or(there).unwrap_or_else(|_| path.to_owned());
+        if !places.insert(place) {
+            let message = format!("{} is to hold two results", path.display());
+            return Err(Stop::user(message).hint("give each a file of its own"));
+        }
+    }
+    match streams.len() {
         0 => Ok(()),
         1 => {
             TAKEN.store(true, Ordering::Relaxed);
@@ -86,7 +124,11 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
         note(io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()));
         return check();
     }
-    atomic::write(path, bytes).map_err(|error| cannot_write(path, &error))
+    match atomic::write(path, bytes) {
+        // A reader that goes away has what it wanted, as on standard output.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(|error| cannot_write(path, &error)),
+    }
 }
 
 /// A file that the user named cannot be written: why, and what to do.
@@ -110,5 +152,31 @@ pub fn cannot_write(path: &Path, error: &io::Error) -> Stop {
 pub fn say_written(path: &Path, what: &str) {
     if !is_stdout(path) {
         say(&format!("wrote {}{what}", path.display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_folder::tests::scratch;
+
+    #[test]
+    fn names_cannot_steer_a_terminal() {
+        assert_eq!(shown("plain – ünïcode\n\ttab"), "plain – ünïcode\n\ttab");
+        assert_eq!(shown("\u{1b}[31mred\r"), "\\u{1b}[31mred\\u{d}");
+        assert_eq!(one_line("a\nerror: b"), "a\\u{a}error: b");
+    }
+
+    #[test]
+    fn two_results_do_not_share_a_file() {
+        let dir = scratch("reserve");
+        std::fs::create_dir(dir.join("below")).unwrap();
+        let [a, again, b] = ["a", "below/../a", "b"].map(|name| dir.join(name));
+        for exists in [false, true] {
+            assert!(reserve([&*a, &*b]).is_ok());
+            assert_eq!(reserve([&*a, &*again]).unwrap_err().code, 2, "exists: {exists}");
+            std::fs::write(&a, "x").unwrap();
+        }
+        assert!(reserve([Path::new("/dev/null"), Path::new("/dev/null")]).is_ok());
     }
 }

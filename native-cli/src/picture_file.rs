@@ -41,15 +41,15 @@ impl Format {
 /// [`Stop`] with code 2 that names `flag`, or as [`check_place`].
 pub fn expect_extension(flag: &str, path: &Path, what: &str, extensions: &[&str]) -> Result<Option<String>, Stop> {
     check_place(path)?;
-    // Devices and pipes are named by others.
-    if path.exists() && !path.is_file() {
-        return Ok(None);
-    }
     let Some(extension) = path.extension().map(|extension| extension.to_string_lossy().to_lowercase()) else {
         return Ok(None);
     };
     if extensions.contains(&extension.as_str()) {
         return Ok(Some(extension));
+    }
+    // The name of a device or a pipe need not say what is written into it.
+    if path.exists() && !path.is_file() {
+        return Ok(None);
     }
     let known: Vec<String> = extensions.iter().map(|extension| format!(".{extension}")).collect();
     let known = known.join(" or ");
@@ -71,10 +71,15 @@ pub fn check_place(path: &Path) -> Result<(), Stop> {
     let problem = match parent.metadata() {
         Err(error) => error,
         Ok(parent) if !parent.is_dir() => io::Error::from(io::ErrorKind::NotADirectory),
-        Ok(_) if path.is_dir() => io::Error::from(io::ErrorKind::IsADirectory),
+        Ok(_) if path.is_dir() || named_as_folder(path) => io::Error::from(io::ErrorKind::IsADirectory),
         Ok(_) => return Ok(()),
     };
     Err(cannot_write(path, &problem))
+}
+
+/// Tells whether the path ends with a separator, as those of folders may.
+fn named_as_folder(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().last().is_some_and(|last| std::path::is_separator(char::from(*last)))
 }
 
 #[cfg(test)]
@@ -101,12 +106,20 @@ mod tests {
     fn places_that_take_no_file_are_named() {
         let dir = scratch("places");
         std::fs::write(dir.join("file"), "x").unwrap();
-        for name in ["none/a.svg", "file/a.svg", "."] {
+        for name in ["none/a.svg", "file/a.svg", ".", "new/"] {
             let error = check_place(&dir.join(name)).unwrap_err();
             assert_eq!(error.code, 2, "{name}");
             assert!(error.message.contains("cannot write"), "{error}");
         }
         check_place(&dir.join("new")).unwrap();
+        #[cfg(unix)]
+        {
+            let pipe = |name: &str| dir.join(name);
+            let made = std::process::Command::new("mkfifo").args([pipe("p.png"), pipe("p.jpg")]).status();
+            assert!(made.unwrap().success());
+            assert_eq!(Format::of("--out", &pipe("p.png")).unwrap(), Format::Png);
+            assert_eq!(Format::of("--out", &pipe("p.jpg")).unwrap(), Format::Svg);
+        }
         check_place(&dir.join("file")).unwrap();
     }
 }

@@ -1,6 +1,7 @@
 //! Where a run was made: `version.json` of its folder.
 
 use crate::outcome::Stop;
+use crate::output::one_line;
 use crate::progress::say;
 use crate::run_folder::{self, RunFolder, file, utc};
 use serde_json::{Value, json};
@@ -46,6 +47,7 @@ pub fn record(folder: &RunFolder, device: &str, threads: usize, env_steps: u64) 
 /// Resuming is exact on the same device only; elsewhere it works, and this says that it is not exact.
 pub fn note_change(folder: &RunFolder, now: &str) {
     if let Some(before) = last_device(folder).filter(|before| before != now) {
+        let before = one_line(&before);
         say(&format!(
             "note: {} was trained on {before} and goes on on {now}: not bit for bit what it would have been",
             folder.path().display()

@@ -1,7 +1,7 @@
 //! Training that outlives its device: where that is lost, it goes on from the last snapshots on another one.
 
 use crate::activity;
-use crate::outcome::Stop;
+use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{grouped, say};
 use crate::provenance;
 use crate::run::{self, End, Member, Pace};
@@ -37,6 +37,12 @@ impl Run {
         loop {
             let stop = match run::run(&mut self.session, &mut self.members, pace, stop_asked) {
                 Err(stop) if stop.lost && in_vain < 2 => stop,
+                // Debug mode has named the operation already, and would name the same one again.
+                Err(stop) if self.debug && stop.code == NON_FINITE => {
+                    return Err(stop.hint(
+                        "the last snapshot is intact; train with other settings, such as a lower learning rate",
+                    ));
+                }
                 ended => return ended,
             };
             // Of several errors the first one matters.

@@ -162,7 +162,7 @@ impl Member {
         let last = self.history.last_return().map(|y| format!("return {y:.1}"));
         let mut parts: Vec<String> = last.into_iter().collect();
         if let (Some(last), Some(best)) = (self.last_evaluation(), self.best()) {
-            parts.push(format!("evaluations of {episodes} episodes: last {last:.1}, best {best:.1}"));
+            parts.push(format!("evaluations of {episodes} episodes: last {:.1}, best {best:.1}", last as f32));
         }
         (!parts.is_empty()).then(|| parts.join(" · "))
     }

@@ -7,7 +7,7 @@ use crate::device::DeviceArgs;
 use crate::metrics::number;
 use crate::outcome::Stop;
 use crate::output;
-use crate::picture_file::Format;
+use crate::picture_file::{Format, check_place};
 use crate::progress::{grouped, say};
 use crate::run_folder;
 use crate::sheet::Sheet;
@@ -104,6 +104,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.seed,
         deterministic: !args.stochastic,
     };
+    // Places are checked before the work and not after it.
+    let folder = args.out.clone().unwrap_or_else(|| match args.run.is_dir() {
+        true => args.run.clone(),
+        false => args.run.parent().map(Path::to_path_buf).unwrap_or_default(),
+    });
+    if folder.exists() {
+        let pictures = ["adapt", "paths"].map(|name| format!("{name}.{}", args.format.extension()));
+        pictures
+            .iter()
+            .map(String::as_str)
+            .chain(["adapt.csv"])
+            .try_for_each(|name| check_place(&folder.join(name)))?;
+    }
     let adaptation = pollster::block_on(policy.adapt(test)).map_err(by_flag)?;
 
     let env = policy.env().device().map_err(Stop::from)?;
@@ -116,10 +129,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         if args.stochastic { "sampled" } else { "most probable" },
         path.display(),
     ));
-    let folder = args.out.clone().unwrap_or_else(|| match args.run.is_dir() {
-        true => args.run.clone(),
-        false => args.run.parent().map(Path::to_path_buf).unwrap_or_default(),
-    });
     std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
     let rollouts = adaptation.stages[0].returns[0].len();
     let subtitle = format!(

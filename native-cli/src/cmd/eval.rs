@@ -1,5 +1,6 @@
 //! `quickstudy eval`: episodes of trained policies.
 
+use crate::activity::{self, Work};
 use crate::args;
 use crate::device::DeviceArgs;
 use crate::gif;
@@ -10,6 +11,7 @@ use crate::picture_file::expect_extension;
 use crate::progress::{duration, grouped, say};
 use crate::run_folder::{self, file};
 use crate::stats;
+use crate::ticker::Ticker;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Episode, Evaluator};
 use std::collections::HashSet;
@@ -159,6 +161,9 @@ fn time_of_episodes(args: &Args, device: &Device, run: &Path) -> Result<Duration
 
 fn evaluated(args: &Args, device: &Device, path: &Path) -> Result<Evaluated, Stop> {
     let mut policy = load(device, path)?;
+    activity::begin(Work::Evaluation(policy.env_steps()));
+    activity::watch(device.interrupt());
+    let _ticker = Ticker::new(None);
     let episodes = pollster::block_on(policy.evaluate(count(args), args.seed, !args.stochastic))?;
     Ok(Evaluated { path: path.to_owned(), policy, episodes })
 }

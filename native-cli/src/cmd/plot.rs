@@ -64,8 +64,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let runs = folders.iter().map(|folder| Run::read(folder, &args.metric)).collect::<Result<Vec<_>, _>>()?;
     let (runs, mut notes) = experiments::unique(runs);
-    let all = experiments::group(runs, &args.by)?;
-    let (mut labels, hidden) = experiments::labels(&all, &args.by);
+    let mut by = args.by.clone();
+    let mut named = HashSet::new();
+    by.retain(|key| named.insert(key.clone()));
+    let all = experiments::group(runs, &by)?;
+    let (mut labels, hidden) = experiments::labels(&all, &by);
     if !args.labels.is_empty() {
         if args.labels.len() != all.len() {
             let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });

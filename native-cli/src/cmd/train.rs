@@ -18,6 +18,7 @@ use crate::ticker::Ticker;
 use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{ALGORITHMS, Layer, Session, Setup, preset};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -99,7 +100,7 @@ pub struct Args {
     #[arg(long)]
     pub debug: bool,
     /// Show the resolved settings and where each comes from, and train nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "resume")]
     pub print_config: bool,
 }
 
@@ -166,6 +167,7 @@ fn start(args: &Args) -> Result<(), Stop> {
         return Ok(());
     }
     run_folder::check_descriptors(seeds.len())?;
+    activity::begin(Work::SettingUp);
     let ticker = Ticker::new(None);
     let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
     activity::watch(device.interrupt());
@@ -280,12 +282,19 @@ fn train(args: &Args, session: Session, members: Vec<Member>, pace: Pace) -> Res
 
 /// Resumes the folders together where their snapshots allow it, otherwise one after the other.
 fn resume(args: &Args) -> Result<(), Stop> {
+    activity::begin(Work::SettingUp);
     let mut runs = Vec::new();
+    let mut seen = HashSet::new();
     for path in &args.resume {
         // A folder of runs stands for the runs in it, as for `plot`.
-        runs.extend(run_folder::find_resumable(path).unwrap_or_else(|_| vec![path.clone()]));
+        for run in run_folder::find_resumable(path).unwrap_or_else(|_| vec![path.clone()]) {
+            if seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())) {
+                runs.push(run);
+            }
+        }
     }
     run_folder::check_descriptors(runs.len())?;
+    let ticker = Ticker::new(None);
     let folders = runs.iter().map(|run| RunFolder::open(run)).collect::<Result<Vec<_>, _>>()?;
     let read = |run: &PathBuf| run_folder::read_snapshot(run, file::LAST);
     let snapshots = runs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -301,6 +310,7 @@ fn resume(args: &Args) -> Result<(), Stop> {
         && let Ok(session) = Session::restore(&device, &all)
     {
         activity::watch(device.interrupt());
+        drop(ticker);
         return resume_session(args, &device, session, folders);
     }
     let mut sessions = Vec::new();
@@ -312,6 +322,7 @@ fn resume(args: &Args) -> Result<(), Stop> {
         sessions.push((session, folder));
     }
     activity::watch(device.interrupt());
+    drop(ticker);
     for (session, folder) in sessions {
         resume_session(args, &device, session, vec![folder])?;
         if signals::stop_asked() {

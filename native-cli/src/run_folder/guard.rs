@@ -12,8 +12,10 @@ use std::path::Path;
 /// # Errors
 /// [`Stop`] with code 2 if the limit is lower.
 pub fn check_descriptors(runs: usize) -> Result<(), Stop> {
-    /// Files written at once, the device's, and what a process has open from the start.
-    const BESIDE: usize = 64;
+    /// Files that are read or written at once, beside the lock of each run.
+    const BESIDE: usize = 12;
+    /// Files that a process has open from the start.
+    const FROM_THE_START: usize = 4;
     // Nothing in the standard library tells the limit; opening as many for a moment does.
     let Ok(first) = File::open(".") else { return Ok(()) };
     let mut held = Vec::new();
@@ -21,10 +23,11 @@ pub fn check_descriptors(runs: usize) -> Result<(), Stop> {
         match first.try_clone() {
             Ok(file) => held.push(file),
             Err(error) => {
-                let (may, need) = (held.len(), runs + BESIDE + 16);
+                let (may, need) = (held.len(), runs + BESIDE + FROM_THE_START);
                 drop(held);
                 return Err(Stop::user(format!(
-                    "{runs} seeds need some {need} open files, and {may} more can be opened: {error}"
+                    "{runs} seed{} some {need} open files, and {may} more can be opened: {error}",
+                    if runs == 1 { " needs" } else { "s need" }
                 ))
                 .hint(format!("raise the limit with `ulimit -n {need}`, or train fewer seeds at once")));
             }
@@ -79,6 +82,13 @@ pub fn cannot_keep(path: &Path, error: &io::Error, more: &str) -> Stop {
              otherwise start the run again",
         );
     }
-    let hint = if path.is_dir() { "a folder has taken the place of this file; move it away" } else { hint_for(error) };
+    let hint = match error.kind() {
+        _ if path.is_dir() => "a folder has taken the place of this file; move it away",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "check the permissions",
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            "move away what has taken the place of the folder"
+        }
+        _ => hint_for(error),
+    };
     Stop::failure(format!("cannot write {}: {error}{more}", path.display())).hint(hint)
 }

@@ -131,3 +131,49 @@ fn seeds_beyond_the_limit_of_open_files_are_refused_before_anything_is_made() {
     let resumed = shell(&dir, "ulimit -n 118; \"$Q\" train --resume runs --steps 1k --eval-every 0");
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
 }
+
+#[test]
+fn names_from_files_do_not_reach_the_terminal_as_they_are() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    let metrics = fs::read_to_string(dir.join("r/metrics.csv")).unwrap();
+    fs::write(dir.join("r/metrics.csv"), metrics.replacen("train/entropy", "\u{1b}[31mred", 1)).unwrap();
+    let plot = dir.run("plot r --metric nothing");
+    assert!(plot.code == Some(2) && plot.err.contains("red") && !plot.err.contains('\u{1b}'), "{plot:?}");
+    let config = fs::read_to_string(dir.join("r/config.toml")).unwrap();
+    fs::write(dir.join("c.toml"), format!("{config}\n\"\\u001b[31mevil\\nerror: x\" = 5\n")).unwrap();
+    let train = dir.run("train --config c.toml --out n");
+    assert_eq!((train.code, train.err.matches("error:").count()), (Some(2), 2), "{train:?}");
+    assert!(!train.err.contains('\u{1b}') && train.err.lines().all(|line| !line.starts_with("error: x")), "{train:?}");
+}
+
+#[test]
+fn outputs_and_folders_are_not_mistaken_for_each_other() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    expect_user_error(&dir.run("eval r --csv same.gif --gif same.gif"), &["--csv"]);
+    expect_user_error(&dir.run("eval r --csv same --gif ./same"), &["two results", "a file of its own"]);
+    expect_user_error(&dir.run("eval r --csv folder/"), &["cannot write folder/"]);
+    assert!(!dir.join("folder").exists() && !dir.join("same").exists());
+    expect_user_error(&dir.run("train --resume r --steps 8k --print-config"), &["--print-config"]);
+    // A folder that is named twice is resumed once.
+    let twice = dir.run("train --resume r r/../r --steps 8k");
+    assert_eq!(twice.code, Some(0), "{twice:?}");
+    // What `adapt` cannot write is found before it adapts.
+    fs::create_dir_all(dir.join("a/adapt.svg")).unwrap();
+    let promp = "train promp --env point-corner --steps 1 --set meta_batch=2 --set rollouts=2 --set hidden=[4] --out m";
+    assert_eq!(dir.run(promp).code, Some(0));
+    expect_user_error(&dir.run("adapt m --tasks 2 --out a"), &["adapt.svg"]);
+    assert!(!dir.join("a/adapt.csv").exists());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn one_run_needs_few_descriptors_and_many_are_told_of_before() {
+    let dir = sandbox();
+    let few = shell(&dir, &format!("ulimit -n 24; \"$Q\" {SHORT} --out r"));
+    assert_eq!(few.code, Some(0), "{few:?}");
+    let many = shell(&dir, &format!("ulimit -n 24; \"$Q\" {SHORT} --seed 0..40 --out m"));
+    assert!(many.code == Some(2) && many.err.contains("40 seeds need some 56 open files"), "{many:?}");
+    assert!(!dir.join("m").exists());
+}

@@ -183,6 +183,9 @@ mod tests {
         );
         assert_eq!(problem(|c| c.gamma = 1.5), "gamma: 1.5 is not in 0 to 1");
         assert_eq!(problem(|c| c.learning_rate = f64::NAN), "learning_rate: NaN is not above 0");
+        for beyond in [1e39, 1e-60] {
+            assert!(problem(|c| c.learning_rate = beyond).contains("single precision"), "{beyond}");
+        }
         assert!(problem(|c| c.envs = 0).starts_with("envs: 0"));
         assert!(problem(|c| (c.envs, c.horizon) = (1 << 20, 1 << 20)).contains("1048576 × 1048576"));
         assert!(problem(|c| (c.envs, c.horizon, c.minibatches) = (2, 8, 16)).contains("standardised"));

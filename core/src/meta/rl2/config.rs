@@ -253,10 +253,7 @@ impl Rl2Config {
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self, variant: Rl2Variant) -> Result<()> {
-        let number = |key: &str, value: f64, fits: bool, range: &str| match fits && value.is_finite() {
-            true => Ok(()),
-            false => Err(Error::config(key, format!("{value} is not {range}"))),
-        };
+        let number = Error::in_range;
         for (key, value) in
             [("learning_rate", self.learning_rate), ("max_kl", self.max_kl), ("adam_eps", self.adam_eps)]
         {
