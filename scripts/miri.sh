@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Miri on the unsafe code of the core: kernels, their memory, tiles on threads, environments in registers.
-#   scripts/miri.sh           all of it that Miri can run: some 40 minutes on a core
+#   scripts/miri.sh           all of it that Miri can run: some 15 minutes on a core
 #   scripts/miri.sh --short   a kernel of each kind and a chain of tiles on threads: some minutes, most of which are compilation
 # Needs `rustup toolchain install nightly --component miri --component rust-src`; without it, it says that it left this out.
 # AVX2 is checked, and the baseline with it; Miri knows neither AVX-512 nor NEON, whose kernels are the same generic code.
