@@ -274,7 +274,11 @@ pub(super) fn finished(entries: &[Entry]) -> Result<Vec<[f64; 3]>> {
     }
     let numbers: Vec<f64> = entry.numbers().collect();
     let rows = numbers.as_chunks().0;
-    match rows.iter().position(|[episodes, _, steps]| *episodes < 1.0 || *steps < *episodes) {
+    // Sums of f32, of episodes that have at least one step each.
+    let cannot_be = |[episodes, returns, steps]: &[f64; 3]| {
+        *episodes < 1.0 || steps < episodes || *steps > MAX_STEPS as f64 || returns.abs() > f64::from(f32::MAX)
+    };
+    match rows.iter().position(cannot_be) {
         Some(row) => Err(wrong(format!("the tensor `{FINISHED}` holds {:?} at [{row}], which cannot be", rows[row]))),
         None => Ok(rows.to_vec()),
     }

@@ -36,6 +36,12 @@ fn crafted_snapshots_are_refused_and_do_not_reach_the_terminal() {
             assert!(!said.contains("\nerror: all is well"), "{said:?}");
         }
     }
+    // Of training alone: more episodes than steps, steps than a run can have, a sum that no f32 is.
+    for (index, number) in [(0, 1e300), (1, -1e300), (2, 1e300)] {
+        fs::write(&path, file.number("finished_episodes", index, number).bytes()).unwrap();
+        let finished = dir.run("train --resume r --steps 128");
+        expect_user_error(&finished, &["last.safetensors", "`finished_episodes` holds [", "which cannot be"]);
+    }
     fs::write(&path, file.bytes()).unwrap();
     assert_eq!(dir.run("train --resume r --steps 128").code, Some(0));
 }
