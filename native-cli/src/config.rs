@@ -95,7 +95,7 @@ impl RunKeys {
 /// # Errors
 /// [`Stop`] with code 2 if it cannot be read, is no TOML, or a value has the wrong type.
 pub fn read_file(path: &Path) -> Result<(RunKeys, Table), Stop> {
-    let bytes = run_folder::read(path)?;
+    let bytes = run_folder::read_text(path)?;
     let text = String::from_utf8(bytes).map_err(|_| Stop::user(format!("{} is no text file", path.display())))?;
     parse(&text).map_err(|problem| Stop::user(format!("{}: {problem}", path.display())))
 }

@@ -87,7 +87,7 @@ fn read_config(folder: &Path) -> Result<Table, Stop> {
     if !path.exists() {
         return Ok(Table::from_iter([("folder".to_owned(), name(folder).into())]));
     }
-    let bytes = run_folder::read(&path)?;
+    let bytes = run_folder::read_own_text(&path)?;
     toml::from_str(&String::from_utf8_lossy(&bytes))
         .map_err(|error| Stop::user(format!("{} is no TOML: {}", path.display(), error.message())))
 }

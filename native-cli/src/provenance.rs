@@ -69,7 +69,7 @@ fn devices(folder: &RunFolder) -> Vec<(String, u64)> {
 
 /// What a run is resumed on may be recorded in no readable way; that is no reason not to resume it.
 fn read(folder: &RunFolder) -> Option<Value> {
-    serde_json::from_slice(&run_folder::read(&folder.join(file::VERSION)).ok()?).ok()
+    serde_json::from_slice(&run_folder::read_own_text(&folder.join(file::VERSION)).ok()?).ok()
 }
 
 #[cfg(test)]

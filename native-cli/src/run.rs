@@ -128,7 +128,7 @@ impl Member {
     /// [`Stop`] with code 1 if the metrics files cannot be read or written.
     pub fn rewind(&mut self, env_steps: u64) -> Result<(), Stop> {
         self.log.flush()?;
-        let config = crate::run_folder::read(&self.folder.join(file::CONFIG)).unwrap_or_default();
+        let config = crate::run_folder::read_own_text(&self.folder.join(file::CONFIG)).unwrap_or_default();
         let (log, history) = go_back(&self.folder, &String::from_utf8_lossy(&config), env_steps)?;
         self.log = log;
         self.best_policy = None;
@@ -222,7 +222,7 @@ fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsL
 /// # Errors
 /// [`Stop`] with code 1 if the metrics files cannot be read or written.
 pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
-    let config = crate::run_folder::read(&folder.join(file::CONFIG)).unwrap_or_default();
+    let config = crate::run_folder::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
     go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|_| ())
 }
 

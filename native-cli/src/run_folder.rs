@@ -18,11 +18,13 @@
 //! inside are for people.
 
 mod guard;
+mod reading;
 
 use crate::atomic;
 use crate::outcome::Stop;
 use guard::check_plain;
 pub use guard::{cannot_keep, check_descriptors};
+pub use reading::{policy, read, read_own_text, read_snapshot, read_text};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -55,11 +57,6 @@ pub mod file {
     /// All of them.
     pub const ALL: [&str; 11] = [CONFIG, COMMAND, VERSION, CSV, JSONL, EVENTS, LAST, BEST, CURVE, LOCK, HISTORY];
 }
-
-/// Snapshots larger than this are refused before they are read into memory.
-const MAX_SNAPSHOT: u64 = 16 << 30;
-/// Most bytes that are read of a pipe or a device.
-const MAX_STREAM: u64 = 64 << 20;
 
 /// An open run folder, locked for writing until dropped.
 #[derive(Debug)]
@@ -117,6 +114,17 @@ impl RunFolder {
                     "continue it with `quickstudy train --resume {}`, or choose another --out",
                     shell_quote(&path.to_string_lossy())
                 )));
+            }
+        }
+        // Rows come after the first snapshot: where there are some, a run has lost its snapshots.
+        for name in [file::CSV, file::JSONL] {
+            let path = folder.join(name);
+            if fs::metadata(&path).is_ok_and(|meta| meta.len() > 0) {
+                return Err(Stop::user(format!(
+                    "{} holds rows of a run that has no snapshot any more",
+                    path.display()
+                ))
+                .hint("move them away if they may be lost, or choose another --out"));
             }
         }
         folder.clean()?;
@@ -236,71 +244,6 @@ impl Drop for RunFolder {
         let _ = self.lock.set_len(0);
         let _ = self.lock.unlock();
     }
-}
-
-/// Reads a file that a user named or that a run folder should hold.
-///
-/// # Errors
-/// [`Stop`] with code 2 that names the path and says what is wrong with it.
-pub fn read(path: &Path) -> Result<Vec<u8>, Stop> {
-    let size = fs::metadata(path).map_err(|error| cannot("read", path, &error))?;
-    if size.is_dir() {
-        return Err(Stop::user(format!("{} is a folder, expected a file", path.display())));
-    }
-    if size.len() > MAX_SNAPSHOT {
-        return Err(Stop::user(format!(
-            "{} has {} bytes; that is no file of this program",
-            path.display(),
-            size.len()
-        )));
-    }
-    // A pipe or a device has no size; what it gives is bounded all the same.
-    let most = if size.is_file() { MAX_SNAPSHOT } else { MAX_STREAM };
-    let mut bytes = Vec::with_capacity(usize::try_from(size.len()).unwrap_or(0));
-    let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
-    read.map_err(|error| cannot("read", path, &error))?;
-    if bytes.len() as u64 > most {
-        return Err(Stop::user(format!(
-            "{} gives more than {most} bytes; that is no file of this program",
-            path.display()
-        )));
-    }
-    Ok(bytes)
-}
-
-/// Reads a snapshot of the run in `folder`.
-///
-/// # Errors
-/// [`Stop`] with code 2 if the folder is missing or holds no such snapshot.
-pub fn read_snapshot(folder: &Path, name: &str) -> Result<Vec<u8>, Stop> {
-    read(&snapshot_path(folder, name)?)
-}
-
-fn snapshot_path(folder: &Path, name: &str) -> Result<PathBuf, Stop> {
-    require_folder(folder)?;
-    let path = folder.join(name);
-    if !path.exists() {
-        return Err(Stop::user(format!("{} holds no {name}", folder.display()))
-            .hint("expected a run folder made by `quickstudy train`; the folder may be one level off"));
-    }
-    if !path.is_file() {
-        let found = if path.is_dir() { "a folder" } else { "a device or a pipe" };
-        return Err(Stop::user(format!("{} is {found}, expected a snapshot", path.display())));
-    }
-    Ok(path)
-}
-
-/// Where the policy of a run folder is: the best one if there is one and `last` does not ask for the last; or the snapshot
-/// file `path` itself.
-///
-/// # Errors
-/// [`Stop`] with code 2 if there is no such snapshot.
-pub fn policy(path: &Path, last: bool, best: bool) -> Result<PathBuf, Stop> {
-    if path.is_file() {
-        return Ok(path.to_owned());
-    }
-    let name = if last || (!best && !path.join(file::BEST).exists()) { file::LAST } else { file::BEST };
-    snapshot_path(path, name)
 }
 
 /// The run folders that `path` stands for: itself, or its direct children that hold metrics, sorted by name.

@@ -359,7 +359,7 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
         let mut text = String::new();
         if path.exists() {
             keys = keys.or(config::read_file(&path)?.0);
-            text = String::from_utf8_lossy(&run_folder::read(&path)?).into_owned();
+            text = String::from_utf8_lossy(&run_folder::read_own_text(&path)?).into_owned();
         }
         texts.push(text);
     }

@@ -73,6 +73,39 @@ fn a_folder_with_a_run_is_not_overwritten() {
 }
 
 #[test]
+fn rows_of_a_run_that_lost_its_snapshots_are_not_overwritten() {
+    let dir = scratch("bereft");
+    for name in [file::CSV, file::JSONL] {
+        fs::write(dir.join(name), "time/env_steps\n256\n").unwrap();
+        let error = RunFolder::create(&dir).unwrap_err();
+        assert_eq!(error.code, 2);
+        assert!(error.message.contains(name) && error.hint.contains("--out"), "{error:?}");
+        assert_eq!(fs::read(dir.join(name)).unwrap().len(), 19, "untouched");
+        // As a run leaves it that was killed before its first snapshot.
+        fs::write(dir.join(name), "").unwrap();
+        RunFolder::create(&dir).unwrap();
+    }
+}
+
+#[test]
+fn files_beyond_their_limits_are_refused_before_they_are_read() {
+    let dir = scratch("sparse");
+    let path = dir.join("file");
+    let sized = |bytes: u64| fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+    sized(2 << 20);
+    assert_eq!(read(&path).unwrap().len(), 2 << 20);
+    for error in [read_text(&path).unwrap_err(), read_own_text(&path).unwrap_err()] {
+        assert_eq!(error.code, 2);
+        assert!(error.message.contains("file has 2.1 MB, and at most 1.0 MB are read"), "{error:?}");
+    }
+    // More than any memory there is, and more than any snapshot.
+    sized(1 << 42);
+    assert_eq!(read(&path).unwrap_err().code, 2);
+    sized(1 << 20);
+    assert_eq!(read_text(&path).unwrap().len(), 1 << 20);
+}
+
+#[test]
 fn a_file_in_the_way_and_missing_folders_are_user_errors() {
     let dir = scratch("inthe way é");
     let path = dir.join("file");
@@ -136,8 +169,11 @@ fn a_fresh_start_removes_what_a_killed_one_left() {
 #[test]
 #[cfg(target_os = "linux")]
 fn what_has_no_end_is_not_read_to_its_end() {
-    let stop = read(Path::new("/dev/zero")).unwrap_err();
-    assert!(stop.code == 2 && stop.message.contains("gives more than"), "{}", stop.message);
+    let stop = read_text(Path::new("/dev/zero")).unwrap_err();
+    assert!(stop.code == 2 && stop.message.contains("at most 1.0 MB are read"), "{}", stop.message);
+    for stop in [read(Path::new("/dev/zero")).unwrap_err(), read_own_text(Path::new("/dev/zero")).unwrap_err()] {
+        assert!(stop.code == 2 && stop.message.contains("a device or a pipe, expected a file"), "{}", stop.message);
+    }
     let dir = scratch("endless");
     std::os::unix::fs::symlink("/dev/zero", dir.join(file::LAST)).unwrap();
     let stop = read_snapshot(&dir, file::LAST).unwrap_err();

@@ -91,6 +91,37 @@ fn files_of_a_run_are_mended_from_each_other_when_it_is_resumed() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn files_larger_than_the_memory_are_errors_of_the_files() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    let limited = |line: &str| shell(&dir, &format!("ulimit -v 4000000; {line}"));
+    let huge = |name: &str| fs::File::create(dir.join(name)).unwrap().set_len(15 << 30).unwrap();
+    huge("large.toml");
+    for command in ["train --config large.toml", "train --resume r --config large.toml --steps 8k"] {
+        expect_user_error(&limited(&format!("\"$Q\" {command}")), &["large.toml has 16", "at most 1.0 MB"]);
+    }
+    // Where it was made is worth a megabyte of reading, not more; the run goes on without.
+    huge("r/version.json");
+    assert_eq!(limited("\"$Q\" train --resume r --steps 6k").code, Some(0));
+    let config = fs::read(dir.join("r/config.toml")).unwrap();
+    huge("r/config.toml");
+    for command in ["plot r", "train --resume r --steps 8k"] {
+        expect_user_error(&limited(&format!("\"$Q\" {command}")), &["r/config.toml has 16", "at most 1.0 MB"]);
+    }
+    // A pipe in a run folder that nobody writes to.
+    let pipe = shell(&dir, "rm r/config.toml; mkfifo r/config.toml; \"$Q\" plot r");
+    expect_user_error(&pipe, &["r/config.toml is a device or a pipe"]);
+    fs::remove_file(dir.join("r/config.toml")).unwrap();
+    fs::write(dir.join("r/config.toml"), config).unwrap();
+    huge("r/last.safetensors");
+    for command in ["eval r --last", "train --resume r --steps 8k"] {
+        let refused = limited(&format!("\"$Q\" {command}"));
+        expect_user_error(&refused, &["r/last.safetensors takes 16", " of memory, and "]);
+    }
+}
+
+#[test]
 fn rows_of_the_metrics_are_as_many_as_asked_for() {
     let dir = sandbox();
     let rows = |run: &str| -> Vec<(u64, bool)> {
