@@ -3,6 +3,8 @@
 //! It is a function of the rows of the metrics alone. `curve.csv` in the run folder keeps it, so that a resume reads only
 //! the rows that came after; without that file, all rows are read once, one at a time.
 
+mod due;
+
 use crate::metrics::mend::{TAIL, line_in, open};
 use crate::metrics::rows::{Line, Lines, TextRow};
 use crate::metrics::{SECONDS, number};
@@ -11,6 +13,8 @@ use crate::run_folder::file;
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
+
+pub use due::Due;
 
 /// Points per doubling of the steps, or rows of the metrics where `log_every` is 0.
 pub const PER_DOUBLING: u64 = 1000;
@@ -200,13 +204,7 @@ impl History {
     /// # Errors
     /// Any IO error.
     pub fn load(folder: &Path, env_steps: u64) -> io::Result<Self> {
-        let known = match open(folder, file::HISTORY, 0)? {
-            Some(reader) => {
-                io::read_to_string(io::Read::take(reader, 1 << 20)).ok().and_then(|text| Self::from_csv(&text))
-            }
-            None => None,
-        };
-        if let Some(mut history) = known.filter(|history| history.steps <= env_steps) {
+        if let Some(mut history) = Self::kept(folder)?.filter(|history| history.steps <= env_steps) {
             let from = line_in(folder, file::JSONL, TAIL)?;
             if history.add_rows(folder, from)? || from == 0 {
                 return Ok(history);
@@ -215,6 +213,12 @@ impl History {
         let mut history = Self::default();
         history.add_rows(folder, 0)?;
         Ok(history)
+    }
+
+    /// The history that `curve.csv` keeps, if that is there and whole.
+    fn kept(folder: &Path) -> io::Result<Option<Self>> {
+        let Some(reader) = open(folder, file::HISTORY, 0)? else { return Ok(None) };
+        Ok(io::read_to_string(io::Read::take(reader, 1 << 20)).ok().and_then(|text| Self::from_csv(&text)))
     }
 
     /// Adds newer rows of the JSON lines after the offset `from`; whether an older one was there too, so that none is left

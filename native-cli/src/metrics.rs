@@ -8,17 +8,19 @@
 //! Not every iteration leaves a row where a run is long, see [`crate::history::is_due`]: a day's run takes some megabytes.
 //! Files are open only while they are written.
 
+mod columns;
+mod lost;
 pub mod mend;
 pub mod rows;
 mod sides;
 
 use crate::outcome::Stop;
 use crate::run_folder::{RunFolder, cannot, cannot_keep, file, hint_for};
-use crate::tfevents;
+use crate::{atomic, tfevents};
 use mend::{Mended, TAIL};
 use rows::{Line, Lines, TextRow};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -40,6 +42,9 @@ pub struct MetricsLog {
     columns: Vec<String>,
     /// Whether rows were appended that may not be on disk yet.
     unsynced: bool,
+    /// Whether the columns may lack some that rows have: they may have been learned from other rows, of which none had
+    /// them.
+    learned: bool,
     folder: PathBuf,
 }
 
@@ -71,22 +76,28 @@ impl MetricsLog {
             let message = format!("cannot read or mend the metrics in {}: {error}", folder.path().display());
             Stop::failure(message).hint(hint_for(&error))
         })?;
-        Ok((Self { unsynced: true, ..Self::open(folder, columns) }, notes))
+        Ok((Self { unsynced: true, learned: true, ..Self::open(folder, columns) }, notes))
     }
 
     fn open(folder: &RunFolder, columns: Vec<String>) -> Self {
         let (csv, jsonl, events) = Default::default();
-        Self { csv, jsonl, events, columns, unsynced: false, folder: folder.path().to_owned() }
+        let folder = folder.path().to_owned();
+        Self { csv, jsonl, events, columns, unsynced: false, learned: false, folder }
     }
 
-    /// Appends one row. The first row fixes the columns; a later row may lack some, never add one.
+    /// Appends one row. The first row, and the first one after a resume, fixes the columns; a later row may lack some, never
+    /// add one.
     ///
     /// # Errors
-    /// [`Stop`] with code 1 if the row has an unknown column.
+    /// [`Stop`] with code 1 if the row has an unknown column, or the CSV cannot be written anew with those of the first.
     pub fn append(&mut self, row: &[(String, f64)]) -> Result<TextRow, Stop> {
         if self.columns.is_empty() {
             self.columns = row.iter().map(|(name, _)| name.clone()).collect();
             self.csv.extend((self.columns.join(",") + "\n").as_bytes());
+        }
+        let named = |(name, _): &(String, f64)| self.columns.contains(name);
+        if std::mem::take(&mut self.learned) && !row.iter().all(named) {
+            self.widen(row)?;
         }
         if let Some((name, _)) = row.iter().find(|(name, _)| !self.columns.contains(name)) {
             return Err(Stop::failure(format!(
@@ -105,6 +116,30 @@ impl MetricsLog {
         self.jsonl.extend(row.to_json().as_bytes());
         tfevents::row(&mut self.events, &row, now());
         Ok(row)
+    }
+
+    /// Writes the CSV anew with the columns that `row` has besides.
+    fn widen(&mut self, row: &[(String, f64)]) -> Result<(), Stop> {
+        self.flush()?;
+        let names: Vec<String> = row.iter().map(|(name, _)| name.clone()).collect();
+        let before = self.columns.clone();
+        columns::add(&mut self.columns, &names);
+        let path = self.folder.join(file::CSV);
+        let written = atomic::rewrite(&path, &mut |file| {
+            let mut out = BufWriter::new(file);
+            let mut lines = Lines::new(BufReader::new(File::open(&path)?), 0);
+            lines.next_line()?;
+            out.write_all((self.columns.join(",") + "\n").as_bytes())?;
+            while let Some(line) = lines.next_line()? {
+                if let Line::Text(text) = line
+                    && let Some(row) = TextRow::from_csv(text, &before)
+                {
+                    out.write_all(row.to_csv(&self.columns).as_bytes())?;
+                }
+            }
+            out.flush()
+        });
+        written.map_err(|error| cannot_keep(&path, &error, ""))
     }
 
     /// Hands rows to the operating system, so that readers see them and a killed process loses none.

@@ -5,9 +5,12 @@
 //! which round; where texts differ, the events decide, because they have checksums. A file with damage is written anew and replaced at once. What was
 //! written in half when a process was killed is newer than the snapshot and no damage.
 
-use super::rows::{Line, Lines, TextRow, is_name};
+use super::columns::{self, Header};
+use super::lost::{Gaps, in_words, put_aside};
+use super::rows::{Lines, TextRow};
 use super::sides::{Events, Health, Texts};
-use super::{ENV_STEPS, SECONDS, begin_events, now};
+use super::{SECONDS, begin_events, now};
+use crate::history::Due;
 use crate::run_folder::file;
 use crate::{atomic, tfevents};
 use std::fs::{File, OpenOptions};
@@ -36,21 +39,35 @@ pub struct Mended {
 /// # Errors
 /// Any IO error. Files are replaced as a whole, so that an error or a kill loses nothing.
 pub fn rewind(folder: &Path, env_steps: u64, config: &str, tail: u64) -> io::Result<Mended> {
-    let mut files = Files { folder, env_steps, config, start: Start::default(), columns: Vec::new() };
-    let header = files.header()?;
+    let due = Due::of(folder, env_steps)?;
+    let mut files =
+        Files { folder, env_steps, config, due, start: Start::default(), columns: Vec::new(), prefer_csv: false };
+    let header = Header::read(open(folder, file::CSV, 0)?)?;
+    files.columns = header.columns();
     files.start = files.tail(tail)?;
-    files.columns = header.clone().unwrap_or_default();
     let mut found = files.compare(&mut |_| Ok(()))?;
-    // A snapshot may be older than what was looked at, a file much shorter than the others; a new header is a new file.
-    let new_header = header.is_none() || found.foreign_key;
-    if files.start != Start::default() && (!found.aligned || new_header) {
+    // A snapshot may be older than what was looked at, a file much shorter than the others.
+    if files.start != Start::default() && !found.aligned {
         files.start = Start::default();
         found = files.compare(&mut |_| Ok(()))?;
     }
-    if new_header && found.rows > 0 {
-        files.columns = found.columns;
+    if !header.is_known() || found.json.foreign > 0 || found.csv.missing == found.rows {
+        let reader = |name, at| open(folder, name, at);
+        let Start { csv, json, events } = files.start;
+        let readers = [reader(file::CSV, csv)?, reader(file::JSONL, json)?, reader(file::EVENTS, events)?];
+        let settled = columns::settle(&header, readers)?;
+        if settled != header.columns() {
+            // A new first line is a new file.
+            (files.columns, files.start) = (settled, Start::default());
+            found = files.compare(&mut |_| Ok(()))?;
+            found.csv.damaged += u64::from(found.rows > 0);
+        }
+    }
+    // Where two texts differ and no event tells, the file that lacks nothing is believed.
+    let wants = |health: Health| health.damaged + health.missing > 0;
+    if found.undecided > 0 && wants(found.json) && !wants(found.csv) {
+        files.prefer_csv = true;
         found = files.compare(&mut |_| Ok(()))?;
-        found.csv.damaged += 1;
     }
     files.apply(&found)
 }
@@ -74,10 +91,12 @@ struct Found {
     aligned: bool,
     /// Rows that no file has any more.
     lost: u64,
-    /// The JSON lines have a name that is no column.
-    foreign_key: bool,
-    /// Columns in the order in which rows name them.
-    columns: Vec<String>,
+    /// Rows of which two texts differ, where no event tells which is right.
+    undecided: u64,
+    /// The first and the last row of each gap between rows that all files lack.
+    gaps: Vec<(u64, u64)>,
+    /// The last gap reaches to the snapshot.
+    cut_short: bool,
 }
 
 /// A row that is believed, and its event where that is sound.
@@ -92,21 +111,14 @@ struct Files<'a> {
     folder: &'a Path,
     env_steps: u64,
     config: &'a str,
+    due: Due,
     start: Start,
     columns: Vec<String>,
+    /// Of two texts that differ the CSV is believed, not the JSON lines, unless an event tells.
+    prefer_csv: bool,
 }
 
 impl Files<'_> {
-    /// The columns that the first line of the CSV names.
-    fn header(&self) -> io::Result<Option<Vec<String>>> {
-        let Some(reader) = open(self.folder, file::CSV, 0)? else { return Ok(None) };
-        let mut lines = Lines::new(reader, 0);
-        let Some(Line::Text(line)) = lines.next_line()? else { return Ok(None) };
-        let columns: Vec<String> = line.split(',').map(str::to_owned).collect();
-        let sound = columns.iter().all(|name| is_name(name)) && columns.iter().any(|name| name == ENV_STEPS);
-        Ok(sound.then_some(columns))
-    }
-
     /// Finds the first line or record in the last `tail` bytes of each file.
     fn tail(&self, tail: u64) -> io::Result<Start> {
         let record = || -> io::Result<u64> {
@@ -126,8 +138,8 @@ impl Files<'_> {
     fn compare(&self, sink: &mut dyn FnMut(&Believed<'_>) -> io::Result<()>) -> io::Result<Found> {
         let Start { csv, json, events } = self.start;
         let reader = |name, at| open(self.folder, name, at);
-        let mut json = Texts::new(reader(file::JSONL, json)?, json, None, self.env_steps)?;
-        let mut csv = Texts::new(reader(file::CSV, csv)?, csv, Some(&self.columns), self.env_steps)?;
+        let mut json = Texts::new(reader(file::JSONL, json)?, json, (&self.columns, false), self.env_steps)?;
+        let mut csv = Texts::new(reader(file::CSV, csv)?, csv, (&self.columns, true), self.env_steps)?;
         let mut events = Events::new(reader(file::EVENTS, events)?, events, self.env_steps)?;
         let mut found = Found { aligned: true, ..Found::default() };
         // In the midst of the files, rows are compared from where all have begun.
@@ -138,6 +150,8 @@ impl Files<'_> {
             events.skip_to(floor)?;
             found.aligned = [json.steps(), csv.steps(), events.steps()] == [Some(floor); 3];
         }
+        let begin = [json.steps(), csv.steps(), events.steps()].into_iter().flatten().min().unwrap_or(0);
+        let mut gaps = Gaps::new(&self.due, if self.start == Start::default() { 0 } else { begin });
         let mut began = self.began();
         while let Some(steps) = [json.steps(), csv.steps(), events.steps()].into_iter().flatten().min() {
             let has = |at: Option<u64>| at == Some(steps);
@@ -154,9 +168,12 @@ impl Files<'_> {
             let both = json.next.as_ref().zip(csv.next.as_ref()).filter(|_| in_json && in_csv);
             let differ = both.is_some_and(|(a, b)| a.cells != b.cells);
             let fits = |row: &TextRow| event.is_some_and(|event| event == event_of(row, event).as_slice());
-            let csv_is_right = differ && both.is_some_and(|(a, b)| !fits(a) && fits(b));
+            let undecided = differ && event.is_none();
+            let csv_fits = differ && both.is_some_and(|(a, b)| !fits(a) && fits(b));
+            let csv_is_right = csv_fits || (undecided && self.prefer_csv);
+            found.undecided += u64::from(undecided);
             // Where only the event is left, its numbers are those of the row to seven digits.
-            let from_event = event.filter(|_| !in_json && !in_csv).map(tfevents::row_of);
+            let from_event = event.filter(|_| !in_json && !in_csv).map(|event| self.row_of(event));
             let row = match &from_event {
                 Some(row) => row,
                 None if in_json && !csv_is_right => &json.next,
@@ -172,10 +189,8 @@ impl Files<'_> {
                 let seconds = Some(row.value(SECONDS)).filter(|seconds| seconds.is_finite()).unwrap_or(0.0);
                 let time = event.and_then(tfevents::wall_time);
                 began = time.map_or(began, |time| time - seconds);
-                learn(&mut found.columns, row);
+                gaps.pass(row);
                 sink(&Believed { row, event, began })?;
-                let own = |(name, _): &(String, String)| self.columns.contains(name);
-                found.foreign_key |= in_json && !csv_is_right && !row.cells.iter().all(own);
             }
             found.rows += 1;
             json.health.wrong += u64::from(csv_is_right);
@@ -205,8 +220,17 @@ impl Files<'_> {
             }
         }
         found.lost += json.pending.min(csv.pending);
+        found.cut_short = gaps.until(self.env_steps.saturating_add(1));
+        found.gaps = gaps.ranges;
         (found.json, found.csv, found.events) = (json.health, csv.health, events.health);
         Ok(found)
+    }
+
+    /// The row of an event, of which columns stay.
+    fn row_of(&self, event: &[u8]) -> Option<TextRow> {
+        let mut row = tfevents::row_of(event)?;
+        row.cells.retain(|(name, _)| self.columns.contains(name));
+        Some(row)
     }
 
     /// When the run began, in seconds since 1970, as its configuration tells.
@@ -218,55 +242,80 @@ impl Files<'_> {
 
     /// Cuts files that are whole, writes the others anew, and says so.
     fn apply(self, found: &Found) -> io::Result<Mended> {
-        let mut notes = Vec::new();
         let path = |name: &str| self.folder.join(name);
         let none = found.rows == 0 && found.csv.from == 0;
-        let header = self.columns.join(",") + "\n";
-        if found.json.whole() || (none && !found.json.exists) {
-            cut(&path(file::JSONL), found.json.end)?;
-        } else {
-            notes.push(self.note(file::JSONL, found.json));
-            self.rewrite(file::JSONL, found.json, &mut |out, one| out.write_all(one.row.to_json().as_bytes()))?;
-        }
+        let lost = self.lost(found, none);
+        let keep = none || lost.is_some();
+        // What is kept is kept before anything is written.
+        let json = self.trouble(file::JSONL, found.json, none, keep)?;
+        let csv = self.trouble(file::CSV, found.csv, none, keep)?;
+        let events = self.trouble(file::EVENTS, found.events, none, keep)?;
         if none {
-            // The first row will write the header.
+            // The first row will write the first line.
+            cut(&path(file::JSONL), 0)?;
             cut(&path(file::CSV), 0)?;
-        } else if found.csv.whole() {
-            cut(&path(file::CSV), found.csv.end)?;
         } else {
-            notes.push(self.note(file::CSV, found.csv));
-            let mut begun = found.csv.from > 0;
-            self.rewrite(file::CSV, found.csv, &mut |out, one| {
-                if !std::mem::replace(&mut begun, true) {
-                    out.write_all(header.as_bytes())?;
+            match json {
+                None => cut(&path(file::JSONL), found.json.end)?,
+                Some(_) => {
+                    self.rewrite(file::JSONL, found.json, &mut |out, one| out.write_all(one.row.to_json().as_bytes()))?;
                 }
-                out.write_all(one.row.to_csv(&self.columns).as_bytes())
-            })?;
+            }
+            match csv {
+                None => cut(&path(file::CSV), found.csv.end)?,
+                Some(_) => self.rewrite_csv(found.csv)?,
+            }
         }
-        if found.events.whole() && found.events.from > 0 {
-            cut(&path(file::EVENTS), found.events.end)?;
-        } else {
-            notes.push(self.note(file::EVENTS, found.events));
-            self.rewrite_events(found.events)?;
+        match events {
+            None => cut(&path(file::EVENTS), found.events.end)?,
+            Some(_) => self.rewrite_events(found.events)?,
         }
-        if found.lost > 0 {
-            let rows = if found.lost == 1 { "1 row is".to_owned() } else { format!("{} rows are", found.lost) };
-            let (a, b) = (path(file::JSONL), path(file::CSV));
-            notes.push(format!("{rows} lost: damaged in {}, in {} and in the events", a.display(), b.display()));
-        }
+        let notes = [json, csv, events, lost].into_iter().flatten().collect();
         let columns = if none { Vec::new() } else { self.columns.clone() };
         Ok(Mended { columns, notes })
     }
 
-    fn note(&self, name: &str, health: Health) -> String {
+    /// Rows that no file has, in a sentence.
+    fn lost(&self, found: &Found, none: bool) -> Option<String> {
+        let damaged = [found.json, found.csv, found.events].iter().any(|health| !health.whole());
+        let folder = self.folder.display();
+        // Gaps that were there when all files were whole were said when they were made.
+        if !found.gaps.is_empty() && (damaged || found.cut_short) {
+            let gaps = in_words(&found.gaps);
+            return Some(format!("{folder}: rows {gaps} environment steps are lost: in none of the metrics files"));
+        }
+        if none && self.env_steps > 0 {
+            return Some(format!("{folder}: all rows up to {} environment steps are lost", self.env_steps));
+        }
+        let rows = if found.lost == 1 { "1 row is".to_owned() } else { format!("{} rows are", found.lost) };
+        let [a, b] = [file::JSONL, file::CSV].map(|name| self.folder.join(name));
+        let text = format!("{rows} lost: damaged in {}, in {} and in the events", a.display(), b.display());
+        (found.lost > 0).then_some(text)
+    }
+
+    /// A sentence about what is wrong with a file and becomes of it. With `keep`, what could not be read is copied.
+    fn trouble(&self, name: &str, health: Health, none: bool, keep: bool) -> io::Result<Option<String>> {
         let path = self.folder.join(name);
+        let is_events = name == file::EVENTS;
+        let holds_bytes = std::fs::metadata(&path).is_ok_and(|meta| meta.len() > 0);
+        // A snapshot follows at least one row.
+        let unread = none && !is_events && holds_bytes && self.env_steps > 0;
+        if health.whole() && !unread && (!is_events || health.from > 0) {
+            return Ok(None);
+        }
         let path = path.display();
         let count = |n: u64, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
-        match health.missing + health.wrong {
+        let mut text = match health.missing + health.wrong {
+            _ if !health.exists && none => format!("{path} is missing: made anew, empty"),
             _ if !health.exists => format!("{path} is missing: made anew from the other metrics files"),
+            _ if none => format!("{path} is damaged: no row of this run could be read in it, made anew, empty"),
             0 => format!("{path} is damaged: {} cut out", count(health.damaged.max(1), "part")),
             rows => format!("{path} is damaged: {} mended from the other metrics files", count(rows, "row")),
+        };
+        if keep && holds_bytes && (health.damaged > 0 || unread) {
+            text += &format!("; what it held is kept in {}", put_aside(self.folder, name)?);
         }
+        Ok(Some(text))
     }
 
     /// Writes a file anew: what was before the rows that were looked at, and these rows.
@@ -279,6 +328,16 @@ impl Files<'_> {
             }
             self.compare(&mut |one| put(&mut out, one))?;
             out.flush()
+        })
+    }
+
+    fn rewrite_csv(&self, health: Health) -> io::Result<()> {
+        let mut begun = health.from > 0;
+        self.rewrite(file::CSV, health, &mut |out, one| {
+            if !std::mem::replace(&mut begun, true) {
+                out.write_all((self.columns.join(",") + "\n").as_bytes())?;
+            }
+            out.write_all(one.row.to_csv(&self.columns).as_bytes())
         })
     }
 
@@ -318,20 +377,6 @@ fn event_of(row: &TextRow, event: &[u8]) -> Vec<u8> {
     bytes.drain(..12);
     bytes.truncate(bytes.len() - 4);
     bytes
-}
-
-/// Adds names that `row` has and `columns` has not, each after its neighbour in the row.
-fn learn(columns: &mut Vec<String>, row: &TextRow) {
-    let mut at = 0;
-    for (name, _) in &row.cells {
-        at = match columns.iter().position(|column| column == name) {
-            Some(found) => found + 1,
-            None => {
-                columns.insert(at.min(columns.len()), name.clone());
-                at + 1
-            }
-        };
-    }
 }
 
 /// A file of the folder from `at` on; `None` if it is missing.

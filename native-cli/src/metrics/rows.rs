@@ -6,6 +6,8 @@ use std::io::{self, BufRead, Read as _};
 
 /// Longest line that is read; a longer one is damage and is never held in memory.
 const LONGEST: u64 = 1 << 20;
+/// Most values of a row of JSON; runs have some dozens.
+const MOST: usize = 1000;
 
 /// One row as it is written: names and texts of its values in column order, without those that have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +32,8 @@ impl TextRow {
         let mut cells = Vec::new();
         for pair in inside.split(",\"") {
             let (name, text) = pair.split_once("\":")?;
-            if !is_name(name) {
+            // Two rows that damage made one have a name twice.
+            if !is_name(name) || cells.len() == MOST || cells.iter().any(|(other, _)| other == name) {
                 return None;
             }
             if text != "null" {
@@ -173,7 +176,16 @@ mod tests {
         for line in ["512,1", "512,1,2,3", "512,x,1", "-5,1,1", "1.5,1,1", ",1,1", "512,NaN,1", "512,+1,1", ""] {
             assert_eq!(TextRow::from_csv(line, &columns), None, "{line}");
         }
-        for line in ["", "{}", "{\"c\":1}", "{\"time/env_steps\":\"5\"}", "{\"time/env_steps\":5", "[5]", "null"] {
+        for line in [
+            r#"{"time/env_steps":5,"c":1,"c":1}"#,
+            "",
+            "{}",
+            "{\"c\":1}",
+            "{\"time/env_steps\":\"5\"}",
+            "{\"time/env_steps\":5",
+            "[5]",
+            "null",
+        ] {
             assert_eq!(TextRow::from_json(line), None, "{line}");
         }
     }

@@ -10,6 +10,8 @@ use std::io::{self, BufReader};
 pub(super) struct Health {
     /// Lines or records that are none.
     pub damaged: u64,
+    /// Lines among them that have a name that is no column.
+    pub foreign: u64,
     /// Rows that it should have.
     pub missing: u64,
     /// Rows that it has otherwise than the file that is believed.
@@ -27,10 +29,11 @@ impl Health {
     }
 }
 
-/// A text file: the CSV where there are columns, the JSON lines otherwise.
+/// A text file: the CSV or the JSON lines.
 pub(super) struct Texts<'a> {
     lines: Option<Lines<BufReader<File>>>,
-    columns: Option<&'a [String]>,
+    columns: &'a [String],
+    is_csv: bool,
     limit: u64,
     last: Option<u64>,
     /// The next row that is sound and not newer than the snapshot.
@@ -44,17 +47,17 @@ impl<'a> Texts<'a> {
     pub fn new(
         reader: Option<BufReader<File>>,
         at: u64,
-        columns: Option<&'a [String]>,
+        (columns, is_csv): (&'a [String], bool),
         limit: u64,
     ) -> io::Result<Self> {
         let exists = reader.is_some();
         let mut lines = reader.map(|reader| Lines::new(reader, at));
         let mut health = Health { exists, from: at, end: at, ..Health::default() };
-        if let (Some(lines), Some(_), 0) = (&mut lines, columns, at) {
+        if let (Some(lines), true, 0) = (&mut lines, is_csv, at) {
             lines.next_line()?;
             health.end = lines.at();
         }
-        let mut side = Self { lines, columns, limit, last: None, next: None, pending: 0, health };
+        let mut side = Self { lines, columns, is_csv, limit, last: None, next: None, pending: 0, health };
         side.read()?;
         Ok(side)
     }
@@ -78,19 +81,23 @@ impl<'a> Texts<'a> {
             self.advance()?;
         }
         self.health.from = self.health.end;
-        (self.health.damaged, self.pending) = (0, 0);
+        (self.health.damaged, self.health.foreign, self.pending) = (0, 0, 0);
         Ok(())
     }
 
     fn read(&mut self) -> io::Result<()> {
         let Some(lines) = &mut self.lines else { return Ok(()) };
         while let Some(line) = lines.next_line()? {
-            let row = match (line, self.columns) {
-                (Line::Torn, _) => break,
-                (Line::Damaged, _) => None,
-                (Line::Text(text), Some(columns)) => TextRow::from_csv(text, columns),
-                (Line::Text(text), None) => TextRow::from_json(text),
+            let row = match line {
+                Line::Torn => break,
+                Line::Damaged => None,
+                Line::Text(text) if self.is_csv => TextRow::from_csv(text, self.columns),
+                Line::Text(text) => TextRow::from_json(text),
             };
+            let foreign =
+                row.as_ref().is_some_and(|row| row.cells.iter().any(|(name, _)| !self.columns.contains(name)));
+            self.health.foreign += u64::from(foreign);
+            let row = row.filter(|_| !foreign);
             match row.filter(|row| self.last.is_none_or(|last| row.steps > last)) {
                 Some(row) if row.steps > self.limit => break,
                 Some(row) => {

@@ -1,3 +1,5 @@
+mod several;
+
 use super::*;
 use crate::run_folder::tests::scratch;
 use std::fs;

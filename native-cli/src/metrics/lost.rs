@@ -1,0 +1,77 @@
+//! Rows that none of the files has, and what is kept of files in which something could not be read.
+
+use super::rows::TextRow;
+use crate::history::Due;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Most rows that are missed; beyond that nobody counts.
+const MOST: u64 = 1_000_000;
+
+/// Looks at the rows that are believed, one after the other, for those that should be between them.
+pub(super) struct Gaps<'a> {
+    due: &'a Due,
+    /// Environment steps of an iteration, as a row tells.
+    batch: Option<u64>,
+    /// Steps of the last row.
+    at: u64,
+    missed: u64,
+    /// The first and the last row of each gap.
+    pub ranges: Vec<(u64, u64)>,
+}
+
+impl<'a> Gaps<'a> {
+    /// Begins at the row at `at`.
+    pub fn new(due: &'a Due, at: u64) -> Self {
+        Self { due, batch: None, at, missed: 0, ranges: Vec::new() }
+    }
+
+    pub fn pass(&mut self, row: &TextRow) {
+        if self.batch.is_none() {
+            let iterations = Some(row.value("time/iterations")).filter(|n| *n >= 1.0 && n.fract() == 0.0);
+            let iterations = iterations.map(|n| n as u64).filter(|n| row.steps > 0 && row.steps.is_multiple_of(*n));
+            self.batch = iterations.map(|n| row.steps / n);
+        }
+        self.until(row.steps);
+        self.at = row.steps;
+    }
+
+    /// Misses the rows before `end`; tells whether there are any.
+    pub fn until(&mut self, end: u64) -> bool {
+        let mut range: Option<(u64, u64)> = None;
+        let mut at = self.at;
+        while let Some(steps) = self.due.next(at, self.batch).filter(|steps| *steps < end && self.missed < MOST) {
+            range = Some((range.map_or(steps, |(first, _)| first), steps));
+            (at, self.missed) = (steps, self.missed + 1);
+        }
+        self.ranges.extend(range);
+        range.is_some()
+    }
+}
+
+/// The ranges in words: `from 256 to 1024 and at 4096`.
+pub(super) fn in_words(ranges: &[(u64, u64)]) -> String {
+    const SHOWN: usize = 3;
+    let one = |(first, last): &(u64, u64)| match first == last {
+        true => format!("at {first}"),
+        false => format!("from {first} to {last}"),
+    };
+    let mut words: Vec<String> = ranges.iter().take(SHOWN).map(one).collect();
+    if ranges.len() > SHOWN {
+        words.push(format!("at {} more places", ranges.len() - SHOWN));
+    }
+    words.join(" and ")
+}
+
+/// Copies a file beside itself; the name of the copy, which replaces no other.
+pub(super) fn put_aside(folder: &Path, name: &str) -> io::Result<String> {
+    let names = (1..100).map(|k| if k == 1 { format!("{name}.damaged") } else { format!("{name}.damaged-{k}") });
+    let free = |aside: &String| fs::symlink_metadata(folder.join(aside)).is_err();
+    let aside = names
+        .into_iter()
+        .find(free)
+        .ok_or_else(|| io::Error::other(format!("there are 99 damaged copies of {name} already; move them away")))?;
+    fs::copy(folder.join(name), folder.join(&aside))?;
+    Ok(aside)
+}

@@ -1,0 +1,82 @@
+//! Run folders of which several files are damaged or gone at once.
+
+use std::fs;
+
+use quickstudy_tests::process::Sandbox;
+
+use crate::{expect_user_error, sandbox};
+
+const SHORT: &str = "train ppo --env cartpole --steps 4k --threads 1 --set hidden=[8] --set epochs=1 --set envs=4";
+const METRICS: [&str; 3] = ["metrics.csv", "metrics.jsonl", "events.out.tfevents.quickstudy"];
+
+/// Resumes the run `r`, which is finished, and returns the notes about its files.
+#[track_caller]
+fn notes(dir: &Sandbox) -> Vec<String> {
+    let resumed = dir.run("train --resume r");
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    resumed.out.lines().filter_map(|line| line.strip_prefix("note: r")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_csv_that_is_sound_stays_and_one_that_is_not_is_never_emptied_in_silence() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    let path = |name: &str| dir.join("r").join(name);
+    let csv = fs::read(path(METRICS[0])).unwrap();
+    // A letter of one row of the JSON lines.
+    let json = fs::read_to_string(path(METRICS[1])).unwrap();
+    let (head, tail) = json.split_at(json.len() / 2);
+    fs::write(path(METRICS[1]), head.to_owned() + &tail.replacen("train/entropy", "train/entropz", 1)).unwrap();
+    fs::remove_file(path(METRICS[2])).unwrap();
+    let said = notes(&dir);
+    assert!(said.len() == 2 && said[0].starts_with("/metrics.jsonl is damaged: 1 row mended"), "{said:?}");
+    assert!(fs::read(path(METRICS[0])).unwrap() == csv && fs::read_to_string(path(METRICS[1])).unwrap() == json);
+    // A letter of the first line, where the rows are in no other file.
+    METRICS[1..].iter().for_each(|name| fs::remove_file(path(name)).unwrap());
+    fs::write(path(METRICS[0]), [b"x", csv.as_slice()].concat()).unwrap();
+    let said = notes(&dir);
+    assert!(said.iter().any(|note| note.starts_with("/metrics.csv is damaged: ")), "{said:?}");
+    assert!(fs::read(path(METRICS[0])).unwrap() == csv && fs::read_to_string(path(METRICS[1])).unwrap() == json);
+    // The ends of all three.
+    for name in METRICS {
+        let bytes = fs::read(path(name)).unwrap();
+        fs::write(path(name), &bytes[..bytes.len() / 2]).unwrap();
+    }
+    let said = notes(&dir);
+    let lost = said.last().unwrap();
+    assert!(lost.starts_with(": rows from ") && lost.contains(" environment steps are lost"), "{said:?}");
+    // Nothing that could be read.
+    METRICS.iter().for_each(|name| fs::write(path(name), [b'?'; 5000]).unwrap());
+    let said = notes(&dir);
+    assert!(
+        said[1].contains("what it held is kept in metrics.csv.damaged") && said[3].contains("are lost"),
+        "{said:?}"
+    );
+    assert_eq!(fs::read(path("metrics.csv.damaged")).unwrap(), [b'?'; 5000]);
+}
+
+#[test]
+fn a_run_whose_csv_was_lost_before_its_first_evaluation_goes_on() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --eval-every 0 --out r")).code, Some(0));
+    fs::remove_file(dir.join("r/metrics.csv")).unwrap();
+    let resumed = dir.run("train --resume r --steps 6k");
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    let csv = fs::read_to_string(dir.join("r/metrics.csv")).unwrap();
+    assert!(csv.starts_with("time/env_steps,") && csv.lines().next().unwrap().contains(",eval/return_mean,"), "{csv}");
+    let json = fs::read_to_string(dir.join("r/metrics.jsonl")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + json.lines().count());
+}
+
+#[test]
+fn rows_of_a_run_without_snapshots_are_not_overwritten() {
+    let dir = sandbox();
+    let train = format!("{SHORT} --out r");
+    assert_eq!(dir.run(&train).code, Some(0));
+    let csv = fs::read(dir.join("r/metrics.csv")).unwrap();
+    for name in ["last.safetensors", "best.safetensors"] {
+        fs::remove_file(dir.join("r").join(name)).unwrap();
+    }
+    expect_user_error(&dir.run(&train), &["r/metrics.csv holds rows of a run", "hint: ", "--out"]);
+    assert!(fs::read(dir.join("r/metrics.csv")).unwrap() == csv);
+}
