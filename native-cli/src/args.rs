@@ -193,7 +193,7 @@ mod tests {
         for text in ["gamma", "=3", "gamma=", "a.b=3", "g=1\nx=2", "h=[64,", "a b=1"] {
             assert!(setting(text).is_err(), "{text}");
         }
-        let said = |text| setting(text).unwrap_err();
+        let said = |text: &str| setting(text).unwrap_err();
         for list in ["64,64", "(64,64)", "(64, 64,)"] {
             let said = said(&format!("hidden={list}"));
             assert_eq!(said, "a list stands in brackets; did you mean `hidden=[64,64]`?", "{list}");
