@@ -13,7 +13,7 @@ if ! cargo "+$TOOLCHAIN" miri --version >/dev/null 2>&1; then
   exit 0
 fi
 
-tests=(backend::cpu env::lanes env::register_tests env::traced_tests::native host::)
+tests=(backend::cpu env::lanes env::register_tests env::traced_tests::native)
 if [[ ${1:-} = --short ]]; then
   tests=(
     backend::cpu::simd::aligned
