@@ -103,7 +103,10 @@ impl Member {
     /// [`Stop`] with code 1 if the metrics files cannot be read or written.
     pub fn resume(folder: RunFolder, title: String, config: &str, env_steps: u64) -> Result<Self, Stop> {
         let (log, history) = go_back(&folder, config, env_steps)?;
-        Ok(Self::with(folder, title, log, history))
+        let mut member = Self::with(folder, title, log, history);
+        // From here on rows may be others: which ones there were is known by it.
+        member.keep_history()?;
+        Ok(member)
     }
 
     fn with(folder: RunFolder, title: String, log: MetricsLog, history: History) -> Self {

@@ -385,12 +385,14 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
             Some(value) => config::with_key(&text, key, *value),
             None => text,
         });
-        if changed != text {
-            folder.write_unsynced(file::CONFIG, changed.as_bytes())?;
-        }
         provenance::note_change(&folder, &device.caps().name);
         record(&folder, args, device, session.env_steps())?;
-        members.push(Member::resume(folder, title(session.setup(), seed), &changed, session.env_steps())?);
+        let member = Member::resume(folder, title(session.setup(), seed), &changed, session.env_steps())?;
+        // The rows so far are those of the configuration as it was.
+        if changed != text {
+            member.folder.write_unsynced(file::CONFIG, changed.as_bytes())?;
+        }
+        members.push(member);
     }
     train(args, session, members, pace)
 }

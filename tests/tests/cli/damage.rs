@@ -56,6 +56,23 @@ fn a_csv_that_is_sound_stays_and_one_that_is_not_is_never_emptied_in_silence() {
 }
 
 #[test]
+fn rows_that_were_never_asked_for_are_not_missed() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --log-every 1k --out r")).code, Some(0));
+    for name in ["curve.csv", METRICS[2]] {
+        fs::remove_file(dir.join("r").join(name)).unwrap();
+    }
+    let resumed = dir.run("train --resume r --steps 6k --log-every 1");
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.out.contains("made anew") && !resumed.out.contains("are lost"), "{}", resumed.out);
+    let config = fs::read_to_string(dir.join("r/config.toml")).unwrap();
+    assert!(config.contains("log_every = 1 "), "{config}");
+    fs::remove_file(dir.join("r").join(METRICS[2])).unwrap();
+    let said = notes(&dir);
+    assert!(said.len() == 1 && said[0].contains("made anew"), "{said:?}");
+}
+
+#[test]
 fn a_run_whose_csv_was_lost_before_its_first_evaluation_goes_on() {
     let dir = sandbox();
     assert_eq!(dir.run(&format!("{SHORT} --eval-every 0 --out r")).code, Some(0));
