@@ -90,7 +90,7 @@ fn endless(cx: &mut Context, until: bool) {
     let one = |x: Tensor| x * 0.5 + 1.0;
     let last = match until {
         false => scan(1 << 40, false, &[x], &[], |_, c, _| Loop { carry: vec![one(c[0])], ys: Vec::new() }).0,
-        // What sums over rows does not run row by row.
+        // A sum over rows does not run row by row.
         true => {
             let step = |c: Tensor| one(c) + c.sum_keep(0);
             scan(1 << 40, false, &[x], &[], |_, c, _| Loop { carry: vec![step(c[0])], ys: Vec::new() }).0
@@ -129,5 +129,31 @@ fn a_running_loop_stops_when_asked_and_the_device_goes_on() {
             let out = short.run(&State::new(), &[("x", &x)], &[]).unwrap();
             assert_eq!(pollster::block_on(device.read(out.get("y").unwrap())).unwrap(), [2.0; 12]);
         }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "A product of which a part takes a tenth of a second")]
+fn a_product_that_is_asked_to_stop_is_no_result() {
+    const N: usize = 4096;
+    for device in devices() {
+        let mut program = Program::new(&device, |cx| {
+            let (x, y) = (cx.input("x", &[N, N], DType::F32), cx.input("y", &[N, N], DType::F32));
+            cx.output("product", x.matmul(y));
+        })
+        .unwrap();
+        let [x, y] = [(); 2].map(|()| device.zeros(&[N, N], DType::F32).unwrap());
+        let interrupt = device.interrupt();
+        let asks = std::thread::spawn(move || {
+            while interrupt.reached().part == 0 {
+                std::thread::yield_now();
+            }
+            // By then it computes its first rows.
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            interrupt.ask();
+        });
+        let result = program.run(&State::new(), &[("x", &x), ("y", &y)], &[]);
+        asks.join().unwrap();
+        assert_eq!(result.map(drop).unwrap_err(), Error::Interrupted);
     }
 }

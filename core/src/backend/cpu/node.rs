@@ -268,5 +268,9 @@ fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], run: &Run<'_>)
             part(i * rows, c);
         }
     }
-    Ok(out)
+    // Rows may have been left out.
+    match run.interrupt.asked() {
+        true => Err(Halt::Interrupted),
+        false => Ok(out),
+    }
 }
