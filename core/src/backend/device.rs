@@ -24,7 +24,7 @@ impl Device {
     /// A device of any backend.
     pub fn new(backend: impl Backend + 'static) -> Device {
         let caps = Rc::new(backend.caps());
-        // What can be addressed at all; WebAssembly's memory ends at 4 GiB.
+        // All that can be addressed; WebAssembly's memory ends at 4 GiB.
         let limit = if caps.is_cpu { usize::MAX as u64 } else { u64::MAX };
         Device { backend: Rc::new(backend), caps, id: NEXT.fetch_add(1, Ordering::Relaxed), budget: Budget::new(limit) }
     }
@@ -68,6 +68,14 @@ impl Device {
     /// allocated from then on must fit beside them.
     pub fn reserve(&self, bytes: u64) -> Lease {
         self.budget.lease(Purpose::Programs, bytes)
+    }
+
+    /// Takes bytes of the host's memory, where the device is a part of it, as long as the lease is kept.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if it may not have so many beside all else.
+    pub(crate) fn take_on_host(&self, bytes: u64) -> Result<Lease> {
+        self.budget.take(Purpose::Programs, if self.caps.is_cpu { bytes } else { 0 })
     }
 
     /// Asks what runs on the device to stop; any thread may do so.
@@ -193,6 +201,14 @@ fn numbers<T: bytemuck::Pod, U>(bytes: &[u8], f: impl Fn(T) -> U) -> Result<Vec<
     let mut list = room(all.len())?;
     list.extend(all.map(|bytes| f(bytemuck::pod_read_unaligned(bytes))));
     Ok(list)
+}
+
+/// A copy of a list.
+///
+/// # Errors
+/// [`Error::Memory`] if there is no room for it.
+pub(crate) fn copied<T: Copy>(of: &[T]) -> Result<Vec<T>> {
+    super::cpu::halt::copy(of).map_err(super::cpu::halt::Halt::error)
 }
 
 /// An empty list with room for `len` elements.

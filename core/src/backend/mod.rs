@@ -20,7 +20,7 @@ use crate::{DType, Result};
 pub use budget::Lease;
 pub use counters::Counters;
 pub use device::Device;
-pub(crate) use device::room;
+pub(crate) use device::{copied, room};
 pub use interrupt::{Interrupt, Reached};
 
 /// What a device is and can do.

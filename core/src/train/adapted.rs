@@ -1,6 +1,7 @@
 //! Evaluation of meta-trained policies on held-out tasks: what they do before and after adapting to each.
 
 use super::evaluate::{Episodes, UnderTest, expect_finite};
+use crate::backend::{Lease, copied, room};
 use crate::env::EnvDef;
 use crate::meta::{Learner, MamlConfig, Trial, try_adapting};
 use crate::{Context, DType, Error, Program, Result, Tensor};
@@ -74,6 +75,14 @@ pub struct PathStep {
     pub reward: f64,
 }
 
+impl PathStep {
+    /// The step in that row of all states and actions.
+    pub(super) fn of(env: &EnvDef, [states, actions]: [&[f32]; 2], row: usize, reward: f64) -> Result<PathStep> {
+        let part = |of: &[f32], width: usize| copied(&of[row * width..][..width]);
+        Ok(PathStep { state: part(states, env.state_len())?, action: part(actions, env.spec().action.dim())?, reward })
+    }
+}
+
 impl Stage {
     /// Mean return of each task.
     pub fn task_means(&self) -> Vec<f64> {
@@ -81,10 +90,10 @@ impl Stage {
     }
 }
 
-/// Most tasks of one adaptation.
-const MAX_TASKS: usize = 1 << 14;
+/// Most tasks of one adaptation, and most rollouts on each.
+pub(super) const MAX_TASKS: usize = 1 << 14;
 
-/// That there are not too few or too many.
+/// Checks that there are not too few or too many.
 pub(super) fn check(trial: &Trial) -> Result<()> {
     for (name, value, most) in [
         ("tasks", trial.tasks, MAX_TASKS),
@@ -98,11 +107,53 @@ pub(super) fn check(trial: &Trial) -> Result<()> {
     Ok(())
 }
 
+/// Sizes of an adaptation's results.
+pub(super) struct Kept {
+    /// Held-out tasks.
+    pub tasks: usize,
+    /// Rollouts of each.
+    pub rollouts: usize,
+    /// Stages.
+    pub stages: usize,
+    /// Steps of a task's first rollout, over all stages.
+    pub steps: usize,
+    /// Bytes of what is read from the device at once.
+    pub read: usize,
+}
+
+impl Kept {
+    /// Bytes of a list's address, length and place in the heap.
+    const LIST: usize = 64;
+
+    /// Takes the memory of the results and of what they are made from, before anything runs.
+    pub fn lease(&self, test: &UnderTest<'_>) -> Result<Lease> {
+        let numbers = test.env.state_len() + test.env.spec().action.dim();
+        let step = size_of::<f64>() + 2 * Kept::LIST + 4 * numbers;
+        let stages = self.stages.saturating_mul(2 * Kept::LIST + 8 * self.rollouts);
+        let task = self.steps.saturating_mul(step).saturating_add(stages);
+        let bytes = self.tasks.saturating_mul(task).saturating_add(self.read);
+        test.device.take_on_host(bytes as u64)
+    }
+}
+
+/// Settings of which lower values leave less to keep.
+pub(super) const LOWER: [&str; 2] = ["tasks", "rollouts"];
+
 /// Adapts one policy to `trial.tasks` held-out tasks.
 pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial) -> Result<Adaptation> {
     let UnderTest { device, env, .. } = test;
     check(&trial)?;
     let learner = Learner::new(env.spec(), config);
+    let horizon = config.steps(env.spec().horizon);
+    let numbers = env.state_len() + env.spec().action.dim();
+    let kept = Kept {
+        tasks: trial.tasks,
+        rollouts: trial.rollouts,
+        stages: trial.inner_steps + 1,
+        steps: horizon.saturating_mul(trial.inner_steps + 1),
+        read: trial.tasks.saturating_mul(24 * trial.rollouts + horizon.saturating_mul(8 * numbers + 16)),
+    };
+    let _kept = kept.lease(&test).map_err(|error| error.lowered_by(&LOWER))?;
     let mut program = Program::new(device, |cx| {
         let theta = cx.input("theta", &[1, learner.layout.len()], DType::F32);
         let key = cx.input("key", &[1, 2], DType::U32);
@@ -120,7 +171,8 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial
             cx.output(&format!("actions {k}"), learner.policy.limit(stage.paths.action.slice(2, 0, 1)));
             cx.output(&format!("rewards {k}"), stage.paths.reward.slice(2, 0, 1));
         }
-    })?;
+    })
+    .map_err(|error| error.lowered_by(&LOWER))?;
     let out = test.run(&mut program)?;
     let width = env.spec().task.len();
     let tasks = match width {
@@ -137,19 +189,18 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial
         let rollouts = returns.len() / trial.tasks;
         let lost = device.read(out.get(&format!("lost {k}"))?).await?;
         expect_finite(&lost, &returns, |row| format!("task {} after {k} gradient steps", row / rollouts))?;
-        let chunks = [(&states, env.state_len()), (&actions, env.spec().action.dim())];
-        let [states, actions] = chunks.map(|(all, width)| all.chunks(width).collect::<Vec<&[f32]>>());
-        let step = |t: usize, task: usize| {
-            let row = t * trial.tasks + task;
-            PathStep { state: states[row].to_vec(), action: actions[row].to_vec(), reward: rewards[row] }
-        };
-        let path = |task: usize| (0..lengths[task * rollouts] as usize).map(|t| step(t, task)).collect();
-        stages.push(Stage {
-            paths: (0..trial.tasks).map(path).collect(),
-            returns: returns.chunks(rollouts).map(<[f64]>::to_vec).collect(),
-        });
+        let mut stage = Stage { returns: room(trial.tasks)?, paths: room(trial.tasks)? };
+        for (task, returns) in returns.chunks(rollouts).enumerate() {
+            let length = lengths[task * rollouts] as usize;
+            let mut path = room(length)?;
+            for row in (0..length).map(|t| t * trial.tasks + task) {
+                path.push(PathStep::of(env, [&states, &actions], row, rewards[row])?);
+            }
+            stage.paths.push(path);
+            stage.returns.push(copied(returns)?);
+        }
+        stages.push(stage);
     }
-    let horizon = config.steps(env.spec().horizon);
     Ok(Adaptation { tasks, unit: StageUnit::GradientSteps, episodes: 1, horizon, stages })
 }
 

@@ -1,7 +1,8 @@
 //! Evaluation of policies that learn within a trial: held-out tasks, episode by episode.
 
-use super::adapted::{Adaptation, PathStep, Stage, StageUnit};
+use super::adapted::{Adaptation, Kept, LOWER, MAX_TASKS, PathStep, Stage, StageUnit};
 use super::evaluate::{Episodes, UnderTest, expect_finite};
+use crate::backend::room;
 use crate::env::EnvDef;
 use crate::meta::rl2::{Rl2Config, Rl2Net, TrialSpec, Trials, try_trials};
 use crate::{Context, DType, Error, Program, Result, Tensor};
@@ -12,13 +13,16 @@ const MAX_STEPS: usize = 1 << 25;
 /// A trial of one episode is shown in at most as many parts.
 const PARTS: usize = 20;
 
-/// That there are not too few or too many, with episodes of at most `horizon` steps.
+/// Checks that there are not too few or too many, with episodes of at most `horizon` steps.
 pub(super) fn check(spec: TrialSpec, horizon: usize) -> Result<()> {
     let trials = spec.tasks.saturating_mul(spec.rollouts);
     let steps = spec.episodes.saturating_mul(horizon);
-    for (name, value) in [("tasks", spec.tasks), ("rollouts", spec.rollouts), ("episodes", spec.episodes)] {
-        if value == 0 {
-            return Err(Error::config(name, "0 is too few; give at least 1"));
+    if spec.episodes == 0 {
+        return Err(Error::config("episodes", "0 is too few; give at least 1"));
+    }
+    for (name, value) in [("tasks", spec.tasks), ("rollouts", spec.rollouts)] {
+        if value == 0 || value > MAX_TASKS {
+            return Err(Error::config(name, format!("{value} is not in 1 to {MAX_TASKS}")));
         }
     }
     if trials.saturating_mul(steps) > MAX_STEPS {
@@ -34,6 +38,13 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &Rl2Config, spec: TrialSp
     check(spec, env.spec().horizon)?;
     let (trials, steps) = (spec.tasks * spec.rollouts, spec.episodes * env.spec().horizon);
     let net = Rl2Net::new(env.spec(), config);
+    let (unit, stages) = parts(spec.episodes, steps);
+    let widths = [env.state_len(), env.spec().action.dim()];
+    // Rewards are read as f64 and counts as u32, each beside the bytes that it came in.
+    let read = steps.saturating_mul(20 * trials + 8 * spec.tasks * widths.iter().sum::<usize>());
+    let kept = Kept { tasks: spec.tasks, rollouts: spec.rollouts, stages, steps, read };
+    let lower = |error: Error| error.lowered_by(&[LOWER.as_slice(), &["episodes"]].concat());
+    let _kept = kept.lease(&test).map_err(lower)?;
     let mut program = Program::new(device, |cx| {
         let (theta, key) = inputs(cx, &net, 1);
         let given = test.declare(cx);
@@ -51,7 +62,8 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &Rl2Config, spec: TrialSp
             let by_task = of.reshape(&[steps, spec.tasks, spec.rollouts, width]);
             cx.output(name, by_task.slice(2, 0, 1));
         }
-    })?;
+    })
+    .map_err(lower)?;
     let out = test.run(&mut program)?;
     let tasks = match env.spec().task.len() {
         0 => vec![Vec::new(); spec.tasks],
@@ -67,26 +79,38 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &Rl2Config, spec: TrialSp
     let valid = device.read_u32(out.get("valid")?).await?;
     let states = device.read_f32(out.get("states")?).await?;
     let actions = device.read_f32(out.get("actions")?).await?;
-    let chunks = [(&states, env.state_len()), (&actions, env.spec().action.dim())];
-    let [states, actions] = chunks.map(|(all, width)| all.chunks(width).collect::<Vec<&[f32]>>());
-
-    let (unit, stages) = parts(spec.episodes, steps);
     let stage_of = |step: usize, row: usize| match unit {
         StageUnit::Steps(length) => step / length,
         _ => episodes[step * trials + row] as usize,
     };
-    let mut all: Vec<Stage> = (0..stages)
-        .map(|_| Stage { returns: vec![vec![0.0; spec.rollouts]; spec.tasks], paths: vec![Vec::new(); spec.tasks] })
-        .collect();
+    let mut all: Vec<Stage> = room(stages)?;
+    for _ in 0..stages {
+        let mut stage = Stage { returns: room(spec.tasks)?, paths: room(spec.tasks)? };
+        for _ in 0..spec.tasks {
+            let mut returns = room(spec.rollouts)?;
+            returns.resize(spec.rollouts, 0.0);
+            stage.returns.push(returns);
+        }
+        all.push(stage);
+    }
+    let mut lengths: Vec<usize> = room(stages)?;
     for row in 0..trials {
         let (task, rollout) = (row / spec.rollouts, row % spec.rollouts);
-        for step in (0..steps).filter(|step| valid[step * trials + row] != 0) {
-            let stage = &mut all[stage_of(step, row)];
-            stage.returns[task][rollout] += rewards[step * trials + row];
+        let made = || (0..steps).filter(|step| valid[step * trials + row] != 0);
+        if rollout == 0 {
+            lengths.clear();
+            lengths.resize(stages, 0);
+            made().for_each(|step| lengths[stage_of(step, row)] += 1);
+            for (stage, length) in all.iter_mut().zip(&lengths) {
+                stage.paths.push(room(*length)?);
+            }
+        }
+        for step in made() {
+            let (stage, reward) = (&mut all[stage_of(step, row)], rewards[step * trials + row]);
+            stage.returns[task][rollout] += reward;
             if rollout == 0 {
                 let at = step * spec.tasks + task;
-                let (state, action) = (states[at].to_vec(), actions[at].to_vec());
-                stage.paths[task].push(PathStep { state, action, reward: rewards[step * trials + row] });
+                stage.paths[task].push(PathStep::of(env, [&states, &actions], at, reward)?);
             }
         }
     }

@@ -216,9 +216,10 @@ fn summary(adaptation: &Adaptation) -> Vec<String> {
         ends.push(stats::mean(&means));
     }
     if adaptation.unit != StageUnit::GradientSteps {
-        let trials: Vec<f64> = (0..adaptation.tasks.len())
-            .map(|task| adaptation.stages.iter().map(|stage| stage.task_means()[task]).sum())
-            .collect();
+        let mut trials = vec![0.0; adaptation.tasks.len()];
+        for stage in &adaptation.stages {
+            trials.iter_mut().zip(stage.task_means()).for_each(|(sum, mean)| *sum += mean);
+        }
         let (low, high) = stats::bootstrap95(&trials, stats::mean);
         lines.push(format!("whole trial  return {:>9.3}   95 % interval {low:.3} to {high:.3}", stats::mean(&trials)));
     }
