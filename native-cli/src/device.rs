@@ -62,9 +62,15 @@ impl DeviceArgs {
         self.threads.map_or_else(cores, usize::from)
     }
 
+    /// Threads that are started later on: one that says how far work is, and for several of the CPU one per core.
+    fn threads_to_come(&self) -> usize {
+        1 + if self.threads() > 1 { std::thread::available_parallelism().map_or(1, usize::from) } else { 0 }
+    }
+
     fn cpu(&self, isa: Isa) -> Device {
         let device = Device::new(Cpu::new(CpuOptions { threads: self.threads(), isa, ..CpuOptions::default() }));
-        if let Some(bytes) = self.memory.or_else(memory::free) {
+        let free = || memory::free(self.threads_to_come());
+        if let Some(bytes) = self.memory.or_else(free) {
             device.limit_memory(bytes);
         }
         device
@@ -76,7 +82,7 @@ impl DeviceArgs {
             Stop::user(e.to_string()).hint("`quickstudy devices` lists what there is; --device cpu always works")
         })?;
         // What computes on the processor has no memory of its own; how much a card has, nobody says.
-        let free = if gpu.info().software { memory::free() } else { None };
+        let free = if gpu.info().software { memory::free(self.threads_to_come()) } else { None };
         let device = Device::new(gpu);
         if let Some(bytes) = self.memory.or(free) {
             device.limit_memory(bytes);

@@ -6,13 +6,19 @@ use quickstudy_core::train::{Layer, Session, Setup};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// Bytes that this process may take: what is free on the machine, or less where a control group or a limit of the process
-/// says so; a twentieth is left for all else. Nothing where the system does not tell.
+/// Bytes that this process may take when it has started so many more threads: what is free on the machine, or less where a control
+/// group or a limit of the process says so; a twentieth is left for all else. Nothing where the system does not tell.
 #[must_use]
-pub fn free() -> Option<u64> {
+pub fn free(threads: usize) -> Option<u64> {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    let all = [available(&read), group(&read), address_space(&read)];
+    let all = [available(&read), group(&read), address_space(&read, threads)];
     all.into_iter().flatten().min().map(|bytes| bytes - bytes / 20)
+}
+
+/// Tells whether `ulimit -v` limits the process, so that addresses are short and not only what is written.
+#[must_use]
+pub fn is_limited() -> bool {
+    address_space(&|path| std::fs::read_to_string(path).ok(), 0).is_some()
 }
 
 /// Reads a file of the system.
@@ -57,11 +63,14 @@ fn group(read: Read<'_>) -> Option<u64> {
     least
 }
 
-/// The memory that `ulimit -v` leaves.
-fn address_space(read: Read<'_>) -> Option<u64> {
+/// Addresses that a thread takes: a stack of 2 MiB, as Rust gives it, and a heap of 64 MiB, as glibc does.
+const THREAD: u64 = 66 << 20;
+
+/// The memory that `ulimit -v` leaves beside so many more threads.
+fn address_space(read: Read<'_>, threads: usize) -> Option<u64> {
     let limit = number(&read(Path::new("/proc/self/limits"))?, "Max address space")?;
     let used = number(&read(Path::new("/proc/self/status"))?, "VmSize")? * 1024;
-    Some(limit.saturating_sub(used))
+    Some(limit.saturating_sub(used).saturating_sub(THREAD.saturating_mul(threads as u64)))
 }
 
 /// A size: `8G`, `500M`, `1.5T`, or a number of bytes.
@@ -93,6 +102,9 @@ pub fn smaller(device: &Device, setup: &Setup, limit: u64) -> Vec<String> {
     let first = (needed / limit.max(1)).max(1).ilog2();
     let fits = |key: &&str| {
         let value = &setup.settings.iter().find(|setting| setting.key == **key)?.value;
+        // A horizon of 0 stands for the time limit.
+        let limit_of_time = Value::Integer(setup.env.spec().horizon as i64);
+        let value = if *value == Value::Integer(0) { &limit_of_time } else { value };
         (first..first + 4).find_map(|halvings| {
             let value = halved(value, halvings)?;
             let mut settings: Table = setup.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
@@ -150,9 +162,12 @@ mod tests {
         assert_eq!(group(&files(&[])), None);
         let limits = "Limit   Soft Limit  Hard Limit  Units\nMax address space         4096000   unlimited   bytes\n";
         let process = [("/proc/self/limits", limits), ("/proc/self/status", "VmPeak: 9 kB\nVmSize:\t 1000 kB\n")];
-        assert_eq!(address_space(&files(&process)), Some(4_096_000 - 1_024_000));
+        assert_eq!(address_space(&files(&process), 0), Some(4_096_000 - 1_024_000));
+        assert_eq!(address_space(&files(&process), 1), Some(0));
+        let wide = [("/proc/self/limits", "Max address space 1000000000 unlimited bytes"), process[1]];
+        assert_eq!(address_space(&files(&wide), 2), Some(1_000_000_000 - 1_024_000 - 2 * 69_206_016));
         let unlimited = [("/proc/self/limits", "Max address space  unlimited  unlimited  bytes"), process[1]];
-        assert_eq!(address_space(&files(&unlimited)), None);
+        assert_eq!(address_space(&files(&unlimited), 2), None);
     }
 
     #[test]

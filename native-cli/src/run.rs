@@ -11,8 +11,10 @@ use crate::metrics::{ENV_STEPS, MetricsLog, Row, SECONDS, Table};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
-use crate::{curve, stats};
+use crate::{curve, memory, stats};
 use quickstudy_core::train::Episode;
+use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// Training return, as every algorithm reports it.
@@ -333,27 +335,40 @@ fn iterate(
     Ok(End::Finished)
 }
 
-/// Writes all seeds' files. Most of the time goes into waiting for the disk, which many threads do as fast as one.
+/// Writes all seeds' files. Most of the time goes into waiting for the disk, which many threads do as fast as one; but where the
+/// address space is limited, their stacks and heaps would take what training has counted on.
 fn save(session: &dyn Training, members: &mut [Member]) -> Result<(), Stop> {
     const TOGETHER: usize = 32;
     let encode = session.snapshots()?;
     for (chunk, members) in members.chunks_mut(TOGETHER).enumerate() {
         let first = chunk * TOGETHER;
         let snapshots: Vec<Vec<u8>> = (first..first + members.len()).map(&encode).collect::<Result<_, _>>()?;
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = members
-                .iter_mut()
-                .zip(&snapshots)
-                .map(|(member, snapshot)| scope.spawn(|| member.save(snapshot)))
-                .collect();
-            let ended = |thread: std::thread::ScopedJoinHandle<'_, Result<(), Stop>>| {
-                thread.join().unwrap_or_else(|_| Err(Stop::failure("a thread that saves has panicked")))
-            };
-            // Every thread is waited for; the first error counts.
-            threads.into_iter().map(ended).fold(Ok(()), Result::and)
-        })?;
+        let saves = members.iter_mut().zip(&snapshots).map(|(member, snapshot)| || member.save(snapshot)).collect();
+        side_by_side(saves, !memory::is_limited())?;
     }
     Ok(())
+}
+
+/// Does all of it, with `threads` on a thread each; where the system gives no thread, on this one. The first error counts.
+fn side_by_side<F: FnOnce() -> Result<(), Stop> + Send>(works: Vec<F>, threads: bool) -> Result<(), Stop> {
+    if !threads || works.len() < 2 {
+        return works.into_iter().map(|work| work()).fold(Ok(()), Result::and);
+    }
+    // Each is taken by its thread, or by this one where there is none.
+    let works: Vec<Mutex<Option<F>>> = works.into_iter().map(|work| Mutex::new(Some(work))).collect();
+    let run = |work: &Mutex<Option<F>>| {
+        let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        work.map_or(Ok(()), |work| work())
+    };
+    std::thread::scope(|scope| {
+        let start = |work| std::thread::Builder::new().spawn_scoped(scope, move || run(work));
+        let started: Vec<_> = works.iter().map(|work| (work, start(work))).collect();
+        let ended = |(work, thread): (_, std::io::Result<ScopedJoinHandle<'_, Result<(), Stop>>>)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|_| Err(Stop::failure("a thread that saves has panicked"))),
+            Err(_) => run(work),
+        };
+        started.into_iter().map(ended).fold(Ok(()), Result::and)
+    })
 }
 
 fn evaluate_into(

@@ -205,3 +205,21 @@ fn a_folder_that_is_deleted_during_the_run_is_said_to_be_and_no_snapshot_is_prom
     assert!(!error.hint.contains("spelling") && error.hint.contains("s2`"), "the other seed is there: {}", error.hint);
     assert!(!error.hint.contains("s1`") && !error.hint.contains("s1 "), "{}", error.hint);
 }
+
+#[test]
+fn work_side_by_side_is_all_done_and_its_first_error_counts() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    for threads in [false, true] {
+        let done = AtomicUsize::new(0);
+        let work = |i: usize| {
+            let done = &done;
+            move || {
+                done.fetch_add(1, Ordering::Relaxed);
+                if i == 2 || i == 4 { Err(Stop::failure(format!("number {i}"))) } else { Ok(()) }
+            }
+        };
+        let error = side_by_side((0..6).map(work).collect(), threads).unwrap_err();
+        assert_eq!((error.message.as_str(), done.load(Ordering::Relaxed)), ("number 2", 6));
+        side_by_side((0..2).map(work).collect(), threads).unwrap();
+    }
+}

@@ -20,7 +20,7 @@ const MAX_TEXT: u64 = 1 << 20;
 /// that is free.
 pub fn read(path: &Path) -> Result<Vec<u8>, Stop> {
     let meta = regular(path)?;
-    let fitting = memory::free().filter(|free| *free < meta.len());
+    let fitting = memory::free(0).filter(|free| *free < meta.len());
     if let (Some(free), true) = (fitting, meta.len() <= MAX_SNAPSHOT) {
         return Err(Stop::user(format!(
             "{} takes {} of memory, and {} may be taken",
