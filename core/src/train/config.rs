@@ -155,18 +155,19 @@ impl Config {
     }
 
     /// Settings of which lower values take less memory, those with the least value left out.
-    pub(super) fn memory_settings(&self) -> Vec<&'static str> {
+    pub(super) fn memory_settings(&self, spec: &EnvSpec) -> Vec<&'static str> {
         let widest = |hidden: &[usize]| hidden.iter().copied().max().unwrap_or(0);
         let all = match self {
             Config::Ppo(PpoConfig { envs, horizon, hidden, .. })
             | Config::Trpo(TrpoConfig { envs, horizon, hidden, .. }) => {
                 vec![("envs", *envs), ("horizon", *horizon), ("hidden", widest(hidden))]
             }
-            Config::Maml(MamlConfig { meta_batch, rollouts, inner_steps, hidden, .. }) => vec![
-                ("meta_batch", *meta_batch),
-                ("rollouts", *rollouts),
-                ("inner_steps", *inner_steps),
-                ("hidden", widest(hidden)),
+            Config::Maml(config) => vec![
+                ("meta_batch", config.meta_batch),
+                ("rollouts", config.rollouts),
+                ("horizon", config.steps(spec.horizon)),
+                ("inner_steps", config.inner_steps),
+                ("hidden", widest(&config.hidden)),
             ],
             Config::Rl2(Rl2Config { meta_batch, episodes, units, .. }) => {
                 vec![("meta_batch", *meta_batch), ("episodes", *episodes), ("units", *units)]

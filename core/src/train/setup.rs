@@ -6,6 +6,7 @@ use super::config::{ALGORITHMS, Config};
 use super::playground::Playground;
 use super::presets::preset;
 use super::snapshot::check_steps;
+use crate::algo::StateEntry;
 use crate::program::Plan;
 use crate::{Error, Result};
 
@@ -124,11 +125,22 @@ impl Setup {
 
     /// Settings of which lower values take less memory.
     pub fn memory_settings(&self) -> Vec<&'static str> {
-        let mut keys = self.config.memory_settings();
+        let mut keys = self.config.memory_settings(self.env.spec());
         if self.seeds.len() > 1 {
             keys.push("number of seeds");
         }
         keys
+    }
+
+    /// Bytes that are there at once while all seeds are saved: the words of the state, the entries of one seed, and of each seed
+    /// its file and the policy of its best evaluation.
+    pub(super) fn bytes_of_copies(&self) -> u64 {
+        let elements = |entry: &StateEntry| entry.shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
+        let all = |entries: Vec<StateEntry>| entries.iter().map(elements).fold(0, u64::saturating_add);
+        let (state, policy) = (all(self.config.entries(&self.env)), all(self.config.policy(&self.env)));
+        let seeds = self.seeds.len() as u64;
+        let words = state.saturating_mul(2 * seeds + 1).saturating_add(policy.saturating_mul(seeds));
+        words.saturating_mul(4)
     }
 
     /// Environment steps of one iteration and seed.
