@@ -85,8 +85,10 @@ impl Crafted {
     /// If the header has no checksum.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        const KEY: &str = "\"checksum\":\"";
-        let at = self.header.rfind(KEY).unwrap() + KEY.len();
+        const KEY: &str = "\"checksum\":";
+        // Other libraries write a blank between a key and its value.
+        let after = self.header.rfind(KEY).unwrap() + KEY.len();
+        let at = after + self.header[after..].find('"').unwrap() + 1;
         let (before, after) = (&self.header[..at], &self.header[at + 16..]);
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let mut add = |bytes: &[u8]| {

@@ -273,7 +273,7 @@ impl Evaluator {
     /// The policy of a snapshot of either kind, on a built-in environment.
     ///
     /// # Errors
-    /// [`Error::Snapshot`] if the bytes are not a snapshot that this version can read.
+    /// [`Error::Snapshot`] if the bytes are not a snapshot that this version can read; [`Error::Memory`] for more than fit.
     pub fn load(device: &Device, bytes: &[u8]) -> Result<Evaluator> {
         Evaluator::load_with(device, None, bytes)
     }
@@ -283,14 +283,14 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::load`].
     pub fn load_with(device: &Device, env: Option<Playground>, bytes: &[u8]) -> Result<Evaluator> {
+        let _copy = device.take_on_host(bytes.len() as u64)?;
         let (header, tensors) = snapshot::decode(bytes)?;
         let env = environment(env, &header)?;
         header.config.check_fit(&header.algorithm, &env).map_err(|e| snapshot::wrong(e.to_string()))?;
         let env_steps = snapshot::steps_made(&header, header.config.batch(env.spec()))?;
         let layout = header.config.layout(env.spec());
         let array = |Words { entry, words }| {
-            let numbers: Vec<f32> = words.into_iter().map(f32::from_bits).collect();
-            Ok((entry.name, device.array_f32(&[1, numbers.len()], &numbers)?))
+            Ok((entry.name, device.array_f32(&[1, words.len()], bytemuck::cast_slice(&words))?))
         };
         let arrays = tensors::read(&tensors, header.format, &header.config.policy(&env), &layout)?;
         let arrays = arrays.into_iter().map(array).collect::<Result<_>>()?;
@@ -368,7 +368,7 @@ impl Evaluator {
         self.adapt_on(MetaTest { tasks: tasks.len(), ..test }, Some(&given)).await
     }
 
-    /// That tasks of the caller's are such.
+    /// Checks that tasks of the caller's are such.
     pub(super) fn expect_tasks<T: Copy + Debug + Into<f64>>(&self, tasks: &[Vec<T>]) -> Result<()> {
         let spec = self.env.spec();
         let width = spec.task.len();
@@ -423,7 +423,7 @@ impl Evaluator {
         Ok(UnderTest { device: &self.device, env: self.env.device()?, policy: &self.policy, key, given })
     }
 
-    /// That it does not adapt.
+    /// The error that it does not adapt.
     pub(super) fn fixed(&self) -> Error {
         let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
         Error::config("algorithm", problem)

@@ -9,7 +9,7 @@ use super::setup::{MAX_STEPS, Setup};
 use super::snapshot::{self, Entry, Header, Kind};
 use super::tensors::{self, Words};
 use crate::algo::{Algorithm, StateEntry};
-use crate::backend::Lease;
+use crate::backend::{Lease, room};
 use crate::env::EnvSpec;
 use crate::host::Executor;
 use crate::nn::Layout;
@@ -89,7 +89,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Snapshot`] if the bytes are no snapshots of sessions that this version can read, or are of runs that
-    /// differ in more than the seed.
+    /// differ in more than the seed; [`Error::Memory`] for more than fit.
     pub fn restore(device: &Device, snapshots: &[&[u8]]) -> Result<Session> {
         Session::restore_with(device, None, snapshots)
     }
@@ -130,7 +130,7 @@ impl Session {
     /// # Errors
     /// If the environment is on the host, or what the setup asks for cannot be planned.
     pub fn memory(device: &Device, setup: &Setup) -> Result<u64> {
-        let copies = if device.caps().is_cpu { bytes_of_copies(setup) } else { 0 };
+        let copies = if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 };
         Ok(device.footprint(Arc::new(setup.plan()?))?.bytes().saturating_add(copies))
     }
 
@@ -361,25 +361,19 @@ impl Session {
     }
 }
 
-/// Copies of the state that are there at once while it is saved: its words, the entries of a seed, and the bytes of the file.
-const COPIES: u64 = 3;
-
 /// Room for them on the host, where the device is a part of it.
 fn room_for_copies(device: &Device, setup: &Setup) -> Lease {
-    device.reserve(if device.caps().is_cpu { bytes_of_copies(setup) } else { 0 })
-}
-
-fn bytes_of_copies(setup: &Setup) -> u64 {
-    let elements = |entry: &StateEntry| entry.shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
-    let one = setup.config.entries(&setup.env).iter().map(elements).fold(0, u64::saturating_add);
-    one.saturating_mul(4 * COPIES).saturating_mul(setup.seeds.len() as u64)
+    device.reserve(if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 })
 }
 
 /// What snapshots hold: setup, state, iterations made and finished episodes.
 type Restored = (Setup, State, u64, Vec<Vec<Finished>>);
 
 fn restored(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Result<Restored> {
-    let decoded: Vec<(Header, Vec<Entry>)> =
+    // Their words, once by seed and once stacked.
+    let bytes = snapshots.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
+    let _copies = device.take_on_host(bytes.saturating_mul(2))?;
+    let decoded: Vec<(Header, Vec<Entry<'_>>)> =
         snapshots.iter().map(|bytes| snapshot::decode(bytes)).collect::<Result<_>>()?;
     let Some((first, _)) = decoded.first() else {
         return Err(snapshot::wrong("no snapshot was given"));
@@ -414,14 +408,17 @@ fn restored(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Re
     let mut state = State::new();
     for (i, entry) in entries.iter().enumerate() {
         let shape = [&[seeds.len()], &entry.shape[..]].concat();
-        let words: Vec<u32> = arrays.iter().flat_map(|of_seed| &of_seed[i].words).copied().collect();
+        let mut words: Vec<u32> = room(shape.iter().product())?;
+        for of_seed in &mut arrays {
+            words.extend_from_slice(&std::mem::take(&mut of_seed[i].words));
+        }
         let limit = setup.env.spec().horizon;
         if let Some(steps) = words.iter().find(|steps| entry.name == "env_steps" && **steps as usize > limit) {
             return Err(snapshot::wrong(format!("an episode has {steps} steps, and the time limit is {limit}")));
         }
         let array = match entry.dtype {
             DType::U32 => device.array_u32(&shape, &words)?,
-            DType::F32 => device.array_f32(&shape, &words.into_iter().map(f32::from_bits).collect::<Vec<f32>>())?,
+            DType::F32 => device.array_f32(&shape, bytemuck::cast_slice(&words))?,
         };
         state.insert(entry.name, array);
     }
@@ -451,11 +448,12 @@ impl Snapshots<'_> {
         if member >= seeds {
             return Err(self.session.no_seed(member));
         }
-        let own = |(entry, words): &'_ (StateEntry, Vec<u32>)| {
+        let mut own = Vec::with_capacity(self.arrays.len());
+        for (entry, words) in &self.arrays {
             let len = words.len() / seeds;
-            Words { entry: entry.clone(), words: words[member * len..(member + 1) * len].to_vec() }
-        };
-        let mut entries = tensors::written(&self.arrays.iter().map(own).collect::<Vec<_>>(), &self.layout);
+            own.push(Words { entry: entry.clone(), words: words[member * len..(member + 1) * len].into() });
+        }
+        let mut entries = tensors::written(&own, &self.layout)?;
         if self.kind == Kind::Session {
             entries.push(snapshot::of_finished(&self.session.finished[member]));
         }

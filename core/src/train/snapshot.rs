@@ -2,12 +2,17 @@
 //!
 //! Here is the file: its header, that it is whole, and that its numbers can be. `tensors` names what is in it.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView, serialize};
-use serde::{Deserialize, Serialize};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::config::{ALGORITHMS, Config};
 use super::setup::MAX_STEPS;
+use crate::backend::room;
 use crate::{Error, Result};
 
 /// Version of the format. Raised when an older program could misread a newer file.
@@ -41,13 +46,13 @@ pub(super) struct Header {
     /// Iterations made.
     pub iteration: u64,
     pub config: Config,
-    /// FNV-1a of the rest of the header and of the tensors: safetensors has no check of its own.
+    /// FNV-1a of the rest of the header and of the tensors, 16 digits: safetensors has no check of its own.
     checksum: String,
 }
 
 /// The header as it is read: the algorithm's name says what the settings are.
 #[derive(Deserialize)]
-struct Written {
+struct Written<'a> {
     format: u32,
     version: String,
     kind: Kind,
@@ -57,10 +62,11 @@ struct Written {
     steps: u64,
     iteration: u64,
     config: toml::Table,
-    checksum: String,
+    /// The digits themselves, at their place in the header's text.
+    checksum: &'a str,
 }
 
-impl Written {
+impl Written<'_> {
     fn header(self) -> Result<Header> {
         let Written { format, version, kind, algorithm, env, seed, steps, iteration, config, checksum } = self;
         if !ALGORITHMS.contains(&algorithm.as_str()) {
@@ -69,6 +75,7 @@ impl Written {
         let config = Config::exactly(&algorithm, config).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
         config.validate(&algorithm).map_err(|e| wrong(e.to_string()))?;
         check_steps(steps).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
+        let checksum = checksum.to_owned();
         Ok(Header { format, version, kind, algorithm, env, seed, steps, iteration, config, checksum })
     }
 }
@@ -81,17 +88,41 @@ struct Version {
     version: String,
 }
 
+/// Counts the keys of a JSON object, those that are there twice included.
+struct Keys(usize);
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Keys, D::Error> {
+        from.deserialize_map(Keys(0))
+    }
+}
+
+impl<'de> Visitor<'de> for Keys {
+    type Value = Keys;
+
+    fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<Keys, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+            self.0 += 1;
+        }
+        Ok(self)
+    }
+}
+
 /// One tensor.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct Entry<'a> {
     pub name: String,
     pub dtype: Dtype,
     pub shape: Vec<usize>,
-    /// Little-endian.
-    pub bytes: Vec<u8>,
+    /// Little-endian; of a file that is read they stay where they are.
+    pub bytes: Cow<'a, [u8]>,
 }
 
-impl Entry {
+impl Entry<'_> {
     /// Its numbers, if it has floating-point ones.
     fn numbers(&self) -> Box<dyn Iterator<Item = f64> + '_> {
         match self.dtype {
@@ -181,7 +212,7 @@ pub(super) fn steps_made(header: &Header, batch: u64) -> Result<u64> {
 }
 
 /// The file's bytes; the same for the same content.
-pub(super) fn encode(mut header: Header, entries: &[Entry]) -> Result<Vec<u8>> {
+pub(super) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8>> {
     if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
         let (seed, name, place) = (header.seed, &entry.name, entry.place(at));
         return Err(Error::NonFinite(format!(
@@ -189,21 +220,25 @@ pub(super) fn encode(mut header: Header, entries: &[Entry]) -> Result<Vec<u8>> {
              rewards and observations, or lower learning_rate"
         )));
     }
-    header.checksum = checksum(&header, entries)?;
-    let json = serde_json::to_string(&header).map_err(|e| wrong(e.to_string()))?;
+    let text = |header: &Header| serde_json::to_string(header).map_err(|e| wrong(e.to_string()));
+    // The digits are no part of what they are computed from.
+    header.checksum = checksum([&text(&Header { checksum: String::new(), ..header.clone() })?, ""], entries);
+    let json = text(&header)?;
     let mut views = Vec::with_capacity(entries.len());
     for e in entries {
         let view = TensorView::new(e.dtype, e.shape.clone(), &e.bytes).map_err(|e| wrong(e.to_string()))?;
         views.push((e.name.as_str(), view));
     }
+    // What makes the file's bytes cannot fail, so room for them is asked for first.
+    room::<u8>(entries.iter().map(|e| e.bytes.len()).sum())?;
     serialize(views, Some([(KEY.to_owned(), json)].into_iter().collect())).map_err(|e| wrong(e.to_string()))
 }
 
 /// Header and tensors, sorted by name, of a file that is intact.
-pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry>)> {
+pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry<'_>>)> {
     let damaged =
         |e: safetensors::SafeTensorError| wrong(format!("this is no safetensors file, or a damaged one ({e})"));
-    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let (length, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
     let json = metadata
         .metadata()
         .as_ref()
@@ -214,20 +249,27 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry>)> {
         let (version, format) = (shown(&version.version), version.format);
         return Err(Error::NewerSnapshot { version, format, newest: FORMAT });
     }
-    let written: Written = serde_json::from_str(json).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
+    let written: Written<'_> = serde_json::from_str(json).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
+    let digits = written.checksum.as_ptr().addr() - json.as_ptr().addr();
+    let around = [&json[..digits], &json[digits + written.checksum.len()..]];
     let header = written.header()?;
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
-    let mut entries: Vec<Entry> = file
+    // The metadata's entry is a key beside those of the tensors.
+    let keys = serde_json::from_slice::<Keys>(&bytes[8..8 + length]).map_or(0, |keys| keys.0);
+    if keys != file.len() + 1 {
+        return Err(wrong("the file is damaged: it names a tensor twice"));
+    }
+    let mut entries: Vec<Entry<'_>> = file
         .iter()
         .map(|(name, view)| Entry {
             name: name.to_owned(),
             dtype: view.dtype(),
             shape: view.shape().to_vec(),
-            bytes: view.data().to_vec(),
+            bytes: Cow::Borrowed(view.data()),
         })
         .collect();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
-    if checksum(&header, &entries)? != header.checksum {
+    if checksum(around, &entries) != header.checksum {
         return Err(wrong("the file is damaged: its content does not fit its checksum"));
     }
     if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
@@ -236,24 +278,23 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry>)> {
     Ok((header, entries))
 }
 
-fn checksum(header: &Header, entries: &[Entry]) -> Result<String> {
-    let rest = Header { checksum: String::new(), ..header.clone() };
-    let json = serde_json::to_string(&rest).map_err(|e| wrong(e.to_string()))?;
-    let mut sorted: Vec<&Entry> = entries.iter().collect();
+/// The checksum of tensors and of a header's text, which is given in two parts.
+fn checksum(text: [&str; 2], entries: &[Entry<'_>]) -> String {
+    let mut sorted: Vec<&Entry<'_>> = entries.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    json.bytes().for_each(&mut add);
+    text.iter().flat_map(|part| part.bytes()).for_each(&mut add);
     for e in sorted {
         e.name.bytes().for_each(&mut add);
         e.shape.iter().flat_map(|n| (*n as u64).to_le_bytes()).for_each(&mut add);
         e.bytes.iter().copied().for_each(&mut add);
     }
-    Ok(format!("{hash:016x}"))
+    format!("{hash:016x}")
 }
 
 /// The tensor of that name.
-pub(super) fn find<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry> {
+pub(super) fn find<'a, 'b>(entries: &'b [Entry<'a>], name: &str) -> Result<&'b Entry<'a>> {
     entries.iter().find(|e| e.name == name).ok_or_else(|| wrong(format!("the tensor `{name}` is missing")))
 }
 
@@ -261,13 +302,13 @@ pub(super) fn find<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry> {
 const FINISHED: &str = "finished_episodes";
 
 /// Finished episodes per iteration as a tensor `[k, 3]`.
-pub(super) fn of_finished(finished: &[[f64; 3]]) -> Entry {
+pub(super) fn of_finished(finished: &[[f64; 3]]) -> Entry<'static> {
     let bytes = finished.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect();
     Entry { name: FINISHED.to_owned(), dtype: Dtype::F64, shape: vec![finished.len(), 3], bytes }
 }
 
 /// The inverse of [`of_finished`].
-pub(super) fn finished(entries: &[Entry]) -> Result<Vec<[f64; 3]>> {
+pub(super) fn finished(entries: &[Entry<'_>]) -> Result<Vec<[f64; 3]>> {
     let entry = find(entries, FINISHED)?;
     if entry.dtype != Dtype::F64 || entry.shape.len() != 2 || entry.shape[1] != 3 {
         return Err(wrong(format!("the tensor `{FINISHED}` is {:?} {:?}", entry.shape, entry.dtype)));
@@ -288,14 +329,14 @@ pub(super) fn finished(entries: &[Entry]) -> Result<Vec<[f64; 3]>> {
 mod tests {
     use super::*;
 
-    fn example() -> (Header, Vec<Entry>) {
+    fn example() -> (Header, Vec<Entry<'static>>) {
         let mut header = Header::new(Kind::Session, "ppo", "cartpole", u64::MAX, &Config::default_of("ppo").unwrap());
         header.steps = 1;
         let entry = |name: &str, dtype, shape: &[usize], bytes: &[u8]| Entry {
             name: name.to_owned(),
             dtype,
             shape: shape.to_vec(),
-            bytes: bytes.to_vec(),
+            bytes: bytes.to_vec().into(),
         };
         (
             header,

@@ -3,10 +3,13 @@
 //! `docs/snapshots.md` explains the layout to those who read the files. Snapshots of format 1 held the arrays of the state
 //! as they are in memory, θ as one vector.
 
+use std::borrow::Cow;
+
 use safetensors::tensor::Dtype;
 
 use super::snapshot::{Entry, find, wrong};
 use crate::algo::{OBS_LIMIT, StateEntry};
+use crate::backend::room;
 use crate::nn::{Layout, Part};
 use crate::sample::Moments;
 use crate::{DType, Result};
@@ -28,14 +31,11 @@ const NAMES: [(&str, &str); 13] = [
     ("reward_count", "rewards.count"),
 ];
 
-/// Arrays whose numbers are never below zero.
-const NOT_NEGATIVE: [&str; 6] = ["adam_v", "adam_scale", "obs_var", "obs_count", "reward_var", "reward_count"];
-
 /// An array of the state of one seed, as bits.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct Words<'a> {
     pub entry: StateEntry,
-    pub words: Vec<u32>,
+    pub words: Cow<'a, [u32]>,
 }
 
 /// The tensors that hold an array of the state; θ is made of the slices of `layout`.
@@ -58,49 +58,80 @@ fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
 }
 
 /// The tensors of a file that holds these arrays.
-pub(super) fn written(arrays: &[Words], layout: &Layout) -> Vec<Entry> {
+///
+/// # Errors
+/// [`Error::Memory`](crate::Error::Memory) if there is no room for them.
+pub(super) fn written(arrays: &[Words<'_>], layout: &Layout) -> Result<Vec<Entry<'static>>> {
     let mut entries = Vec::new();
     for Words { entry, words } in arrays {
         for part in parts(entry, layout, u32::MAX) {
-            let bytes = part.places().flat_map(|at| words[at].to_le_bytes()).collect();
-            entries.push(Entry { name: part.name, dtype: dtype(entry.dtype), shape: part.shape, bytes });
+            let mut bytes = room(4 * part.shape.iter().product::<usize>())?;
+            part.places().for_each(|at| bytes.extend(words[at].to_le_bytes()));
+            entries.push(Entry { name: part.name, dtype: dtype(entry.dtype), shape: part.shape, bytes: bytes.into() });
         }
     }
     entries.extend(derived(arrays));
-    entries
+    Ok(entries)
 }
 
 /// The inverse of [`written`]: these arrays of the tensors of a file.
-pub(super) fn read(tensors: &[Entry], format: u32, entries: &[StateEntry], layout: &Layout) -> Result<Vec<Words>> {
+pub(super) fn read(
+    tensors: &[Entry<'_>],
+    format: u32,
+    entries: &[StateEntry],
+    layout: &Layout,
+) -> Result<Vec<Words<'static>>> {
     let arrays = entries.iter().map(|entry| array(tensors, format, entry, layout)).collect::<Result<Vec<_>>>()?;
-    // What a file says twice agrees.
+    // A number that a file holds twice is the same twice.
     for expected in derived(&arrays).into_iter().filter(|_| format > 1) {
         if *find(tensors, &expected.name)? != expected {
             return Err(wrong(format!("the tensor `{}` does not follow from those of `policy.0`", expected.name)));
         }
     }
+    // Before Adam's first step all that it remembers is 0; after it, only the moments may be.
+    let of = |name| arrays.iter().filter(move |array| array.entry.name == name).flat_map(|array| array.words.iter());
+    let zero = of("adam_scale").position(|word| word << 1 == 0);
+    if let Some(at) =
+        zero.filter(|_| ["adam_scale", "adam_m", "adam_v"].into_iter().flat_map(of).any(|word| word << 1 != 0))
+    {
+        let name = if format < 2 { "adam_scale" } else { "optimiser.bias_correction" };
+        return Err(find(tensors, name)?.cannot_hold(at, 0.0));
+    }
     Ok(arrays)
 }
 
-fn array(tensors: &[Entry], format: u32, entry: &StateEntry, layout: &Layout) -> Result<Words> {
+/// Tells whether an array of that name may hold a number.
+fn possible(name: &str, number: f32) -> bool {
+    match name {
+        // β is rounded to the nearest number, so 1 − βᵗ may become 1 and never more.
+        "adam_scale" => (0.0..=1.0).contains(&number),
+        "obs_count" | "reward_count" => number >= 0.0 && number.fract() == 0.0,
+        "adam_v" | "obs_var" | "reward_var" => number >= 0.0,
+        _ => true,
+    }
+}
+
+fn array(tensors: &[Entry<'_>], format: u32, entry: &StateEntry, layout: &Layout) -> Result<Words<'static>> {
     let parts = parts(entry, layout, format);
     // All are looked at before memory is taken for what the header speaks of.
     let tensors = parts.iter().map(|part| fitting(tensors, part, dtype(entry.dtype))).collect::<Result<Vec<_>>>()?;
-    let mut words = vec![0; parts.iter().map(|part| part.shape.iter().product::<usize>()).sum()];
+    let len = parts.iter().map(|part| part.shape.iter().product::<usize>()).sum();
+    let mut words = room(len)?;
+    words.resize(len, 0);
     for (part, tensor) in parts.iter().zip(tensors) {
         for (i, (at, bytes)) in part.places().zip(tensor.bytes.as_chunks().0).enumerate() {
             words[at] = u32::from_le_bytes(*bytes);
             let number = f32::from_bits(words[at]);
-            if number < 0.0 && NOT_NEGATIVE.contains(&entry.name) {
+            if entry.dtype == DType::F32 && !possible(entry.name, number) {
                 return Err(tensor.cannot_hold(i, number.into()));
             }
         }
     }
-    Ok(Words { entry: entry.clone(), words })
+    Ok(Words { entry: entry.clone(), words: words.into() })
 }
 
 /// Derives layer 0 of each network, which normalises, from the statistics of observations, so that a reader needs nothing else.
-fn derived(arrays: &[Words]) -> Vec<Entry> {
+fn derived(arrays: &[Words<'_>]) -> Vec<Entry<'static>> {
     let find = |name| arrays.iter().find(|array| array.entry.name == name);
     let (Some(mean), Some(variance)) = (find("obs_mean"), find("obs_var")) else { return Vec::new() };
     let of = |name: String, numbers: &[f32]| Entry {
@@ -109,7 +140,7 @@ fn derived(arrays: &[Words]) -> Vec<Entry> {
         shape: vec![numbers.len()],
         bytes: numbers.iter().flat_map(|x| x.to_le_bytes()).collect(),
     };
-    let numbers = |array: &Words| array.words.iter().map(|word| f32::from_bits(*word)).collect::<Vec<_>>();
+    let numbers = |array: &Words<'_>| array.words.iter().map(|word| f32::from_bits(*word)).collect::<Vec<_>>();
     let mean = numbers(mean);
     let std: Vec<f32> = numbers(variance).into_iter().map(Moments::deviation).collect();
     let layer = |net: &str| {
@@ -120,7 +151,7 @@ fn derived(arrays: &[Words]) -> Vec<Entry> {
     [[std, clip].to_vec(), layer("value").to_vec()].concat()
 }
 
-fn fitting<'a>(entries: &'a [Entry], part: &Part, dtype: Dtype) -> Result<&'a Entry> {
+fn fitting<'a, 'b>(entries: &'b [Entry<'a>], part: &Part, dtype: Dtype) -> Result<&'b Entry<'a>> {
     let entry = find(entries, &part.name)?;
     if entry.dtype != dtype || entry.shape != part.shape {
         return Err(wrong(format!(

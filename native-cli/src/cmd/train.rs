@@ -309,6 +309,7 @@ fn resume(args: &Args) -> Result<(), Stop> {
     if all.len() > 1
         && let Ok(session) = Session::restore(&device, &all)
     {
+        drop(snapshots);
         activity::watch(device.interrupt());
         drop(ticker);
         return resume_session(args, &device, session, folders);
@@ -321,6 +322,8 @@ fn resume(args: &Args) -> Result<(), Stop> {
         })?;
         sessions.push((session, folder));
     }
+    // Training needs the memory.
+    drop(snapshots);
     activity::watch(device.interrupt());
     drop(ticker);
     for (session, folder) in sessions {

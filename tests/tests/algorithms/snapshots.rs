@@ -132,6 +132,12 @@ fn numbers_that_cannot_be_are_refused_with_tensor_and_place() {
     for name in ["policy.0.variance", "policy.0.count", "rewards.variance", "optimiser.second_moment.value.1.bias"] {
         expect(restored(&all.number(name, 0, -1.0)).map(drop), [&format!("`{name}`"), "-1 at [0]"]);
     }
+    for (name, value) in [("policy.0.count", 0.5), ("rewards.count", 16.5), ("optimiser.bias_correction", 1.5)] {
+        expect(restored(&all.number(name, 0, value)).map(drop), [&format!("`{name}`"), &format!("{value} at [0]")]);
+    }
+    // Adam has stepped.
+    expect(restored(&all.number("optimiser.bias_correction", 1, 0.0)).map(drop), ["bias_correction`", "0 at [1]"]);
+    restored(&all.number("policy.0.count", 0, 17.0).number("rewards.count", 0, 0.0)).unwrap();
     expect(restored(&all.number("environment.steps", 1, 1e9)).map(drop), ["1000000000 steps", "the time limit is 200"]);
     // A normaliser that is said twice is the same twice.
     for name in ["policy.0.std", "policy.0.clip", "value.0.mean"] {
@@ -333,4 +339,56 @@ fn observations_that_are_not_finite_are_told_from_a_policy_that_is_not() {
         Err(Error::NonFinite(text)) => assert!(text.contains("episode 0: the environment shows NaN"), "{text}"),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn adam_may_not_have_stepped_yet() {
+    let settings: toml::Table = toml::from_str(PPO).unwrap();
+    let layer = Layer { origin: "test".into(), settings };
+    let setup = Setup::resolve("ppo", env::builtin("pendulum").unwrap(), &[3], Some(4096), &[layer]).unwrap();
+    let fresh = Session::new(&Device::cpu(1), &setup).unwrap();
+    let [file, _] = files(&fresh);
+    assert_eq!(file.f32s("optimiser.bias_correction"), [0.0, 0.0]);
+    restored(&file).unwrap();
+    let one = file.number("optimiser.first_moment.value.1.bias", 0, 1e-3);
+    let error = restored(&one).unwrap_err().to_string();
+    assert!(error.contains("`optimiser.bias_correction` holds 0 at [0]"), "{error}");
+}
+
+#[test]
+fn headers_of_other_json_libraries_are_read_if_the_checksum_fits_their_text() {
+    for file in files(&session("ppo", "pendulum", PPO)) {
+        let value: serde_json::Value = serde_json::from_str(&file.header).unwrap();
+        let blanks = serde_json::to_string_pretty(&value).unwrap();
+        let other =
+            Crafted { header: blanks.replace("\"learning_rate\": 0.001", "\"learning_rate\": 1e-03"), ..file.clone() };
+        assert!(other.header.contains("\"checksum\": \"") && other.header.contains("1e-03"), "{}", other.header);
+        let policy = loaded(&other).unwrap();
+        assert_eq!(policy.config(), loaded(&file).unwrap().config());
+        // A blank more is another text.
+        let bytes = other.bytes();
+        let at = bytes.windows(7).position(|part| part == b"\\\"env\\\"").unwrap() - 1;
+        assert_eq!(bytes[at], b' ');
+        let mut changed = bytes.clone();
+        changed[at] = b'\t';
+        let error = Evaluator::load(&Device::cpu(1), &changed).unwrap_err().to_string();
+        assert!(error.contains("damaged"), "{error}");
+    }
+}
+
+#[test]
+fn a_tensor_that_is_named_twice_is_refused() {
+    let [file, _] = files(&session("ppo", "pendulum", PPO));
+    let bytes = file.bytes();
+    let length = usize::try_from(u64::from_le_bytes(*bytes.first_chunk().unwrap())).unwrap();
+    let header = std::str::from_utf8(&bytes[8..8 + length]).unwrap();
+    let at = header.find("\"policy.0.mean\":").unwrap();
+    let entry = &header[at..at + header[at..].find('}').unwrap() + 1];
+    let mut twice = header.trim_end().replacen(entry, &format!("{entry},{entry}"), 1);
+    while twice.len() % 8 != 0 {
+        twice.push(' ');
+    }
+    let crafted = [&(twice.len() as u64).to_le_bytes(), twice.as_bytes(), &bytes[8 + length..]].concat();
+    let error = Session::restore(&Device::cpu(1), &[&crafted]).unwrap_err();
+    assert!(matches!(&error, Error::Snapshot(text) if text.contains("names a tensor twice")), "{error}");
 }
