@@ -49,6 +49,64 @@ fn each_setting_that_the_hint_names_fits() {
     assert_eq!(fits.code, Some(0), "{fits:?}");
 }
 
+/// The program within an address space of so many KiB.
+#[cfg(target_os = "linux")]
+fn limited(dir: &quickstudy_tests::process::Sandbox, kib: u32, arguments: &str) -> quickstudy_tests::process::Finished {
+    let script = format!("ulimit -v {kib}; exec {} {arguments}", env!("CARGO_BIN_EXE_quickstudy-under-test"));
+    std::process::Command::new("sh").args(["-c", &script]).current_dir(dir.path()).output().unwrap().into()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_of_adaptation_that_do_not_fit_are_refused() {
+    let dir = sandbox();
+    let train =
+        "train rl2-ppo --env bandit --steps 1 --set units=2 --set meta_batch=2 --set minibatches=1 --eval-every 0";
+    assert_eq!(dir.run(&format!("{train} --threads 1 --out r")).code, Some(0));
+    let adapt = |arguments: &str| limited(&dir, 3_000_000, &format!("adapt r --last --threads 1 --out x {arguments}"));
+    expect_user_error(&adapt("--tasks 1000000"), &["--tasks: 1000000 is not in 1 to 16384"]);
+    let refused = adapt("--tasks 16384 --episodes 200");
+    expect_user_error(&refused, &["memory: ", "less is needed with lower tasks, rollouts, episodes"]);
+    assert_eq!(adapt("--tasks 100").code, Some(0));
+}
+
+#[test]
+fn a_snapshot_that_does_not_fit_is_refused() {
+    let dir = sandbox();
+    let train = "train ppo --env cartpole --steps 1 --set envs=1 --set horizon=8 --set minibatches=1 --set epochs=1 \
+                 --set hidden=[512,512] --set orthogonal_init=false --eval-every 0 --threads 1 --out r";
+    assert_eq!(dir.run(train).code, Some(0));
+    // The file has 6.4 MB, and its policy a sixth of that.
+    let refused = dir.run("eval r --last --episodes 2 --threads 1 --memory 5M");
+    expect_user_error(&refused, &["last.safetensors: memory: ", "5.0 MB may be taken"]);
+    let refused = dir.run("train --resume r --steps 16 --threads 1 --memory 12M");
+    expect_user_error(&refused, &["last.safetensors: memory: 12.", "12.0 MB may be taken"]);
+    let evaluated = dir.run("eval r --last --episodes 2 --threads 1 --memory 40M");
+    assert_eq!(evaluated.code, Some(0), "{evaluated:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn seeds_that_are_saved_side_by_side_fit_or_are_refused() {
+    let dir = sandbox();
+    let train = "train rl2-ppo --env point-arena --seed 0..3 --steps 1 --threads 1 --eval-every 0 --set units=31 \
+                 --set critic=linear_time --set advantage_centre=none --set reset=after --set minibatches=1 --set epochs=1";
+    let mut codes = Vec::new();
+    for kib in (250_000..=650_000).step_by(25_000) {
+        let ended = limited(&dir, kib, &format!("{train} --out r{kib}"));
+        assert!(matches!(ended.code, Some(0 | 2)), "{kib} KiB: {ended:?}");
+        codes.push(ended.code);
+    }
+    assert!(codes.contains(&Some(0)) && codes.contains(&Some(2)), "{codes:?}");
+}
+
+#[test]
+fn a_horizon_that_stands_for_the_time_limit_is_lowered_by_a_number() {
+    let dir = sandbox();
+    let command = "train promp --env point-corner --steps 1 --eval-every 0 --set hidden=[8] --memory 10M --out r";
+    expect_user_error(&dir.run(command), &["lower meta_batch, rollouts, horizon", "--set horizon="]);
+}
+
 #[test]
 fn sizes_of_memory_are_checked() {
     let dir = sandbox();

@@ -24,6 +24,11 @@ impl Words {
         Ok(Words { lines: zeros(len.div_ceil(16))?, len })
     }
 
+    /// The words of whole cache lines that hold so many.
+    pub fn whole_lines(len: usize) -> usize {
+        len.div_ceil(16).saturating_mul(16)
+    }
+
     /// At least that many words; what they hold is of no value.
     pub fn grow(&mut self, len: usize) -> Ran<()> {
         if self.len < len {

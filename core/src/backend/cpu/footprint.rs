@@ -1,5 +1,7 @@
 //! The memory that a lowered program takes.
 
+use super::buffer::Words;
+use super::memory::Span;
 use super::steps::{Lowered, NO_NODE, Step, Storage};
 use crate::program::{Footprint, Holds, Plan};
 use crate::tensor::{NodeId, Op};
@@ -19,12 +21,14 @@ pub fn of(plan: &Plan, root: &Lowered, threads: usize) -> Footprint {
 
 /// Adds what a schedule and the loops in it keep; what it takes beside that for a moment, at most, and for which node.
 fn schedule(lowered: &Lowered, threads: usize, footprint: &mut Footprint) -> (u64, NodeId) {
+    let addresses = lowered.storage.len() * (size_of::<Words>() + size_of::<Span>());
+    footprint.add(addresses as u64, Holds::Scratch);
     for (storage, node) in lowered.storage.iter().zip(&lowered.nodes) {
         let words = match storage {
-            Storage::Temp(len) => *len,
+            Storage::Temp(len) => Words::whole_lines(*len),
             // Where it comes from and where it is read.
-            Storage::Static(data) => 2 * data.len(),
-            Storage::Iota(shape, _) => shape.iter().product(),
+            Storage::Static(data) => data.len() + Words::whole_lines(data.len()),
+            Storage::Iota(shape, _) => Words::whole_lines(shape.iter().product()),
             _ => 0,
         };
         footprint.add(bytes(words), if *node == NO_NODE { Holds::Scratch } else { Holds::Value(*node) });

@@ -1,0 +1,165 @@
+//! The bytes that training, saving, resuming and adaptation take from the heap, against those that are added up before.
+//!
+//! These have a program of their own, whose allocator counts.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use peak_alloc::PeakAlloc;
+use pollster::block_on;
+use quickstudy_core::env::builtin;
+use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, MetaTest, Session, Setup, Snapshots};
+use quickstudy_core::{Device, Error};
+
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
+
+/// Keeps other tests away while one counts.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The most bytes that are allocated at once by some work, beside those that are already.
+fn peak<T>(work: impl FnOnce() -> T) -> (T, u64) {
+    HEAP.reset_peak_usage();
+    let before = HEAP.current_usage();
+    let made = work();
+    (made, (HEAP.peak_usage() - before) as u64)
+}
+
+/// Lists of addresses, names and numbers, which nobody adds up.
+const SMALL: u64 = 100_000;
+
+fn setup(algorithm: &str, settings: &str, seeds: &[u64]) -> Setup {
+    let env = match algorithm {
+        "ppo" | "trpo" => "cartpole",
+        _ => "point-corner",
+    };
+    let layer = Layer { origin: "test".to_owned(), settings: toml::from_str(settings).unwrap() };
+    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(1), &[layer]).unwrap()
+}
+
+/// Settings with which an iteration takes some megabytes.
+fn settings(algorithm: &str) -> &'static str {
+    match algorithm {
+        "ppo" => "envs = 64\nhorizon = 64\nminibatches = 1\nepochs = 1\nhidden = [64, 64]",
+        "trpo" => "envs = 64\nhorizon = 64\nhidden = [64, 64]",
+        "rl2-ppo" => "meta_batch = 32\nepisodes = 2\nunits = 32\nminibatches = 1\nepochs = 1",
+        "rl2-trpo" => "meta_batch = 32\nepisodes = 2\nunits = 32",
+        _ => "meta_batch = 8\nrollouts = 8\nhidden = [32, 32]",
+    }
+}
+
+#[test]
+fn an_iteration_allocates_no_more_than_was_added_up() {
+    let _alone = alone();
+    for algorithm in ALGORITHMS {
+        for seeds in [&[0][..], &[0, 1]] {
+            let of = setup(algorithm, settings(algorithm), seeds);
+            let device = Device::cpu(1);
+            let all = device.footprint(Arc::new(of.plan().unwrap())).unwrap();
+            let mut session = Session::new(&device, &of).unwrap();
+            let (rows, taken) = peak(|| block_on(session.step()).unwrap());
+            assert_eq!(rows.len(), seeds.len());
+            assert!(all.own > 8 * SMALL, "{algorithm}: {} bytes show nothing", all.own);
+            // Results are arguments; the state, which is so too, is there already.
+            // The command line leaves a twentieth for code, among other things, which is linked in the first run.
+            let most = all.bytes() + all.bytes() / 20 + SMALL;
+            assert!(taken <= most, "{algorithm}: {taken} bytes, {} were added up", all.bytes());
+            assert!(taken >= all.own / 2, "{algorithm}: {taken} bytes, {} were added up", all.own);
+            // All of it is there now.
+            let (_, again) = peak(|| block_on(session.step()).unwrap());
+            assert!(again <= taken, "{algorithm}: {again} bytes in the second iteration, {taken} in the first");
+        }
+    }
+}
+
+/// The files of all seeds.
+fn files(of: Snapshots<'_>, seeds: usize) -> Vec<Vec<u8>> {
+    (0..seeds).map(|seed| of.encode(seed).unwrap()).collect()
+}
+
+#[test]
+fn saving_allocates_no_more_than_was_added_up() {
+    let _alone = alone();
+    for (algorithm, settings) in [
+        ("ppo", "envs = 2\nhorizon = 8\nminibatches = 1\nepochs = 1\nhidden = [256, 256]\northogonal_init = false"),
+        ("maml-trpo", "meta_batch = 2\nrollouts = 2\nhidden = [256, 256]"),
+        ("rl2-ppo", "meta_batch = 2\nepisodes = 1\nunits = 128\nminibatches = 1\nepochs = 1"),
+    ] {
+        for seeds in [&[0][..], &[0, 1, 2]] {
+            let of = setup(algorithm, settings, seeds);
+            let device = Device::cpu(1);
+            let run = device.footprint(Arc::new(of.plan().unwrap())).unwrap().bytes();
+            let copies = Session::memory(&device, &of).unwrap() - run;
+            let session = Session::new(&device, &of).unwrap();
+            // The policy of the best evaluation is written with the next snapshot, as the command line does.
+            let (files, taken) = peak(|| {
+                let best = files(block_on(session.policy_snapshots()).unwrap(), seeds.len());
+                (best, files(block_on(session.snapshots()).unwrap(), seeds.len()))
+            });
+            assert!(files.1[0].len() as u64 > SMALL, "{algorithm}: {} bytes show nothing", files.1[0].len());
+            assert!(taken <= copies + SMALL, "{algorithm}: {taken} bytes, {copies} were added up");
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_that_does_not_fit_is_refused_before_it_is_copied() {
+    let _alone = alone();
+    let text = "envs = 1\nhorizon = 8\nminibatches = 1\nepochs = 1\nhidden = [512, 512]\northogonal_init = false";
+    let session = Session::new(&Device::cpu(1), &setup("ppo", text, &[0])).unwrap();
+    let file = block_on(session.snapshot(0)).unwrap();
+    drop(session);
+    let device = Device::cpu(1);
+    device.limit_memory(file.len() as u64 - 1);
+    let (refused, taken) = peak(|| Session::restore(&device, &[&file]).unwrap_err());
+    assert!(matches!(refused, Error::Memory(_)), "{refused}");
+    assert!(taken < SMALL, "{taken} bytes of {}", file.len());
+    let (refused, taken) = peak(|| Evaluator::load(&device, &file).unwrap_err());
+    assert!(matches!(refused, Error::Memory(_)), "{refused}");
+    assert!(taken < SMALL, "{taken} bytes of {}", file.len());
+    // Where it fits, it is there twice for a while, with the arrays on the device, which are counted by themselves.
+    let device = Device::cpu(1);
+    let (policy, taken) = peak(|| Evaluator::load(&device, &file).unwrap());
+    assert!(taken < file.len() as u64 + SMALL, "{taken} bytes of {}", file.len());
+    drop(policy);
+}
+
+#[test]
+fn adaptation_allocates_no_more_than_was_added_up() {
+    let _alone = alone();
+    for (algorithm, settings) in [
+        ("rl2-ppo", "meta_batch = 2\nepisodes = 2\nunits = 2\nminibatches = 1\nepochs = 1"),
+        ("promp", "meta_batch = 2\nrollouts = 2\nhidden = [2]"),
+    ] {
+        let session = Session::new(&Device::cpu(1), &setup(algorithm, settings, &[0])).unwrap();
+        let file = block_on(session.policy_snapshot(0)).unwrap();
+        let device = Device::cpu(1);
+        let policy = Evaluator::load(&device, &file).unwrap();
+        let test = |tasks: usize| MetaTest { tasks, rollouts: Some(1), ..MetaTest::default() };
+        let adapt = |tasks: usize| block_on(policy.adapt(test(tasks)));
+        // Tracing and planning take the same for any number of tasks.
+        let (_, planning) = peak(|| adapt(1).unwrap());
+        let (made, taken) = peak(|| adapt(1000).unwrap());
+        assert_eq!(made.tasks.len(), 1000);
+        drop(made);
+        let (mut refused, mut fits) = (0, 1 << 32);
+        while fits - refused > SMALL {
+            let limit = (refused + fits) / 2;
+            device.limit_memory(limit);
+            match adapt(1000) {
+                Ok(_) => fits = limit,
+                Err(Error::Memory(shortage)) => {
+                    assert!(shortage.settings.contains(&"tasks"), "{shortage}");
+                    refused = limit;
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert!(taken <= fits + planning, "{algorithm}: {taken} bytes, {fits} were added up");
+    }
+}
