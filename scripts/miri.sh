@@ -29,7 +29,7 @@ if [[ ${1:-} = --short ]]; then
 fi
 
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/miri
-# What Miri finds in the processor is what code is compiled for.
+# Code is compiled for the instruction sets that Miri says the processor has.
 [[ $(uname -m) != x86_64 ]] || export RUSTFLAGS="-C target-feature=+avx2,+fma"
 # The threads of rayon's pool end with the process; its queues keep addresses in integers.
 export MIRIFLAGS="-Zmiri-ignore-leaks -Zmiri-permissive-provenance ${MIRIFLAGS:-}"

@@ -201,7 +201,7 @@ fn a_policy_adapts_to_the_same_returns_on_the_host() {
     // It sees where it is, and how far from the goal.
     got.iter_mut().flatten().for_each(|step| step.state.truncate(2));
     assert_eq!(got, want);
-    // What cannot be.
+    // Tasks that cannot be are refused.
     for tasks in [vec![vec![0.5]], vec![vec![0.5, f64::NAN]]] {
         let one = MetaTest { tasks: 1, ..test };
         let error = pollster::block_on(outside.adapt_in(executor(&one), Some(tasks), test)).unwrap_err().to_string();

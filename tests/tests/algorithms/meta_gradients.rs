@@ -150,7 +150,7 @@ fn differences(f: &dyn Fn(&Theta) -> f64) -> Theta {
     })
 }
 
-/// What an infinite batch under `old` is: every trajectory, weighed by its probability. `rewards`: those of each step
+/// An infinite batch under `old`: every trajectory, weighed by its probability. `rewards`: those of each step
 /// instead of what follows from it on.
 fn phase(old: &Theta, rewards: bool) -> Phase {
     let all = trajectories();

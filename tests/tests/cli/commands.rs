@@ -378,7 +378,7 @@ fn a_disk_that_takes_no_more_is_a_failure_and_the_snapshot_survives() {
     assert_eq!(evaluated.code, Some(0), "{evaluated:?}");
 }
 
-/// What a terminal of `columns` columns shows while `arguments` run, without colours; `None` without the tools for that.
+/// The lines that a terminal of `columns` columns shows while `arguments` run, without colours; `None` without the tools for that.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(dir: &Sandbox, columns: u32, arguments: &str) -> Option<Vec<String>> {
     use std::process::Command;

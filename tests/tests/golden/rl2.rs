@@ -143,7 +143,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// What was collected by the parameters `theta: [1, P]`, as our collector returns it.
+    /// The trials that the parameters `theta: [1, P]` collected, as our collector returns them.
     fn trials(&self, theta: Tensor) -> Trials {
         let [t, n, ..] = self.sizes;
         let paths = self.paths();

@@ -99,7 +99,7 @@ fn phase(cx: &mut Context, name: &str) -> Phase {
     Phase { obs, action, old, advantage, adj_reward, weight, steps: 100 }
 }
 
-/// What `f` makes of MAML-TRPO's objective at θ `[1, P]`, as a program of its own.
+/// Plans a program of what `f` makes of MAML-TRPO's objective at θ `[1, P]`.
 fn outer(first_order: bool, f: impl FnOnce(&Learner, Tensor, &dyn Fn(&[Tensor]) -> MetaLoss) -> Tensor) -> Plan {
     let config = MamlConfig { meta_batch: TASKS, first_order, ..MamlConfig::of(Variant::MamlTrpo) };
     let learner = Learner::new(env::builtin("point-corner").unwrap().spec(), &config);

@@ -10,7 +10,7 @@ const ROWS: usize = 256;
 const STEPS: usize = 100;
 const KEY: [u32; 2] = [9, 9];
 
-/// What environments are after a step: `[ROWS, F]`, and per row.
+/// Environments after a step: `[ROWS, F]`, and per row.
 #[derive(Clone)]
 struct Moment {
     state: Vec<f32>,
@@ -140,7 +140,7 @@ fn off(env: &EnvDef, a: &[f32], b: &[f32]) -> f64 {
     apart(env, a, b).into_iter().zip(b).map(relative).fold(0.0, f64::max)
 }
 
-/// Whether the episode's end, or a reward that is not continuous, depends on the last digits of a state.
+/// Tells whether the episode's end, or a reward that is not continuous, depends on the last digits of a state.
 fn on_edge(env: &EnvDef, i: usize, state: &[f32], action: &[f32], far: f64) -> bool {
     let wide = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
     let (state, action) = (wide(state), wide(action));
@@ -163,7 +163,7 @@ fn row(values: &[f32], i: usize) -> &[f32] {
     &values[i * width..(i + 1) * width]
 }
 
-/// What differs between a row on the GPU and on the CPU, and how much the numbers are apart.
+/// Tells whether flags of a row differ between GPU and CPU, and how far its numbers are apart.
 fn compare(env: &EnvDef, got: &Moment, want: &Moment, i: usize) -> (bool, f64) {
     let flags = |m: &Moment| (m.terminated[i], m.truncated[i], m.steps[i]);
     let reward = f64::from(got.reward[i] - want.reward[i]).abs() / f64::from(want.reward[i].abs()).max(1.0);

@@ -247,7 +247,7 @@ impl Trials {
         let [t, s, m, _] = shape[..] else {
             return Tensor::poison();
         };
-        // What comes before the first step and after the last one counts as another episode.
+        // Steps before the first one and after the last one count as another episode.
         let other = Tensor::constant_u32(u32::MAX).broadcast_to(&[1, s, m, 1]);
         let before = Tensor::concat(&[other, episode.slice(0, 0, t - 1)], 0);
         let after = Tensor::concat(&[episode.slice(0, 1, t), other], 0);
