@@ -7,6 +7,9 @@ use std::time::Duration;
 pub struct Counters {
     /// Dispatches handed to the device; none on the CPU, which has no such thing.
     pub dispatches: u64,
+    /// Bytes that operations outside of fused work have copied, read or written one by one. It tells whether what changes a few
+    /// rows of a large array costs a few rows. Counted on the CPU only.
+    pub moved: u64,
     /// Time spent on recording and submitting them. Waiting for the device, and the work of a device that is a part of
     /// the processor, are not included; zero where there is no clock.
     pub host: Duration,
@@ -19,6 +22,7 @@ impl std::ops::Sub for Counters {
     fn sub(self, before: Counters) -> Counters {
         Counters {
             dispatches: self.dispatches.saturating_sub(before.dispatches),
+            moved: self.moved.saturating_sub(before.moved),
             host: self.host.saturating_sub(before.host),
         }
     }

@@ -7,9 +7,10 @@ use super::memory::{Memory, Span};
 use super::node::{self, gather_view};
 use super::simd::isa::Isa;
 use super::steps::{Lowered, ScanStep, Step, Storage, Value, View};
-use crate::backend::{Buffer, Executable, Interrupt, ScalarValue};
+use crate::backend::{Buffer, Counters, Executable, Interrupt, ScalarValue};
 use crate::program::{Footprint, Plan};
 use crate::{Error, Result};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What all parts of a run share.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,15 @@ pub struct Run<'a> {
     pub interrupt: &'a Interrupt,
     /// No loop is around.
     pub outermost: bool,
+    /// Counts words that are copied outside of tiles.
+    pub moved: &'a AtomicU64,
+}
+
+impl Run<'_> {
+    /// Notes that so many words are copied.
+    pub fn moves(&self, words: usize) {
+        self.moved.fetch_add(words as u64, Ordering::Relaxed);
+    }
 }
 
 /// A plan compiled for the CPU.
@@ -39,6 +49,8 @@ pub struct CpuExecutable {
     pub threads: usize,
     /// Asks for a stop.
     pub interrupt: Interrupt,
+    /// Words that all runs have copied outside of tiles.
+    pub moved: AtomicU64,
 }
 
 impl Executable for CpuExecutable {
@@ -71,8 +83,12 @@ impl Executable for CpuExecutable {
         let mut bits: Vec<[u32; 1]> = scalars.iter().map(|s| [s.bits()]).collect();
         let scalars: Vec<Span> = bits.iter_mut().map(|b| Span::of(b)).collect();
         let (args, scalars, isa, threads) = (&spans[..], &scalars[..], self.isa, self.threads);
-        let run = Run { args, scalars, isa, threads, interrupt: &self.interrupt, outermost: true };
+        let run = Run { args, scalars, isa, threads, interrupt: &self.interrupt, outermost: true, moved: &self.moved };
         self.root.run(&run).map_err(Halt::error)
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { moved: 4 * self.moved.load(Ordering::Relaxed), ..Counters::default() }
     }
 
     fn footprint(&self, plan: &Plan) -> Footprint {
@@ -139,6 +155,7 @@ impl Lowered {
             match step {
                 Step::Copy { src, dst } => {
                     if !in_place(mem, src, *dst) {
+                        run.moves(2 * src.len());
                         let data = gather_view(mem, src)?;
                         mem.words_mut(*dst).copy_from_slice(&data);
                     }
@@ -162,6 +179,7 @@ impl ScanStep {
     fn run(&mut self, mem: &mut Memory<'_>, run: &Run<'_>) -> Ran<()> {
         for carry in &self.carries {
             if !in_place(mem, &carry.init, carry.kept) {
+                run.moves(2 * carry.init.len());
                 let data = gather_view(mem, &carry.init)?;
                 mem.words_mut(carry.kept).copy_from_slice(&data);
             }
@@ -170,6 +188,7 @@ impl ScanStep {
             .xs
             .iter()
             .map(|(view, _, _)| {
+                run.moves(2 * view.len());
                 let mut words = Words::new(view.len())?;
                 words.as_mut_slice().copy_from_slice(&gather_view(mem, view)?);
                 Ok(words)
@@ -200,16 +219,19 @@ impl ScanStep {
             }
             Lowered::steps(&mut self.body.steps, &mut inner, &inside, &mut self.body.cache)?;
             for (value, view) in &self.ys {
+                run.moves(2 * view.len());
                 let data = gather_view(&inner, view)?;
                 mem.words_mut(*value)[t * data.len()..][..data.len()].copy_from_slice(&data);
             }
             for carry in &self.carries {
                 if let Some(staged) = carry.staged {
+                    run.moves(2 * carry.next.len());
                     let data = gather_view(&inner, &carry.next)?;
                     inner.words_mut(staged).copy_from_slice(&data);
                 }
             }
             for carry in self.carries.iter().filter(|c| !c.unchanged) {
+                run.moves(2 * carry.next.len());
                 let data = match carry.staged {
                     Some(staged) => copy(inner.words(staged))?,
                     None => gather_view(&inner, &carry.next)?,

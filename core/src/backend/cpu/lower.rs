@@ -24,6 +24,10 @@ pub struct Lowering<'a> {
     users: FxHashMap<NodeId, Vec<usize>>,
     /// Nodes of the scopes around, as they lie in the values of the schedule around.
     captured: FxHashMap<NodeId, View>,
+    /// Parameters of a body that are carries: the loop keeps their memory, and a new carry may be written there.
+    carried: Vec<Value>,
+    /// Stores whose results replace a state that they change: they may happen in the state's own memory.
+    replacing: FxHashSet<NodeId>,
     out: Lowered,
 }
 
@@ -31,6 +35,7 @@ pub struct Lowering<'a> {
 pub fn lower(plan: &Plan, tiles: bool, threads: usize) -> Result<Lowered> {
     let mut this = Lowering::new(&plan.graph, ROOT, FxHashMap::default(), tiles, threads);
     let outs: Vec<NodeId> = plan.results.iter().map(|r| r.0).collect();
+    this.replacing = plan.results.iter().flat_map(|(node, arg)| replacing(&plan.graph, *node, *arg)).collect();
     this.schedule(&plan.schedule, &outs)?;
     this.results(&plan.results)?;
     this.out.elide_results();
@@ -47,6 +52,8 @@ impl<'a> Lowering<'a> {
             values: FxHashMap::default(),
             users: FxHashMap::default(),
             captured,
+            carried: Vec::new(),
+            replacing: FxHashSet::default(),
             out: Lowered::default(),
         }
     }
@@ -77,7 +84,7 @@ impl<'a> Lowering<'a> {
                 match formed {
                     Formed::Group(taken) => taken.into_iter().for_each(|t| done[t] = true),
                     Formed::Alone(k) => {
-                        self.kernel(&kernels[k])?;
+                        self.kernel(&kernels[k], &|user| user == k || done.get(user).is_some_and(|done| *done))?;
                         done[k] = true;
                     }
                 }
@@ -86,9 +93,9 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// One kernel, node by node.
+    /// One kernel, node by node. `read` tells which kernels have read their operands by then.
     #[inline(never)]
-    fn kernel(&mut self, kernel: &Kernel) -> Result<()> {
+    fn kernel(&mut self, kernel: &Kernel, read: &dyn Fn(usize) -> bool) -> Result<()> {
         for &node in &kernel.nodes {
             if self.values.contains_key(&node) {
                 continue;
@@ -102,10 +109,27 @@ impl<'a> Lowering<'a> {
                         .ok_or_else(|| Error::Program(format!("the plan has no body for the scan of node {node}")))?;
                     self.scan(node, scan, body)?;
                 }
-                _ => self.node(node)?,
+                _ => self.node(node, read)?,
             }
         }
         Ok(())
+    }
+
+    /// The memory that a store changes, if it may change it where it is: nobody reads the old rows afterwards.
+    fn changed_in_place(&self, id: NodeId, old: &View, read: &dyn Fn(usize) -> bool) -> Option<Value> {
+        let node = &self.graph.nodes[id as usize];
+        let own = match self.out.storage[old.value] {
+            Storage::Temp(len) => len == node.len(),
+            Storage::Param => self.carried.contains(&old.value),
+            Storage::Arg(_) => self.replacing.contains(&id),
+            _ => false,
+        };
+        let mut root = node.src[0];
+        while is_view(&self.graph.nodes[root as usize].op) {
+            root = self.graph.nodes[root as usize].src[0];
+        }
+        let last = || self.users.get(&root).is_some_and(|users| users.iter().all(|user| read(*user)));
+        (own && *old == View::whole(old.value, &old.shape) && last()).then_some(old.value)
     }
 
     /// End with the results in their arguments.
@@ -234,7 +258,7 @@ impl<'a> Lowering<'a> {
     }
 
     #[inline(never)]
-    fn node(&mut self, id: NodeId) -> Result<()> {
+    fn node(&mut self, id: NodeId, read: &dyn Fn(usize) -> bool) -> Result<()> {
         let node = &self.graph.nodes[id as usize];
         let src: Vec<View> = node.src.iter().map(|s| self.view(*s)).collect::<Result<_>>()?;
         let dtype = node.src.first().map_or(node.dtype, |s| self.graph.nodes[*s as usize].dtype);
@@ -244,6 +268,13 @@ impl<'a> Lowering<'a> {
                 let widths = outs.iter().map(|(o, _)| self.graph.nodes[*o as usize].shape.last().copied().unwrap_or(1));
                 (outs.iter().map(|o| o.1).collect(), widths.collect())
             }
+            Op::Store => match self.changed_in_place(id, &src[0], read) {
+                Some(value) => {
+                    self.values.insert(id, value);
+                    (vec![value], Vec::new())
+                }
+                None => (vec![self.keep(id)], Vec::new()),
+            },
             _ => (vec![self.keep(id)], Vec::new()),
         };
         let step = NodeStep { id, op: node.op.clone(), dtype, src, dst, shape: node.shape.clone(), widths };
@@ -273,6 +304,7 @@ impl<'a> Lowering<'a> {
                 v
             })
             .collect();
+        body.carried = params[1..1 + n].to_vec();
         body.schedule(schedule, &scan.body.outs)?;
         let outs: Vec<View> = scan.body.outs.iter().map(|o| body.view(*o)).collect::<Result<_>>()?;
         let kept = self.outs(id, scan.body.outs.len());
@@ -376,6 +408,20 @@ fn units(graph: &Graph, schedule: &Schedule) -> Vec<Kernel> {
     units.sort_by_key(|u| u.nodes[0]);
     units.dedup_by_key(|u| u.nodes[0]);
     units
+}
+
+/// The stores that lead from the state of argument `arg` to its new value `node`, if nothing else does.
+fn replacing(graph: &Graph, mut node: NodeId, arg: usize) -> Vec<NodeId> {
+    let mut stores = Vec::new();
+    loop {
+        match &graph.nodes[node as usize].op {
+            Op::Store => stores.push(node),
+            Op::Input(i) if *i as usize == arg => return stores,
+            Op::Reshape => {}
+            _ => return Vec::new(),
+        }
+        node = graph.nodes[node as usize].src[0];
+    }
 }
 
 /// The 32 bits of a constant.

@@ -103,6 +103,12 @@ pub fn run(step: &NodeStep, mem: &mut Memory<'_>, run: &Run<'_>) -> Ran<()> {
         mem.words_mut(step.dst[0]).copy_from_slice(bytemuck::cast_slice(&out));
         return Ok(());
     }
+    match step.op {
+        Op::Gather => return gather(mem, step, run),
+        Op::Store => return store(mem, step, run),
+        _ => {}
+    }
+    run.moves(step.src.iter().map(View::len).sum::<usize>() + step.shape.iter().product::<usize>());
     let src: Vec<Vec<u32>> = step.src.iter().map(|v| gather_view(mem, v)).collect::<Ran<_>>()?;
     if let Op::Call(call) = &step.op {
         let rows = src[0].len() / step.src[0].shape.last().copied().unwrap_or(1);
@@ -164,27 +170,56 @@ pub fn run(step: &NodeStep, mem: &mut Memory<'_>, run: &Run<'_>) -> Ran<()> {
                 at += from;
             }
         }
-        Op::Gather => {
-            let (n, m, inner) = gather_sizes(&step.src[0].shape, &step.src[1].shape);
-            for (i, index) in src[1].iter().enumerate() {
-                let row = (i / m) * n + (*index as usize).min(n - 1);
-                out[i * inner..][..inner].copy_from_slice(&src[0][row * inner..][..inner]);
-            }
-        }
-        Op::Store => {
-            let (n, m, inner) = gather_sizes(&step.src[0].shape, &step.src[1].shape);
-            out.copy_from_slice(&src[0]);
-            for (i, index) in src[1].iter().enumerate() {
-                if (*index as usize) < n {
-                    let row = (i / m) * n + *index as usize;
-                    out[row * inner..][..inner].copy_from_slice(&src[2][i * inner..][..inner]);
-                }
-            }
-        }
         // Leaves, views and loops are not computed here.
         Op::Input(_) | Op::Param(_) | Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) => {}
         Op::Reshape | Op::Permute(_) | Op::Broadcast | Op::Slice { .. } | Op::Out(_) => {}
-        Op::MatMul { .. } | Op::Sum { .. } | Op::Call(_) | Op::Scan(_) => {}
+        Op::MatMul { .. } | Op::Sum { .. } | Op::Call(_) | Op::Scan(_) | Op::Gather | Op::Store => {}
+    }
+    Ok(())
+}
+
+/// Rows of a table, which is read where it is.
+#[inline(never)]
+fn gather(mem: &mut Memory<'_>, step: &NodeStep, run: &Run<'_>) -> Ran<()> {
+    let (n, m, inner) = gather_sizes(&step.src[0].shape, &step.src[1].shape);
+    let index = gather_view(mem, &step.src[1])?;
+    let table = &step.src[0];
+    let copied;
+    let rows = match table.is_contiguous() {
+        true => &mem.words(table.value)[table.offset..][..table.len()],
+        false => {
+            run.moves(table.len());
+            copied = gather_view(mem, table)?;
+            &copied[..]
+        }
+    };
+    let mut out = room(index.len() * inner)?;
+    for (i, index) in index.iter().enumerate() {
+        let row = (i / m) * n + (*index as usize).min(n - 1);
+        out.extend_from_slice(&rows[row * inner..][..inner]);
+    }
+    run.moves(index.len() + 2 * out.len());
+    mem.words_mut(step.dst[0]).copy_from_slice(&out);
+    Ok(())
+}
+
+/// Replaces rows, in the memory of the old ones where the lowering found that nobody needs those any more.
+#[inline(never)]
+fn store(mem: &mut Memory<'_>, step: &NodeStep, run: &Run<'_>) -> Ran<()> {
+    let (n, m, inner) = gather_sizes(&step.src[0].shape, &step.src[1].shape);
+    let (index, rows) = (gather_view(mem, &step.src[1])?, gather_view(mem, &step.src[2])?);
+    run.moves(index.len() + 2 * rows.len());
+    if step.src[0].value != step.dst[0] {
+        let old = gather_view(mem, &step.src[0])?;
+        run.moves(2 * old.len());
+        mem.words_mut(step.dst[0]).copy_from_slice(&old);
+    }
+    let out = mem.words_mut(step.dst[0]);
+    for (i, index) in index.iter().enumerate() {
+        if (*index as usize) < n {
+            let row = (i / m) * n + *index as usize;
+            out[row * inner..][..inner].copy_from_slice(&rows[i * inner..][..inner]);
+        }
     }
     Ok(())
 }
