@@ -28,6 +28,17 @@ impl Context {
         self.arg(name, shape, dtype, Role::State, Location::caller())
     }
 
+    /// A state that is large, such as a memory of many transitions: its rows are read by `gather` or through slices and changed by
+    /// `store`, both where they are. What would touch all of it, or keep its old value, is an error of planning.
+    #[track_caller]
+    pub fn bulk(&mut self, name: &str, shape: &[usize], dtype: DType) -> Tensor {
+        let state = self.arg(name, shape, dtype, Role::State, Location::caller());
+        if let (false, Some(arg)) = (state.is_poison(), self.args.last_mut()) {
+            arg.bulk = true;
+        }
+        state
+    }
+
     fn arg(&mut self, name: &str, shape: &[usize], dtype: DType, role: Role, at: &'static Location<'static>) -> Tensor {
         if self.args.iter().any(|a| a.name == name && a.role == role) {
             return fail(Error::Program(format!("`{name}` is declared twice (at {at})")));
@@ -36,7 +47,7 @@ impl Context {
             return fail(Error::Program(format!("`{name}` needs at least one element, got {shape:?} (at {at})")));
         }
         let i = self.args.len() as u32;
-        self.args.push(Arg { name: name.to_owned(), shape: shape.to_vec(), dtype, role });
+        self.args.push(Arg { name: name.to_owned(), shape: shape.to_vec(), dtype, role, bulk: false });
         push(Op::Input(i), &[], shape.to_vec(), dtype, at)
     }
 
@@ -102,7 +113,8 @@ impl Context {
             fail(Error::Program(format!("output `{name}` is declared twice (at {})", Location::caller())));
             return;
         }
-        let arg = Arg { name: name.to_owned(), shape: value.shape(), dtype: value.dtype(), role: Role::Output };
+        let (shape, dtype) = (value.shape(), value.dtype());
+        let arg = Arg { name: name.to_owned(), shape, dtype, role: Role::Output, bulk: false };
         self.results.push((value, self.args.len()));
         self.args.push(arg);
     }

@@ -28,6 +28,8 @@ pub struct Arg {
     pub dtype: DType,
     /// What it is for.
     pub role: Role,
+    /// It is too large to be touched as a whole: the planner refuses every operation that would.
+    pub bulk: bool,
 }
 
 /// A run-time scalar of a program.

@@ -16,11 +16,14 @@ mod node;
 mod order;
 pub mod simd;
 mod steps;
+#[cfg(test)]
+mod store_tests;
 mod tile;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use self::buffer::{CpuBuffer, Words};
 use self::exec::CpuExecutable;
@@ -98,7 +101,7 @@ impl Backend for Cpu {
     fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>> {
         let root = lower::lower(&plan, self.tiles, self.threads)?;
         let interrupt = self.interrupt.clone();
-        Ok(Box::new(CpuExecutable { root, isa: self.isa, threads: self.threads, interrupt }))
+        Ok(Box::new(CpuExecutable { root, isa: self.isa, threads: self.threads, interrupt, moved: AtomicU64::new(0) }))
     }
 
     fn interrupt(&self) -> Interrupt {

@@ -77,6 +77,8 @@ pub(super) struct Flow<'a> {
     pub wanted: Vec<usize>,
     /// For each item: items with an edge to it, and the edge's number.
     pub readers: Vec<Vec<(usize, usize)>>,
+    /// Values that stores change, and the stores.
+    pub stores: Vec<(NodeId, usize)>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -97,6 +99,7 @@ impl<'a> Flow<'a> {
             of: vec![NONE; graph.nodes.len()],
             wanted: Vec::new(),
             readers: Vec::new(),
+            stores: Vec::new(),
         };
         for id in graph.reachable(&outs, scope.scope) {
             let node = &graph.nodes[id as usize];
@@ -145,6 +148,9 @@ impl<'a> Flow<'a> {
             for (k, edge) in item.edges.iter().enumerate() {
                 if let Some(to) = flow.find(edge.to) {
                     flow.readers[to].push((i, k));
+                }
+                if edge.how == Use::Dest {
+                    flow.stores.push((edge.to, i));
                 }
             }
         }

@@ -172,6 +172,9 @@ impl Groups {
                 return false;
             }
         }
+        if self.parts_a_store(flow, inlined, i, k) {
+            return false;
+        }
         let g = &self.list[k];
         let own = |t: NodeId| flow.find(t).is_some_and(|x| self.of[x] == Some(k));
         let new = inlined.needs[i].iter().filter(|(t, _)| !own(*t) && !g.reads.iter().any(|(r, _)| r == t)).count();
@@ -189,6 +192,22 @@ impl Groups {
         };
         let writes = g.items.iter().copied().chain([i]).filter(|x| surely(*x)).count();
         g.reads.len() + new + writes.max(1) <= cap.most
+    }
+
+    /// Whether item `i` and group `k` together would read both what a store changes and what it makes of it: the store could then
+    /// not happen in place.
+    fn parts_a_store(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, k: usize) -> bool {
+        let stores: Vec<(NodeId, usize)> = flow.stores.iter().filter_map(|(t, s)| Some((*t, self.of[*s]?))).collect();
+        for (old, store) in stores.into_iter().filter(|(_, store)| *store != k) {
+            let is = |(t, how): &(NodeId, Use)| *t == old && *how != Use::Dest;
+            if self.list[k].reads.iter().any(is) || inlined.needs[i].iter().any(is) {
+                let groups = inlined.needs[i].iter().filter_map(|(t, _)| self.of[flow.find(*t)?]);
+                if groups.chain([k]).collect::<Vec<_>>().into_iter().any(|g| self.depends(g, store)) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     fn put(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, place: Option<usize>) {
