@@ -178,8 +178,10 @@ impl Bulk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::program::PlanOptions;
-    use crate::tensor::{Loop, scan};
+    use crate::program::plan::Schedule;
+    use crate::program::planner::fold;
+    use crate::program::{Kernel, PlanOptions};
+    use crate::tensor::{Graph, Loop, Op, scan};
     use crate::{Context, DType, Program, Tensor};
 
     /// The error of a program on a bulk memory of ten rows; none if it is planned.
@@ -213,6 +215,56 @@ mod tests {
             cx.update("memory", carry[0]);
         });
         assert_eq!(looped, None);
+    }
+
+    /// Numbers that the kernels of a schedule write.
+    fn written(schedule: &Schedule, graph: &Graph) -> usize {
+        let of = |kernel: &Kernel| match (&kernel.body, kernel.nodes.first().map(|id| &graph.nodes[*id as usize].op)) {
+            (Some(body), Some(Op::Scan(scan))) => {
+                // First values of carries that are elsewhere are copied.
+                let node = &graph.nodes[kernel.nodes[0] as usize];
+                let place = |id: u32| kernel.reads.iter().find(|read| read.0 == fold(graph, id).0).map(|read| read.1);
+                let there = |i: usize| kernel.writes.get(i).is_some_and(|write| place(node.src[i]) == Some(write.1));
+                let copied: usize =
+                    (0..scan.carries).filter(|i| !there(*i)).map(|i| graph.nodes[node.src[i] as usize].len()).sum();
+                copied + scan.len * written(body, graph)
+            }
+            _ => kernel.space.iter().product::<usize>() * kernel.writes.len(),
+        };
+        schedule.kernels.iter().map(of).sum()
+    }
+
+    #[test]
+    fn plans_write_as_much_for_large_entries_as_for_small_ones() {
+        let plan = |rows: usize, looped: bool| {
+            Program::plan_of(PlanOptions::default(), |cx| {
+                let memory = cx.bulk("memory", &[rows, 3], DType::F32);
+                let at = cx.input("at", &[2], DType::U32);
+                let new = cx.input("rows", &[2, 3], DType::F32);
+                let memory = match looped {
+                    false => {
+                        cx.output("old", memory.gather(at));
+                        memory.store(at, new).store(at + Tensor::constant_u32(1), new * 2.0)
+                    }
+                    true => {
+                        let (carry, ys) = scan(6, false, &[memory, new], &[], |t, c, _| {
+                            let old = c[0].gather(at);
+                            let memory = c[0].store(at + t, c[1]);
+                            Loop { carry: vec![memory, c[1] + old], ys: vec![memory.gather(at + t)] }
+                        });
+                        cx.output("read", ys[0]);
+                        carry[0]
+                    }
+                };
+                cx.output("new", memory.gather(at));
+                cx.update("memory", memory);
+            })
+        };
+        for looped in [false, true] {
+            let [small, large] = [10_000, 1_000_000].map(|rows| plan(rows, looped).unwrap());
+            let [few, many] = [&small, &large].map(|plan| written(&plan.schedule, &plan.graph));
+            assert!(few == many && few < 500, "{few} and {many}: {large}");
+        }
     }
 
     #[test]
