@@ -10,6 +10,7 @@
 //! Here and in the CPU backend the larger steps are `#[inline(never)]`: a browser optimises a function as a whole, in time that grows
 //! faster than its size, and all of planning in one function keeps it from the kernels for half a second.
 
+#[cfg(feature = "debug")]
 mod bulk;
 mod flow;
 mod fuse;
@@ -52,6 +53,7 @@ pub(super) fn plan(cx: Context, mut graph: Graph, options: &PlanOptions) -> Resu
     let results: Vec<(NodeId, usize)> = cx.results.iter().map(|(t, arg)| (t.raw(), *arg)).collect();
     let wanted: Vec<NodeId> = results.iter().map(|r| r.0).collect();
     crate::grad::tidy_loops(&mut graph, &wanted);
+    #[cfg(feature = "debug")]
     bulk::check(&graph, &cx.args, &results)?;
     let outs = outs_of(&graph, &wanted);
     let wants: Vec<Want> = results
