@@ -8,6 +8,7 @@ mod env;
 mod finite;
 mod limits;
 mod lost;
+mod memory;
 mod ops;
 mod parity;
 mod ppo;

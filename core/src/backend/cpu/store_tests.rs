@@ -7,6 +7,9 @@ use crate::{Context, DType, Device, State, Tensor};
 
 const WIDTH: usize = 4;
 
+/// Declares a program on a memory.
+type Trace<'a> = &'a dyn Fn(&mut Context, Tensor);
+
 fn devices() -> [Device; 3] {
     let options = |tiles, threads| CpuOptions { tiles, threads, ..Default::default() };
     [options(true, 1), options(true, 2), options(false, 1)].map(|options| Device::new(Cpu::new(options)))
@@ -17,7 +20,7 @@ fn read(device: &Device, array: &crate::Array) -> Vec<f32> {
 }
 
 /// Bytes that the second of two runs of a program moves; and the memory afterwards, which was zeros.
-fn moved(device: &Device, rows: usize, f: &dyn Fn(&mut Context, Tensor)) -> (u64, Vec<f32>) {
+fn moved(device: &Device, rows: usize, f: Trace<'_>) -> (u64, Vec<f32>) {
     let mut state = State::new();
     state.insert("memory", device.zeros(&[rows, WIDTH], DType::F32).unwrap());
     let mut program = Program::new(device, |cx| {
@@ -73,7 +76,7 @@ fn rows_cost_the_same_in_small_and_large_memories() {
         });
         cx.update("memory", carry[0]);
     };
-    let cases: [(&str, &dyn Fn(&mut Context, Tensor)); 3] = [("once", &once), ("looped", &looped), ("nested", &nested)];
+    let cases: [(&str, Trace<'_>); 3] = [("once", &once), ("looped", &looped), ("nested", &nested)];
     for device in devices() {
         for (name, f) in cases {
             let (small, few) = moved(&device, 10_000, f);

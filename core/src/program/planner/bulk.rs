@@ -90,12 +90,11 @@ impl Bulk<'_> {
                 Op::Scan(scan) => k < scan.carries,
                 _ => false,
             };
-            for (k, src) in node.src.iter().enumerate() {
-                if let (Some(version), true) = (self.versions.get(src), changes(k)) {
-                    let first = changed.entry(*version).or_insert(id);
-                    if *first != id {
-                        return Err(self.read_afterwards(id));
-                    }
+            for (_, src) in node.src.iter().enumerate().filter(|(k, _)| changes(*k)) {
+                if let Some(version) = self.versions.get(src)
+                    && changed.insert(*version, id).is_some()
+                {
+                    return Err(self.read_afterwards(id));
                 }
             }
         }
@@ -289,6 +288,16 @@ mod tests {
             |cx, memory, [at, rows]| {
                 cx.output("one", memory.store(at, rows).gather(at));
                 cx.output("other", memory.store(at, rows * 2.0).gather(at));
+            },
+            "read here after it was changed",
+        );
+        refused(
+            |cx, memory, [at, rows]| {
+                let (carry, _) = scan(2, false, &[memory, memory], &[], |_, c, _| Loop {
+                    carry: vec![c[0].store(at, rows), c[1].store(at, rows * 2.0)],
+                    ys: Vec::new(),
+                });
+                cx.output("rows", carry[0].gather(at) + carry[1].gather(at));
             },
             "read here after it was changed",
         );
