@@ -13,7 +13,7 @@ if ! cargo "+$TOOLCHAIN" miri --version >/dev/null 2>&1; then
   exit 0
 fi
 
-tests=(backend::cpu env::lanes env::register_tests env::traced_tests::native)
+tests=(backend::cpu env::engine)
 if [[ ${1:-} = --short ]]; then
   tests=(
     backend::cpu::simd::aligned
@@ -24,7 +24,7 @@ if [[ ${1:-} = --short ]]; then
     backend::cpu::simd::reduce::tests::rows_accumulated
     backend::cpu::simd::elementwise::tests::threefry
     backend::cpu::tile::tests::a_rollout
-    env::lanes
+    env::engine::lanes
   )
 fi
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::lockstep::Lockstep;
+use super::engine::lockstep::Lockstep;
 use super::{ActionSpace, EnvDef};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::rng::{Threefry, fold_in, key_from_seed};
@@ -162,7 +162,7 @@ fn tasks(env: &EnvDef) -> Verdict {
     if distinct.len() == 1 {
         return Err((Outcome::Warning, "all tasks are the same; is `rng` used in `sample_task`?".to_owned()));
     }
-    super::agree::check_tasks(env, COUNT).map_err(|e| (Outcome::Failed, e.to_string()))?;
+    super::engine::agree::check_tasks(env, COUNT).map_err(|e| (Outcome::Failed, e.to_string()))?;
     Ok(format!("{} different tasks of {COUNT}", distinct.len()))
 }
 
@@ -299,7 +299,7 @@ fn lanes(env: &EnvDef) -> Verdict {
 }
 
 fn traced(env: &EnvDef) -> Verdict {
-    match super::agree::check(env) {
+    match super::engine::agree::check(env) {
         Ok(()) => Ok("native blocks and the traced graph agree bit for bit".to_owned()),
         Err(Error::Environment { problem, .. }) => fail(problem),
         Err(e) => fail(e.to_string()),

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::block::{ResetBlock, StepBlock};
-use super::erased::{Erased, Held};
+use super::engine::block::{ResetBlock, StepBlock};
+use super::engine::erased::{Erased, Held};
+#[cfg(feature = "standalone")]
+use super::engine::random::{RandomSteps, Source};
+#[cfg(feature = "standalone")]
+use super::engine::scalar::{HostStep, Scalar};
 use super::fields::Fields;
-#[cfg(feature = "standalone")]
-use super::random::{RandomSteps, Source};
-#[cfg(feature = "standalone")]
-use super::scalar::{HostStep, Scalar};
 use super::{Env, EnvSpec, Scene};
 #[cfg(feature = "standalone")]
 use crate::backend::cpu::simd::isa::Isa;

@@ -38,75 +38,38 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
-pub mod acrobot;
-// `check_env` measures by the clock, which WebAssembly does not have by itself.
-#[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
-mod agree;
-mod auto;
-pub mod bandit;
-mod block;
-pub mod cartpole;
+mod builtin;
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 mod check;
 #[cfg(not(target_arch = "wasm32"))]
 #[cfg(test)] // by itself, so that clippy sees a test module
 mod check_tests;
-pub mod dark_room;
 mod def;
 mod draws;
-mod erased;
+mod engine;
 mod fields;
-pub mod grid_world;
-pub mod key_door;
-mod lanes;
-#[cfg(feature = "standalone")]
-mod lockstep;
-pub mod mountain_car;
-pub mod mountain_car_continuous;
-mod pack;
-mod parameters;
-pub mod pendulum;
-pub mod point;
-#[cfg(feature = "standalone")]
-mod random;
 mod real;
-#[cfg(target_arch = "x86_64")]
-mod register;
-#[cfg(all(test, target_arch = "x86_64"))]
-mod register_tests;
-mod registry;
-#[cfg(feature = "standalone")]
-mod scalar;
 mod scene;
 mod spec;
-pub mod tabular_mdp;
 mod tasks;
-mod traced;
-#[cfg(test)]
-mod traced_tests;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
+pub use builtin::tabular_mdp::{Tables, TabularMdp};
+pub use builtin::{
+    Parameter, acrobot, bandit, builtin, builtin_names, builtin_parameters, cartpole, dark_room, grid_world, key_door,
+    mountain_car, mountain_car_continuous, pendulum, point, tabular_mdp,
+};
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 pub use check::{Check, Outcome, Report, check_env};
 pub use def::EnvDef;
 pub(crate) use def::spec_problem;
 pub use draws::{Draws, RESET_BLOCK, STEP_BLOCK, TASK_BLOCK};
+#[cfg(feature = "standalone")]
+pub use engine::{HostStep, Lockstep, RandomSteps, Scalar, Source};
+pub use engine::{LaneBits, LaneMask, Lanes, TracedReset, TracedStep};
 pub use fields::Fields;
-pub use lanes::{LaneBits, LaneMask, Lanes};
-#[cfg(feature = "standalone")]
-pub use lockstep::Lockstep;
-pub use parameters::Parameter;
-#[cfg(feature = "standalone")]
-pub use random::{RandomSteps, Source};
 pub use real::{Bits, Mask, Real};
-pub use registry::{builtin, builtin_names, builtin_parameters};
-#[cfg(feature = "standalone")]
-pub use scalar::{HostStep, Scalar};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionSpace, Dim, EnvSpec};
-pub use tabular_mdp::{Tables, TabularMdp};
-pub use traced::{TracedReset, TracedStep};
 
 /// What a step leads to.
 #[derive(Clone, Copy, Debug)]

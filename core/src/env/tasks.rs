@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use super::EnvDef;
 #[cfg(feature = "standalone")]
-use super::scalar::Scalar;
+use super::engine::scalar::Scalar;
 use crate::Error;
 #[cfg(feature = "standalone")]
 use crate::rng::Key;

@@ -136,10 +136,10 @@ const UNSAFE: [&str; 8] = [
     "backend/cpu/memory.rs",
     "backend/cpu/tile/run.rs",
     "backend/cpu/tile/rows.rs",
-    "env/x86/",
-    "env/block.rs",
-    "env/pack.rs",
-    "env/register_tests.rs",
+    "env/engine/x86/",
+    "env/engine/block.rs",
+    "env/engine/pack.rs",
+    "env/engine/register_tests.rs",
 ];
 
 #[test]

@@ -1,9 +1,9 @@
 //! One step with automatic reset: the single source of lane blocks and of traced steps.
 
-use super::draws::{Draws, RESET_BLOCK, STEP_BLOCK};
-use super::fields::Fields;
-use super::real::{Bits, Mask, Real};
-use super::{Env, Step};
+use crate::env::draws::{Draws, RESET_BLOCK, STEP_BLOCK};
+use crate::env::fields::Fields;
+use crate::env::real::{Bits, Mask, Real};
+use crate::env::{Env, Step};
 
 /// What a step of one block of environments starts from.
 pub(crate) struct Before<'a, R: Real, E: Env> {

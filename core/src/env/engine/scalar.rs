@@ -4,10 +4,10 @@ use std::fmt;
 
 use super::auto::first_state;
 use super::erased::{Erased, Held};
-use super::fields::Fields;
 use super::lanes::{LaneBits, Lanes};
-use super::real::{Bits, Mask, Real};
-use super::{Draws, Env, STEP_BLOCK, Step, TASK_BLOCK};
+use crate::env::fields::Fields;
+use crate::env::real::{Bits, Mask, Real};
+use crate::env::{Draws, Env, STEP_BLOCK, Step, TASK_BLOCK};
 use crate::rng::Key;
 
 /// What a step of one environment leads to, without any reset.
@@ -97,22 +97,22 @@ impl One for Lanes<1> {
 }
 
 impl<E: Env> Held<E> {
-    pub(super) fn sample_task_one<R: One>(&self, key: Key, element: u32) -> Vec<R::Number> {
+    pub(in crate::env) fn sample_task_one<R: One>(&self, key: Key, element: u32) -> Vec<R::Number> {
         let mut task = vec![R::lit(0.0); self.spec.task.len()];
         self.env.sample_task(&mut Draws::new(key.map(R::word), R::word(element), TASK_BLOCK), &mut task);
         task.into_iter().map(R::number).collect()
     }
 
-    pub(super) fn reset_one<R: One>(&self, task: &[R::Number], key: Key, element: u32) -> Vec<R::Number> {
+    pub(in crate::env) fn reset_one<R: One>(&self, task: &[R::Number], key: Key, element: u32) -> Vec<R::Number> {
         numbers::<R, E>(&first_state(&*self.env, &wrap::<R>(task), key.map(R::word), R::word(element)))
     }
 
-    pub(super) fn observe_one<R: One>(&self, state: &[R::Number], task: &[R::Number]) -> Vec<R::Number> {
+    pub(in crate::env) fn observe_one<R: One>(&self, state: &[R::Number], task: &[R::Number]) -> Vec<R::Number> {
         let state = <E::State<R> as Fields<R>>::from_fn(|f| R::one(state[f]));
         self.seen(&state, &wrap::<R>(task))
     }
 
-    pub(super) fn step_one<R: One>(
+    pub(in crate::env) fn step_one<R: One>(
         &self,
         state: &[R::Number],
         action: &[R::Number],

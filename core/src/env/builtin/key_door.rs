@@ -8,7 +8,7 @@
 //! Knowing both cells earns 2.
 
 use super::dark_room::{Cell, actions, cell_dims, observation, room};
-use super::{Color, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
+use crate::env::{Color, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// A dark room with a key and a door.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@
 use std::f64::consts::PI;
 
 use super::pendulum::wrap_angle;
-use super::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Fields, Real, Scene, Shape, Step};
+use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Fields, Real, Scene, Shape, Step};
 
 /// Two equal links.
 #[derive(Clone, Debug, PartialEq)]

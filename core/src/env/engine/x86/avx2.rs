@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 
 use super::{f32_to_u32, lanewise, u32_to_f32};
-use crate::env::register::Register;
+use crate::env::engine::register::Register;
 
 impl Register for __m256 {
     type Int = __m256i;

@@ -8,7 +8,7 @@
 //! same ones every time; [`TabularMdp::tables`] writes them all out. So thousands of tasks side by side take no memory, and a step
 //! reads no tables. −log u is exponentially distributed, and exponential numbers over their sum are a flat Dirichlet draw.
 
-use super::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
+use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// A random process with `S` states and `A` actions.
 #[derive(Clone, Debug, PartialEq)]

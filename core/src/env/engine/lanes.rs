@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::real::{Bits, Mask, Real};
+use crate::env::real::{Bits, Mask, Real};
 use crate::math;
 
 /// `N` numbers side by side, one environment each. Aligned for the widest vector register.

@@ -1,12 +1,12 @@
 //! Packs of lanes that come from and go to memory: arrays everywhere, registers on x86-64.
 
 use super::lanes::{LaneBits, LaneMask, Lanes};
-use super::real::Real;
 #[cfg(target_arch = "x86_64")]
 use super::register::{Reg, RegBits, RegMask, Register};
+use crate::env::real::Real;
 
 /// A [`Real`] of several lanes.
-pub(super) trait Pack: Real {
+pub(in crate::env) trait Pack: Real {
     const LANES: usize;
     /// The first lanes' worth of numbers.
     fn load(from: &[f32]) -> Self;
@@ -88,11 +88,11 @@ impl<V: Register> Pack for Reg<V> {
 
 /// The pack of the baseline.
 #[cfg(target_arch = "x86_64")]
-pub(super) type Base = Reg<std::arch::x86_64::__m128>;
+pub(in crate::env) type Base = Reg<std::arch::x86_64::__m128>;
 
 /// The pack of the baseline: four lanes that the compiler maps to NEON, simd128 or scalars.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) type Base = Lanes<4>;
+pub(in crate::env) type Base = Lanes<4>;
 
 /// Declares `fn $name<E: Env>(isa, args)`, which runs `$body::<E, pack>(args)` compiled for the instruction set, or for
 /// the best that the processor has if it lacks that one.
@@ -122,4 +122,4 @@ macro_rules! per_pack {
         }
     };
 }
-pub(super) use per_pack;
+pub(in crate::env) use per_pack;

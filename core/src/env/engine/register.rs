@@ -6,14 +6,14 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::real::{Bits, Mask, Real};
+use crate::env::real::{Bits, Mask, Real};
 use crate::math::{self, Float};
 
 /// A vector register of `f32` lanes.
 ///
 /// The functions are for code that is compiled for the register's instruction set (`#[target_feature]`) and runs on a
 /// processor that has it; [`super::block`] and [`super::random`] see to both, and nothing else names these types.
-pub(super) trait Register: Copy + 'static {
+pub(in crate::env) trait Register: Copy + 'static {
     type Int: Copy + 'static;
     type Mask: Copy + 'static;
     const LANES: usize;
@@ -67,15 +67,15 @@ pub(super) trait Register: Copy + 'static {
 
 /// Numbers in a register.
 #[derive(Clone, Copy)]
-pub(super) struct Reg<V>(pub V);
+pub(in crate::env) struct Reg<V>(pub V);
 
 /// Words in a register.
 #[derive(Clone, Copy)]
-pub(super) struct RegBits<V: Register>(pub V::Int);
+pub(in crate::env) struct RegBits<V: Register>(pub V::Int);
 
 /// Truth values in a register.
 #[derive(Clone, Copy)]
-pub(super) struct RegMask<V: Register>(pub V::Mask);
+pub(in crate::env) struct RegMask<V: Register>(pub V::Mask);
 
 macro_rules! operator {
     ($trait:ident, $name:ident, |$a:ident, $b:ident| $value:expr) => {

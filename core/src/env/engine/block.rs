@@ -12,16 +12,16 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use super::auto::{After, Before, auto_step, first_state};
-use super::fields::Fields;
 use super::pack::{Pack, per_pack};
-use super::{Env, EnvSpec};
 use crate::backend::cpu::simd::isa::Isa;
+use crate::env::fields::Fields;
+use crate::env::{Env, EnvSpec};
 use crate::program::NativeCall;
 
 /// First states.
 ///
 /// Inputs: key `[2]`, element `[1]` (u32), then task `[D]` if there is one. Outputs: state `[F]`, observation `[O]`.
-pub(super) struct ResetBlock<E> {
+pub(in crate::env) struct ResetBlock<E> {
     pub env: Arc<E>,
     pub spec: Arc<EnvSpec>,
 }
@@ -31,7 +31,7 @@ pub(super) struct ResetBlock<E> {
 /// Inputs: state `[F]`, steps taken `[1]` (u32), action `[A]`, key `[2]`, element `[1]` (u32), then task `[D]` if there
 /// is one. Outputs: state `[F]` and steps `[1]` after any reset, reward `[1]`, terminated `[1]`, truncated `[1]` (u32 0
 /// or 1), observation before `[O]` and after any reset `[O]`.
-pub(super) struct StepBlock<E> {
+pub(in crate::env) struct StepBlock<E> {
     pub env: Arc<E>,
     pub spec: Arc<EnvSpec>,
 }
@@ -96,7 +96,7 @@ fn reset_lanes<E: Env, P: Pack>(block: &ResetBlock<E>, lanes: usize, inputs: &[&
 }
 
 #[inline(always)]
-pub(super) fn step_lanes<E: Env, P: Pack>(
+pub(in crate::env) fn step_lanes<E: Env, P: Pack>(
     block: &StepBlock<E>,
     lanes: usize,
     inputs: &[&[f32]],

@@ -5,7 +5,7 @@
 //! and +100 in the final step. The episode ends at x ≥ 0.45 with v ≥ 0; time limit 999; solved at a mean return of 90.
 
 use super::mountain_car::{CarState, observation, roll, scene, start};
-use super::{ActionSpace, Dim, Draws, Env, EnvSpec, Real, Scene, Step};
+use crate::env::{ActionSpace, Dim, Draws, Env, EnvSpec, Real, Scene, Step};
 
 /// A car in a valley, pushed continuously.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Native blocks against their own sub-graphs, bit for bit, and against single environments.
 
-use super::*;
 use crate::Device;
+use crate::env::*;
 use crate::program::{Program, State};
 use crate::rng;
 use crate::tensor::{DType, Tensor};

@@ -4,10 +4,10 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::auto::{After, Before, auto_step, first_state};
-use super::fields::Fields;
-use super::real::{Bits, Mask, Real};
-use super::{Draws, Env, EnvDef, EnvSpec, TASK_BLOCK};
 use crate::Error;
+use crate::env::fields::Fields;
+use crate::env::real::{Bits, Mask, Real};
+use crate::env::{Draws, Env, EnvDef, EnvSpec, TASK_BLOCK};
 use crate::program::NativeCall;
 use crate::tensor::{Loop, Tensor, call, fail, scan};
 
@@ -338,14 +338,14 @@ fn rows_of(x: Tensor) -> Vec<usize> {
 }
 
 /// The task of each row, `[rows.., D]`.
-pub(super) fn tasks<E: Env>(env: &E, spec: &EnvSpec, key: [Tensor; 2], element: Tensor) -> Tensor {
+pub(in crate::env) fn tasks<E: Env>(env: &E, spec: &EnvSpec, key: [Tensor; 2], element: Tensor) -> Tensor {
     let mut task = vec![Tensor::constant_f32(0.0); spec.task.len()];
     env.sample_task(&mut Draws::new(key, element, TASK_BLOCK), &mut task);
     join(&task, &element.shape())
 }
 
 /// The sub-graph of a reset: operands and results as of the lane block.
-pub(super) fn reset<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -> Vec<Tensor> {
+pub(in crate::env) fn reset<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -> Vec<Tensor> {
     let [key, element, rest @ ..] = inputs else { return Vec::new() };
     let rows = rows_of(*element);
     let task = rest.first().map_or_else(Vec::new, |t| parts(*t));
@@ -356,7 +356,7 @@ pub(super) fn reset<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -> Vec<T
 }
 
 /// The sub-graph of a step: operands and results as of the lane block.
-pub(super) fn step<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -> Vec<Tensor> {
+pub(in crate::env) fn step<E: Env>(env: &E, spec: &EnvSpec, inputs: &[Tensor]) -> Vec<Tensor> {
     let [state, steps, action, key, element, rest @ ..] = inputs else { return Vec::new() };
     let rows = rows_of(*steps);
     let (task, action) = (rest.first().map_or_else(Vec::new, |t| parts(*t)), parts(*action));

@@ -1,18 +1,33 @@
 //! The built-in environments by name.
 
-use super::acrobot::Acrobot;
-use super::bandit::Bandit;
-use super::cartpole::CartPole;
-use super::dark_room::DarkRoom;
-use super::grid_world::GridWorld;
-use super::key_door::KeyDoor;
-use super::mountain_car::MountainCar;
-use super::mountain_car_continuous::MountainCarContinuous;
-use super::parameters::{Given, Parameter, parse};
-use super::pendulum::Pendulum;
-use super::point::{PointArena, PointCorner, PointGoal, PointHalfCircle, PointMomentum, PointReward, PointWalls};
-use super::tabular_mdp::TabularMdp;
-use super::{Env, EnvDef};
+pub mod acrobot;
+pub mod bandit;
+pub mod cartpole;
+pub mod dark_room;
+pub mod grid_world;
+pub mod key_door;
+pub mod mountain_car;
+pub mod mountain_car_continuous;
+mod parameters;
+pub mod pendulum;
+pub mod point;
+pub mod tabular_mdp;
+
+pub use parameters::Parameter;
+
+use self::acrobot::Acrobot;
+use self::bandit::Bandit;
+use self::cartpole::CartPole;
+use self::dark_room::DarkRoom;
+use self::grid_world::GridWorld;
+use self::key_door::KeyDoor;
+use self::mountain_car::MountainCar;
+use self::mountain_car_continuous::MountainCarContinuous;
+use self::parameters::{Given, parse};
+use self::pendulum::Pendulum;
+use self::point::{PointArena, PointCorner, PointGoal, PointHalfCircle, PointMomentum, PointReward, PointWalls};
+use self::tabular_mdp::TabularMdp;
+use crate::env::{Env, EnvDef};
 use crate::{Error, Result};
 
 /// A name, the parameters it takes, and how it is made.

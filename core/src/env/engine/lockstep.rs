@@ -1,7 +1,7 @@
 //! Environments stepped side by side on the CPU, outside of any program: for tests, checks and benchmarks.
 
-use super::EnvDef;
 use crate::backend::cpu::simd::isa::Isa;
+use crate::env::EnvDef;
 use crate::rng::Key;
 
 /// A block of environments in memory. Every value of M numbers is lane-major, `[M][count]`; u32 values are the f32 of
@@ -104,7 +104,7 @@ impl Lockstep {
         self.step_by(key, |isa, lanes, inputs, outputs| block.run(isa, lanes, inputs, outputs));
     }
 
-    pub(super) fn step_by(&mut self, key: Key, run: impl FnOnce(Isa, usize, &[&[f32]], &mut [&mut [f32]])) {
+    pub(in crate::env) fn step_by(&mut self, key: Key, run: impl FnOnce(Isa, usize, &[&[f32]], &mut [&mut [f32]])) {
         self.fill_key(key);
         let mut inputs = vec![&self.state[..], &self.steps, &self.action, &self.key, &self.element];
         if !self.task.is_empty() {

@@ -17,7 +17,7 @@ pub use half_circle::PointHalfCircle;
 pub use momentum::PointMomentum;
 pub use walls::PointWalls;
 
-use super::{ActionSpace, Color, Dim, Draws, Real, Scene, Shape};
+use crate::env::{ActionSpace, Color, Dim, Draws, Real, Scene, Shape};
 
 /// How far the corners of some of the tasks are from the middle along each axis.
 const CORNER: f64 = 2.0;

@@ -4,7 +4,7 @@
 //! cart each 0.02 s; explicit Euler, positions move with the old speeds. Reward 1 per step, the last one included. The
 //! episode ends where |x| > 2.4 m or |θ| > 12°; time limit 500; solved at a mean return of 475.
 
-use super::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
+use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// The cart and its pole.
 #[derive(Clone, Debug, PartialEq)]

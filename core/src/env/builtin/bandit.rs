@@ -7,7 +7,7 @@
 //! Returns: pulling at random n/2; knowing the best arm n·k/(k + 1). The finite-horizon Gittins index earns 6.66 (k = 5, n =
 //! 10), 6.70 (10, 10), 78.6 (5, 100) and 83.9 (10, 100).
 
-use super::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
+use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// Arms that pay or do not.
 #[derive(Clone, Debug, PartialEq)]

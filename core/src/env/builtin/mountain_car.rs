@@ -4,7 +4,7 @@
 //! limited to ±0.07; x ← x + v, limited to [−1.2, 0.6]; the left wall stops the car. Reward −1 per step. The episode
 //! ends at x ≥ 0.5 with v ≥ 0; time limit 200; solved at a mean return of −110.
 
-use super::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
+use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// The left end of the track.
 pub(super) const MIN_X: f64 = -1.2;

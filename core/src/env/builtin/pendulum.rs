@@ -7,7 +7,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
+use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// A rod on a motor.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@
 //!
 //! Knowing the goal earns 16.54 on average.
 
-use super::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
+use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// A dark room.
 #[derive(Clone, Debug, PartialEq)]

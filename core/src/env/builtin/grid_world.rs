@@ -5,7 +5,7 @@
 //! steps earn 0. The agent sees which cell it is on, one number per cell, where the original gives the cell's index. Time limit
 //! 100, where the original has none of its own.
 
-use super::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
+use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 use crate::{Error, Result};
 
 /// Maps by name; S is where episodes start, F is free.

@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 
 use super::{f32_to_u32, lanewise, u32_to_f32};
-use crate::env::register::{Reg, Register};
+use crate::env::engine::register::{Reg, Register};
 
 impl Register for __m128 {
     type Int = __m128i;

@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::env::register::Register;
+use crate::env::engine::register::Register;
 
 impl Register for __m512 {
     type Int = __m512i;

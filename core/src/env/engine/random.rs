@@ -5,11 +5,11 @@
 )]
 
 use super::auto::first_state;
-use super::fields::Fields;
 use super::pack::{Pack, per_pack};
-use super::real::{Bits, Mask};
-use super::{ActionSpace, Draws, Env, EnvSpec, STEP_BLOCK};
 use crate::backend::cpu::simd::isa::Isa;
+use crate::env::fields::Fields;
+use crate::env::real::{Bits, Mask};
+use crate::env::{ActionSpace, Draws, Env, EnvSpec, STEP_BLOCK};
 use crate::rng::{Key, fold_in};
 
 /// Where random actions and first states come from.
@@ -34,7 +34,7 @@ pub struct RandomSteps {
 
 per_pack! {
     /// `count` environments for `steps` steps each, see [`super::EnvDef::random_steps`].
-    pub(super) fn random_steps<E: Env>(
+    pub(in crate::env) fn random_steps<E: Env>(
         env: &E,
         spec: &EnvSpec,
         key: Key,
@@ -159,12 +159,12 @@ fn drain<P: Pack>(reward: &mut P) -> f64 {
 }
 
 /// How one number of an action is drawn.
-pub(super) enum Range {
+pub(in crate::env) enum Range {
     Choice { count: f64 },
     Interval { low: f64, width: f64 },
 }
 
-pub(super) fn ranges(action: &ActionSpace) -> Vec<Range> {
+pub(in crate::env) fn ranges(action: &ActionSpace) -> Vec<Range> {
     match action {
         ActionSpace::Discrete { names } => vec![Range::Choice { count: names.len() as f64 }],
         ActionSpace::Box { dims } => {
@@ -175,7 +175,7 @@ pub(super) fn ranges(action: &ActionSpace) -> Vec<Range> {
 
 impl Range {
     #[inline(always)]
-    pub(super) fn pick<P: Pack>(&self, word: P::Bits) -> P {
+    pub(in crate::env) fn pick<P: Pack>(&self, word: P::Bits) -> P {
         let uniform = P::uniform(word);
         match *self {
             Self::Choice { count } => (uniform * P::lit(count)).floor().min(P::lit(count - 1.0)),

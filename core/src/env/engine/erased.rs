@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 #[cfg(feature = "standalone")]
 use super::block::{StepBlock, step_lanes};
-use super::fields::Fields;
 use super::lanes::{LaneBits, Lanes};
 #[cfg(feature = "standalone")]
 use super::random::{RandomSteps, Source, random_steps};
-use super::real::Bits;
 #[cfg(feature = "standalone")]
 use super::scalar::HostStep;
-use super::{Draws, Env, EnvSpec, STEP_BLOCK, Scene, TASK_BLOCK, traced};
+use super::traced;
 #[cfg(feature = "standalone")]
 use crate::backend::cpu::simd::isa::Isa;
+use crate::env::fields::Fields;
+use crate::env::real::Bits;
+use crate::env::{Draws, Env, EnvSpec, STEP_BLOCK, Scene, TASK_BLOCK};
 use crate::rng::Key;
 use crate::tensor::Tensor;
 

@@ -3,8 +3,8 @@
 
 use super::pack::{Base, Pack};
 use super::register::Reg;
-use super::{Bits, Lanes, Mask};
 use crate::backend::cpu::simd::isa::Isa;
+use crate::env::{Bits, Lanes, Mask};
 
 /// One result of each operation on each element, as words.
 #[inline(always)]

@@ -4,9 +4,9 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use super::EnvDef;
 use super::lockstep::Lockstep;
 use crate::backend::cpu::simd::isa::Isa;
+use crate::env::EnvDef;
 use crate::program::{Array, Program, State};
 use crate::rng::{Threefry, fold_in, key_from_seed};
 use crate::tensor::{DType, Tensor};
@@ -32,7 +32,7 @@ const NAMES: [&str; 9] = [
 ///
 /// # Errors
 /// Those of tracing and running the program; [`Error::Environment`] where the two differ.
-pub(super) fn check(env: &EnvDef) -> Result<()> {
+pub(in crate::env) fn check(env: &EnvDef) -> Result<()> {
     let device = Device::cpu(1);
     let mut rows = Lockstep::new(env, Isa::detect(), ROWS);
     let mut graph = Graph::new(env, &device)?;
@@ -77,7 +77,7 @@ pub(super) fn check(env: &EnvDef) -> Result<()> {
 ///
 /// # Errors
 /// As of [`check`].
-pub(super) fn check_tasks(env: &EnvDef, count: usize) -> Result<()> {
+pub(in crate::env) fn check_tasks(env: &EnvDef, count: usize) -> Result<()> {
     let device = Device::cpu(1);
     let key = key_from_seed(77);
     let mut program = Program::new(&device, |cx| {

@@ -1,0 +1,35 @@
+//! How environments are computed: lanes and vector registers, blocks of rows compiled per instruction set, and sub-graphs of traced
+//! programs. Authors of environments need none of it.
+
+// `check_env` measures by the clock, which WebAssembly does not have by itself.
+#[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
+pub(super) mod agree;
+mod auto;
+pub(super) mod block;
+pub(super) mod erased;
+mod lanes;
+#[cfg(feature = "standalone")]
+pub(super) mod lockstep;
+mod pack;
+#[cfg(feature = "standalone")]
+pub(super) mod random;
+#[cfg(target_arch = "x86_64")]
+mod register;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod register_tests;
+#[cfg(feature = "standalone")]
+pub(super) mod scalar;
+mod traced;
+#[cfg(test)]
+mod traced_tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use lanes::{LaneBits, LaneMask, Lanes};
+#[cfg(feature = "standalone")]
+pub use lockstep::Lockstep;
+#[cfg(feature = "standalone")]
+pub use random::{RandomSteps, Source};
+#[cfg(feature = "standalone")]
+pub use scalar::{HostStep, Scalar};
+pub use traced::{TracedReset, TracedStep};
