@@ -15,9 +15,10 @@ use crate::{Error, Result};
 /// Progress of a thread is checked that often within its time limit.
 const CHECKS: u32 = 8;
 
-/// Steps environments on threads, whole tasks each: the same trajectories as [`IterativeExecutor`](super::IterativeExecutor).
+/// Steps environments on threads, equal numbers each: the same trajectories as [`IterativeExecutor`](super::IterativeExecutor), on any
+/// number of threads. The environments of one task may be on several.
 ///
-/// Worth it where the steps of a task take longer than waking a thread does.
+/// Worth it where the steps of a thread's environments take longer than waking the thread does.
 pub struct ParallelExecutor {
     shared: Arc<Shared>,
     workers: Vec<Worker>,
@@ -32,7 +33,8 @@ struct Worker {
 }
 
 impl ParallelExecutor {
-    /// As [`IterativeExecutor::new`](super::IterativeExecutor::new), on `threads` threads (0: one per task).
+    /// As [`IterativeExecutor::new`](super::IterativeExecutor::new), on `threads` threads, at most one per environment (0: one
+    /// per core of the processor).
     ///
     /// The first environment that fails is an error, and one that hangs is waited for.
     ///
@@ -78,12 +80,17 @@ impl ParallelExecutor {
         again: Option<Arc<Make>>,
     ) -> Result<ParallelExecutor> {
         let (fleet, mut slots) = slots(tasks, envs_per_task, horizon, make)?;
-        let threads = if threads == 0 { tasks } else { threads.min(tasks) };
+        let envs = slots.len();
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let threads = threads.min(envs);
         let shared = Arc::new(Shared { fleet, tolerance, make: again });
         let mut executor = ParallelExecutor { shared, workers: Vec::with_capacity(threads), done: channel() };
         for thread in 0..threads {
-            let (first, last) = (tasks * thread / threads, tasks * (thread + 1) / threads);
-            let own = slots.drain(..(last - first) * envs_per_task).collect();
+            let (first, last) = (envs * thread / threads, envs * (thread + 1) / threads);
+            let own = slots.drain(..last - first).collect();
             executor.workers.push(Worker { slots: Arc::new(Slots::new(own, tolerance)), thread: None });
             executor.start_thread(thread)?;
         }

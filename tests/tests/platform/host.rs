@@ -3,10 +3,10 @@
 
 use quickstudy_core::algo::{NetConfig, PolicyActor, PolicyNet};
 use quickstudy_core::backend::LocalFuture;
-use quickstudy_core::env::{EnvDef, builtin};
+use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::host::{
-    Acted, Actor, BlockShape, Executor, HostEnv, IterativeExecutor, MetaSampler, Padded, ParallelExecutor, Sampler,
-    Samples, Wrapped,
+    Acted, Actor, BlockShape, Chance, Executor, HostEnv, IterativeExecutor, MetaSampler, Padded, ParallelExecutor,
+    Sampler, Samples, Transition, Wrapped,
 };
 use quickstudy_core::meta::{Collector, row_keys};
 use quickstudy_core::nn::{Activation, Layout};
@@ -15,6 +15,9 @@ use quickstudy_core::sample::Paths;
 use quickstudy_core::{DType, Device, Program, Result, State};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use quickstudy_tests::toy_env::ToyEnv;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 
 fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
     pollster::block_on(future).unwrap()
@@ -245,4 +248,51 @@ fn episodes_that_do_not_fit_a_block_are_refused() {
         "program: episode 0 of task 0 has 2 steps with 4 and 2 numbers, expected 1 to 1 steps with 2 and 1 numbers each"
     );
     assert_eq!(refused(BlockShape { tasks: 2, ..shape }), "program: episodes of 1 tasks do not fill a block of 2");
+}
+
+/// A built-in environment that notes on which thread it steps.
+struct Noted {
+    env: Wrapped,
+    threads: Arc<Mutex<HashSet<ThreadId>>>,
+}
+
+impl HostEnv for Noted {
+    fn spec(&self) -> &EnvSpec {
+        self.env.spec()
+    }
+
+    fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+        self.env.reset(chance)
+    }
+
+    fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
+        self.threads.lock().unwrap().insert(std::thread::current().id());
+        self.env.step(action, chance)
+    }
+}
+
+#[test]
+fn threads_divide_the_environments_of_one_task_and_change_no_trajectory() {
+    let env = builtin("cartpole").unwrap();
+    // 60 steps with automatic resets; actions by number of environment and step.
+    let played = |executor: &mut dyn Executor| {
+        let mut all = vec![wait(executor.reset(&[[1, 2]]))];
+        for t in 0..60_u32 {
+            let actions: Vec<f64> = (0..16_u32).map(|n| f64::from((n * 7 + t) % 3 % 2)).collect();
+            let stepped = wait(executor.step(&actions, &[[3, t]]));
+            all.extend([stepped.observations, stepped.last_observations, stepped.rewards]);
+        }
+        all
+    };
+    let mut one = IterativeExecutor::new(1, 16, 0, |_| Ok(Box::new(Wrapped::new(&env)))).unwrap();
+    let expected = played(&mut one);
+    for count in [1, 2, 3, 5, 16, 40] {
+        let threads = Arc::new(Mutex::new(HashSet::new()));
+        let make = |_| -> Result<Box<dyn HostEnv>> {
+            Ok(Box::new(Noted { env: Wrapped::new(&env), threads: threads.clone() }))
+        };
+        let mut executor = ParallelExecutor::new(1, 16, 0, count, make).unwrap();
+        assert!(played(&mut executor) == expected, "{count} threads");
+        assert_eq!(threads.lock().unwrap().len(), count.min(16));
+    }
 }
