@@ -1,6 +1,6 @@
 //! Kernels compiled per instruction set.
 //!
-//! Each kernel is one `#[inline(always)]` body with an entry point per instruction set ([`per_isa`]), so that one
+//! Each kernel is one `#[inline(always)]` body with an entry point per instruction set (the macro `per_isa`), so that one
 //! binary runs at the speed of the processor it meets. All kernels of one instruction set give the same bits as a
 //! plain loop over scalars; the order of additions is part of each kernel's definition.
 
