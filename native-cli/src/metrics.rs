@@ -42,8 +42,7 @@ pub struct MetricsLog {
     columns: Vec<String>,
     /// Whether rows were appended that may not be on disk yet.
     unsynced: bool,
-    /// Whether the columns may lack some that rows have: they may have been learned from other rows, of which none had
-    /// them.
+    /// True after a resume, until the first row: the columns come from earlier rows then, and this row may bring new ones.
     learned: bool,
     folder: PathBuf,
 }

@@ -229,7 +229,7 @@ pub(super) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8
         let view = TensorView::new(e.dtype, e.shape.clone(), &e.bytes).map_err(|e| wrong(e.to_string()))?;
         views.push((e.name.as_str(), view));
     }
-    // What makes the file's bytes cannot fail, so room for them is asked for first.
+    // The library that makes the file's bytes cannot tell of a failed allocation, so room for them is asked for first.
     room::<u8>(entries.iter().map(|e| e.bytes.len()).sum())?;
     serialize(views, Some([(KEY.to_owned(), json)].into_iter().collect())).map_err(|e| wrong(e.to_string()))
 }

@@ -47,7 +47,7 @@ fn schedule(lowered: &Lowered, threads: usize, footprint: &mut Footprint) -> (u6
                     Op::Sum { .. } if step.src[0].is_contiguous() => result,
                     Op::Sum { .. } => operands().saturating_add(result),
                     Op::Call(_) => operands().saturating_mul(2),
-                    // What is read or changed where it is takes no copy.
+                    // A table that is read in place and rows that are changed in place take no copy.
                     Op::Gather if step.src[0].is_contiguous() => bytes(step.src[1].len()).saturating_add(result),
                     Op::Gather => operands().saturating_add(result),
                     Op::Store if step.src[0].value == step.dst[0] => {

@@ -194,8 +194,8 @@ impl Groups {
         g.reads.len() + new + writes.max(1) <= cap.most
     }
 
-    /// Whether item `i` and group `k` together would read both what a store changes and what it makes of it: the store could then
-    /// not happen in place.
+    /// Tells if item `i` and group `k` in one kernel would need a buffer's rows both before and after a store changes them. That
+    /// store could not happen in place then.
     fn parts_a_store(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, k: usize) -> bool {
         let stores: Vec<(NodeId, usize)> = flow.stores.iter().filter_map(|(t, s)| Some((*t, self.of[*s]?))).collect();
         for (old, store) in stores.into_iter().filter(|(_, store)| *store != k) {
