@@ -223,7 +223,9 @@ impl Table {
             return Err(Stop::user(format!("{} is no file", path.display())));
         }
         let table = Self::from_reader(BufReader::new(File::open(path).map_err(cannot_read)?)).map_err(cannot_read)?;
-        if !table.columns.is_empty() && table.column(ENV_STEPS).is_none() {
+        // An empty file is one of a run that has just begun.
+        let begun = !table.columns.is_empty() || std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        if begun && table.column(ENV_STEPS).is_none() {
             return Err(Stop::user(format!(
                 "{} is no metrics file of this program: it has no column {ENV_STEPS}",
                 path.display()

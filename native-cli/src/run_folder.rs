@@ -291,10 +291,21 @@ fn require_folder(path: &Path) -> Result<(), Stop> {
 }
 
 fn make_folder(path: &Path) -> Result<(), Stop> {
-    if path.is_file() {
-        return Err(Stop::user(format!("{} is a file, expected a folder", path.display())).hint("choose another --out"));
-    }
+    expect_no_file(path)?;
     fs::create_dir_all(path).map_err(|error| cannot("create the folder", path, &error))
+}
+
+/// Checks that no file is where a folder is to be.
+///
+/// # Errors
+/// [`Stop`] with code 2 that names the file.
+pub fn expect_no_file(path: &Path) -> Result<(), Stop> {
+    match path.is_file() {
+        true => {
+            Err(Stop::user(format!("{} is a file, expected a folder", path.display())).hint("choose another --out"))
+        }
+        false => Ok(()),
+    }
 }
 
 /// An IO error on a path that the user named: `cannot write a/b: …`, with what to do about it.

@@ -109,6 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         true => args.run.clone(),
         false => args.run.parent().map(Path::to_path_buf).unwrap_or_default(),
     });
+    run_folder::expect_no_file(&folder)?;
     if folder.exists() {
         let pictures = ["adapt", "paths"].map(|name| format!("{name}.{}", args.format.extension()));
         pictures

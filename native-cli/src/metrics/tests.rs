@@ -81,6 +81,19 @@ fn later_rows_may_lack_a_column_but_not_add_one() {
     assert_eq!(table.column("nope"), None);
 }
 
+#[test]
+fn a_file_that_is_none_of_metrics_is_told_from_one_of_a_run_that_has_just_begun() {
+    let dir = scratch("metrics-foreign");
+    let path = dir.join(file::CSV);
+    for text in ["nonsense", "nonsense\n", "a,b\n1,2\n"] {
+        fs::write(&path, text).unwrap();
+        let error = Table::read(&path).unwrap_err();
+        assert!(error.message.contains("is no metrics file of this program"), "{text:?}: {}", error.message);
+    }
+    fs::write(&path, "").unwrap();
+    assert_eq!(Table::read(&path).unwrap(), Table::default());
+}
+
 /// Events hold wall times, so they are compared without those 8 bytes per record.
 fn without_wall_time(path: &Path) -> Vec<Vec<u8>> {
     let bytes = fs::read(path).unwrap();

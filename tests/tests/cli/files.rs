@@ -195,6 +195,8 @@ fn outputs_and_folders_are_not_mistaken_for_each_other() {
     let promp = "train promp --env point-corner --steps 1 --set meta_batch=2 --set rollouts=2 --set hidden=[4] --out m";
     assert_eq!(dir.run(promp).code, Some(0));
     expect_user_error(&dir.run("adapt m --tasks 2 --out a"), &["adapt.svg"]);
+    fs::write(dir.join("taken"), "").unwrap();
+    expect_user_error(&dir.run("adapt m --tasks 2 --out taken"), &["taken is a file, expected a folder", "--out"]);
     assert!(!dir.join("a/adapt.csv").exists());
 }
 
