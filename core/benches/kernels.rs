@@ -13,6 +13,9 @@ use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryO
 use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::simd::reduce::{Reduction, accumulate_rows, reduce, reduce_outer};
+use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
+use quickstudy_core::grad::grad;
+use quickstudy_core::{DType, Device, Program, State, Tensor};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -88,6 +91,7 @@ fn cases() -> Vec<Case> {
         add("peak", flops, "FLOP", Box::new(move || _ = peak(isa, 1000)));
         matrix_cases(isa, &mut add);
         elementwise_cases(isa, &mut add);
+        activation_cases(isa, &mut add);
     }
     cases
 }
@@ -168,6 +172,46 @@ fn elementwise_cases(isa: Isa, add: Add<'_>) {
     let (x, mut acc) = (values(H * R), AlignedVec::zeroed(H * 16));
     let run = Box::new(move || accumulate_rows(isa, Reduction::Sum, &mut acc, black_box(&x), R, 0..R));
     add("accumulate rows of [64][64]", (H * R) as u64, "elem", run);
+}
+
+/// Two hidden layers of 64 and an output, as programs run them: products with what follows them. 4 rows are a rollout.
+fn activation_cases(isa: Isa, add: Add<'_>) {
+    type Activation = fn(Tensor) -> Tensor;
+    let activations: [(&str, Activation); 5] = [
+        ("no activation", |x| x),
+        ("tanh", Tensor::tanh),
+        ("relu", |x| x.max(Tensor::constant_f32(0.0))),
+        ("sigmoid", Tensor::sigmoid),
+        ("softplus", Tensor::softplus),
+    ];
+    let device = Device::new(Cpu::new(CpuOptions { isa, threads: 1, ..CpuOptions::default() }));
+    let shapes = [[1, H, H], [1, 1, H], [1, H, H], [1, 1, H], [1, H, 1]];
+    for (rows, back) in [(4, false), (1024, false), (1024, true)] {
+        for (name, activation) in activations {
+            let program = Program::new(&device, |cx| {
+                let x = cx.input("x", &[1, rows, H], DType::F32);
+                let names = ["w1", "b1", "w2", "b2", "w3"];
+                let [w1, b1, w2, b2, w3] = std::array::from_fn(|i| cx.input(names[i], &shapes[i], DType::F32));
+                let hidden = activation(activation(x.matmul(w1) + b1).matmul(w2) + b2);
+                let loss = hidden.matmul(w3).square().mean(&[0, 1, 2]);
+                let gradients = if back { grad(loss, &[w1, b1, w2, b2, w3]) } else { Vec::new() };
+                [loss].into_iter().chain(gradients).enumerate().for_each(|(i, y)| cx.output(&i.to_string(), y));
+            });
+            let array = |shape: &[usize; 3]| {
+                let numbers: Vec<f64> = values(shape.iter().product()).iter().map(|x| f64::from(*x) * 0.5).collect();
+                device.array(shape, &numbers)
+            };
+            let inputs: Result<Vec<_>, _> = [[1, rows, H]].iter().chain(&shapes).map(array).collect();
+            let (Ok(mut program), Ok(inputs)) = (program, inputs) else { continue };
+            let run = move || {
+                let named: Vec<_> = ["x", "w1", "b1", "w2", "b2", "w3"].into_iter().zip(&inputs).collect();
+                _ = black_box(program.run(&State::new(), &named, &[]));
+            };
+            let work = 2 * rows * (2 * H * H + H) * if back { 3 } else { 1 };
+            let way = if back { "and back" } else { "forward" };
+            add(&format!("layers of {rows} rows {way}, {name}"), work as u64, "FLOP", Box::new(run));
+        }
+    }
 }
 
 /// Seconds per call: the best of many runs of about 50 µs.

@@ -1,11 +1,19 @@
 //! What a program costs apart from its work: tracing and planning an iteration of PPO, MAML's family and RL², compiling it for
-//! the CPU, and replaying a program of one tiny operation.
+//! the CPU, and replaying a program of one tiny operation. And what a loop over rows takes that ends early, beside the same loop that
+//! goes on to its end.
+//!
+//! `cargo bench -p quickstudy-core --features bench --bench program`. With `-- --table` it prints the least times of the loops and their
+//! ratio only.
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, criterion_group};
 use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
 use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
-use quickstudy_core::{DType, Device, Program, State, env};
+use quickstudy_core::tensor::{Loop, scan, scan_until};
+use quickstudy_core::{DType, Device, Program, State, Tensor, env};
 
 fn planning(c: &mut Criterion) {
     let mut group = c.benchmark_group("planning");
@@ -44,5 +52,79 @@ fn replay(c: &mut Criterion) {
     c.bench_function("replay of one operation", |b| b.iter(|| program.run(&state, &[], &[])));
 }
 
-criterion_group!(benches, planning, replay);
-criterion_main!(benches);
+/// Rows of the loops, their steps, and after how many all rows have ended.
+const ROWS: usize = 256;
+const STEPS: usize = 500;
+const LAST: u32 = 20;
+
+/// A program whose rows go through a network of 4, 16 and 4 units until each has made [`LAST`] steps; with `ends`, its loop ends then.
+fn rows(ends: bool) -> impl FnMut() {
+    let device = Device::cpu(1);
+    let mut program = Program::new(&device, |cx| {
+        let (x, w) = (cx.input("x", &[1, ROWS, 4], DType::F32), cx.input("w", &[1, 4, 16], DType::F32));
+        let first = [x, Tensor::constant_u32(0).broadcast_to(&[1, ROWS])];
+        let step = |c: &[Tensor]| {
+            let x = c[0].matmul(w).tanh().matmul_with(w, false, true).tanh();
+            (x, c[1] + Tensor::constant_u32(1))
+        };
+        let last = Tensor::constant_u32(LAST);
+        let end = |made: Tensor| made.eq(last);
+        let (carry, _) = if ends {
+            scan_until(STEPS, &first, &[], |_, c, _| {
+                let (x, made) = step(c);
+                (Loop { carry: vec![x, made], ys: Vec::new() }, end(made))
+            })
+        } else {
+            scan(STEPS, false, &first, &[], |_, c, _| {
+                let ((x, made), ended) = (step(c), end(c[1]));
+                let carry = vec![ended.unsqueeze(2).select(c[0], x), ended.select(c[1], made)];
+                Loop { carry, ys: Vec::new() }
+            })
+        };
+        cx.output("x", carry[0]);
+    })
+    .expect("a program");
+    let numbers = |n: usize| (0..n).map(|i| ((i * 7919) % 1009) as f32 / 504.5 - 1.0).collect::<Vec<f32>>();
+    let x = device.array_f32(&[1, ROWS, 4], &numbers(ROWS * 4)).expect("rows");
+    let w = device.array_f32(&[1, 4, 16], &numbers(64)).expect("weights");
+    let state = State::new();
+    move || {
+        black_box(program.run(&state, &[("x", &x), ("w", &w)], &[]).expect("a run"));
+    }
+}
+
+fn ends(c: &mut Criterion) {
+    let mut group = c.benchmark_group(format!("{ROWS} rows that end after {LAST} of {STEPS} steps"));
+    group.bench_function("in a loop that ends then", |b| b.iter(rows(true)));
+    group.bench_function("in one that goes on", |b| b.iter(rows(false)));
+    group.finish();
+}
+
+fn table() {
+    let (mut least, mut runs) = ([f64::INFINITY; 2], [true, false].map(rows));
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(3) {
+        for (run, least) in runs.iter_mut().zip(&mut least) {
+            let start = Instant::now();
+            run();
+            *least = least.min(start.elapsed().as_secs_f64() * 1e6);
+        }
+    }
+    println!("{ROWS} rows that end after {LAST} of {STEPS} steps, in µs");
+    println!(
+        "a loop that ends then {:.1}, one that goes on {:.1}, ratio {:.3}",
+        least[0],
+        least[1],
+        least[0] / least[1]
+    );
+}
+
+criterion_group!(benches, planning, replay, ends);
+
+fn main() {
+    if std::env::args().any(|arg| arg == "--table") {
+        return table();
+    }
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+}

@@ -14,6 +14,8 @@ pub mod math;
 pub mod meta;
 pub mod nn;
 pub mod optim;
+pub mod play;
+pub mod policy;
 pub mod program;
 pub mod rng;
 pub mod sample;

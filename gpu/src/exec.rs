@@ -23,6 +23,8 @@ struct Ready {
     homes: Vec<Home>,
     groups: [u32; 3],
     levels: usize,
+    /// Bytes that it writes.
+    bytes: u64,
     /// Bind groups by the numbers of the arguments' buffers.
     bound: Vec<(Vec<u64>, wgpu::BindGroup)>,
     /// Which of these the current run takes.
@@ -70,6 +72,7 @@ impl GpuExecutable {
                 homes: dispatch.homes,
                 groups,
                 levels,
+                bytes: 4 * dispatch.moved as u64,
                 bound: Vec::new(),
                 current: 0,
             });
@@ -155,8 +158,9 @@ impl Executable for GpuExecutable {
         self.context.interrupt.enter(1, 1);
         self.play(&mut player, &self.steps)?;
         player.submit();
-        let dispatches = player.total;
+        let (dispatches, bytes) = (player.total, player.bytes);
         self.counters.dispatches += dispatches;
+        self.counters.moved += bytes;
         self.counters.host += clock.elapsed().saturating_sub(self.context.waited.get() - waited);
         self.context.check()
     }
@@ -189,11 +193,14 @@ struct Player<'a> {
     /// Since the last submission.
     dispatches: usize,
     total: u64,
+    /// Bytes that all dispatches write.
+    bytes: u64,
 }
 
 impl<'a> Player<'a> {
     fn new(context: &'a Context, pace: &'a Pace) -> Player<'a> {
-        Player { context, pace, pass: None, offsets: Vec::new(), moved: true, last: None, dispatches: 0, total: 0 }
+        let offsets = Vec::new();
+        Player { context, pace, pass: None, offsets, moved: true, last: None, dispatches: 0, total: 0, bytes: 0 }
     }
 
     /// Adds a dispatch, unless a stop was asked for: that is looked for between submissions.
@@ -207,6 +214,7 @@ impl<'a> Player<'a> {
         }
         self.dispatches += 1;
         self.total += 1;
+        self.bytes += ready.bytes;
         let begin = |encoder: &mut wgpu::CommandEncoder| {
             encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime()
         };

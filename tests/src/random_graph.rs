@@ -71,7 +71,7 @@ pub struct LoopStep {
     pub carry: Vec<Ref>,
     /// Values to stack, in the numbering of the body.
     pub ys: Vec<Ref>,
-    /// A u32 of shape `[]` that ends the loop, in the numbering of the body.
+    /// A u32 that ends the loop, or rows of it where it has first axes of the carries, in the numbering of the body.
     pub until: Option<Ref>,
 }
 

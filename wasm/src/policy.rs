@@ -1,7 +1,7 @@
 //! Trained policies.
 
 use quickstudy_core::Result;
-use quickstudy_core::host::{Actor, Executor, Fleet, Stepped};
+use quickstudy_core::host::{Acted, Actor, Executor, Fleet, Stepped};
 use quickstudy_core::rng::key_from_seed;
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, Playground, StageUnit};
 use serde::{Deserialize, Serialize};
@@ -99,6 +99,8 @@ struct Asked {
     fleet: Fleet,
     deterministic: bool,
     step: u32,
+    /// The last actions.
+    acted: Acted,
 }
 
 /// The policy of a snapshot.
@@ -237,26 +239,30 @@ impl RawPolicy {
                 let fleet = Fleet::of(spec, Vec::new(), 1, rows, horizon).map_err(thrown)?;
                 let mut actor = self.evaluator.actor(&fleet, deterministic).await.map_err(thrown)?;
                 actor.begin(&[key_from_seed(seed)]).map_err(thrown)?;
-                Asked { actor, fleet, deterministic, step: 0 }
+                Asked { actor, fleet, deterministic, step: 0, acted: Acted::default() }
             }
         };
         asked.step = asked.step.wrapping_add(1);
         let acted = asked.actor.act(&observations, asked.step).await.map_err(thrown);
+        let played = acted.map(|acted| {
+            asked.acted = acted;
+            asked.acted.played.clone()
+        });
         self.asked = Some(asked);
-        Ok(acted?.played)
+        played
     }
 
-    /// What the last actions led to, for policies with a memory: rewards and ends of episodes, one per row.
+    /// Tells policies with a memory what the last actions led to: rewards and ends of episodes, one per row.
     ///
     /// # Errors
-    /// If [`act`](Self::act) was not called before, with as many rows.
-    pub fn observe(&mut self, observations: Vec<f64>, rewards: Vec<f64>, terminated: Vec<u8>) -> Thrown<()> {
+    /// If [`act`](Self::act) was not called before, with as many rows, or the device fails.
+    pub async fn observe(&mut self, observations: Vec<f64>, rewards: Vec<f64>, terminated: Vec<u8>) -> Thrown<()> {
         let Some(asked) = &mut self.asked else { return Err(misused("observe: `act` was not called before")) };
         let n = asked.fleet.envs_per_task;
         if observations.len() != n * asked.fleet.observations() || rewards.len() != n || terminated.len() != n {
             return Err(misused(&format!("observe: expected {n} rows, as many as `act` was called with")));
         }
-        asked.actor.observe(&Stepped {
+        let stepped = Stepped {
             last_observations: observations.clone(),
             observations,
             rewards,
@@ -264,8 +270,8 @@ impl RawPolicy {
             truncated: vec![false; n],
             lengths: vec![asked.step as usize; n],
             info: Vec::new(),
-        });
-        Ok(())
+        };
+        asked.actor.observe(&asked.acted, &stepped).await.map_err(thrown)
     }
 }
 

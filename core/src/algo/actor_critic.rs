@@ -1,11 +1,9 @@
 //! A policy and a value function: two networks on one θ.
 
 use crate::Tensor;
-use crate::dist::RowNoise;
 use crate::env::EnvSpec;
 use crate::nn::{Layout, Mlp};
-
-use super::policy::{Distribution, NetConfig, PolicyNet};
+use crate::policy::{Distribution, NetConfig, PolicyNet};
 
 /// Policy and value networks for one environment. Parameters are values: `parts` is [`Layout::split`] of θ `[S, P]`.
 #[derive(Clone, Debug)]
@@ -49,24 +47,6 @@ impl ActorCritic {
     #[track_caller]
     pub fn value(&self, parts: &[Tensor], obs: Tensor) -> Tensor {
         self.value.forward(parts, obs)
-    }
-
-    /// As [`PolicyNet::noise_matrix`].
-    #[track_caller]
-    pub fn noise_matrix(&self, parts: &[Tensor], noise: &RowNoise) -> Option<Tensor> {
-        self.policy.noise_matrix(parts, noise)
-    }
-
-    /// As [`PolicyNet::act`].
-    #[track_caller]
-    pub fn act(&self, parts: &[Tensor], obs: Tensor, noise: &RowNoise, matrix: Option<Tensor>) -> (Tensor, Tensor) {
-        self.policy.act(parts, obs, noise, matrix)
-    }
-
-    /// As [`PolicyNet::limit`].
-    #[track_caller]
-    pub fn limit(&self, action: Tensor) -> Tensor {
-        self.policy.limit(action)
     }
 }
 

@@ -5,7 +5,6 @@ mod learner;
 mod loss;
 mod on_device;
 mod on_host;
-mod replay;
 mod rollout;
 
 pub use host_rollouts::HostRollouts;
@@ -13,12 +12,11 @@ pub use learner::OnPolicy;
 pub use loss::{Minibatch, log_ratio, mean, standardise, value_loss};
 pub use on_device::OnDevice;
 pub use on_host::OnHost;
-pub use replay::Recorded;
-pub use rollout::OBS_LIMIT;
-use rollout::{Collector, Rollout, Running};
+use rollout::{Collector, Rollout};
 
 use crate::dist::fold_in;
 use crate::env::EnvDef;
+use crate::play::Recorded;
 use crate::program::Context;
 use crate::rng::{key_from_seed, streams};
 use crate::sample::{Gae, Moments, Steps, explained_variance, gae};
@@ -157,6 +155,8 @@ fn fresh(device: &Device, entries: &[StateEntry], net: &ActorCritic, seeds: &[u6
 pub struct Sampled<'a> {
     collector: Collector<'a>,
     rollout: Rollout,
+    /// Statistics of observations before this rollout.
+    obs_moments: Option<Moments>,
     reward_moments: Option<Moments>,
     advantages: Gae,
     /// Environments keep their states to themselves.
@@ -175,15 +175,14 @@ impl<'a> Sampled<'a> {
     /// One rollout of the policy with `parts`, from where the last one ended.
     pub fn collect(
         sampling: Sampling,
-        env: &'a EnvDef,
+        env: &EnvDef,
         net: &'a ActorCritic,
-        parts: &'a [Tensor],
+        parts: &[Tensor],
         held: &Held,
         iteration: Tensor,
     ) -> Sampled<'a> {
         let collector = Collector::new(sampling, net, parts, held, iteration);
-        let from = Running::of(held, held.get("env_state"));
-        let rollout = collector.collect(env, from);
+        let rollout = collector.collect(env, held);
         Sampled::of(collector, rollout, held)
     }
 
@@ -192,13 +191,12 @@ impl<'a> Sampled<'a> {
         sampling: Sampling,
         recorded: &Recorded,
         net: &'a ActorCritic,
-        parts: &'a [Tensor],
+        parts: &[Tensor],
         held: &Held,
         iteration: Tensor,
     ) -> Sampled<'a> {
         let collector = Collector::new(sampling, net, parts, held, iteration);
-        let from = Running::of(held, Tensor::zeros(&held.get("ep_return").shape()));
-        let rollout = collector.replay(recorded, from);
+        let rollout = collector.rollout(&recorded.went_on(held.get("obs")), held);
         Sampled::of(collector, rollout, held)
     }
 
@@ -206,17 +204,19 @@ impl<'a> Sampled<'a> {
         let reward_moments = held.moments("reward").map(|m| m.merge(by_seed(rollout.discounted)));
         let advantages = advantages(&collector, &rollout, reward_moments);
         let on_host = held.find("env_state").is_none();
-        Sampled { collector, rollout, reward_moments, advantages, on_host }
+        let obs_moments = held.moments("obs");
+        Sampled { collector, rollout, obs_moments, reward_moments, advantages, on_host }
     }
 
     /// The key that orders minibatches.
     pub fn order(&self) -> [Tensor; 2] {
-        self.collector.stream(streams::MINIBATCH)
+        let key = fold_in(self.collector.key, Tensor::constant_u32(streams::MINIBATCH));
+        fold_in(key, self.collector.iteration)
     }
 
     /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch.
     pub fn data(&self) -> Tensor {
-        let obs = self.collector.normalised(by_seed(self.rollout.obs));
+        let obs = self.rollout.seen;
         let (rollout, gae) = (&self.rollout, &self.advantages);
         let rest = [rollout.action, rollout.logp, rollout.value, gae.advantages, gae.returns];
         let rest = Tensor::concat(&rest, 3);
@@ -225,22 +225,23 @@ impl<'a> Sampled<'a> {
 
     /// Number, returns and lengths of the episodes that ended, summed, and the explained variance of the values: `[S, 1]` each.
     pub fn metrics(&self) -> ([Tensor; 3], Tensor) {
-        let seeds = self.rollout.next.obs.size(0);
-        let finished = self.rollout.finished.map(|x| x.sum_keep(1).reshape(&[seeds, 1]));
+        let (seeds, count) = (self.rollout.next_obs.size(0), &self.rollout.count);
+        let finished = [count.episodes, count.returns, count.lengths];
+        let finished = finished.map(|x| x.sum_keep(1).reshape(&[seeds, 1]));
         (finished, explained_variance(by_seed(self.rollout.value), by_seed(self.advantages.returns)))
     }
 
     /// Updates of all state but parameters and optimisers.
     pub fn keep(&self, cx: &mut Context) {
-        let next = self.rollout.next;
+        let (rollout, next) = (&self.rollout, &self.rollout.count);
         if !self.on_host {
-            cx.update("env_state", next.env_state);
+            cx.update("env_state", rollout.env_state);
         }
-        for (name, value) in [("env_steps", next.env_steps), ("obs", next.obs), ("ep_return", next.ep_return)] {
+        for (name, value) in [("env_steps", next.steps), ("obs", rollout.next_obs), ("ep_return", next.ep_return)] {
             cx.update(name, value);
         }
         // Observations were normalised by the statistics before this rollout, in it and in its updates alike.
-        let obs_moments = self.collector.moments.map(|m| m.merge(by_seed(self.rollout.obs)));
+        let obs_moments = self.obs_moments.map(|m| m.merge(by_seed(rollout.obs)));
         for (prefix, moments) in [("obs", obs_moments), ("reward", self.reward_moments)] {
             if let Some(m) = moments {
                 cx.update(&format!("{prefix}_mean"), m.mean);
@@ -266,11 +267,10 @@ fn by_seed(x: Tensor) -> Tensor {
 /// Advantages and value targets of a rollout, `[T, S, N, 1]`; eq. 11 of PPO's paper, arXiv:1707.06347.
 fn advantages(collector: &Collector<'_>, rollout: &Rollout, reward_moments: Option<Moments>) -> Gae {
     let config = &collector.sampling;
-    let (t, s, n) = (config.horizon, rollout.next.obs.size(0), config.envs);
-    let value = |obs| collector.net.value(collector.parts, collector.normalised(obs));
+    let (t, s, n) = (config.horizon, rollout.next_obs.size(0), config.envs);
     // One value per environment and span for those that were cut off in it, repeated over the span's steps.
-    let spans = rollout.cut_obs.size(0);
-    let cut = value(by_seed(rollout.cut_obs)).reshape(&[s, spans, 1, n]);
+    let spans = rollout.cut_value.size(1) / n;
+    let cut = rollout.cut_value.reshape(&[s, spans, 1, n]);
     let cut = cut.broadcast_to(&[s, spans, t / spans, n]).permute(&[1, 2, 0, 3]).reshape(&[t, s, n, 1]);
     let rewards = match reward_moments {
         None => rollout.reward,
@@ -285,7 +285,7 @@ fn advantages(collector: &Collector<'_>, rollout: &Rollout, reward_moments: Opti
         terminated: rollout.terminated,
         truncated: rollout.truncated,
         cut_values: cut,
-        last_value: value(rollout.next.obs),
+        last_value: rollout.next_value,
     };
     gae(&steps, config.gamma, config.gae_lambda)
 }

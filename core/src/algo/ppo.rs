@@ -19,9 +19,10 @@ pub use config::PpoConfig;
 pub use loss::{Losses, approx_kl, clip_loss, losses};
 
 use super::on_policy::{OnDevice, OnHost, OnPolicy, Passes, Sampled, Sampling};
-use super::{ActorCritic, Held, NetConfig, update_parameters};
+use super::{ActorCritic, Held, update_parameters};
 use crate::grad::value_and_grad;
 use crate::optim::{Adam, AdamState, clip_by_norm};
+use crate::policy::NetConfig;
 use crate::program::Context;
 use crate::tensor::{Loop, scan};
 use crate::{Result, Tensor};

@@ -19,9 +19,10 @@ pub use config::TrpoConfig;
 pub use loss::{kl, surrogate};
 
 use super::on_policy::{OnDevice, OnHost, OnPolicy, Passes, Sampled, Sampling, mean, unpack, value_loss};
-use super::{ActorCritic, Held, NetConfig, update_parameters};
+use super::{ActorCritic, Held, update_parameters};
 use crate::grad::value_and_grad;
 use crate::optim::{Adam, AdamState, dot};
+use crate::policy::NetConfig;
 use crate::program::Context;
 use crate::tensor::{Loop, scan};
 use crate::{Result, Tensor};

@@ -63,11 +63,17 @@ impl Categorical {
     /// The most probable choice, the first of equals, `[S, B, 1]`.
     #[track_caller]
     pub fn mode(&self) -> Tensor {
-        let (n, top) = (self.choices(), self.log_probs.max_keep(2));
-        let from_the_end = n as f64 - Tensor::iota(&[1, 1, n], 2).to_f32();
-        let rank = self.log_probs.lt(top).select(Tensor::constant_f32(0.0), from_the_end);
-        n as f64 - rank.max_keep(2)
+        best(self.log_probs)
     }
+}
+
+/// The number of the largest score, the first of equals: `[S, B, A]` → `[S, B, 1]`.
+#[track_caller]
+pub fn best(scores: Tensor) -> Tensor {
+    let (n, top) = (scores.size(2), scores.max_keep(2));
+    let from_the_end = n as f64 - Tensor::iota(&[1, 1, n], 2).to_f32();
+    let rank = scores.lt(top).select(Tensor::constant_f32(0.0), from_the_end);
+    n as f64 - rank.max_keep(2)
 }
 
 #[cfg(test)]

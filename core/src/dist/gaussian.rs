@@ -25,6 +25,13 @@ impl Gaussian {
         Gaussian { mean, log_std, precision: (log_std * -2.0).exp() }
     }
 
+    /// From means and logarithms of standard deviations, both `[S, B, A]`.
+    #[track_caller]
+    pub fn with_log_std(mean: Tensor, log_std: Tensor) -> Gaussian {
+        let log_std = log_std.clamp(LOG_STD_RANGE.0, LOG_STD_RANGE.1);
+        Gaussian { mean, log_std, precision: (log_std * -2.0).exp() }
+    }
+
     /// From means and variances, both `[S, B, A]`.
     #[track_caller]
     pub fn with_variance(mean: Tensor, variance: Tensor) -> Gaussian {

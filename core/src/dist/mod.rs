@@ -6,9 +6,11 @@
 mod categorical;
 mod gaussian;
 mod noise;
+mod squashed;
 mod state_dependent;
 
-pub use categorical::Categorical;
+pub use categorical::{Categorical, best};
 pub use gaussian::{Gaussian, LOG_STD_RANGE};
 pub use noise::{RowNoise, fold_in};
+pub use squashed::SquashedGaussian;
 pub use state_dependent::StateDependent;

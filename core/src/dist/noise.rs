@@ -39,6 +39,22 @@ impl RowNoise {
         uniform(self.bits(1)[0])
     }
 
+    /// Uniform numbers in [0, 1), `[S, N, count]`: the first words of all blocks, then their second words.
+    #[track_caller]
+    pub fn uniforms(&self, count: usize) -> Tensor {
+        let [first, second] = self.bits(count.div_ceil(2));
+        match count / 2 {
+            0 => uniform(first),
+            pairs => Tensor::concat(&[uniform(first), uniform(second.slice(2, 0, pairs))], 2),
+        }
+    }
+
+    /// Noise of the same rows that has nothing to do with this one, for a second thing that is drawn in the same step.
+    #[track_caller]
+    pub fn apart(&self, stream: u32) -> RowNoise {
+        RowNoise { key: fold_in(self.key, Tensor::constant_u32(stream)), row: self.row }
+    }
+
     /// Standard normal numbers, `[S, N, count]`, by Box and Muller: the cosines of all pairs, then their sines.
     #[track_caller]
     pub fn normal(&self, count: usize) -> Tensor {

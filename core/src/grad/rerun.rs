@@ -10,6 +10,7 @@ use crate::tensor::op::{Body, Scan};
 use crate::tensor::{DType, NodeId, Op, Tensor, push};
 
 /// Nodes of a body that `outs` depend on, in topological order; not the insides of loops in it.
+#[inline(never)]
 pub(super) fn level(g: &Graph, outs: &[NodeId], scope: u32) -> Vec<NodeId> {
     let mut seen: FxHashSet<NodeId> = FxHashSet::default();
     let mut stack = outs.to_vec();

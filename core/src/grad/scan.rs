@@ -10,12 +10,13 @@
 
 use rustc_hash::FxHashSet;
 
+use super::apart::apart;
 use super::rerun::{Rerun, add, emit, level, out, param, scan_of};
 use super::sweep::{Below, Invariants, Settings, sweep};
 use super::vjp::passes;
 use crate::tensor::graph::{self, Graph};
 use crate::tensor::op::{Body, Scan};
-use crate::tensor::{Binary, DType, Node, NodeId, Op, Tensor};
+use crate::tensor::{Binary, DType, Node, NodeId, Op, Tensor, rows_of};
 
 /// The same loop, which also returns the carries that each step starts from: its last results, as many as carries.
 ///
@@ -86,12 +87,15 @@ fn backward(
 
     // Steps after the end of an `until` loop pass cotangents through unchanged, wherever they are linearised. Where the
     // loop ended, the body may be singular (a residual of zero), and zero times infinity is not zero: so it is
-    // linearised where it started. Only outputs other than the carries themselves depend on the place.
-    let frozen = scan.until.filter(|_| read.iter().all(|i| body.params[1..=n].contains(&body.outs[*i])));
+    // linearised where it started. Only outputs other than the carries themselves depend on the place, and rows that go
+    // on while they see others that have ended.
+    let unseen = |done: usize| graph::with(|g| apart(g, body, n, done)) == Some(true);
+    let carries_only = read.iter().all(|i| body.params[1..=n].contains(&body.outs[*i]));
+    let frozen = scan.until.filter(|done| carries_only && unseen(*done));
     let at: Vec<Tensor> = (0..n)
         .map(|i| match frozen {
             Some(done) if i != done && saved[i].dtype() == DType::F32 => {
-                saved[done].select(src[i].stop_gradient(), saved[i])
+                rows_of(saved[done], saved[i]).select(src[i].stop_gradient(), saved[i])
             }
             _ => saved[i],
         })

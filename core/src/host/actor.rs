@@ -32,8 +32,13 @@ pub trait Actor {
         Ok(())
     }
 
-    /// What the last actions led to, for policies that remember.
-    fn observe(&mut self, _stepped: &Stepped) {}
+    /// The last actions and their outcome, for policies that remember.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn observe<'a>(&'a mut self, _acted: &'a Acted, _stepped: &'a Stepped) -> LocalFuture<'a, Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// Actions at `observations: [M · E · O]`, group by group. `step` counts the steps of this collection from 1.
     ///

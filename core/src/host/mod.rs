@@ -46,6 +46,7 @@ mod padded;
 #[cfg(feature = "parallel")]
 mod parallel;
 mod path;
+mod player;
 mod sampler;
 mod slot;
 #[cfg(feature = "parallel")]
@@ -64,6 +65,7 @@ pub use padded::{BlockShape, Padded, PathArrays};
 #[cfg(feature = "parallel")]
 pub use parallel::ParallelExecutor;
 pub use path::{HostPath, Samples};
+pub use player::{PlayedStep, Player};
 pub use sampler::{MetaSampler, Sampler, Until};
 #[cfg(feature = "standalone")]
 pub use wrapped::Wrapped;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Actor, Chance, Executor, HostPath, Samples};
+use super::{Actor, Chance, Executor, HostPath, PlayedStep, Player, Samples};
 use crate::rng::{Key, fold_in, streams};
 use crate::{Error, Result};
 
@@ -19,15 +19,14 @@ pub enum Until {
 ///
 /// As `MetaSampler` of ProMP, but that steps are counted which were made, and not those that were asked for.
 pub struct MetaSampler {
-    executor: Box<dyn Executor>,
+    player: Player,
     /// When there is enough.
     pub until: Until,
-    env_steps: u64,
 }
 
 impl fmt::Debug for MetaSampler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MetaSampler").field("fleet", self.executor.fleet()).finish_non_exhaustive()
+        f.debug_struct("MetaSampler").field("fleet", self.executor().fleet()).finish_non_exhaustive()
     }
 }
 
@@ -36,22 +35,22 @@ impl MetaSampler {
     pub fn new(executor: Box<dyn Executor>, rollouts: usize) -> MetaSampler {
         let fleet = executor.fleet();
         let steps = fleet.tasks as u64 * rollouts as u64 * fleet.horizon as u64;
-        MetaSampler { executor, until: Until::Steps(steps.max(1)), env_steps: 0 }
+        MetaSampler { player: Player::new(executor), until: Until::Steps(steps.max(1)) }
     }
 
     /// So many episodes of each environment in each collection.
     pub fn episodes(executor: Box<dyn Executor>, each: usize) -> MetaSampler {
-        MetaSampler { executor, until: Until::Episodes(each.max(1)), env_steps: 0 }
+        MetaSampler { player: Player::new(executor), until: Until::Episodes(each.max(1)) }
     }
 
     /// What plays.
     pub fn executor(&self) -> &dyn Executor {
-        &*self.executor
+        self.player.executor()
     }
 
     /// Steps that environments have made in all collections.
     pub fn env_steps(&self) -> u64 {
-        self.env_steps
+        self.player.env_steps()
     }
 
     /// Parameters of tasks of the environments' distribution, `[D]` each.
@@ -59,7 +58,7 @@ impl MetaSampler {
     /// # Errors
     /// As [`Executor::sample_tasks`].
     pub async fn sample_tasks(&mut self, chances: &[Chance]) -> Result<Vec<Vec<f64>>> {
-        self.executor.sample_tasks(chances).await
+        self.player.executor_mut().sample_tasks(chances).await
     }
 
     /// The tasks of the collections that follow, `[D]` each.
@@ -67,7 +66,7 @@ impl MetaSampler {
     /// # Errors
     /// As [`Executor::set_tasks`].
     pub async fn set_tasks(&mut self, tasks: &[Vec<f64>]) -> Result<()> {
-        self.executor.set_tasks(tasks).await
+        self.player.executor_mut().set_tasks(tasks).await
     }
 
     /// Collect with new episodes. `keys`: one per task, a different one for each collection; environments draw from their stream
@@ -77,51 +76,25 @@ impl MetaSampler {
     /// If an environment or the actor fails.
     pub async fn obtain(&mut self, actor: &mut dyn Actor, keys: &[Key]) -> Result<Samples> {
         let env_keys: Vec<Key> = keys.iter().map(|key| fold_in(*key, streams::ENV)).collect();
-        let at = |step: u32| -> Vec<Key> { env_keys.iter().map(|key| fold_in(*key, step)).collect() };
-        let (num_envs, infos) = (self.executor.fleet().num_envs(), actor.info().len());
-        let mut collection = Collection::new(self.executor.fleet().tasks, num_envs);
-        let mut observations = self.executor.reset(&at(0)).await?;
-        self.executor.fleet().expect_first(&observations)?;
+        let first: Vec<Key> = env_keys.iter().map(|key| fold_in(*key, 0)).collect();
+        let fleet = self.executor().fleet();
+        let mut collection = Collection::new(fleet.tasks, fleet.num_envs());
+        let (until, before) = (self.until, self.env_steps());
+        self.player.begin(&first).await?;
         actor.begin(keys)?;
-        let mut step = 0_u32;
-        while !collection.enough(self.until) {
-            step = step.checked_add(1).ok_or_else(endless)?;
-            let acted = actor.act(&observations, step).await?;
-            let fleet = self.executor.fleet();
-            fleet.expect("numbers of the actor's info", acted.info.len(), num_envs * infos)?;
-            fleet.expect("numbers that the actor drew", acted.drawn.len(), num_envs * fleet.actions())?;
-            let stepped = self.executor.step(&acted.played, &at(step)).await?;
-            self.executor.fleet().expect_stepped(&stepped)?;
-            actor.observe(&stepped);
-            self.env_steps += num_envs as u64;
-            let fleet = self.executor.fleet();
-            for number in 0..num_envs {
-                let path = &mut collection.running[number];
-                extend(&mut path.observations, &observations, number, fleet.observations());
-                extend(&mut path.actions, &acted.drawn, number, fleet.actions());
-                extend(&mut path.env_infos, &stepped.info, number, fleet.info.len());
-                extend(&mut path.agent_infos, &acted.info, number, infos);
-                path.rewards.push(stepped.rewards[number]);
-                if stepped.ended(number) {
-                    extend(&mut path.last_observation, &stepped.last_observations, number, fleet.observations());
-                    path.terminated = stepped.terminated[number];
-                    collection.finish(number, fleet.envs_per_task, self.until);
-                }
-            }
-            observations = stepped.observations;
-        }
+        let mut add = |step: PlayedStep<'_>| {
+            collection.add(&step, until);
+            !collection.enough(until)
+        };
+        self.player.play(actor, &env_keys, 1, &mut add).await?;
         let kept: u64 = collection.tasks.iter().flatten().map(|path| path.len() as u64).sum();
         let mut tasks = collection.tasks;
         if matches!(self.until, Until::Episodes(_)) {
             tasks.iter_mut().for_each(|paths| paths.sort_by_key(|path| path.copy));
         }
-        let env_steps = u64::from(step) * num_envs as u64;
+        let env_steps = self.env_steps() - before;
         Ok(Samples { tasks, env_steps, dropped: env_steps - kept })
     }
-}
-
-fn endless() -> Error {
-    Error::Program("a collection took 2³² steps; is a time limit missing?".to_owned())
 }
 
 /// Row `number` of `from`, of `width` numbers.
@@ -147,6 +120,23 @@ impl Collection {
             tasks: vec![Vec::new(); tasks],
             ended: vec![0; num_envs],
             steps: 0,
+        }
+    }
+
+    fn add(&mut self, step: &PlayedStep<'_>, until: Until) {
+        let PlayedStep { fleet, observations, acted, stepped } = step;
+        for number in 0..fleet.num_envs() {
+            let path = &mut self.running[number];
+            extend(&mut path.observations, observations, number, fleet.observations());
+            extend(&mut path.actions, &acted.drawn, number, fleet.actions());
+            extend(&mut path.env_infos, &stepped.info, number, fleet.info.len());
+            extend(&mut path.agent_infos, &acted.info, number, acted.info.len() / fleet.num_envs());
+            path.rewards.push(stepped.rewards[number]);
+            if stepped.ended(number) {
+                extend(&mut path.last_observation, &stepped.last_observations, number, fleet.observations());
+                path.terminated = stepped.terminated[number];
+                self.finish(number, fleet.envs_per_task, until);
+            }
         }
     }
 
@@ -182,7 +172,7 @@ impl Sampler {
         if tasks != 1 {
             return Err(Error::config("tasks", format!("a sampler plays one task, and the executor has {tasks}")));
         }
-        Ok(Sampler(MetaSampler { executor, until: Until::Steps(batch_size.max(1)), env_steps: 0 }))
+        Ok(Sampler(MetaSampler { player: Player::new(executor), until: Until::Steps(batch_size.max(1)) }))
     }
 
     /// Steps that environments have made in all collections.

@@ -2,8 +2,8 @@
 
 use super::surrogate::{Phase, Surrogate, surrogate};
 use crate::Tensor;
-use crate::algo::PolicyNet;
 use crate::grad::value_and_grad;
+use crate::policy::PolicyNet;
 
 /// Step sizes of inner gradient steps.
 #[derive(Clone, Debug)]

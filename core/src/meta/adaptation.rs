@@ -1,11 +1,12 @@
 //! Meta-testing: what a meta-trained policy does on tasks that it has not seen, before and after each inner step.
 
-use super::collect::{Collected, Collector, row_keys};
 use super::config::MamlConfig;
 use super::maml::Learner;
 use crate::Tensor;
 use crate::dist::fold_in;
 use crate::env::EnvDef;
+use crate::play::{Keys, Play, Steps, row_keys};
+use crate::policy::{Acting, How};
 use crate::rng::{stream, streams};
 use crate::task::TaskSource;
 
@@ -35,7 +36,7 @@ pub struct Tried {
     /// Task parameters `[S · M, D]`; none if the environment has a single task.
     pub tasks: Option<Tensor>,
     /// Episodes before each inner step, and after the last; or after the last only.
-    pub stages: Vec<Collected>,
+    pub stages: Vec<Steps>,
 }
 
 /// Adapt `theta: [S, P]` to held-out tasks that `key`, words `[S, 1]`, names, or to those `given`, `[S · M, D]`.
@@ -61,28 +62,32 @@ pub fn try_adapting(
     let mut stages = Vec::with_capacity(trial.inner_steps + 1);
     for k in 0..=trial.inner_steps {
         let last = k == trial.inner_steps;
-        let exploring = Collector {
+        let acting = Acting::of(&parts);
+        let keys = row_keys(fold_in(key, Tensor::constant_u32(k as u32)), m);
+        let exploring = Play {
             env,
             policy: &learner.policy,
+            acting: &acting,
+            how: How::Explore,
+            rows: [seeds * m, trial.rollouts],
             tasks,
-            key: row_keys(fold_in(key, Tensor::constant_u32(k as u32)), m),
-            rollouts: trial.rollouts,
-            steps: config.steps(env.spec().horizon),
-            deterministic: false,
+            keys: Keys::of(keys),
         };
-        let explored = exploring.collect(&parts);
+        let steps = config.steps(env.spec().horizon);
+        let explored = exploring.episodes(1, steps).steps;
+        let paths = explored.paths();
         if last || !trial.last_only {
             stages.push(match trial.measured {
                 0 => explored,
                 rollouts => {
-                    let key = fold_in(exploring.key, Tensor::constant_u32(MEASURED));
-                    let deterministic = trial.deterministic;
-                    Collector { key, rollouts, deterministic, ..exploring }.collect(&parts)
+                    let keys = Keys::of(fold_in(keys, Tensor::constant_u32(MEASURED)));
+                    let how = if trial.deterministic { How::Exploit } else { How::Explore };
+                    Play { how, keys, rows: [seeds * m, rollouts], ..exploring }.episodes(1, steps).steps
                 }
             });
         }
         if !last {
-            let phase = learner.phase(config, &parts, &explored.paths, seeds);
+            let phase = learner.phase(config, &parts, &paths, seeds);
             parts = learner.adapt(&parts, &phase, &step_sizes);
         }
     }

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Surrogate;
-use crate::algo::NetConfig;
 use crate::nn::Activation;
 use crate::optim::{Hessian, Schedule, TrustRegion};
+use crate::policy::NetConfig;
 use crate::sample::{Baseline, Processor};
 use crate::task::TaskSource;
 use crate::{Error, Result};

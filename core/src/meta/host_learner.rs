@@ -2,8 +2,8 @@
 
 use super::config::MamlConfig;
 use super::maml::Learner;
-use crate::algo::{declare_parts, part_inputs, part_names};
 use crate::host::{BlockShape, Padded};
+use crate::play::{declare_parts, part_names};
 use crate::{Array, DType, Device, Program, Result, State};
 
 /// The programs of a [`Learner`] between collections of episodes: the same functions as in the program of an iteration.
@@ -59,7 +59,8 @@ impl HostLearner {
     /// If the device fails or the block has another shape.
     pub fn adapt(&mut self, theta: &Array, parts: &[Array], episodes: &Padded) -> Result<Vec<Array>> {
         let block = episodes.upload(&self.device, "")?;
-        let mut inputs: Vec<(&str, &Array)> = part_inputs(&self.names, parts).chain(block.inputs()).collect();
+        let parts = self.names.iter().map(String::as_str).zip(parts);
+        let mut inputs: Vec<(&str, &Array)> = parts.chain(block.inputs()).collect();
         inputs.push(("theta", theta));
         let out = self.adapt.run(&State::new(), &inputs, &[])?;
         Ok(out.iter().map(|(_, array)| array.clone()).collect())

@@ -4,10 +4,12 @@ use super::config::{MamlConfig, Variant};
 use super::host_learner::HostLearner;
 use super::host_tasks::{chances, expect_fleet};
 use super::maml::{Learner, Maml, OuterLoop, initial, scalars, schedules};
-use crate::algo::{Algorithm, LocalFuture, PolicyActor};
+use crate::algo::{Algorithm, LocalFuture};
 use crate::backend::ScalarValue;
 use crate::backend::reference::NonFinite;
 use crate::host::{BlockShape, Executor, MetaSampler, Padded, PathArrays};
+use crate::play::PolicyActor;
+use crate::policy::How;
 use crate::rng::{Key, fold_in, key_from_seed};
 use crate::{Array, Device, Program, Result, State};
 
@@ -74,7 +76,7 @@ impl HostMaml {
         let block = BlockShape::of(fleet);
         let learner = Learner::new(&fleet.spec, config);
         let programs = HostLearner::new(device, &learner, config, seeds.len(), block)?;
-        let actor = PolicyActor::new(device, &learner.policy, &learner.policy_shapes(), fleet, false)?;
+        let actor = PolicyActor::of_parts(device, &learner.policy, &learner.policy_shapes(), fleet, How::Explore)?;
         let of = OuterLoop { variant, config, learner: &learner, seeds: seeds.len() };
         let outer = Program::new(device, |cx| of.trace(cx, |cx, k, _, _| block.declare(cx, &prefix(k))))?;
         Ok(HostMaml {
@@ -116,7 +118,7 @@ impl HostMaml {
             let of_seed = |key: &Key| fold_in(fold_in(*key, iteration), k as u32);
             let keys: Vec<Key> =
                 self.keys.iter().map(of_seed).flat_map(|key| rows.clone().map(move |row| fold_in(key, row))).collect();
-            self.actor.set_parts(parts.clone());
+            self.actor.set_parts(&parts);
             let samples = self.sampler.obtain(&mut self.actor, &keys).await?;
             let episodes = Padded::with_shape(&samples.tasks, self.block)?;
             if k < self.config.inner_steps {

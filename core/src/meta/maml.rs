@@ -6,17 +6,18 @@
 //! between.
 
 use super::adapt::{InnerSteps, StepSizes, per_task};
-use super::collect::{Collector, row_keys};
 use super::config::{MamlConfig, Variant};
 use super::objective::{MetaLoss, Objective, meta_loss};
 use super::surrogate::{Phase, Surrogate};
-use crate::algo::{Algorithm, Held, PolicyNet, StateEntry, update_parameters};
+use crate::algo::{Algorithm, Held, StateEntry, update_parameters};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::{EnvDef, EnvSpec};
 use crate::grad::value_and_grad;
 use crate::nn::{Init, Layout};
 use crate::optim::{Adam, AdamState, clip_by_norm, dot};
+use crate::play::{Keys, Play, row_keys};
+use crate::policy::{Acting, How, PolicyNet};
 use crate::program::{Context, Plan, PlanOptions};
 use crate::rng::{key_from_seed, streams};
 use crate::sample::{Paths, adjusted_rewards};
@@ -296,16 +297,16 @@ fn iteration(cx: &mut Context, outer: &OuterLoop<'_>, env: &EnvDef) {
     outer.trace(cx, |_, k, given, parts| {
         let tasks = *drawn.get_or_insert_with(|| tasks(config, env, given.key, given.iteration));
         let rollouts = fold_in(fold_in(given.key, given.iteration), Tensor::constant_u32(k as u32));
-        let collector = Collector {
+        let play = Play {
             env,
             policy: &outer.learner.policy,
+            acting: &Acting::of(parts),
+            how: How::Explore,
+            rows: [outer.seeds * config.meta_batch, config.rollouts],
             tasks,
-            key: row_keys(rollouts, config.meta_batch),
-            rollouts: config.rollouts,
-            steps: config.steps(env.spec().horizon),
-            deterministic: false,
+            keys: Keys::of(row_keys(rollouts, config.meta_batch)),
         };
-        collector.collect(parts).paths
+        play.episodes(1, config.steps(env.spec().horizon)).steps.paths()
     });
 }
 

@@ -3,9 +3,10 @@
 use super::config::MamlConfig;
 use super::host_learner::HostLearner;
 use super::maml::Learner;
-use crate::algo::PolicyActor;
 use crate::backend::LocalFuture;
 use crate::host::{Acted, Actor, BlockShape, Fleet, Padded, Samples, Stepped};
+use crate::play::PolicyActor;
+use crate::policy::How;
 use crate::rng::Key;
 use crate::{Array, Device, Result};
 
@@ -65,9 +66,10 @@ impl MetaAlgorithm for GradientAdaptation {
             let learner = Learner::new(&fleet.spec, &self.config);
             let block = BlockShape::of(fleet);
             let mut programs = HostLearner::new(&self.device, &learner, &self.config, 1, block)?;
-            let mut actor = PolicyActor::new(&self.device, &learner.policy, &learner.policy_shapes(), fleet, false)?;
+            let mut actor =
+                PolicyActor::of_parts(&self.device, &learner.policy, &learner.policy_shapes(), fleet, How::Explore)?;
             let parts = programs.start(&self.theta)?;
-            actor.set_parts(parts.clone());
+            actor.set_parts(&parts);
             let policy = GradientPolicy { of: self.clone(), learner, programs, block, actor, parts };
             Ok(Box::new(policy) as Box<dyn MetaPolicy>)
         })
@@ -90,8 +92,8 @@ impl Actor for GradientPolicy {
         self.actor.begin(keys)
     }
 
-    fn observe(&mut self, stepped: &Stepped) {
-        self.actor.observe(stepped);
+    fn observe<'a>(&'a mut self, acted: &'a Acted, stepped: &'a Stepped) -> LocalFuture<'a, Result<()>> {
+        self.actor.observe(acted, stepped)
     }
 
     fn act<'a>(&'a mut self, observations: &'a [f64], step: u32) -> LocalFuture<'a, Result<Acted>> {
@@ -110,7 +112,7 @@ impl MetaPolicy for GradientPolicy {
             }
             let block = Padded::with_shape(&episodes.tasks, self.block)?;
             self.parts = self.programs.adapt(theta, &self.parts, &block)?;
-            self.actor.set_parts(self.parts.clone());
+            self.actor.set_parts(&self.parts);
             Ok(self as Box<dyn MetaPolicy>)
         })
     }

@@ -6,7 +6,6 @@
 
 mod adapt;
 mod adaptation;
-mod collect;
 mod config;
 mod host_learner;
 mod host_maml;
@@ -21,7 +20,6 @@ mod surrogate;
 
 pub use adapt::{Adapted, InnerSteps, StepSizes, per_task};
 pub use adaptation::{Trial, Tried, try_adapting};
-pub use collect::{Collected, Collector, row_keys};
 pub use config::{MamlConfig, Variant};
 pub use host_learner::HostLearner;
 pub use host_maml::HostMaml;

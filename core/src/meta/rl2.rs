@@ -16,10 +16,11 @@ mod host;
 mod learner;
 mod loss;
 mod memory;
+mod policy;
 mod update;
 
 pub use adaptation::{TrialSpec, try_trials};
-pub use collect::{Collector, Trials, augmented};
+pub use collect::Trials;
 pub(crate) use config::MAX_BATCH;
 pub use config::{AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Variant};
 pub use credit::Credit;
@@ -27,6 +28,7 @@ pub use host::HostRl2;
 pub use learner::Rl2Net;
 pub use loss::{TrialBatch, TrialLosses, losses};
 pub use memory::MemoryAdaptation;
+pub use policy::{TrialPolicy, augmented};
 
 use update::{Data, natural, proximal};
 
@@ -34,6 +36,7 @@ use crate::algo::{Algorithm, Held, StateEntry, update_parameters};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::{EnvDef, EnvSpec};
+use crate::policy::Acting;
 use crate::program::{Context, Plan, PlanOptions};
 use crate::rng::{key_from_seed, streams};
 use crate::task::TaskSource;
@@ -206,17 +209,10 @@ fn iteration(cx: &mut Context, variant: Rl2Variant, config: &Rl2Config, env: &En
         let key = fold_in(key, Tensor::constant_u32(streams::TASK));
         config.task_source().trace(env, key, iteration, config.meta_batch)
     });
-    let collector = Collector {
-        env,
-        net,
-        tasks,
-        key: fold_in(key, iteration),
-        trials: config.meta_batch,
-        episodes: config.episodes,
-        carry_over: config.carry_over,
-        deterministic: false,
-    };
-    let trials = collector.collect(&net.layout.split(held.get("theta")));
+    let acting = Acting::of(&net.layout.split(held.get("theta")));
+    let policy = TrialPolicy { net, space: &env.spec().action, carry_over: config.carry_over };
+    let play = policy.play(env, &acting, [seeds, config.meta_batch], tasks, fold_in(key, iteration));
+    let trials = Trials::from(&play.episodes(config.episodes, config.trial_steps(env.spec().horizon)));
     learn(cx, variant, config, net, &held, &trials, iteration);
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Tensor;
-use crate::algo::{Distribution, PolicyNet};
+use crate::policy::{Distribution, PolicyNet};
 
 /// What K tasks saw under the parameters that collected it. Rows are in order of time, then of rollout: B = T · N.
 #[derive(Clone, Copy, Debug)]

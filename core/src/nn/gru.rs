@@ -117,7 +117,7 @@ impl Gru {
         let affine = |t: Tensor, w: Tensor, b: Option<Tensor>| b.map_or(t.matmul(w), |b| t.matmul(w) + b);
         let b_h = self.b_h.map(|slot| parts[slot].unsqueeze(1));
         let open = affine(x, gates(w_x), Some(gates(b_x))) + affine(h, gates(w_h), b_h.map(gates));
-        let open = sigmoid(open);
+        let open = open.sigmoid();
         let (z, r) = (open.slice(axis, 0, n), open.slice(axis, n, 2 * n));
         let from_x = affine(x, candidate(w_x), Some(candidate(b_x)));
         let candidate = match b_h {
@@ -144,12 +144,6 @@ impl Gru {
         });
         states.first().copied().unwrap_or_else(Tensor::poison)
     }
-}
-
-/// 1/(1 + e⁻ᵃ) by tanh, which neither overflows nor divides.
-#[track_caller]
-fn sigmoid(a: Tensor) -> Tensor {
-    (a * 0.5).tanh() * 0.5 + 0.5
 }
 
 #[cfg(test)]

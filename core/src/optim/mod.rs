@@ -7,5 +7,5 @@ mod trust_region;
 
 pub use adam::{Adam, AdamState, clip_by_norm, norm};
 pub use conjugate_gradient::{conjugate_gradient, dot};
-pub use schedule::Schedule;
+pub use schedule::{Decay, Schedule};
 pub use trust_region::{Hessian, TrustRegion, TrustStep};

@@ -23,9 +23,57 @@ impl Schedule {
     }
 }
 
+/// How much a policy explores, such as ε or σ, over the steps of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decay {
+    /// Falls on a line from one value to another over so many steps, and stays there: garage's `EpsilonGreedyPolicy`, `AddGaussianNoise`.
+    Linear {
+        /// The first value.
+        from: f64,
+        /// The last value.
+        to: f64,
+        /// Steps until it is reached.
+        over: u64,
+    },
+    /// Comes closer to a value by a factor at each step: to + (from − to) · factorᵏ, Pyrado's ε.
+    Geometric {
+        /// The first value.
+        from: f64,
+        /// The limit.
+        to: f64,
+        /// Its distance after a step, in distances before.
+        factor: f64,
+    },
+}
+
+impl Decay {
+    /// The value at step `step`, from 0.
+    pub fn at(self, step: u64) -> f64 {
+        match self {
+            Decay::Linear { from, to, over } => {
+                let share = step.min(over) as f64 / over.max(1) as f64;
+                if over == 0 { to } else { from * (1.0 - share) + to * share }
+            }
+            Decay::Geometric { from, to, factor } => to + (from - to) * factor.powf(step as f64),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exploration_decays_as_in_the_originals() {
+        let linear = Decay::Linear { from: 1.0, to: 0.02, over: 100 };
+        assert_eq!([0, 50, 100, 1000].map(|t| linear.at(t)), [1.0, 0.51, 0.02, 0.02]);
+        assert_eq!(Decay::Linear { from: 1.0, to: 0.5, over: 0 }.at(0), 0.5);
+        // Pyrado: 0.05 + (eps_init − 0.05) · eps_schedule_gamma ** k.
+        let geometric = Decay::Geometric { from: 0.9, to: 0.05, factor: 0.99 };
+        for (step, expected) in [(0, 0.9), (1, 0.8915), (100, 0.361_127_4), (5000, 0.05)] {
+            assert!((geometric.at(step) - expected).abs() < 1e-6, "{step}: {}", geometric.at(step));
+        }
+    }
 
     #[test]
     fn linear_starts_at_one_and_is_above_zero_in_the_last_iteration() {

@@ -66,19 +66,39 @@ impl Program {
 
     /// The same with another way of planning.
     pub fn with_options(device: &Device, options: PlanOptions, f: impl FnOnce(&mut Context)) -> Result<Program> {
-        let plan = Arc::new(Program::plan_of(options, f)?);
-        let executable = device.compile(plan.clone())?;
-        Ok(Program { device: device.clone(), plan, executable, args: Vec::new(), scalars: Vec::new() })
+        let mut f = Some(f);
+        Program::traced(device, &options, &mut |cx| {
+            if let Some(f) = f.take() {
+                f(cx);
+            }
+        })
     }
 
     /// Trace and plan without a device.
     pub fn plan_of(options: PlanOptions, f: impl FnOnce(&mut Context)) -> Result<Plan> {
+        let mut f = Some(f);
+        Program::planned(&options, &mut |cx| {
+            if let Some(f) = f.take() {
+                f(cx);
+            }
+        })
+    }
+
+    // `f` is no type parameter, so that these are compiled once and not for every program.
+    fn traced(device: &Device, options: &PlanOptions, f: &mut dyn FnMut(&mut Context)) -> Result<Program> {
+        let plan = Arc::new(Program::planned(options, f)?);
+        let executable = device.compile(plan.clone())?;
+        Ok(Program { device: device.clone(), plan, executable, args: Vec::new(), scalars: Vec::new() })
+    }
+
+    #[inline(never)]
+    fn planned(options: &PlanOptions, f: &mut dyn FnMut(&mut Context)) -> Result<Plan> {
         let (cx, graph) = Graph::trace(|| {
             let mut cx = Context::default();
             f(&mut cx);
             cx
         })?;
-        planner::plan(cx, graph, &options)
+        planner::plan(cx, graph, options)
     }
 
     /// The plan.

@@ -132,6 +132,18 @@ impl Tensor {
         self * self
     }
 
+    /// 1/(1 + e⁻ˣ) by tanh, which neither overflows nor divides.
+    #[track_caller]
+    pub fn sigmoid(self) -> Tensor {
+        (self * 0.5).tanh() * 0.5 + 0.5
+    }
+
+    /// ln(1 + eˣ) = max(x, 0) + ln(1 + e^−|x|), which does not overflow.
+    #[track_caller]
+    pub fn softplus(self) -> Tensor {
+        self.max(Tensor::constant_f32(0.0)) + ((-self.abs()).exp() + 1.0).log()
+    }
+
     /// x limited to `lo..=hi`; derivative 0 outside.
     #[track_caller]
     pub fn clamp(self, lo: f64, hi: f64) -> Tensor {

@@ -1,5 +1,6 @@
 //! The two primitives with a body: `scan`, the one loop, and `call`, a sub-graph with a native twin.
 
+use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -40,10 +41,17 @@ pub fn scan(
     scan_at(len, reverse, init, xs, None, &mut once, Location::caller())
 }
 
-/// A scan that stops changing its carries once a condition holds.
+/// A scan that stops changing its carries once a condition holds: all of them, or row by row.
 ///
-/// `body` returns, besides the loop's values, a u32 of shape `[]`: after the first step where it is not 0, every carry
-/// keeps its value; a device that can, stops. Outputs of later steps are those of the frozen carries.
+/// `body` returns, besides the loop's values, a u32 that is not 0 where the loop ends. Of shape `[]` it ends the loop as
+/// a whole: after the first step where it holds, every carry keeps its value. Otherwise its axes are the first axes of
+/// every carry, such as `[S, N]` of carries `[S, N]` and `[S, N, F]`, and each of these rows keeps its values after the
+/// first step where the condition holds in it; the other rows go on.
+///
+/// Later steps still run, and what they compute of rows that have ended is dropped, but for the stacked outputs, which
+/// are those of the carries that these rows keep. Where nothing is stacked, a device that can ends the loop once the
+/// condition holds in all rows that it computes together, with the same results: the CPU in all rows, or in those of a
+/// tile where the loop is run row by row; a GPU in each row by itself where the loop is one kernel, and not otherwise.
 #[track_caller]
 pub fn scan_until(
     len: usize,
@@ -52,44 +60,62 @@ pub fn scan_until(
     body: impl FnOnce(Tensor, &[Tensor], &[Tensor]) -> (Loop, Tensor),
 ) -> (Vec<Tensor>, Vec<Tensor>) {
     let at = Location::caller();
-    let mut carries = init.to_vec();
-    carries.push(Tensor::constant_u32(0));
-    let n = init.len();
-    let mut body = Some(body);
-    let (mut finals, ys) = scan_at(
-        len,
-        false,
-        &carries,
-        xs,
-        Some(n),
-        &mut |t, c, x| {
-            let Some(body) = body.take() else { return Loop::default() };
-            let (step, stop) = body(t, &c[..n], x);
-            let done = c[n];
-            let mut carry: Vec<Tensor> = step.carry.iter().zip(c).map(|(new, old)| done.select(*old, *new)).collect();
-            carry.push(done.bit_or(stop.ne(Tensor::constant_u32(0))));
-            Loop { carry, ys: step.ys }
-        },
-        at,
-    );
-    finals.truncate(n);
+    let (mut body, done) = (Some(body), Cell::new(Tensor::poison()));
+    let mut once = |t, c: &[Tensor], x: &[Tensor]| {
+        let Some(body) = body.take() else { return Loop::default() };
+        let (step, stop) = body(t, c, x);
+        freeze(step, stop, c, &done, at)
+    };
+    let (mut finals, ys) = scan_at(len, false, init, xs, Some(&done), &mut once, at);
+    finals.truncate(init.len());
     (finals, ys)
+}
+
+/// A step that leaves the carries `old` as they are in rows where the loop has ended. Whether it has is one more carry, `done`.
+fn freeze(mut step: Loop, stop: Tensor, old: &[Tensor], done: &Cell<Tensor>, at: At) -> Loop {
+    let shape = stop.shape();
+    for (i, carry) in old.iter().enumerate().filter(|(_, carry)| !carry.is_poison()) {
+        if !carry.shape().starts_with(&shape) {
+            let expected = format!("carry {i} to begin with the condition's axes {shape:?}");
+            shape_error("scan", expected, format!("{:?}", carry.shape()), at);
+        }
+    }
+    done.set(param(1 + old.len(), shape, DType::U32, at));
+    // As many as there are: another number is an error.
+    for (new, old) in step.carry.iter_mut().zip(old) {
+        *new = rows_of(done.get(), *old).select(*old, *new);
+    }
+    step.carry.push(done.get().bit_or(stop.ne(Tensor::constant_u32(0))));
+    step
+}
+
+/// A condition of the first axes of `like` with as many axes as that, so that it selects rows of it.
+pub(crate) fn rows_of(condition: Tensor, like: Tensor) -> Tensor {
+    match condition.shape() {
+        shape if shape.is_empty() => condition,
+        mut shape => {
+            shape.resize(like.rank().max(shape.len()), 1);
+            condition.reshape(&shape)
+        }
+    }
 }
 
 /// The body of a loop, for a step's number, carries and rows.
 type LoopBody<'a> = &'a mut dyn FnMut(Tensor, &[Tensor], &[Tensor]) -> Loop;
 
-/// `body` is called once. It is no type parameter, so that this is compiled once and not for every loop.
+/// `body` is called once. It is no type parameter, so that this is compiled once and not for every loop. Of a loop that ends
+/// early it also makes the parameter `until`, a last carry that is 0 at first: its shape shows only then.
 fn scan_at(
     len: usize,
     reverse: bool,
     init: &[Tensor],
     xs: &[Tensor],
-    until: Option<usize>,
+    until: Option<&Cell<Tensor>>,
     body: LoopBody<'_>,
     at: At,
 ) -> (Vec<Tensor>, Vec<Tensor>) {
-    let poison = |ys: usize| (vec![Tensor::poison(); init.len()], vec![Tensor::poison(); ys]);
+    let (own, n) = (init.len(), init.len() + usize::from(until.is_some()));
+    let poison = |ys: usize| (vec![Tensor::poison(); n], vec![Tensor::poison(); ys]);
     if len == 0 {
         shape_error("scan", "at least one step", "0", at);
     }
@@ -107,15 +133,20 @@ fn scan_at(
     }
     for x in xs {
         let row = x.shape().get(1..).unwrap_or_default().to_vec();
-        params.push(param(params.len(), row, x.dtype(), at));
+        params.push(param(params.len() + n - own, row, x.dtype(), at));
     }
-    let n = init.len();
-    let step = body(params[0], &params[1..=n], &params[n + 1..]);
+    let step = body(params[0], &params[1..=own], &params[own + 1..]);
+    let mut init = init.to_vec();
+    if let Some(done) = until {
+        params.insert(n, done.get());
+        init.push(Tensor::constant_u32(0).broadcast_to(&done.get().shape()));
+    }
     graph::with(|g| g.close_scope());
     if step.carry.len() != n {
-        shape_error("scan", format!("{n} carries from the body"), step.carry.len().to_string(), at);
+        let got = step.carry.len().saturating_sub(n - own);
+        shape_error("scan", format!("{own} carries from the body"), got.to_string(), at);
     }
-    for (i, (new, old)) in step.carry.iter().zip(init).enumerate() {
+    for (i, (new, old)) in step.carry.iter().zip(&init).enumerate() {
         if !new.is_poison() && !old.is_poison() && (new.shape(), new.dtype()) != (old.shape(), old.dtype()) {
             let say = |t: &Tensor| format!("{:?} {}", t.shape(), t.dtype());
             shape_error("scan", format!("carry {i} to stay {}", say(old)), say(new), at);
@@ -130,9 +161,9 @@ fn scan_at(
     };
     let captures: Vec<Tensor> =
         graph::with(|g| g.captures(&outs, scope)).unwrap_or_default().into_iter().map(Tensor::from_id).collect();
-    let src = [init, xs, &captures[..]].concat();
+    let src = [&init, xs, &captures[..]].concat();
     let body = Body { scope, params: param_ids, outs };
-    let scan = Scan { body, len, reverse, carries: n, xs: xs.len(), until };
+    let scan = Scan { body, len, reverse, carries: n, xs: xs.len(), until: until.map(|_| n - 1) };
     let node = push(Op::Scan(Arc::new(scan)), &src, Vec::new(), DType::F32, at);
     let finals = init.iter().enumerate().map(|(i, c)| out(node, i, c.shape(), c.dtype(), at)).collect();
     let stacked = ys.into_iter().enumerate().map(|(i, (s, d))| out(node, n + i, s, d, at)).collect();

@@ -10,11 +10,15 @@ mod dtype;
 pub mod graph;
 mod handle;
 pub mod op;
+mod tree;
 mod view;
 
+pub(crate) use control::rows_of;
 pub use control::{Loop, call, scan, scan_until};
 pub use dtype::DType;
 pub use graph::{Graph, Node, NodeId};
 pub use handle::Tensor;
 pub(crate) use handle::{fail, push};
 pub use op::{Binary, Op, Unary};
+pub use tree::{Named, Tree};
+pub(crate) use tree::{scan_tree, scan_tree_until, tree};

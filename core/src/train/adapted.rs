@@ -164,12 +164,12 @@ pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial
             cx.output("tasks", tasks);
         }
         for (k, stage) in tried.stages.iter().enumerate() {
-            cx.output(&format!("returns {k}"), stage.paths.path_returns());
-            cx.output(&format!("lengths {k}"), stage.paths.path_lengths());
-            cx.output(&format!("lost {k}"), stage.paths.path_most(stage.lost));
-            cx.output(&format!("states {k}"), stage.states.slice(2, 0, 1));
-            cx.output(&format!("actions {k}"), learner.policy.limit(stage.paths.action.slice(2, 0, 1)));
-            cx.output(&format!("rewards {k}"), stage.paths.reward.slice(2, 0, 1));
+            cx.output(&format!("returns {k}"), stage.paths().path_returns());
+            cx.output(&format!("lengths {k}"), stage.paths().path_lengths());
+            cx.output(&format!("lost {k}"), stage.paths().path_most(stage.lost));
+            cx.output(&format!("states {k}"), stage.state.slice(2, 0, 1));
+            cx.output(&format!("actions {k}"), stage.played.slice(2, 0, 1));
+            cx.output(&format!("rewards {k}"), stage.reward.slice(2, 0, 1));
         }
     })
     .map_err(|error| error.lowered_by(&LOWER))?;
@@ -222,7 +222,7 @@ pub(super) fn trace(cx: &mut Context, env: &EnvDef, config: &MamlConfig, of: Epi
     };
     let tried = try_adapting(&learner, config, env, theta, key, None, trial);
     let Some(last) = tried.stages.last() else { return };
-    let paths = &last.paths;
+    let paths = last.paths();
     let rows = |x: Tensor| x.reshape(&[s, e]);
     cx.output("returns", rows(paths.path_returns()));
     cx.output("lengths", rows(paths.path_lengths()).to_u32());
@@ -232,8 +232,8 @@ pub(super) fn trace(cx: &mut Context, env: &EnvDef, config: &MamlConfig, of: Epi
     let whole = rows(paths.path_lengths()).lt(Tensor::constant_f32(t as f64));
     cx.output("terminated", whole);
     if of.record {
-        cx.output("states", last.states);
-        cx.output("actions", learner.policy.limit(paths.action));
+        cx.output("states", last.state);
+        cx.output("actions", last.played);
         cx.output("rewards", paths.reward);
         if let Some(task) = tried.tasks {
             cx.output("task", task);

@@ -10,13 +10,13 @@ use super::snapshot::{self, Header};
 use super::tensors::{self, Words};
 use super::trials;
 use crate::algo::PpoConfig;
-use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, builtin};
 use crate::meta::rl2::TrialSpec;
 use crate::meta::{GradientAdaptation, MemoryAdaptation, MetaAlgorithm, Trial};
+use crate::play::{BROKEN, Keys, Play};
+use crate::policy::How;
 use crate::program::{Plan, PlanOptions};
 use crate::rng::{self, Key, key_from_seed, streams};
-use crate::tensor::{Loop, scan};
 use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
 
 /// One evaluation episode.
@@ -138,15 +138,13 @@ impl EpisodeProgram {
     }
 }
 
-/// An error for the first row in which something was [lost](crate::algo::Distribution::lost), or whose return is no number.
+/// An error for the first row in which something was [lost](crate::play::Steps::lost), or whose return is no number.
 pub(super) fn expect_finite(lost: &[f64], returns: &[f64], place: impl Fn(usize) -> String) -> Result<()> {
     for (row, (code, ret)) in lost.iter().zip(returns).enumerate() {
         let problem = match (*code, ret.is_finite()) {
             (0.0, true) => continue,
             (0.0, false) => "the return is not finite; look at the environment's rewards",
-            (2.0, _) => {
-                "the policy acts with NaN or infinite numbers; its parameters, or those that it adapted, are too large"
-            }
+            (2.0, _) => BROKEN,
             _ => "the environment shows NaN or infinite observations; try `check_env` on it",
         };
         return Err(Error::NonFinite(format!("{}: {problem}", place(row))));
@@ -177,56 +175,30 @@ pub fn evaluation_plan(
     Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &policy, of))
 }
 
-/// One episode per row, `[S, E]` of them: a loop over the time limit in which rows that are done stand still.
+/// One episode per row, `[S, E]` of them.
 fn trace(cx: &mut Context, env: &EnvDef, net: &FixedPolicy, of: Episodes) {
-    let (s, e) = (of.seeds, of.episodes);
-    let parts = net.declare(cx, s);
-    let key = cx.input("key", &[s, 2], DType::U32);
-    let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
-    let stream = |name: u32| fold_in(key, Tensor::constant_u32(name));
-    let (env_key, action_key) = (stream(streams::ENV), stream(streams::ACTION));
-    let element = Tensor::iota(&[s, e], 1);
-    let first = env.trace_reset(fold_in(env_key, Tensor::constant_u32(0)), element, None);
-    let count = |v: u32| Tensor::constant_u32(v).broadcast_to(&[s, e]);
-    let none = || Tensor::zeros(&[s, e]);
-    let init = [first.state, count(0), first.observation, count(1), none(), count(0), count(0), none()];
-    let one = Tensor::constant_u32(1);
-    let (last, ys) = scan(env.spec().horizon, false, &init, &[], |t, carry, _| {
-        let [state, steps, raw, running, ret, length, terminated, lost] = carry else {
-            return Loop::default();
-        };
-        let policy = net.distribution(&parts, *raw);
-        let t = t + one;
-        let action = match of.deterministic {
-            true => policy.mode(),
-            false => policy.sample(&RowNoise::new(fold_in(action_key, t), e)),
-        };
-        let broken = policy.lost(*raw, action).reshape(&[s, e]);
-        let action = net.net.limit(action);
-        let stepped = env.trace_step(*state, *steps, action, fold_in(env_key, t), element, None);
-        let none = Tensor::constant_f32(0.0);
-        let goes_on = stepped.terminated.bit_or(stepped.truncated).not();
-        let carry = vec![
-            stepped.state,
-            stepped.steps,
-            stepped.observation,
-            running.bit_and(goes_on),
-            *ret + running.select(stepped.reward, none),
-            *length + *running,
-            terminated.bit_or(running.bit_and(stepped.terminated)),
-            lost.max(running.select(broken, none)),
-        ];
-        let ys = if of.record { vec![*state, action, stepped.reward] } else { Vec::new() };
-        Loop { carry, ys }
-    });
-    cx.output("returns", last[4]);
-    cx.output("lengths", last[5]);
-    cx.output("terminated", last[6]);
-    cx.output("lost", last[7]);
-    if let [states, actions, rewards] = ys[..] {
-        cx.output("states", states);
-        cx.output("actions", actions);
-        cx.output("rewards", rewards);
+    let acting = net.declare(cx, of.seeds);
+    let key = cx.input("key", &[of.seeds, 2], DType::U32);
+    let keys = Keys::of([key.slice(1, 0, 1), key.slice(1, 1, 2)]);
+    let how = if of.deterministic { How::Exploit } else { How::Explore };
+    let (policy, rows, horizon) = (net.policy(), [of.seeds, of.episodes], env.spec().horizon);
+    let play = Play { env, policy: &policy, acting: &acting, how, rows, tasks: None, keys };
+    if of.record {
+        let steps = play.episodes(1, horizon).steps;
+        let paths = steps.paths();
+        cx.output("returns", paths.path_returns());
+        cx.output("lengths", paths.path_lengths().to_u32());
+        cx.output("lost", paths.path_most(steps.lost));
+        cx.output("terminated", paths.path_most(steps.terminated.to_f32()).to_u32());
+        cx.output("states", steps.state);
+        cx.output("actions", steps.played);
+        cx.output("rewards", steps.reward);
+    } else {
+        let totals = play.totals(horizon);
+        cx.output("returns", totals.returns);
+        cx.output("lengths", totals.lengths);
+        cx.output("terminated", totals.terminated);
+        cx.output("lost", totals.lost);
     }
 }
 

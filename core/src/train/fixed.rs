@@ -1,12 +1,13 @@
 //! Policies that do not adapt, in traces.
 
 use super::config::Config;
-use crate::algo::{ActorCritic, Distribution, NetConfig, OBS_LIMIT, PolicyNet};
+use crate::algo::ActorCritic;
 use crate::env::EnvSpec;
 use crate::meta::Learner;
 use crate::nn::Layout;
-use crate::sample::Moments;
-use crate::{Context, DType, Error, Result, Tensor};
+use crate::policy::{Acting, NetConfig, Normalised, PolicyNet};
+use crate::tensor::Named;
+use crate::{Context, DType, Error, Result};
 
 /// The networks of a policy without memory: of PPO and TRPO, or what MAML's family has before it adapts.
 #[derive(Clone, Debug)]
@@ -15,13 +16,6 @@ pub(super) struct FixedPolicy {
     layout: Layout,
     /// Observations are standardised first.
     normalise: bool,
-}
-
-/// Its parameters in a trace.
-#[derive(Clone, Debug)]
-pub(super) struct FixedParts {
-    parts: Vec<Tensor>,
-    moments: Option<Moments>,
 }
 
 impl FixedPolicy {
@@ -49,18 +43,19 @@ impl FixedPolicy {
     }
 
     /// Declares the parameters of `seeds` stacked policies, as [`Config::policy_entries`] names them.
-    pub fn declare(&self, cx: &mut Context, seeds: usize) -> FixedParts {
+    pub fn declare(&self, cx: &mut Context, seeds: usize) -> Acting {
         let parts = self.layout.split(cx.input("theta", &[seeds, self.layout.len()], DType::F32));
-        let moments = self.normalise.then(|| {
-            let mut of = |name: &str| cx.input(name, &[seeds, self.net.observations()], DType::F32);
-            Moments { mean: of("obs_mean"), var: of("obs_var"), count: Tensor::zeros(&[seeds, 1]) }
-        });
-        FixedParts { parts, moments }
+        let mut values = Named::new();
+        if self.normalise {
+            for name in ["obs_mean", "obs_var"] {
+                values = values.and(name, cx.input(name, &[seeds, self.net.observations()], DType::F32));
+            }
+        }
+        Acting { parts, values }
     }
 
-    /// What it does at `obs: [S, B, O]`.
-    #[track_caller]
-    pub fn distribution(&self, of: &FixedParts, obs: Tensor) -> Distribution {
-        self.net.distribution(&of.parts, of.moments.map_or(obs, |m| m.standardise(obs, OBS_LIMIT)))
+    /// It as who acts.
+    pub fn policy(&self) -> Normalised<'_> {
+        Normalised(&self.net)
     }
 }

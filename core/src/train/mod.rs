@@ -20,7 +20,6 @@ mod config;
 mod describe;
 mod evaluate;
 mod fixed;
-mod host_actor;
 mod metric_docs;
 mod play_on_host;
 mod playground;

@@ -3,10 +3,12 @@
 use super::adapted::MetaTest;
 use super::config::Config;
 use super::evaluate::{Episode, Evaluator, MAX_EPISODES, bad_count, eval_key};
-use super::host_actor::HostActor;
+use super::fixed::FixedPolicy;
 use crate::host::{Actor, Executor, Fleet, HostPath, MetaSampler};
+use crate::play::{ActorSpec, PolicyActor};
+use crate::policy::How;
 use crate::rng::{Key, fold_in};
-use crate::{Error, Result};
+use crate::{Context, Error, Result};
 
 impl Evaluator {
     /// It as an actor in environments of the host; the most probable actions if `deterministic`, which policies with a memory do not
@@ -17,7 +19,17 @@ impl Evaluator {
     pub async fn actor(&self, fleet: &Fleet, deterministic: bool) -> Result<Box<dyn Actor>> {
         match self.config() {
             Config::Rl2(_) => Ok(self.meta_algorithm()?.exploration_policy(fleet).await?),
-            config => Ok(Box::new(HostActor::new(self.on(), config, fleet, self.policy().clone(), deterministic)?)),
+            config => {
+                let fixed = FixedPolicy::new(config, &fleet.spec)?;
+                // One policy for all tasks: to it they are more rows of one batch.
+                let sizes = [1, fleet.num_envs(), fleet.observations(), fleet.actions()];
+                let how = if deterministic { How::Exploit } else { How::Explore };
+                let spec = ActorSpec { policy: &fixed.policy(), sizes, how, lasting: false, info: &[] };
+                let mut actor = PolicyActor::new(self.on(), spec, &|cx: &mut Context| fixed.declare(cx, 1))?;
+                let arrays = self.policy().arrays.iter();
+                actor.set_acting(arrays.map(|(name, array)| ((*name).to_owned(), array.clone())).collect());
+                Ok(Box::new(actor))
+            }
         }
     }
 

@@ -8,9 +8,10 @@ use std::borrow::Cow;
 use safetensors::tensor::Dtype;
 
 use super::snapshot::{Entry, find, wrong};
-use crate::algo::{OBS_LIMIT, StateEntry};
+use crate::algo::StateEntry;
 use crate::backend::room;
 use crate::nn::{Layout, Part};
+use crate::policy::OBS_LIMIT;
 use crate::sample::Moments;
 use crate::{DType, Result};
 

@@ -2,10 +2,12 @@
 
 use super::evaluate::{Evaluator, PolicyArrays};
 use super::fixed::FixedPolicy;
-use crate::dist::{RowNoise, fold_in};
 use crate::env::EnvDef;
+use crate::play::{Keys, Play, Running};
+use crate::policy::How;
 use crate::rng::{key_from_seed, streams};
-use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
+use crate::tensor::Named;
+use crate::{Array, Context, DType, Device, Error, Program, Result, State};
 
 /// Most environments to watch.
 const MAX_ENVS: usize = 1 << 16;
@@ -40,11 +42,14 @@ impl Viewer {
             return Err(Error::config("env", problem));
         }
         let net = FixedPolicy::new(policy.config(), env.spec())?;
-        let rows = Rows { env: &env, count };
+        let how = if deterministic { How::Exploit } else { How::Explore };
+        let rows = Rows { env: &env, policy: &net, how, count };
         let mut first = Program::new(&device, |cx| rows.first(cx))?;
-        let step = Program::new(&device, |cx| rows.step(cx, &net, deterministic))?;
+        let step = Program::new(&device, |cx| rows.step(cx))?;
         let key = device.array_u32(&[1, 2], &crate::rng::fold_in(key_from_seed(seed), streams::EVAL))?;
-        let out = first.run(&State::new(), &[("key", &key)], &[])?;
+        let mut inputs = vec![("key", &key)];
+        inputs.extend(policy.policy().arrays.iter().map(|(name, array)| (*name, array)));
+        let out = first.run(&State::new(), &inputs, &[])?;
         let mut state = State::new();
         for name in ["env_state", "obs"] {
             state.insert(name, out.get(name)?.clone());
@@ -104,46 +109,40 @@ impl Viewer {
 /// The environments in a trace.
 struct Rows<'a> {
     env: &'a EnvDef,
+    policy: &'a FixedPolicy,
+    how: How,
     count: usize,
 }
 
 impl Rows<'_> {
-    /// Words of a stream.
-    fn key(cx: &mut Context) -> impl Fn(u32) -> [Tensor; 2] + use<> {
+    /// Calls `trace` with what plays in all environments.
+    fn play(&self, cx: &mut Context, trace: impl FnOnce(&mut Context, Play<'_>)) {
+        let acting = self.policy.declare(cx, 1);
         let key = cx.input("key", &[1, 2], DType::U32);
-        let words = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
-        move |stream| fold_in(words, Tensor::constant_u32(stream))
-    }
-
-    fn element(&self) -> Tensor {
-        Tensor::iota(&[1, self.count], 1)
+        let keys = Keys::of([key.slice(1, 0, 1), key.slice(1, 1, 2)]);
+        let (policy, rows) = (self.policy.policy(), [1, self.count]);
+        trace(cx, Play { env: self.env, policy: &policy, acting: &acting, how: self.how, rows, tasks: None, keys });
     }
 
     fn first(&self, cx: &mut Context) {
-        let key = Rows::key(cx);
-        let zero = Tensor::constant_u32(0);
-        let first = self.env.trace_reset(fold_in(key(streams::ENV), zero), self.element(), None);
-        cx.output("env_state", first.state);
-        cx.output("obs", first.observation);
+        self.play(cx, |cx, play| {
+            let first = play.begin();
+            cx.output("env_state", first.state);
+            cx.output("obs", first.obs);
+        });
     }
 
-    fn step(&self, cx: &mut Context, policy: &FixedPolicy, deterministic: bool) {
-        let key = Rows::key(cx);
-        let parts = policy.declare(cx, 1);
-        let t = cx.scalar_u32("t");
-        let state = cx.state("env_state", &[1, self.count, self.env.state_len()], DType::F32);
-        let steps = cx.state("env_steps", &[1, self.count], DType::U32);
-        let obs = cx.state("obs", &[1, self.count, policy.net.observations()], DType::F32);
-        let distribution = policy.distribution(&parts, obs);
-        let action = match deterministic {
-            true => distribution.mode(),
-            false => distribution.sample(&RowNoise::new(fold_in(key(streams::ACTION), t), self.count)),
-        };
-        let env_key = fold_in(key(streams::ENV), t);
-        let next = self.env.trace_step(state, steps, policy.net.limit(action), env_key, self.element(), None);
-        cx.update("env_state", next.state);
-        cx.update("env_steps", next.steps);
-        cx.update("obs", next.observation);
+    fn step(&self, cx: &mut Context) {
+        self.play(cx, |cx, play| {
+            let state = cx.state("env_state", &[1, self.count, self.env.state_len()], DType::F32);
+            let steps = cx.state("env_steps", &[1, self.count], DType::U32);
+            let obs = cx.state("obs", &[1, self.count, self.policy.net.observations()], DType::F32);
+            let from = Running { state, steps, obs, memory: Named::new() };
+            let (next, _) = play.step(cx.scalar_u32("t"), &from);
+            cx.update("env_state", next.state);
+            cx.update("env_steps", next.steps);
+            cx.update("obs", next.obs);
+        });
     }
 }
 

@@ -198,7 +198,16 @@ impl Compiler<'_> {
             self.wish(of, &spots, carries, rows);
             return None;
         }
-        self.compiled.dispatches.push(super::Dispatch { homes, written, shader });
+        let mut moved = 0;
+        for (i, out) in scan.body.outs.iter().enumerate() {
+            let times = match i.checked_sub(scan.carries).map(|row| rows[row]) {
+                None => 1,
+                Some(None) => 0,
+                Some(Some(_)) => scan.len.div_ceil(parts),
+            };
+            moved += times * graph.nodes[*out as usize].len();
+        }
+        self.compiled.dispatches.push(super::Dispatch { homes, written, shader, moved });
         let run = Step::Run(self.compiled.dispatches.len() - 1);
         self.compiled.longest = self.compiled.longest.max(parts);
         let step = if parts == 1 { run } else { Step::Loop { len: parts, reverse: false, body: vec![run] } };

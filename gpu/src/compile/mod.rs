@@ -29,6 +29,8 @@ pub(crate) struct Dispatch {
     pub written: Vec<bool>,
     /// The shader.
     pub shader: Shader,
+    /// Words that it writes.
+    pub moved: usize,
 }
 
 /// What happens in a run.
@@ -268,7 +270,7 @@ impl Compiler<'_> {
 
     fn dispatch(&mut self, pass: Pass, homes: &[Home]) -> Step {
         let (homes, written) = pass.bindings.iter().map(|(k, written)| (homes[*k], *written)).unzip();
-        self.compiled.dispatches.push(Dispatch { homes, written, shader: pass.shader });
+        self.compiled.dispatches.push(Dispatch { homes, written, shader: pass.shader, moved: pass.moved });
         Step::Run(self.compiled.dispatches.len() - 1)
     }
 

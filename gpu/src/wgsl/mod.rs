@@ -68,6 +68,8 @@ pub(crate) struct Pass {
     pub shader: Shader,
     /// What it binds: numbers as in [`Memory`], and that after the last for the scratch buffer. Whether it writes it.
     pub bindings: Vec<(usize, bool)>,
+    /// Words that it writes.
+    pub moved: usize,
 }
 
 /// Code of a dispatch: what belongs before its entry point, and its number of workgroups.
@@ -103,18 +105,32 @@ pub(crate) fn passes(
         _ => map(&mut emitter, kernel, memory),
     };
     ends(&emitter, limits)?;
-    let first = pass(emitter, code, scalars)?;
+    let moved = memory.writes.iter().map(|w| written(graph, kernel, w.0)).sum();
+    let first = pass(emitter, code, scalars, moved)?;
     if slices == 1 {
         return Ok((vec![first], 0));
     }
     let mut emitter = new();
     let code = split::emit(&mut emitter, kernel, memory, &heads, slices);
     ends(&emitter, limits)?;
-    let second = pass(emitter, code, scalars)?;
+    let second = pass(emitter, code, scalars, moved)?;
     let results: usize = kernel.space.iter().product();
     let scratch = heads.len().checked_mul(slices * results);
     let scratch = scratch.ok_or_else(|| Error::Device("a sum is too long".to_owned()))?;
-    Ok((vec![first, second], scratch))
+    Ok((vec![Pass { moved: scratch, ..first }, second], scratch))
+}
+
+/// Words that a kernel writes of a value: of a store or of a part of a concatenation fewer than the value has.
+fn written(graph: &Graph, kernel: &Kernel, id: NodeId) -> usize {
+    let node = &graph.nodes[id as usize];
+    let len = |id: &NodeId| graph.nodes[*id as usize].len();
+    match (&node.op, &kernel.operands) {
+        (Op::Store, _) if kernel.nodes.contains(&id) => len(&node.src[2]),
+        (Op::Concat { .. }, Some(operands)) if kernel.nodes.contains(&id) => {
+            node.src[operands.clone()].iter().map(len).sum()
+        }
+        _ => node.len(),
+    }
 }
 
 /// Whether an invocation makes no more iterations than it may.
@@ -129,13 +145,13 @@ fn ends(emitter: &Emitter<'_>, limits: KernelLimits) -> Result<()> {
 }
 
 /// A module around code.
-fn pass(emitter: Emitter<'_>, (body, groups): Code, scalars: usize) -> Result<Pass> {
+fn pass(emitter: Emitter<'_>, (body, groups): Code, scalars: usize, moved: usize) -> Result<Pass> {
     let graph = emitter.graph;
     let (text, uses) = emitter.finish()?;
     let all = uses.read.union(&uses.written);
     let bindings: Vec<(usize, bool)> = all.map(|k| (*k, uses.written.contains(k))).collect();
     let text = assemble(graph, &uses, &bindings, scalars, &body, &text, GROUP);
-    Ok(Pass { shader: Shader { text, groups: spread(groups), levels: uses.levels }, bindings })
+    Ok(Pass { shader: Shader { text, groups: spread(groups), levels: uses.levels }, bindings, moved })
 }
 
 /// A module: bindings, functions, more declarations, and `main` with its statements.
@@ -265,7 +281,8 @@ pub(crate) fn copies(graph: &Graph, memory: &Memory, scalars: usize) -> Result<P
             write(emitter, *node, (*to, *row), &at, &x, None);
         });
     }
-    pass(emitter, (String::new(), most.div_ceil(GROUP)), scalars)
+    let moved = memory.writes.iter().map(|w| len(w.0)).sum();
+    pass(emitter, (String::new(), most.div_ceil(GROUP)), scalars, moved)
 }
 
 /// The same after a product or reductions whose values there are in variables.

@@ -76,7 +76,7 @@ impl RowLoop<'_> {
         let params = &self.scan.body.params[1..=self.scan.carries];
         let mut carries = params.iter().map(|p| self.graph.nodes[*p as usize].len());
         let total = words(&mut self.body.slots.iter().copied()) + words(&mut carries);
-        if self.scan.until.is_some() || rows < FEWEST_ROWS || rows == 1 || total > MOST_WORDS {
+        if rows < FEWEST_ROWS || rows == 1 || total > MOST_WORDS {
             return no();
         }
         let mut emitter = Emitter::new(self.graph, self.memory.leaves.clone(), &[]);
@@ -101,6 +101,11 @@ impl RowLoop<'_> {
             }
         };
         emitter.block(&format!("for (var step = {begin}; step < {end}; step++)"), |emitter| {
+            // Of a row that has ended before this dispatch, too. The condition has the axes that all carries share, so it
+            // is one word here.
+            if let Some(done) = self.scan.until.filter(|_| self.rows.is_empty()) {
+                emitter.line(&format!("if (c{done}[0] != 0u) {{ break; }}"));
+            }
             emitter.line(&format!("let t = {step};"));
             for kernel in &self.body.kernels {
                 self.kernel(emitter, kernel)?;

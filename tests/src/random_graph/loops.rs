@@ -109,9 +109,8 @@ impl Writer {
         }
         let carry: Vec<Ref> =
             init.iter().enumerate().map(|(i, (_, role))| self.next(outside + 1 + i, *role, outside)).collect();
-        let until = (self.depth == 1 && !self.rows_only && self.dice.chance(25)
-            || self.depth > 1 && self.dice.chance(10))
-        .then(|| self.ending(outside, len));
+        let ends = if self.depth == 1 { 25 } else { 10 };
+        let until = self.dice.chance(ends).then(|| self.ending(outside, len, init.len()));
         self.depth -= 1;
         self.inside = around;
         let mut ys: Vec<Ref> = Vec::new();
@@ -238,8 +237,16 @@ impl Writer {
         self.add(Step::Store(memory, at, rows), Info { exact: None, mag, deps, blocked, hidden: false, ..info })
     }
 
-    /// A condition of shape `[]` that ends the loop.
-    fn ending(&mut self, index: Ref, len: usize) -> Ref {
+    /// A condition that ends the loop as a whole or row by row.
+    fn ending(&mut self, index: Ref, len: usize, carries: usize) -> Ref {
+        let mut rows = self.infos[index + 1].shape.clone();
+        for carry in index + 2..=index + carries {
+            let same = rows.iter().zip(&self.infos[carry].shape).take_while(|(a, b)| a == b).count();
+            rows.truncate(same);
+        }
+        if !rows.is_empty() && (self.rows_only || self.dice.chance(60)) {
+            return self.ending_rows(index, len, &rows);
+        }
         let exact = |i: &Info| i.is_f32() && i.exact.is_some() && i.shape.is_empty();
         if let (Some(x), true) = (self.pick(exact), self.dice.chance(50)) {
             let limit = self.full(2.0, DType::F32, &[]);
@@ -248,5 +255,35 @@ impl Writer {
         let v = self.dice.below(len) as f64;
         let limit = self.full(v, DType::U32, &[]);
         self.bin(Binary::Eq, index, limit)
+    }
+
+    /// A condition of some of these first axes of all carries.
+    fn ending_rows(&mut self, index: Ref, len: usize, rows: &[usize]) -> Ref {
+        let axes = if self.rows_only { rows.len().min(2) } else { self.dice.within(1, rows.len()) };
+        let shape = &rows[..axes];
+        let exact = |i: &Info| i.is_f32() && i.exact.is_some() && i.shape == shape;
+        match (self.dice.below(3), self.pick(exact)) {
+            (0, Some(x)) => {
+                let limit = self.full(1.0, DType::F32, &[]);
+                self.bin(Binary::Lt, limit, x)
+            }
+            // The rows one after the other.
+            (1, _) => {
+                let axis = self.dice.below(axes);
+                let row = self.iota(shape, axis);
+                let at = self.bin(Binary::Add, row, index);
+                let v = self.dice.below(len + shape[axis]) as f64;
+                let limit = self.full(v, DType::U32, &[]);
+                self.bin(Binary::Lt, limit, at)
+            }
+            // At random, and not in all steps that follow.
+            _ => {
+                let bits = self.bits(shape);
+                let bits = self.bin(Binary::Add, bits, index);
+                let (mask, zero) = (self.full(3.0, DType::U32, &[]), self.full(0.0, DType::U32, &[]));
+                let bits = self.bin(Binary::And, bits, mask);
+                self.bin(Binary::Eq, bits, zero)
+            }
+        }
     }
 }

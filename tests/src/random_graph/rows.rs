@@ -11,7 +11,7 @@ impl Writer {
         Info { shape, dtype: DType::U32, exact: Some(0), mag, deps: 0, blocked: 0, hidden: false }
     }
 
-    fn iota(&mut self, shape: &[usize], axis: usize) -> Ref {
+    pub(super) fn iota(&mut self, shape: &[usize], axis: usize) -> Ref {
         let info = self.integer_info(shape.to_vec(), shape[axis] as f64);
         self.add(Step::Iota(shape.to_vec(), axis), info)
     }
@@ -28,7 +28,7 @@ impl Writer {
     }
 
     /// Random bits of a shape.
-    fn bits(&mut self, shape: &[usize]) -> Ref {
+    pub(super) fn bits(&mut self, shape: &[usize]) -> Ref {
         let key = [self.word(), self.word()];
         let axis = self.dice.below(shape.len().max(1));
         let at = if shape.is_empty() { self.word() } else { self.iota(shape, axis) };

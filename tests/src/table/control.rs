@@ -74,6 +74,7 @@ pub(super) fn scans() -> Vec<Row> {
         vec![c[0], c[1], y[0]]
     };
     rows.push(Row::new("until", &[(&[3], real)], until).smooth(true));
+    rows.extend(ends_by_rows());
     let random = |t: &[Tensor]| {
         let (c, y) = scan(3, false, &[t[0]], &[t[1]], |i, c, x| {
             let bits = Tensor::threefry([c[0], i], [x[0], Tensor::constant_u32(1)], 0);
@@ -90,6 +91,37 @@ pub(super) fn scans() -> Vec<Row> {
     };
     rows.push(Row::new("rows gathered", &[(&[6, 5], real)], gathered));
     rows
+}
+
+/// Loops whose rows end once a count of theirs, of multiples of an eighth, is above 1; some do not.
+fn ends_by_rows() -> Vec<Row> {
+    let real = Domain::Real(-1.0, 1.0);
+    let build = |rows: [usize; 2], stacked: bool, own: bool| {
+        move |t: &[Tensor]| {
+            let first = Tensor::iota(&rows, 1).bit_and(Tensor::constant_u32(7)).to_f32() * 0.125 - 0.875;
+            let (c, y) = scan_until(6, &[t[0], t[1], first], &[], |_, c, _| {
+                // Each row, or all of a group.
+                let near = if own { c[0] } else { c[0] * 0.5 + c[0].mean(&[1]).unsqueeze(1) };
+                let next = (near * 1.5 + c[1].unsqueeze(2)).sin();
+                let count = c[2] + 0.375;
+                let ys = if stacked { vec![c[0], count] } else { vec![] };
+                let carry = vec![next, c[1] * 0.5 + next.sum(&[2]), count];
+                (Loop { carry, ys }, Tensor::constant_f32(1.0).lt(count))
+            });
+            [c, y].concat()
+        }
+    };
+    let mut found = Vec::new();
+    for (rows, n) in [([2, 5], 3), ([1, 1], 2), ([3, 150], 1)] {
+        for stacked in [false, true] {
+            for own in [true, false] {
+                let shapes: [&[usize]; 2] = [&[rows[0], rows[1], n], &rows];
+                let name = format!("until by rows {rows:?}, {n} numbers, stacked {stacked}, apart {own}");
+                found.push(Row::new(name, &shapes.map(|s| (s, real)), build(rows, stacked, own)).smooth(true));
+            }
+        }
+    }
+    found
 }
 
 pub(super) fn calls() -> Vec<Row> {

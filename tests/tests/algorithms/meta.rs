@@ -5,7 +5,9 @@
 use quickstudy_core::dist::fold_in;
 use quickstudy_core::env::builtin;
 use quickstudy_core::grad::value_and_grad;
-use quickstudy_core::meta::{Collector, Learner, Objective, Variant, row_keys};
+use quickstudy_core::meta::{Learner, Objective, Variant};
+use quickstudy_core::play::{Keys, Play, row_keys};
+use quickstudy_core::policy::{Acting, How};
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::train::{Config, Evaluator, Layer, MetaTest, Session, Setup};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
@@ -114,16 +116,16 @@ fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'stat
         let (mut parts, step_sizes) = learner.start(collected, TASKS);
         let mut phases = Vec::new();
         for k in 0..2 {
-            let collector = Collector {
+            let play = Play {
                 env: setup.env.device().unwrap(),
                 policy: &learner.policy,
+                acting: &Acting::of(&parts),
+                how: How::Explore,
+                rows: [2 * TASKS, config.rollouts],
                 tasks: Some(tasks.reshape(&[2 * TASKS, tasks.size(2)])),
-                key: row_keys(fold_in(key, Tensor::constant_u32(k)), TASKS),
-                rollouts: config.rollouts,
-                steps: config.horizon,
-                deterministic: false,
+                keys: Keys::of(row_keys(fold_in(key, Tensor::constant_u32(k)), TASKS)),
             };
-            let paths = collector.collect(&parts).paths;
+            let paths = play.episodes(1, config.horizon).steps.paths();
             phases.push(learner.phase(config, &parts, &paths, 2));
             parts = learner.adapt(&parts, &phases[phases.len() - 1], &step_sizes);
         }

@@ -2,12 +2,12 @@
 //! 3 steps, in f64: the enumeration is plain Rust, its derivative taken by finite differences of fourth order.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::{Distribution, NetConfig, PolicyNet};
 use quickstudy_core::dist::Categorical;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{InnerSteps, Objective, Phase, StepSizes, Surrogate, meta_loss};
 use quickstudy_core::nn::{Activation, Layout};
+use quickstudy_core::policy::{Distribution, NetConfig, PolicyNet};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 
 const STEPS: usize = 3;

@@ -5,8 +5,9 @@
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec, builtin};
 use quickstudy_core::grad::check::check;
 use quickstudy_core::meta::rl2::{
-    AdvantageCentre, Collector, Critic, EntropyMethod, Rl2Config, Rl2Net, TrialBatch, losses,
+    AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Net, TrialBatch, TrialPolicy, Trials, losses,
 };
+use quickstudy_core::policy::Acting;
 use quickstudy_core::sample::Paths;
 use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup, StageUnit};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
@@ -44,10 +45,10 @@ impl Played {
             let theta = cx.input("theta", &[1, net.layout.len()], DType::F32);
             let key = [3, 4].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
             let tasks = (!env.spec().task.is_empty()).then(|| env.trace_tasks(key, Tensor::iota(&[1, trials], 1)));
-            let collector =
-                Collector { env: &env, net: &net, tasks, key, trials, episodes, carry_over, deterministic: false };
             let parts = net.layout.split(theta);
-            let trials = collector.collect(&parts);
+            let (policy, acting) =
+                (TrialPolicy { net: &net, space: &env.spec().action, carry_over }, Acting::of(&parts));
+            let trials = Trials::from(&policy.play(&env, &acting, [1, trials], tasks, key).episodes(episodes, steps));
             let (policy, value) = net.run(&parts, trials.paths.obs);
             let by_rows = Paths::rows;
             cx.output("seen", trials.paths.obs);

@@ -4,8 +4,9 @@
 
 use quickstudy_core::env::{ActionSpace, EnvDef, builtin};
 use quickstudy_core::host::{Executor, HostPath, IterativeExecutor, MetaSampler, Samples, Until, Wrapped};
-use quickstudy_core::meta::rl2::{Collector, Rl2Config, Rl2Net};
+use quickstudy_core::meta::rl2::{Rl2Config, Rl2Net, TrialPolicy, Trials};
 use quickstudy_core::meta::{MemoryAdaptation, MetaAlgorithm, MetaEvaluator, MetaPolicy, TestTask};
+use quickstudy_core::policy::Acting;
 use quickstudy_core::rng::Key;
 use quickstudy_core::sample::Paths;
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
@@ -95,8 +96,9 @@ impl Subject {
             let key = cx.input("key", &[m, 2], DType::U32);
             let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
             let (env, net, carry_over) = (&self.env, &self.net, self.config.carry_over);
-            let trials = Collector { env, net, tasks, key, trials: e, episodes, carry_over, deterministic: false }
-                .collect(parts);
+            let (policy, acting) = (TrialPolicy { net, space: &env.spec().action, carry_over }, Acting::of(parts));
+            let steps = episodes * env.spec().horizon;
+            let trials = Trials::from(&policy.play(env, &acting, [m, e], tasks, key).episodes(episodes, steps));
             let xs = trials.paths.obs;
             let t = xs.size(0);
             let whole = net.run(parts, xs).0.log_prob(Paths::rows(trials.paths.action));

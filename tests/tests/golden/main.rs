@@ -5,6 +5,7 @@
 mod envs;
 mod executor;
 mod meta;
+mod policies;
 mod ppo;
 mod recurrent;
 mod rl2;

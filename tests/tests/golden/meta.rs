@@ -2,13 +2,13 @@
 //! reference device and on the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::{Distribution, NetConfig, PolicyNet};
 use quickstudy_core::dist::Gaussian;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{InnerSteps, Objective, Phase, StepSizes, Surrogate, meta_loss};
 use quickstudy_core::nn::{Activation, Init, Layout};
 use quickstudy_core::optim::{Adam, AdamState, TrustRegion, conjugate_gradient};
+use quickstudy_core::policy::{Distribution, NetConfig, PolicyNet};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use quickstudy_tests::gpu::distance;

@@ -17,3 +17,4 @@ mod programs;
 mod robustness;
 mod shaders;
 mod stop;
+mod until;

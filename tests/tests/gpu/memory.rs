@@ -1,4 +1,4 @@
-//! Large entries of a state on the GPU: rows are changed where they are, and are those of the CPU. Skipped without a GPU.
+//! Large entries of a state on the GPU: rows are changed where they are, at the cost of these rows, and are those of the CPU. Skipped without a GPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::tensor::{Loop, scan};
@@ -53,4 +53,84 @@ fn rows_of_a_large_memory_are_those_of_the_cpu() {
     assert!(expected.contains(&5.5), "nothing was stored");
     let Some(device) = gpu::device() else { return };
     assert!(played(&device) == expected);
+}
+
+/// Declares a program on a memory of so many rows.
+type Trace = fn(&mut Context, usize);
+
+/// Bytes that the second of two runs of a program moves.
+fn moved(device: &Device, rows: usize, trace: Trace) -> u64 {
+    let mut state = State::new();
+    state.insert("memory", device.zeros(&[rows, WIDTH], DType::F32).unwrap());
+    let first = device.array_u32(&[256], &(0..256).map(|i| 7 * i + 3).collect::<Vec<u32>>()).unwrap();
+    let new = device.array_f32(&[256, WIDTH], &[1.5; 256 * WIDTH]).unwrap();
+    let mut program = Program::new(device, |cx| trace(cx, rows)).unwrap();
+    let mut run = || {
+        let before = program.counters();
+        program.run(&state, &[("first", &first), ("rows", &new)], &[]).unwrap();
+        (program.counters() - before).moved
+    };
+    let bytes = run();
+    assert_eq!(bytes, run(), "each run costs the same");
+    let memory = pollster::block_on(device.read_f32(state.get("memory").unwrap())).unwrap();
+    assert!(memory.iter().any(|x| *x != 0.0), "nothing was stored");
+    bytes
+}
+
+fn inputs(cx: &mut Context) -> (Tensor, Tensor) {
+    (cx.input("first", &[256], DType::U32), cx.input("rows", &[256, WIDTH], DType::F32))
+}
+
+const ROW: u64 = 4 * WIDTH as u64;
+
+#[test]
+fn rows_cost_the_same_in_small_and_large_memories() {
+    let Some(device) = gpu::device() else { return };
+    let stored: Trace = |cx, rows| {
+        let (first, new) = inputs(cx);
+        let memory = cx.bulk("memory", &[rows, WIDTH], DType::F32);
+        cx.update("memory", memory.store(first, new));
+    };
+    let read: Trace = |cx, rows| {
+        let (first, new) = inputs(cx);
+        let memory = cx.bulk("memory", &[rows, WIDTH], DType::F32);
+        cx.output("old", memory.gather(first));
+        let memory = memory.store(first, new).store(first + Tensor::constant_u32(1), new * 2.0);
+        cx.output("new", memory.gather(first));
+        cx.update("memory", memory);
+    };
+    let looped: Trace = |cx, rows| {
+        let (first, new) = inputs(cx);
+        let memory = cx.bulk("memory", &[rows, WIDTH], DType::F32);
+        let (carry, ys) = scan(20, false, &[memory, new], &[], |t, c, _| {
+            let old = c[0].gather(first + t);
+            let memory = c[0].store(first + t, c[1]);
+            Loop { carry: vec![memory, c[1] + old], ys: vec![memory.gather(first)] }
+        });
+        cx.output("read", ys[0]);
+        cx.update("memory", carry[0]);
+    };
+    for (name, trace) in [("stored", stored), ("read", read), ("looped", looped)] {
+        let [small, large] = [10_000, 1_000_000].map(|rows| moved(&device, rows, trace));
+        println!("{name}: {small} bytes");
+        assert_eq!(small, large, "{name}");
+        if name == "stored" {
+            assert_eq!(small, 256 * ROW);
+        }
+    }
+}
+
+#[test]
+fn a_copy_of_a_whole_memory_is_counted() {
+    let Some(device) = gpu::device() else { return };
+    let trace: Trace = |cx, rows| {
+        let (first, new) = inputs(cx);
+        // Not declared as large, so that a copy is no error: two arrays are made of one.
+        let memory = cx.state("memory", &[rows, WIDTH], DType::F32);
+        cx.output("other", memory.store(first, new * 2.0).gather(first + Tensor::constant_u32(1)));
+        cx.update("memory", memory.store(first, new));
+    };
+    let [small, large] = [10_000, 1_000_000].map(|rows| moved(&device, rows, trace));
+    assert!(small >= 10_000 * ROW, "{small}");
+    assert_eq!(large - small, 990_000 * ROW);
 }

@@ -3,10 +3,11 @@
 
 #![allow(clippy::panic, reason = "a failing program is printed")]
 
-use quickstudy_core::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
 use quickstudy_core::program::PlanOptions;
+use quickstudy_core::tensor::Op;
+use quickstudy_core::{Device, Program};
 use quickstudy_tests::random_graph::{Failure, Recipe, Report, Scale, Step, Way, check, compact, generate, shrink};
 
 fn way(name: &str, fuse: bool, tiles: bool, threads: usize) -> Way {
@@ -89,6 +90,9 @@ fn programs_have_every_kind_of_step() {
         let mut has = std::collections::BTreeSet::new();
         names(&recipe.steps, false, &mut has);
         steps += recipe.steps.len();
+        if has.contains("until") && ends_by_rows(&recipe) {
+            has.insert("until by rows".to_owned());
+        }
         has.insert(if recipe.updates.is_empty() { "no update" } else { "update" }.to_owned());
         has.into_iter().for_each(|n| *count.entry(n).or_default() += 1);
     }
@@ -98,6 +102,7 @@ fn programs_have_every_kind_of_step() {
         ("Scan", 500),
         ("inner Scan", 50),
         ("until", 100),
+        ("until by rows", 50),
         ("reverse", 100),
         ("Store", 400),
         ("inner Store", 100),
@@ -118,6 +123,16 @@ fn programs_have_every_kind_of_step() {
         let found = count.get(kind).copied().unwrap_or(0);
         assert!(found >= least, "only {found} programs have {kind}");
     }
+}
+
+/// Whether a loop's condition has axes.
+fn ends_by_rows(recipe: &Recipe) -> bool {
+    let Ok(plan) = Program::plan_of(PlanOptions::default(), |cx| recipe.trace(cx)) else { return false };
+    let nodes = &plan.graph.nodes;
+    nodes.iter().any(|node| match &node.op {
+        Op::Scan(scan) => scan.until.is_some_and(|done| !nodes[scan.body.params[1 + done] as usize].shape.is_empty()),
+        _ => false,
+    })
 }
 
 /// Names of the steps that occur.

@@ -111,6 +111,18 @@ fn a_loop_that_ends_early() {
 }
 
 #[test]
+fn a_loop_that_ends_row_by_row() {
+    compare("until by rows", &inputs(&[&[2, 40, 3], &[2, 3, 3], &[2, 40]]), |x| {
+        let (c, _) = scan_until(12, &[x[0], x[2]], &[], |t, c, _| {
+            let next = (c[0].matmul(x[1]) + c[1].unsqueeze(2)).tanh();
+            let end = t.eq(Tensor::iota(&[2, 40], 1).bit_and(Tensor::constant_u32(7)));
+            (Loop { carry: vec![next, c[1] * 0.5 + next.sum(&[2])], ys: vec![] }, end)
+        });
+        c[0].exp().sum_all() + (c[1] * c[1]).sum_all()
+    });
+}
+
+#[test]
 fn an_inner_gradient_step_per_task() {
     // Two tasks start from one θ [1, P]; the loss of the adapted parameters [2, P].
     compare("MAML", &inputs(&[&[1, 18], &[2, 6, 3], &[2, 6, 1]]), |x| {

@@ -1,15 +1,15 @@
 //! Environments on the host: samplers against recorded paths, and the same episodes as programs on the device.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::{NetConfig, PolicyActor, PolicyNet};
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::host::{
     Acted, Actor, BlockShape, Chance, Executor, HostEnv, IterativeExecutor, MetaSampler, Padded, ParallelExecutor,
     Sampler, Samples, Transition, Wrapped,
 };
-use quickstudy_core::meta::{Collector, row_keys};
 use quickstudy_core::nn::{Activation, Layout};
+use quickstudy_core::play::{Keys, Play, PolicyActor, row_keys};
+use quickstudy_core::policy::{Acting, How, NetConfig, PolicyNet};
 use quickstudy_core::rng::{Key, fold_in, key_from_seed};
 use quickstudy_core::sample::Paths;
 use quickstudy_core::{DType, Device, Program, Result, State};
@@ -147,9 +147,10 @@ impl Example {
             let key = cx.input("key", &[1, 2], DType::U32);
             let key = row_keys([key.slice(1, 0, 1), key.slice(1, 1, 2)], TASKS);
             let tasks = (width > 0).then(|| cx.input("tasks", &[TASKS, width], DType::F32));
-            let (env, policy) = (&self.env, &self.net);
-            let collector = Collector { env, policy, tasks, key, rollouts: ROLLOUTS, steps, deterministic: false };
-            outputs(cx, &collector.collect(&parts).paths);
+            let (env, policy, acting) = (&self.env, &self.net, &Acting::of(&parts));
+            let (how, rows, keys) = (How::Explore, [TASKS, ROLLOUTS], Keys::of(key));
+            let play = Play { env, policy, acting, how, rows, tasks, keys };
+            outputs(cx, &play.episodes(1, steps).steps.paths());
         })
         .unwrap();
         let key = self.device.array_u32(&[1, 2], &self.key).unwrap();
@@ -162,7 +163,8 @@ impl Example {
 
     fn on_host(&self, executor: Box<dyn Executor>) -> Samples {
         let shapes: Vec<Vec<usize>> = self.layout.slices().map(|(_, shape, _)| shape.to_vec()).collect();
-        let mut actor = PolicyActor::new(&self.device, &self.net, &shapes, executor.fleet(), false).unwrap();
+        let mut actor =
+            PolicyActor::of_parts(&self.device, &self.net, &shapes, executor.fleet(), How::Explore).unwrap();
         let mut split = Program::new(&self.device, |cx| {
             let parts = self.layout.split(cx.input("theta", &[TASKS, self.layout.len()], DType::F32));
             parts.iter().enumerate().for_each(|(i, part)| cx.output(&i.to_string(), *part));
@@ -170,7 +172,7 @@ impl Example {
         .unwrap();
         let out = split.run(&State::new(), &[("theta", &self.theta())], &[]).unwrap();
         let keys: Vec<Key> = (0..TASKS as u32).map(|task| fold_in(self.key, task)).collect();
-        actor.set_parts(out.iter().map(|(_, array)| array.clone()).collect());
+        actor.set_parts(&out.iter().map(|(_, array)| array.clone()).collect::<Vec<_>>());
         let mut sampler = MetaSampler::episodes(executor, 1);
         wait(sampler.set_tasks(&self.tasks));
         wait(sampler.obtain(&mut actor, &keys))

@@ -6,12 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules of the core, the lowest first. A module may import those of its own layer and of the layers before it.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 10] = [
     &["error", "rng", "math"],
     &["tensor", "program", "backend", "grad"],
     &["nn", "dist", "optim"],
     &["env"],
     &["task", "sample", "host"],
+    &["policy"],
+    &["play"],
     &["algo"],
     &["meta"],
     &["train"],

@@ -12,4 +12,5 @@ mod inputs;
 mod layering;
 mod op_table;
 mod plans;
+mod play;
 mod tasks;

@@ -2,30 +2,27 @@
 
 use std::fmt;
 
-use super::rollout::OBS_LIMIT;
-use super::{Recorded, Sampling, fresh};
+use super::{Sampling, fresh};
 use crate::algo::{ActorCritic, StateEntry};
-use crate::dist::RowNoise;
-use crate::host::{Executor, Stepped};
+use crate::host::{Executor, PlayedStep, Player};
+use crate::play::{ActorSpec, PolicyActor, Tape};
+use crate::policy::{Acting, How, Normalised};
 use crate::rng::{Key, fold_in, key_from_seed, streams};
-use crate::sample::Moments;
-use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
+use crate::tensor::Named;
+use crate::{Array, Context, DType, Device, Error, Result, State};
 
 /// Plays rollouts with the policy of a state, one group of environments per seed.
 pub struct HostRollouts {
     device: Device,
     sampling: Sampling,
     keys: Vec<Key>,
-    executor: Box<dyn Executor>,
-    act: Program,
-    /// What agents see now; none before the first reset and after an error.
-    observations: Option<Vec<f64>>,
-    env_steps: u64,
+    player: Player,
+    actor: PolicyActor,
 }
 
 impl fmt::Debug for HostRollouts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostRollouts").field("fleet", self.executor.fleet()).finish_non_exhaustive()
+        f.debug_struct("HostRollouts").field("fleet", self.player.executor().fleet()).finish_non_exhaustive()
     }
 }
 
@@ -53,26 +50,22 @@ impl HostRollouts {
             let problem = format!("`{}` has task parameters, and a single task is trained on", fleet.spec.name);
             return Err(Error::config("env", problem));
         }
-        let act = Program::new(device, |cx| {
+        let policy = Normalised(&net.policy);
+        let sizes = [s, sampling.envs, net.observations(), net.actions()];
+        let spec = ActorSpec { policy: &policy, sizes, how: How::Explore, lasting: sampling.sde, info: &[] };
+        let mut actor = PolicyActor::new(device, spec, &|cx: &mut Context| {
             let parts = net.layout.split(cx.input("theta", &[s, net.layout.len()], DType::F32));
-            let mut obs = cx.input("obs", &[s, sampling.envs, net.observations()], DType::F32);
+            let mut values = Named::new();
             if sampling.normalise_observations {
-                let mut of = |name: &str| cx.input(name, &[s, net.observations()], DType::F32);
-                let moments = Moments { mean: of("obs_mean"), var: of("obs_var"), count: Tensor::zeros(&[s, 1]) };
-                obs = moments.standardise(obs, OBS_LIMIT);
+                for name in STATISTICS {
+                    values = values.and(name, cx.input(name, &[s, net.observations()], DType::F32));
+                }
             }
-            let mut key = |name: &str| {
-                let words = cx.input(name, &[s, 2], DType::U32);
-                RowNoise::new([words.slice(1, 0, 1), words.slice(1, 1, 2)], sampling.envs)
-            };
-            let noise = key("action_key");
-            let matrix = if sampling.sde { net.noise_matrix(&parts, &key("exploration_key")) } else { None };
-            let (action, _) = net.act(&parts, obs, &noise, matrix);
-            cx.output("actions", Tensor::concat(&[action.unsqueeze(0), net.limit(action).unsqueeze(0)], 0));
+            Acting { parts, values }
         })?;
+        actor.lasts = sampling.sde_sample_freq;
         let keys = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
-        let device = device.clone();
-        Ok(HostRollouts { device, sampling, keys, executor, act, observations: None, env_steps: 0 })
+        Ok(HostRollouts { device: device.clone(), sampling, keys, player: Player::new(executor), actor })
     }
 
     /// Everything that training changes, for one seed.
@@ -90,7 +83,7 @@ impl HostRollouts {
 
     /// Steps that environments have made.
     pub fn env_steps(&self) -> u64 {
-        self.env_steps
+        self.player.env_steps()
     }
 
     /// Keys of a stream in an iteration, one per seed.
@@ -99,71 +92,51 @@ impl HostRollouts {
     }
 
     /// Start episodes everywhere, and say so in the state.
-    async fn begin(&mut self, state: &mut State, iteration: u32) -> Result<Vec<f64>> {
-        let first = self.executor.reset(&self.keys(streams::ENV, iteration)).await?;
-        let fleet = self.executor.fleet();
-        fleet.expect_first(&first)?;
+    async fn begin(&mut self, state: &mut State, iteration: u32) -> Result<()> {
+        self.player.begin(&self.keys(streams::ENV, iteration)).await?;
+        let fleet = self.player.executor().fleet();
         let shape = [self.keys.len(), self.sampling.envs, fleet.observations()];
-        state.insert("obs", self.device.array(&shape, &first)?);
+        state.insert("obs", self.device.array(&shape, self.player.seen().unwrap_or_default())?);
         for name in ["env_steps", "ep_return", "discounted"] {
             if let Ok(array) = state.get(name) {
                 let zeros = self.device.zeros(&array.shape, array.dtype())?;
                 state.insert(name, zeros);
             }
         }
-        Ok(first)
+        Ok(())
     }
 
-    /// One rollout: inputs as [`Recorded::declare`](super::Recorded::declare)d.
+    /// One rollout: inputs as [`Recorded::declare`](crate::play::Recorded::declare)d.
     ///
     /// After an error, the next one starts with new episodes.
     ///
     /// # Errors
     /// If an environment or the device fails.
     pub async fn play(&mut self, state: &mut State, iteration: u32) -> Result<Vec<(&'static str, Array)>> {
-        let mut observations = match self.observations.take() {
-            Some(observations) => observations,
+        if self.player.seen().is_none() {
             // As on the device, where 0 names the reset before the first iteration.
-            None => self.begin(state, iteration - 1).await?,
-        };
-        let (action_keys, env_keys) = (self.keys(streams::ACTION, iteration), self.keys(streams::ENV, iteration));
-        let exploration = self.keys(streams::EXPLORATION, iteration);
-        let at = |keys: &[Key], number: u32| -> Vec<Key> { keys.iter().map(|key| fold_in(*key, number)).collect() };
-        let (mut actions, mut all) = (Vec::new(), Stepped::default());
-        for t in 0..self.sampling.horizon as u32 {
-            // A noise matrix lasts for so many steps; for the whole rollout if that is 0.
-            let renewed = t.checked_div(self.sampling.sde_sample_freq as u32).unwrap_or(0);
-            let keys = [at(&action_keys, t), at(&exploration, renewed)];
-            let mut drawn = self.draw(state, &observations, &keys).await?;
-            let played = drawn.split_off(drawn.len() / 2);
-            let stepped = self.executor.step(&played, &at(&env_keys, t)).await?;
-            self.executor.fleet().expect_stepped(&stepped)?;
-            self.env_steps += self.executor.fleet().num_envs() as u64;
-            observations.clone_from(&stepped.observations);
-            actions.append(&mut drawn);
-            all.append(stepped);
+            self.begin(state, iteration - 1).await?;
         }
-        self.observations = Some(observations);
-        let rows = [self.sampling.horizon, self.keys.len(), self.sampling.envs];
-        Recorded::upload(&self.device, self.executor.fleet(), rows, actions, all)
-    }
-
-    /// Actions as drawn, then as played, `[2, S, N, A]`.
-    async fn draw(&mut self, state: &State, observations: &[f64], keys: &[Vec<Key>; 2]) -> Result<Vec<f64>> {
-        let fleet = self.executor.fleet();
-        let shape = [self.keys.len(), self.sampling.envs, fleet.observations()];
-        let obs = self.device.array(&shape, observations)?;
-        let [action_key, exploration_key] =
-            [&keys[0], &keys[1]].map(|keys| self.device.array_u32(&[keys.len(), 2], keys.as_flattened()));
-        let (action_key, exploration_key) = (action_key?, exploration_key?);
-        let mut inputs = vec![("obs", &obs), ("action_key", &action_key), ("theta", state.get("theta")?)];
-        if self.sampling.sde {
-            inputs.push(("exploration_key", &exploration_key));
-        }
+        let mut acting = vec![("theta".to_owned(), state.get("theta")?.clone())];
         if self.sampling.normalise_observations {
-            inputs.extend([("obs_mean", state.get("obs_mean")?), ("obs_var", state.get("obs_var")?)]);
+            for name in STATISTICS {
+                acting.push((name.to_owned(), state.get(name)?.clone()));
+            }
         }
-        let out = self.act.run(&State::new(), &inputs, &[])?;
-        self.device.read(out.get("actions")?).await
+        self.actor.set_acting(acting);
+        self.actor.set_keys(&self.keys(streams::ACTION, iteration), &self.keys(streams::EXPLORATION, iteration))?;
+        let (mut tape, mut left) = (Tape::default(), self.sampling.horizon);
+        let env_keys = self.keys(streams::ENV, iteration);
+        let mut record = |step: PlayedStep<'_>| {
+            tape.add(&step);
+            left -= 1;
+            left > 0
+        };
+        self.player.play(&mut self.actor, &env_keys, 0, &mut record).await?;
+        let rows = [self.sampling.horizon, self.keys.len(), self.sampling.envs];
+        tape.upload(&self.device, self.player.executor().fleet(), rows)
     }
 }
+
+/// Statistics by which observations are standardised.
+const STATISTICS: [&str; 2] = ["obs_mean", "obs_var"];

@@ -4,8 +4,9 @@ use std::fmt::Debug;
 
 use super::{Sampled, Sampling};
 use crate::Result;
-use crate::algo::{ActorCritic, Held, NetConfig};
+use crate::algo::{ActorCritic, Held};
 use crate::backend::ScalarValue;
+use crate::policy::NetConfig;
 use crate::program::Context;
 
 /// The settings of an algorithm that learns from rollouts of its own policy, and how it learns from one: those of

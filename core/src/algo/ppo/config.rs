@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::algo::NetConfig;
 use crate::algo::on_policy::Sampling;
 use crate::nn::Activation;
 use crate::optim::Schedule;
+use crate::policy::NetConfig;
 use crate::{Error, Result};
 
 /// Hyper-parameters. Defaults are those of CleanRL's `ppo.py`, with 8 environments instead of 4.

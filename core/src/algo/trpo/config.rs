@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::algo::NetConfig;
 use crate::algo::on_policy::Sampling;
 use crate::nn::Activation;
 use crate::optim::{Hessian, Schedule, TrustRegion};
+use crate::policy::NetConfig;
 use crate::{Error, Result};
 
 /// Hyper-parameters. Defaults are those of Stable-Baselines3's contributed TRPO.

@@ -1,8 +1,9 @@
 //! What a trust-region step lowers, and what limits it.
 
 use crate::Tensor;
+use crate::algo::ActorCritic;
 use crate::algo::on_policy::{Minibatch, log_ratio, mean, standardise};
-use crate::algo::{ActorCritic, Distribution};
+use crate::policy::Distribution;
 
 /// −mean(π/π_old · A) of eq. 14, `[S, 1]`, to minimise. `standardised`: advantages of zero mean and unit deviation.
 #[track_caller]
@@ -21,11 +22,11 @@ pub fn kl(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, old: &Distribu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::NetConfig;
     use crate::env::{ActionSpace, Dim, EnvSpec};
     use crate::grad::check::check;
     use crate::grad::value_and_grad;
     use crate::nn::Activation;
+    use crate::policy::NetConfig;
     use crate::program::State;
     use crate::rng::Threefry;
     use crate::{Device, Program};

@@ -155,12 +155,7 @@ fn tile_reads<'a>(code: &'a [Instr], f: &mut dyn FnMut(Value, Read<'a>)) {
         });
         match instr {
             Instr::Load { src, .. } => f(src.value, Read::Rows(src)),
-            Instr::Dense { w, bias, .. } => {
-                f(w.value, Read::Any);
-                if let Some(b) = bias {
-                    f(b.value, Read::Any);
-                }
-            }
+            Instr::Dense(d) => [&d.w].into_iter().chain(&d.bias).for_each(|mem| f(mem.value, Read::Any)),
             Instr::Gather { table, .. } => f(table.value, Read::Any),
             Instr::Loop(l) => tile_reads(&l.code, f),
             _ => {}

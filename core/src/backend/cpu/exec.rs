@@ -238,8 +238,8 @@ impl ScanStep {
                 };
                 mem.words_mut(carry.kept).copy_from_slice(&data);
             }
-            let stop = self.until.is_some_and(|u| mem.words(self.carries[u].kept)[0] != 0);
-            if stop && self.ys.is_empty() {
+            let done = |u: usize| mem.words(self.carries[u].kept).iter().all(|word| *word != 0);
+            if self.ys.is_empty() && self.until.is_some_and(done) {
                 break;
             }
         }

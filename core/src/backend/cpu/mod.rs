@@ -19,6 +19,8 @@ mod steps;
 #[cfg(test)]
 mod store_tests;
 mod tile;
+#[cfg(test)]
+mod until_tests;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,10 +1,10 @@
 use super::numbers;
-use crate::grad::check::{Point, check, gradient, value};
+use crate::grad::check::{Point, check, gradient};
 use crate::grad::sweep::{Invariants, Settings};
 use crate::grad::{grad, grad_with};
-use crate::tensor::{DType, Graph, Loop, Op, Tensor, push, scan, scan_until};
+use crate::tensor::{DType, Graph, Loop, Op, Tensor, push, scan};
 
-fn report(name: &str, f: impl Fn(&[Tensor]) -> Tensor, point: &Point, orders: &[usize]) {
+pub(super) fn report(name: &str, f: impl Fn(&[Tensor]) -> Tensor, point: &Point, orders: &[usize]) {
     for order in orders {
         let worst = check(&f, point, *order, 1e-8, 1e-8).unwrap();
         println!("{name}, order {order}: largest error {worst:.1e}");
@@ -79,65 +79,6 @@ fn generalised_advantages_by_a_reverse_loop() {
     };
     let p = [(vec![5, 2], numbers(10, 0)), (vec![5, 2], numbers(10, 1))];
     report("reverse", f, &p, &[1, 2, 3]);
-}
-
-#[test]
-fn a_loop_that_ends_early_is_differentiated_up_to_its_end() {
-    // Newton's square root of a, stopped at a residual of 1e-6 (after 5 of 12 steps): d√a/da = 1/(2√a). The division
-    // by the residual would be by zero in the frozen steps if they were taken where the loop ended.
-    let f = |x: &[Tensor]| {
-        let (c, _) = scan_until(12, &[x[0] * 0.0 + 1.0 + 0.1 * x[0]], &[], |_, c, _| {
-            let residual = c[0].square() - x[0];
-            let step = residual.square() / residual;
-            let next = c[0] - step / (2.0 * c[0]);
-            (Loop { carry: vec![next], ys: vec![] }, residual.square().lt(Tensor::constant_f32(1e-12)))
-        });
-        c[0]
-    };
-    let a = 2.0f64;
-    let g = gradient(f, &[(vec![], vec![a])]).unwrap()[0][0];
-    assert!((g - 0.5 / a.sqrt()).abs() < 1e-9, "{g}");
-    report("until", f, &[(vec![], vec![a])], &[1, 2]);
-}
-
-#[test]
-fn frozen_steps_of_a_singular_body_give_no_nan() {
-    // The first step jumps to the root exactly; every later evaluation divides zero by zero.
-    let f = |x: &[Tensor]| {
-        let (c, _) = scan_until(4, &[x[0] + 1.0], &[], |_, c, _| {
-            let r = c[0] - x[0];
-            let scaled = r * r / (r * r);
-            let next = c[0] - r * scaled;
-            (Loop { carry: vec![next], ys: vec![] }, next.eq(x[0]))
-        });
-        c[0].square()
-    };
-    for order in [1, 2] {
-        let g = value(
-            |x| {
-                let mut h = f(x);
-                for _ in 0..order {
-                    h = grad(h, x)[0];
-                }
-                vec![h]
-            },
-            &[(vec![], vec![3.0])],
-        );
-        // c = x, so d(x²) = 2x and then 2.
-        assert_eq!(g.unwrap()[0], [[6.0], [2.0]][order - 1], "order {order}");
-    }
-}
-
-#[test]
-fn outputs_of_an_early_ending_loop() {
-    let f = |x: &[Tensor]| {
-        let (c, ys) = scan_until(6, &[x[0]], &[x[1]], |t, c, r| {
-            let next = c[0] * 0.8 + r[0].sin();
-            (Loop { carry: vec![next], ys: vec![next.exp(), c[0]] }, t.eq(Tensor::constant_u32(2)))
-        });
-        c[0].square() + ys[0].sum(&[0]) + ys[1].square().sum(&[0])
-    };
-    report("until with outputs", f, &[(vec![2], numbers(2, 0)), (vec![6, 2], numbers(12, 1))], &[1, 2, 3]);
 }
 
 #[test]

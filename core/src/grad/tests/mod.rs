@@ -3,6 +3,7 @@
 mod learning;
 mod loops;
 mod rules;
+mod until;
 
 /// Uneven numbers between −1 and 1.
 fn numbers(n: usize, seed: usize) -> Vec<f64> {

@@ -54,6 +54,20 @@ fn elementary_functions_have_their_textbook_derivatives() {
 }
 
 #[test]
+fn softplus_and_sigmoid_are_their_formulas_and_do_not_overflow() {
+    let x = [-800.0, -3.0, -0.5, 0.0, 0.5, 3.0, 800.0];
+    let sigmoid = x.map(|x: f64| 1.0 / (1.0 + (-x).exp()));
+    let slope = sigmoid.map(|s| s * (1.0 - s));
+    let softplus = x.map(|x: f64| if x > 700.0 { x } else { x.exp().ln_1p() });
+    let of = |f: fn(Tensor) -> Tensor| gradient(|t| f(t[0]).sum_all(), &[vector(&x)]).unwrap().remove(0);
+    let is = |f: fn(Tensor) -> Tensor| value(|t| vec![f(t[0])], &[vector(&x)]).unwrap().remove(0);
+    close(&is(Tensor::sigmoid), &sigmoid);
+    close(&is(Tensor::softplus), &softplus);
+    close(&of(Tensor::sigmoid), &slope);
+    close(&of(Tensor::softplus), &sigmoid);
+}
+
+#[test]
 fn of_equal_operands_max_and_min_pass_to_the_first() {
     let point = [vector(&[1.0, 2.0, 3.0]), vector(&[2.0, 2.0, 2.0])];
     let g = gradient(|x| x[0].max(x[1]).sum_all(), &point).unwrap();

@@ -1,11 +1,14 @@
 //! Meta-testing: trials on tasks that training has not seen.
 
-use super::collect::{Collector, Trials};
+use super::collect::Trials;
 use super::config::Rl2Config;
 use super::learner::Rl2Net;
+use super::policy::TrialPolicy;
 use crate::Tensor;
 use crate::dist::fold_in;
 use crate::env::EnvDef;
+use crate::play::Play;
+use crate::policy::{Acting, How};
 use crate::rng::streams;
 use crate::task::TaskSource;
 
@@ -44,15 +47,11 @@ pub fn try_trials(
         let repeated = tasks.unsqueeze(2).broadcast_to(&[s, spec.tasks, spec.rollouts, d]);
         repeated.reshape(&[s, spec.tasks * spec.rollouts, d])
     });
-    let collector = Collector {
-        env,
-        net,
-        tasks,
-        key: fold_in(key, Tensor::constant_u32(streams::HELD_OUT_EPISODES)),
-        trials: spec.tasks * spec.rollouts,
-        episodes: spec.episodes,
-        carry_over: config.carry_over,
-        deterministic: spec.deterministic,
-    };
-    (collector.collect(&net.layout.split(theta)), tasks)
+    let acting = Acting::of(&net.layout.split(theta));
+    let policy = TrialPolicy { net, space: &env.spec().action, carry_over: config.carry_over };
+    let (rows, key) =
+        ([theta.size(0), spec.tasks * spec.rollouts], fold_in(key, Tensor::constant_u32(streams::HELD_OUT_EPISODES)));
+    let how = if spec.deterministic { How::Exploit } else { How::Explore };
+    let play = Play { how, ..policy.play(env, &acting, rows, tasks, key) };
+    (Trials::from(&play.episodes(spec.episodes, spec.episodes * env.spec().horizon)), tasks)
 }

@@ -1,39 +1,14 @@
-//! Trials of many tasks side by side: on environments that run on the device, and as they were played on the host.
+//! Trials of many tasks side by side, as learners take them.
 
-use super::learner::Rl2Net;
 use crate::Tensor;
-use crate::algo::{Distribution, Recorded};
-use crate::dist::{RowNoise, fold_in};
-use crate::env::{ActionSpace, EnvDef, EnvSpec, TracedStep};
-use crate::rng::streams;
+use crate::play::Experience;
 use crate::sample::Paths;
 use crate::tensor::{Loop, scan};
-
-/// What collects whole trials: one on each of M tasks, per stacked seed.
-#[derive(Clone, Copy, Debug)]
-pub struct Collector<'a> {
-    /// The environment.
-    pub env: &'a EnvDef,
-    /// The policy.
-    pub net: &'a Rl2Net,
-    /// Task parameters of each trial, `[S, M, D]`; none if the environment has a single task.
-    pub tasks: Option<Tensor>,
-    /// Random words of each seed, `[S, 1]` each.
-    pub key: [Tensor; 2],
-    /// M, trials.
-    pub trials: usize,
-    /// n, episodes of a trial.
-    pub episodes: usize,
-    /// Show an episode's last action, reward and end to the next one.
-    pub carry_over: bool,
-    /// The most probable actions instead of draws.
-    pub deterministic: bool,
-}
 
 /// Trials as paths: T steps, a row per seed, an episode's first step right after the last one of the episode before.
 #[derive(Clone, Copy, Debug)]
 pub struct Trials {
-    /// What learners use, `[T, S, M, ·]`; `obs` is what the policy saw, [`augmented`], and `valid` ends with the trial.
+    /// What learners use, `[T, S, M, ·]`; `obs` is what the policy saw, [`augmented`](super::augmented), and `valid` ends with the trial.
     pub paths: Paths,
     /// Log-probabilities of the actions, `[T, S, M, 1]`.
     pub logp: Tensor,
@@ -47,170 +22,26 @@ pub struct Trials {
     pub states: Tensor,
     /// Actions as the environment got them, `[T, S, M, A]`.
     pub limited: Tensor,
-    /// Which steps met a value that is not finite, as [`Distribution::lost`] tells it, `[T, S, M, 1]`.
+    /// Which steps met a value that is not finite, as [`Steps::lost`](crate::play::Steps::lost) tells it, `[T, S, M, 1]`.
     pub lost: Tensor,
 }
 
 /// Episodes of a trial that one sum over all steps tells apart, each by itself.
 const FEW_EPISODES: usize = 32;
 
-/// What the policy sees at a step, `[S, M, O + A + 2]`: observation, previous action, its reward, and whether it led to a
-/// final state (not: to a time limit).
-///
-/// The original's `RL2Env`. `action: [S, M, A]`, a choice as its number; `reward`, `terminated: [S, M, 1]`, f32.
-#[track_caller]
-pub fn augmented(space: &ActionSpace, obs: Tensor, previous: Option<[Tensor; 3]>) -> Tensor {
-    let width = space.choices().unwrap_or(space.dim());
-    let Some([action, reward, terminated]) = previous else {
-        return obs.pad(2, 0, width + 2);
-    };
-    let action = match space {
-        ActionSpace::Box { .. } => action,
-        ActionSpace::Discrete { .. } => Tensor::iota(&[1, 1, width], 2).to_f32().eq(action).to_f32(),
-    };
-    Tensor::concat(&[obs, action, reward, terminated], 2)
-}
-
-impl Collector<'_> {
-    /// T, the most steps of a trial.
-    pub fn steps(&self) -> usize {
-        self.course().steps()
-    }
-
-    fn course(&self) -> Course<'_> {
-        let Collector { env, net, episodes, carry_over, .. } = *self;
-        Course { net, spec: env.spec(), episodes, carry_over }
-    }
-
-    /// One trial per task with the parameters `parts: [S, …]`.
-    #[track_caller]
-    pub fn collect(&self, parts: &[Tensor]) -> Trials {
-        let (env, net) = (self.env, self.net);
-        let (s, m) = (self.key[0].size(0), self.trials);
-        let stream = |name: u32| fold_in(self.key, Tensor::constant_u32(name));
-        let (env_key, action_key) = (stream(streams::ENV), stream(streams::ACTION));
-        let element = Tensor::iota(&[s, m], 1);
-        let first = env.trace_reset(fold_in(env_key, Tensor::constant_u32(0)), element, self.tasks);
-        self.course().run(parts, [first.state, first.observation], &[], |At { t, state, steps, policy, .. }| {
-            let t = t + Tensor::constant_u32(1);
-            let action = match self.deterministic {
-                true => policy.mode(),
-                false => policy.sample(&RowNoise::new(fold_in(action_key, t), m)),
-            };
-            let limited = net.policy.limit(action);
-            (action, env.trace_step(state, steps, limited, fold_in(env_key, t), element, self.tasks))
-        })
-    }
-}
-
-/// How a trial goes on from step to step, whatever makes the steps.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Course<'a> {
-    pub net: &'a Rl2Net,
-    pub spec: &'a EnvSpec,
-    /// n, episodes of a trial.
-    pub episodes: usize,
-    pub carry_over: bool,
-}
-
-/// Where trials are before a step.
-pub(super) struct At<'a> {
-    /// The step, u32 `[]` from 0.
-    t: Tensor,
-    /// Environment states, `[S, M, F]`.
-    state: Tensor,
-    /// Steps of the running episodes, u32 `[S, M]`.
-    steps: Tensor,
-    policy: &'a Distribution,
-    /// This step's rows of what was given.
-    given: &'a [Tensor],
-}
-
-impl Course<'_> {
-    /// T, the most steps of a trial.
-    pub fn steps(&self) -> usize {
-        self.episodes * self.spec.horizon
-    }
-
-    /// Trials of recorded steps, as they were played from the first observations `[S, M, O]`. Their states are zeros: environments of
-    /// the host keep theirs to themselves.
-    #[track_caller]
-    pub fn replay(&self, parts: &[Tensor], first: Tensor, recorded: &Recorded) -> Trials {
-        let Recorded { action, reward, terminated, truncated, last_observation, observation } = *recorded;
-        let state = Tensor::zeros(&[first.size(0), first.size(1), 1]);
-        let given = [action, reward, terminated, truncated, last_observation, observation];
-        self.run(parts, [state, first], &given, |At { state, steps, given, .. }| {
-            let get = |i: usize| given.get(i).copied().unwrap_or(Tensor::poison());
-            let stepped = TracedStep {
-                state,
-                steps,
-                reward: get(1),
-                terminated: get(2),
-                truncated: get(3),
-                last_observation: get(4),
-                observation: get(5),
-            };
-            (get(0), stepped)
-        })
-    }
-
-    /// Trials from first states and observations on; `step` gives the action, as drawn, and what it leads to.
-    #[track_caller]
-    fn run(
-        &self,
-        parts: &[Tensor],
-        [state, observation]: [Tensor; 2],
-        given: &[Tensor],
-        step: impl FnOnce(At<'_>) -> (Tensor, TracedStep),
-    ) -> Trials {
-        let (net, space) = (self.net, &self.spec.action);
-        let (s, m) = (state.size(0), state.size(1));
-        let count = |v: u32| Tensor::constant_u32(v).broadcast_to(&[s, m]);
-        let memory = net.policy.gru().initial(s, m);
-        let init = [state, count(0), augmented(space, observation, None), memory, count(0)];
-        let all = Tensor::constant_u32(u32::try_from(self.episodes).unwrap_or(u32::MAX));
-        let column = |x: Tensor| x.unsqueeze(2);
-        let (_, ys) = scan(self.steps(), false, &init, given, |t, carry, given| {
-            let [state, steps, seen, memory, episode] = carry else {
-                return Loop::default();
-            };
-            let running = episode.lt(all);
-            let (policy, memory) = net.policy.step(parts, *seen, *memory);
-            let (action, stepped) = step(At { t, state: *state, steps: *steps, policy: &policy, given });
-            let limited = net.policy.limit(action);
-            let ended = stepped.terminated.bit_or(stepped.truncated);
-            let previous = [limited, column(stepped.reward), column(stepped.terminated).to_f32()];
-            let mut next = augmented(space, stepped.observation, Some(previous));
-            if !self.carry_over {
-                next = column(ended).select(augmented(space, stepped.observation, None), next);
-            }
-            let reward = running.select(stepped.reward, Tensor::constant_f32(0.0));
-            let ys = vec![
-                *seen,
-                action,
-                column(reward),
-                column(running),
-                policy.log_prob(action),
-                net.value(parts, memory),
-                policy.entropy(),
-                column(*episode),
-                *state,
-                limited,
-                policy.lost(*seen, action),
-            ];
-            let carry = vec![stepped.state, stepped.steps, next, memory, *episode + running.bit_and(ended)];
-            Loop { carry, ys }
-        });
-        let get = |i: usize| ys.get(i).copied().unwrap_or(Tensor::poison());
+impl From<&Experience> for Trials {
+    /// Trials that a [`TrialPolicy`](super::TrialPolicy) played.
+    fn from(played: &Experience) -> Trials {
+        let (steps, extra) = (&played.steps, |name: &str| played.steps.extras.get(name));
         Trials {
-            paths: Paths { obs: get(0), action: get(1), reward: get(2), valid: get(3) },
-            logp: get(4),
-            value: get(5),
-            entropy: get(6),
-            episode: get(7),
-            states: get(8),
-            limited: get(9),
-            lost: get(10),
+            paths: steps.paths_seen(),
+            logp: extra("log_prob"),
+            value: extra("value"),
+            entropy: extra("entropy"),
+            episode: steps.episode,
+            states: steps.state,
+            limited: steps.played,
+            lost: steps.lost,
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::algo::RecurrentConfig;
 use crate::dist::LOG_STD_RANGE;
 use crate::nn::Reset;
 use crate::optim::{Hessian, Schedule, TrustRegion};
+use crate::policy::RecurrentConfig;
 use crate::sample::Baseline;
 use crate::{Error, Result};
 

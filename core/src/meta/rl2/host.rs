@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use super::collect::Course;
 use super::memory::{MemoryAdaptation, MemoryPolicy};
-use super::{Rl2, Rl2Config, Rl2Net, Rl2Variant, initial, learn};
-use crate::algo::{Algorithm, Held, LocalFuture, Recorded};
+use super::{Rl2, Rl2Config, Rl2Net, Rl2Variant, TrialPolicy, Trials, initial, learn};
+use crate::algo::{Algorithm, Held, LocalFuture};
 use crate::backend::ScalarValue;
 use crate::backend::reference::NonFinite;
-use crate::host::{Actor, Executor, Fleet, Stepped};
+use crate::host::{Actor, Executor, Fleet, PlayedStep, Player};
 use crate::meta::host_tasks::{chances, expect_fleet};
+use crate::play::{Recorded, Tape, replay};
+use crate::policy::Acting;
 use crate::rng::{Key, fold_in, key_from_seed, streams};
 use crate::{Array, DType, Device, Error, Program, Result, State};
 
@@ -23,20 +24,19 @@ pub struct HostRl2 {
     variant: Rl2Variant,
     config: Rl2Config,
     keys: Vec<Key>,
-    executor: Box<dyn Executor>,
+    player: Player,
     actor: MemoryPolicy,
     program: Program,
     metric_names: Vec<String>,
     /// The last iteration's trials.
     recorded: Vec<(&'static str, Array)>,
-    env_steps: u64,
     /// All that training changes, each array with a leading axis of seeds.
     pub state: State,
 }
 
 impl fmt::Debug for HostRl2 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostRl2").field("fleet", self.executor.fleet()).finish_non_exhaustive()
+        f.debug_struct("HostRl2").field("fleet", self.player.executor().fleet()).finish_non_exhaustive()
     }
 }
 
@@ -81,40 +81,42 @@ impl HostRl2 {
         let program = Program::new(device, |cx| {
             let held = Held::declare(cx, &Rl2::entries(config, spec), s);
             let iteration = cx.scalar_u32("iteration");
-            let course = Course { net: &net, spec, episodes: config.episodes, carry_over: config.carry_over };
+            let steps = config.trial_steps(spec.horizon);
             let first = cx.input("first_observation", &[s, m, fleet.observations()], DType::F32);
-            let recorded = Recorded::declare(cx, course.steps(), [s, m], fleet.observations(), fleet.actions());
-            let trials = course.replay(&net.layout.split(held.get("theta")), first, &recorded);
-            learn(cx, variant, config, &net, &held, &trials, iteration);
+            let recorded = Recorded::declare(cx, steps, [s, m], fleet.observations(), fleet.actions());
+            let acting = Acting::of(&net.layout.split(held.get("theta")));
+            let policy = TrialPolicy { net: &net, space: &spec.action, carry_over: config.carry_over };
+            let played = replay(&policy, &acting, config.episodes, first, &recorded);
+            learn(cx, variant, config, &net, &held, &Trials::from(&played), iteration);
         })?;
         Ok(HostRl2 {
             device: device.clone(),
             variant,
             config: config.clone(),
             keys: seeds.iter().map(|seed| key_from_seed(*seed)).collect(),
-            executor,
+            player: Player::new(executor),
             actor,
             program,
             metric_names: Rl2::metric_names(variant),
             recorded: Vec::new(),
-            env_steps: 0,
             state,
         })
     }
 
     /// Steps that environments have made.
     pub fn env_steps(&self) -> u64 {
-        self.env_steps
+        self.player.env_steps()
     }
 
     /// Give each trial its task of this iteration.
     async fn draw_tasks(&mut self, iteration: u32) -> Result<()> {
-        if self.executor.fleet().spec.task.is_empty() {
+        if self.player.executor().fleet().spec.task.is_empty() {
             return Ok(());
         }
         let chances = chances(self.config.task_source(), &self.keys, iteration, self.config.meta_batch);
-        let tasks = self.executor.sample_tasks(&chances).await?;
-        self.executor.set_tasks(&tasks).await
+        let executor = self.player.executor_mut();
+        let tasks = executor.sample_tasks(&chances).await?;
+        executor.set_tasks(&tasks).await
     }
 
     /// Play a trial on each task, until the last one has ended.
@@ -127,31 +129,22 @@ impl HostRl2 {
         let trials = 0..self.config.meta_batch as u32;
         let of_trials = |key: &Key| trials.clone().map(|trial| fold_in(fold_in(*key, streams::ENV), trial)).collect();
         let env_keys: Vec<Key> = keys.iter().flat_map::<Vec<Key>, _>(of_trials).collect();
-        let at = |step: u32| -> Vec<Key> { env_keys.iter().map(|key| fold_in(*key, step)).collect() };
-
-        let first = self.executor.reset(&at(0)).await?;
-        self.executor.fleet().expect_first(&first)?;
-        let mut left = vec![self.config.episodes; env_keys.len()];
-        let (mut observations, mut actions, mut all) = (first.clone(), Vec::new(), Stepped::default());
-        let most = self.config.trial_steps(self.executor.fleet().spec.horizon);
-        for step in 1..=most as u32 {
-            if left.iter().all(|episodes| *episodes == 0) {
-                break;
-            }
-            let mut acted = self.actor.act(&observations, step).await?;
-            let stepped = self.executor.step(&acted.played, &at(step)).await?;
-            self.executor.fleet().expect_stepped(&stepped)?;
-            self.actor.observe(&stepped);
-            self.env_steps += env_keys.len() as u64;
+        let at_first: Vec<Key> = env_keys.iter().map(|key| fold_in(*key, 0)).collect();
+        self.player.begin(&at_first).await?;
+        let first = self.player.seen().unwrap_or_default().to_vec();
+        let most = self.config.trial_steps(self.player.executor().fleet().spec.horizon);
+        let (mut left, mut tape, mut steps) = (vec![self.config.episodes; env_keys.len()], Tape::default(), 0);
+        let mut record = |step: PlayedStep<'_>| {
             for (number, left) in left.iter_mut().enumerate() {
-                *left = left.saturating_sub(usize::from(stepped.ended(number)));
+                *left = left.saturating_sub(usize::from(step.stepped.ended(number)));
             }
-            observations.clone_from(&stepped.observations);
-            actions.append(&mut acted.drawn);
-            all.append(stepped);
-        }
+            tape.add(&step);
+            steps += 1;
+            steps < most && left.iter().any(|episodes| *episodes > 0)
+        };
+        self.player.play(&mut self.actor, &env_keys, 1, &mut record).await?;
 
-        let fleet = self.executor.fleet();
+        let fleet = self.player.executor().fleet();
         if left.iter().any(|episodes| *episodes > 0) {
             let (name, horizon) = (fleet.spec.name.clone(), fleet.spec.horizon);
             let problem = format!(
@@ -160,7 +153,7 @@ impl HostRl2 {
             return Err(Error::Environment { name, problem });
         }
         let shape = [self.keys.len(), self.config.meta_batch];
-        self.recorded = Recorded::upload(&self.device, fleet, [most, shape[0], shape[1]], actions, all)?;
+        self.recorded = tape.upload(&self.device, fleet, [most, shape[0], shape[1]])?;
         let shape = [shape[0], shape[1], fleet.observations()];
         self.recorded.push(("first_observation", self.device.array(&shape, &first)?));
         Ok(())

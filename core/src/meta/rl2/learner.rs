@@ -2,9 +2,9 @@
 
 use super::config::{Critic, Rl2Config};
 use crate::Tensor;
-use crate::algo::{Distribution, RecurrentPolicy};
 use crate::env::EnvSpec;
 use crate::nn::{Init, Layout, Slot};
+use crate::policy::{Distribution, RecurrentPolicy};
 
 /// A recurrent policy and, if it is learned, a value read from its memory. Parameters are values: `parts` is
 /// [`Layout::split`] of θ `[S, P]`.

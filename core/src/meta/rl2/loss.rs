@@ -3,9 +3,9 @@
 use super::config::{EntropyMethod, Rl2Config};
 use super::learner::Rl2Net;
 use crate::Tensor;
-use crate::algo::Distribution;
 use crate::algo::ppo::log_ratio;
 use crate::meta::weighted;
+use crate::policy::Distribution;
 
 /// B whole trials per seed. Rows are in order of time, then of trial: `[S, T · B, ·]`.
 #[derive(Clone, Copy, Debug)]
@@ -86,8 +86,7 @@ impl Rl2Config {
     pub fn entropy(&self, exact: Tensor, logp: Tensor) -> Tensor {
         let entropy = if self.entropy_neg_log_prob { -logp } else { exact };
         match self.entropy_softplus {
-            // ln(1 + eᵃ) = max(a, 0) + ln(1 + e^−|a|)
-            true => entropy.max(Tensor::constant_f32(0.0)) + ((-entropy.abs()).exp() + 1.0).log(),
+            true => entropy.softplus(),
             false => entropy,
         }
     }

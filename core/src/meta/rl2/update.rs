@@ -5,11 +5,11 @@ use super::config::Rl2Config;
 use super::learner::Rl2Net;
 use super::loss::{TrialBatch, losses};
 use crate::Tensor;
-use crate::algo::RecurrentPolicy;
 use crate::dist::fold_in;
 use crate::grad::value_and_grad_with;
 use crate::meta::weighted;
 use crate::optim::{Adam, AdamState, clip_by_norm, norm};
+use crate::policy::RecurrentPolicy;
 use crate::sample::{Paths, explained_variance};
 use crate::tensor::{Loop, scan};
 

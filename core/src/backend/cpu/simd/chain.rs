@@ -1,10 +1,10 @@
 //! Chains of elementwise operations on one scratch: one entry into the instruction set's code for all of them.
 
 use super::elementwise::{BinaryOp, Raw, UnaryOp, binary_body, select_body, threefry_body, unary_body};
-use super::lanes::{Contiguous, LANES, Map2, Same, store};
-use super::{ops, per_isa};
+use super::lanes::{Contiguous, LANES, Same, store};
+use super::per_isa;
 use crate::backend::cpu::simd::isa::Isa;
-use std::marker::PhantomData;
+use std::ops::Range;
 
 /// What a job does with its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,6 @@ pub enum Work {
     Binary(BinaryOp),
     /// The second where the first (u32) is not 0, else the third.
     Select,
-    /// First · (1 − second²), as [`super::fused::tanh_grad`].
-    TanhGrad,
     /// Both words of threefry for key and counter, as [`super::elementwise::threefry`].
     Threefry,
     /// The stream of that number; what it lacks is filled with its last value.
@@ -63,7 +61,7 @@ impl Job {
         let n = match self.work {
             Work::Read(_) => 0,
             Work::Copy | Work::Unary(_) | Work::Write(_) => 1,
-            Work::Binary(_) | Work::TanhGrad => 2,
+            Work::Binary(_) => 2,
             Work::Select => 3,
             Work::Threefry => 4,
         };
@@ -92,7 +90,7 @@ impl Chain {
     /// Jobs to be done in this order.
     ///
     /// # Panics
-    /// If a length is no multiple of 16, or a result overlaps an operand or another result of its job.
+    /// If a length is no multiple of 16, or a result overlaps another result of its job, or an operand but is not in its place.
     pub fn new(jobs: Vec<Job>) -> Chain {
         let (mut scratch, mut values, mut streams) = (0, 0, 0);
         for job in &jobs {
@@ -104,7 +102,7 @@ impl Chain {
                 scratch = scratch.max(*dst as usize + job.len as usize);
                 let apart = |at: u32| at.abs_diff(*dst) >= job.len;
                 assert!(job.results()[..i].iter().all(|d| apart(*d)), "results overlap");
-                let fits = |s: &Src| matches!(s, Src::Value(_)) || matches!(s, Src::At(at) if apart(*at));
+                let fits = |s: &Src| matches!(s, Src::Value(_)) || matches!(s, Src::At(at) if at == dst || apart(*at));
                 assert!(job.operands().iter().all(fits), "a result overlaps an operand");
             }
             for src in job.operands() {
@@ -127,27 +125,36 @@ impl Chain {
         self.jobs.is_empty()
     }
 
-    /// Do all jobs.
+    /// Do the jobs of those numbers, on `lanes` of every 16 values: where fewer count, they are next to each other.
     ///
     /// # Safety
     /// Streams must be valid for reading, and for writing those that are written, and apart from the scratch.
     ///
     /// # Panics
-    /// If the scratch, the values or the streams are too few, or a stream has no values.
-    pub unsafe fn run(&self, isa: Isa, scratch: &mut [f32], values: &[f32], streams: &[Stream]) {
+    /// If the scratch, the values or the streams are too few, a stream has no values, or there are no such jobs or lanes.
+    pub unsafe fn run(
+        &self,
+        isa: Isa,
+        scratch: &mut [f32],
+        values: &[f32],
+        streams: &[Stream],
+        jobs: Range<usize>,
+        lanes: usize,
+    ) {
         assert!(self.scratch <= scratch.len() && self.values <= values.len(), "the chain has more than there is");
         assert!(self.streams <= streams.len() && streams.iter().all(|s| s.len > 0), "the chain reads more streams");
-        let (jobs, base) = (&self.jobs[..], scratch.as_mut_ptr());
-        per_isa!(isa, body, (jobs: &[Job], base: *mut f32, values: &[f32], streams: &[Stream]));
+        assert!(lanes <= LANES, "blocks have 16 lanes");
+        let (jobs, base) = (&self.jobs[jobs], scratch.as_mut_ptr());
+        per_isa!(isa, body, (jobs: &[Job], base: *mut f32, values: &[f32], streams: &[Stream], lanes: usize));
     }
 }
 
-// SAFETY of the body: `new` has found the largest places and that results are apart from operands, and `run` that the
-// places exist.
+// SAFETY of the body: `new` has found the largest places and that results are apart from operands or in their place, and
+// `run` that the places exist.
 #[inline(always)]
-unsafe fn body(jobs: &[Job], base: *mut f32, values: &[f32], streams: &[Stream]) {
+unsafe fn body(jobs: &[Job], base: *mut f32, values: &[f32], streams: &[Stream], lanes: usize) {
     for job in jobs {
-        let len = job.len as usize;
+        let len = job.len as usize / LANES * lanes;
         // SAFETY: see above.
         unsafe {
             let dst = base.add(job.dst[0] as usize);
@@ -168,20 +175,6 @@ unsafe fn body(jobs: &[Job], base: *mut f32, values: &[f32], streams: &[Stream])
                 },
                 Work::Binary(op) => binary_body(op, dst, a, b, len),
                 Work::Select => select_body(dst, a, b, c, len),
-                Work::TanhGrad => match (a, b) {
-                    (Raw::Slice(g), Raw::Slice(y)) => {
-                        store(dst, Map2::<ops::TanhGrad, _, _>(Contiguous(g), Contiguous(y), PhantomData), len)
-                    }
-                    (Raw::Splat(g), Raw::Slice(y)) => {
-                        store(dst, Map2::<ops::TanhGrad, _, _>(Same(g), Contiguous(y), PhantomData), len)
-                    }
-                    (Raw::Slice(g), Raw::Splat(y)) => {
-                        store(dst, Map2::<ops::TanhGrad, _, _>(Contiguous(g), Same(y), PhantomData), len)
-                    }
-                    (Raw::Splat(g), Raw::Splat(y)) => {
-                        store(dst, Map2::<ops::TanhGrad, _, _>(Same(g), Same(y), PhantomData), len)
-                    }
-                },
                 Work::Read(i) => {
                     let Stream { values, len: n } = streams[i as usize];
                     let n = n.min(len);
@@ -223,7 +216,6 @@ unsafe fn fill(dst: *mut f32, x: Raw, len: usize) {
 #[cfg(test)]
 mod tests {
     use super::super::elementwise::{Operand, binary, select, threefry, unary};
-    use super::super::fused::tanh_grad;
     use super::*;
 
     const NONE: Src = Src::Value(0);
@@ -245,7 +237,7 @@ mod tests {
             job(Work::Binary(BinaryOp::Add), 48 * 4, &[at(3), Src::Value(1)]),
             job(Work::Binary(BinaryOp::Lt), 48 * 5, &[at(4), at(1)]),
             job(Work::Select, 48 * 6, &[at(5), at(1), at(2)]),
-            job(Work::TanhGrad, 48 * 7, &[at(6), at(3)]),
+            job(Work::Binary(BinaryOp::TanhGrad), 48 * 7, &[at(6), at(3)]),
             job(Work::Threefry, 48 * 8, &[Src::Value(0), at(0), at(1), Src::Value(1)]),
             job(Work::Copy, 48 * 10, &[at(9)]),
             job(Work::Unary(UnaryOp::Exp), 48 * 11, &[Src::Value(0)]),
@@ -260,7 +252,7 @@ mod tests {
             let (mut read, mut whole, mut part) = (vec![0.25, 3.0, 7.5], vec![0.0; 48], vec![0.0; 19]);
             let streams = [&mut read, &mut whole, &mut part].map(|v| Stream { values: v.as_mut_ptr(), len: v.len() });
             // SAFETY: three vectors of their own.
-            unsafe { chain.run(isa, &mut scratch, &values, &streams) };
+            unsafe { chain.run(isa, &mut scratch, &values, &streams, 0..11, 16) };
             let mut expected: Vec<Vec<f32>> = vec![vec![0.0; 48]; 10];
             unary(isa, UnaryOp::Tanh, &mut expected[0], Operand::Slice(&x));
             let first = expected[0].clone();
@@ -270,7 +262,7 @@ mod tests {
             let mask = expected[2].clone();
             select(isa, &mut expected[3], Operand::Slice(&mask), Operand::Slice(&y), Operand::Slice(&z));
             let chosen = expected[3].clone();
-            tanh_grad(isa, &mut expected[4], &chosen, &first);
+            binary(isa, BinaryOp::TanhGrad, &mut expected[4], Operand::Slice(&chosen), Operand::Slice(&first));
             let (mut u, mut v) = (vec![0.0; 48], vec![0.0; 48]);
             let operands = [Operand::Splat(0.5), Operand::Slice(&x), Operand::Slice(&y), Operand::Splat(-1.25)];
             threefry(isa, &mut u, &mut v, operands);

@@ -44,6 +44,8 @@ pub enum BinaryOp {
     Add,
     /// a · b.
     Mul,
+    /// a · (1 + −(b · b)), rounded after each operation: the derivative of tanh from its value b.
+    TanhGrad,
     /// `if a < b { b } else { a }`: NaN in `b` is dropped, NaN in `a` stays.
     Max,
     /// `if b < a { b } else { a }`: NaN in `b` is dropped, NaN in `a` stays.
@@ -222,6 +224,7 @@ pub(super) unsafe fn binary_body(op: BinaryOp, dst: *mut f32, a: Raw, b: Raw, le
     match op {
         BinaryOp::Add => run!(ops::Add),
         BinaryOp::Mul => run!(ops::Mul),
+        BinaryOp::TanhGrad => run!(ops::TanhGrad),
         BinaryOp::Max => run!(ops::Max),
         BinaryOp::Min => run!(ops::Min),
         BinaryOp::Lt => run!(ops::Lt),

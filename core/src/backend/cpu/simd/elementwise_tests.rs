@@ -17,9 +17,10 @@ const UNARY: [UnaryOp; 11] = [
     UnaryOp::ToF32,
 ];
 
-const BINARY: [BinaryOp; 17] = [
+const BINARY: [BinaryOp; 18] = [
     BinaryOp::Add,
     BinaryOp::Mul,
+    BinaryOp::TanhGrad,
     BinaryOp::Max,
     BinaryOp::Min,
     BinaryOp::Lt,
@@ -61,6 +62,7 @@ fn scalar_binary(op: BinaryOp, a: f32, b: f32) -> f32 {
     f32::from_bits(match op {
         BinaryOp::Add => (a + b).to_bits(),
         BinaryOp::Mul => (a * b).to_bits(),
+        BinaryOp::TanhGrad => (a * (1.0 + -(b * b))).to_bits(),
         BinaryOp::Max => (if a < b { b } else { a }).to_bits(),
         BinaryOp::Min => (if b < a { b } else { a }).to_bits(),
         BinaryOp::Lt => u32::from(a < b),

@@ -1,27 +1,29 @@
 //! Dense layers of few rows: a register holds outputs of one row, not rows of one output.
 
-use super::dense::{After, DenseDims, Strided};
-use super::lanes::{Contiguous, LANES, Map1, store};
+use super::dense::{DenseDims, Strided};
+use super::lanes::LANES;
+use super::slice_len;
 use super::sum::{Steps, sum};
 use super::vector::{Vector, per_vector};
-use super::{ops, slice_len};
 use crate::backend::cpu::simd::isa::Isa;
-use std::marker::PhantomData;
 
 /// Most rows that this pays for: half of the lanes.
 const MOST: usize = 8;
 /// Rows in registers at a time.
 const ROWS: usize = 4;
-/// Outputs that are computed before they are turned into lanes.
-const PANEL: usize = 64;
 
-/// [`super::dense::dense`] where only the first `rows` lanes count, of 16; the others get copies of those. Does nothing
-/// and returns false where this is not the faster way or not one: too many rows, or outputs that are not a multiple of
-/// 16 or not next to each other.
+/// How many rows [`dense_few`] computes where only the first `rows` lanes of 16 count, 4 or 8. None where it is not the faster way or
+/// not one: too many rows, or outputs that are not a multiple of 16 or not next to each other.
+pub fn few(w: Strided<'_>, bias: Option<Strided<'_>>, dims: DenseDims, rows: usize) -> Option<usize> {
+    let DenseDims { k, n, r } = dims;
+    let plain = w.col == 1 && n % LANES == 0 && bias.is_none_or(|b| b.row == 1) && slice_len(k) >= k;
+    (rows <= MOST && r == LANES && plain).then_some(rows.div_ceil(ROWS) * ROWS)
+}
+
+/// [`super::dense::dense`] of as many of the lanes as [`few`] says, turned: out\[row\]\[output\].
 ///
 /// # Panics
 /// If sizes and lengths disagree.
-#[allow(clippy::too_many_arguments, reason = "those of `dense`, and the rows")]
 pub fn dense_few(
     isa: Isa,
     out: &mut [f32],
@@ -30,21 +32,16 @@ pub fn dense_few(
     bias: Option<Strided<'_>>,
     dims: DenseDims,
     rows: usize,
-    after: After<'_>,
-) -> bool {
+) {
     let DenseDims { k, n, r } = dims;
-    let plain = w.col == 1 && n % LANES == 0 && bias.is_none_or(|b| b.row == 1) && slice_len(k) >= k;
-    let tanh = matches!(after, After::Tanh);
-    if rows > MOST || r != LANES || !plain || matches!(after, After::Slope(_)) {
-        return false;
-    }
-    assert!(out.len() == n * r && a.len() >= k * r, "dense: tiles of {} and {}", out.len(), a.len());
+    assert_eq!((r, rows % ROWS, n % LANES, w.col), (LANES, 0, 0, 1), "dense: not for few rows");
+    assert!(rows <= MOST && out.len() >= n * rows && a.len() >= k * r, "dense: tiles of {} and {}", out.len(), a.len());
     w.check("dense weights", k, n);
     if let Some(bias) = bias {
         bias.check("dense bias", n, 1);
     }
     let few = Few {
-        rows: rows.div_ceil(ROWS) * ROWS,
+        rows,
         k,
         n,
         a: a.as_ptr(),
@@ -52,11 +49,24 @@ pub fn dense_few(
         w_row: w.row,
         bias: bias.map_or(std::ptr::null(), |b| b.values.as_ptr()),
         out: out.as_mut_ptr(),
-        tanh,
     };
     // SAFETY of the body: lengths checked above; `out` is borrowed mutably, so apart from the others.
     per_vector!(isa, body, (few: Few));
-    true
+}
+
+/// The results of [`dense_few`] as lanes: out\[output\]\[lane\]. Lanes beyond the rows get copies of those; `few` has room for as many
+/// rows as lanes.
+///
+/// # Panics
+/// If sizes and lengths disagree.
+pub fn turn(isa: Isa, out: &mut [f32], few: &mut [f32], rows: usize) {
+    let n = out.len() / LANES;
+    assert!(n.is_multiple_of(LANES) && few.len() >= out.len(), "dense: {n} outputs of {rows} rows");
+    for row in (rows..LANES).step_by(rows) {
+        few.copy_within(..rows.min(LANES - row) * n, row * n);
+    }
+    let (out, few) = (out.as_mut_ptr(), few.as_ptr());
+    per_vector!(isa, turn_body, (out: *mut f32, few: *const f32, n: usize));
 }
 
 #[derive(Clone, Copy)]
@@ -71,78 +81,64 @@ struct Few {
     w_row: usize,
     /// Null for none.
     bias: *const f32,
-    /// `[n][16]`
+    /// `[rows][n]`
     out: *mut f32,
-    tanh: bool,
 }
 
 #[inline(always)]
 unsafe fn body<V: Vector>(p: Few) {
-    // Results `[lane][output]`, where lane l is row l mod p.rows.
-    let mut turned = [[0.0f32; PANEL]; LANES];
-    let mut start = 0;
-    while start < p.n {
-        let cols = PANEL.min(p.n - start);
-        let mut row = 0;
-        while row < p.rows {
-            let mut j = 0;
-            // SAFETY: j + the registers' lanes <= cols <= 64, start + cols <= n, row + 4 <= 8.
-            unsafe {
-                while j < cols {
-                    let left = (cols - j) / V::LANES;
-                    let to = &mut turned[row..row + ROWS];
-                    if V::REGISTERS >= 32 && left >= 4 {
-                        tile::<V, 4>(&p, to, row, start, j);
-                        j += 4 * V::LANES;
-                    } else if left >= 2 {
-                        tile::<V, 2>(&p, to, row, start, j);
-                        j += 2 * V::LANES;
-                    } else {
-                        tile::<V, 1>(&p, to, row, start, j);
-                        j += V::LANES;
-                    }
-                }
-                for line in &mut turned[row..row + ROWS] {
-                    if p.tanh {
-                        let y = line.as_mut_ptr();
-                        store(y, Map1::<ops::Tanh, _>(Contiguous(y), PhantomData), cols);
-                    }
+    let mut row = 0;
+    while row < p.rows {
+        let mut j = 0;
+        // SAFETY: j + the registers' lanes <= n, row + 4 <= 8.
+        unsafe {
+            while j < p.n {
+                let left = (p.n - j) / V::LANES;
+                if V::REGISTERS >= 32 && left >= 4 {
+                    tile::<V, 4>(&p, row, j);
+                    j += 4 * V::LANES;
+                } else if left >= 2 {
+                    tile::<V, 2>(&p, row, j);
+                    j += 2 * V::LANES;
+                } else {
+                    tile::<V, 1>(&p, row, j);
+                    j += V::LANES;
                 }
             }
-            row += ROWS;
         }
-        for lane in p.rows..LANES {
-            turned[lane] = turned[lane - p.rows];
-        }
-        let mut j = 0;
-        while j < cols {
-            // SAFETY: 16 outputs from start + j on exist.
-            unsafe { V::transpose(p.out.add((start + j) * LANES), LANES, turned.as_ptr().cast::<f32>().add(j), PANEL) }
-            j += LANES;
-        }
-        start += cols;
+        row += ROWS;
     }
 }
 
-/// Four rows from `row` on, `W` registers of outputs from `start + j` on.
+#[inline(always)]
+unsafe fn turn_body<V: Vector>(out: *mut f32, few: *const f32, n: usize) {
+    let mut start = 0;
+    while start < n {
+        // SAFETY: 16 outputs from `start` on exist, in 16 rows.
+        unsafe { V::transpose(out.add(start * LANES), LANES, few.add(start), n) }
+        start += LANES;
+    }
+}
+
+/// Four rows from `row` on, `W` registers of outputs from `j` on.
 // In wasm a function of its own, as the tile of `product`.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 #[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]
-unsafe fn tile<V: Vector, const W: usize>(p: &Few, to: &mut [[f32; PANEL]], row: usize, start: usize, j: usize) {
+unsafe fn tile<V: Vector, const W: usize>(p: &Few, row: usize, j: usize) {
     // SAFETY: the caller has checked that rows and outputs exist.
     unsafe {
         let mut acc = [[V::splat(0.0); W]; ROWS];
-        let (a, b) = (p.a.add(row), p.w.add(start + j));
+        let (a, b) = (p.a.add(row), p.w.add(j));
         sum(&mut acc, &Steps { a, a_row: 1, a_inner: LANES, b, b_inner: p.w_row, count: p.k });
         for c in 0..W {
             let bias = match p.bias.is_null() {
                 true => None,
-                false => Some(V::load(p.bias.add(start + j + c * V::LANES))),
+                false => Some(V::load(p.bias.add(j + c * V::LANES))),
             };
             for r in 0..ROWS {
                 let y = bias.map_or(acc[r][c], |b| acc[r][c].add(b));
-                y.store(to[r].as_mut_ptr().add(j + c * V::LANES));
+                y.store(p.out.add((row + r) * p.n + j + c * V::LANES));
             }
         }
     }
@@ -150,7 +146,7 @@ unsafe fn tile<V: Vector, const W: usize>(p: &Few, to: &mut [[f32; PANEL]], row:
 
 #[cfg(test)]
 mod tests {
-    use super::super::dense::dense;
+    use super::super::dense::{After, dense};
     use super::*;
 
     #[test]
@@ -164,11 +160,15 @@ mod tests {
             let dims = DenseDims { k, n, r: LANES };
             let (w, b) = (Strided { values: &w, row: n, col: 1 }, Strided { values: &b, row: 1, col: 0 });
             for isa in Isa::available() {
-                for (bias, after) in [(None, After::Linear), (Some(b), After::Linear), (Some(b), After::Tanh)] {
-                    let (mut whole, mut few) = (vec![0.0; n * LANES], vec![f32::NAN; n * LANES]);
-                    dense(isa, &mut whole, &a, w, bias, dims, after);
-                    assert!(dense_few(isa, &mut few, &a, w, bias, dims, rows, after));
-                    for (i, (x, y)) in whole.iter().zip(&few).enumerate() {
+                for bias in [None, Some(b)] {
+                    let (mut whole, mut turned) = (vec![0.0; n * LANES], vec![f32::NAN; n * LANES]);
+                    dense(isa, &mut whole, &a, w, bias, dims, After::Linear);
+                    let lanes = few(w, bias, dims, rows).unwrap();
+                    assert!(lanes >= rows && lanes < rows + ROWS);
+                    let mut results = vec![f32::NAN; LANES * n];
+                    dense_few(isa, &mut results, &a, w, bias, dims, lanes);
+                    turn(isa, &mut turned, &mut results, lanes);
+                    for (i, (x, y)) in whole.iter().zip(&turned).enumerate() {
                         assert!(i % LANES >= rows || x.to_bits() == y.to_bits(), "{isa} {k} {n} {rows} {i}");
                         assert!(y.is_finite());
                     }
@@ -178,14 +178,12 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_suit_is_left_alone() {
+    fn what_does_not_suit_is_told() {
         let x = vec![1.0; 16 * 64];
-        let w = Strided { values: &x, row: 16, col: 1 };
-        let mut out = vec![0.0; 16 * 16];
+        let (plain, turned) = (Strided { values: &x, row: 16, col: 1 }, Strided { values: &x, row: 1, col: 16 });
         let dims = DenseDims { k: 16, n: 16, r: LANES };
-        assert!(!dense_few(Isa::detect(), &mut out, &x, w, None, dims, 9, After::Linear));
-        let turned = Strided { values: &x, row: 1, col: 16 };
-        assert!(!dense_few(Isa::detect(), &mut out, &x, turned, None, dims, 4, After::Linear));
-        assert!(out.iter().all(|y| *y == 0.0));
+        assert_eq!([4, 5, 9].map(|rows| few(plain, None, dims, rows)), [Some(4), Some(8), None]);
+        assert_eq!([few(turned, None, dims, 4), few(plain, None, DenseDims { n: 15, ..dims }, 4)], [None, None]);
+        assert_eq!(few(plain, None, DenseDims { r: 32, ..dims }, 4), None);
     }
 }

@@ -11,7 +11,6 @@ pub mod chain;
 pub mod dense;
 pub mod elementwise;
 pub mod few;
-pub mod fused;
 pub mod gemm;
 pub mod isa;
 mod lanes;

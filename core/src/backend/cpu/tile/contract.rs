@@ -2,7 +2,7 @@
 
 use super::super::lower::Lowering;
 use super::build::{Builder, Fit, Loc, Unfit};
-use super::{Instr, Mem, Reg, Table, Terminal};
+use super::{Dense, Instr, Mem, Reg, Table, Terminal};
 use crate::tensor::{DType, NodeId, Op};
 
 impl Builder {
@@ -61,15 +61,10 @@ impl Builder {
             let a = self.run_of(a, k);
             let dst = self.reg(n);
             self.count(k * n);
-            self.code.push(Instr::Dense {
-                dst,
-                a,
-                w: w.0,
-                strides: [ks, ns, k, n],
-                bias: None,
-                tanh: false,
-                slope: None,
-            });
+            let strides = [ks, ns, k, n];
+            let (after, inner) = (Vec::new(), Vec::new());
+            let product = Dense { dst, a, w: w.0, strides, bias: None, after, part: n.max(1), inner };
+            self.code.push(Instr::Dense(Box::new(product)));
             self.map.insert(id, Loc::Row(dst));
             return Ok(());
         }

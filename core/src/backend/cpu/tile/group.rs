@@ -10,6 +10,9 @@ use super::{Instr, Mem, Opnd, Table, Tile};
 use crate::program::{Kernel, is_view};
 use crate::tensor::{NodeId, Op};
 
+/// Results of a product that are computed before what follows is done with them: 12 KiB, a fraction of a first-level cache.
+const PART: usize = 24 * 128;
+
 /// What became of kernels.
 pub enum Formed {
     /// These run as one group, which is compiled.
@@ -261,7 +264,9 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
         low.register(*id, terminal.dst);
     }
     let terminals = builder.terminals.into_iter().map(|t| t.1).collect();
-    let code = super::fuse::fuse(builder.code);
+    // A tile for each thread, if they share rows and not groups.
+    let share = if groups == 1 { rows.div_ceil(low.threads) } else { rows }.next_multiple_of(16);
+    let code = super::fuse::fuse(builder.code, &mut builder.sizes, PART / share.min(128));
     let (registers, blocks) = assign(&code, &builder.sizes);
     let widest = registers.iter().map(|r| r.1).max().unwrap_or(1);
     let cap = match widest {
@@ -273,10 +278,7 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
     let room = ((1 << 16) / blocks.max(1) / 16 * 16).max(16);
     // Single values have no products whose tiles had better be wide: the first-level cache is what counts.
     let room = if widest == 1 { ((1 << 13) / blocks.max(1) / 16 * 16).clamp(128, 1024) } else { room };
-    let lanes = rows.next_multiple_of(16).min(cap).min(room.max(if widest > 16 { 128 } else { 16 }));
-    // A tile for each thread, if they share rows and not groups.
-    let share = if groups == 1 { rows.div_ceil(low.threads).next_multiple_of(16) } else { lanes };
-    let lanes = lanes.min(share);
+    let lanes = share.min(cap).min(room.max(if widest > 16 { 128 } else { 16 }));
     low.step(Step::Tile(Box::new(Tile {
         groups,
         rows,

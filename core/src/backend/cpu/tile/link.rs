@@ -1,7 +1,9 @@
 //! Joins elementwise instructions to chains, which one kernel works off without returning in between.
 
+use std::ops::Range;
+
 use super::super::simd::chain::{Chain, Job, Src, Work};
-use super::{Instr, Loop, Mem, Opnd, Reg, Table};
+use super::{Dense, Instr, Loop, Mem, Opnd, Reg, Table};
 
 /// Jobs that one instruction may become; more are not worth it.
 const MOST: usize = 64;
@@ -11,6 +13,8 @@ const MOST: usize = 64;
 pub enum Part {
     /// Elementwise instructions.
     Chain(Linked),
+    /// A product with what follows it.
+    Layer(Box<Layer>),
     /// Another instruction, no loop.
     Instr(Box<Instr>),
     /// A loop, whose inside is here. New carries are copied by the last of its parts.
@@ -30,10 +34,30 @@ pub struct Linked {
     pub streams: Vec<Mem>,
 }
 
+/// A product with the chain that follows each part of it.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// The product.
+    pub product: Dense,
+    /// What follows.
+    pub linked: Linked,
+    /// Where the jobs of each part end.
+    pub ends: Vec<usize>,
+    /// The result of all, where the chain may work on the turned results of few rows as well: it reads nothing else of the rows.
+    pub last: Option<Reg>,
+}
+
 /// Join the instructions of a tile. `registers` are the first block and the blocks of each register.
 pub fn link(code: &[Instr], registers: &[(usize, usize)], lanes: usize) -> Vec<Part> {
-    let mut linker =
-        Linker { registers, lanes, jobs: Vec::new(), values: Vec::new(), fetched: Vec::new(), streams: Vec::new() };
+    let mut linker = Linker {
+        registers,
+        lanes,
+        inner: (&[], 0),
+        jobs: Vec::new(),
+        values: Vec::new(),
+        fetched: Vec::new(),
+        streams: Vec::new(),
+    };
     let mut parts = Vec::new();
     for instr in code {
         if linker.add(instr).is_some() {
@@ -52,6 +76,7 @@ pub fn link(code: &[Instr], registers: &[(usize, usize)], lanes: usize) -> Vec<P
                 let inside = link(&code, registers, lanes);
                 Part::Loop(Loop { code: Vec::new(), ..(**l).clone() }, inside)
             }
+            Instr::Dense(product) => Part::Layer(Box::new(linker.layer(product))),
             other => Part::Instr(Box::new(other.clone())),
         });
     }
@@ -62,33 +87,57 @@ pub fn link(code: &[Instr], registers: &[(usize, usize)], lanes: usize) -> Vec<P
 struct Linker<'a> {
     registers: &'a [(usize, usize)],
     lanes: usize,
+    /// Registers that hold one part of a product's blocks, and the first of those.
+    inner: (&'a [Reg], usize),
     jobs: Vec<Job>,
     values: Vec<f32>,
     fetched: Vec<(usize, Mem, usize)>,
     streams: Vec<Mem>,
 }
 
-impl Linker<'_> {
+impl<'a> Linker<'a> {
     fn flush(&mut self, parts: &mut Vec<Part>) {
         if !self.jobs.is_empty() {
-            let chain = Chain::new(std::mem::take(&mut self.jobs));
-            let (constants, fetched) = (std::mem::take(&mut self.values), std::mem::take(&mut self.fetched));
-            let streams = std::mem::take(&mut self.streams);
-            parts.push(Part::Chain(Linked { chain, constants, fetched, streams }));
+            parts.push(Part::Chain(self.linked()));
         }
     }
 
-    /// Add an instruction, if it is elementwise.
-    fn add(&mut self, instr: &Instr) -> Option<()> {
-        let whole = |reg: Reg| Opnd::Reg(reg, Table::Dense { start: 0, len: self.registers[reg].1 });
-        match instr {
-            Instr::Unary { op, dst, a } => self.each(Work::Unary(*op), [*dst; 2], &[a]),
-            Instr::Binary { op, dst, a, b } => self.each(Work::Binary(*op), [*dst; 2], &[a, b]),
-            Instr::Select { dst, c, a, b } => self.each(Work::Select, [*dst; 2], &[c, a, b]),
-            Instr::TanhGrad { dst, g, y } => {
-                let (g, y) = (whole(*g), whole(*y));
-                self.each(Work::TanhGrad, [*dst; 2], &[&g, &y])
+    /// What has been added, as a chain.
+    fn linked(&mut self) -> Linked {
+        let chain = Chain::new(std::mem::take(&mut self.jobs));
+        let (constants, fetched) = (std::mem::take(&mut self.values), std::mem::take(&mut self.fetched));
+        Linked { chain, constants, fetched, streams: std::mem::take(&mut self.streams) }
+    }
+
+    fn layer(&mut self, product: &'a Dense) -> Layer {
+        let n = product.strides[3];
+        let mut ends = Vec::new();
+        for start in (0..n).step_by(product.part) {
+            self.inner = (&product.inner, start);
+            for instr in &product.after {
+                self.elementwise(instr, start..n.min(start + product.part));
             }
+            ends.push(self.jobs.len());
+        }
+        self.inner = (&[], 0);
+        Layer { linked: self.linked(), ends, last: last(product), product: product.clone() }
+    }
+
+    /// Add these blocks of an elementwise instruction.
+    #[inline(never)]
+    fn elementwise(&mut self, instr: &Instr, blocks: Range<usize>) {
+        if let Some((work, dst, src)) = instr.elementwise() {
+            let to: Vec<u32> = blocks.map(|block| block as u32).collect();
+            self.jobs(work, [dst; 2], &src, to[0] as usize, &to);
+        }
+    }
+
+    /// Add an instruction, if a chain can do it.
+    fn add(&mut self, instr: &Instr) -> Option<()> {
+        if let Some((work, dst, src)) = instr.elementwise() {
+            return self.each(work, [dst; 2], &src);
+        }
+        match instr {
             Instr::Threefry { dst, src: [a, b, c, d] } => self.each(Work::Threefry, *dst, &[a, b, c, d]),
             Instr::Assemble { dst, parts, zero } => {
                 if parts.iter().any(|(o, to)| !self.fits(to.len(), &[o])) {
@@ -97,16 +146,16 @@ impl Linker<'_> {
                 if *zero {
                     let all = Opnd::Const(0);
                     let to: Vec<u32> = (0..self.registers[*dst].1 as u32).collect();
-                    self.jobs(Work::Copy, [*dst; 2], &[&all], &to);
+                    self.jobs(Work::Copy, [*dst; 2], &[&all], 0, &to);
                 }
                 for (o, to) in parts {
-                    self.jobs(Work::Copy, [*dst; 2], &[o], to);
+                    self.jobs(Work::Copy, [*dst; 2], &[o], 0, to);
                 }
                 Some(())
             }
             Instr::Load { dst, src } if src.row == 1 && src.table.len() == 1 => {
                 let stream = self.stream(src);
-                self.jobs(Work::Read(stream), [*dst; 2], &[], &[0]);
+                self.jobs(Work::Read(stream), [*dst; 2], &[], 0, &[0]);
                 Some(())
             }
             Instr::Store { src, dst } if dst.row == 1 && dst.table.len() == 1 => {
@@ -131,7 +180,7 @@ impl Linker<'_> {
             return None;
         }
         let to: Vec<u32> = (0..m as u32).collect();
-        self.jobs(work, dst, src, &to);
+        self.jobs(work, dst, src, 0, &to);
         Some(())
     }
 
@@ -145,18 +194,16 @@ impl Linker<'_> {
         m <= MOST || src.iter().all(plain)
     }
 
-    /// As few jobs as blocks that are next to each other allow. Block i of the operands goes to block `to[i]`.
-    fn jobs(&mut self, work: Work, dst: [Reg; 2], src: &[&Opnd], to: &[u32]) {
+    /// As few jobs as blocks that are next to each other allow. Block first + i of the operands goes to block `to[i]`.
+    fn jobs(&mut self, work: Work, dst: [Reg; 2], src: &[&Opnd], first: usize, to: &[u32]) {
         let lanes = self.lanes;
-        let place = |reg: Reg, block: usize| ((self.registers[reg].0 + block) * lanes) as u32;
-        let starts = dst.map(|d| place(d, 0));
         let mut open: Option<(usize, Job)> = None;
         for (i, block) in to.iter().enumerate() {
             let mut all = [Src::Value(0); 4];
             for (slot, o) in all.iter_mut().zip(src) {
-                *slot = self.src(o, i);
+                *slot = self.src(o, first + i);
             }
-            let offset = *block * lanes as u32;
+            let dst = dst.map(|reg| self.place(reg, *block as usize));
             if let Some((blocks, job)) = &mut open {
                 let step = (*blocks * lanes) as u32;
                 let next = |old: Src, new: Src| match (old, new) {
@@ -164,13 +211,13 @@ impl Linker<'_> {
                     (old, new) => old == new,
                 };
                 let follows = job.src.iter().zip(&all).take(src.len()).all(|(old, new)| next(*old, *new));
-                if follows && starts[0] + offset == job.dst[0] + step {
+                if follows && dst[0] == job.dst[0] + step {
                     *blocks += 1;
                     job.len += lanes as u32;
                     continue;
                 }
             }
-            let job = Job { work, dst: starts.map(|s| s + offset), src: all, len: lanes as u32 };
+            let job = Job { work, dst, src: all, len: lanes as u32 };
             if let Some((_, done)) = open.replace((1, job)) {
                 self.jobs.push(done);
             }
@@ -178,10 +225,17 @@ impl Linker<'_> {
         self.jobs.extend(open.map(|(_, job)| job));
     }
 
+    /// Where a block of a register is in the scratch.
+    fn place(&self, reg: Reg, block: usize) -> u32 {
+        let (inner, start) = self.inner;
+        let block = if inner.contains(&reg) { block - start } else { block };
+        ((self.registers[reg].0 + block) * self.lanes) as u32
+    }
+
     /// Block `i` of an operand.
     fn src(&mut self, o: &Opnd, i: usize) -> Src {
         match o {
-            Opnd::Reg(reg, table) => Src::At(((self.registers[*reg].0 + table.at(i)) * self.lanes) as u32),
+            Opnd::Reg(reg, table) => Src::At(self.place(*reg, table.at(i))),
             Opnd::Const(bits) => {
                 let fixed = |(slot, v): (usize, &f32)| {
                     v.to_bits() == *bits && !self.fetched.iter().any(|(fetched, ..)| *fetched == slot)
@@ -206,4 +260,29 @@ impl Linker<'_> {
         self.values.push(value);
         self.values.len() - 1
     }
+}
+
+impl Instr {
+    /// What a chain does for an elementwise instruction, its result and its operands.
+    #[inline(never)]
+    pub fn elementwise(&self) -> Option<(Work, Reg, Vec<&Opnd>)> {
+        match self {
+            Instr::Unary { op, dst, a } => Some((Work::Unary(*op), *dst, vec![a])),
+            Instr::Binary { op, dst, a, b } => Some((Work::Binary(*op), *dst, vec![a, b])),
+            Instr::Select { dst, c, a, b } => Some((Work::Select, *dst, vec![c, a, b])),
+            _ => None,
+        }
+    }
+}
+
+/// The one register that others read of a product and what follows it, if nothing else of the rows is needed for it.
+fn last(product: &Dense) -> Option<Reg> {
+    let made: Option<Vec<_>> = product.after.iter().map(Instr::elementwise).collect();
+    let made = made.filter(|made| !made.is_empty())?;
+    let outer = |reg: &Reg| !product.inner.contains(reg);
+    let last = [product.dst].into_iter().chain(made.iter().map(|(_, dst, _)| *dst)).find(outer)?;
+    let own = |reg: &Reg| *reg == last || !outer(reg);
+    let reads = |o: &&Opnd| !matches!(o, Opnd::Reg(reg, _) if !own(reg));
+    let all = own(&product.dst) && made.iter().all(|(_, dst, src)| own(dst) && src.iter().all(reads));
+    all.then_some(last)
 }

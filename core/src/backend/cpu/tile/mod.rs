@@ -9,6 +9,7 @@ mod build;
 mod contract;
 mod fuse;
 mod group;
+mod layer;
 mod link;
 mod ops;
 mod registers;
@@ -235,32 +236,8 @@ pub enum Instr {
         /// Of u32 values.
         unsigned: bool,
     },
-    /// g · (1 − y²): the derivative of tanh from its value.
-    TanhGrad {
-        /// Result.
-        dst: Reg,
-        /// Cotangent, all blocks of a register.
-        g: Reg,
-        /// Value of tanh, all blocks of a register.
-        y: Reg,
-    },
     /// Product of each row with one matrix.
-    Dense {
-        /// Result `[n]`.
-        dst: Reg,
-        /// Rows `[k]`, from this block of the register on.
-        a: (Reg, usize),
-        /// The matrix: distance of neighbours in k and n.
-        w: Mem,
-        /// Distances in k and n, and the two sizes.
-        strides: [usize; 4],
-        /// Added to each row, then tanh if set: the same as doing so afterwards.
-        bias: Option<Mem>,
-        /// tanh of the result.
-        tanh: bool,
-        /// Values y of tanh: the result is multiplied by 1 − y².
-        slope: Option<Reg>,
-    },
+    Dense(Box<Dense>),
     /// Rows of a table chosen by index.
     Gather {
         /// Result: `index` blocks × `inner` blocks.
@@ -301,6 +278,27 @@ pub enum Instr {
     Loop(Box<Loop>),
 }
 
+/// A product of each row with one matrix, and what is done with its results while they are in the caches.
+#[derive(Clone, Debug)]
+pub struct Dense {
+    /// Result `[n]`.
+    pub dst: Reg,
+    /// Rows `[k]`, from this block of the register on.
+    pub a: (Reg, usize),
+    /// The matrix: distance of neighbours in k and n.
+    pub w: Mem,
+    /// Distances in k and n, and the two sizes.
+    pub strides: [usize; 4],
+    /// Added to each row: the same as doing so afterwards.
+    pub bias: Option<Mem>,
+    /// Elementwise instructions of n blocks each.
+    pub after: Vec<Instr>,
+    /// Blocks of the result that are computed before `after` is done with them.
+    pub part: usize,
+    /// Registers that nobody else reads: they hold one part.
+    pub inner: Vec<Reg>,
+}
+
 /// A loop inside a tile.
 #[derive(Clone, Debug)]
 pub struct Loop {
@@ -314,6 +312,8 @@ pub struct Loop {
     pub index: Option<Reg>,
     /// Carries: the register that holds it, its first value and its new value.
     pub carries: Vec<(Reg, Opnd, Opnd)>,
+    /// The carry that ends the loop once it is not 0 in any row of the tile.
+    pub until: Option<Reg>,
     /// The inside.
     pub code: Vec<Instr>,
 }

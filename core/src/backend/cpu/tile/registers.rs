@@ -6,7 +6,7 @@ use super::{Instr, Opnd, Reg};
 
 impl Instr {
     /// Call `f` on every register that the instruction itself reads or writes (`true`), loops included.
-    pub fn registers(&self, f: &mut impl FnMut(Reg, bool)) {
+    pub fn registers(&self, f: &mut dyn FnMut(Reg, bool)) {
         let opnd = |o: &Opnd, f: &mut dyn FnMut(Reg, bool)| {
             if let Opnd::Reg(r, _) = o {
                 f(*r, false);
@@ -44,15 +44,10 @@ impl Instr {
                 f(*src, false);
                 f(*dst, true);
             }
-            Instr::TanhGrad { dst, g, y } => {
-                f(*g, false);
-                f(*y, false);
-                f(*dst, true);
-            }
-            Instr::Dense { dst, a, slope, .. } => {
-                f(a.0, false);
-                slope.iter().for_each(|y| f(*y, false));
-                f(*dst, true);
+            Instr::Dense(d) => {
+                f(d.a.0, false);
+                f(d.dst, true);
+                d.after.iter().for_each(|i| i.registers(f));
             }
             Instr::Gather { dst, index, .. } => {
                 opnd(index, f);
@@ -100,8 +95,8 @@ impl Instr {
                     f(next);
                 }
             }
-            Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::TanhGrad { .. } => {}
-            Instr::Dense { .. } => {}
+            Instr::Dense(d) => d.after.iter().for_each(|i| i.operands(f)),
+            Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } => {}
             Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } => {}
         }
     }

@@ -79,6 +79,13 @@ impl Frame<'_> {
         }
     }
 
+    /// Whether no element of any row is 0.
+    #[inline(never)]
+    pub(super) fn holds(&self, reg: Reg) -> bool {
+        let is_row = |lane: usize| lane % self.lanes < self.valid;
+        self.reg(reg).iter().enumerate().all(|(lane, x)| x.to_bits() != 0 || !is_row(lane))
+    }
+
     pub(super) fn gather(&self, dst: Reg, table: &Mem, n: usize, index: &Opnd) {
         let (words, at) = self.base(table);
         let values: &[f32] = bytemuck::cast_slice(words);

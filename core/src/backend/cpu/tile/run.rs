@@ -1,16 +1,16 @@
 //! Runs tiles.
 #![allow(unsafe_code, reason = "threads write disjoint rows, and registers are disjoint blocks of one scratch")]
 
+use std::ops::Range;
+
 use super::super::buffer::Words;
 use super::super::exec::Run;
 use super::super::halt::{Halt, Ran};
 use super::super::memory::{Memory, Span};
 use super::super::order::slice_len;
 use super::super::simd::chain::Stream;
-use super::super::simd::dense::{After, DenseDims, Outer, Strided, dense, dense_accumulate_outer};
+use super::super::simd::dense::{Outer, dense_accumulate_outer};
 use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
-use super::super::simd::few::dense_few;
-use super::super::simd::fused::tanh_grad;
 use super::super::simd::isa::Isa;
 use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
@@ -29,7 +29,7 @@ pub(super) struct Frame<'a> {
     pub(super) isa: Isa,
     scratch: Span,
     /// Rows that a matrix product transposes.
-    spare: Vec<f32>,
+    pub(super) spare: Vec<f32>,
     group: usize,
     /// First row of the tile in its group, and how many of its lanes are rows.
     pub(super) row: usize,
@@ -44,7 +44,7 @@ pub(super) struct Frame<'a> {
     /// Steps of the outermost loop are reported.
     reports: bool,
     /// Values and streams of the chain that runs.
-    values: Vec<f32>,
+    pub(super) values: Vec<f32>,
     streams: Vec<Stream>,
 }
 
@@ -221,13 +221,14 @@ impl Frame<'_> {
             match part {
                 Part::Instr(instr) => self.instr(instr, starts),
                 Part::Chain(chain) => self.chain(chain),
+                Part::Layer(layer) => self.layer(layer),
                 Part::Loop(body, parts) => self.repeat(body, parts, starts),
             }
         }
     }
 
-    #[inline(never)]
-    fn chain(&mut self, linked: &Linked) {
+    /// Values of a chain that are the same for all rows.
+    pub(super) fn values(&mut self, linked: &Linked) -> Vec<f32> {
         let mut values = std::mem::take(&mut self.values);
         values.clear();
         values.extend_from_slice(&linked.constants);
@@ -235,6 +236,29 @@ impl Frame<'_> {
             let (words, base) = self.base(mem);
             values[*slot] = f32::from_bits(words[base + at]);
         }
+        values
+    }
+
+    /// Do these jobs of a chain, on so many of every 16 lanes.
+    pub(super) fn jobs(
+        &mut self,
+        linked: &Linked,
+        values: &[f32],
+        streams: &[Stream],
+        jobs: Range<usize>,
+        lanes: usize,
+    ) {
+        // SAFETY: only this thread uses its scratch, and no register is borrowed now. Streams are rows of this tile:
+        // nobody else writes them while it runs, or reads those that it writes.
+        unsafe {
+            let scratch = bytemuck::cast_slice_mut(self.scratch.words_mut());
+            linked.chain.run(self.isa, scratch, values, streams, jobs, lanes);
+        }
+    }
+
+    #[inline(never)]
+    fn chain(&mut self, linked: &Linked) {
+        let values = self.values(linked);
         let mut streams = std::mem::take(&mut self.streams);
         streams.clear();
         for mem in &linked.streams {
@@ -242,12 +266,7 @@ impl Frame<'_> {
             let rows = self.mem.span(mem.value).part(at, self.valid);
             streams.push(Stream { values: rows.as_ptr().cast(), len: self.valid });
         }
-        // SAFETY: only this thread uses its scratch, and no register is borrowed now. Streams are rows of this tile:
-        // nobody else writes them while it runs, or reads those that it writes.
-        unsafe {
-            let scratch = bytemuck::cast_slice_mut(self.scratch.words_mut());
-            linked.chain.run(self.isa, scratch, &values, &streams);
-        }
+        self.jobs(linked, &values, &streams, 0..linked.chain.len(), 16);
         self.streams = streams;
         self.values = values;
     }
@@ -310,39 +329,6 @@ impl Frame<'_> {
             Instr::Sum { dst, src, sizes } => self.reduce(Reduction::Sum, *dst, *src, *sizes),
             Instr::Max { dst, src, sizes, unsigned } if *unsigned => self.max_u32(*dst, *src, *sizes),
             Instr::Max { dst, src, sizes, .. } => self.reduce(Reduction::Max, *dst, *src, *sizes),
-            Instr::TanhGrad { dst, g, y } => {
-                let out = self.reg_mut(*dst);
-                let len = out.len();
-                tanh_grad(isa, out, &self.reg(*g)[..len], &self.reg(*y)[..len]);
-            }
-            Instr::Dense { dst, a, w, strides: [ks, ns, k, n], bias, tanh, slope } => {
-                let (words, at) = self.base(w);
-                let w = Strided { values: bytemuck::cast_slice(&words[at..]), row: *ks, col: *ns };
-                let mut flat = Vec::new();
-                let bias = bias.as_ref().map(|b| {
-                    let (words, at) = self.base(b);
-                    let values: &[f32] = bytemuck::cast_slice(words);
-                    match &b.table {
-                        Table::Dense { start, .. } => Strided { values: &values[at + start..], row: 1, col: 0 },
-                        Table::Repeat { at: i, .. } => Strided { values: &values[at + i..], row: 0, col: 0 },
-                        table => {
-                            flat.extend((0..table.len()).map(|m| values[at + table.at(m)]));
-                            Strided { values: &[], row: 1, col: 0 }
-                        }
-                    }
-                });
-                let bias = bias.map(|b| if b.values.is_empty() { Strided { values: &flat, ..b } } else { b });
-                let a = &self.reg(a.0)[a.1 * self.lanes..];
-                let (out, dims) = (self.reg_mut(*dst), DenseDims { k: *k, n: *n, r: self.lanes });
-                let after = match slope {
-                    Some(y) => After::Slope(self.reg(*y)),
-                    None if *tanh => After::Tanh,
-                    None => After::Linear,
-                };
-                if !dense_few(isa, out, a, w, bias, dims, self.valid, after) {
-                    dense(isa, out, a, w, bias, dims, after);
-                }
-            }
             Instr::Gather { dst, table, n, index } => self.gather(*dst, table, *n, index),
             Instr::Call { native, src, dst } => {
                 let inputs: Vec<&[f32]> = src.iter().map(|r| self.reg(*r)).collect();
@@ -366,8 +352,8 @@ impl Frame<'_> {
                 };
                 dense_accumulate_outer(isa, acc, *n, outer, &mut self.spare);
             }
-            // A part of its own.
-            Instr::Loop(_) => {}
+            // Parts of their own.
+            Instr::Dense(_) | Instr::Loop(_) => {}
         }
     }
 
@@ -395,6 +381,9 @@ impl Frame<'_> {
                 self.reg_mut(index).fill(f32::from_bits(t as u32));
             }
             self.parts(parts, starts);
+            if body.until.is_some_and(|until| self.holds(until)) {
+                break;
+            }
         }
         self.time[level] = 0;
     }

@@ -29,7 +29,7 @@ impl Builder {
 
     #[inline(never)]
     fn scan(&mut self, low: &mut Lowering<'_>, id: NodeId, scan: &Scan, schedule: &Schedule) -> Fit<()> {
-        if scan.until.is_some() || self.domain.flat {
+        if self.domain.flat {
             return Err(Unfit);
         }
         let graph = low.graph;
@@ -68,8 +68,11 @@ impl Builder {
         self.loads.truncate(loads);
         let code = std::mem::replace(&mut self.code, outer);
         let next = inside?;
-        let carries = carries.into_iter().zip(next).map(|((reg, init), next)| (reg, init, next)).collect();
-        let body = Loop { len: scan.len, reverse: scan.reverse, level: self.depth, index: Some(index), carries, code };
+        let carries: Vec<_> = carries.into_iter().zip(next).map(|((reg, init), next)| (reg, init, next)).collect();
+        // With stacked outputs there are rows to write in all steps.
+        let until = scan.until.filter(|_| scan.body.outs.len() == scan.carries).map(|u| carries[u].0);
+        let (len, reverse) = (scan.len, scan.reverse);
+        let body = Loop { len, reverse, level: self.depth, index: Some(index), carries, until, code };
         self.code.push(Instr::Loop(Box::new(body)));
         Ok(())
     }

@@ -4,9 +4,10 @@ use crate::Tensor;
 use crate::dist::{Categorical, Gaussian, RowNoise};
 use crate::env::ActionSpace;
 use crate::nn::{Gru, Init, Layout, RecurrentInit, Reset, Slot};
+use crate::tensor::Named;
 use crate::{Error, Result};
 
-use super::policy::{Distribution, Limits};
+use super::{Act, Acting, Bounds, Distribution, How, Policy};
 
 /// Most units.
 const MAX_UNITS: usize = 8192;
@@ -40,6 +41,8 @@ impl RecurrentConfig {
 
 /// Gated recurrent units and a linear layer from their state to the logits of a choice, or to the mean of a vector
 /// whose standard deviation is a parameter. Parameters and states are values: `parts` is [`Layout::split`] of θ `[S, P]`.
+///
+/// As a [`Policy`] it remembers one episode; [`crate::meta::rl2::TrialPolicy`] makes it remember trials.
 #[derive(Clone, Debug)]
 pub struct RecurrentPolicy {
     gru: Gru,
@@ -47,7 +50,7 @@ pub struct RecurrentPolicy {
     biases: Slot,
     /// `[A]`, for vectors.
     log_std: Option<Slot>,
-    limits: Limits,
+    bounds: Bounds,
 }
 
 impl RecurrentPolicy {
@@ -68,7 +71,12 @@ impl RecurrentPolicy {
                 Some(layout.add("policy.log_std", &[outputs], Init::Constant(config.log_std_init)))
             }
         };
-        RecurrentPolicy { gru, weights, biases, log_std, limits: Limits::of(action) }
+        RecurrentPolicy { gru, weights, biases, log_std, bounds: Bounds::of(action) }
+    }
+
+    /// The actions that environments take.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
     }
 
     /// The units.
@@ -79,7 +87,7 @@ impl RecurrentPolicy {
     /// As [`PolicyNet::limit`](super::PolicyNet::limit).
     #[track_caller]
     pub fn limit(&self, action: Tensor) -> Tensor {
-        self.limits.apply(action)
+        self.bounds.clamp(action)
     }
 
     /// One step: the policy after `x: [S, B, I]` was seen in the state `h: [S, B, H]`, and the new state.
@@ -89,12 +97,17 @@ impl RecurrentPolicy {
         (self.at(parts, h), h)
     }
 
-    /// A draw `[S, B, A]`, its log-probability `[S, B, 1]` and the new state `[S, B, H]`.
+    /// The action where the network sees `seen: [K, N, I]`, as a policy's [`act`](Policy::act) has it; the state is the memory `units`.
     #[track_caller]
-    pub fn act(&self, parts: &[Tensor], x: Tensor, h: Tensor, noise: &RowNoise) -> (Tensor, Tensor, Tensor) {
-        let (distribution, h) = self.step(parts, x, h);
-        let action = distribution.sample(noise);
-        (action, distribution.log_prob(action), h)
+    pub(crate) fn choose(&self, parts: &[Tensor], seen: Tensor, memory: &Named, noise: &RowNoise, how: How) -> Act {
+        let (distribution, units) = self.step(parts, seen, memory.get("units"));
+        let action = distribution.choose(how, &self.bounds, noise);
+        Act {
+            action,
+            played: self.limit(action),
+            memory: memory.clone().and("units", units),
+            extras: distribution.extras(seen, action),
+        }
     }
 
     /// The policy at all steps of trials `xs: [T, S, B, I]` that begin in the state `h0: [S, B, H]`; `starts` as in
@@ -125,6 +138,25 @@ impl RecurrentPolicy {
             None => Distribution::Choice(Categorical::new(out)),
             Some(slot) => Distribution::Vector(Gaussian::new(out, parts[slot])),
         }
+    }
+}
+
+impl Policy for RecurrentPolicy {
+    /// An empty state, for every episode.
+    fn begin(&self, _: &Acting, [groups, rows]: [usize; 2], _: Option<&Named>, _: &RowNoise) -> Named {
+        Named::from([("units", self.gru.initial(groups, rows))])
+    }
+
+    fn act(
+        &self,
+        acting: &Acting,
+        observation: Tensor,
+        memory: &Named,
+        _: Option<Tensor>,
+        noise: &RowNoise,
+        how: How,
+    ) -> Act {
+        self.choose(&acting.parts, observation, memory, noise, how)
     }
 }
 
@@ -169,7 +201,7 @@ mod tests {
             let (layout, policy) = policy(&space);
             let theta = [numbers(layout.len(), 1), numbers(layout.len(), 2)].concat();
             let mut program = Program::new(&device, |cx| {
-                let parts = layout.split(cx.input("theta", &[s, layout.len()], DType::F32));
+                let acting = Acting::of(&layout.split(cx.input("theta", &[s, layout.len()], DType::F32)));
                 let xs = cx.input("xs", &[t, s, b, 2], DType::F32);
                 let (mut h, mut actions, mut steps) = (policy.gru().initial(s, b), Vec::new(), Vec::new());
                 for i in 0..t {
@@ -178,12 +210,13 @@ mod tests {
                         Tensor::literal_u32(&[i as u32, 7]).reshape(&[s, 1]),
                         Tensor::literal_u32(&[3, 4]).reshape(&[s, 1]),
                     ];
-                    let (action, log_prob, next) = policy.act(&parts, xs.index(0, i), seen, &RowNoise::new(key, b));
-                    h = next;
-                    actions.push(action);
-                    steps.push(log_prob);
+                    let (noise, memory) = (RowNoise::new(key, b), Named::from([("units", seen)]));
+                    let act = policy.act(&acting, xs.index(0, i), &memory, None, &noise, How::Explore);
+                    h = act.memory.get("units");
+                    actions.push(act.action);
+                    steps.push(act.extras.get("log_prob"));
                 }
-                let whole = policy.distributions(&parts, xs, policy.gru().initial(s, b), Some(starts()));
+                let whole = policy.distributions(&acting.parts, xs, policy.gru().initial(s, b), Some(starts()));
                 let actions = RecurrentPolicy::by_rows(Tensor::stack(&actions, 0));
                 cx.output("steps", RecurrentPolicy::by_rows(Tensor::stack(&steps, 0)));
                 cx.output("whole", whole.log_prob(actions));

@@ -1,0 +1,114 @@
+//! The one loop that steps environments of the host.
+
+use super::{Acted, Actor, Executor, Fleet, Stepped};
+use crate::backend::LocalFuture;
+use crate::rng::{Key, fold_in};
+use crate::{Error, Result};
+
+/// An executor's environments in the middle of their episodes.
+pub struct Player {
+    executor: Box<dyn Executor>,
+    /// What agents see now; none before the first episodes and after an error.
+    seen: Option<Vec<f64>>,
+    env_steps: u64,
+}
+
+/// A step of all environments.
+pub struct PlayedStep<'a> {
+    /// What is played.
+    pub fleet: &'a Fleet,
+    /// Observations acted on, `[M · E · O]`.
+    pub observations: &'a [f64],
+    /// The actions.
+    pub acted: &'a Acted,
+    /// Their outcome.
+    pub stepped: &'a Stepped,
+}
+
+impl Player {
+    /// Of an executor whose environments have yet to begin.
+    #[must_use]
+    pub fn new(executor: Box<dyn Executor>) -> Player {
+        Player { executor, seen: None, env_steps: 0 }
+    }
+
+    /// What plays.
+    #[must_use]
+    pub fn executor(&self) -> &dyn Executor {
+        &*self.executor
+    }
+
+    /// What plays, to set its tasks.
+    pub fn executor_mut(&mut self) -> &mut dyn Executor {
+        &mut *self.executor
+    }
+
+    /// Steps that environments have made.
+    #[must_use]
+    pub fn env_steps(&self) -> u64 {
+        self.env_steps
+    }
+
+    /// What agents see now, `[M · E · O]`; none before [`begin`](Player::begin) and after an error.
+    #[must_use]
+    pub fn seen(&self) -> Option<&[f64]> {
+        self.seen.as_deref()
+    }
+
+    /// New episodes everywhere, from first states that `keys` name, one per group.
+    ///
+    /// # Errors
+    /// If an environment fails.
+    pub async fn begin(&mut self, keys: &[Key]) -> Result<()> {
+        self.seen = None;
+        let first = self.executor.reset(keys).await?;
+        self.executor.fleet().expect_first(&first)?;
+        self.seen = Some(first);
+        Ok(())
+    }
+
+    /// Step by step from where environments are, until `each` says that it was the last one. Step number t, from `first` on, draws by
+    /// `fold_in(key, t)` of each group's key.
+    ///
+    /// # Errors
+    /// If environments have not begun, or an environment or the actor fails; then the next play has to begin with new episodes.
+    pub fn play<'a>(
+        &'a mut self,
+        actor: &'a mut dyn Actor,
+        keys: &'a [Key],
+        first: u32,
+        each: &'a mut dyn FnMut(PlayedStep<'_>) -> bool,
+    ) -> LocalFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let Some(mut seen) = self.seen.take() else {
+                return Err(Error::Program("environments have to begin before they are played".to_owned()));
+            };
+            let infos = actor.info().len();
+            let mut number = first;
+            loop {
+                let acted = actor.act(&seen, number).await?;
+                let fleet = self.executor.fleet();
+                let num_envs = fleet.num_envs();
+                fleet.expect("numbers of the actor's info", acted.info.len(), num_envs * infos)?;
+                fleet.expect("numbers that the actor drew", acted.drawn.len(), num_envs * fleet.actions())?;
+                let at: Vec<Key> = keys.iter().map(|key| fold_in(*key, number)).collect();
+                let stepped = self.executor.step(&acted.played, &at).await?;
+                let fleet = self.executor.fleet();
+                fleet.expect_stepped(&stepped)?;
+                actor.observe(&acted, &stepped).await?;
+                self.env_steps += num_envs as u64;
+                let goes_on = each(PlayedStep { fleet, observations: &seen, acted: &acted, stepped: &stepped });
+                seen = stepped.observations;
+                if !goes_on {
+                    self.seen = Some(seen);
+                    return Ok(());
+                }
+                number = number.checked_add(1).ok_or_else(endless)?;
+            }
+        })
+    }
+}
+
+fn endless() -> Error {
+    Error::Program("a collection took 2³² steps; is a time limit missing?".to_owned())
+}

@@ -1,0 +1,102 @@
+//! The policy of trials: it remembers what it did and what came of it.
+
+use super::learner::Rl2Net;
+use crate::Tensor;
+use crate::dist::RowNoise;
+use crate::env::{ActionSpace, EnvDef};
+use crate::play::{Keys, Play};
+use crate::policy::{Act, Acting, How, Policy, Transition};
+use crate::tensor::Named;
+
+/// A recurrent policy that sees, beside the observation, its previous action and the outcome; the state of its units lasts through
+/// the episodes of a trial.
+///
+/// Duan et al. 2016, arXiv:1611.02779.
+#[derive(Clone, Copy, Debug)]
+pub struct TrialPolicy<'a> {
+    /// The networks.
+    pub net: &'a Rl2Net,
+    /// The actions that it takes.
+    pub space: &'a ActionSpace,
+    /// Show an episode's last action, reward and end to the next one.
+    pub carry_over: bool,
+}
+
+impl TrialPolicy<'_> {
+    /// Trials, one for each of `rows`, with `acting: [K, …]`, of tasks `[K, N, D]`, whose random numbers `key`, words `[K, 1]`, names.
+    pub fn play<'a>(
+        &'a self,
+        env: &'a EnvDef,
+        acting: &'a Acting,
+        rows: [usize; 2],
+        tasks: Option<Tensor>,
+        key: [Tensor; 2],
+    ) -> Play<'a> {
+        Play { env, policy: self, acting, how: How::Explore, rows, tasks, keys: Keys::of(key) }
+    }
+
+    fn nothing(&self, [k, n]: [usize; 2]) -> Tensor {
+        Tensor::zeros(&[k, n, width(self.space) + 2])
+    }
+}
+
+/// Numbers by which an action is shown: a choice as one per choice.
+fn width(space: &ActionSpace) -> usize {
+    space.choices().unwrap_or(space.dim())
+}
+
+/// The previous action, its reward and whether it led to a final state, as the policy is shown them, `[K, N, A + 2]`.
+fn shown(space: &ActionSpace, [action, reward, terminated]: [Tensor; 3]) -> Tensor {
+    let action = match space {
+        ActionSpace::Box { .. } => action,
+        ActionSpace::Discrete { .. } => Tensor::iota(&[1, 1, width(space)], 2).to_f32().eq(action).to_f32(),
+    };
+    Tensor::concat(&[action, reward, terminated], 2)
+}
+
+/// The input of the policy at a step, `[S, M, O + A + 2]`: observation, previous action, its reward, and whether it led to a
+/// final state (not: to a time limit).
+///
+/// The original's `RL2Env`. `action: [S, M, A]`, a choice as its number; `reward`, `terminated: [S, M, 1]`, f32.
+#[track_caller]
+pub fn augmented(space: &ActionSpace, obs: Tensor, previous: Option<[Tensor; 3]>) -> Tensor {
+    match previous {
+        None => obs.pad(2, 0, width(space) + 2),
+        Some(previous) => Tensor::concat(&[obs, shown(space, previous)], 2),
+    }
+}
+
+impl Policy for TrialPolicy<'_> {
+    /// Nothing at the start of a trial; at that of its next episode, all but perhaps the outcome of the last step.
+    fn begin(&self, _: &Acting, rows: [usize; 2], before: Option<&Named>, _: &RowNoise) -> Named {
+        match before {
+            Some(memory) if self.carry_over => memory.clone(),
+            Some(memory) => memory.clone().and("previous", self.nothing(rows)),
+            None => {
+                let units = self.net.policy.gru().initial(rows[0], rows[1]);
+                Named::from([("units", units), ("previous", self.nothing(rows))])
+            }
+        }
+    }
+
+    /// Extras are those of a distribution, and `value`.
+    fn act(
+        &self,
+        acting: &Acting,
+        observation: Tensor,
+        memory: &Named,
+        _: Option<Tensor>,
+        noise: &RowNoise,
+        how: How,
+    ) -> Act {
+        let seen = Tensor::concat(&[observation, memory.get("previous")], 2);
+        let act = self.net.policy.choose(&acting.parts, seen, memory, noise, how);
+        let value = self.net.value(&acting.parts, act.memory.get("units"));
+        Act { extras: act.extras.and("value", value), ..act }
+    }
+
+    fn observe(&self, memory: &Named, outcome: &Transition) -> Named {
+        let Transition { played, reward, terminated, .. } = *outcome;
+        memory.clone().and("previous", shown(self.space, [played, reward, terminated.to_f32()]))
+    }
+}

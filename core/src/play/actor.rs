@@ -1,0 +1,306 @@
+//! A policy on a device that acts in environments of the host.
+
+use std::fmt;
+
+use crate::backend::LocalFuture;
+use crate::dist::{RowNoise, fold_in};
+use crate::host::{Acted, Actor, Fleet, Stepped};
+use crate::policy::{Acting, How, Policy, Transition};
+use crate::rng::{self, Key, streams};
+use crate::tensor::Named;
+use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
+
+/// Acts in K groups of N environments by a program: its draws are those of [`Play`](super::Play) with the same keys.
+pub struct PolicyActor {
+    device: Device,
+    act: Program,
+    /// Of policies that remember: the memory after a step.
+    observe: Option<Program>,
+    /// The memory of a policy that has seen nothing.
+    empty: Program,
+    /// K, N, O and A.
+    sizes: [usize; 4],
+    info: Vec<String>,
+    /// The policy's parameters, by the names of its inputs.
+    acting: Vec<(String, Array)>,
+    /// Names and widths of what it remembers.
+    remembered: Vec<(&'static str, usize)>,
+    memory: Vec<(String, Array)>,
+    /// Action and lasting noise; none before the first play.
+    keys: Option<[Array; 2]>,
+    /// Steps for which lasting noise lasts; 0: for all of a play.
+    pub lasts: usize,
+}
+
+/// What a [`PolicyActor`] is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct ActorSpec<'a> {
+    /// Who acts.
+    pub policy: &'a dyn Policy,
+    /// K, N, O and A: groups, environments of each, numbers of an observation and of an action.
+    pub sizes: [usize; 4],
+    /// How it acts.
+    pub how: How,
+    /// Whether lasting noise is used where the policy has such.
+    pub lasting: bool,
+    /// The [extras](crate::policy::Act::extras) to report with each action.
+    pub info: &'a [&'static str],
+}
+
+fn input(name: &str) -> String {
+    format!("memory {name}")
+}
+
+fn words(cx: &mut Context, name: &str, groups: usize) -> [Tensor; 2] {
+    let key = cx.input(name, &[groups, 2], DType::U32);
+    [key.slice(1, 0, 1), key.slice(1, 1, 2)]
+}
+
+impl fmt::Debug for PolicyActor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PolicyActor").field("sizes", &self.sizes).finish_non_exhaustive()
+    }
+}
+
+impl PolicyActor {
+    /// An actor whose parameters are the inputs that `declare` declares. Give it these before it acts.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn new(device: &Device, seat: ActorSpec<'_>, declare: &dyn Fn(&mut Context) -> Acting) -> Result<PolicyActor> {
+        let ActorSpec { policy, sizes, how, lasting, info } = seat;
+        let [k, n, o, a] = sizes;
+        let rows = [k, n];
+        let mut remembered = Vec::new();
+        let empty = Program::new(device, |cx| {
+            let acting = declare(cx);
+            let key = [Tensor::constant_u32(0); 2].map(|word| word.broadcast_to(&[k, 1]));
+            let memory = policy.begin(&acting, rows, None, &RowNoise::new(key, n));
+            remembered = memory.iter().map(|(name, x)| (name, x.shape().last().copied().unwrap_or(1))).collect();
+            memory.iter().for_each(|(name, x)| cx.output(&input(name), x));
+            cx.output("nothing", Tensor::zeros(&[1]));
+        })?;
+        let declared = |cx: &mut Context| -> Named {
+            let one =
+                |(name, width): &(&'static str, usize)| (*name, cx.input(&input(name), &[k, n, *width], DType::F32));
+            remembered.iter().map(one).collect()
+        };
+        let act = Program::new(device, |cx| {
+            let acting = declare(cx);
+            let memory = declared(cx);
+            let observation = cx.input("obs", &[k, n, o], DType::F32);
+            let key = words(cx, "action_key", k);
+            let noise = RowNoise::new(fold_in(key, cx.scalar_u32("step")), n);
+            let lasting = lasting.then(|| {
+                let key = words(cx, "lasting_key", k);
+                policy.lasting(&acting, &RowNoise::new(fold_in(key, cx.scalar_u32("renewed")), n))
+            });
+            let act = policy.act(&acting, observation, &memory, lasting.flatten(), &noise, how);
+            let broken = |x: Tensor| x.non_finite().to_f32().max_keep(2);
+            let policy_broken = act.extras.find("broken").unwrap_or_else(|| broken(act.action));
+            let mut columns = vec![act.action, act.played, policy_broken];
+            columns.extend(info.iter().map(|name| act.extras.get(name)));
+            cx.output("acted", Tensor::concat(&columns, 2));
+            act.memory.iter().for_each(|(name, x)| cx.output(&input(name), x));
+        })?;
+        let observe = match remembered.is_empty() {
+            true => None,
+            false => Some(Program::new(device, |cx| {
+                let (acting, memory) = (declare(cx), declared(cx));
+                let played = cx.input("played", &[k, n, a], DType::F32);
+                let reward = cx.input("reward", &[k, n, 1], DType::F32);
+                let terminated = cx.input("terminated", &[k, n, 1], DType::U32);
+                let truncated = cx.input("truncated", &[k, n, 1], DType::U32);
+                let memory = policy.observe(&memory, &Transition { played, reward, terminated, truncated });
+                let key = [Tensor::constant_u32(0); 2].map(|word| word.broadcast_to(&[k, 1]));
+                let begun = policy.begin(&acting, rows, Some(&memory), &RowNoise::new(key, n));
+                let ended = terminated.bit_or(truncated);
+                memory.iter().for_each(|(name, x)| cx.output(&input(name), ended.select(begun.get(name), x)));
+            })?),
+        };
+        Ok(PolicyActor {
+            device: device.clone(),
+            act,
+            observe,
+            empty,
+            sizes,
+            info: info.iter().map(|name| (*name).to_owned()).collect(),
+            acting: Vec::new(),
+            remembered,
+            memory: Vec::new(),
+            keys: None,
+            lasts: 0,
+        })
+    }
+
+    /// An actor without memory whose parameters are slices of `shapes` for each group.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn of_parts(
+        device: &Device,
+        policy: &dyn Policy,
+        shapes: &[Vec<usize>],
+        fleet: &Fleet,
+        how: How,
+    ) -> Result<PolicyActor> {
+        let sizes = [fleet.tasks, fleet.envs_per_task, fleet.observations(), fleet.actions()];
+        let spec = ActorSpec { policy, sizes, how, lasting: false, info: &[] };
+        PolicyActor::new(device, spec, &|cx: &mut Context| Acting::of(&declare_parts(cx, shapes, fleet.tasks)))
+    }
+
+    /// Act by these slices from now on, `[K, …]` each.
+    pub fn set_parts(&mut self, parts: &[Array]) {
+        self.acting = part_names(parts.len()).into_iter().zip(parts.iter().cloned()).collect();
+    }
+
+    /// Act by these parameters from now on.
+    pub fn set_acting(&mut self, acting: Vec<(String, Array)>) {
+        self.acting = acting;
+    }
+
+    /// Draw by these keys from now on, one of each per group: of actions, and of lasting noise.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn set_keys(&mut self, action: &[Key], lasting: &[Key]) -> Result<()> {
+        let array = |keys: &[Key]| self.device.array_u32(&[keys.len(), 2], keys.as_flattened());
+        self.keys = Some([array(action)?, array(lasting)?]);
+        Ok(())
+    }
+
+    /// Forget everything.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn forget(&mut self) -> Result<()> {
+        if !self.remembered.is_empty() {
+            let acting: Vec<(&str, &Array)> = self.acting.iter().map(|(name, array)| (name.as_str(), array)).collect();
+            let out = self.empty.run(&State::new(), &acting, &[])?;
+            self.memory = self.taken(&out)?;
+        }
+        Ok(())
+    }
+
+    fn taken(&self, out: &crate::program::Outputs) -> Result<Vec<(String, Array)>> {
+        self.remembered
+            .iter()
+            .map(|(name, _)| {
+                let name = input(name);
+                let array = out.get(&name)?.clone();
+                Ok((name, array))
+            })
+            .collect()
+    }
+
+    /// The memory of each environment, as rows of numbers.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn memory(&self) -> Result<Vec<Vec<f64>>> {
+        let mut rows = vec![Vec::new(); self.sizes[0] * self.sizes[1]];
+        for ((_, array), (_, width)) in self.memory.iter().zip(&self.remembered) {
+            let numbers = self.device.read(array).await?;
+            rows.iter_mut().zip(numbers.chunks(*width)).for_each(|(row, part)| row.extend(part));
+        }
+        Ok(rows)
+    }
+
+    /// Remember these [rows](PolicyActor::memory).
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn set_memory(&mut self, rows: &[Vec<f64>]) -> Result<()> {
+        let [k, n, ..] = self.sizes;
+        let mut first = 0;
+        self.memory.clear();
+        for (name, width) in &self.remembered {
+            let part: Vec<f64> = rows.iter().flat_map(|row| &row[first..first + width]).copied().collect();
+            self.memory.push((input(name), self.device.array(&[k, n, *width], &part)?));
+            first += width;
+        }
+        Ok(())
+    }
+}
+
+impl Actor for PolicyActor {
+    fn info(&self) -> &[String] {
+        &self.info
+    }
+
+    fn begin(&mut self, keys: &[Key]) -> Result<()> {
+        // Fewer groups than keys: all environments are rows of one batch.
+        let stream =
+            |name: u32| -> Vec<Key> { keys.iter().take(self.sizes[0]).map(|key| rng::fold_in(*key, name)).collect() };
+        let (action, lasting) = (stream(streams::ACTION), stream(streams::EXPLORATION));
+        self.set_keys(&action, &lasting)?;
+        self.forget()
+    }
+
+    fn observe<'a>(&'a mut self, acted: &'a Acted, stepped: &'a Stepped) -> LocalFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let Some(observe) = &mut self.observe else { return Ok(()) };
+            let [k, n, _, a] = self.sizes;
+            let flags = |flags: &[bool]| {
+                let numbers: Vec<u32> = flags.iter().map(|flag| u32::from(*flag)).collect();
+                self.device.array_u32(&[k, n, 1], &numbers)
+            };
+            let arrays = [
+                ("played", self.device.array(&[k, n, a], &acted.played)?),
+                ("reward", self.device.array(&[k, n, 1], &stepped.rewards)?),
+                ("terminated", flags(&stepped.terminated)?),
+                ("truncated", flags(&stepped.truncated)?),
+            ];
+            let mut inputs: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
+            inputs.extend(self.acting.iter().chain(&self.memory).map(|(name, array)| (name.as_str(), array)));
+            let out = observe.run(&State::new(), &inputs, &[])?;
+            self.memory = self.taken(&out)?;
+            Ok(())
+        })
+    }
+
+    fn act<'a>(&'a mut self, observations: &'a [f64], step: u32) -> LocalFuture<'a, Result<Acted>> {
+        Box::pin(async move {
+            let [k, n, o, a] = self.sizes;
+            let obs = self.device.array(&[k, n, o], observations)?;
+            let mut inputs: Vec<(&str, &Array)> = vec![("obs", &obs)];
+            inputs.extend(self.acting.iter().chain(&self.memory).map(|(name, array)| (name.as_str(), array)));
+            if let Some([action, lasting]) = &self.keys {
+                inputs.extend([("action_key", action), ("lasting_key", lasting)]);
+            }
+            let renewed = step.checked_div(self.lasts as u32).unwrap_or(0);
+            let scalars = [("step", step.into()), ("renewed", renewed.into())];
+            let out = self.act.run(&State::new(), &inputs, &scalars)?;
+            let rows = self.device.read(out.get("acted")?).await?;
+            self.memory = self.taken(&out)?;
+            let mut acted = Acted::default();
+            for (number, row) in rows.chunks(rows.len() / (k * n)).enumerate() {
+                let (drawn, rest) = row.split_at(a);
+                let (played, rest) = rest.split_at(a);
+                if rest[0] != 0.0 {
+                    return Err(Error::NonFinite(format!("environment {number}: {BROKEN}")));
+                }
+                acted.drawn.extend(drawn);
+                acted.played.extend(played);
+                acted.info.extend(&rest[1..]);
+            }
+            Ok(acted)
+        })
+    }
+}
+
+/// Says what is wrong with a policy that is not finite.
+pub const BROKEN: &str =
+    "the policy acts with NaN or infinite numbers; its parameters, or those that it adapted, are too large";
+
+/// Names of a policy's slices as inputs and outputs of programs.
+pub fn part_names(count: usize) -> Vec<String> {
+    (0..count).map(|i| format!("part {i}")).collect()
+}
+
+/// Slices of a policy for each of K tasks as inputs of a program; `shapes`: those of one task.
+pub fn declare_parts(cx: &mut Context, shapes: &[Vec<usize>], tasks: usize) -> Vec<Tensor> {
+    let shape = |shape: &Vec<usize>| [&[tasks], &shape[..]].concat();
+    let names = part_names(shapes.len());
+    shapes.iter().zip(&names).map(|(s, name)| cx.input(name, &shape(s), DType::F32)).collect()
+}

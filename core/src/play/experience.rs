@@ -1,0 +1,107 @@
+//! The outcome of a play.
+
+use crate::Tensor;
+use crate::sample::Paths;
+use crate::tensor::{Named, tree};
+
+/// Environments in the middle of their episodes: N in each of K groups.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// Their states `[K, N, F]`.
+    pub state: Tensor,
+    /// Steps of the running episodes, u32 `[K, N]`.
+    pub steps: Tensor,
+    /// Observations, `[K, N, O]`.
+    pub obs: Tensor,
+    /// The policy's memory, `[K, N, ·]` each.
+    pub memory: Named,
+}
+
+tree!(Running: state, steps, obs, memory);
+
+/// Steps: one of all environments, `[K, N, …]`, or T of them, `[T, K, N, …]`. A program computes those that it reads.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    /// Environment states acted in, `[…, F]`; of environments of the host, zeros.
+    pub state: Tensor,
+    /// Observations acted on, as they are, `[…, O]`.
+    pub obs: Tensor,
+    /// Actions as the policy drew them, `[…, A]`.
+    pub action: Tensor,
+    /// Actions as environments got them, `[…, A]`.
+    pub played: Tensor,
+    /// Rewards, `[…, 1]`; 0 where a step is not valid.
+    pub reward: Tensor,
+    /// Whether the step led to a final state, u32 `[…, 1]`.
+    pub terminated: Tensor,
+    /// Whether a time limit cut the episode off after the step, u32 `[…, 1]`.
+    pub truncated: Tensor,
+    /// 1 until the last episode that counts has ended, u32 `[…, 1]`.
+    pub valid: Tensor,
+    /// Number of the episode, from 0, u32 `[…, 1]`.
+    pub episode: Tensor,
+    /// The first thing that was not finite: 0 nothing, 1 the observation, 2 the policy, `[…, 1]`.
+    pub lost: Tensor,
+    /// The policy's [extras](crate::policy::Act::extras), `[…, ·]` each.
+    pub extras: Named,
+}
+
+tree!(Steps: state, obs, action, played, reward, terminated, truncated, valid, episode, lost, extras);
+
+impl Steps {
+    /// Whole episodes as learners take them.
+    pub fn paths(&self) -> Paths {
+        Paths { obs: self.obs, action: self.action, reward: self.reward, valid: self.valid }
+    }
+
+    /// The same where learners take what the network saw.
+    pub fn paths_seen(&self) -> Paths {
+        Paths { obs: self.extras.get("seen"), ..self.paths() }
+    }
+}
+
+/// The steps of a play, and where environments are after it.
+#[derive(Clone, Debug)]
+pub struct Experience {
+    /// `[T, K, N, …]`
+    pub steps: Steps,
+    /// The last observation that a time limit cut off in each of C equal spans of time, `[C, K, N, O]`; of plays that go on only.
+    pub cut_obs: Option<Tensor>,
+    /// Where the next play goes on.
+    pub next: Running,
+}
+
+/// Sums over one episode of each environment, `[K, N]` each.
+#[derive(Clone, Copy, Debug)]
+pub struct Totals {
+    /// Sums of rewards.
+    pub returns: Tensor,
+    /// Steps, u32.
+    pub lengths: Tensor,
+    /// Whether the episode ended in a final state, u32.
+    pub terminated: Tensor,
+    /// The largest [`Steps::lost`].
+    pub lost: Tensor,
+}
+
+tree!(Totals: returns, lengths, terminated, lost);
+
+impl Steps {
+    /// The steps of a trace that has failed.
+    pub(super) fn poison() -> Steps {
+        let x = Tensor::poison();
+        Steps {
+            state: x,
+            obs: x,
+            action: x,
+            played: x,
+            reward: x,
+            terminated: x,
+            truncated: x,
+            valid: x,
+            episode: x,
+            lost: x,
+            extras: Named::new(),
+        }
+    }
+}

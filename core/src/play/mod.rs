@@ -1,0 +1,16 @@
+//! Playing: how a policy and environments make experience.
+//!
+//! There is one loop in programs, [`Play`], and one over executors of the host, [`crate::host::Player`]. Rollouts of fixed length, whole
+//! episodes, trials, evaluations, recordings and single steps differ in when they stop and in what is read of what they leave.
+
+mod actor;
+mod experience;
+mod keys;
+mod recorded;
+mod stepping;
+
+pub use actor::{ActorSpec, BROKEN, PolicyActor, declare_parts, part_names};
+pub use experience::{Experience, Running, Steps, Totals};
+pub use keys::{Keys, row_keys};
+pub use recorded::{Recorded, Tape};
+pub use stepping::{Play, Until, replay};

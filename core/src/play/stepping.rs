@@ -1,0 +1,283 @@
+//! The one loop that steps environments in programs.
+
+use super::{Experience, Keys, Recorded, Running, Steps, Totals};
+use crate::Tensor;
+use crate::dist::{RowNoise, fold_in};
+use crate::env::{EnvDef, TracedStep};
+use crate::policy::{Acting, How, Policy, Transition};
+use crate::tensor::{Tree, scan_tree, scan_tree_until};
+
+/// A policy in N environments of each of K groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Play<'a> {
+    /// What is played.
+    pub env: &'a EnvDef,
+    /// Who acts.
+    pub policy: &'a dyn Policy,
+    /// The values by which it acts, `[K, …]`.
+    pub acting: &'a Acting,
+    /// How it acts.
+    pub how: How,
+    /// K and N.
+    pub rows: [usize; 2],
+    /// Parameters of tasks, `[K, D]` or `[K, N, D]`; none if the environment has a single task.
+    pub tasks: Option<Tensor>,
+    /// Names of the random numbers.
+    pub keys: Keys,
+}
+
+/// How long a play that goes on is, and what outlives its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Until {
+    /// T.
+    pub steps: usize,
+    /// Steps per span of time, which divide T. In a span no environment is cut off twice.
+    pub span: usize,
+    /// Steps for which lasting noise lasts, a multiple of the span; 0 for all. None: there is no such noise.
+    pub lasting: Option<usize>,
+}
+
+fn column(x: Tensor) -> Tensor {
+    x.unsqueeze(2)
+}
+
+fn word(x: usize) -> Tensor {
+    Tensor::constant_u32(u32::try_from(x).unwrap_or(u32::MAX))
+}
+
+/// The outcome of one step.
+struct Stepped {
+    next: Running,
+    steps: Steps,
+    /// Observations before any reset, `[K, N, O]`.
+    last_obs: Tensor,
+    /// u32 `[K, N, 1]`.
+    ended: Tensor,
+}
+
+/// Who acts, wherever environments are.
+#[derive(Clone, Copy)]
+struct Agent<'a> {
+    policy: &'a dyn Policy,
+    acting: &'a Acting,
+    rows: [usize; 2],
+    keys: Keys,
+}
+
+impl Agent<'_> {
+    /// Environments at these states and observations, whose episodes have just begun.
+    fn begin(&self, state: Tensor, obs: Tensor) -> Running {
+        let zero = Tensor::constant_u32(0);
+        let noise = RowNoise::new(fold_in(self.keys.action, zero), self.rows[1]);
+        let memory = self.policy.begin(self.acting, self.rows, None, &noise);
+        Running { state, steps: zero.broadcast_to(&self.rows), obs, memory }
+    }
+
+    /// The step that draws by number `t`. `episode` is the number of each environment's episode, u32 `[K, N]`, and how many of them
+    /// count; `outcome` gives that of actions.
+    fn step(
+        &self,
+        how: How,
+        t: Tensor,
+        from: &Running,
+        episode: Option<(Tensor, usize)>,
+        lasting: Option<Tensor>,
+        outcome: &dyn Fn(Tensor) -> TracedStep,
+    ) -> Stepped {
+        let (acting, rows) = (self.acting, self.rows);
+        let noise = RowNoise::new(fold_in(self.keys.action, t), rows[1]);
+        let act = self.policy.act(acting, from.obs, &from.memory, lasting, &noise, how);
+        let TracedStep { state, steps, reward, terminated, truncated, last_observation, observation } =
+            outcome(act.played);
+        let ended = column(terminated.bit_or(truncated));
+        let (terminated, truncated, reward) = (column(terminated), column(truncated), column(reward));
+        let transition = Transition { played: act.played, reward, terminated, truncated };
+        let observed = self.policy.observe(&act.memory, &transition);
+        let begun = self.policy.begin(acting, rows, Some(&observed), &noise);
+        let memory = from.memory.iter().map(|(name, _)| match (observed.get(name), begun.get(name)) {
+            (old, new) if old == new => (name, old),
+            (old, new) => (name, ended.select(new, old)),
+        });
+        let next = Running { state, steps, obs: observation, memory: memory.collect() };
+        let broken = |x: Tensor| x.non_finite().to_f32().max_keep(2);
+        let unseen = broken(from.obs);
+        let policy = act.extras.find("broken").unwrap_or_else(|| broken(act.action));
+        let (valid, number) = match episode {
+            Some((number, count)) => (column(number.lt(word(count))), column(number)),
+            None => (word(1).broadcast_to(&ended.shape()), word(0).broadcast_to(&ended.shape())),
+        };
+        let steps = Steps {
+            state: from.state,
+            obs: from.obs,
+            action: act.action,
+            played: act.played,
+            reward: if episode.is_some() { valid.select(reward, Tensor::constant_f32(0.0)) } else { reward },
+            terminated,
+            truncated,
+            valid,
+            episode: number,
+            lost: unseen + policy * 2.0 * (1.0 - unseen),
+            extras: act.extras,
+        };
+        Stepped { next, steps, last_obs: last_observation, ended }
+    }
+
+    /// Episodes one after the other, of which as many count.
+    fn trial<X: Tree>(
+        &self,
+        from: Running,
+        steps: usize,
+        xs: &X,
+        step: impl FnOnce(Tensor, &Running, Tensor, X) -> Stepped,
+    ) -> Experience {
+        let init = (from, word(0).broadcast_to(&self.rows));
+        let ((next, _), steps) = scan_tree(steps, &init, xs, |t, (running, episode): (Running, Tensor), row| {
+            let one = step(t + self.keys.first, &running, episode, row);
+            let over = one.steps.valid.bit_and(one.ended).reshape(&self.rows);
+            ((one.next, episode + over), one.steps)
+        });
+        constant(Experience { steps: steps.unwrap_or_else(Steps::poison), cut_obs: None, next })
+    }
+}
+
+/// Whole episodes, `episodes` of each environment, as they were recorded from the first observations `[K, N, O]` on: the policy says what
+/// it would have said.
+#[track_caller]
+pub fn replay(policy: &dyn Policy, acting: &Acting, episodes: usize, first: Tensor, recorded: &Recorded) -> Experience {
+    let zero = [Tensor::constant_u32(0); 2].map(|word| word.broadcast_to(&[first.size(0), 1]));
+    let agent = Agent { policy, acting, rows: [first.size(0), first.size(1)], keys: Keys::of(zero) };
+    let state = Tensor::zeros(&[first.size(0), first.size(1), 1]);
+    let steps = recorded.action.size(0);
+    agent.trial(agent.begin(state, first), steps, recorded, |t, from, episode, row| {
+        let how = How::Recorded(row.action);
+        agent.step(how, t, from, Some((episode, episodes)), None, &|_| row.step(from))
+    })
+}
+
+impl Play<'_> {
+    fn agent(&self) -> Agent<'_> {
+        let Play { policy, acting, rows, keys, .. } = *self;
+        Agent { policy, acting, rows, keys }
+    }
+
+    /// New episodes.
+    #[track_caller]
+    pub fn begin(&self) -> Running {
+        let key = fold_in(self.keys.env, Tensor::constant_u32(0));
+        let first = self.env.trace_reset(key, self.element(), self.task());
+        self.agent().begin(first.state, first.observation)
+    }
+
+    /// Numbers of the environments in their groups, u32 `[K, N]`.
+    fn element(&self) -> Tensor {
+        Tensor::iota(&self.rows, 1)
+    }
+
+    fn task(&self) -> Option<Tensor> {
+        let ([k, n], width) = (self.rows, self.env.spec().task.len());
+        let wide = |task: Tensor| match task.rank() {
+            3 => task,
+            _ => task.reshape(&[k, 1, width]).broadcast_to(&[k, n, width]),
+        };
+        self.tasks.map(wide)
+    }
+
+    /// One step everywhere, which draws by number `t` (u32 `[]`).
+    #[track_caller]
+    pub fn step(&self, t: Tensor, from: &Running) -> (Running, Steps) {
+        let one = self.stepped(t, from, None, None);
+        (one.next, one.steps)
+    }
+
+    fn stepped(&self, t: Tensor, from: &Running, episode: Option<(Tensor, usize)>, lasting: Option<Tensor>) -> Stepped {
+        let (element, task) = (self.element(), self.task());
+        let key = fold_in(self.keys.env, t);
+        self.agent().step(self.how, t, from, episode, lasting, &|played| {
+            self.env.trace_step(from.state, from.steps, played, key, element, task)
+        })
+    }
+
+    /// Steps from where environments are, through the ends of episodes.
+    #[track_caller]
+    pub fn go_on(&self, from: Running, until: Until) -> Experience {
+        let Until { steps, span, .. } = until;
+        let lasting = |index: Tensor| {
+            self.policy.lasting(self.acting, &RowNoise::new(fold_in(self.keys.lasting, index), self.rows[1]))
+        };
+        let renewed = until.lasting.filter(|steps| *steps > 0);
+        let shared = match until.lasting {
+            Some(0) => lasting(word(0)),
+            _ => None,
+        };
+        let step = |t: Tensor, (running, _): (Running, Tensor), cut: Tensor, lasting: Option<Tensor>| {
+            let one = self.stepped(t + self.keys.first, &running, None, lasting);
+            let cut = one.steps.truncated.select(one.last_obs, cut);
+            ((one.next, cut), one.steps)
+        };
+        let init = (from.clone(), Tensor::zeros(&from.obs.shape()));
+        let ((next, _), steps, cut_obs) = if steps == span && renewed.is_none() {
+            let (carry, seen) = scan_tree(steps, &init, &(), |t, carry: (Running, Tensor), ()| {
+                let cut = carry.1;
+                step(t, carry, cut, shared)
+            });
+            let cut = carry.1.unsqueeze(0);
+            (carry, seen, cut)
+        } else {
+            let spans = steps / span;
+            let freq = renewed.unwrap_or(1).max(1);
+            let index: Vec<u32> = (0..spans).map(|k| (k * span / freq) as u32).collect();
+            let (carry, seen) =
+                scan_tree(spans, &init, &Tensor::literal_u32(&index), |k, carry: (Running, Tensor), index| {
+                    let noise = if renewed.is_some() { lasting(index) } else { shared };
+                    let first = k * word(span);
+                    let (carry, seen) = scan_tree(span, &carry, &(), |t, carry: (Running, Tensor), ()| {
+                        let cut = carry.1;
+                        step(first + t, carry, cut, noise)
+                    });
+                    let cut = carry.1;
+                    (carry, (seen, cut))
+                });
+            let (seen, cut) = seen.map_or((None, Tensor::poison()), |(seen, cut)| (seen, cut));
+            let flat = |y: Tensor| y.reshape(&[&[steps], &y.shape()[2..]].concat());
+            let seen = seen.map(|seen: Steps| seen.with(&seen.flat().into_iter().map(flat).collect::<Vec<_>>()));
+            (carry, seen, cut)
+        };
+        constant(Experience { steps: steps.unwrap_or_else(Steps::poison), cut_obs: Some(cut_obs), next })
+    }
+
+    /// `episodes` episodes of each environment, one after the other, from new ones on; T steps in all, of which those after the last
+    /// episode are not valid.
+    #[track_caller]
+    pub fn episodes(&self, episodes: usize, steps: usize) -> Experience {
+        self.agent().trial(self.begin(), steps, &(), |t, from, episode, ()| {
+            self.stepped(t, from, Some((episode, episodes)), None)
+        })
+    }
+
+    /// Sums over one whole episode of each environment: T steps, or fewer once all environments are done.
+    #[track_caller]
+    pub fn totals(&self, steps: usize) -> Totals {
+        let (sums, counts) = (Tensor::zeros(&self.rows), word(0).broadcast_to(&self.rows));
+        let first = Totals { returns: sums, lengths: counts, terminated: counts, lost: sums };
+        let (_, totals) = scan_tree_until(steps, &(self.begin(), first), |t, (running, sum): (Running, Totals)| {
+            let one = self.stepped(t + self.keys.first, &running, None, None);
+            let flat = |x: Tensor| x.reshape(&self.rows);
+            let sum = Totals {
+                returns: sum.returns + flat(one.steps.reward),
+                lengths: sum.lengths + word(1),
+                terminated: flat(one.steps.terminated),
+                lost: sum.lost.max(flat(one.steps.lost)),
+            };
+            ((one.next, sum), flat(one.ended))
+        });
+        totals
+    }
+}
+
+/// Nothing is differentiated through environments: on the host it could not be.
+fn constant(experience: Experience) -> Experience {
+    let still = |steps: &[Tensor]| steps.iter().map(|x| x.stop_gradient()).collect::<Vec<_>>();
+    let steps = experience.steps.with(&still(&experience.steps.flat()));
+    let next = experience.next.with(&still(&experience.next.flat()));
+    Experience { steps, cut_obs: experience.cut_obs.map(Tensor::stop_gradient), next }
+}

@@ -1,0 +1,108 @@
+//! A deterministic policy that explores by noise on its actions: the actor of DDPG and TD3.
+
+use super::squashed::vectors;
+use super::{Act, Acting, Bounds, How, NetConfig, Policy};
+use crate::Result;
+use crate::Tensor;
+use crate::dist::RowNoise;
+use crate::env::EnvSpec;
+use crate::nn::{Layout, Mlp};
+use crate::tensor::Named;
+
+/// Noise on actions in −1 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Noise {
+    /// Normal, anew at each step, with the deviation σ that the acting value `sigma` says, `[]` or `[K, 1]`.
+    Gaussian,
+    /// A process that is drawn back to 0, and begins there in each episode: x ← x − θ x dt + σ √dt z.
+    ///
+    /// Uhlenbeck and Ornstein 1930, doi:10.1103/PhysRev.36.823; σ is the acting value `sigma`.
+    OrnsteinUhlenbeck {
+        /// θ, the strength of the drawing back.
+        theta: f64,
+        /// Time of a step.
+        dt: f64,
+    },
+}
+
+impl Noise {
+    /// The process with garage's defaults.
+    pub const ORNSTEIN_UHLENBECK: Noise = Noise::OrnsteinUhlenbeck { theta: 0.15, dt: 1e-2 };
+}
+
+/// A network from observations to an action, squashed by tanh, that explores by noise.
+///
+/// Lillicrap et al. 2015, arXiv:1509.02971, algorithm 1; Fujimoto et al. 2018, arXiv:1802.09477.
+#[derive(Clone, Debug)]
+pub struct Disturbed {
+    mlp: Mlp,
+    bounds: Bounds,
+    actions: usize,
+    noise: Noise,
+}
+
+impl Disturbed {
+    /// A network whose slices are added to `layout` as `policy.…`.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) if the environment takes choices.
+    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, noise: Noise) -> Result<Disturbed> {
+        let (bounds, actions) = (vectors(spec)?, spec.action.dim());
+        let sizes = [&[spec.observation.len()], &config.hidden[..], &[actions]].concat();
+        let gain = config.orthogonal_init.then_some(0.01);
+        let mlp = Mlp::new(layout, "policy", config.first(), &sizes, config.activation, gain);
+        Ok(Disturbed { mlp, bounds, actions, noise })
+    }
+
+    /// The action without noise at `obs: [K, N, O]`, `[K, N, A]` in −1 to 1.
+    #[track_caller]
+    pub fn action(&self, parts: &[Tensor], obs: Tensor) -> Tensor {
+        self.mlp.forward(parts, obs).tanh()
+    }
+}
+
+impl Policy for Disturbed {
+    fn begin(&self, _: &Acting, [k, n]: [usize; 2], _: Option<&Named>, _: &RowNoise) -> Named {
+        match self.noise {
+            Noise::Gaussian => Named::new(),
+            Noise::OrnsteinUhlenbeck { .. } => Named::from([("disturbance", Tensor::zeros(&[k, n, self.actions]))]),
+        }
+    }
+
+    /// `action` is in −1 to 1.
+    fn act(
+        &self,
+        acting: &Acting,
+        observation: Tensor,
+        memory: &Named,
+        _: Option<Tensor>,
+        noise: &RowNoise,
+        how: How,
+    ) -> Act {
+        let best = self.action(&acting.parts, observation);
+        let mut memory = memory.clone();
+        let action = match how {
+            How::Explore => {
+                let sigma = acting.values.get("sigma");
+                let sigma = if sigma.shape().is_empty() { sigma } else { sigma.unsqueeze(2) };
+                let z = noise.normal(self.actions);
+                let disturbance = match self.noise {
+                    Noise::Gaussian => z * sigma,
+                    Noise::OrnsteinUhlenbeck { theta, dt } => {
+                        let x = memory.get("disturbance");
+                        let x = x - x * (theta * dt) + z * (sigma * dt.sqrt());
+                        memory = memory.and("disturbance", x);
+                        x
+                    }
+                };
+                (best + disturbance).clamp(-1.0, 1.0)
+            }
+            How::Exploit => best,
+            How::Uniform => self.bounds.uniform(noise),
+            How::Recorded(action) => action,
+        };
+        let broken = action.non_finite().to_f32().max_keep(2);
+        let extras = Named::from([("seen", observation), ("broken", broken)]);
+        Act { action, played: self.bounds.scale(action), memory, extras }
+    }
+}

@@ -1,0 +1,177 @@
+//! A policy without a memory: a network from observations to a distribution of actions.
+
+use super::{Act, Acting, Bounds, Distribution, How, Policy};
+use crate::Tensor;
+use crate::dist::{Categorical, Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
+use crate::env::{ActionSpace, EnvSpec};
+use crate::nn::{Activation, Init, Layout, Mlp, Slot};
+use crate::tensor::Named;
+use crate::{Error, Result};
+
+/// What the networks are made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetConfig {
+    /// Widths of the hidden layers of each network.
+    pub hidden: Vec<usize>,
+    /// What follows each hidden layer.
+    pub activation: Activation,
+    /// Orthogonal initial weights (gain √2, last layers 0.01 and 1) and zero biases; otherwise those of PyTorch.
+    pub orthogonal_init: bool,
+    /// Initial logarithm of the standard deviation of continuous actions.
+    pub log_std_init: f64,
+    /// State-dependent exploration of continuous actions.
+    pub sde: bool,
+    /// Observations are standardised first: that is layer 0 of each network then, and its first linear layer is number 1.
+    pub normalise_observations: bool,
+}
+
+/// Widest hidden layer.
+const MAX_WIDTH: usize = 8192;
+/// Most hidden layers.
+const MAX_DEPTH: usize = 16;
+
+impl NetConfig {
+    /// Number of the first linear layer of a network.
+    pub(crate) fn first(&self) -> usize {
+        usize::from(self.normalise_observations)
+    }
+
+    /// Number and widths of the hidden layers, and the range of the deviation.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if they cannot work.
+    pub fn validate(&self) -> Result<()> {
+        if self.hidden.len() > MAX_DEPTH {
+            return Err(Error::config("hidden", format!("at most {MAX_DEPTH} layers, got {}", self.hidden.len())));
+        }
+        let (low, high) = LOG_STD_RANGE;
+        let inside = (low..=high).contains(&self.log_std_init);
+        Error::in_range("log_std_init", self.log_std_init, inside, &format!("in {low} to {high}"))?;
+        match self.hidden.iter().find(|w| **w == 0 || **w > MAX_WIDTH) {
+            Some(width) => Err(Error::config("hidden", format!("a width of {width} is not in 1 to {MAX_WIDTH}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Head {
+    Choice,
+    Gaussian(Slot),
+    StateDependent(Slot),
+}
+
+/// A policy for one environment. Parameters are values: `parts` is [`Layout::split`] of θ `[S, P]`.
+#[derive(Clone, Debug)]
+pub struct PolicyNet {
+    mlp: Mlp,
+    head: Head,
+    observations: usize,
+    actions: usize,
+    bounds: Bounds,
+}
+
+impl PolicyNet {
+    /// A network whose slices are added to `layout`, the head's last.
+    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> PolicyNet {
+        let mlp = PolicyNet::trunk(layout, spec, config);
+        PolicyNet::on(mlp, layout, spec, config)
+    }
+
+    /// The layers of a policy.
+    pub(crate) fn trunk(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Mlp {
+        let outputs = spec.action.choices().unwrap_or(spec.action.dim());
+        let sizes = [&[spec.observation.len()], &config.hidden[..], &[outputs]].concat();
+        Mlp::new(layout, "policy", config.first(), &sizes, config.activation, config.orthogonal_init.then_some(0.01))
+    }
+
+    /// The policy on its layers.
+    pub(crate) fn on(mlp: Mlp, layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> PolicyNet {
+        let outputs = spec.action.choices().unwrap_or(spec.action.dim());
+        let log_std = Init::Constant(config.log_std_init);
+        let features = config.hidden.last().copied().unwrap_or(spec.observation.len());
+        let head = match &spec.action {
+            ActionSpace::Discrete { .. } => Head::Choice,
+            _ if config.sde => Head::StateDependent(layout.add("policy.log_std", &[features, outputs], log_std)),
+            _ => Head::Gaussian(layout.add("policy.log_std", &[outputs], log_std)),
+        };
+        PolicyNet {
+            mlp,
+            head,
+            observations: spec.observation.len(),
+            actions: spec.action.dim(),
+            bounds: Bounds::of(&spec.action),
+        }
+    }
+
+    /// O, how many numbers an observation has.
+    pub fn observations(&self) -> usize {
+        self.observations
+    }
+
+    /// A, how many numbers an action has; 1 for a choice.
+    pub fn actions(&self) -> usize {
+        self.actions
+    }
+
+    /// The policy at `obs: [S, B, O]`.
+    #[track_caller]
+    pub fn distribution(&self, parts: &[Tensor], obs: Tensor) -> Distribution {
+        self.distribution_and_features(parts, obs).0
+    }
+
+    fn distribution_and_features(&self, parts: &[Tensor], obs: Tensor) -> (Distribution, Tensor) {
+        let (out, features) = self.mlp.forward_features(parts, obs);
+        let distribution = match self.head {
+            Head::Choice => Distribution::Choice(Categorical::new(out)),
+            Head::Gaussian(slot) => Distribution::Vector(Gaussian::new(out, parts[slot])),
+            Head::StateDependent(slot) => {
+                Distribution::Vector(StateDependent::new(parts[slot]).distribution(out, features))
+            }
+        };
+        (distribution, features)
+    }
+
+    /// The action that an environment gets: vectors are limited to the action space.
+    ///
+    /// Log-probabilities are those of the action before (as Stable-Baselines3): limiting is part of the environment.
+    #[track_caller]
+    pub fn limit(&self, action: Tensor) -> Tensor {
+        self.bounds.clamp(action)
+    }
+}
+
+impl Policy for PolicyNet {
+    fn act(
+        &self,
+        acting: &Acting,
+        observation: Tensor,
+        _: &Named,
+        lasting: Option<Tensor>,
+        noise: &RowNoise,
+        how: How,
+    ) -> Act {
+        let parts = &acting.parts;
+        let (distribution, features) = self.distribution_and_features(parts, observation);
+        let action = match (how, &self.head, lasting) {
+            (How::Explore, Head::StateDependent(slot), Some(matrix)) => {
+                distribution.mode() + StateDependent::new(parts[*slot]).disturb(features, matrix)
+            }
+            _ => distribution.choose(how, &self.bounds, noise),
+        };
+        Act {
+            action,
+            played: self.bounds.clamp(action),
+            memory: Named::new(),
+            extras: distribution.extras(observation, action),
+        }
+    }
+
+    /// A noise matrix per row, `[K, N, A · L]`, if exploration is state-dependent.
+    fn lasting(&self, acting: &Acting, noise: &RowNoise) -> Option<Tensor> {
+        match self.head {
+            Head::StateDependent(slot) => Some(StateDependent::new(acting.parts[slot]).draw(noise)),
+            _ => None,
+        }
+    }
+}
