@@ -10,6 +10,7 @@ pub mod env;
 mod error;
 pub mod grad;
 pub mod host;
+pub mod learn;
 pub mod math;
 pub mod meta;
 pub mod nn;

@@ -16,6 +16,7 @@ use rollout::{Collector, Rollout};
 
 use crate::dist::fold_in;
 use crate::env::EnvDef;
+use crate::learn::Passes;
 use crate::play::Recorded;
 use crate::program::Context;
 use crate::rng::{key_from_seed, streams};
@@ -209,9 +210,15 @@ impl<'a> Sampled<'a> {
     }
 
     /// The key that orders minibatches.
-    pub fn order(&self) -> [Tensor; 2] {
+    fn order(&self) -> [Tensor; 2] {
         let key = fold_in(self.collector.key, Tensor::constant_u32(streams::MINIBATCH));
         fold_in(key, self.collector.iteration)
+    }
+
+    /// Passes over the steps of the rollout, each in another order.
+    pub fn passes(&self, passes: usize, minibatches: usize) -> Passes {
+        let rows = self.collector.sampling.horizon * self.collector.sampling.envs;
+        Passes { passes, minibatches, rows, order: self.order() }
     }
 
     /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch.
@@ -301,39 +308,5 @@ pub fn unpack(net: &ActorCritic, rows: Tensor) -> Minibatch {
         value_old: part(o + a + 1, 1),
         advantage: part(o + a + 2, 1),
         returns: part(o + a + 3, 1),
-    }
-}
-
-/// Passes over a rollout in minibatches, each pass in another order.
-#[derive(Clone, Copy, Debug)]
-pub struct Passes {
-    /// How often all rows are visited.
-    pub passes: usize,
-    /// Parts of a pass.
-    pub minibatches: usize,
-    /// The key of the orders, words `[S, 1]`.
-    pub order: [Tensor; 2],
-}
-
-impl Passes {
-    /// Minibatches in all: the length of the loop over them.
-    pub fn steps(&self) -> usize {
-        self.passes * self.minibatches
-    }
-
-    /// What that loop takes for each step: the pass, and the minibatch's first row.
-    pub fn xs(&self, data: Tensor) -> [Tensor; 2] {
-        let rows = data.size(1) / self.minibatches;
-        let pass: Vec<u32> = (0..self.steps()).map(|i| (i / self.minibatches) as u32).collect();
-        let first: Vec<u32> = (0..self.steps()).map(|i| (i % self.minibatches * rows) as u32).collect();
-        [Tensor::literal_u32(&pass), Tensor::literal_u32(&first)]
-    }
-
-    /// The minibatch of a step of the loop, from `data: [S, T · N, D]` and the step's `x`.
-    pub fn minibatch(&self, net: &ActorCritic, data: Tensor, x: &[Tensor]) -> Minibatch {
-        let (s, batch) = (data.size(0), data.size(1));
-        let rows = batch / self.minibatches;
-        let index = (Tensor::iota(&[s, rows], 1) + x[1]).permutation(fold_in(self.order, x[0]), batch);
-        unpack(net, data.gather(index))
     }
 }

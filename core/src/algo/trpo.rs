@@ -18,13 +18,12 @@ mod loss;
 pub use config::TrpoConfig;
 pub use loss::{kl, surrogate};
 
-use super::on_policy::{OnDevice, OnHost, OnPolicy, Passes, Sampled, Sampling, mean, unpack, value_loss};
+use super::on_policy::{OnDevice, OnHost, OnPolicy, Sampled, Sampling, mean, unpack, value_loss};
 use super::{ActorCritic, Held, update_parameters};
-use crate::grad::value_and_grad;
-use crate::optim::{Adam, AdamState, dot};
+use crate::learn::{Descent, Look};
+use crate::optim::Adam;
 use crate::policy::NetConfig;
 use crate::program::Context;
-use crate::tensor::{Loop, scan};
 use crate::{Result, Tensor};
 
 /// TRPO on one environment under one or several seeds.
@@ -82,71 +81,28 @@ impl OnPolicy for TrpoConfig {
         );
         let entropy = mean(net.distribution(&net.layout.split(step.theta), batch.obs).entropy());
 
-        let passes = Passes { passes: self.critic_epochs, minibatches: self.minibatches, order: sampled.order() };
-        let critic = fit(self, net, step.theta, held.adam(), data, passes, cx.scalar_f32("learning_rate"));
+        // The value function; the policy's parameters have no gradient here, and stay.
+        let passes = sampled.passes(self.critic_epochs, self.minibatches);
+        let descent = Descent {
+            layout: &net.layout,
+            optimiser: Adam { eps: self.adam_eps, ..Adam::default() },
+            learning_rate: cx.scalar_f32("learning_rate"),
+            max_grad_norm: 0.0,
+            sums: &["value_loss"],
+            stop: None,
+            first_norm: false,
+        };
+        let critic = descent.run(step.theta, held.adam(), passes.steps(), &passes.xs(), |parts, x| {
+            let minibatch = unpack(net, data.gather(passes.index(&x)));
+            let loss = value_loss(net.value(parts, minibatch.obs), minibatch.returns, None);
+            Look { loss, seen: [("value_loss", loss)].into() }
+        });
         update_parameters(cx, critic.theta, critic.adam);
         sampled.keep(cx);
 
         let (finished, explained) = sampled.metrics();
-        let value_loss = critic.loss / critic.updates.max(Tensor::constant_f32(1.0));
-        let policy = [step.loss_after, value_loss, entropy, step.constraint, step.scale, step.grad_norm];
+        let policy = [step.loss_after, critic.averages(), entropy, step.constraint, step.scale, step.grad_norm];
         let counts = [explained, step.broken + critic.non_finite, step.accepted + critic.updates];
         cx.output("metrics", Tensor::concat(&[&finished[..], &policy, &counts].concat(), 1));
-    }
-}
-
-struct Fitted {
-    theta: Tensor,
-    adam: AdamState,
-    /// Sum of the losses over the updates made, `[S, 1]`.
-    loss: Tensor,
-    /// Numbers of gradients that were not finite, `[S, 1]`.
-    non_finite: Tensor,
-    /// Updates made, `[S, 1]`.
-    updates: Tensor,
-}
-
-/// Fits the value function; the policy's parameters have no gradient here, and stay.
-fn fit(
-    config: &TrpoConfig,
-    net: &ActorCritic,
-    theta: Tensor,
-    adam: AdamState,
-    data: Tensor,
-    passes: Passes,
-    learning_rate: Tensor,
-) -> Fitted {
-    let zero = Tensor::zeros(&[data.size(0), 1]);
-    let init = [theta, adam.m, adam.v, adam.scale, zero, zero, zero];
-    let optimiser = Adam { eps: config.adam_eps, ..Adam::default() };
-    let (carry, _) = scan(passes.steps(), false, &init, &passes.xs(data), |_, carry, x| {
-        let [theta, m, v, scale, losses, non_finite, updates] = carry else {
-            return Loop::default();
-        };
-        let minibatch = passes.minibatch(net, data, x);
-        let loss = |parts: &[Tensor]| value_loss(net.value(parts, minibatch.obs), minibatch.returns, None);
-        let parts = net.layout.split(*theta);
-        let (_, grads) = value_and_grad(&parts, |parts| loss(parts).sum_all());
-        let grad = net.layout.join(&grads);
-        let (new_theta, new) = optimiser.step(*theta, grad, AdamState { m: *m, v: *v, scale: *scale }, learning_rate);
-        let broken = dot(grad, grad).non_finite();
-        let go = broken.not();
-        let carry = vec![
-            go.select(new_theta, *theta),
-            go.select(new.m, *m),
-            go.select(new.v, *v),
-            go.select(new.scale, *scale),
-            *losses + go.select(loss(&parts), Tensor::constant_f32(0.0)),
-            *non_finite + broken.to_f32(),
-            *updates + go.to_f32(),
-        ];
-        Loop { carry, ys: Vec::new() }
-    });
-    Fitted {
-        theta: carry[0],
-        adam: AdamState { m: carry[1], v: carry[2], scale: carry[3] },
-        loss: carry[4],
-        non_finite: carry[5],
-        updates: carry[6],
     }
 }

@@ -16,7 +16,7 @@ mod vjp;
 
 use std::panic::Location;
 
-use crate::tensor::{DType, Op, Tensor, fail, graph};
+use crate::tensor::{DType, Op, Tensor, Tree, fail, graph};
 use crate::{Error, Result};
 pub(crate) use merge::tidy_loops;
 use rerun::Rerun;
@@ -52,7 +52,7 @@ pub fn grad(loss: Tensor, wrt: &[Tensor]) -> Vec<Tensor> {
 /// As [`grad`]; `at` may be anything of data type f32.
 #[track_caller]
 pub fn value_and_grad(at: &[Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> (Tensor, Vec<Tensor>) {
-    let (value, grads, []) = value_and_grad_with(at, |at| (f(at), []));
+    let (value, grads, ()) = value_and_grad_with(at, |at| (f(at), ()));
     (value, grads)
 }
 
@@ -62,20 +62,22 @@ pub fn value_and_grad(at: &[Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> (Te
 /// # Errors
 /// As [`value_and_grad`].
 #[track_caller]
-pub fn value_and_grad_with<const N: usize>(
+pub fn value_and_grad_with<T: Tree + Default>(
     at: &[Tensor],
-    f: impl FnOnce(&[Tensor]) -> (Tensor, [Tensor; N]),
-) -> (Tensor, Vec<Tensor>, [Tensor; N]) {
-    let mut f = Some(f);
+    f: impl FnOnce(&[Tensor]) -> (Tensor, T),
+) -> (Tensor, Vec<Tensor>, T) {
+    let (mut f, mut seen) = (Some(f), None);
     let mut once = |at: &[Tensor]| match f.take() {
         Some(f) => {
             let (value, others) = f(at);
-            (value, others.to_vec())
+            let flat = others.flat();
+            seen = Some(others);
+            (value, flat)
         }
         None => (Tensor::poison(), Vec::new()),
     };
     let (value, grads, others) = differentiate(at, &mut once, Location::caller());
-    (value, grads, std::array::from_fn(|i| others.get(i).copied().unwrap_or(Tensor::poison())))
+    (value, grads, seen.map_or_else(T::default, |seen| seen.with(&others)))
 }
 
 /// `f` is called once. It is no type parameter, so that this is compiled once and not for every loss.

@@ -13,15 +13,15 @@ use crate::algo::{Algorithm, Held, StateEntry, update_parameters};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::{EnvDef, EnvSpec};
-use crate::grad::value_and_grad;
+use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout};
-use crate::optim::{Adam, AdamState, clip_by_norm, dot};
+use crate::optim::{Adam, AdamState};
 use crate::play::{Keys, Play, row_keys};
 use crate::policy::{Acting, How, PolicyNet};
 use crate::program::{Context, Plan, PlanOptions};
 use crate::rng::{key_from_seed, streams};
 use crate::sample::{Paths, adjusted_rewards};
-use crate::tensor::{Loop, scan};
+use crate::tensor::Named;
 use crate::{DType, Device, Program, Result, State, Tensor};
 
 /// The policy, and how its shared parameters become those of a task.
@@ -423,47 +423,29 @@ fn outer(
         let metrics = [step.loss_after, mean_kl(&meta), step.constraint, step.grad_norm, step.broken, step.accepted];
         return Updated { theta: step.theta, adam, inner_kl: meta.inner_kl, metrics };
     }
-    let seeds = theta.size(0);
-    let zero = Tensor::zeros(&[seeds, 1]);
-    let init = [theta, adam.m, adam.v, adam.scale, zero, zero, zero];
-    let (carry, _) = scan(config.outer_steps, false, &init, &[], |t, carry, _| {
-        let [theta, m, v, scale, norm_first, non_finite, updates] = carry else {
-            return Loop::default();
+    let descent = Descent {
+        layout,
+        optimiser: Adam { eps: config.adam_eps, ..Adam::default() },
+        learning_rate,
+        max_grad_norm: config.max_grad_norm,
+        sums: &[],
+        stop: None,
+        first_norm: true,
+    };
+    let end = descent.run(theta, adam, config.outer_steps, &(), |parts, ()| {
+        let meta = value(parts);
+        let penalty = match config.inner_kl_coef > 0.0 {
+            true => mean_keep(Tensor::concat(&meta.inner_kl, 1) * coef),
+            false => meta.loss * 0.0,
         };
-        let (_, grads) = value_and_grad(&layout.split(*theta), |parts| {
-            let meta = value(parts);
-            let penalty = match config.inner_kl_coef > 0.0 {
-                true => mean_keep(Tensor::concat(&meta.inner_kl, 1) * coef),
-                false => meta.loss * 0.0,
-            };
-            (meta.loss + penalty).sum_all()
-        });
-        let mut grad = layout.join(&grads);
-        let norm = dot(grad, grad).sqrt();
-        if config.max_grad_norm > 0.0 {
-            grad = clip_by_norm(grad, config.max_grad_norm).0;
-        }
-        let optimiser = Adam { eps: config.adam_eps, ..Adam::default() };
-        let (new_theta, new) = optimiser.step(*theta, grad, AdamState { m: *m, v: *v, scale: *scale }, learning_rate);
-        let broken = norm.non_finite();
-        let go = broken.not();
-        let first = t.eq(Tensor::constant_u32(0));
-        let carry = vec![
-            go.select(new_theta, *theta),
-            go.select(new.m, *m),
-            go.select(new.v, *v),
-            go.select(new.scale, *scale),
-            first.select(norm, *norm_first),
-            *non_finite + broken.to_f32(),
-            *updates + go.to_f32(),
-        ];
-        Loop { carry, ys: Vec::new() }
+        Look { loss: meta.loss + penalty, seen: Named::new() }
     });
-    let meta = value(&layout.split(carry[0]));
+    let meta = value(&layout.split(end.theta));
+    let first_norm = end.first_norm.unwrap_or(Tensor::poison());
     Updated {
-        theta: carry[0],
-        adam: AdamState { m: carry[1], v: carry[2], scale: carry[3] },
+        theta: end.theta,
+        adam: end.adam,
         inner_kl: meta.inner_kl.clone(),
-        metrics: [meta.loss, mean_kl(&meta), meta.outer_kl, carry[4], carry[5], carry[6]],
+        metrics: [meta.loss, mean_kl(&meta), meta.outer_kl, first_norm, end.non_finite, end.updates],
     }
 }

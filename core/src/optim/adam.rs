@@ -1,6 +1,7 @@
 //! Adam, and clipping of gradients by their norm.
 
 use crate::Tensor;
+use crate::tensor::tree;
 
 /// Adam's constants.
 ///
@@ -32,6 +33,8 @@ pub struct AdamState {
     /// count, because `1 − β₂ᵗ` of a rounded power is off by 1e-4 in the first steps.
     pub scale: Tensor,
 }
+
+tree!(AdamState: m, v, scale);
 
 impl Adam {
     /// One step against the gradient: the new θ and memory. `theta, grad: [S, P]`; `learning_rate`: `[]` or `[S, 1]`.

@@ -3,7 +3,7 @@
 use super::conjugate_gradient::{conjugate_gradient, dot};
 use crate::grad::value_and_grad;
 use crate::nn::Layout;
-use crate::tensor::{Loop, scan};
+use crate::tensor::{scan_tree, tree};
 use crate::{Error, Result, Tensor};
 
 /// How products with the constraint's Hessian are computed.
@@ -77,6 +77,17 @@ pub struct TrustStep {
     pub broken: Tensor,
 }
 
+/// The best of the steps that were tried: its θ `[S, P]`, loss, constraint and length, `[S, 1]` each.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    theta: Tensor,
+    loss: Tensor,
+    constraint: Tensor,
+    scale: Tensor,
+}
+
+tree!(Kept: theta, loss, constraint, scale);
+
 impl TrustRegion {
     /// Every value; keys are those of the algorithms' settings.
     ///
@@ -123,34 +134,32 @@ impl TrustRegion {
         let full = finite.select(full, none);
         let before = loss(&parts);
         let ratios: Vec<f64> = (0..self.backtracks).map(|k| self.backtrack_ratio.powi(k as i32)).collect();
-        let init = [theta, before, Tensor::zeros(&before.shape()), Tensor::zeros(&before.shape())];
-        let (carry, _) = scan(self.backtracks, false, &init, &[Tensor::literal_f32(&ratios)], |_, carry, x| {
-            let [kept, loss_kept, constraint_kept, scale_kept] = carry else {
-                return Loop::default();
-            };
-            let tried = theta - full * x[0];
+        let zero = Tensor::zeros(&before.shape());
+        let init = Kept { theta, loss: before, constraint: zero, scale: zero };
+        let (kept, _) = scan_tree(self.backtracks, &init, &Tensor::literal_f32(&ratios), |_, kept: Kept, ratio| {
+            let tried = theta - full * ratio;
             let parts = layout.split(tried);
             let (loss, constraint) = (loss(&parts), constraint(&parts));
             let better = loss.lt(before).bit_and(constraint.gt(Tensor::constant_f32(self.delta)).not());
             let sound = loss.non_finite().bit_or(constraint.non_finite()).not();
-            let open = scale_kept.gt(none).not();
+            let open = kept.scale.gt(none).not();
             let take = open.bit_and(better).bit_and(sound).bit_and(finite);
-            let carry = vec![
-                take.select(tried, *kept),
-                take.select(loss, *loss_kept),
-                take.select(constraint, *constraint_kept),
-                take.select(x[0].broadcast_to(&scale_kept.shape()), *scale_kept),
-            ];
-            Loop { carry, ys: Vec::new() }
+            let next = Kept {
+                theta: take.select(tried, kept.theta),
+                loss: take.select(loss, kept.loss),
+                constraint: take.select(constraint, kept.constraint),
+                scale: take.select(ratio.broadcast_to(&kept.scale.shape()), kept.scale),
+            };
+            (next, ())
         });
         TrustStep {
-            theta: carry[0],
+            theta: kept.theta,
             loss_before: before,
-            loss_after: carry[1],
-            constraint: carry[2],
-            accepted: carry[3].gt(none).to_f32(),
+            loss_after: kept.loss,
+            constraint: kept.constraint,
+            accepted: kept.scale.gt(none).to_f32(),
             grad_norm: dot(g, g).sqrt(),
-            scale: carry[3],
+            scale: kept.scale,
             broken: finite.not().to_f32(),
         }
     }

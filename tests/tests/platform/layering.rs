@@ -11,7 +11,7 @@ const LAYERS: [&[&str]; 10] = [
     &["tensor", "program", "backend", "grad"],
     &["nn", "dist", "optim"],
     &["env"],
-    &["task", "sample", "host"],
+    &["task", "sample", "host", "learn"],
     &["policy"],
     &["play"],
     &["algo"],

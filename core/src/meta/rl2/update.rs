@@ -5,13 +5,11 @@ use super::config::Rl2Config;
 use super::learner::Rl2Net;
 use super::loss::{TrialBatch, losses};
 use crate::Tensor;
-use crate::dist::fold_in;
-use crate::grad::value_and_grad_with;
+use crate::learn::{Descent, Look, Passes};
 use crate::meta::weighted;
-use crate::optim::{Adam, AdamState, clip_by_norm, norm};
+use crate::optim::{Adam, AdamState};
 use crate::policy::RecurrentPolicy;
 use crate::sample::{Paths, explained_variance};
-use crate::tensor::{Loop, scan};
 
 /// Trials with advantages and value targets, `[T, S, M, ·]`.
 pub(super) struct Data {
@@ -101,51 +99,32 @@ pub(super) fn proximal(
     order: [Tensor; 2],
     learning_rate: Tensor,
 ) -> (Updated, AdamState) {
-    let (s, trials) = (theta.size(0), config.meta_batch);
-    let size = trials / config.minibatches;
-    let steps = config.epochs * config.minibatches;
-    let epoch: Vec<u32> = (0..steps).map(|i| (i / config.minibatches) as u32).collect();
-    let first: Vec<u32> = (0..steps).map(|i| (i % config.minibatches * size) as u32).collect();
-    let xs = [Tensor::literal_u32(&epoch), Tensor::literal_u32(&first)];
     let rows = data.rows();
-    let zero = Tensor::zeros(&[s, 1]);
-    let init = [theta, adam.m, adam.v, adam.scale, Tensor::zeros(&[s, 6]), zero, zero];
-    let optimiser = Adam { eps: config.adam_eps, ..Adam::default() };
-    let (carry, _) = scan(steps, false, &init, &xs, |_, carry, x| {
-        let [theta, m, v, scale, sums, non_finite, updates] = carry else {
-            return Loop::default();
-        };
-        let index = (Tensor::iota(&[s, size], 1) + x[1]).permutation(fold_in(order, x[0]), trials);
-        let batch = data.batch(rows.gather(index));
-        let parts = net.layout.split(*theta);
-        let (_, grads, seen) = value_and_grad_with(&parts, |parts| {
-            let loss = losses(net, config, parts, &batch, Some(config.clip_eps));
-            (loss.total.sum_all(), [loss.policy, loss.value, loss.entropy, loss.approx_kl, loss.clip_frac])
-        });
-        let joined = net.layout.join(&grads);
-        let (grad, norm) = match config.max_grad_norm > 0.0 {
-            true => clip_by_norm(joined, config.max_grad_norm),
-            false => (joined, norm(joined)),
-        };
-        let adam = AdamState { m: *m, v: *v, scale: *scale };
-        let (new_theta, new) = optimiser.step(*theta, grad, adam, learning_rate);
-        let broken = norm.non_finite();
-        let go = broken.not();
-        let seen = [&seen[..], &[norm]].concat();
-        let carry = vec![
-            go.select(new_theta, *theta),
-            go.select(new.m, *m),
-            go.select(new.v, *v),
-            go.select(new.scale, *scale),
-            *sums + go.select(Tensor::concat(&seen, 1), Tensor::constant_f32(0.0)),
-            *non_finite + broken.to_f32(),
-            *updates + go.to_f32(),
+    let passes = Passes { passes: config.epochs, minibatches: config.minibatches, rows: config.meta_batch, order };
+    let descent = Descent {
+        layout: &net.layout,
+        optimiser: Adam { eps: config.adam_eps, ..Adam::default() },
+        learning_rate,
+        max_grad_norm: config.max_grad_norm,
+        sums: &["policy_loss", "value_loss", "entropy", "approx_kl", "clip_frac", "grad_norm"],
+        stop: None,
+        first_norm: false,
+    };
+    let end = descent.run(theta, adam, passes.steps(), &passes.xs(), |parts, x| {
+        let batch = data.batch(rows.gather(passes.index(&x)));
+        let loss = losses(net, config, parts, &batch, Some(config.clip_eps));
+        let seen = [
+            ("policy_loss", loss.policy),
+            ("value_loss", loss.value),
+            ("entropy", loss.entropy),
+            ("approx_kl", loss.approx_kl),
+            ("clip_frac", loss.clip_frac),
         ];
-        Loop { carry, ys: Vec::new() }
+        Look { loss: loss.total, seen: seen.into() }
     });
-    let average = vec![carry[4] / carry[6].max(Tensor::constant_f32(1.0))];
-    let updated = Updated { theta: carry[0], average, non_finite: carry[5], updates: carry[6] };
-    (updated, AdamState { m: carry[1], v: carry[2], scale: carry[3] })
+    let updated =
+        Updated { theta: end.theta, average: vec![end.averages()], non_finite: end.non_finite, updates: end.updates };
+    (updated, end.adam)
 }
 
 /// One trust-region step on all trials.

@@ -1,0 +1,220 @@
+//! The guarded descent: gradient steps that drop what is not finite.
+
+use crate::Tensor;
+use crate::grad::value_and_grad_with;
+use crate::nn::Layout;
+use crate::optim::{Adam, AdamState, clip_by_norm, norm};
+use crate::tensor::{Named, Tree, scan_tree, tree};
+
+/// Descends a loss by Adam, for stacked seeds at once. A gradient that is not finite is dropped and counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Descent<'a> {
+    /// Slices of θ.
+    pub layout: &'a Layout,
+    /// The optimiser.
+    pub optimiser: Adam,
+    /// α, `[]` or `[S, 1]`.
+    pub learning_rate: Tensor,
+    /// Longer gradients are scaled down to this norm; 0 for no limit.
+    pub max_grad_norm: f64,
+    /// Names of what is summed over the updates that are made: numbers of [`Look::seen`], and `grad_norm`, the norm of the gradient
+    /// before it is limited.
+    pub sums: &'a [&'static str],
+    /// A seed makes no more updates once this number that was seen exceeds a limit.
+    pub stop: Option<(&'static str, f64)>,
+    /// The norm of the first gradient is kept.
+    pub first_norm: bool,
+}
+
+/// The loss at some parameters.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The loss that is descended, `[S, 1]`.
+    pub loss: Tensor,
+    /// More about it by name, `[S, 1]` each.
+    pub seen: Named,
+}
+
+/// A descent under way, and after it.
+#[derive(Clone, Debug)]
+pub struct Descended {
+    /// θ, `[S, P]`.
+    pub theta: Tensor,
+    /// The optimiser's memory.
+    pub adam: AdamState,
+    /// Numbers of gradients that were not finite, `[S, 1]`.
+    pub non_finite: Tensor,
+    /// Updates made, `[S, 1]`.
+    pub updates: Tensor,
+    /// Norm of the first gradient, `[S, 1]`, if it is kept.
+    pub first_norm: Option<Tensor>,
+    /// `[S, W]`, in the order of [`Descent::sums`].
+    sums: Option<Tensor>,
+    /// Seeds that make no more updates, u32 `[S, 1]`.
+    stopped: Option<Tensor>,
+}
+
+tree!(Descended: theta, adam, sums, first_norm, non_finite, updates, stopped);
+
+impl Descended {
+    /// Means over the updates that were made, `[S, W]` in the order of [`Descent::sums`]; 0 where none was.
+    #[track_caller]
+    pub fn averages(&self) -> Tensor {
+        self.sums.unwrap_or(Tensor::poison()) / self.updates.max(Tensor::constant_f32(1.0))
+    }
+}
+
+impl Descent<'_> {
+    /// As many steps from `theta: [S, P]` as `steps` says, of the loss that `look` has at the slices of θ and the step's row of `xs`.
+    #[track_caller]
+    pub fn run<X: Tree>(
+        &self,
+        theta: Tensor,
+        adam: AdamState,
+        steps: usize,
+        xs: &X,
+        look: impl FnOnce(&[Tensor], X) -> Look,
+    ) -> Descended {
+        let seeds = theta.size(0);
+        let zero = Tensor::zeros(&[seeds, 1]);
+        let init = Descended {
+            theta,
+            adam,
+            non_finite: zero,
+            updates: zero,
+            first_norm: self.first_norm.then_some(zero),
+            sums: (!self.sums.is_empty()).then(|| Tensor::zeros(&[seeds, self.sums.len()])),
+            stopped: self.stop.map(|_| Tensor::constant_u32(0).broadcast_to(&[seeds, 1])),
+        };
+        let mut look = Some(look);
+        let (end, _) = scan_tree(steps, &init, xs, |t, at: Descended, x: X| {
+            let mut x = Some(x);
+            let mut once = |parts: &[Tensor]| match (look.take(), x.take()) {
+                (Some(look), Some(x)) => look(parts, x),
+                _ => Look { loss: Tensor::poison(), seen: Named::new() },
+            };
+            (self.step(t, at, &mut once), ())
+        });
+        end
+    }
+
+    /// `look` is called once. It is no type parameter, so that this is compiled once and not for every loss.
+    #[track_caller]
+    fn step(&self, t: Tensor, at: Descended, look: &mut dyn FnMut(&[Tensor]) -> Look) -> Descended {
+        let (_, grads, seen) = value_and_grad_with(&self.layout.split(at.theta), |parts| {
+            let Look { loss, seen } = look(parts);
+            (loss.sum_all(), seen)
+        });
+        let joined = self.layout.join(&grads);
+        let (grad, norm) = match self.max_grad_norm > 0.0 {
+            true => clip_by_norm(joined, self.max_grad_norm),
+            false => (joined, norm(joined)),
+        };
+        let (theta, adam) = self.optimiser.step(at.theta, grad, at.adam, self.learning_rate);
+        let seen = seen.and("grad_norm", norm);
+        // The norm is finite exactly if every number of the gradient is, as long as their squares do not overflow.
+        let broken = norm.non_finite();
+        let limit = |(name, limit): (&str, f64)| seen.get(name).gt(Tensor::constant_f32(limit));
+        let stopped = at.stopped.zip(self.stop).map(|(before, stop)| before.bit_or(limit(stop)));
+        let open = stopped.map(Tensor::not);
+        let unless_stopped = |x: Tensor| open.map_or(x, |open| open.bit_and(x));
+        let go = match open {
+            Some(open) => broken.not().bit_and(open),
+            None => broken.not(),
+        };
+        let keep = |new: Tensor, old: Tensor| go.select(new, old);
+        let terms = || Tensor::concat(&self.sums.iter().map(|name| seen.get(name)).collect::<Vec<_>>(), 1);
+        Descended {
+            theta: keep(theta, at.theta),
+            adam: AdamState {
+                m: keep(adam.m, at.adam.m),
+                v: keep(adam.v, at.adam.v),
+                scale: keep(adam.scale, at.adam.scale),
+            },
+            non_finite: at.non_finite + unless_stopped(broken).to_f32(),
+            updates: at.updates + go.to_f32(),
+            first_norm: at.first_norm.map(|first| t.eq(Tensor::constant_u32(0)).select(norm, first)),
+            sums: at.sums.map(|sums| sums + keep(terms(), Tensor::constant_f32(0.0))),
+            stopped,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::Init;
+    use crate::program::State;
+    use crate::{Device, Program};
+
+    /// Descends w ‖θ‖² from (3, 4) with the weights of two seeds in each step, and reads what has come of it.
+    fn descend(weights: &[[f64; 2]], stop: Option<(&'static str, f64)>, max_grad_norm: f64) -> [Vec<f64>; 5] {
+        let device = Device::cpu(1);
+        let mut layout = Layout::new();
+        layout.add("x", &[2], Init::Constant(0.0));
+        let mut program = Program::new(&device, |cx| {
+            let descent = Descent {
+                layout: &layout,
+                optimiser: Adam::default(),
+                learning_rate: Tensor::constant_f32(0.1),
+                max_grad_norm,
+                sums: &["grad_norm", "weight"],
+                stop,
+                first_norm: true,
+            };
+            let theta = Tensor::literal_f32(&[3.0, 4.0, 3.0, 4.0]).reshape(&[2, 2]);
+            let adam = AdamState { m: theta * 0.0, v: theta * 0.0, scale: theta * 0.0 };
+            let xs = Tensor::literal_f32(weights.as_flattened()).reshape(&[weights.len(), 2, 1]);
+            let end = descent.run(theta, adam, weights.len(), &xs, |parts, weight| Look {
+                loss: parts[0].square().sum_keep(1) * weight,
+                seen: [("weight", weight)].into(),
+            });
+            for (name, x) in ["theta", "averages", "non_finite", "updates", "first_norm"].into_iter().zip([
+                end.theta,
+                end.averages(),
+                end.non_finite,
+                end.updates,
+                end.first_norm.unwrap(),
+            ]) {
+                cx.output(name, x);
+            }
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        ["theta", "averages", "non_finite", "updates", "first_norm"]
+            .map(|name| pollster::block_on(device.read(out.get(name).unwrap())).unwrap())
+    }
+
+    #[test]
+    fn a_gradient_that_is_not_finite_is_dropped_by_its_seed_alone() {
+        let [theta, averages, non_finite, updates, first_norm] =
+            descend(&[[1.0, 1.0], [1.0, f64::NAN], [1.0, 1.0], [1.0, f64::INFINITY]], None, 0.0);
+        let [sound, ..] = descend(&[[1.0, 1.0]; 4], None, 0.0);
+        let [fewer, mean, ..] = descend(&[[1.0, 1.0]; 2], None, 0.0);
+        assert_eq!(theta, [&sound[..2], &fewer[2..]].concat());
+        assert_ne!(sound[2..], fewer[2..]);
+        assert_eq!((non_finite, updates, first_norm), (vec![0.0, 2.0], vec![4.0, 2.0], vec![10.0; 2]));
+        // ‖2 (3, 4)‖ = 10, and Adam's first step is α in each number.
+        assert!((mean[2] - (10.0 + 2.0 * 2.9f64.hypot(3.9)) / 2.0).abs() < 1e-5, "{mean:?}");
+        assert_eq!(averages[2..], mean[2..]);
+    }
+
+    #[test]
+    fn a_seed_stops_at_the_first_number_beyond_the_limit() {
+        let weights = [[1.0, 1.0], [1.0, 2.0], [1.0, 1.0]];
+        let [theta, averages, non_finite, updates, _] = descend(&weights, Some(("weight", 1.5)), 0.0);
+        let [once, ..] = descend(&weights[..1], None, 0.0);
+        assert_eq!(theta[2..], once[2..]);
+        assert_eq!((non_finite, updates), (vec![0.0; 2], vec![3.0, 1.0]));
+        assert_eq!([averages[1], averages[3]], [1.0, 1.0]);
+    }
+
+    #[test]
+    fn long_gradients_are_scaled_down_and_reported_as_they_were() {
+        // Adam's steps do not depend on the scale of gradients, but on how it changes.
+        let weights = [[1.0, 1.0], [100.0, 1.0]];
+        let ([free, ..], [limited, averages, ..]) = (descend(&weights, None, 0.0), descend(&weights, None, 1.0));
+        assert!((free[0] - limited[0]).abs() > 1e-3 && (free[2] - limited[2]).abs() < 1e-2, "{free:?} {limited:?}");
+        assert!(averages[0] > 100.0, "{averages:?}");
+    }
+}
