@@ -9,8 +9,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group};
-use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
+use quickstudy_core::algo::{Arena, Ppo, Training};
 use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use quickstudy_core::tensor::{Loop, scan, scan_until};
 use quickstudy_core::{DType, Device, Program, State, Tensor, env};
@@ -21,22 +21,27 @@ fn planning(c: &mut Criterion) {
     for name in ["cartpole", "pendulum"] {
         let Ok(env) = env::builtin(name) else { continue };
         let config = PpoConfig::default();
-        group.bench_function(format!("trace and plan PPO on {name}"), |b| b.iter(|| Ppo::plan(&config, &env, 1)));
+        group.bench_function(format!("trace and plan PPO on {name}"), |b| {
+            b.iter(|| Training::plan(&Ppo::new(&config, env.spec())?, &env, 1))
+        });
         let device = Device::cpu(1);
         group.bench_function(format!("all of setting up PPO on {name}"), |b| {
-            b.iter(|| Ppo::new(&device, &config, &env, &[0]));
+            b.iter(|| {
+                let ppo = Box::new(Ppo::new(&config, env.spec())?);
+                Training::new(&device, ppo, Arena::Device(&env), &[0])
+            });
         });
     }
     let Ok(env) = env::builtin("point-corner") else { return };
     for variant in [Variant::ProMp, Variant::MamlTrpo] {
         let config = MamlConfig::of(variant);
         let name = format!("trace and plan {} on point-corner", variant.name());
-        group.bench_function(name, |b| b.iter(|| Maml::plan(variant, &config, &env, 1)));
+        group.bench_function(name, |b| b.iter(|| Training::plan(&Maml::new(variant, &config, env.spec())?, &env, 1)));
     }
     for variant in Rl2Variant::ALL {
         let config = Rl2Config { episodes: 4, ..Rl2Config::of(variant) };
         let name = format!("trace and plan {} on point-corner, trials of 400 steps", variant.name());
-        group.bench_function(name, |b| b.iter(|| Rl2::plan(variant, &config, &env, 1)));
+        group.bench_function(name, |b| b.iter(|| Training::plan(&Rl2::new(variant, &config, env.spec())?, &env, 1)));
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use quickstudy_core::algo::ppo::PpoConfig;
-use quickstudy_core::algo::{Algorithm, Ppo};
+use quickstudy_core::algo::{Arena, Ppo, Training};
 use quickstudy_core::env::builtin;
 use quickstudy_core::program::{Context, Program, State};
 use quickstudy_core::tensor::{Loop, scan};
@@ -76,7 +76,8 @@ fn loops(c: &mut Criterion, device: &Device) -> Result<()> {
 
 fn ppo(c: &mut Criterion, device: &Device) -> Result<()> {
     let config = PpoConfig { envs: 4, horizon: 16, epochs: 4, minibatches: 4, hidden: vec![8], ..PpoConfig::default() };
-    let mut ppo = Ppo::new(device, &config, &builtin("cartpole")?, &[1])?;
+    let env = builtin("cartpole")?;
+    let mut ppo = Training::new(device, Box::new(Ppo::new(&config, env.spec())?), Arena::Device(&env), &[1])?;
     measure(c, "iteration of PPO", || {
         let before = ppo.program().counters();
         let metrics = pollster::block_on(ppo.step(0, 10))?;

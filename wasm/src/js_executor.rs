@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::{Array, Promise, Reflect};
-use quickstudy_core::algo::LocalFuture;
+use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::host::{Chance, Executor, Fleet, Stepped};
 use quickstudy_core::rng::{Key, fold_in};
 use quickstudy_core::{Error, Result};

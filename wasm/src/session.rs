@@ -72,7 +72,7 @@ pub struct RawSession {
 
 /// Plays what the setup needs in environments of the page.
 fn executor(setup: &Setup, source: &JsEnvSource, cause: &Cause) -> Result<Box<dyn Executor>> {
-    Ok(Box::new(JsExecutor::new(source, setup.fleet(), cause)?))
+    Ok(Box::new(JsExecutor::new(source, setup.fleet()?, cause)?))
 }
 
 /// The environments of the page, if there are any.

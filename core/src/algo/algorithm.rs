@@ -1,12 +1,27 @@
-//! What a session drives.
+//! What an algorithm is to everything outside of its room.
 
 use std::fmt::Debug;
 
-pub use crate::backend::LocalFuture;
 use crate::backend::ScalarValue;
-use crate::backend::reference::NonFinite;
+use crate::nn::Layout;
 use crate::optim::AdamState;
-use crate::{Array, Context, DType, Program, Result, State, Tensor};
+use crate::play::Iteration;
+use crate::{Context, DType, Tensor};
+
+/// How an entry of the state begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum First {
+    /// This number everywhere.
+    Value(f64),
+    /// The seed's key.
+    Key,
+    /// First parameters, as the [layout](Algorithm::layout) has them.
+    Parameters,
+    /// States of environments after their first reset.
+    EnvState,
+    /// Their observations.
+    Observation,
+}
 
 /// One array of the state, as one seed has it: without the leading axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +32,42 @@ pub struct StateEntry {
     pub shape: Vec<usize>,
     /// Data type.
     pub dtype: DType,
+    /// Its first value.
+    pub first: First,
+    /// It is large: [`Context::bulk`].
+    pub bulk: bool,
+}
+
+impl StateEntry {
+    /// An entry of zeros.
+    #[must_use]
+    pub fn new(name: &'static str, shape: &[usize], dtype: DType) -> StateEntry {
+        StateEntry { name, shape: shape.to_vec(), dtype, first: First::Value(0.0), bulk: false }
+    }
+
+    /// The same with another first value.
+    #[must_use]
+    pub fn from(self, first: First) -> StateEntry {
+        StateEntry { first, ..self }
+    }
+
+    /// The same, read and changed row by row.
+    #[must_use]
+    pub fn bulk(self) -> StateEntry {
+        StateEntry { bulk: true, ..self }
+    }
+
+    /// A key, P parameters and Adam's memory of them.
+    #[must_use]
+    pub fn learner(p: usize) -> Vec<StateEntry> {
+        vec![
+            StateEntry::new("key", &[2], DType::U32).from(First::Key),
+            StateEntry::new("theta", &[p], DType::F32).from(First::Parameters),
+            StateEntry::new("adam_m", &[p], DType::F32),
+            StateEntry::new("adam_v", &[p], DType::F32),
+            StateEntry::new("adam_scale", &[2], DType::F32),
+        ]
+    }
 }
 
 /// An algorithm's state in the trace of an iteration.
@@ -28,7 +79,11 @@ impl Held {
     pub fn declare(cx: &mut Context, entries: &[StateEntry], seeds: usize) -> Held {
         let one = |entry: &StateEntry| {
             let shape = [&[seeds], &entry.shape[..]].concat();
-            (entry.name, cx.state(entry.name, &shape, entry.dtype))
+            let tensor = match entry.bulk {
+                true => cx.bulk(entry.name, &shape, entry.dtype),
+                false => cx.state(entry.name, &shape, entry.dtype),
+            };
+            (entry.name, tensor)
         };
         Held(entries.iter().map(one).collect())
     }
@@ -50,57 +105,86 @@ impl Held {
 }
 
 /// Parameters and Adam's state after an iteration.
-pub fn update_parameters(cx: &mut Context, theta: Tensor, adam: AdamState) {
-    cx.update("theta", theta);
-    cx.update("adam_m", adam.m);
-    cx.update("adam_v", adam.v);
-    cx.update("adam_scale", adam.scale);
+pub fn update_parameters(it: &mut Iteration<'_>, theta: Tensor, adam: AdamState) {
+    it.update("theta", theta);
+    it.update("adam_m", adam.m);
+    it.update("adam_v", adam.v);
+    it.update("adam_scale", adam.scale);
 }
 
-/// Training of one or several stacked seeds, one iteration at a time.
-pub trait Algorithm: Debug {
-    /// All that training changes, each array with a leading axis of seeds.
-    fn state(&self) -> &State;
+/// Named values of an iteration, `[S, 1]` each.
+#[derive(Clone, Debug, Default)]
+pub struct Metrics {
+    names: Vec<String>,
+    columns: Vec<Tensor>,
+}
 
-    /// The program that an iteration runs.
-    fn program(&self) -> &Program;
+impl Metrics {
+    /// Number of the episodes that ended.
+    pub const EPISODES: &'static str = "rollout/episodes";
+    /// Sum of their returns; training shows means over a hundred episodes.
+    pub const RETURN_SUM: &'static str = "ep_return_sum";
+    /// Sum of their lengths.
+    pub const LENGTH_SUM: &'static str = "ep_len_sum";
+    /// Number of updates that were dropped, because a gradient was not finite.
+    pub const NON_FINITE: &'static str = "train/non_finite";
+    /// Number of updates that were made.
+    pub const UPDATES: &'static str = "train/updates";
 
-    /// The program to run, and the state that it changes.
-    fn running(&mut self) -> (&mut Program, &State);
-
-    /// The program's scalars in the iteration after `done` of `total`.
-    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)>;
-
-    /// What an iteration reports: the columns of [`step`](Algorithm::step)'s result.
-    ///
-    /// The first three are the number of episodes that ended and the sums of their returns and lengths; the last two the
-    /// numbers of updates dropped because a gradient was not finite, and made.
-    fn metric_names(&self) -> &[String];
-
-    /// Values that follow a schedule, by name, in the iteration after `done` of `total`.
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)>;
-
-    /// One iteration, `done` of `total` having been made: metrics `[S, columns]`, still on the device.
-    ///
-    /// Ready at once where everything happens on the device; environments of the host may take their time.
-    ///
-    /// # Errors
-    /// If the device or an environment fails.
-    fn step(&mut self, done: u64, total: u64) -> LocalFuture<'_, Result<Array>> {
-        Box::pin(async move {
-            let scalars = self.scalars(done, total);
-            let (program, state) = self.running();
-            program.run(state, &[], &scalars)?.get("metrics").cloned()
-        })
+    /// Those of an iteration in which episodes of this number, sum of returns and sum of lengths ended.
+    #[must_use]
+    pub fn of_episodes(count: Tensor, returns: Tensor, lengths: Tensor) -> Metrics {
+        let names = [Metrics::EPISODES, Metrics::RETURN_SUM, Metrics::LENGTH_SUM];
+        Metrics { names: names.map(str::to_owned).to_vec(), columns: vec![count, returns, lengths] }
     }
 
-    /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity.
-    fn first_non_finite<'a>(
-        &'a self,
-        before: &'a State,
-        done: u64,
-        total: u64,
-    ) -> LocalFuture<'a, Result<Option<NonFinite>>> {
-        Box::pin(async move { self.program().first_non_finite(before, &[], &self.scalars(done, total)).await })
+    /// The same and one more.
+    #[must_use]
+    pub fn and(mut self, name: impl Into<String>, value: Tensor) -> Metrics {
+        self.names.push(name.into());
+        self.columns.push(value);
+        self
+    }
+
+    /// The same and the columns of `values: [S, W]`, by the names of a descent's sums.
+    #[must_use]
+    pub fn and_all(mut self, names: &[&str], values: Tensor) -> Metrics {
+        self.names.extend(names.iter().map(|name| format!("train/{name}")));
+        self.columns.push(values);
+        self
+    }
+
+    /// The names, and the values as `[S, C]`.
+    #[must_use]
+    #[track_caller]
+    pub fn joined(self) -> (Vec<String>, Tensor) {
+        (self.names, Tensor::concat(&self.columns, 1))
+    }
+}
+
+/// An algorithm with its settings, fitted to an environment.
+///
+/// [`Training`](super::Training) runs it: on a device or with environments of the host, for one or several stacked seeds.
+pub trait Algorithm: Debug {
+    /// Which part of θ is what.
+    fn layout(&self) -> &Layout;
+
+    /// Everything that training changes, for one seed. `environment`: numbers of an environment's state; none where environments keep
+    /// their states to themselves, on the host.
+    fn entries(&self, environment: Option<usize>) -> Vec<StateEntry>;
+
+    /// Groups of environments for so many seeds, environments of each, and their time limit: what an executor of the host must have.
+    fn fleet(&self, seeds: usize) -> [usize; 3];
+
+    /// One iteration: plays, learns, and updates the state.
+    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics;
+
+    /// Values that follow a schedule, by the names of their metrics, in the iteration after `done` of `total`.
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)>;
+
+    /// The scalars of that iteration: those that follow a schedule.
+    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
+        let scalar = |(name, value): (&'static str, f64)| (name.trim_start_matches("train/"), value.into());
+        self.schedules(done, total).into_iter().map(scalar).collect()
     }
 }

@@ -4,11 +4,13 @@ mod actor_critic;
 mod algorithm;
 mod on_policy;
 pub mod ppo;
+mod training;
 pub mod trpo;
 
 pub use actor_critic::ActorCritic;
-pub use algorithm::{Algorithm, LocalFuture, StateEntry};
-pub(crate) use algorithm::{Held, update_parameters};
-pub use on_policy::{OnDevice, OnHost, OnPolicy};
-pub use ppo::{HostPpo, Ppo, PpoConfig};
-pub use trpo::{HostTrpo, Trpo, TrpoConfig};
+pub(crate) use algorithm::update_parameters;
+pub use algorithm::{Algorithm, First, Held, Metrics, StateEntry};
+pub use on_policy::{OnPolicy, OnPolicyLearner};
+pub use ppo::{Ppo, PpoConfig};
+pub use training::{Arena, Training};
+pub use trpo::{Trpo, TrpoConfig};

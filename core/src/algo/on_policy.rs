@@ -1,29 +1,21 @@
 //! What PPO and TRPO share: rollouts under the policy that is trained, their advantages, and the state that goes on.
 
-mod host_rollouts;
 mod learner;
 mod loss;
-mod on_device;
-mod on_host;
 mod rollout;
 
-pub use host_rollouts::HostRollouts;
-pub use learner::OnPolicy;
+pub use learner::{OnPolicy, OnPolicyLearner};
 pub use loss::{Minibatch, log_ratio, mean, standardise, value_loss};
-pub use on_device::OnDevice;
-pub use on_host::OnHost;
 use rollout::{Collector, Rollout};
 
 use crate::dist::fold_in;
-use crate::env::EnvDef;
 use crate::learn::Passes;
-use crate::play::Recorded;
-use crate::program::Context;
-use crate::rng::{key_from_seed, streams};
+use crate::play::Iteration;
+use crate::rng::streams;
 use crate::sample::{Gae, Moments, Steps, explained_variance, gae};
-use crate::{DType, Device, Error, Program, Result, State, Tensor};
+use crate::{DType, Error, Result, Tensor};
 
-use super::{ActorCritic, Held, StateEntry};
+use super::{ActorCritic, First, Held, Metrics, StateEntry};
 
 /// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
 const REWARD_LIMIT: f64 = 10.0;
@@ -77,79 +69,26 @@ impl Sampling {
         Ok(())
     }
 
-    /// Everything that training changes, for one seed.
-    pub fn entries(&self, env: &EnvDef, net: &ActorCritic) -> Vec<StateEntry> {
-        self.entries_with(Some(env.state_len()), net)
-    }
-
-    /// The same with environment states of so many numbers; none where environments keep their states to themselves.
-    pub fn entries_with(&self, state_len: Option<usize>, net: &ActorCritic) -> Vec<StateEntry> {
-        let (n, o, p) = (self.envs, net.observations(), net.layout.len());
-        let mut entries = Vec::new();
-        let mut add = |name, shape: &[usize], dtype| entries.push(StateEntry { name, shape: shape.to_vec(), dtype });
-        add("key", &[2], DType::U32);
-        add("theta", &[p], DType::F32);
-        add("adam_m", &[p], DType::F32);
-        add("adam_v", &[p], DType::F32);
-        add("adam_scale", &[2], DType::F32);
-        if let Some(state_len) = state_len {
-            add("env_state", &[n, state_len], DType::F32);
-        }
-        add("env_steps", &[n, 1], DType::U32);
-        add("obs", &[n, o], DType::F32);
-        add("ep_return", &[n, 1], DType::F32);
+    /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
+    /// their states to themselves.
+    pub fn entries(&self, environment: Option<usize>, net: &ActorCritic) -> Vec<StateEntry> {
+        let (n, o) = (self.envs, net.observations());
+        let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
+        let mut entries = StateEntry::learner(net.layout.len());
+        entries.extend(environment.map(|numbers| of("env_state", &[n, numbers]).from(First::EnvState)));
+        entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32));
+        entries.push(of("obs", &[n, o]).from(First::Observation));
+        entries.push(of("ep_return", &[n, 1]));
+        let one = First::Value(1.0);
         if self.normalise_observations {
-            add("obs_mean", &[o], DType::F32);
-            add("obs_var", &[o], DType::F32);
-            add("obs_count", &[1], DType::F32);
+            entries.extend([of("obs_mean", &[o]), of("obs_var", &[o]).from(one), of("obs_count", &[1])]);
         }
         if self.normalise_rewards {
-            add("discounted", &[n, 1], DType::F32);
-            add("reward_mean", &[1], DType::F32);
-            add("reward_var", &[1], DType::F32);
-            add("reward_count", &[1], DType::F32);
+            entries.push(of("discounted", &[n, 1]));
+            entries.extend([of("reward_mean", &[1]), of("reward_var", &[1]).from(one), of("reward_count", &[1])]);
         }
         entries
     }
-
-    /// The state before training: first parameters, environments after their first reset.
-    ///
-    /// # Errors
-    /// If the device lacks memory.
-    pub fn start(&self, device: &Device, env: &EnvDef, net: &ActorCritic, seeds: &[u64]) -> Result<State> {
-        let (s, n) = (seeds.len(), self.envs);
-        let mut state = fresh(device, &self.entries(env, net), net, seeds)?;
-        let mut reset = Program::new(device, |cx| {
-            let key = cx.input("key", &[s, 2], DType::U32);
-            let words = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
-            let key = fold_in(fold_in(words, Tensor::constant_u32(streams::ENV)), Tensor::constant_u32(0));
-            let first = env.trace_reset(key, Tensor::iota(&[s, n], 1), None);
-            cx.output("env_state", first.state);
-            cx.output("obs", first.observation);
-        })?;
-        let first = reset.run(&State::new(), &[("key", state.get("key")?)], &[])?;
-        for name in ["env_state", "obs"] {
-            state.insert(name, first.get(name)?.clone());
-        }
-        Ok(state)
-    }
-}
-
-/// First parameters, and zeros for all that has yet to begin.
-fn fresh(device: &Device, entries: &[StateEntry], net: &ActorCritic, seeds: &[u64]) -> Result<State> {
-    let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
-    let mut state = State::new();
-    for entry in entries {
-        let shape = [&[seeds.len()], &entry.shape[..]].concat();
-        let array = match entry.name {
-            "theta" => net.layout.first(device, seeds),
-            "key" => device.array_u32(&shape, keys.as_flattened()),
-            "obs_var" | "reward_var" => device.array(&shape, &vec![1.0; shape.iter().product()]),
-            _ => device.zeros(&shape, entry.dtype),
-        };
-        state.insert(entry.name, array?);
-    }
-    Ok(state)
 }
 
 /// A rollout and what is learned from it.
@@ -173,35 +112,10 @@ impl Held {
 }
 
 impl<'a> Sampled<'a> {
-    /// One rollout of the policy with `parts`, from where the last one ended.
-    pub fn collect(
-        sampling: Sampling,
-        env: &EnvDef,
-        net: &'a ActorCritic,
-        parts: &[Tensor],
-        held: &Held,
-        iteration: Tensor,
-    ) -> Sampled<'a> {
-        let collector = Collector::new(sampling, net, parts, held, iteration);
-        let rollout = collector.collect(env, held);
-        Sampled::of(collector, rollout, held)
-    }
-
-    /// The rollout that environments on the host played.
-    pub fn replay(
-        sampling: Sampling,
-        recorded: &Recorded,
-        net: &'a ActorCritic,
-        parts: &[Tensor],
-        held: &Held,
-        iteration: Tensor,
-    ) -> Sampled<'a> {
-        let collector = Collector::new(sampling, net, parts, held, iteration);
-        let rollout = collector.rollout(&recorded.went_on(held.get("obs")), held);
-        Sampled::of(collector, rollout, held)
-    }
-
-    fn of(collector: Collector<'a>, rollout: Rollout, held: &Held) -> Sampled<'a> {
+    /// One rollout of the policy, from where the last one ended.
+    pub fn collect(sampling: Sampling, net: &'a ActorCritic, it: &mut Iteration<'_>, held: &Held) -> Sampled<'a> {
+        let collector = Collector::new(sampling, net, it, held);
+        let rollout = collector.collect(it, held);
         let reward_moments = held.moments("reward").map(|m| m.merge(by_seed(rollout.discounted)));
         let advantages = advantages(&collector, &rollout, reward_moments);
         let on_host = held.find("env_state").is_none();
@@ -230,34 +144,38 @@ impl<'a> Sampled<'a> {
         Tensor::concat(&[obs, by_seed(rest)], 2)
     }
 
-    /// Number, returns and lengths of the episodes that ended, summed, and the explained variance of the values: `[S, 1]` each.
-    pub fn metrics(&self) -> ([Tensor; 3], Tensor) {
+    /// The episodes that ended.
+    pub fn metrics(&self) -> Metrics {
         let (seeds, count) = (self.rollout.next_obs.size(0), &self.rollout.count);
-        let finished = [count.episodes, count.returns, count.lengths];
-        let finished = finished.map(|x| x.sum_keep(1).reshape(&[seeds, 1]));
-        (finished, explained_variance(by_seed(self.rollout.value), by_seed(self.advantages.returns)))
+        let sum = |x: Tensor| x.sum_keep(1).reshape(&[seeds, 1]);
+        Metrics::of_episodes(sum(count.episodes), sum(count.returns), sum(count.lengths))
+    }
+
+    /// The explained variance of the values, `[S, 1]`.
+    pub fn explained_variance(&self) -> Tensor {
+        explained_variance(by_seed(self.rollout.value), by_seed(self.advantages.returns))
     }
 
     /// Updates of all state but parameters and optimisers.
-    pub fn keep(&self, cx: &mut Context) {
+    pub fn keep(&self, it: &mut Iteration<'_>) {
         let (rollout, next) = (&self.rollout, &self.rollout.count);
         if !self.on_host {
-            cx.update("env_state", rollout.env_state);
+            it.update("env_state", rollout.env_state);
         }
         for (name, value) in [("env_steps", next.steps), ("obs", rollout.next_obs), ("ep_return", next.ep_return)] {
-            cx.update(name, value);
+            it.update(name, value);
         }
         // Observations were normalised by the statistics before this rollout, in it and in its updates alike.
         let obs_moments = self.obs_moments.map(|m| m.merge(by_seed(rollout.obs)));
         for (prefix, moments) in [("obs", obs_moments), ("reward", self.reward_moments)] {
             if let Some(m) = moments {
-                cx.update(&format!("{prefix}_mean"), m.mean);
-                cx.update(&format!("{prefix}_var"), m.var);
-                cx.update(&format!("{prefix}_count"), m.count);
+                it.update(&format!("{prefix}_mean"), m.mean);
+                it.update(&format!("{prefix}_var"), m.var);
+                it.update(&format!("{prefix}_count"), m.count);
             }
         }
         if self.reward_moments.is_some() {
-            cx.update("discounted", next.discounted);
+            it.update("discounted", next.discounted);
         }
     }
 }

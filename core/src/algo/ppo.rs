@@ -18,37 +18,18 @@ pub use super::on_policy::{Minibatch, log_ratio, standardise, value_loss};
 pub use config::PpoConfig;
 pub use loss::{Losses, approx_kl, clip_loss, losses};
 
-use super::on_policy::{OnDevice, OnHost, OnPolicy, Sampled, Sampling, unpack};
-use super::{ActorCritic, Held, update_parameters};
+use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling, unpack};
+use super::{ActorCritic, Held, Metrics, update_parameters};
+use crate::Result;
 use crate::learn::{Descent, Look};
 use crate::optim::Adam;
+use crate::play::Iteration;
 use crate::policy::NetConfig;
-use crate::program::Context;
-use crate::{Result, Tensor};
 
-/// PPO on one environment under one or several seeds.
-pub type Ppo = OnDevice<PpoConfig>;
-
-/// [`Ppo`] on environments of the host.
-pub type HostPpo = OnHost<PpoConfig>;
+/// PPO on one environment.
+pub type Ppo = OnPolicyLearner<PpoConfig>;
 
 impl OnPolicy for PpoConfig {
-    /// The first three are sums over the episodes that ended; the others are averages over the updates that were made.
-    const METRICS: [&'static str; 12] = [
-        "rollout/episodes",
-        "ep_return_sum",
-        "ep_len_sum",
-        "train/policy_loss",
-        "train/value_loss",
-        "train/entropy",
-        "train/approx_kl",
-        "train/clip_frac",
-        "train/grad_norm",
-        "train/explained_variance",
-        "train/non_finite",
-        "train/updates",
-    ];
-
     fn validate(&self) -> Result<()> {
         PpoConfig::validate(self)
     }
@@ -68,8 +49,8 @@ impl OnPolicy for PpoConfig {
     }
 
     /// Algorithm 1, after the rollout.
-    fn learn(&self, cx: &mut Context, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) {
-        let (learning_rate, clip_eps) = (cx.scalar_f32("learning_rate"), cx.scalar_f32("clip_eps"));
+    fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
+        let (learning_rate, clip_eps) = (it.scalar("learning_rate"), it.scalar("clip_eps"));
         let data = sampled.data();
         let passes = sampled.passes(self.epochs, self.minibatches);
         let descent = Descent {
@@ -94,11 +75,13 @@ impl OnPolicy for PpoConfig {
             ];
             Look { loss: total, seen: seen.into() }
         });
-        update_parameters(cx, updated.theta, updated.adam);
-        sampled.keep(cx);
-
-        let (finished, explained) = sampled.metrics();
-        let metrics = [&finished[..], &[updated.averages(), explained, updated.non_finite, updated.updates]].concat();
-        cx.output("metrics", Tensor::concat(&metrics, 1));
+        update_parameters(it, updated.theta, updated.adam);
+        sampled.keep(it);
+        sampled
+            .metrics()
+            .and_all(descent.sums, updated.averages())
+            .and("train/explained_variance", sampled.explained_variance())
+            .and(Metrics::NON_FINITE, updated.non_finite)
+            .and(Metrics::UPDATES, updated.updates)
     }
 }

@@ -18,38 +18,18 @@ mod loss;
 pub use config::TrpoConfig;
 pub use loss::{kl, surrogate};
 
-use super::on_policy::{OnDevice, OnHost, OnPolicy, Sampled, Sampling, mean, unpack, value_loss};
-use super::{ActorCritic, Held, update_parameters};
+use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling, mean, unpack, value_loss};
+use super::{ActorCritic, Held, Metrics, update_parameters};
+use crate::Result;
 use crate::learn::{Descent, Look};
 use crate::optim::Adam;
+use crate::play::Iteration;
 use crate::policy::NetConfig;
-use crate::program::Context;
-use crate::{Result, Tensor};
 
-/// TRPO on one environment under one or several seeds.
-pub type Trpo = OnDevice<TrpoConfig>;
-
-/// [`Trpo`] on environments of the host.
-pub type HostTrpo = OnHost<TrpoConfig>;
+/// TRPO on one environment.
+pub type Trpo = OnPolicyLearner<TrpoConfig>;
 
 impl OnPolicy for TrpoConfig {
-    /// The first three are sums over the episodes that ended; the value loss is the mean over the updates of the value function.
-    /// Updates are those, and one more if the policy made a step.
-    const METRICS: [&'static str; 12] = [
-        "rollout/episodes",
-        "ep_return_sum",
-        "ep_len_sum",
-        "train/policy_loss",
-        "train/value_loss",
-        "train/entropy",
-        "train/kl",
-        "train/step_scale",
-        "train/grad_norm",
-        "train/explained_variance",
-        "train/non_finite",
-        "train/updates",
-    ];
-
     fn validate(&self) -> Result<()> {
         TrpoConfig::validate(self)
     }
@@ -66,7 +46,7 @@ impl OnPolicy for TrpoConfig {
         vec![("train/learning_rate", self.learning_rate * self.learning_rate_schedule.factor(done, total))]
     }
 
-    fn learn(&self, cx: &mut Context, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) {
+    fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
         let theta = held.get("theta");
         let data = sampled.data();
 
@@ -86,7 +66,7 @@ impl OnPolicy for TrpoConfig {
         let descent = Descent {
             layout: &net.layout,
             optimiser: Adam { eps: self.adam_eps, ..Adam::default() },
-            learning_rate: cx.scalar_f32("learning_rate"),
+            learning_rate: it.scalar("learning_rate"),
             max_grad_norm: 0.0,
             sums: &["value_loss"],
             stop: None,
@@ -97,12 +77,19 @@ impl OnPolicy for TrpoConfig {
             let loss = value_loss(net.value(parts, minibatch.obs), minibatch.returns, None);
             Look { loss, seen: [("value_loss", loss)].into() }
         });
-        update_parameters(cx, critic.theta, critic.adam);
-        sampled.keep(cx);
-
-        let (finished, explained) = sampled.metrics();
-        let policy = [step.loss_after, critic.averages(), entropy, step.constraint, step.scale, step.grad_norm];
-        let counts = [explained, step.broken + critic.non_finite, step.accepted + critic.updates];
-        cx.output("metrics", Tensor::concat(&[&finished[..], &policy, &counts].concat(), 1));
+        update_parameters(it, critic.theta, critic.adam);
+        sampled.keep(it);
+        // Updates are those of the value function, and one more if the policy made a step.
+        sampled
+            .metrics()
+            .and("train/policy_loss", step.loss_after)
+            .and_all(descent.sums, critic.averages())
+            .and("train/entropy", entropy)
+            .and("train/kl", step.constraint)
+            .and("train/step_scale", step.scale)
+            .and("train/grad_norm", step.grad_norm)
+            .and("train/explained_variance", sampled.explained_variance())
+            .and(Metrics::NON_FINITE, step.broken + critic.non_finite)
+            .and(Metrics::UPDATES, step.accepted + critic.updates)
     }
 }

@@ -9,20 +9,18 @@ use super::adapt::{InnerSteps, StepSizes, per_task};
 use super::config::{MamlConfig, Variant};
 use super::objective::{MetaLoss, Objective, meta_loss};
 use super::surrogate::{Phase, Surrogate};
-use crate::algo::{Algorithm, Held, StateEntry, update_parameters};
+use crate::algo::{Algorithm, First, Held, Metrics, StateEntry, update_parameters};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
-use crate::env::{EnvDef, EnvSpec};
+use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout};
 use crate::optim::{Adam, AdamState};
-use crate::play::{Keys, Play, row_keys};
-use crate::policy::{Acting, How, PolicyNet};
-use crate::program::{Context, Plan, PlanOptions};
-use crate::rng::{key_from_seed, streams};
+use crate::play::{Cast, Iteration, row_keys};
+use crate::policy::{Acting, PolicyNet};
 use crate::sample::{Paths, adjusted_rewards};
 use crate::tensor::Named;
-use crate::{DType, Device, Program, Result, State, Tensor};
+use crate::{DType, Result, Tensor};
 
 /// The policy, and how its shared parameters become those of a task.
 #[derive(Clone, Debug)]
@@ -123,253 +121,118 @@ impl Learner {
     }
 }
 
-/// Meta-training on one environment under one or several seeds.
-#[derive(Debug)]
+/// Meta-training on one environment.
+#[derive(Clone, Debug)]
 pub struct Maml {
     variant: Variant,
     config: MamlConfig,
     learner: Learner,
-    program: Program,
-    metric_names: Vec<String>,
-    /// All that training changes, each array with a leading axis of seeds.
-    pub state: State,
+    /// Most steps of an episode.
+    steps: usize,
 }
 
 impl Maml {
-    /// Fresh training of one run per seed.
-    ///
-    /// # Errors
-    /// If a setting is invalid or the device lacks memory.
-    pub fn new(device: &Device, variant: Variant, config: &MamlConfig, env: &EnvDef, seeds: &[u64]) -> Result<Maml> {
-        let training = Maml::resume(device, variant, config, env, seeds.len(), State::new())?;
-        let state = initial(device, &training.learner, config, seeds)?;
-        Ok(Maml { state, ..training })
-    }
-
-    /// Training that goes on from a state with all of [`Maml::entries`].
-    ///
-    /// # Errors
-    /// If a setting is invalid or an array is missing or of another shape.
-    pub fn resume(
-        device: &Device,
-        variant: Variant,
-        config: &MamlConfig,
-        env: &EnvDef,
-        seeds: usize,
-        state: State,
-    ) -> Result<Maml> {
-        config.validate()?;
-        let learner = Learner::new(env.spec(), config);
-        let outer = OuterLoop { variant, config, learner: &learner, seeds };
-        let program = Program::new(device, |cx| iteration(cx, &outer, env))?;
-        Ok(Maml { variant, config: config.clone(), learner, program, metric_names: Maml::metric_names(config), state })
-    }
-
-    /// The plan of one iteration, without a device.
+    /// For an environment with many tasks.
     ///
     /// # Errors
     /// If a setting is invalid.
-    pub fn plan(variant: Variant, config: &MamlConfig, env: &EnvDef, seeds: usize) -> Result<Plan> {
+    pub fn new(variant: Variant, config: &MamlConfig, spec: &EnvSpec) -> Result<Maml> {
         config.validate()?;
-        let learner = Learner::new(env.spec(), config);
-        let outer = OuterLoop { variant, config, learner: &learner, seeds };
-        Program::plan_of(PlanOptions::default(), |cx| iteration(cx, &outer, env))
+        let (learner, steps) = (Learner::new(spec, config), config.steps(spec.horizon));
+        Ok(Maml { variant, config: config.clone(), learner, steps })
     }
 
     /// The policy and its adaptation.
     pub fn learner(&self) -> &Learner {
         &self.learner
     }
-
-    /// Everything that training changes, for one seed.
-    pub fn entries(config: &MamlConfig, spec: &EnvSpec) -> Vec<StateEntry> {
-        entries(&Learner::new(spec, config), config)
-    }
-
-    /// What an iteration reports, in the order of the `metrics` output.
-    ///
-    /// The first three are sums over the episodes after the last inner step; returns of steps are means over all tasks
-    /// and rollouts.
-    pub fn metric_names(config: &MamlConfig) -> Vec<String> {
-        let first = ["rollout/episodes", "ep_return_sum", "ep_len_sum"].map(str::to_owned);
-        let returns = (0..=config.inner_steps).map(|k| format!("meta/step_{k}_return"));
-        let adaptive = (config.target_inner_kl > 0.0).then_some("inner_kl_coef");
-        let train = ["meta_loss", "inner_kl", "outer_kl", "grad_norm", "non_finite", "updates"];
-        let train = adaptive.iter().chain(&train).map(|name| format!("train/{name}"));
-        first.into_iter().chain(returns).chain(train).collect()
-    }
-}
-
-/// Everything that training changes, for one seed.
-fn entries(learner: &Learner, config: &MamlConfig) -> Vec<StateEntry> {
-    let p = learner.layout.len();
-    let of = |name, shape: &[usize], dtype| StateEntry { name, shape: shape.to_vec(), dtype };
-    let mut entries = vec![
-        of("key", &[2], DType::U32),
-        of("theta", &[p], DType::F32),
-        of("adam_m", &[p], DType::F32),
-        of("adam_v", &[p], DType::F32),
-        of("adam_scale", &[2], DType::F32),
-    ];
-    if config.target_inner_kl > 0.0 {
-        entries.push(of("inner_kl_coef", &[config.inner_steps], DType::F32));
-    }
-    entries
-}
-
-/// The state of fresh training.
-pub(super) fn initial(device: &Device, learner: &Learner, config: &MamlConfig, seeds: &[u64]) -> Result<State> {
-    let keys: Vec<[u32; 2]> = seeds.iter().map(|s| key_from_seed(*s)).collect();
-    let mut state = State::new();
-    for entry in entries(learner, config) {
-        let shape = [&[seeds.len()], &entry.shape[..]].concat();
-        let array = match entry.name {
-            "theta" => learner.layout.first(device, seeds),
-            "key" => device.array_u32(&shape, keys.as_flattened()),
-            "inner_kl_coef" => device.array(&shape, &vec![config.inner_kl_coef; shape.iter().product()]),
-            _ => device.zeros(&shape, entry.dtype),
-        };
-        state.insert(entry.name, array?);
-    }
-    Ok(state)
-}
-
-/// Step size of the outer steps in the iteration after `done` of `total`.
-fn learning_rate(config: &MamlConfig, done: u64, total: u64) -> f64 {
-    config.learning_rate * config.learning_rate_schedule.factor(done, total)
-}
-
-/// Scalars of an iteration's program.
-pub(super) fn scalars(config: &MamlConfig, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-    let iteration = ScalarValue::U32((done + 1) as u32);
-    vec![("iteration", iteration), ("learning_rate", learning_rate(config, done, total).into())]
-}
-
-/// Values that follow a schedule.
-pub(super) fn schedules(variant: Variant, config: &MamlConfig, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-    match variant.trust_region() {
-        true => Vec::new(),
-        false => vec![("train/learning_rate", learning_rate(config, done, total))],
-    }
 }
 
 impl Algorithm for Maml {
-    fn state(&self) -> &State {
-        &self.state
+    fn layout(&self) -> &Layout {
+        &self.learner.layout
     }
 
-    fn program(&self) -> &Program {
-        &self.program
+    fn entries(&self, _: Option<usize>) -> Vec<StateEntry> {
+        let mut entries = StateEntry::learner(self.learner.layout.len());
+        if self.config.target_inner_kl > 0.0 {
+            let coef = StateEntry::new("inner_kl_coef", &[self.config.inner_steps], DType::F32);
+            entries.push(coef.from(First::Value(self.config.inner_kl_coef)));
+        }
+        entries
     }
 
-    fn metric_names(&self) -> &[String] {
-        &self.metric_names
+    fn fleet(&self, seeds: usize) -> [usize; 3] {
+        [seeds * self.config.meta_batch, self.config.rollouts, self.steps]
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        schedules(self.variant, &self.config, done, total)
-    }
-
-    fn running(&mut self) -> (&mut Program, &State) {
-        (&mut self.program, &self.state)
-    }
-
-    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        scalars(&self.config, done, total)
-    }
-}
-
-/// Parameters of the training tasks of an iteration, `[S · M, D]`; none if the environment has a single task.
-fn tasks(config: &MamlConfig, env: &EnvDef, key: [Tensor; 2], iteration: Tensor) -> Option<Tensor> {
-    let width = env.spec().task.len();
-    if width == 0 {
-        return None;
-    }
-    let key = fold_in(key, Tensor::constant_u32(streams::TASK));
-    let tasks = config.task_source().trace(env, key, iteration, config.meta_batch);
-    Some(tasks.reshape(&[tasks.size(0) * config.meta_batch, width]))
-}
-
-/// Algorithm 3, one iteration on the device.
-fn iteration(cx: &mut Context, outer: &OuterLoop<'_>, env: &EnvDef) {
-    let config = outer.config;
-    let mut drawn = None;
-    outer.trace(cx, |_, k, given, parts| {
-        let tasks = *drawn.get_or_insert_with(|| tasks(config, env, given.key, given.iteration));
-        let rollouts = fold_in(fold_in(given.key, given.iteration), Tensor::constant_u32(k as u32));
-        let play = Play {
-            env,
-            policy: &outer.learner.policy,
-            acting: &Acting::of(parts),
-            how: How::Explore,
-            rows: [outer.seeds * config.meta_batch, config.rollouts],
-            tasks,
-            keys: Keys::of(row_keys(rollouts, config.meta_batch)),
-        };
-        play.episodes(1, config.steps(env.spec().horizon)).steps.paths()
-    });
-}
-
-/// What names the random numbers of an iteration.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Given {
-    /// Each seed's key, words of `[S, 1]`.
-    pub key: [Tensor; 2],
-    /// Number of the iteration, from 1.
-    pub iteration: Tensor,
-}
-
-/// An iteration, wherever its episodes come from.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OuterLoop<'a> {
-    pub variant: Variant,
-    pub config: &'a MamlConfig,
-    pub learner: &'a Learner,
-    pub seeds: usize,
-}
-
-impl OuterLoop<'_> {
-    /// Collect with the shared policy, adapt, collect with the adapted ones, and so on; then the outer steps. `collect` gives the
-    /// episodes of each phase, played by parameters `[K, …]`.
-    pub fn trace(&self, cx: &mut Context, mut collect: impl FnMut(&mut Context, usize, Given, &[Tensor]) -> Paths) {
-        let OuterLoop { variant, config, learner, seeds } = *self;
-        let held = Held::declare(cx, &entries(learner, config), seeds);
-        let iteration = cx.scalar_u32("iteration");
-        let learning_rate = cx.scalar_f32("learning_rate");
-        let words = held.get("key");
-        let given = Given { key: [words.slice(1, 0, 1), words.slice(1, 1, 2)], iteration };
-        let theta = held.get("theta");
+    /// Algorithm 3: collect with the shared policy, adapt, collect with the adapted ones, and so on; then the outer steps. Returns of
+    /// steps are means over all tasks and rollouts.
+    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
+        let Maml { variant, config, learner, steps } = self;
+        let (seeds, theta) = (it.seeds(), held.get("theta"));
+        let learning_rate = it.scalar("learning_rate");
+        let tasks = it.tasks(config.task_source(), config.meta_batch);
+        let episodes = config.meta_batch * config.rollouts;
+        let per_seed = |x: Tensor| x.reshape(&[seeds, episodes]).sum_keep(1);
 
         let mut phases = Vec::with_capacity(config.inner_steps + 1);
-        let (mut metrics, mut returns) = (Vec::new(), Vec::new());
+        let (mut metrics, mut returns) = (Metrics::default(), Vec::new());
         let (mut parts, step_sizes) = learner.start(theta, config.meta_batch);
         for k in 0..=config.inner_steps {
-            let paths = collect(cx, k, given, &parts);
+            let key = fold_in(fold_in(it.key(), it.number()), Tensor::constant_u32(k as u32));
+            let rows = [seeds * config.meta_batch, config.rollouts];
+            let cast = Cast { policy: &learner.policy, acting: &Acting::of(&parts), rows };
+            let played = it.episodes(cast, &tasks, row_keys(key, config.meta_batch), 1, *steps);
+            let paths = played.steps.paths();
             let phase = learner.phase(config, &parts, &paths, seeds);
-            let episodes = config.meta_batch * config.rollouts;
-            let per_seed = |x: Tensor| x.reshape(&[seeds, episodes]).sum_keep(1);
             let sum = per_seed(paths.path_returns());
-            returns.push(sum * (1.0 / episodes as f64));
-            if k == config.inner_steps {
-                let count = Tensor::constant_f32(episodes as f64).broadcast_to(&[seeds, 1]);
-                metrics.extend([count, sum, per_seed(paths.path_lengths())]);
-            }
+            returns.push((format!("meta/step_{k}_return"), sum * (1.0 / episodes as f64)));
             if k < config.inner_steps {
                 parts = learner.adapt(&parts, &phase, &step_sizes);
+            } else {
+                let count = Tensor::constant_f32(episodes as f64).broadcast_to(&[seeds, 1]);
+                metrics = Metrics::of_episodes(count, sum, per_seed(paths.path_lengths()));
             }
             phases.push(phase);
         }
+        for (name, value) in returns {
+            metrics = metrics.and(name, value);
+        }
         let coef = held.find("inner_kl_coef").unwrap_or(Tensor::constant_f32(config.inner_kl_coef));
-        let updated = outer(variant, config, learner, theta, held.adam(), &phases, [learning_rate, coef]);
-        update_parameters(cx, updated.theta, updated.adam);
-        metrics.extend(returns);
+        let updated = outer(*variant, config, learner, theta, held.adam(), &phases, [learning_rate, coef]);
+        update_parameters(it, updated.theta, updated.adam);
         if config.target_inner_kl > 0.0 {
             let kl = Tensor::concat(&updated.inner_kl, 1);
-            metrics.push(mean_keep(coef));
-            cx.update("inner_kl_coef", adapted_coef(coef, kl, config.target_inner_kl));
+            metrics = metrics.and("train/inner_kl_coef", mean_keep(coef));
+            it.update("inner_kl_coef", adapted_coef(coef, kl, config.target_inner_kl));
         }
-        metrics.extend(updated.metrics);
-        cx.output("metrics", Tensor::concat(&metrics, 1));
+        let [loss, inner_kl, outer_kl, grad_norm, non_finite, updates] = updated.metrics;
+        metrics
+            .and("train/meta_loss", loss)
+            .and("train/inner_kl", inner_kl)
+            .and("train/outer_kl", outer_kl)
+            .and("train/grad_norm", grad_norm)
+            .and(Metrics::NON_FINITE, non_finite)
+            .and(Metrics::UPDATES, updates)
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        match self.variant.trust_region() {
+            true => Vec::new(),
+            false => vec![("train/learning_rate", self.learning_rate(done, total))],
+        }
+    }
+
+    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
+        vec![("learning_rate", self.learning_rate(done, total).into())]
+    }
+}
+
+impl Maml {
+    /// Step size of the outer steps in the iteration after `done` of `total`.
+    fn learning_rate(&self, done: u64, total: u64) -> f64 {
+        self.config.learning_rate * self.config.learning_rate_schedule.factor(done, total)
     }
 }
 

@@ -5,12 +5,16 @@
 
 mod actor;
 mod experience;
+mod iteration;
 mod keys;
 mod recorded;
+mod stage;
 mod stepping;
 
 pub use actor::{ActorSpec, BROKEN, PolicyActor, declare_parts, part_names};
 pub use experience::{Experience, Running, Steps, Totals};
+pub use iteration::{Cast, Iteration, Place, Tasks};
 pub use keys::{Keys, row_keys};
 pub use recorded::{Recorded, Tape};
+pub use stage::{Compute, HostAct, HostCall, HostPlay, Stage};
 pub use stepping::{Play, Until, replay};

@@ -3,9 +3,8 @@
 use super::{Experience, Running, Steps};
 use crate::env::TracedStep;
 use crate::host::{Fleet, PlayedStep, Stepped};
-use crate::program::Context;
-use crate::tensor::{Named, tree};
-use crate::{Array, DType, Device, Result, Tensor};
+use crate::tensor::{Named, scan_tree, tree};
+use crate::{Array, Device, Result, Tensor};
 
 /// T steps of N environments in each of S groups, inputs of a program; or one of them in a loop over them.
 #[derive(Clone, Copy, Debug)]
@@ -27,18 +26,10 @@ pub struct Recorded {
 tree!(Recorded: action, reward, terminated, truncated, last_observation, observation);
 
 impl Recorded {
-    /// Inputs for T steps of `rows`: S seeds with N environments each.
-    pub fn declare(cx: &mut Context, steps: usize, rows: [usize; 2], observations: usize, actions: usize) -> Recorded {
-        let mut input =
-            |name: &str, width: &[usize], dtype| cx.input(name, &[&[steps, rows[0], rows[1]], width].concat(), dtype);
-        Recorded {
-            action: input("action", &[actions], DType::F32),
-            reward: input("reward", &[], DType::F32),
-            terminated: input("terminated", &[], DType::U32),
-            truncated: input("truncated", &[], DType::U32),
-            last_observation: input("last_observation", &[observations], DType::F32),
-            observation: input("observation", &[observations], DType::F32),
-        }
+    /// What a trace that has failed was told.
+    pub(super) fn poison() -> Recorded {
+        let x = Tensor::poison();
+        Recorded { action: x, reward: x, terminated: x, truncated: x, last_observation: x, observation: x }
     }
 
     /// One of them as a step of environments that were at `from`. They keep their states to themselves.
@@ -49,19 +40,23 @@ impl Recorded {
         TracedStep { state: from.state, steps, reward, terminated, truncated, last_observation, observation }
     }
 
-    /// The steps of a play that went on from the observations `first: [S, N, O]`: as [`Play::go_on`](super::Play::go_on) leaves them, but that the
+    /// The steps of a play that went on from where environments were: as [`Play::go_on`](super::Play::go_on) leaves them, but that the
     /// final observations are those of all steps, because environments of the host may cut themselves off at any time. It has no
     /// environment states and nothing that only the policy could say.
     #[track_caller]
-    pub fn went_on(&self, first: Tensor) -> Experience {
+    pub fn went_on(&self, from: Running) -> Experience {
         let Recorded { action, reward, terminated, truncated, last_observation, observation } = *self;
         let column = |x: Tensor| x.unsqueeze(3);
-        let t = action.size(0);
+        let (t, first) = (action.size(0), from.obs);
         let obs = match t {
             1 => first.unsqueeze(0),
             _ => Tensor::concat(&[first.unsqueeze(0), observation.slice(0, 0, t - 1)], 0),
         };
         let none = Tensor::zeros(&reward.shape());
+        let (zero, one) = (Tensor::constant_u32(0), Tensor::constant_u32(1));
+        let (counted, _) = scan_tree(t, &from.steps, &[terminated, truncated], |_, steps: Tensor, [end, cut]| {
+            (end.bit_or(cut).select(zero, steps + one), ())
+        });
         let steps = Steps {
             state: none,
             obs,
@@ -70,14 +65,13 @@ impl Recorded {
             reward: column(reward),
             terminated: column(terminated),
             truncated: column(truncated),
-            valid: column(Tensor::constant_u32(1).broadcast_to(&reward.shape())),
-            episode: column(Tensor::constant_u32(0).broadcast_to(&reward.shape())),
+            valid: column(one.broadcast_to(&reward.shape())),
+            episode: column(zero.broadcast_to(&reward.shape())),
             lost: column(none),
             extras: Named::new(),
         };
-        let none = Tensor::zeros(&first.shape());
         let obs = observation.slice(0, t - 1, t).reshape(&first.shape());
-        let next = Running { state: none, steps: none, obs, memory: Named::new() };
+        let next = Running { obs, steps: counted, ..from };
         Experience { steps, cut_obs: Some(last_observation), next }
     }
 }

@@ -29,7 +29,7 @@ pub use uniform::Uniform;
 
 use crate::Tensor;
 use crate::dist::RowNoise;
-use crate::tensor::Named;
+use crate::tensor::{Named, tree};
 
 /// The values by which a policy acts.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +39,8 @@ pub struct Acting {
     /// Values by name: statistics of observations, and schedules such as `epsilon` and `sigma`.
     pub values: Named,
 }
+
+tree!(Acting: parts, values);
 
 impl Acting {
     /// Parameters alone.

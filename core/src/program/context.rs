@@ -2,6 +2,7 @@
 
 use std::panic::Location;
 
+use super::cut::Cut;
 use super::plan::{Arg, Role, ScalarSpec};
 use crate::tensor::{Op, fail, push};
 use crate::{DType, Error, Tensor};
@@ -13,6 +14,10 @@ pub struct Context {
     pub(super) scalars: Vec<ScalarSpec>,
     /// Value and argument number.
     pub(super) results: Vec<(Tensor, usize)>,
+    /// Where the host is asked, in order.
+    pub(super) cuts: Vec<Cut>,
+    /// A loop is tried in one program: whether the host would have to be asked.
+    pub(super) trying: Option<bool>,
 }
 
 impl Context {
@@ -40,7 +45,14 @@ impl Context {
         state
     }
 
-    fn arg(&mut self, name: &str, shape: &[usize], dtype: DType, role: Role, at: &'static Location<'static>) -> Tensor {
+    pub(super) fn arg(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        dtype: DType,
+        role: Role,
+        at: &'static Location<'static>,
+    ) -> Tensor {
         if self.args.iter().any(|a| a.name == name && a.role == role) {
             return fail(Error::Program(format!("`{name}` is declared twice (at {at})")));
         }

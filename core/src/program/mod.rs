@@ -2,14 +2,18 @@
 
 mod array;
 mod context;
+mod cut;
+mod division;
 mod flops;
 mod footprint;
 mod native;
+mod part;
 mod plan;
 mod planner;
 mod print;
 #[allow(clippy::module_inception, reason = "the noun of the module")]
 mod program;
+mod segments;
 
 pub use array::{Array, State};
 pub use context::Context;
@@ -19,3 +23,4 @@ pub use native::NativeCall;
 pub use plan::{Arg, Kernel, Kind, Place, Plan, Role, ScalarSpec, Schedule, is_long_product, is_long_sum};
 pub use planner::{PlanOptions, is_leaf, is_view};
 pub use program::{Outputs, Program};
+pub use segments::{Host, Segments};

@@ -91,6 +91,13 @@ impl Program {
         Ok(Program { device: device.clone(), plan, executable, args: Vec::new(), scalars: Vec::new() })
     }
 
+    /// Plan and compile a traced graph.
+    pub(super) fn of(device: &Device, cx: Context, graph: Graph) -> Result<Program> {
+        let plan = Arc::new(planner::plan(cx, graph, &PlanOptions::default())?);
+        let executable = device.compile(plan.clone())?;
+        Ok(Program { device: device.clone(), plan, executable, args: Vec::new(), scalars: Vec::new() })
+    }
+
     #[inline(never)]
     fn planned(options: &PlanOptions, f: &mut dyn FnMut(&mut Context)) -> Result<Plan> {
         let (cx, graph) = Graph::trace(|| {
@@ -98,6 +105,9 @@ impl Program {
             f(&mut cx);
             cx
         })?;
+        if !cx.cuts.is_empty() {
+            return Err(Error::Program("a program that asks the host is run as segments".to_owned()));
+        }
         planner::plan(cx, graph, options)
     }
 

@@ -2,12 +2,13 @@
 
 use std::cell::RefCell;
 use std::panic::Location;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustc_hash::FxHashMap;
 
 use super::dtype::DType;
-use super::op::Op;
+use super::op::{Body, Call, Op, Scan};
 use crate::{Error, Result, Shortage};
 
 /// Number of a node in its graph. Operands have smaller numbers than their users.
@@ -147,6 +148,11 @@ impl Graph {
     /// Whether an error has been recorded.
     pub fn failed(&self) -> bool {
         self.error.is_some()
+    }
+
+    /// Forgets the error that a trace met which falls away.
+    pub fn forgive(&mut self) {
+        self.error = None;
     }
 
     /// How deep a scope is nested.
@@ -297,6 +303,67 @@ impl Graph {
         found.sort_unstable();
         found.dedup();
         found
+    }
+}
+
+/// A part of a graph as a graph of its own.
+pub struct Extract {
+    /// It is for planning and not for tracing: nothing can be pushed that would be found again.
+    pub graph: Graph,
+    /// New numbers of the nodes that were copied.
+    pub numbers: FxHashMap<NodeId, NodeId>,
+}
+
+impl Graph {
+    /// Parameters and results of a loop's or a call's body.
+    pub fn body(&self, id: NodeId) -> Option<impl Iterator<Item = NodeId> + '_> {
+        let body = match &self.nodes[id as usize].op {
+            Op::Scan(s) => &s.body,
+            Op::Call(c) => &c.body,
+            _ => return None,
+        };
+        Some(body.outs.iter().chain(&body.params).copied())
+    }
+
+    /// What `outs` are made of, from the nodes of `given` on, which become arguments of these numbers. Scopes keep theirs.
+    pub fn extract(&self, outs: &[NodeId], given: &FxHashMap<NodeId, u32>) -> Extract {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut stack = outs.to_vec();
+        while let Some(id) = stack.pop() {
+            if std::mem::replace(&mut seen[id as usize], true) || given.contains_key(&id) {
+                continue;
+            }
+            stack.extend(&self.nodes[id as usize].src);
+            stack.extend(self.body(id).into_iter().flatten());
+        }
+        // The planner wants all results of a loop to exist, read or not.
+        for (id, node) in self.nodes.iter().enumerate() {
+            if matches!(node.op, Op::Out(_)) && seen[node.src[0] as usize] {
+                seen[id] = true;
+            }
+        }
+        let mut numbers: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+        let mut graph = Graph { scopes: self.scopes.clone(), ..Graph::new() };
+        for id in (0..self.nodes.len() as NodeId).filter(|id| seen[*id as usize]) {
+            let mut node = self.nodes[id as usize].clone();
+            let map = |ids: &[NodeId]| ids.iter().filter_map(|id| numbers.get(id).copied()).collect::<Vec<_>>();
+            let body = |b: &Body| Body { scope: b.scope, params: map(&b.params), outs: map(&b.outs) };
+            if let Some(arg) = given.get(&id) {
+                (node.op, node.src) = (Op::Input(*arg), Vec::new());
+            } else {
+                node.op = match &node.op {
+                    Op::Scan(s) => Op::Scan(Arc::new(Scan { body: body(&s.body), ..(**s).clone() })),
+                    Op::Call(c) => {
+                        Op::Call(Arc::new(Call { name: c.name, body: body(&c.body), native: c.native.clone() }))
+                    }
+                    other => other.clone(),
+                };
+                node.src = map(&node.src);
+            }
+            numbers.insert(id, graph.nodes.len() as NodeId);
+            graph.nodes.push(node);
+        }
+        Extract { graph, numbers }
     }
 }
 

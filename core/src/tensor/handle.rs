@@ -50,6 +50,11 @@ impl Tensor {
         self.id == POISON
     }
 
+    /// The handle of a node of a graph that nobody traces.
+    pub(crate) fn untraced(id: NodeId) -> Tensor {
+        Tensor { id, trace: 0 }
+    }
+
     /// Its number, unchecked: for maps over one graph.
     pub(crate) fn raw(self) -> NodeId {
         self.id

@@ -51,6 +51,16 @@ impl<T: Tree> Tree for Option<T> {
     }
 }
 
+impl<T: Tree> Tree for Vec<T> {
+    fn leaves(&self, to: &mut Vec<Tensor>) {
+        self.iter().for_each(|t| t.leaves(to));
+    }
+
+    fn rebuild(&self, from: &mut dyn Iterator<Item = Tensor>) -> Self {
+        self.iter().map(|t| t.rebuild(from)).collect()
+    }
+}
+
 impl<A: Tree, B: Tree> Tree for (A, B) {
     fn leaves(&self, to: &mut Vec<Tensor>) {
         self.0.leaves(to);

@@ -5,14 +5,11 @@ use toml::Table;
 
 use super::describe::setting_docs;
 use super::playground::Playground;
-use crate::algo::{ActorCritic, Algorithm, HostPpo, HostTrpo, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
-use crate::env::{EnvDef, EnvSpec};
-use crate::host::Executor;
-use crate::meta::rl2::{MAX_BATCH, Rl2Net};
-use crate::meta::{HostMaml, HostRl2, Learner, Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
-use crate::nn::Layout;
-use crate::program::Plan;
-use crate::{Device, Error, Result, State};
+use crate::algo::{Algorithm, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
+use crate::env::EnvSpec;
+use crate::meta::rl2::MAX_BATCH;
+use crate::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
+use crate::{Error, Result};
 
 /// Names of the algorithms.
 pub const ALGORITHMS: [&str; 10] =
@@ -144,14 +141,14 @@ impl Config {
         Ok(())
     }
 
-    /// The plan of one iteration for so many seeds.
-    pub(super) fn plan(&self, algorithm: &str, env: &EnvDef, seeds: usize) -> Result<Plan> {
-        match self {
-            Config::Ppo(config) => Ppo::plan(config, env, seeds),
-            Config::Trpo(config) => Trpo::plan(config, env, seeds),
-            Config::Maml(config) => Maml::plan(variant(algorithm)?, config, env, seeds),
-            Config::Rl2(config) => Rl2::plan(rl2(algorithm)?, config, env, seeds),
-        }
+    /// The algorithm, fitted to an environment.
+    pub(super) fn fit(&self, algorithm: &str, spec: &EnvSpec) -> Result<Box<dyn Algorithm>> {
+        Ok(match self {
+            Config::Ppo(config) => Box::new(Ppo::new(config, spec)?),
+            Config::Trpo(config) => Box::new(Trpo::new(config, spec)?),
+            Config::Maml(config) => Box::new(Maml::new(variant(algorithm)?, config, spec)?),
+            Config::Rl2(config) => Box::new(Rl2::new(rl2(algorithm)?, config, spec)?),
+        })
     }
 
     /// Settings of which lower values take less memory, those with the least value left out.
@@ -186,44 +183,10 @@ impl Config {
         }
     }
 
-    /// Everything that training changes, for one seed.
-    pub(super) fn entries(&self, env: &Playground) -> Vec<StateEntry> {
-        match (self, env) {
-            (Config::Ppo(config), Playground::Device(env)) => Ppo::entries(config, env),
-            (Config::Ppo(config), Playground::Host(spec)) => HostPpo::entries(config, spec),
-            (Config::Trpo(config), Playground::Device(env)) => Trpo::entries(config, env),
-            (Config::Trpo(config), Playground::Host(spec)) => HostTrpo::entries(config, spec),
-            (Config::Maml(config), _) => Maml::entries(config, env.spec()),
-            (Config::Rl2(config), _) => Rl2::entries(config, env.spec()),
-        }
-    }
-
-    /// Which part of θ is what.
-    pub(super) fn layout(&self, spec: &EnvSpec) -> Layout {
-        match self {
-            Config::Ppo(config) => ActorCritic::new(spec, &config.net()).layout,
-            Config::Trpo(config) => ActorCritic::new(spec, &config.net()).layout,
-            Config::Maml(config) => Learner::new(spec, config).layout,
-            Config::Rl2(config) => Rl2Net::new(spec, config).layout,
-        }
-    }
-
-    /// The entries that a policy consists of: those that [`policy_entries`](Config::policy_entries) names.
-    pub(super) fn policy(&self, env: &Playground) -> Vec<StateEntry> {
+    /// The entries that a policy consists of, of those of its algorithm.
+    pub(super) fn policy(&self, entries: Vec<StateEntry>) -> Vec<StateEntry> {
         let names = self.policy_entries();
-        let mut entries = self.entries(env);
-        entries.retain(|entry| names.contains(&entry.name));
-        entries
-    }
-
-    /// As [`Setup::fleet`](super::Setup::fleet).
-    pub(super) fn fleet(&self, spec: &EnvSpec, seeds: usize) -> [usize; 3] {
-        match self {
-            Config::Ppo(config) => [seeds, config.envs, spec.horizon],
-            Config::Trpo(config) => [seeds, config.envs, spec.horizon],
-            Config::Maml(config) => [seeds * config.meta_batch, config.rollouts, config.steps(spec.horizon)],
-            Config::Rl2(config) => [seeds * config.meta_batch, 1, spec.horizon],
-        }
+        entries.into_iter().filter(|entry| names.contains(&entry.name)).collect()
     }
 
     /// Names of what a policy consists of.
@@ -234,74 +197,4 @@ impl Config {
             _ => vec!["theta"],
         }
     }
-
-    /// Fresh training, on the host with the executor that plays it.
-    pub(super) fn start(
-        &self,
-        algorithm: &str,
-        device: &Device,
-        env: Arena<'_>,
-        seeds: &[u64],
-    ) -> Result<Box<dyn Algorithm>> {
-        Ok(match (self, env) {
-            (Config::Ppo(config), Arena::Device(env)) => Box::new(Ppo::new(device, config, env, seeds)?),
-            (Config::Ppo(config), Arena::Host(executor)) => Box::new(HostPpo::new(device, config, executor, seeds)?),
-            (Config::Trpo(config), Arena::Device(env)) => Box::new(Trpo::new(device, config, env, seeds)?),
-            (Config::Trpo(config), Arena::Host(executor)) => Box::new(HostTrpo::new(device, config, executor, seeds)?),
-            (Config::Maml(config), Arena::Device(env)) => {
-                Box::new(Maml::new(device, variant(algorithm)?, config, env, seeds)?)
-            }
-            (Config::Maml(config), Arena::Host(executor)) => {
-                Box::new(HostMaml::new(device, variant(algorithm)?, config, executor, seeds)?)
-            }
-            (Config::Rl2(config), Arena::Device(env)) => {
-                Box::new(Rl2::new(device, rl2(algorithm)?, config, env, seeds)?)
-            }
-            (Config::Rl2(config), Arena::Host(executor)) => {
-                Box::new(HostRl2::new(device, rl2(algorithm)?, config, executor, seeds)?)
-            }
-        })
-    }
-
-    /// Training that goes on from a state.
-    pub(super) fn resume(
-        &self,
-        algorithm: &str,
-        device: &Device,
-        env: Arena<'_>,
-        seeds: &[u64],
-        state: State,
-    ) -> Result<Box<dyn Algorithm>> {
-        let s = seeds.len();
-        Ok(match (self, env) {
-            (Config::Ppo(config), Arena::Device(env)) => Box::new(Ppo::resume(device, config, env, s, state)?),
-            (Config::Ppo(config), Arena::Host(executor)) => {
-                Box::new(HostPpo::resume(device, config, executor, seeds, state)?)
-            }
-            (Config::Trpo(config), Arena::Device(env)) => Box::new(Trpo::resume(device, config, env, s, state)?),
-            (Config::Trpo(config), Arena::Host(executor)) => {
-                Box::new(HostTrpo::resume(device, config, executor, seeds, state)?)
-            }
-            (Config::Maml(config), Arena::Device(env)) => {
-                Box::new(Maml::resume(device, variant(algorithm)?, config, env, s, state)?)
-            }
-            (Config::Maml(config), Arena::Host(executor)) => {
-                Box::new(HostMaml::resume(device, variant(algorithm)?, config, executor, seeds, state)?)
-            }
-            (Config::Rl2(config), Arena::Device(env)) => {
-                Box::new(Rl2::resume(device, rl2(algorithm)?, config, env, s, state)?)
-            }
-            (Config::Rl2(config), Arena::Host(executor)) => {
-                Box::new(HostRl2::resume(device, rl2(algorithm)?, config, executor, seeds, state)?)
-            }
-        })
-    }
-}
-
-/// What plays the episodes of training.
-pub(super) enum Arena<'a> {
-    /// The program itself.
-    Device(&'a EnvDef),
-    /// An executor.
-    Host(Box<dyn Executor>),
 }

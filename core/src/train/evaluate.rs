@@ -260,11 +260,12 @@ impl Evaluator {
         let env = environment(env, &header)?;
         header.config.check_fit(&header.algorithm, &env).map_err(|e| snapshot::wrong(e.to_string()))?;
         let env_steps = snapshot::steps_made(&header, header.config.batch(env.spec()))?;
-        let layout = header.config.layout(env.spec());
+        let algorithm = header.config.fit(&header.algorithm, env.spec()).map_err(|e| snapshot::wrong(e.to_string()))?;
         let array = |Words { entry, words }| {
             Ok((entry.name, device.array_f32(&[1, words.len()], bytemuck::cast_slice(&words))?))
         };
-        let arrays = tensors::read(&tensors, header.format, &header.config.policy(&env), &layout)?;
+        let entries = header.config.policy(algorithm.entries(env.state_len()));
+        let arrays = tensors::read(&tensors, header.format, &entries, algorithm.layout())?;
         let arrays = arrays.into_iter().map(array).collect::<Result<_>>()?;
         let policy = PolicyArrays { arrays };
         Ok(Evaluator { device: device.clone(), env, header, env_steps, policy, program: None })

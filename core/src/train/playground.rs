@@ -28,6 +28,14 @@ impl Playground {
         }
     }
 
+    /// Numbers of a state that programs hold; none of environments of the host.
+    pub(super) fn state_len(&self) -> Option<usize> {
+        match self {
+            Playground::Device(env) => Some(env.state_len()),
+            Playground::Host(_) => None,
+        }
+    }
+
     /// The environment of programs.
     ///
     /// # Errors

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use super::config::Arena;
 use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays, environment};
 use super::playground::Playground;
 use super::setup::{MAX_STEPS, Setup};
 use super::snapshot::{self, Entry, Header, Kind};
 use super::tensors::{self, Words};
-use crate::algo::{Algorithm, StateEntry};
+use crate::algo::{Arena, Metrics, StateEntry, Training};
 use crate::backend::{Lease, room};
 use crate::env::EnvSpec;
 use crate::host::Executor;
@@ -31,7 +30,7 @@ type Finished = [f64; 3];
 pub struct Session {
     device: Device,
     setup: Setup,
-    algorithm: Box<dyn Algorithm>,
+    training: Training,
     iteration: u64,
     /// Per seed: the latest iterations that hold [`WINDOW`] finished episodes.
     finished: Vec<Vec<Finished>>,
@@ -63,20 +62,20 @@ impl Session {
     fn start(device: &Device, setup: &Setup, env: Arena<'_>) -> Result<Session> {
         let lower = |error: Error| error.lowered_by(&setup.memory_settings());
         let copies = room_for_copies(device, setup);
-        let algorithm = setup.config.start(&setup.algorithm, device, env, &setup.seeds).map_err(lower)?;
+        let training = Training::new(device, setup.fit()?, env, &setup.seeds).map_err(lower)?;
         let finished = vec![Vec::new(); setup.seeds.len()];
-        Ok(Session::of(device, setup.clone(), algorithm, (0, finished), copies))
+        Ok(Session::of(device, setup.clone(), training, (0, finished), copies))
     }
 
     fn of(
         device: &Device,
         setup: Setup,
-        algorithm: Box<dyn Algorithm>,
+        training: Training,
         (iteration, finished): (u64, Vec<Vec<Finished>>),
         _copies: Lease,
     ) -> Session {
         let (device, evaluation) = (device.clone(), None);
-        Session { device, setup, algorithm, iteration, finished, evaluation, debug: false, torn: false, _copies }
+        Session { device, setup, training, iteration, finished, evaluation, debug: false, torn: false, _copies }
     }
 
     /// In debug mode the first gradient that is not finite is an error that names the operation where it began. Each
@@ -102,8 +101,8 @@ impl Session {
         let (setup, state, iteration, finished) = restored(device, env, snapshots)?;
         let arena = Arena::Device(setup.env.device()?);
         let copies = room_for_copies(device, &setup);
-        let algorithm = setup.config.resume(&setup.algorithm, device, arena, &setup.seeds, state)?;
-        Ok(Session::of(device, setup, algorithm, (iteration, finished), copies))
+        let training = Training::resume(device, setup.fit()?, arena, &setup.seeds, state)?;
+        Ok(Session::of(device, setup, training, (iteration, finished), copies))
     }
 
     /// The same of a run on the host, in new episodes: what environments were in the middle of is not part of a snapshot.
@@ -121,8 +120,8 @@ impl Session {
         let (setup, state, iteration, finished) = restored(device, Some(Playground::Host(spec)), snapshots)?;
         let arena = Arena::Host(executor(&setup)?);
         let copies = room_for_copies(device, &setup);
-        let algorithm = setup.config.resume(&setup.algorithm, device, arena, &setup.seeds, state)?;
-        Ok(Session::of(device, setup, algorithm, (iteration, finished), copies))
+        let training = Training::resume(device, setup.fit()?, arena, &setup.seeds, state)?;
+        Ok(Session::of(device, setup, training, (iteration, finished), copies))
     }
 
     /// Bytes that training takes on a device, whether there are so many or not.
@@ -141,7 +140,7 @@ impl Session {
 
     /// The program of one iteration, of all seeds: what it computes and what running it has cost so far.
     pub fn program(&self) -> &Program {
-        self.algorithm.program()
+        self.training.program()
     }
 
     /// Iterations made.
@@ -188,11 +187,11 @@ impl Session {
     pub async fn step(&mut self) -> Result<Vec<Row>> {
         self.whole()?;
         let (made, all) = (self.iteration, self.iterations());
-        let schedules = self.algorithm.schedules(made, all);
-        let before = if self.debug { Some(self.algorithm.state().copy(&self.device).await?) } else { None };
+        let schedules = self.training.schedules(made, all);
+        let before = if self.debug { Some(self.training.state().copy(&self.device).await?) } else { None };
         // Until the iteration has ended.
         self.torn = true;
-        let metrics = self.algorithm.step(made, all).await?;
+        let metrics = self.training.step(made, all).await?;
         let values = self.device.read(&metrics).await?;
         self.torn = false;
         if let Some(before) = before {
@@ -200,12 +199,11 @@ impl Session {
         }
         self.iteration += 1;
         let mut rows = Vec::with_capacity(self.finished.len());
-        let names = self.algorithm.metric_names();
+        let names = self.training.metric_names();
+        let inner = [Metrics::RETURN_SUM, Metrics::LENGTH_SUM];
         for (i, values) in values.chunks(names.len()).enumerate() {
-            let [episodes, returns, lengths, rest @ ..] = values else {
-                return Err(Error::Program("the metrics are incomplete".to_owned()));
-            };
-            slide(&mut self.finished[i], [*episodes, *returns, *lengths]);
+            let of = |name: &str| names.iter().position(|known| known == name).map_or(0.0, |column| values[column]);
+            slide(&mut self.finished[i], [Metrics::EPISODES, inner[0], inner[1]].map(of));
             let sum = |k: usize| self.finished[i].iter().map(|f| f[k]).sum::<f64>();
             let mean = |k: usize| if sum(0) > 0.0 { sum(k) / sum(0) } else { f64::NAN };
             let mut row: Row = Vec::with_capacity(names.len() + 4);
@@ -214,17 +212,13 @@ impl Session {
             add("time/iterations", self.iteration as f64);
             add("rollout/ep_return_mean", mean(1));
             add("rollout/ep_len_mean", mean(2));
-            add(&names[0], *episodes);
-            for (name, value) in names[3..].iter().zip(rest) {
+            for (name, value) in names.iter().zip(values).filter(|(name, _)| !inner.contains(&name.as_str())) {
                 add(name, *value);
             }
             for (name, value) in &schedules {
                 add(name, *value);
             }
-            if let [.., non_finite, updates] = rest
-                && *non_finite > 0.0
-                && *updates == 0.0
-            {
+            if of(Metrics::NON_FINITE) > 0.0 && of(Metrics::UPDATES) == 0.0 {
                 return Err(Error::NonFinite(format!(
                     "no update of seed {} had a finite gradient; lower learning_rate, or look at the environment's \
                      rewards and observations",
@@ -246,11 +240,13 @@ impl Session {
 
     /// An error if an update of the iteration just made was dropped, which began with the state `before`.
     async fn explain(&self, before: &State, metrics: &[f64]) -> Result<()> {
-        let dropped = |values: &[f64]| values.iter().rev().nth(1).is_some_and(|non_finite| *non_finite > 0.0);
-        if !metrics.chunks(self.algorithm.metric_names().len()).any(dropped) {
+        let names = self.training.metric_names();
+        let column = names.iter().position(|name| name == Metrics::NON_FINITE);
+        let dropped = |values: &[f64]| column.is_some_and(|column| values[column] > 0.0);
+        if !metrics.chunks(names.len()).any(dropped) {
             return Ok(());
         }
-        let found = self.algorithm.first_non_finite(before, self.iteration, self.iterations()).await?;
+        let found = self.training.first_non_finite(before, self.iteration, self.iterations()).await?;
         Err(found.map_or_else(
             || Error::NonFinite("a gradient was not finite, but only by this device's rounding".to_owned()),
             |found| found.error(),
@@ -270,7 +266,12 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
-        self.read_stack(Kind::Session, self.setup.config.entries(&self.setup.env)).await
+        self.read_stack(Kind::Session, self.entries()).await
+    }
+
+    /// Everything that training changes, for one seed.
+    fn entries(&self) -> Vec<StateEntry> {
+        self.training.algorithm().entries(self.setup.env.state_len())
     }
 
     /// Parameters, normalisers and configuration of one seed: what [`Evaluator`](super::Evaluator) needs.
@@ -286,21 +287,21 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn policy_snapshots(&self) -> Result<Snapshots<'_>> {
-        self.read_stack(Kind::Policy, self.setup.config.policy(&self.setup.env)).await
+        self.read_stack(Kind::Policy, self.setup.config.policy(self.entries())).await
     }
 
     async fn read_stack(&self, kind: Kind, entries: Vec<StateEntry>) -> Result<Snapshots<'_>> {
         self.whole()?;
         let mut arrays = Vec::with_capacity(entries.len());
         for entry in entries {
-            let array: &Array = self.algorithm.state().get(entry.name)?;
+            let array: &Array = self.training.state().get(entry.name)?;
             let words = match array.dtype() {
                 DType::F32 => self.device.read_f32(array).await?.into_iter().map(f32::to_bits).collect(),
                 DType::U32 => self.device.read_u32(array).await?,
             };
             arrays.push((entry, words));
         }
-        let layout = self.setup.config.layout(self.setup.env.spec());
+        let layout = self.training.algorithm().layout().clone();
         Ok(Snapshots { session: self, kind, arrays, layout })
     }
 
@@ -309,7 +310,7 @@ impl Session {
     /// # Errors
     /// If `member` does not exist or the device fails.
     pub async fn parameters(&self, member: usize) -> Result<Vec<f32>> {
-        let theta = self.device.read_f32(self.algorithm.state().get("theta")?).await?;
+        let theta = self.device.read_f32(self.training.state().get("theta")?).await?;
         let len = theta.len() / self.setup.seeds.len();
         let own = theta.chunks(len).nth(member).ok_or_else(|| self.no_seed(member))?;
         Ok(own.to_vec())
@@ -352,7 +353,7 @@ impl Session {
         let mut program = self.evaluation_of(episodes)?;
         let key = |seed: &u64| fold_in(fold_in(key_from_seed(*seed), streams::EVAL), self.iteration as u32);
         let keys: Vec<[u32; 2]> = self.setup.seeds.iter().map(key).collect();
-        let state = self.algorithm.state();
+        let state = self.training.state();
         let arrays = self.setup.config.policy_entries().into_iter().map(|name| Ok((name, state.get(name)?.clone())));
         let policy = PolicyArrays { arrays: arrays.collect::<Result<_>>()? };
         let result = program.episodes(&self.device, &policy, &keys).await;
@@ -400,10 +401,11 @@ fn restored(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Re
     let setup = Setup::of_config(&first.algorithm, env, &seeds, first.steps, first.config.clone())
         .map_err(|e| snapshot::wrong(e.to_string()))?;
     snapshot::steps_made(first, setup.batch())?;
-    let (layout, entries) = (setup.config.layout(setup.env.spec()), setup.config.entries(&setup.env));
+    let algorithm = setup.fit()?;
+    let (layout, entries) = (algorithm.layout(), algorithm.entries(setup.env.state_len()));
     let mut arrays = Vec::with_capacity(decoded.len());
     for (header, tensors) in &decoded {
-        arrays.push(tensors::read(tensors, header.format, &entries, &layout)?);
+        arrays.push(tensors::read(tensors, header.format, &entries, layout)?);
     }
     let mut state = State::new();
     for (i, entry) in entries.iter().enumerate() {

@@ -6,7 +6,7 @@ use super::config::{ALGORITHMS, Config};
 use super::playground::Playground;
 use super::presets::preset;
 use super::snapshot::check_steps;
-use crate::algo::StateEntry;
+use crate::algo::{Algorithm, StateEntry, Training};
 use crate::program::Plan;
 use crate::{Error, Result};
 
@@ -111,8 +111,16 @@ impl Setup {
 
     /// What an executor must play for a run on the host: groups (tasks), environments of each, and the steps after which an
     /// episode is cut off.
-    pub fn fleet(&self) -> [usize; 3] {
-        self.config.fleet(self.env.spec(), self.seeds.len())
+    ///
+    /// # Errors
+    /// If the settings do not fit the environment.
+    pub fn fleet(&self) -> Result<[usize; 3]> {
+        Ok(self.fit()?.fleet(self.seeds.len()))
+    }
+
+    /// The algorithm, fitted to the environment.
+    pub(super) fn fit(&self) -> Result<Box<dyn Algorithm>> {
+        self.config.fit(&self.algorithm, self.env.spec())
     }
 
     /// The plan of one iteration, without a device.
@@ -120,7 +128,7 @@ impl Setup {
     /// # Errors
     /// If the environment is on the host, or a setting is invalid.
     pub fn plan(&self) -> Result<Plan> {
-        self.config.plan(&self.algorithm, self.env.device()?, self.seeds.len())
+        Training::plan(&*self.fit()?, self.env.device()?, self.seeds.len())
     }
 
     /// Settings of which lower values take less memory.
@@ -137,7 +145,9 @@ impl Setup {
     pub(super) fn bytes_of_copies(&self) -> u64 {
         let elements = |entry: &StateEntry| entry.shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
         let all = |entries: Vec<StateEntry>| entries.iter().map(elements).fold(0, u64::saturating_add);
-        let (state, policy) = (all(self.config.entries(&self.env)), all(self.config.policy(&self.env)));
+        // A setup that does not fit is refused elsewhere.
+        let entries = self.fit().map_or_else(|_| Vec::new(), |algorithm| algorithm.entries(self.env.state_len()));
+        let (state, policy) = (all(entries.clone()), all(self.config.policy(entries)));
         let seeds = self.seeds.len() as u64;
         let words = state.saturating_mul(2 * seeds + 1).saturating_add(policy.saturating_mul(seeds));
         words.saturating_mul(4)

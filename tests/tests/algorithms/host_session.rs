@@ -13,7 +13,7 @@ fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
 }
 
 fn executor(env: &EnvDef, setup: &Setup) -> Box<dyn Executor> {
-    let [tasks, each, horizon] = setup.fleet();
+    let [tasks, each, horizon] = setup.fleet().unwrap();
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(env))) };
     Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap())
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use quickstudy_core::algo::{Algorithm, HostPpo, OnDevice, OnHost, OnPolicy, PpoConfig, TrpoConfig};
+use quickstudy_core::algo::{Algorithm, Arena, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Training, TrpoConfig};
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::host::{
     Chance, Executor, Fleet, HostEnv, IterativeExecutor, ParallelExecutor, Stepped, Transition, Wrapped,
 };
 use quickstudy_core::meta::rl2::Critic;
-use quickstudy_core::meta::{HostMaml, HostRl2, Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
+use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
@@ -35,18 +35,33 @@ fn config(variant: Variant) -> MamlConfig {
 const PARAMETERS: [&str; 4] = ["theta", "adam_m", "adam_v", "adam_scale"];
 
 /// Metrics of each of some iterations, then arrays of the state.
-fn train(device: &Device, algorithm: &mut dyn Algorithm, iterations: u64, names: &[&str]) -> Vec<Vec<u32>> {
+fn train(device: &Device, training: &mut Training, iterations: u64, names: &[&str]) -> Vec<Vec<u32>> {
     let bits = |x: Vec<f32>| x.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
     let mut seen: Vec<Vec<u32>> = (0..iterations)
         .map(|done| {
-            let metrics = wait(algorithm.step(done, iterations));
+            let metrics = wait(training.step(done, iterations));
             bits(wait(device.read_f32(&metrics)))
         })
         .collect();
     for name in names {
-        seen.push(bits(wait(device.read_f32(algorithm.state().get(name).unwrap()))));
+        seen.push(bits(wait(device.read_f32(training.state.get(name).unwrap()))));
     }
     seen
+}
+
+fn in_programs(device: &Device, env: &EnvDef, algorithm: impl Algorithm + 'static, seeds: &[u64]) -> Training {
+    Training::new(device, Box::new(algorithm), Arena::Device(env), seeds).unwrap()
+}
+
+/// Trains what `algorithm` fits to the executor's environments.
+fn on_host<A: Algorithm + 'static>(
+    device: &Device,
+    executor: Box<dyn Executor>,
+    algorithm: impl FnOnce(&EnvSpec) -> Result<A>,
+    seeds: &[u64],
+) -> Result<Training> {
+    let algorithm = algorithm(&executor.fleet().spec)?;
+    Training::new(device, Box::new(algorithm), Arena::Host(executor), seeds)
 }
 
 fn executor(env: &EnvDef, config: &MamlConfig, seeds: usize, parallel: bool) -> Box<dyn Executor> {
@@ -76,12 +91,13 @@ fn mamls_family_trains_the_same_parameters_on_host_and_device() {
     cases.push(("key-door", Variant::EMaml, config(Variant::EMaml)));
     for (i, (name, variant, config)) in cases.into_iter().enumerate() {
         let env = builtin(name).unwrap();
-        let mut on_device = Maml::new(&device, variant, &config, &env, &seeds).unwrap();
+        let maml = |spec: &EnvSpec| Maml::new(variant, &config, spec);
+        let mut on_device = in_programs(&device, &env, maml(env.spec()).unwrap(), &seeds);
         let first = wait(device.read_f32(on_device.state().get("theta").unwrap()));
         let want = train(&device, &mut on_device, 3, &PARAMETERS);
         assert_ne!(want[3], first.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), "nothing was learnt");
         let executor = executor(&env, &config, seeds.len(), i % 2 == 0);
-        let mut on_host = HostMaml::new(&device, variant, &config, executor, &seeds).unwrap();
+        let mut on_host = on_host(&device, executor, maml, &seeds).unwrap();
         let got = train(&device, &mut on_host, 3, &PARAMETERS);
         for (what, (got, want)) in got.iter().zip(&want).enumerate() {
             assert!(got == want, "{name}, {}: array {what}\n{got:?}\n{want:?}", variant.name());
@@ -98,16 +114,17 @@ fn training_on_an_environment_of_ones_own_changes_its_parameters_and_reports_its
     let toys = |fault: Option<Fault>| -> Box<dyn Executor> {
         Box::new(IterativeExecutor::new(3, 4, 6, |_| Ok(Box::new(ToyEnv::failing(fault)))).unwrap())
     };
-    let mut training = HostMaml::new(&device, Variant::ProMp, &config, toys(None), &[1]).unwrap();
-    let theta = |training: &HostMaml| wait(device.read_f32(training.state().get("theta").unwrap()));
+    let maml = |spec: &EnvSpec| Maml::new(Variant::ProMp, &config, spec);
+    let mut training = on_host(&device, toys(None), maml, &[1]).unwrap();
+    let theta = |training: &Training| wait(device.read_f32(training.state().get("theta").unwrap()));
     let first = theta(&training);
     let metrics = wait(training.step(0, 1));
     assert!(wait(device.read(&metrics)).iter().all(|x| x.is_finite()));
     assert_ne!(theta(&training), first);
-    let mut training = HostMaml::new(&device, Variant::ProMp, &config, toys(Some(Fault::Panic)), &[1]).unwrap();
+    let mut training = on_host(&device, toys(Some(Fault::Panic)), maml, &[1]).unwrap();
     let error = pollster::block_on(training.step(0, 1)).unwrap_err().to_string();
     assert_eq!(error, "environment toy: number 0 (copy 0 of task 0), step: panicked: out of cheese");
-    let refused = HostMaml::new(&device, Variant::ProMp, &config, toys(None), &[1, 2]).unwrap_err().to_string();
+    let refused = on_host(&device, toys(None), maml, &[1, 2]).unwrap_err().to_string();
     assert_eq!(
         refused,
         "executor: the executor plays 3 tasks on 4 environments each for at most 6 steps; 2 seeds with these settings need \
@@ -116,13 +133,14 @@ fn training_on_an_environment_of_ones_own_changes_its_parameters_and_reports_its
 }
 
 /// Trains built-in environments in programs and on the host, and compares all that remains. `size`: environments, horizon.
-fn compare<C: OnPolicy>(cases: impl IntoIterator<Item = (&'static str, C)>, size: impl Fn(&C) -> [usize; 2]) {
+fn compare<C: OnPolicy + 'static>(cases: impl IntoIterator<Item = (&'static str, C)>, size: impl Fn(&C) -> [usize; 2]) {
     let device = Device::cpu(2);
     let seeds = [3, 1 << 33];
     for (i, (name, config)) in cases.into_iter().enumerate() {
         let env = builtin(name).unwrap();
         let [envs, horizon] = size(&config);
-        let mut on_device = OnDevice::new(&device, &config, &env, &seeds).unwrap();
+        let learner = |spec: &EnvSpec| OnPolicyLearner::new(&config, spec);
+        let mut on_device = in_programs(&device, &env, learner(env.spec()).unwrap(), &seeds);
         let first = wait(device.read_f32(on_device.state.get("theta").unwrap()));
         let mut names = vec!["theta", "adam_m", "adam_v", "adam_scale", "ep_return", "obs"];
         let statistics = ["obs_mean", "obs_var", "reward_mean", "reward_var", "discounted"];
@@ -134,7 +152,7 @@ fn compare<C: OnPolicy>(cases: impl IntoIterator<Item = (&'static str, C)>, size
             0 => Box::new(IterativeExecutor::new(2, envs, 0, make).unwrap()),
             _ => Box::new(ParallelExecutor::new(2, envs, 0, 0, make).unwrap()),
         };
-        let mut on_host = OnHost::new(&device, &config, executor, &seeds).unwrap();
+        let mut on_host = on_host(&device, executor, learner, &seeds).unwrap();
         let got = train(&device, &mut on_host, 4, &names);
         for (what, (got, want)) in got.iter().zip(&want).enumerate() {
             assert!(got == want, "{name}, case {i}: array {what}\n{got:?}\n{want:?}");
@@ -199,7 +217,8 @@ fn rl2_trains_the_same_parameters_on_host_and_device() {
     ];
     for (i, (name, variant, config)) in cases.into_iter().enumerate() {
         let env = builtin(name).unwrap();
-        let mut on_device = Rl2::new(&device, variant, &config, &env, &seeds).unwrap();
+        let rl2 = |spec: &EnvSpec| Rl2::new(variant, &config, spec);
+        let mut on_device = in_programs(&device, &env, rl2(env.spec()).unwrap(), &seeds);
         let first = wait(device.read_f32(on_device.state.get("theta").unwrap()));
         let want = train(&device, &mut on_device, 3, &PARAMETERS);
         assert_ne!(want[3], first.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), "nothing was learnt");
@@ -208,7 +227,7 @@ fn rl2_trains_the_same_parameters_on_host_and_device() {
             0 => Box::new(IterativeExecutor::new(12, 1, 0, make).unwrap()),
             _ => Box::new(ParallelExecutor::new(12, 1, 0, 2, make).unwrap()),
         };
-        let mut on_host = HostRl2::new(&device, variant, &config, executor, &seeds).unwrap();
+        let mut on_host = on_host(&device, executor, rl2, &seeds).unwrap();
         let got = train(&device, &mut on_host, 3, &PARAMETERS);
         for (what, (got, want)) in got.iter().zip(&want).enumerate() {
             assert!(got == want, "{name}, {}: array {what}\n{got:?}\n{want:?}", variant.name());
@@ -250,7 +269,8 @@ fn rl2_trains_on_after_an_environment_failed_as_if_it_had_not() {
         let calls = Arc::new(AtomicU32::new(calls));
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Once(Wrapped::new(&env), calls.clone()))) };
         let executor = Box::new(IterativeExecutor::new(4, 1, 0, make).unwrap());
-        let mut training = HostRl2::new(&device, Rl2Variant::Ppo, &config, executor, &[1]).unwrap();
+        let rl2 = |spec: &EnvSpec| Rl2::new(Rl2Variant::Ppo, &config, spec);
+        let mut training = on_host(&device, executor, rl2, &[1]).unwrap();
         let mut errors = Vec::new();
         for done in 0..3 {
             while let Err(error) = pollster::block_on(training.step(done, 3)) {
@@ -271,7 +291,7 @@ fn rl2_needs_an_executor_that_fits_and_tells_what_an_environment_did() {
     let toys = |tasks, fault: Option<Fault>| -> Box<dyn Executor> {
         Box::new(IterativeExecutor::new(tasks, 1, 0, |_| Ok(Box::new(ToyEnv::failing(fault)))).unwrap())
     };
-    let train = |executor| HostRl2::new(&device, Rl2Variant::Ppo, &config, executor, &[1]);
+    let train = |executor| on_host(&device, executor, |spec| Rl2::new(Rl2Variant::Ppo, &config, spec), &[1]);
     let refused = train(toys(3, None)).unwrap_err().to_string();
     assert!(refused.starts_with("executor: the executor plays 3 tasks on 1 environments each"), "{refused}");
     let error = pollster::block_on(train(toys(4, Some(Fault::Panic))).unwrap().step(0, 1)).unwrap_err().to_string();
@@ -287,7 +307,7 @@ fn rl2_learns_to_explore_a_bandit_on_the_host() {
         Rl2Config { meta_batch: 64, episodes: 1, units: 16, learning_rate: 3e-3, ..Rl2Config::of(Rl2Variant::Ppo) };
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
     let executor = Box::new(IterativeExecutor::new(64, 1, 0, make).unwrap());
-    let mut training = HostRl2::new(&device, Rl2Variant::Ppo, &config, executor, &[0]).unwrap();
+    let mut training = on_host(&device, executor, |spec| Rl2::new(Rl2Variant::Ppo, &config, spec), &[0]).unwrap();
     let column = training.metric_names().iter().position(|name| name == "meta/trial_return").unwrap();
     let returns: Vec<f32> = (0..150)
         .map(|done| {
@@ -323,8 +343,9 @@ fn ppo_goes_on_after_an_environment_failed() {
     let env = builtin("pendulum").unwrap();
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Once(Wrapped::new(&env), 0))) };
     let executor = IterativeExecutor::new(1, 2, 0, make).unwrap();
-    let mut training = HostPpo::new(&device, &config, Box::new(executor), &[1]).unwrap();
-    let steps = |training: &HostPpo| wait(device.read_u32(training.state.get("env_steps").unwrap()));
+    let ppo = |spec: &EnvSpec| Ppo::new(&config, spec);
+    let mut training = on_host(&device, Box::new(executor), ppo, &[1]).unwrap();
+    let steps = |training: &Training| wait(device.read_u32(training.state.get("env_steps").unwrap()));
     for done in 0..2 {
         wait(training.step(done, 9));
     }
@@ -337,7 +358,7 @@ fn ppo_goes_on_after_an_environment_failed() {
     wait(training.step(2, 9));
     assert_eq!(steps(&training), [8, 8]);
     let tasks = IterativeExecutor::new(1, 2, 0, |_| Ok(Box::new(ToyEnv::default()))).unwrap();
-    let refused = HostPpo::new(&device, &config, Box::new(tasks), &[1]).unwrap_err().to_string();
+    let refused = on_host(&device, Box::new(tasks), ppo, &[1]).unwrap_err().to_string();
     assert_eq!(refused, "env: `toy` has task parameters, and a single task is trained on");
 }
 
@@ -388,9 +409,10 @@ fn environments_may_answer_later() {
             wrap(IterativeExecutor::new(tasks, envs, horizon, make).unwrap())
         };
         let ppo = PpoConfig { envs: 2, horizon: 8, minibatches: 2, hidden: vec![8], ..PpoConfig::default() };
-        let mut ppo = HostPpo::new(&device, &ppo, of("cartpole", 1, 2, 0), &seeds).unwrap();
+        let mut ppo = on_host(&device, of("cartpole", 1, 2, 0), |spec| Ppo::new(&ppo, spec), &seeds).unwrap();
         let maml = config(Variant::ProMp);
-        let mut maml = HostMaml::new(&device, Variant::ProMp, &maml, of("point-corner", 3, 4, 12), &seeds).unwrap();
+        let fit = |spec: &EnvSpec| Maml::new(Variant::ProMp, &maml, spec);
+        let mut maml = on_host(&device, of("point-corner", 3, 4, 12), fit, &seeds).unwrap();
         [train(&device, &mut ppo, 2, &PARAMETERS), train(&device, &mut maml, 2, &PARAMETERS)]
     };
     assert!(run(&|executor| Box::new(executor)) == run(&|executor| Box::new(Later(executor))));

@@ -6,6 +6,7 @@ mod determinism;
 mod host_session;
 mod host_training;
 mod interrupt;
+mod iteration;
 mod learning;
 mod memory;
 mod meta;

@@ -1,8 +1,8 @@
 //! How many dispatches programs take on a GPU with as many buffers as any browser binds; none is needed for it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
+use quickstudy_core::algo::{Ppo, Training};
 use quickstudy_core::dist::Gaussian;
 use quickstudy_core::env;
 use quickstudy_core::grad::value_and_grad;
@@ -44,7 +44,7 @@ fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
         let continuous = env.spec().action.choices().is_none();
         for (i, config) in settings(continuous).iter().enumerate() {
             for seeds in [1, 10] {
-                let plan = Ppo::plan(config, &env, seeds).unwrap();
+                let plan = Training::plan(&Ppo::new(config, env.spec()).unwrap(), &env, seeds).unwrap();
                 for bindings in [8, 32] {
                     let (loops, all) = loops(&plan, bindings);
                     println!("{name}, settings {i}, {seeds} seeds, {bindings} buffers: {loops:?}, {all} in all");
@@ -66,7 +66,7 @@ fn long_rollouts_loop_in_kernels_too() {
     for name in ["pendulum", "mountain-car"] {
         let env = env::builtin(name).unwrap();
         let config = PpoConfig { horizon: 1024, ..settings(false)[0].clone() };
-        let (loops, all) = loops(&Ppo::plan(&config, &env, 1).unwrap(), 8);
+        let (loops, all) = loops(&Training::plan(&Ppo::new(&config, env.spec()).unwrap(), &env, 1).unwrap(), 8);
         println!("{name}: {loops:?}, {all} in all");
         assert!(loops[0].1 <= 8 * 16, "{name}: {loops:?}");
     }

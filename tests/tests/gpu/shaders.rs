@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use naga::back::{hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
+use quickstudy_core::algo::{Ppo, Training};
 use quickstudy_core::env;
 use quickstudy_core::program::{PlanOptions, Program};
 use quickstudy_gpu::{KernelLimits, shaders};
@@ -34,7 +34,7 @@ fn ppo_translates_to_every_shading_language() {
         let env = env::builtin(name).unwrap();
         let sde = env.spec().action.choices().is_none();
         let config = PpoConfig { sde, normalise_observations: true, normalise_rewards: true, ..PpoConfig::default() };
-        let plan = Ppo::plan(&config, &env, 2).unwrap();
+        let plan = Training::plan(&Ppo::new(&config, env.spec()).unwrap(), &env, 2).unwrap();
         for (tiled, bindings) in [(false, 8), (true, 8), (true, 32)] {
             let limits = KernelLimits { bindings, tiled, ..KernelLimits::default() };
             let texts = shaders(&plan, limits).unwrap();

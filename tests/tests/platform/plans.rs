@@ -1,13 +1,14 @@
 //! Plans of shipped programs: a lost fusion fails here, without a GPU.
 
-use quickstudy_core::algo::Ppo;
 use quickstudy_core::algo::ppo::PpoConfig;
+use quickstudy_core::algo::{Ppo, Training};
 use quickstudy_core::program::{Kernel, Kind, Plan, Schedule};
 use quickstudy_core::tensor::Op;
 
 fn ppo(env: &str) -> Plan {
     let env = quickstudy_core::env::builtin(env).expect("a built-in environment");
-    let plan = Ppo::plan(&PpoConfig::default(), &env, 1).expect("a plan");
+    let ppo = Ppo::new(&PpoConfig::default(), env.spec()).expect("valid settings");
+    let plan = Training::plan(&ppo, &env, 1).expect("a plan");
     plan.validate().expect("a plan without faults");
     plan
 }

@@ -1,24 +1,22 @@
-//! What PPO and TRPO differ in.
+//! What PPO and TRPO differ in, and what makes an algorithm of either.
 
 use std::fmt::Debug;
 
 use super::{Sampled, Sampling};
-use crate::Result;
-use crate::algo::{ActorCritic, Held};
-use crate::backend::ScalarValue;
+use crate::algo::{ActorCritic, Algorithm, Held, Metrics, StateEntry};
+use crate::env::EnvSpec;
+use crate::nn::Layout;
+use crate::play::Iteration;
 use crate::policy::NetConfig;
-use crate::program::Context;
+use crate::{Error, Result};
 
 /// The settings of an algorithm that learns from rollouts of its own policy, and how it learns from one: those of
 /// [`Ppo`](crate::algo::Ppo) and [`Trpo`](crate::algo::Trpo).
 pub trait OnPolicy: Clone + Debug {
-    /// What an iteration reports, in the order of the `metrics` output `[S, 12]`.
-    const METRICS: [&'static str; 12];
-
     /// Every value on its own and in combination.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
+    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     fn validate(&self) -> Result<()>;
 
     /// What the networks are made of.
@@ -28,16 +26,62 @@ pub trait OnPolicy: Clone + Debug {
     fn sampling(&self) -> Sampling;
 
     /// Values that follow a schedule, in the iteration after `done` of `total`, by the names of their metrics: `train/` and the
-    /// name of the program's scalar.
+    /// name of the iteration's scalar.
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)>;
 
-    /// What an iteration makes of its rollout: updates of the state, and the `metrics` output.
-    fn learn(&self, cx: &mut Context, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>);
+    /// Learns from a rollout.
+    fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics;
+}
 
-    /// The program's scalars in the iteration after `done` of `total`.
-    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        let scalar = |(name, value): (&'static str, f64)| (name.trim_start_matches("train/"), value.into());
-        let iteration = ("iteration", ScalarValue::U32((done + 1) as u32));
-        std::iter::once(iteration).chain(self.schedules(done, total).into_iter().map(scalar)).collect()
+/// Rollouts, and learning from each as the settings `C` say.
+#[derive(Clone, Debug)]
+pub struct OnPolicyLearner<C> {
+    config: C,
+    net: ActorCritic,
+    /// Most steps of an episode.
+    horizon: usize,
+}
+
+impl<C: OnPolicy> OnPolicyLearner<C> {
+    /// For an environment with a single task.
+    ///
+    /// # Errors
+    /// If a setting is invalid, or the environment has many tasks.
+    pub fn new(config: &C, spec: &EnvSpec) -> Result<Self> {
+        config.validate()?;
+        if !spec.task.is_empty() {
+            let problem = format!("`{}` has task parameters, and a single task is trained on", spec.name);
+            return Err(Error::config("env", problem));
+        }
+        let net = ActorCritic::new(spec, &config.net());
+        Ok(OnPolicyLearner { config: config.clone(), net, horizon: spec.horizon })
+    }
+
+    /// The networks.
+    pub fn net(&self) -> &ActorCritic {
+        &self.net
+    }
+}
+
+impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
+    fn layout(&self) -> &Layout {
+        &self.net.layout
+    }
+
+    fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
+        self.config.sampling().entries(environment, &self.net)
+    }
+
+    fn fleet(&self, seeds: usize) -> [usize; 3] {
+        [seeds, self.config.sampling().envs, self.horizon]
+    }
+
+    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
+        let sampled = Sampled::collect(self.config.sampling(), &self.net, it, held);
+        self.config.learn(it, &self.net, held, &sampled)
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        self.config.schedules(done, total)
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::Tensor;
 use crate::algo::{ActorCritic, Held};
-use crate::env::EnvDef;
-use crate::play::{Experience, Keys, Play, Running, Until};
-use crate::policy::{Acting, How, Normalised};
+use crate::play::{Cast, Experience, Iteration, Running, Until};
+use crate::policy::{Acting, Normalised};
 use crate::tensor::{Named, scan_tree, tree};
 
 use super::{Sampling, by_seed};
@@ -83,19 +82,11 @@ pub(super) fn span(config: &Sampling, time_limit: usize) -> usize {
 }
 
 impl<'a> Collector<'a> {
-    /// With the keys and statistics of a state.
-    pub fn new(
-        sampling: Sampling,
-        net: &'a ActorCritic,
-        parts: &[Tensor],
-        held: &Held,
-        iteration: Tensor,
-    ) -> Collector<'a> {
-        let key = held.get("key");
-        let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+    /// With the parameters and statistics of a state.
+    pub fn new(sampling: Sampling, net: &'a ActorCritic, it: &Iteration<'_>, held: &Held) -> Collector<'a> {
         let statistics = ["obs_mean", "obs_var"].into_iter().filter_map(|name| Some((name, held.find(name)?)));
-        let acting = Acting { parts: parts.to_vec(), values: statistics.collect() };
-        Collector { sampling, net, acting, key, iteration }
+        let acting = Acting { parts: net.layout.split(held.get("theta")), values: statistics.collect() };
+        Collector { sampling, net, acting, key: it.key(), iteration: it.number() }
     }
 
     /// Observations as the networks get them, `[S, B, O]`.
@@ -104,21 +95,21 @@ impl<'a> Collector<'a> {
     }
 
     /// One rollout from where the last one ended.
-    pub fn collect(&self, env: &EnvDef, held: &Held) -> Rollout {
+    pub fn collect(&self, it: &mut Iteration<'_>, held: &Held) -> Rollout {
         let Sampling { horizon, envs, sde, sde_sample_freq, .. } = self.sampling;
         let (obs, steps) = (held.get("obs"), held.get("env_steps"));
         let rows = [obs.size(0), envs];
-        let from = Running { state: held.get("env_state"), steps: steps.reshape(&rows), obs, memory: Named::new() };
+        let state = held.find("env_state").unwrap_or(obs);
+        let from = Running { state, steps: steps.reshape(&rows), obs, memory: Named::new() };
         let policy = Normalised(&self.net.policy);
-        let keys = Keys::of_iteration(self.key, self.iteration);
-        let play = Play { env, policy: &policy, acting: &self.acting, how: How::Explore, rows, tasks: None, keys };
-        let span = span(&self.sampling, env.spec().horizon);
+        let span = span(&self.sampling, it.spec().horizon);
         let until = Until { steps: horizon, span, lasting: sde.then_some(sde_sample_freq) };
-        self.rollout(&play.go_on(from, until), held)
+        let cast = Cast { policy: &policy, acting: &self.acting, rows };
+        self.rollout(&it.go_on(cast, from, until, Tensor::constant_u32(0)), held)
     }
 
     /// The rollout that was played.
-    pub fn rollout(&self, played: &Experience, held: &Held) -> Rollout {
+    fn rollout(&self, played: &Experience, held: &Held) -> Rollout {
         let steps = &played.steps;
         let shape = steps.reward.shape();
         let [t, s, n, _] = shape[..] else { return Rollout::poison() };

@@ -54,8 +54,6 @@ pub(super) struct MemoryPolicy {
     ends: Vec<Vec<Vec<f64>>>,
     /// What episodes begin with; none: what the one before ended with.
     frozen: Option<Vec<Vec<f64>>>,
-    /// Nobody asks it to adapt.
-    trains: bool,
 }
 
 impl MemoryPolicy {
@@ -81,15 +79,7 @@ impl MemoryPolicy {
         })?;
         actor.set_acting(vec![("theta".to_owned(), of.theta.clone())]);
         let groups = [fleet.tasks, fleet.envs_per_task];
-        Ok(MemoryPolicy { actor, groups, ends: Vec::new(), frozen: None, trains: false })
-    }
-
-    /// Begin anew with parameters of the same shape, to train: it keeps nothing to adapt by.
-    pub fn forget(&mut self, theta: Array) {
-        self.actor.set_acting(vec![("theta".to_owned(), theta)]);
-        self.trains = true;
-        self.ends.clear();
-        self.frozen = None;
+        Ok(MemoryPolicy { actor, groups, ends: Vec::new(), frozen: None })
     }
 }
 
@@ -117,7 +107,7 @@ impl Actor for MemoryPolicy {
         Box::pin(async move {
             self.actor.observe(acted, stepped).await?;
             let ended: Vec<usize> = (0..stepped.rewards.len()).filter(|number| stepped.ended(*number)).collect();
-            if self.trains || ended.is_empty() {
+            if ended.is_empty() {
                 return Ok(());
             }
             let mut now = self.actor.memory().await?;
@@ -134,7 +124,7 @@ impl Actor for MemoryPolicy {
 
     fn act<'a>(&'a mut self, observations: &'a [f64], step: u32) -> LocalFuture<'a, Result<Acted>> {
         Box::pin(async move {
-            if self.ends.is_empty() && !self.trains {
+            if self.ends.is_empty() {
                 self.ends = self.actor.memory().await?.into_iter().map(|memory| vec![memory]).collect();
             }
             self.actor.act(observations, step).await

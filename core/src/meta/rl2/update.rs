@@ -81,7 +81,7 @@ impl Data {
 pub(super) struct Updated {
     /// θ after it, `[S, P]`.
     pub theta: Tensor,
-    /// Averages over the updates made, `[S, 1]` each: policy and value loss, entropy, KL, clipped share, gradient's norm.
+    /// Averages over the updates made, columns of `[S, 6]`: policy and value loss, entropy, KL, clipped share, gradient's norm.
     pub average: Vec<Tensor>,
     /// Numbers of gradients that were not finite, `[S, 1]`.
     pub non_finite: Tensor,

@@ -1,0 +1,231 @@
+//! Training: an algorithm's iterations, one after the other.
+
+use super::{Algorithm, First, Held, StateEntry};
+use crate::backend::reference::NonFinite;
+use crate::backend::{LocalFuture, ScalarValue};
+use crate::dist::fold_in;
+use crate::env::EnvDef;
+use crate::host::{Executor, Fleet};
+use crate::play::{HostAct, Iteration, Place, Stage};
+use crate::program::{Context, Plan, PlanOptions, Segments};
+use crate::rng::{key_from_seed, streams};
+use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
+
+/// What plays the episodes of training.
+pub enum Arena<'a> {
+    /// The program itself.
+    Device(&'a EnvDef),
+    /// An executor.
+    Host(Box<dyn Executor>),
+}
+
+/// Training of one or several stacked seeds, one iteration at a time.
+///
+/// With the same seeds, a built-in environment trains the same parameters on a device and on the host, as long as random numbers are
+/// named alike: where every environment is a group of its own on the host, one with chance draws other numbers.
+#[derive(Debug)]
+pub struct Training {
+    device: Device,
+    algorithm: Box<dyn Algorithm>,
+    segments: Segments,
+    stage: Stage,
+    metric_names: Vec<String>,
+    /// All that training changes, each array with a leading axis of seeds.
+    pub state: State,
+}
+
+impl Training {
+    /// Fresh training of one run per seed.
+    ///
+    /// # Errors
+    /// If the executor does not fit, or the device lacks memory.
+    pub fn new(device: &Device, algorithm: Box<dyn Algorithm>, arena: Arena<'_>, seeds: &[u64]) -> Result<Training> {
+        let env = match &arena {
+            Arena::Device(env) => Some(*env),
+            Arena::Host(_) => None,
+        };
+        let training = Training::resume(device, algorithm, arena, seeds, State::new())?;
+        let state = first_state(device, &*training.algorithm, env, seeds)?;
+        Ok(Training { state, ..training })
+    }
+
+    /// Training that goes on from a state with all [entries](Algorithm::entries), of runs with these seeds; on the host in new
+    /// episodes, because what environments were in the middle of is not part of the state.
+    ///
+    /// # Errors
+    /// As [`new`](Training::new); iterations fail if an array is missing or of another shape.
+    pub fn resume(
+        device: &Device,
+        algorithm: Box<dyn Algorithm>,
+        arena: Arena<'_>,
+        seeds: &[u64],
+        state: State,
+    ) -> Result<Training> {
+        let (mut names, mut acts) = (Vec::new(), Vec::new());
+        let place = match &arena {
+            Arena::Device(env) => Place::Device(env),
+            Arena::Host(executor) => {
+                expect_fleet(executor.fleet(), seeds.len(), algorithm.fleet(seeds.len()))?;
+                Place::Host(device, executor.fleet())
+            }
+        };
+        let segments = Segments::new(device, |cx| (names, acts) = trace(cx, &*algorithm, place, seeds.len()))?;
+        let executor = match arena {
+            Arena::Device(_) => None,
+            Arena::Host(executor) => Some(executor),
+        };
+        let stage = Stage::new(device, executor, seeds, acts);
+        Ok(Training { device: device.clone(), algorithm, segments, stage, metric_names: names, state })
+    }
+
+    /// The plan of one iteration on a device, without one.
+    ///
+    /// # Errors
+    /// If it cannot be planned.
+    pub fn plan(algorithm: &dyn Algorithm, env: &EnvDef, seeds: usize) -> Result<Plan> {
+        Program::plan_of(PlanOptions::default(), |cx| {
+            trace(cx, algorithm, Place::Device(env), seeds);
+        })
+    }
+
+    /// What is trained.
+    pub fn algorithm(&self) -> &dyn Algorithm {
+        &*self.algorithm
+    }
+
+    /// All that training changes, each array with a leading axis of seeds.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The program of an iteration; on the host, of what it learns from the last play.
+    pub fn program(&self) -> &Program {
+        self.segments.last()
+    }
+
+    /// Steps that environments of the host have made.
+    pub fn env_steps(&self) -> u64 {
+        self.stage.env_steps()
+    }
+
+    /// What an iteration reports: the columns of [`step`](Training::step)'s result.
+    pub fn metric_names(&self) -> &[String] {
+        &self.metric_names
+    }
+
+    /// Values that follow a schedule, by name, in the iteration after `done` of `total`.
+    pub fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        self.algorithm.schedules(done, total)
+    }
+
+    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
+        let number = ("iteration", ScalarValue::U32((done + 1) as u32));
+        std::iter::once(number).chain(self.algorithm.scalars(done, total)).collect()
+    }
+
+    /// One iteration, `done` of `total` having been made: metrics `[S, columns]`, still on the device.
+    ///
+    /// Ready at once where everything happens on the device; environments of the host may take their time.
+    ///
+    /// # Errors
+    /// If the device or an environment fails.
+    pub fn step(&mut self, done: u64, total: u64) -> LocalFuture<'_, Result<Array>> {
+        Box::pin(async move {
+            let scalars = self.scalars(done, total);
+            self.stage.iteration = (done + 1) as u32;
+            if self.state.get("obs").is_ok()
+                && let Some(first) = self.stage.begin().await?
+            {
+                begin_episodes(&mut self.state, first, &self.device)?;
+            }
+            let outputs = self.segments.run(&self.state, &scalars, &mut self.stage).await?;
+            outputs.get("metrics").cloned()
+        })
+    }
+
+    /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity. What environments
+    /// of the host did in the last iteration is not done again.
+    pub fn first_non_finite<'a>(
+        &'a self,
+        before: &'a State,
+        done: u64,
+        total: u64,
+    ) -> LocalFuture<'a, Result<Option<NonFinite>>> {
+        Box::pin(async move { self.segments.first_non_finite(before, &self.scalars(done, total)).await })
+    }
+}
+
+/// Traces an iteration: names of its metrics, and what the host does.
+fn trace(cx: &mut Context, algorithm: &dyn Algorithm, place: Place<'_>, seeds: usize) -> (Vec<String>, Vec<HostAct>) {
+    let environment = match place {
+        Place::Device(env) => Some(env.state_len()),
+        Place::Host(..) => None,
+    };
+    let held = Held::declare(cx, &algorithm.entries(environment), seeds);
+    let number = cx.scalar_u32("iteration");
+    let words = held.get("key");
+    let mut it = Iteration::new(cx, place, [words.slice(1, 0, 1), words.slice(1, 1, 2)], number);
+    let (names, metrics) = algorithm.iteration(&mut it, &held).joined();
+    let acts = it.into_acts();
+    cx.output("metrics", metrics);
+    (names, acts)
+}
+
+/// The state before training.
+fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>, seeds: &[u64]) -> Result<State> {
+    let entries = algorithm.entries(env.map(EnvDef::state_len));
+    let keys: Vec<[u32; 2]> = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
+    let mut state = State::new();
+    for StateEntry { name, shape, dtype, first, .. } in &entries {
+        let shape = [&[seeds.len()], &shape[..]].concat();
+        let array = match first {
+            First::Key => device.array_u32(&shape, keys.as_flattened()),
+            First::Parameters => algorithm.layout().first(device, seeds),
+            First::Value(value) if *value != 0.0 => device.array(&shape, &vec![*value; shape.iter().product()]),
+            First::Value(_) | First::EnvState | First::Observation => device.zeros(&shape, *dtype),
+        };
+        state.insert(*name, array?);
+    }
+    let of = |first: First| entries.iter().find(|entry| entry.first == first);
+    if let (Some(env), Some(states), Some(obs)) = (env, of(First::EnvState), of(First::Observation)) {
+        let mut reset = Program::new(device, |cx| {
+            let key = cx.input("key", &[seeds.len(), 2], DType::U32);
+            let words = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+            let key = fold_in(fold_in(words, Tensor::constant_u32(streams::ENV)), Tensor::constant_u32(0));
+            let first = env.trace_reset(key, Tensor::iota(&[seeds.len(), states.shape[0]], 1), None);
+            cx.output(states.name, first.state);
+            cx.output(obs.name, first.observation);
+        })?;
+        let first = reset.run(&State::new(), &[("key", state.get("key")?)], &[])?;
+        for name in [states.name, obs.name] {
+            state.insert(name, first.get(name)?.clone());
+        }
+    }
+    Ok(state)
+}
+
+/// Says in a state that environments of the host began new episodes, with these observations.
+fn begin_episodes(state: &mut State, first: Array, device: &Device) -> Result<()> {
+    state.insert("obs", first);
+    for name in ["env_steps", "ep_return", "discounted"] {
+        if let Ok(array) = state.get(name) {
+            let zeros = device.zeros(&array.shape, array.dtype())?;
+            state.insert(name, zeros);
+        }
+    }
+    Ok(())
+}
+
+/// Checks that an executor plays so many groups, environments each and steps.
+fn expect_fleet(fleet: &Fleet, seeds: usize, want: [usize; 3]) -> Result<()> {
+    let got = [fleet.tasks, fleet.envs_per_task, fleet.horizon];
+    if got == want {
+        return Ok(());
+    }
+    let ([tasks, each, steps], [t, e, h]) = (got, want);
+    let problem = format!(
+        "the executor plays {tasks} tasks on {each} environments each for at most {steps} steps; {seeds} seeds with these \
+         settings need {t}, {e} and {h}"
+    );
+    Err(Error::config("executor", problem))
+}

@@ -1,0 +1,295 @@
+//! What an iteration of an algorithm can do besides computing with tensors.
+
+use super::{
+    ActorSpec, Experience, HostAct, HostCall, HostPlay, Keys, Play, PolicyActor, Recorded, Running, Until, replay,
+};
+use crate::dist::fold_in;
+use crate::env::{EnvDef, EnvSpec};
+use crate::host::Fleet;
+use crate::policy::{Acting, How, Policy};
+use crate::program::Context;
+use crate::rng::streams;
+use crate::task::TaskSource;
+use crate::tensor::{Tree, fail, scan_tree};
+use crate::{DType, Device, Result, Tensor};
+
+/// Where the environments of an iteration are.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// In the program itself.
+    Device(&'a EnvDef),
+    /// On the host, run by an executor of this fleet; the device acts and learns.
+    Host(&'a Device, &'a Fleet),
+}
+
+/// An iteration that is being traced: wherever environments are, it plays them by the same calls.
+///
+/// On a device the whole iteration is one program. On the host it asks for what is played, and the trace is divided there
+/// ([`Segments`](crate::program::Segments)).
+#[derive(Debug)]
+pub struct Iteration<'a> {
+    cx: &'a mut Context,
+    place: Place<'a>,
+    key: [Tensor; 2],
+    number: Tensor,
+    /// The host has been told the tasks.
+    told: bool,
+    acts: Vec<HostAct>,
+}
+
+/// Who plays: a policy in N environments of each of K groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Cast<'a> {
+    /// Who acts.
+    pub policy: &'a dyn Policy,
+    /// The values by which it acts, `[K, …]`.
+    pub acting: &'a Acting,
+    /// K and N.
+    pub rows: [usize; 2],
+}
+
+/// The tasks of an iteration, M for each of S seeds.
+#[derive(Clone, Copy, Debug)]
+pub struct Tasks {
+    source: TaskSource,
+    /// M.
+    count: usize,
+    /// Their parameters, `[S, M, D]`; none where an executor holds them, and where there is a single task.
+    parameters: Option<Tensor>,
+}
+
+/// What the host does.
+#[derive(Clone, Copy)]
+struct Request {
+    steps: usize,
+    /// Whole episodes, so many of each environment; none: goes on from where environments are.
+    episodes: Option<usize>,
+    /// As [`Until::lasting`].
+    lasting: Option<usize>,
+    tasks: Option<(TaskSource, usize)>,
+}
+
+impl<'a> Iteration<'a> {
+    /// The iteration of that number (u32 `[]`, from 1), with each seed's key, words `[S, 1]`.
+    pub fn new(cx: &'a mut Context, place: Place<'a>, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
+        Iteration { cx, place, key, number, told: false, acts: Vec::new() }
+    }
+
+    /// What the host does at each ask, in order.
+    pub fn into_acts(self) -> Vec<HostAct> {
+        self.acts
+    }
+
+    /// Spaces and time limit of the environments.
+    pub fn spec(&self) -> &EnvSpec {
+        match self.place {
+            Place::Device(env) => env.spec(),
+            Place::Host(_, fleet) => &fleet.spec,
+        }
+    }
+
+    /// S, the number of stacked seeds.
+    pub fn seeds(&self) -> usize {
+        self.key[0].size(0)
+    }
+
+    /// Number of the iteration, u32 `[]`, from 1.
+    pub fn number(&self) -> Tensor {
+        self.number
+    }
+
+    /// Each seed's key, words `[S, 1]`.
+    pub fn key(&self) -> [Tensor; 2] {
+        self.key
+    }
+
+    /// A number that is given at each run, such as what a schedule says: f32 `[]`.
+    #[track_caller]
+    pub fn scalar(&mut self, name: &str) -> Tensor {
+        self.cx.scalar_f32(name)
+    }
+
+    /// The new value of an entry of the state.
+    #[track_caller]
+    pub fn update(&mut self, name: &str, value: Tensor) {
+        self.cx.update(name, value);
+    }
+
+    /// The tasks of this iteration, `count` for each seed.
+    #[track_caller]
+    pub fn tasks(&mut self, source: TaskSource, count: usize) -> Tasks {
+        let parameters = match self.place {
+            Place::Device(env) if !env.spec().task.is_empty() => {
+                let key = fold_in(self.key, Tensor::constant_u32(streams::TASK));
+                Some(source.trace(env, key, self.number, count))
+            }
+            _ => None,
+        };
+        Tasks { source, count, parameters }
+    }
+
+    /// Whole episodes, `episodes` of each environment one after the other, from new ones on: T `steps` in all, of which those after the
+    /// last episode are not valid. The rows are S seeds with M tasks each, or the tasks of all seeds with some environments each.
+    #[track_caller]
+    pub fn episodes(
+        &mut self,
+        cast: Cast<'_>,
+        tasks: &Tasks,
+        key: [Tensor; 2],
+        episodes: usize,
+        steps: usize,
+    ) -> Experience {
+        let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
+        match self.place {
+            Place::Device(env) => {
+                let by_row = |parameters: Tensor| match rows[0] == parameters.size(0) {
+                    true => parameters,
+                    false => parameters.reshape(&[rows[0], parameters.size(2)]),
+                };
+                let tasks = tasks.parameters.map(by_row);
+                Play { env, policy, acting, how: How::Explore, rows, tasks, keys }.episodes(episodes, steps)
+            }
+            Place::Host(device, fleet) => {
+                let once = !std::mem::replace(&mut self.told, true) && !fleet.spec.task.is_empty();
+                let tasks = once.then_some((tasks.source, tasks.count));
+                let request = Request { steps, episodes: Some(episodes), lasting: None, tasks };
+                let (first, recorded) = self.ask(device, fleet, cast, keys, request);
+                replay(policy, acting, episodes, first, &recorded)
+            }
+        }
+    }
+
+    /// Steps from where environments are, through the ends of episodes; the first of them draws by the number `first` (u32 `[]`) of
+    /// this iteration. Environments of the host keep their states to themselves: of `from` only the observations and the steps are of
+    /// interest there.
+    #[track_caller]
+    pub fn go_on(&mut self, cast: Cast<'_>, from: Running, until: Until, first: Tensor) -> Experience {
+        let (Cast { policy, acting, rows }, keys) = (cast, Keys::of_iteration(self.key, self.number));
+        let keys = Keys { first, ..keys };
+        match self.place {
+            Place::Device(env) => {
+                Play { env, policy, acting, how: How::Explore, rows, tasks: None, keys }.go_on(from, until)
+            }
+            Place::Host(device, fleet) => {
+                let Until { steps, lasting, .. } = until;
+                let request = Request { steps, episodes: None, lasting, tasks: None };
+                self.ask(device, fleet, cast, keys, request).1.went_on(from)
+            }
+        }
+    }
+
+    /// A loop of `n` passes over carries, with plays inside or without: `body` gets the index (u32 `[]`) and the carries, and gives the
+    /// new ones.
+    ///
+    /// Where all happens on the device it is a loop of one program. Otherwise `body` is traced twice, the second time as programs that
+    /// are run in every pass; a carry that begins and ends as an entry of the state is changed where it is, also when the host fails.
+    #[track_caller]
+    pub fn repeat<C: Tree>(
+        &mut self,
+        n: usize,
+        init: &C,
+        mut body: impl FnMut(&mut Iteration<'_>, Tensor, C) -> C,
+    ) -> C {
+        let Iteration { cx, place, key, number, told, acts } = self;
+        let (acts_before, told_before) = (acts.len(), *told);
+        let once = cx.try_loop(|cx| {
+            scan_tree(n, init, &(), |index, carry, ()| {
+                let own = std::mem::take(acts);
+                let mut it = Iteration { cx, place: *place, key: *key, number: *number, told: *told, acts: own };
+                let carry = body(&mut it, index, carry);
+                (*told, *acts) = (it.told, it.acts);
+                (carry, ())
+            })
+        });
+        if let Some((carry, _)) = once {
+            return carry;
+        }
+        self.acts.truncate(acts_before);
+        self.told = told_before;
+        let given = self.cx.begin_loop(n, &init.flat());
+        let [index, carries @ ..] = &given[..] else { return init.with(&[]) };
+        let carry = body(self, *index, init.with(carries));
+        let last = self.cx.end_loop(&carry.flat());
+        init.with(&last)
+    }
+
+    /// Computes what is no tensor program: `f` gets the numbers of `asks` and gives those of tensors of these shapes, f32.
+    #[track_caller]
+    pub fn on_host(
+        &mut self,
+        asks: &[Tensor],
+        shapes: &[&[usize]],
+        f: impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>> + 'static,
+    ) -> Vec<Tensor> {
+        if self.cx.tries() {
+            return vec![Tensor::poison(); shapes.len()];
+        }
+        let of_shape = |shape: &&[usize]| (shape.to_vec(), DType::F32);
+        let answers: Vec<(Vec<usize>, DType)> = shapes.iter().map(of_shape).collect();
+        let shapes = shapes.iter().map(|shape| shape.to_vec()).collect();
+        self.acts.push(HostAct::Call(HostCall { f: Box::new(f), shapes }));
+        self.cx.ask(asks, &answers)
+    }
+
+    /// Asks the host to play: the first observations `[K, N, O]` and what was recorded.
+    #[track_caller]
+    fn ask(
+        &mut self,
+        device: &Device,
+        fleet: &Fleet,
+        cast: Cast<'_>,
+        keys: Keys,
+        request: Request,
+    ) -> (Tensor, Recorded) {
+        let (Cast { policy, acting, rows }, Request { steps, episodes, lasting, tasks }) = (cast, request);
+        let ([k, n], o, a) = (rows, fleet.observations(), fleet.actions());
+        if self.cx.tries() {
+            return (Tensor::poison(), Recorded::poison());
+        }
+        let mut asks = acting.flat();
+        // Programs of their own know nothing of this trace.
+        let shapes: Vec<(Vec<usize>, DType)> = asks.iter().map(|x| (x.shape(), x.dtype())).collect();
+        let names: Vec<String> = (0..shapes.len()).map(|i| format!("acting {i}")).collect();
+        let spec = ActorSpec { policy, sizes: [k, n, o, a], how: How::Explore, lasting: lasting.is_some(), info: &[] };
+        let actor = PolicyActor::new(device, spec, &|cx: &mut Context| {
+            let one = |(name, (shape, dtype)): (&String, &(Vec<usize>, DType))| cx.input(name, shape, *dtype);
+            acting.with(&names.iter().zip(&shapes).map(one).collect::<Vec<_>>())
+        });
+        match actor {
+            Ok(mut actor) => {
+                actor.lasts = lasting.unwrap_or(0);
+                self.acts.push(HostAct::Play(HostPlay { actor, acting: names, rows, steps, episodes, tasks }));
+            }
+            Err(error) => {
+                fail(error);
+            }
+        }
+        asks.extend([keys.action, keys.lasting].map(|words| Tensor::concat(&words, 1)));
+        // The host reads these: one array.
+        asks.push(Tensor::concat(&[Tensor::concat(&keys.env, 1).reshape(&[2 * k]), keys.first.reshape(&[1])], 0));
+        let wide = |width: usize, dtype: DType| (vec![steps, k, n, width], dtype);
+        let flat = |dtype: DType| (vec![steps, k, n], dtype);
+        let mut answers = vec![
+            wide(a, DType::F32),
+            flat(DType::F32),
+            flat(DType::U32),
+            flat(DType::U32),
+            wide(o, DType::F32),
+            wide(o, DType::F32),
+        ];
+        answers.extend(episodes.map(|_| (vec![k, n, o], DType::F32)));
+        let given = self.cx.ask(&asks, &answers);
+        let [action, reward, terminated, truncated, last_observation, observation, rest @ ..] = &given[..] else {
+            return (Tensor::poison(), Recorded::poison());
+        };
+        let recorded = Recorded {
+            action: *action,
+            reward: *reward,
+            terminated: *terminated,
+            truncated: *truncated,
+            last_observation: *last_observation,
+            observation: *observation,
+        };
+        (rest.first().copied().unwrap_or(Tensor::poison()), recorded)
+    }
+}

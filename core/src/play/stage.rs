@@ -1,0 +1,192 @@
+//! Environments of the host, as an iteration plays them.
+
+use super::{PolicyActor, Tape};
+use crate::backend::LocalFuture;
+use crate::host::{Chance, Executor, Fleet, PlayedStep, Player};
+use crate::program::Host;
+use crate::rng::{Key, fold_in, key_from_seed, streams};
+use crate::task::TaskSource;
+use crate::{Array, Device, Error, Result};
+
+/// What the host does where an iteration asks it to play.
+#[derive(Debug)]
+pub struct HostPlay {
+    /// Who acts.
+    pub actor: PolicyActor,
+    /// Names of the values by which it acts, in the order in which they are asked.
+    pub acting: Vec<String>,
+    /// K groups of N environments.
+    pub rows: [usize; 2],
+    /// T, the most steps.
+    pub steps: usize,
+    /// Episodes of each environment; none: T steps from where environments are.
+    pub episodes: Option<usize>,
+    /// Where the tasks come from and how many each seed has, if they are to be drawn.
+    pub tasks: Option<(TaskSource, usize)>,
+}
+
+/// What an iteration computes outside of programs.
+pub struct HostCall {
+    /// From the numbers that are asked to those of the answers.
+    pub f: Compute,
+    /// Shapes of the answers.
+    pub shapes: Vec<Vec<usize>>,
+}
+
+/// A function on lists of numbers.
+pub type Compute = Box<dyn FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>>>;
+
+impl std::fmt::Debug for HostCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostCall").field("shapes", &self.shapes).finish_non_exhaustive()
+    }
+}
+
+/// What the host does at one ask of an iteration.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there are a handful")]
+pub enum HostAct {
+    /// Plays.
+    Play(HostPlay),
+    /// Computes.
+    Call(HostCall),
+}
+
+/// The host under the iterations of stacked seeds: an executor's environments, if that is where they are, and what is computed there.
+pub struct Stage {
+    device: Device,
+    /// Of each seed.
+    keys: Vec<Key>,
+    player: Option<Player>,
+    acts: Vec<HostAct>,
+    /// Number of the iteration that is made, from 1.
+    pub iteration: u32,
+}
+
+impl std::fmt::Debug for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stage").field("fleet", &self.fleet()).field("acts", &self.acts).finish_non_exhaustive()
+    }
+}
+
+impl Stage {
+    /// For iterations that ask for these acts.
+    #[must_use]
+    pub fn new(device: &Device, executor: Option<Box<dyn Executor>>, seeds: &[u64], acts: Vec<HostAct>) -> Stage {
+        let keys = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
+        Stage { device: device.clone(), keys, player: executor.map(Player::new), acts, iteration: 0 }
+    }
+
+    fn fleet(&self) -> Option<&Fleet> {
+        self.player.as_ref().map(|player| player.executor().fleet())
+    }
+
+    /// Steps that environments have made.
+    #[must_use]
+    pub fn env_steps(&self) -> u64 {
+        self.player.as_ref().map_or(0, Player::env_steps)
+    }
+
+    /// New episodes everywhere for plays that go on, if environments are in the middle of none: at first, and after an error. Their first
+    /// observations `[S, N, O]`.
+    ///
+    /// # Errors
+    /// If an environment or the device fails.
+    pub async fn begin(&mut self) -> Result<Option<Array>> {
+        let Some(player) = self.player.as_mut().filter(|player| player.seen().is_none()) else { return Ok(None) };
+        // As on the device, where 0 names the reset before the first iteration.
+        let of = |key: &Key| fold_in(fold_in(*key, streams::ENV), self.iteration.saturating_sub(1));
+        let keys: Vec<Key> = self.keys.iter().map(of).collect();
+        player.begin(&keys).await?;
+        let fleet = player.executor().fleet();
+        let shape = [fleet.tasks, fleet.envs_per_task, fleet.observations()];
+        self.device.array(&shape, player.seen().unwrap_or_default()).map(Some)
+    }
+}
+
+impl Host for Stage {
+    fn answer(&mut self, number: usize, asked: Vec<Array>) -> LocalFuture<'_, Result<Vec<Array>>> {
+        Box::pin(async move {
+            let Stage { device, keys, player, acts, iteration } = self;
+            match (acts.get_mut(number), player) {
+                (Some(HostAct::Call(call)), _) => call.run(device, &asked).await,
+                (Some(HostAct::Play(play)), Some(player)) => {
+                    if let Some((source, count)) = &play.tasks {
+                        let pick = |key: &Key| source.pick(fold_in(*key, streams::TASK), *iteration, *count);
+                        let chances: Vec<Chance> =
+                            keys.iter().flat_map(pick).map(|(key, element)| Chance { key, element }).collect();
+                        let tasks = player.executor_mut().sample_tasks(&chances).await?;
+                        player.executor_mut().set_tasks(&tasks).await?;
+                    }
+                    play.run(device, player, asked).await
+                }
+                _ => Err(Error::Program(format!("nobody answers ask {number}"))),
+            }
+        })
+    }
+}
+
+impl HostCall {
+    async fn run(&mut self, device: &Device, asked: &[Array]) -> Result<Vec<Array>> {
+        let mut numbers = Vec::with_capacity(asked.len());
+        for array in asked {
+            numbers.push(device.read(array).await?);
+        }
+        let (answers, shapes) = ((self.f)(&numbers)?, &self.shapes);
+        if answers.len() != shapes.len() {
+            let problem = format!("the host computes {} arrays, got {}", shapes.len(), answers.len());
+            return Err(Error::Program(problem));
+        }
+        shapes.iter().zip(&answers).map(|(shape, numbers)| device.array(shape, numbers)).collect()
+    }
+}
+
+impl HostPlay {
+    /// Plays with what was asked: the values by which the policy acts, then keys of actions, of lasting noise and of environments.
+    async fn run(&mut self, device: &Device, player: &mut Player, asked: Vec<Array>) -> Result<Vec<Array>> {
+        let HostPlay { actor, acting, rows: [k, n], steps, episodes, .. } = self;
+        let [.., action, lasting, env] = &asked[..] else {
+            return Err(Error::Program("a play needs keys".to_owned()));
+        };
+        let words = device.read_u32(env).await?;
+        let (words, first_step) = words.split_at(2 * *k);
+        actor.set_acting(acting.iter().cloned().zip(asked.iter().cloned()).collect());
+        actor.set_key_arrays(action.clone(), lasting.clone());
+        let of_groups = words.chunks(2).map(|words| [words[0], words[1]]);
+        let groups = player.executor().fleet().tasks;
+        // Where every environment is a group of its own, it has a key of its own.
+        let keys: Vec<Key> = match groups == *k {
+            true => of_groups.collect(),
+            false => of_groups.flat_map(|key| (0..*n as u32).map(move |element| fold_in(key, element))).collect(),
+        };
+        let mut first = None;
+        if episodes.is_some() {
+            actor.forget()?;
+            let at_first: Vec<Key> = keys.iter().map(|key| fold_in(*key, 0)).collect();
+            player.begin(&at_first).await?;
+            let shape = [*k, *n, player.executor().fleet().observations()];
+            first = Some(device.array(&shape, player.seen().unwrap_or_default())?);
+        }
+        let (mut tape, mut made) = (Tape::default(), 0);
+        let mut left = vec![episodes.unwrap_or(0); *k * *n];
+        let mut record = |step: PlayedStep<'_>| {
+            for (number, left) in left.iter_mut().enumerate() {
+                *left = left.saturating_sub(usize::from(step.stepped.ended(number)));
+            }
+            tape.add(&step);
+            made += 1;
+            made < *steps && (episodes.is_none() || left.iter().any(|episodes| *episodes > 0))
+        };
+        player.play(actor, &keys, first_step.first().copied().unwrap_or(0), &mut record).await?;
+        let fleet = player.executor().fleet();
+        if left.iter().any(|episodes| *episodes > 0) {
+            let (name, horizon) = (fleet.spec.name.clone(), fleet.horizon);
+            let problem = format!(
+                "an episode is longer than the time limit of {horizon} steps: the executor does not cut it off"
+            );
+            return Err(Error::Environment { name, problem });
+        }
+        let uploaded = tape.upload(device, fleet, [*steps, *k, *n])?;
+        Ok(uploaded.into_iter().map(|(_, array)| array).chain(first).collect())
+    }
+}

@@ -1,0 +1,482 @@
+//! A trace that asks the host, as programs between its cuts.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::array::{Array, State};
+use super::context::Context;
+use super::cut::{Cut, CutKind};
+use super::division::{Around, Division};
+use super::part::{Divided, Part, Work, first, found};
+use super::program::{Outputs, Program};
+use crate::backend::reference::NonFinite;
+use crate::backend::{LocalFuture, ScalarValue};
+use crate::tensor::{Graph, NodeId, Op};
+use crate::{Device, Error, Result};
+
+/// Answers what a trace [asks](Context::ask).
+pub trait Host {
+    /// The answers to the ask of that number, in the order in which they were declared.
+    fn answer(&mut self, number: usize, asked: Vec<Array>) -> LocalFuture<'_, Result<Vec<Array>>>;
+}
+
+/// One traced function, as a program for each part between the places where it [asks the host](Context::ask); as a single one if it asks
+/// nothing.
+///
+/// All parts are of one graph, in which answers are plain inputs. Each part computes what is asked at its end and nobody has
+/// computed before. Only the last one changes the state: when the host fails, training is where it was.
+#[derive(Debug)]
+pub struct Segments {
+    device: Device,
+    /// Up to each cut; none where nothing has to be computed.
+    before: Vec<Option<Part>>,
+    /// After the last cut.
+    last: Part,
+    steps: Vec<Step>,
+}
+
+/// A cut as running needs it.
+#[derive(Debug)]
+struct Step {
+    kind: CutKind,
+    /// How many asks there are before it.
+    number: usize,
+    /// Nodes of what is asked.
+    asks: Vec<NodeId>,
+    /// Nodes of the answers.
+    answers: Vec<NodeId>,
+    /// Where a loop begins: carries that are a large entry of the state throughout.
+    entries: Vec<Option<String>>,
+    /// Where a loop begins: carries and their new values, which are written before the end of the pass.
+    early: Vec<(usize, NodeId, NodeId)>,
+}
+
+impl Segments {
+    /// Traces `f` and compiles what it declared.
+    ///
+    /// # Errors
+    /// As [`Program::new`].
+    pub fn new(device: &Device, f: impl FnOnce(&mut Context)) -> Result<Segments> {
+        let mut f = Some(f);
+        Segments::traced(device, &mut |cx| {
+            if let Some(f) = f.take() {
+                f(cx);
+            }
+        })
+    }
+
+    // `f` is no type parameter, so that this is compiled once.
+    fn traced(device: &Device, f: &mut dyn FnMut(&mut Context)) -> Result<Segments> {
+        let (cx, graph) = Graph::trace(|| {
+            let mut cx = Context::default();
+            f(&mut cx);
+            cx
+        })?;
+        if !cx.cuts.is_empty() {
+            return Segments::divided(device, &cx, graph);
+        }
+        let last = Part::whole(Program::of(device, cx, graph)?);
+        Ok(Segments { device: device.clone(), before: Vec::new(), last, steps: Vec::new() })
+    }
+
+    #[inline(never)]
+    fn divided(device: &Device, cx: &Context, mut graph: Graph) -> Result<Segments> {
+        let asked = cx.cuts.iter().flat_map(|cut| &cut.asks).map(|tensor| tensor.raw());
+        let wanted: Vec<NodeId> = asked.chain(cx.results.iter().map(|result| result.0.raw())).collect();
+        // A loop and its derivative become one before they could come into different parts.
+        crate::grad::tidy_loops(&mut graph, &wanted);
+        let argument = |id: usize| match graph.nodes[id].op {
+            Op::Input(arg) => Some((arg as usize, id as NodeId)),
+            _ => None,
+        };
+        let arguments: FxHashMap<usize, NodeId> = (0..graph.nodes.len()).filter_map(argument).collect();
+        let nodes = |answers: &Range<usize>| answers.clone().filter_map(|arg| arguments.get(&arg).copied()).collect();
+        let mut steps: Vec<Step> = Vec::with_capacity(cx.cuts.len());
+        for Cut { kind, asks, answers } in &cx.cuts {
+            let number = steps.iter().filter(|step| step.kind == CutKind::Ask).count();
+            let (asks, answers) = (asks.iter().map(|tensor| tensor.raw()).collect(), nodes(answers));
+            steps.push(Step { kind: *kind, number, asks, answers, entries: Vec::new(), early: Vec::new() });
+        }
+        let last = cx.cuts.len();
+        let mut division = Division::new(&graph, &cx.args, &cx.cuts);
+        for (number, step) in steps.iter().enumerate() {
+            for id in &step.asks {
+                division.demand(number, *id);
+                if step.kind == CutKind::Ask {
+                    division.gives[number].insert(*id);
+                }
+            }
+        }
+        for (value, _) in &cx.results {
+            division.demand(last, value.raw());
+        }
+        division.check()?;
+        // Demands may have reached back: only now is it known what each part does.
+        let mut work: Vec<Work> = (0..=last).map(|_| Work::default()).collect();
+        work[last].results = cx.results.iter().map(|(value, arg)| (value.raw(), *arg)).collect();
+        for Around { begin, end } in division.loops.clone() {
+            carried(cx, &graph, &mut division, &mut steps, &mut work, [begin, end])?;
+        }
+        let of = Divided { cx, graph: &graph, division: &division };
+        let mut parts = Vec::with_capacity(last);
+        for (number, work) in work[..last].iter().enumerate() {
+            parts.push(Part::new(device, &of, number, work)?);
+        }
+        let nothing = || Error::Program("nothing is computed: declare an output or update a state".to_owned());
+        let last = Part::new(device, &of, last, &work[last])?.ok_or_else(nothing)?;
+        Ok(Segments { device: device.clone(), before: parts, last, steps })
+    }
+
+    /// Runs once.
+    ///
+    /// # Errors
+    /// As [`Program::run`], or of the host; then no state has changed.
+    pub async fn run(
+        &mut self,
+        state: &State,
+        scalars: &[(&str, ScalarValue)],
+        host: &mut dyn Host,
+    ) -> Result<Outputs> {
+        let mut values: FxHashMap<NodeId, Array> = FxHashMap::default();
+        // The loop that runs: where it begins, and its index.
+        let mut running: Option<(usize, u32)> = None;
+        let mut at = 0;
+        while at < self.steps.len() {
+            let outputs = match &mut self.before[at] {
+                Some(part) => part.run(state, scalars, &mut values)?,
+                None => Outputs::default(),
+            };
+            if let Some((begin, _)) = running {
+                // Who needs the new value later in the pass finds it where the carry is.
+                for (_, carry, value) in self.steps[begin].early.iter().filter(|early| early.0 == at) {
+                    values.insert(*value, found(&values, *carry)?);
+                }
+            }
+            let Step { kind, number, asks: asked, answers, entries, .. } = &self.steps[at];
+            match kind {
+                CutKind::Ask => {
+                    let asked = asked.iter().map(|id| found(&values, *id)).collect::<Result<_>>()?;
+                    let answered = host.answer(*number, asked).await?;
+                    values.extend(answers.iter().copied().zip(answered));
+                }
+                CutKind::Repeat(_) => {
+                    for (number, (carry, entry)) in answers[1..].iter().zip(entries).enumerate() {
+                        let array = match entry {
+                            Some(name) => state.get(name)?,
+                            None => outputs.get(&first(number))?,
+                        };
+                        values.insert(*carry, array.clone());
+                    }
+                    values.insert(answers[0], self.device.array_u32(&[], &[0])?);
+                    running = Some((at, 0));
+                }
+                CutKind::End => {
+                    let (begin, index) = running.take().unwrap_or_default();
+                    let Step { kind, answers: carries, .. } = &self.steps[begin];
+                    if let CutKind::Repeat(passes) = kind
+                        && (index as usize) + 1 < *passes
+                    {
+                        running = Some((begin, index + 1));
+                        values.insert(carries[0], self.device.array_u32(&[], &[index + 1])?);
+                        at = begin + 1;
+                        continue;
+                    }
+                    for (last, carry) in answers.iter().zip(&carries[1..]) {
+                        values.insert(*last, found(&values, *carry)?);
+                    }
+                }
+            }
+            at += 1;
+        }
+        self.last.run(state, scalars, &mut values)
+    }
+
+    /// The program of the last part, which changes the state.
+    pub fn last(&self) -> &Program {
+        &self.last.program
+    }
+
+    /// As [`Program::first_non_finite`], of the last run: what the host answered is not asked again.
+    ///
+    /// # Errors
+    /// As [`Program::first_non_finite`].
+    pub async fn first_non_finite(&self, state: &State, scalars: &[(&str, ScalarValue)]) -> Result<Option<NonFinite>> {
+        for part in self.before.iter().flatten().chain([&self.last]) {
+            let inputs: Vec<(&str, &Array)> = part.inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();
+            let found = part.program.first_non_finite(state, &inputs, scalars).await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Where the carries of a loop are written: the loop's first and last cut are `[begin, end]`.
+fn carried(
+    cx: &Context,
+    graph: &Graph,
+    division: &mut Division<'_>,
+    steps: &mut [Step],
+    work: &mut [Work],
+    [begin, end]: [usize; 2],
+) -> Result<()> {
+    let last = steps.len();
+    let carries = steps[begin].answers[1..].to_vec();
+    let (firsts, news, ends) = (steps[begin].asks.clone(), steps[end].asks.clone(), steps[end].answers.clone());
+    for (number, carry) in carries.into_iter().enumerate() {
+        // A large carry that begins as an entry of the state and ends as its update is that entry, which is not copied. Then it is not as
+        // before if the host fails in the loop.
+        let entry = match graph.nodes[firsts[number] as usize].op {
+            Op::Input(arg) if cx.args[arg as usize].bulk => Some(arg as usize),
+            _ => None,
+        };
+        if let Some(arg) = entry {
+            let read = (begin + 1..=last).any(|part| division.seen[part].contains(&firsts[number]));
+            if read || !work[last].results.contains(&(ends[number], arg)) {
+                let name = &cx.args[arg].name;
+                let problem =
+                    format!("`{name}` is bulk: what a loop that asks the host makes of it must be its only new value");
+                return Err(Error::Program(problem));
+            }
+        }
+        match entry {
+            Some(arg) => work[last].results.retain(|(_, result)| *result != arg),
+            None => work[begin].firsts.push((number, firsts[number])),
+        }
+        steps[begin].entries.push(entry.map(|arg| cx.args[arg].name.clone()));
+        // It is written in place by the part that computes its new value, unless a later one still needs the old value.
+        let value = news[number];
+        let early = division.owner(value).filter(|part| {
+            let old = (part + 1..=end).any(|later| division.seen[later].contains(&carry));
+            begin < *part && *part < end && !old && division.gives[*part].remove(&value)
+        });
+        if let Some(part) = early {
+            steps[begin].early.push((part, carry, value));
+        }
+        work[early.unwrap_or(end)].carries.push((carry, value));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Kind;
+    use crate::tensor::{Loop, scan};
+    use crate::{DType, Tensor};
+
+    /// Answers with twice what was asked, until it fails.
+    struct Twice {
+        device: Device,
+        answers: usize,
+    }
+
+    impl Host for Twice {
+        fn answer(&mut self, _: usize, asked: Vec<Array>) -> LocalFuture<'_, Result<Vec<Array>>> {
+            Box::pin(async move {
+                self.answers = self.answers.checked_sub(1).ok_or_else(|| Error::Program("tired".to_owned()))?;
+                let numbers: Vec<f64> = self.device.read(&asked[0]).await?.iter().map(|x| 2.0 * x).collect();
+                Ok(vec![self.device.array(&asked[0].shape, &numbers)?])
+            })
+        }
+    }
+
+    #[track_caller]
+    fn twice(cx: &mut Context, x: Tensor) -> Tensor {
+        cx.ask(&[x], &[(x.shape(), DType::F32)])[0]
+    }
+
+    fn parts(segments: &Segments) -> impl Iterator<Item = &Part> {
+        segments.before.iter().flatten().chain([&segments.last])
+    }
+
+    fn products(segments: &Segments) -> Vec<usize> {
+        parts(segments).map(|part| part.program.plan().count(Kind::MatMul)).collect()
+    }
+
+    #[test]
+    fn values_cross_cuts_and_states_change_at_the_end() {
+        let device = Device::cpu(1);
+        let mut segments = Segments::new(&device, |cx| {
+            let w = cx.state("w", &[3, 3], DType::F32);
+            let rate = cx.scalar_f32("rate");
+            // Needed before the first cut and after the last one.
+            let product = w.matmul(w);
+            let doubled = twice(cx, product * rate);
+            // A loop of which one part wants one result, and the last part another.
+            let (halved, rows) =
+                scan(4, false, &[doubled], &[], |_, c, _| Loop { carry: vec![c[0] * 0.5], ys: vec![c[0]] });
+            let again = twice(cx, halved[0]);
+            cx.update("w", again + product + rows[0].sum_keep(0).reshape(&[3, 3]) + w);
+            cx.output("old", w);
+        })
+        .unwrap();
+        assert_eq!(products(&segments), [1, 0, 0]);
+        let mut state = State::new();
+        let diagonal = [1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 3.0];
+        state.insert("w", device.array(&[3, 3], &diagonal).unwrap());
+        let read = |array: &Array| pollster::block_on(device.read(array)).unwrap();
+        let mut run = |answers: usize| {
+            let mut host = Twice { device: device.clone(), answers };
+            pollster::block_on(segments.run(&state, &[("rate", 0.5.into())], &mut host))
+        };
+        for answers in [0, 1] {
+            assert_eq!(run(answers).unwrap_err().to_string(), Error::Program("tired".to_owned()).to_string());
+            assert_eq!(read(state.get("w").unwrap()), diagonal, "nothing has changed");
+        }
+        let out = run(2).unwrap();
+        // w² · ½ · 2 = w²; a sixteenth of it, doubled; and 1 + ½ + ¼ + ⅛ of it.
+        let want = |w: f64| w * w / 8.0 + w * w + w * w * 1.875 + w;
+        let got = read(state.get("w").unwrap());
+        assert_eq!([got[0], got[4], got[8]], [want(1.0), want(2.0), want(3.0)]);
+        assert_eq!(read(out.get("old").unwrap()), diagonal);
+    }
+
+    #[test]
+    fn a_trace_that_asks_nothing_is_the_program_that_it_was() {
+        let device = Device::cpu(1);
+        let trace = |cx: &mut Context| {
+            let w = cx.state("w", &[8, 8], DType::F32);
+            cx.update("w", w.matmul(w).tanh());
+        };
+        let segments = Segments::new(&device, trace).unwrap();
+        let program = Program::new(&device, trace).unwrap();
+        assert_eq!(segments.last().plan().to_string(), program.plan().to_string());
+    }
+
+    #[test]
+    fn keys_are_computed_again_and_numbers_are_carried() {
+        let device = Device::cpu(1);
+        let segments = Segments::new(&device, |cx| {
+            let x = cx.state("x", &[4], DType::F32);
+            let number = cx.scalar_u32("number");
+            let words = [number, number + Tensor::constant_u32(1)];
+            let key = crate::dist::fold_in(words.map(|word| word.broadcast_to(&[4])), number);
+            let (drawn, wave) = (key[0].to_f32(), x.sin());
+            let back = twice(cx, drawn * wave);
+            cx.update("x", back + key[1].to_f32() + wave);
+        })
+        .unwrap();
+        let carried: Vec<usize> = parts(&segments).map(|part| part.reads.len()).collect();
+        // The sine and the answer.
+        assert_eq!(carried, [0, 2]);
+    }
+
+    /// x ← ½ (2 (x + i)) + w², three times.
+    fn looped(cx: &mut Context) {
+        let w = cx.state("w", &[64, 64], DType::F32);
+        let x = cx.state("x", &[64, 64], DType::F32);
+        let memory = cx.bulk("memory", &[9, 64], DType::F32);
+        let inside = cx.begin_loop(3, &[x, memory]);
+        let square = w.matmul(w);
+        let back = twice(cx, inside[1] + inside[0].to_f32());
+        let row = inside[0].reshape(&[1]) * Tensor::constant_u32(2);
+        let memory = inside[2].store(row, back.slice(0, 0, 1));
+        let last = cx.end_loop(&[back * 0.5 + square, memory]);
+        cx.update("x", last[0]);
+        cx.update("memory", last[1]);
+        cx.output("sum", last[0].sum_all());
+    }
+
+    #[test]
+    fn a_loop_asks_in_every_pass_and_what_it_does_not_change_is_computed_before_it() {
+        let device = Device::cpu(1);
+        let mut segments = Segments::new(&device, looped).unwrap();
+        assert_eq!(products(&segments), [1, 0, 0, 0]);
+        let mut state = State::new();
+        let eye: Vec<f64> = (0..64 * 64).map(|i| f64::from(u8::from(i % 65 == 0))).collect();
+        state.insert("w", device.array(&[64, 64], &eye).unwrap());
+        state.insert("x", device.zeros(&[64, 64], DType::F32).unwrap());
+        state.insert("memory", device.zeros(&[9, 64], DType::F32).unwrap());
+        let mut host = Twice { device: device.clone(), answers: 6 };
+        let mut sum = 0.0;
+        for _ in 0..2 {
+            let out = pollster::block_on(segments.run(&state, &[], &mut host)).unwrap();
+            sum = pollster::block_on(device.read(out.get("sum").unwrap())).unwrap()[0];
+        }
+        let x = pollster::block_on(device.read(state.get("x").unwrap())).unwrap();
+        // Each pass adds its index everywhere, and the identity.
+        assert_eq!((x[0], x[1], host.answers), (2.0 * 6.0, 2.0 * 3.0, 0));
+        assert_eq!(sum, f64::from(2 * (64 * 64 * 3 + 64 * 3)));
+        let memory = pollster::block_on(device.read(state.get("memory").unwrap())).unwrap();
+        // Twice what each pass of the second run began with, and its index, in every second row.
+        let rows: Vec<f64> = memory.chunks(64).map(|row| row[1]).collect();
+        assert_eq!(rows, [6.0, 0.0, 8.0, 0.0, 12.0, 0.0, 0.0, 0.0, 0.0]);
+        // It is the entry itself; the other one is as before if the host fails.
+        assert_eq!(segments.steps[0].entries, [None, Some("memory".to_owned())]);
+        let before = pollster::block_on(device.read(state.get("x").unwrap())).unwrap();
+        host.answers = 2;
+        pollster::block_on(segments.run(&state, &[], &mut host)).unwrap_err();
+        assert_eq!(pollster::block_on(device.read(state.get("x").unwrap())).unwrap(), before);
+    }
+
+    #[test]
+    fn carries_may_be_exchanged_and_read_after_they_are_written() {
+        let device = Device::cpu(1);
+        let mut segments = Segments::new(&device, |cx| {
+            let (a, b) = (cx.state("a", &[2], DType::F32), cx.state("b", &[2], DType::F32));
+            let inside = cx.begin_loop(3, &[a, b, a * 0.0]);
+            let (a, b) = (inside[1], inside[2]);
+            // Computed before the ask and needed after it.
+            let sum = inside[3] + (a + 1.0).exp();
+            let back = twice(cx, a);
+            let last = cx.end_loop(&[b, back + sum * 0.0, sum]);
+            cx.update("a", last[0]);
+            cx.update("b", last[1]);
+            cx.output("sum", last[2]);
+        })
+        .unwrap();
+        let mut state = State::new();
+        state.insert("a", device.array(&[2], &[1.0, 2.0]).unwrap());
+        state.insert("b", device.array(&[2], &[3.0, 5.0]).unwrap());
+        let mut host = Twice { device: device.clone(), answers: 3 };
+        let out = pollster::block_on(segments.run(&state, &[], &mut host)).unwrap();
+        let read = |array: &Array| pollster::block_on(device.read(array)).unwrap();
+        // (1, 3) → (3, 2) → (2, 6) → (6, 4), and (2, 5) → (5, 4) → (4, 10) → (10, 8).
+        assert_eq!(read(state.get("a").unwrap()), [6.0, 10.0]);
+        assert_eq!(read(state.get("b").unwrap()), [4.0, 8.0]);
+        let want = [[1.0, 3.0, 2.0], [2.0, 5.0, 4.0]].map(|a| a.iter().map(|a: &f64| (a + 1.0).exp()).sum::<f64>());
+        for (got, want) in read(out.get("sum").unwrap()).iter().zip(want) {
+            assert!((got / want - 1.0).abs() < 1e-6, "{got} {want}");
+        }
+    }
+
+    #[test]
+    fn asks_that_cannot_be_are_errors() {
+        let device = Device::cpu(1);
+        let inside = Segments::new(&device, |cx| {
+            let x = cx.state("x", &[2], DType::F32);
+            let (c, _) = scan(3, false, &[x], &[], |_, c, _| Loop { carry: vec![twice(cx, c[0])], ys: vec![] });
+            cx.update("x", c[0]);
+        });
+        let message = inside.unwrap_err().to_string();
+        assert!(
+            message.contains("the host cannot be asked inside of a loop (at core/src/program/segments.rs"),
+            "{message}"
+        );
+        let alone = Program::new(&device, |cx| {
+            let x = cx.state("x", &[2], DType::F32);
+            let y = twice(cx, x);
+            cx.update("x", y);
+        });
+        assert!(alone.unwrap_err().to_string().contains("run as segments"));
+        let leaks = Segments::new(&device, |cx| {
+            let x = cx.state("x", &[2], DType::F32);
+            let inside = cx.begin_loop(3, &[x]);
+            let back = twice(cx, inside[1]);
+            let last = cx.end_loop(&[back])[0];
+            cx.update("x", last + back);
+        });
+        assert!(leaks.unwrap_err().to_string().contains("a value from inside of `repeat` is used after it"));
+        let copied = Segments::new(&device, |cx| {
+            let x = cx.bulk("x", &[2, 3], DType::F32);
+            let inside = cx.begin_loop(3, &[x]);
+            let back = twice(cx, inside[0].to_f32().broadcast_to(&[1, 3]));
+            let last = cx.end_loop(&[inside[1].store(Tensor::literal_u32(&[0]), back)])[0];
+            cx.output("last", last.gather(Tensor::literal_u32(&[0])));
+        });
+        assert!(copied.unwrap_err().to_string().contains("`x` is bulk"));
+    }
+}

@@ -1,0 +1,217 @@
+//! What an iteration can do, by an algorithm of one's own: it plays in a loop, remembers, learns, and computes on the host.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use quickstudy_core::algo::{Algorithm, Arena, First, Held, Metrics, StateEntry, Training};
+use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
+use quickstudy_core::grad::value_and_grad;
+use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, Transition, Wrapped};
+use quickstudy_core::nn::{Activation, Layout, Mlp};
+use quickstudy_core::optim::{Adam, AdamState};
+use quickstudy_core::play::{Cast, Iteration, Running, Until};
+use quickstudy_core::policy::{Acting, Disturbed, NetConfig, Noise};
+use quickstudy_core::tensor::Named;
+use quickstudy_core::{Array, DType, Device, Result, Tensor};
+
+const ENVS: usize = 4;
+const PASSES: usize = 20;
+const ROWS: usize = 5 * PASSES * ENVS;
+const BATCH: usize = 16;
+
+/// Learns what a step pays, and to take the action that pays most, from a memory of all steps: one step of each environment, then
+/// one update, again and again.
+#[derive(Debug)]
+struct Greedy {
+    layout: Layout,
+    policy: Disturbed,
+    value: Mlp,
+    observations: usize,
+    horizon: usize,
+    /// The noise on actions is computed on the host in each pass.
+    asks: bool,
+}
+
+impl Greedy {
+    fn new(spec: &EnvSpec, asks: bool) -> Greedy {
+        let config = NetConfig {
+            hidden: vec![16],
+            activation: Activation::Tanh,
+            orthogonal_init: false,
+            log_std_init: 0.0,
+            sde: false,
+            normalise_observations: false,
+        };
+        let mut layout = Layout::new();
+        let policy = Disturbed::new(&mut layout, spec, &config, Noise::Gaussian).unwrap();
+        let observations = spec.observation.len();
+        let value = Mlp::new(&mut layout, "value", 0, &[observations + 1, 16, 1], Activation::Tanh, None);
+        Greedy { layout, policy, value, observations, horizon: spec.horizon, asks }
+    }
+
+    /// One update on rows of the memory, `[S, B, O + 2]`.
+    fn update(&self, theta: Tensor, adam: AdamState, batch: Tensor) -> (Tensor, AdamState) {
+        let o = self.observations;
+        let (obs, action, reward) = (batch.slice(2, 0, o), batch.slice(2, o, o + 1), batch.slice(2, o + 1, o + 2));
+        let (_, grads) = value_and_grad(&self.layout.split(theta), |parts| {
+            let of = |parts: &[Tensor], action: Tensor| self.value.forward(parts, Tensor::concat(&[obs, action], 2));
+            let fixed: Vec<Tensor> = parts.iter().map(|part| part.stop_gradient()).collect();
+            let best = of(&fixed, self.policy.action(parts, obs));
+            (of(parts, action) - reward * 0.1).square().sum_all() - best.sum_all()
+        });
+        let rate = Tensor::constant_f32(3e-3);
+        Adam::default().step(theta, self.layout.join(&grads), adam, rate)
+    }
+}
+
+impl Algorithm for Greedy {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
+        let o = self.observations;
+        let mut entries = StateEntry::learner(self.layout.len());
+        let state = |numbers| StateEntry::new("env_state", &[ENVS, numbers], DType::F32).from(First::EnvState);
+        entries.extend(environment.map(state));
+        entries.extend([
+            StateEntry::new("env_steps", &[ENVS], DType::U32),
+            StateEntry::new("obs", &[ENVS, o], DType::F32).from(First::Observation),
+            StateEntry::new("memory", &[ROWS, o + 2], DType::F32).bulk(),
+        ]);
+        entries
+    }
+
+    fn fleet(&self, seeds: usize) -> [usize; 3] {
+        [seeds, ENVS, self.horizon]
+    }
+
+    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
+        let (seeds, obs) = (it.seeds(), held.get("obs"));
+        let state = held.find("env_state").unwrap_or(obs);
+        let running = Running { state, steps: held.get("env_steps"), obs, memory: Named::new() };
+        let paid = Tensor::zeros(&[seeds, 1]);
+        let init = ((running, held.get("memory")), ((held.get("theta"), held.adam()), paid));
+        let word = |x: usize| Tensor::constant_u32(x as u32);
+        let made = (it.number() - word(1)) * word(PASSES);
+        let last = it.repeat(PASSES, &init, |it, pass, ((running, memory), ((theta, adam), paid))| {
+            let mut sigma = (pass.to_f32() * -0.01 + 0.5).broadcast_to(&[seeds, 1]);
+            if self.asks {
+                let wave = |x: &[Vec<f64>]| Ok(vec![x[0].iter().map(|x| 0.5 + 0.1 * (40.0 * x).sin()).collect()]);
+                sigma = it.on_host(&[sigma], &[&[seeds, 1]], wave)[0];
+            }
+            let acting = Acting { parts: self.layout.split(theta), values: Named::from([("sigma", sigma)]) };
+            let cast = Cast { policy: &self.policy, acting: &acting, rows: [seeds, ENVS] };
+            let played = it.go_on(cast, running, Until { steps: 1, span: 1, lasting: None }, pass);
+            let steps = &played.steps;
+            let rows = Tensor::concat(&[steps.obs, steps.action, steps.reward], 3);
+            let rows = rows.reshape(&[seeds, ENVS, self.observations + 2]);
+            let number = (made + pass) * word(ENVS);
+            let memory = memory.store(Tensor::iota(&[seeds, ENVS], 1) + number, rows);
+            // The first rows, in an order of their own.
+            let index = Tensor::iota(&[seeds, BATCH], 1) * word(7) + pass;
+            let (theta, adam) = self.update(theta, adam, memory.gather(index.min(number)));
+            let reward = steps.reward.reshape(&[seeds, ENVS]).sum_keep(1);
+            ((played.next, memory), ((theta, adam), paid + reward))
+        });
+        let ((running, memory), ((theta, adam), paid)) = last;
+        if held.find("env_state").is_some() {
+            it.update("env_state", running.state);
+        }
+        for (name, value) in [
+            ("env_steps", running.steps),
+            ("obs", running.obs),
+            ("memory", memory),
+            ("theta", theta),
+            ("adam_m", adam.m),
+            ("adam_v", adam.v),
+            ("adam_scale", adam.scale),
+        ] {
+            it.update(name, value);
+        }
+        Metrics::default().and("rollout/reward", paid)
+    }
+
+    fn schedules(&self, _: u64, _: u64) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+const SEEDS: [u64; 2] = [3, 1 << 40];
+
+fn wait<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    pollster::block_on(future)
+}
+
+/// Bits of the rewards of each of five iterations, and of what has been learned.
+fn train(device: &Device, training: &mut Training) -> Vec<Vec<u32>> {
+    let bits =
+        |array: &Array| -> Vec<u32> { wait(device.read_f32(array)).unwrap().into_iter().map(f32::to_bits).collect() };
+    let mut seen = Vec::new();
+    for done in 0..5 {
+        seen.push(bits(&wait(training.step(done, 5)).unwrap()));
+    }
+    seen.extend(["theta", "adam_v", "memory", "obs"].map(|name| bits(training.state.get(name).unwrap())));
+    seen
+}
+
+fn on_host<'a>(env: &EnvDef, wrap: &dyn Fn(Wrapped) -> Box<dyn HostEnv>) -> Arena<'a> {
+    let make = |_| Ok(wrap(Wrapped::new(env)));
+    Arena::Host(Box::new(IterativeExecutor::new(SEEDS.len(), ENVS, 0, make).unwrap()))
+}
+
+#[test]
+fn a_loop_that_plays_and_learns_is_the_same_in_a_program_and_on_the_host() {
+    let device = Device::cpu(2);
+    let env = builtin("pendulum").unwrap();
+    for asks in [false, true] {
+        let algorithm = || Box::new(Greedy::new(env.spec(), asks));
+        let mut in_program = Training::new(&device, algorithm(), Arena::Device(&env), &SEEDS).unwrap();
+        let first = wait(device.read_f32(in_program.state.get("theta").unwrap())).unwrap();
+        let want = train(&device, &mut in_program);
+        assert_ne!(want[5], first.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), "nothing was learnt");
+        let arena = on_host(&env, &|wrapped| Box::new(wrapped));
+        let mut on_host = Training::new(&device, algorithm(), arena, &SEEDS).unwrap();
+        let got = train(&device, &mut on_host);
+        for (what, (got, want)) in got.iter().zip(&want).enumerate() {
+            assert!(got == want, "asks: {asks}, array {what}\n{got:?}\n{want:?}");
+        }
+        assert_eq!(on_host.env_steps(), (5 * PASSES * ENVS * SEEDS.len()) as u64);
+        // The same again, with noise of another size.
+        let other = Training::new(&device, Box::new(Greedy::new(env.spec(), !asks)), Arena::Device(&env), &SEEDS);
+        assert_ne!(train(&device, &mut other.unwrap())[5], want[5]);
+    }
+}
+
+#[test]
+fn an_iteration_in_which_an_environment_fails_has_learned_nothing() {
+    /// Fails once.
+    struct Once(Wrapped, u32);
+    impl HostEnv for Once {
+        fn spec(&self) -> &EnvSpec {
+            self.0.spec()
+        }
+        fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+            self.0.reset(chance)
+        }
+        fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
+            self.1 += 1;
+            assert!(self.1 != 30, "the server went away");
+            self.0.step(action, chance)
+        }
+    }
+    let device = Device::cpu(1);
+    let env = builtin("pendulum").unwrap();
+    let arena = on_host(&env, &|wrapped| Box::new(Once(wrapped, 0)));
+    let mut training = Training::new(&device, Box::new(Greedy::new(env.spec(), false)), arena, &SEEDS).unwrap();
+    let theta = |training: &Training| wait(device.read_f32(training.state.get("theta").unwrap())).unwrap();
+    wait(training.step(0, 5)).unwrap();
+    let before = theta(&training);
+    // Each of the environments, in the middle of the second iteration.
+    let mut failures = 0;
+    while let Err(error) = wait(training.step(1, 5)) {
+        assert!(error.to_string().contains("the server went away"), "{error}");
+        assert_eq!(theta(&training), before);
+        failures += 1;
+    }
+    assert_eq!(failures, SEEDS.len() * ENVS);
+    assert_ne!(theta(&training), before);
+}
