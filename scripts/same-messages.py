@@ -84,6 +84,7 @@ CASES = [
     f"{PROMP} --set inner_steps=17",
     f"{PROMP} --set inner_lr=0",
     f"{PROMP} --set inner_loss=mse",
+    f"{PROMP} --set inner_loss=dice",
     f"{PROMP} --set baseline=gru",
     f"{PROMP} --set inner_kl_coef=-1",
     f"{PROMP} --set outer_steps=0",

@@ -124,8 +124,8 @@ export interface PrompConfig {
   learn_inner_lr?: boolean;
   /** take inner gradients as constants. Values: true, false; default false. */
   first_order?: boolean;
-  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood, dice; default "likelihood_ratio". */
-  inner_loss?: "likelihood_ratio" | "log_likelihood" | "dice";
+  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood; default "likelihood_ratio". */
+  inner_loss?: "likelihood_ratio" | "log_likelihood";
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
@@ -180,8 +180,8 @@ export interface MamlPpoConfig {
   learn_inner_lr?: boolean;
   /** take inner gradients as constants. Values: true, false; default false. */
   first_order?: boolean;
-  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood, dice; default "likelihood_ratio". */
-  inner_loss?: "likelihood_ratio" | "log_likelihood" | "dice";
+  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood; default "likelihood_ratio". */
+  inner_loss?: "likelihood_ratio" | "log_likelihood";
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
@@ -232,8 +232,8 @@ export interface MamlVpgConfig {
   learn_inner_lr?: boolean;
   /** take inner gradients as constants. Values: true, false; default false. */
   first_order?: boolean;
-  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood, dice; default "log_likelihood". */
-  inner_loss?: "likelihood_ratio" | "log_likelihood" | "dice";
+  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood; default "log_likelihood". */
+  inner_loss?: "likelihood_ratio" | "log_likelihood";
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
@@ -280,8 +280,8 @@ export interface MamlTrpoConfig {
   learn_inner_lr?: boolean;
   /** take inner gradients as constants. Values: true, false; default false. */
   first_order?: boolean;
-  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood, dice; default "log_likelihood". */
-  inner_loss?: "likelihood_ratio" | "log_likelihood" | "dice";
+  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood; default "log_likelihood". */
+  inner_loss?: "likelihood_ratio" | "log_likelihood";
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
@@ -332,8 +332,8 @@ export interface EMamlConfig {
   learn_inner_lr?: boolean;
   /** take inner gradients as constants. Values: true, false; default false. */
   first_order?: boolean;
-  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood, dice; default "log_likelihood". */
-  inner_loss?: "likelihood_ratio" | "log_likelihood" | "dice";
+  /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood; default "log_likelihood". */
+  inner_loss?: "likelihood_ratio" | "log_likelihood";
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */

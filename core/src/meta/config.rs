@@ -76,7 +76,8 @@ pub struct MamlConfig {
     pub learn_inner_lr: bool,
     /// Take inner gradients as constants, default false.
     pub first_order: bool,
-    /// `likelihood_ratio`, `log_likelihood` or `dice`, default `likelihood_ratio`.
+    /// `likelihood_ratio` or `log_likelihood`, default `likelihood_ratio` (`log_likelihood` for `maml-vpg`, `maml-trpo` and `e-maml`).
+    /// `dice-maml` has `dice`, and no other algorithm takes it.
     pub inner_loss: Surrogate,
     /// Discount γ in [0, 1], default 0.99.
     pub gamma: f64,
@@ -251,7 +252,7 @@ impl MamlConfig {
     ///
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
-    pub fn validate(&self) -> Result<()> {
+    pub fn validate(&self, variant: Variant) -> Result<()> {
         let number = Error::in_range;
         for (key, value) in
             [("inner_lr", self.inner_lr), ("learning_rate", self.learning_rate), ("adam_eps", self.adam_eps)]
@@ -290,6 +291,51 @@ impl MamlConfig {
         if self.meta_batch.saturating_mul(self.rollouts) > MAX_BATCH {
             return Err(Error::config("rollouts", format!("meta_batch × rollouts is more than {MAX_BATCH}")));
         }
-        self.net().validate()
+        self.net().validate()?;
+        self.losses_fit(variant)
+    }
+
+    /// Samples are processed for the inner loss: DICE weighs discounted rewards, all other losses, outer ones too, weigh advantages.
+    fn losses_fit(&self, variant: Variant) -> Result<()> {
+        let name = variant.name();
+        let problem = match (variant, self.inner_loss) {
+            (Variant::DiceMaml, Surrogate::Dice) => return Ok(()),
+            (Variant::DiceMaml, _) => {
+                format!("the losses of {name} are DICE inside and outside; set dice, or train maml-vpg")
+            }
+            (_, Surrogate::Dice) => format!(
+                "{name} weighs advantages in its outer loss, and DICE discounted rewards; set likelihood_ratio or log_likelihood, \
+                 or train dice-maml, which is DICE inside and outside"
+            ),
+            _ => return Ok(()),
+        };
+        Err(Error::config("inner_loss", problem))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dice_is_the_inner_loss_of_dice_maml_alone() {
+        for variant in Variant::ALL {
+            for inner_loss in [Surrogate::LikelihoodRatio, Surrogate::LogLikelihood, Surrogate::Dice] {
+                let config = MamlConfig { inner_loss, ..MamlConfig::of(variant) };
+                let dice = [variant == Variant::DiceMaml, inner_loss == Surrogate::Dice];
+                match config.validate(variant) {
+                    Ok(()) => assert_eq!(dice[0], dice[1], "{variant:?} takes {inner_loss:?}"),
+                    Err(error) => {
+                        assert_ne!(dice[0], dice[1], "{variant:?} refuses {inner_loss:?}: {error}");
+                        let message = error.to_string();
+                        assert!(message.starts_with("inner_loss: "), "{message}");
+                        let instead = if dice[0] { "maml-vpg" } else { "dice-maml" };
+                        for part in [variant.name(), "DICE", "set ", instead] {
+                            assert!(message.contains(part), "{part} is missing: {message}");
+                        }
+                    }
+                }
+            }
+        }
     }
 }

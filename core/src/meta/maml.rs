@@ -137,7 +137,7 @@ impl Maml {
     /// # Errors
     /// If a setting is invalid.
     pub fn new(variant: Variant, config: &MamlConfig, spec: &EnvSpec) -> Result<Maml> {
-        config.validate()?;
+        config.validate(variant)?;
         let (learner, steps) = (Learner::new(spec, config), config.steps(spec.horizon));
         Ok(Maml { variant, config: config.clone(), learner, steps })
     }

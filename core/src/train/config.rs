@@ -98,7 +98,7 @@ impl Config {
         match self {
             Config::Ppo(config) => config.validate(),
             Config::Trpo(config) => config.validate(),
-            Config::Maml(config) => config.validate(),
+            Config::Maml(config) => config.validate(variant(algorithm)?),
             Config::Rl2(config) => config.validate(rl2(algorithm)?),
         }
     }

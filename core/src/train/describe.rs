@@ -101,7 +101,7 @@ const MAML: [SettingDoc; 32] = [
     doc("inner_lr", "> 0", "step size α of adaptation"),
     doc("learn_inner_lr", "true, false", "learn one α per parameter, starting from inner_lr"),
     doc("first_order", "true, false", "take inner gradients as constants"),
-    doc("inner_loss", "likelihood_ratio, log_likelihood, dice", "surrogate of adaptation"),
+    doc("inner_loss", "likelihood_ratio, log_likelihood", "surrogate of adaptation"),
     doc("gamma", "0 to 1", "discount of later rewards"),
     doc("gae_lambda", "0 to 1", "λ of the advantages"),
     doc("baseline", "linear_feature, linear_time, multi_feature, zero", "subtracted from returns, fitted per task"),
@@ -285,8 +285,8 @@ mod tests {
                 // Each of the others needs another setting too.
                 "regularized, max, no_entropy" => (vec!["\"regularized\""], vec!["\"maximum\"", "\"max\""]),
                 "after, before" => (vec!["\"after\"", "\"before\""], vec!["\"between\""]),
-                "likelihood_ratio, log_likelihood, dice" => {
-                    (vec!["\"likelihood_ratio\"", "\"log_likelihood\"", "\"dice\""], vec!["\"ratio\""])
+                "likelihood_ratio, log_likelihood" => {
+                    (vec!["\"likelihood_ratio\"", "\"log_likelihood\""], vec!["\"dice\"", "\"ratio\""])
                 }
                 "linear_feature, linear_time, multi_feature, zero" => {
                     (vec!["\"linear_feature\"", "\"linear_time\"", "\"multi_feature\"", "\"zero\""], vec!["\"linear\""])

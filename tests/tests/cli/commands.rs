@@ -65,6 +65,8 @@ fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
         ("train ppo --env cartpole --set gamma=high", &["gamma"]),
         ("train ppo --env cartpole --set gamma", &["gamma"]),
         ("train ppo --env cartpole --set minibatches=7", &["minibatches", "try"]),
+        ("train promp --env point-corner --set inner_loss=dice", &["inner_loss: promp weighs", "train dice-maml"]),
+        ("train e-maml --env point-corner --set inner_loss=dice", &["inner_loss: e-maml weighs", "train dice-maml"]),
         ("train ppo --env cartpole --steps many", &["100k"]),
         ("train ppo --env cartpole --seed 5..2", &["empty"]),
         ("train ppo --env cartpole --seed one", &["0..10"]),
