@@ -58,11 +58,31 @@ pub fn gae(steps: &Steps, gamma: f64, gae_lambda: f64) -> Gae {
 /// 1 − Var(returns − values) / Var(returns); 1 is perfect, 0 no better than a constant. 0 where the returns are constant.
 #[track_caller]
 pub fn explained_variance(values: Tensor, returns: Tensor) -> Tensor {
-    let flat = |t: Tensor| t.reshape(&[t.size(0), t.len() / t.size(0).max(1)]);
-    let variance = |t: Tensor| {
-        let t = flat(t);
-        let n = 1.0 / t.size(1) as f64;
-        (t - t.sum_keep(1) * n).square().sum_keep(1) * n
+    let n = 1.0 / (returns.len() / returns.size(0).max(1)) as f64;
+    explained_by(values, returns, &|x| x.sum_keep(1) * n)
+}
+
+/// The same over the valid rows of padded episodes: `values, returns, weight: [S, B, 1]` → `[S, 1]`.
+///
+/// `weight` is what each row counts for in averages, as [`Paths::weights`](super::Paths::weights): 1/n of n valid rows, 0 of padding,
+/// whose values and returns are not looked at.
+#[track_caller]
+pub fn explained_variance_of_valid(values: Tensor, returns: Tensor, weight: Tensor) -> Tensor {
+    let weight = by_seed(weight);
+    let (valid, none) = (weight.gt(Tensor::constant_f32(0.0)), Tensor::constant_f32(0.0));
+    explained_by(values, returns, &|x| (valid.select(x, none) * weight).sum_keep(1))
+}
+
+/// `[S, …]` → `[S, N]`.
+fn by_seed(x: Tensor) -> Tensor {
+    x.reshape(&[x.size(0), x.len() / x.size(0).max(1)])
+}
+
+/// The share with averages `[S, N]` → `[S, 1]` of the caller's.
+fn explained_by(values: Tensor, returns: Tensor, mean: &dyn Fn(Tensor) -> Tensor) -> Tensor {
+    let variance = |x: Tensor| {
+        let x = by_seed(x);
+        mean((x - mean(x)).square())
     };
     let total = variance(returns);
     let tiny = Tensor::constant_f32(1e-12);

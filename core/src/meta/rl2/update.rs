@@ -9,7 +9,7 @@ use crate::learn::{Descent, Look, Passes};
 use crate::meta::weighted;
 use crate::optim::{Adam, AdamState};
 use crate::policy::RecurrentPolicy;
-use crate::sample::{Paths, explained_variance};
+use crate::sample::{Paths, explained_variance_of_valid};
 
 /// Trials with advantages and value targets, `[T, S, M, ·]`.
 pub(super) struct Data {
@@ -18,7 +18,7 @@ pub(super) struct Data {
     advantage: Tensor,
     /// What a learned value is to predict.
     target: Tensor,
-    /// How well the values predict the returns, `[S, 1]`.
+    /// How well the values predict the returns of valid steps, `[S, 1]`.
     pub explained: Tensor,
 }
 
@@ -31,7 +31,7 @@ impl Data {
             logp: trials.logp,
             advantage: credit.advantage,
             target: credit.target,
-            explained: explained_variance(rows(credit.values), rows(credit.returns)),
+            explained: explained_variance_of_valid(rows(credit.values), rows(credit.returns), trials.paths.weights()),
         }
     }
 
@@ -138,4 +138,78 @@ pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, theta: Tensor, data: &Da
     let average =
         vec![step.loss_after, before.value, before.entropy, step.constraint, before.clip_frac, step.grad_norm];
     Updated { theta: step.theta, average, non_finite: step.broken, updates: step.accepted }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::{Critic, Rl2Variant};
+    use super::*;
+    use crate::{Device, Program, State};
+
+    /// T, S and M of the tests.
+    const SIZES: [usize; 3] = [7, 2, 3];
+
+    fn numbers(seed: f64) -> Vec<f64> {
+        let n: usize = SIZES.iter().product();
+        (0..n).map(|i| (1.7 * i as f64 + seed).sin()).collect()
+    }
+
+    /// Trials that end after 2 to 7 steps, as [`Trials`] of numbers after whose ends there is `padding`; rewards are 0 there.
+    fn explained(critic: Critic, padding: f64) -> [Vec<f64>; 4] {
+        let [t, s, m] = SIZES;
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let literal = |x: &[f64]| Tensor::literal_f32(x).reshape(&[t, s, m, 1]);
+            let length = |row: usize| 2 + row * 5 / (s * m - 1);
+            let valid: Vec<f64> =
+                (0..t * s * m).map(|i| f64::from(u8::from(i / (s * m) < length(i % (s * m))))).collect();
+            let valid = literal(&valid).gt(Tensor::constant_f32(0.5));
+            let or = |seed: f64, padding: f64| valid.select(literal(&numbers(seed)), Tensor::constant_f32(padding));
+            let paths = Paths { obs: or(0.1, padding), action: or(0.2, padding), reward: or(0.3, 0.0), valid };
+            let none = Tensor::zeros(&[t, s, m, 1]);
+            let trials = Trials {
+                paths,
+                logp: or(0.4, padding),
+                value: or(0.5, padding),
+                entropy: or(0.6, padding),
+                episode: Tensor::constant_u32(0).broadcast_to(&[t, s, m, 1]),
+                states: none,
+                limited: none,
+                lost: none,
+            };
+            let config = Rl2Config { critic, ..Rl2Config::of(Rl2Variant::Ppo) };
+            let credit = config.credit(&trials);
+            let outputs = [credit.values, credit.returns, valid.to_f32()];
+            cx.output("explained", Data::new(&config, &trials).explained);
+            for (name, x) in ["values", "returns", "valid"].into_iter().zip(outputs) {
+                cx.output(name, RecurrentPolicy::by_rows(x));
+            }
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        ["explained", "values", "returns", "valid"]
+            .map(|name| pollster::block_on(device.read(out.get(name).unwrap())).unwrap())
+    }
+
+    #[test]
+    fn the_variance_that_values_explain_is_that_of_valid_steps() {
+        for critic in [Critic::Gru, Critic::LinearFeature, Critic::LinearTime] {
+            let [explained_by, values, returns, valid] = explained(critic, 0.0);
+            let rows = values.len() / SIZES[1];
+            for (seed, got) in explained_by.iter().enumerate() {
+                let own: Vec<usize> = (seed * rows..(seed + 1) * rows).filter(|i| valid[*i] > 0.0).collect();
+                assert!(own.len() < rows);
+                let variance = |of: &dyn Fn(usize) -> f64| {
+                    let mean = |f: &dyn Fn(usize) -> f64| own.iter().map(|i| f(*i)).sum::<f64>() / own.len() as f64;
+                    let centre = mean(of);
+                    mean(&|i| (of(i) - centre).powi(2))
+                };
+                let want = 1.0 - variance(&|i| returns[i] - values[i]) / variance(&|i| returns[i]);
+                assert!((got - want).abs() < 1e-5, "{critic:?}, seed {seed}: {got} instead of {want}");
+            }
+            for padding in [3.0, -1e4, f64::NAN] {
+                assert_eq!(explained(critic, padding)[0], explained_by, "{critic:?}, {padding}");
+            }
+        }
+    }
 }
