@@ -26,7 +26,7 @@ export interface PpoConfig {
   entropy_coef?: number;
   /** weight of the value loss ½ (v − R)². Values: 0 or more; default 0.5. */
   value_coef?: number;
-  /** longer gradients are scaled down to this length. Values: > 0; default 0.5. */
+  /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
   max_grad_norm?: number;
   /** clip the change of the value as well. Values: true, false; default true. */
   value_clip?: boolean;

@@ -85,3 +85,31 @@ impl OnPolicy for PpoConfig {
             .and(Metrics::UPDATES, updated.updates)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algo::Algorithm;
+    use crate::env::builtin;
+    use crate::{Array, Device};
+
+    #[test]
+    fn a_limit_of_0_is_one_that_no_gradient_reaches() {
+        let (device, env) = (Device::cpu(1), builtin("cartpole").unwrap());
+        // Bits of parameters, optimiser and metrics of two seeds after three iterations.
+        let train = |max_grad_norm: f64| {
+            let config =
+                PpoConfig { max_grad_norm, horizon: 16, envs: 4, epochs: 2, hidden: vec![8], ..PpoConfig::default() };
+            let mut ppo = Ppo::new(&device, &config, &env, &[1, 2]).unwrap();
+            let read = |x: &Array| {
+                let numbers = pollster::block_on(device.read(x)).unwrap();
+                numbers.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+            };
+            let metrics: Vec<_> = (0..3).map(|done| read(&pollster::block_on(ppo.step(done, 3)).unwrap())).collect();
+            (metrics, ["theta", "adam_m", "adam_v"].map(|name| read(ppo.state.get(name).unwrap())))
+        };
+        let free = train(0.0);
+        assert!(free == train(1e9));
+        assert!(free.1 != train(0.01).1, "limits change the training");
+    }
+}

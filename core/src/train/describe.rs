@@ -50,7 +50,7 @@ const PPO: [SettingDoc; 25] = [
     doc("gae_lambda", "0 to 1", "λ of the advantages; lower: less variance, more bias"),
     doc("entropy_coef", "0 or more", "weight of the entropy bonus"),
     doc("value_coef", "0 or more", "weight of the value loss ½ (v − R)²"),
-    doc("max_grad_norm", "> 0", "longer gradients are scaled down to this length"),
+    doc("max_grad_norm", "0 or more", "longer gradients are scaled down; 0: never"),
     doc("value_clip", "true, false", "clip the change of the value as well"),
     doc("target_kl", "0 or more", "above 0: stop an iteration's updates at 1.5 times this KL"),
     doc("normalise_observations", "true, false", "by their running mean and deviation"),

@@ -37,7 +37,7 @@ pub struct PpoConfig {
     /// Weight of the value loss ½ (v − R)², c₁ of eq. 9, at least 0, default 0.5. Stable-Baselines3's `vf_coef` weighs
     /// (v − R)², so it is half of this.
     pub value_coef: f64,
-    /// Longest gradient, above 0, default 0.5. Longer ones are scaled down.
+    /// Longer gradients are scaled down to this length; 0: never. Default 0.5.
     pub max_grad_norm: f64,
     /// Clip the change of the value by ε as well, default true.
     pub value_clip: bool,
@@ -144,7 +144,7 @@ impl PpoConfig {
         number("clip_eps", self.clip_eps, self.clip_eps > 0.0 && self.clip_eps < 1.0, "between 0 and 1")?;
         number("entropy_coef", self.entropy_coef, self.entropy_coef >= 0.0, "0 or more")?;
         number("value_coef", self.value_coef, self.value_coef >= 0.0, "0 or more")?;
-        number("max_grad_norm", self.max_grad_norm, self.max_grad_norm > 0.0, "above 0")?;
+        number("max_grad_norm", self.max_grad_norm, self.max_grad_norm >= 0.0, "0 (no limit) or more")?;
         number("target_kl", self.target_kl, self.target_kl >= 0.0, "0 (never stop) or more")?;
         number("adam_eps", self.adam_eps, self.adam_eps > 0.0, "above 0")?;
         self.sampling().validate(("epochs", self.epochs), self.minibatches)?;
@@ -183,6 +183,7 @@ mod tests {
         );
         assert_eq!(problem(|c| c.gamma = 1.5), "gamma: 1.5 is not in 0 to 1");
         assert_eq!(problem(|c| c.learning_rate = f64::NAN), "learning_rate: NaN is not above 0");
+        assert_eq!(problem(|c| c.max_grad_norm = -0.5), "max_grad_norm: -0.5 is not 0 (no limit) or more");
         for beyond in [1e39, 1e-60] {
             assert!(problem(|c| c.learning_rate = beyond).contains("single precision"), "{beyond}");
         }
