@@ -66,8 +66,8 @@ export interface TrpoConfig {
   backtracks?: number;
   /** factor between its steps. Values: 0 to 1; default 0.8. */
   backtrack_ratio?: number;
-  /** products with the KL's Hessian. Values: exact, finite_differences; default "exact". */
-  hessian?: "exact" | "finite_differences";
+  /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
+  hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** Adam's step size, of the value function. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
@@ -302,8 +302,8 @@ export interface MamlTrpoConfig {
   backtracks?: number;
   /** factor between its steps. Values: 0 to 1; default 0.8. */
   backtrack_ratio?: number;
-  /** products with the KL's Hessian. Values: exact, finite_differences; default "exact". */
-  hessian?: "exact" | "finite_differences";
+  /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
+  hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
@@ -354,8 +354,8 @@ export interface EMamlConfig {
   backtracks?: number;
   /** factor between its steps. Values: 0 to 1; default 0.8. */
   backtrack_ratio?: number;
-  /** products with the KL's Hessian. Values: exact, finite_differences; default "exact". */
-  hessian?: "exact" | "finite_differences";
+  /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
+  hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
@@ -504,8 +504,8 @@ export interface Rl2TrpoConfig {
   backtracks?: number;
   /** factor between its steps. Values: 0 to 1; default 0.8. */
   backtrack_ratio?: number;
-  /** products with the KL's Hessian. Values: exact, finite_differences; default "exact". */
-  hessian?: "exact" | "finite_differences";
+  /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
+  hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** gated recurrent units of the memory. Values: 1 or more; default 64. */
   units?: number;
   /** where the reset gate acts: after or before the product. Values: after, before; default "after". */

@@ -113,7 +113,7 @@ pub struct MamlConfig {
     pub backtracks: usize,
     /// Factor between its steps, in (0, 1), default 0.8.
     pub backtrack_ratio: f64,
-    /// `exact` or `finite_differences`, default `exact`.
+    /// `exact`, `finite_differences` or `one_sided_differences`, default `exact`.
     pub hessian: Hessian,
     /// Longest outer gradient; 0 for any. Default 0.
     pub max_grad_norm: f64,

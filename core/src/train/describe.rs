@@ -71,7 +71,7 @@ const TRPO: [SettingDoc; 24] = [
     doc("damping", "0 or more", "added to the diagonal of the KL's Hessian"),
     doc("backtracks", "1 or more", "most steps of the line search"),
     doc("backtrack_ratio", "0 to 1", "factor between its steps"),
-    doc("hessian", "exact, finite_differences", "products with the KL's Hessian"),
+    doc("hessian", "exact, finite_differences, one_sided_differences", "products with the KL's Hessian"),
     doc("learning_rate", "> 0", "Adam's step size, of the value function"),
     doc("learning_rate_schedule", "constant, linear", "linear: towards 0 at the end of the run"),
     doc("critic_epochs", "1 or more", "passes over each rollout that fit the value function"),
@@ -118,7 +118,7 @@ const MAML: [SettingDoc; 32] = [
     doc("damping", "0 or more", "added to the diagonal of the KL's Hessian"),
     doc("backtracks", "1 or more", "most steps of the line search"),
     doc("backtrack_ratio", "0 to 1", "factor between its steps"),
-    doc("hessian", "exact, finite_differences", "products with the KL's Hessian"),
+    doc("hessian", "exact, finite_differences, one_sided_differences", "products with the KL's Hessian"),
     doc("max_grad_norm", "0 or more", "longer outer gradients are scaled down; 0: never"),
     doc("hidden", "list of widths", "hidden layers of the policy"),
     doc("activation", "tanh, relu", "of the hidden layers"),
@@ -153,7 +153,7 @@ const RL2: [SettingDoc; 31] = [
     doc("damping", "0 or more", "added to the diagonal of the KL's Hessian"),
     doc("backtracks", "1 or more", "most steps of the line search"),
     doc("backtrack_ratio", "0 to 1", "factor between its steps"),
-    doc("hessian", "exact, finite_differences", "products with the KL's Hessian"),
+    doc("hessian", "exact, finite_differences, one_sided_differences", "products with the KL's Hessian"),
     doc("units", "1 or more", "gated recurrent units of the memory"),
     doc("reset", "after, before", "where the reset gate acts: after or before the product"),
     doc("orthogonal_init", "true, false", "orthogonal first weights; false: Glorot-uniform"),
@@ -291,7 +291,9 @@ mod tests {
                 "linear_feature, linear_time, multi_feature, zero" => {
                     (vec!["\"linear_feature\"", "\"linear_time\"", "\"multi_feature\"", "\"zero\""], vec!["\"linear\""])
                 }
-                "exact, finite_differences" => (vec!["\"exact\"", "\"finite_differences\""], vec!["\"pearl\""]),
+                "exact, finite_differences, one_sided_differences" => {
+                    (vec!["\"exact\"", "\"finite_differences\"", "\"one_sided_differences\""], vec!["\"pearlmutter\""])
+                }
                 "-20 to 2" => (vec!["-20", "2"], vec!["-21", "3"]),
                 "divides T · N" => (vec!["1", "2"], vec!["0", "7"]),
                 "0, or divides T" => (vec!["0", "2"], vec!["7"]),

@@ -30,7 +30,7 @@ fn value(row: &Row, name: &str) -> f64 {
 #[test]
 fn steps_keep_to_the_trust_region_and_most_are_taken() {
     for (env, more) in [("cartpole", ""), ("pendulum", "sde = true\nsde_sample_freq = 4\nnormalise_rewards = true\n")] {
-        for hessian in ["exact", "finite_differences"] {
+        for hessian in ["exact", "finite_differences", "one_sided_differences"] {
             let settings = format!("{SMALL}{more}hessian = \"{hessian}\"\n");
             let mut learner = session(&Device::cpu(2), env, &[1, 2], None, &settings);
             let rows = steps(&mut learner, 10).concat();

@@ -22,7 +22,7 @@ pub struct TrpoConfig {
     pub backtracks: usize,
     /// Factor between its steps, in (0, 1), default 0.8.
     pub backtrack_ratio: f64,
-    /// `exact` or `finite_differences`, default `exact`.
+    /// `exact`, `finite_differences` or `one_sided_differences`, default `exact`.
     pub hessian: Hessian,
     /// Adam step size of the value function, above 0, default 1e-3.
     pub learning_rate: f64,

@@ -145,7 +145,7 @@ pub struct Rl2Config {
     pub backtracks: usize,
     /// Factor between its steps, in (0, 1), default 0.8.
     pub backtrack_ratio: f64,
-    /// `exact` or `finite_differences`, default `exact`.
+    /// `exact`, `finite_differences` or `one_sided_differences`, default `exact`.
     pub hessian: Hessian,
     /// Gated recurrent units (H), default 64.
     pub units: usize,
