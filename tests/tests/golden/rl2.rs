@@ -9,7 +9,8 @@ use quickstudy_core::meta::rl2::{
 };
 use quickstudy_core::meta::weighted;
 use quickstudy_core::nn::Reset;
-use quickstudy_core::optim::{Adam, AdamState};
+use quickstudy_core::optim::{Adam, AdamState, Hessian, TrustRegion};
+use quickstudy_core::rng::Threefry;
 use quickstudy_core::sample::Paths;
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
@@ -328,4 +329,99 @@ fn golden_trust_region_steps() {
         seen += 1;
     }
     assert!(seen > 0);
+}
+
+/// A trust-region step of a case in f32, as products with the Hessian are computed by `hessian`: what the gradient predicts that the
+/// loss falls by, what it does fall by, its KL, and its length relative to the first one tried.
+fn step_of(case: &Case<'_>, hessian: Hessian) -> [f64; 4] {
+    let out = case.run(&Device::cpu(1), |theta, _| {
+        let (layout, batch) = (&case.net.layout, case.batch(theta, theta));
+        let old = case.losses(&layout.split(theta), &batch);
+        let loss = |p: &[Tensor]| case.losses(p, &batch).total;
+        let region = TrustRegion { hessian, ..case.config.trust_region() };
+        let step = region.step(layout, theta, loss, |p| case.kl(&old, &case.losses(p, &batch)));
+        let (_, gradient) = value_and_grad(&layout.split(theta), |p| loss(p).sum_all());
+        let predicted = (layout.join(&gradient) * (theta - step.theta)).sum_keep(1);
+        let all = [predicted, step.loss_before - step.loss_after, step.constraint, step.scale];
+        vec![("step", Tensor::concat(&all, 1))]
+    });
+    let [predicted, fall, kl, scale] = out[0].1[..] else { panic!("{out:?}") };
+    [predicted, fall, kl, scale]
+}
+
+/// The recorded case with parameters of the length `norm`, observations, rewards, and actions of that policy, all drawn.
+fn drawn(meta: &Value, index: usize, recorded: &Value, random: &mut Threefry, norm: f64) -> Value {
+    let mut value = recorded.clone();
+    let mut fill = |key: &str, draw: &mut dyn FnMut() -> f64| {
+        for x in value[key].as_array_mut().unwrap() {
+            match x.as_array_mut() {
+                Some(row) => row.iter_mut().for_each(|x| *x = Value::from(draw())),
+                None => *x = Value::from(draw()),
+            }
+        }
+    };
+    let p = items(&recorded["flat_params"]).len() as f64;
+    fill("flat_params", &mut || norm / p.sqrt() * random.normal());
+    fill("observations", &mut || random.normal());
+    fill("rewards", &mut || random.normal());
+    let case = Case::new(meta, index, &value);
+    let [t, n, _, a] = case.sizes;
+    assert_eq!(case.lengths(), vec![t; n]);
+    let out = case.run(&Device::reference(), |theta, _| {
+        vec![("mean", case.net.run(&case.net.layout.split(theta), case.paths().obs).0.mode())]
+    });
+    let log_std = numbers(&value["flat_params"])[p as usize - a..].to_vec();
+    // Recorded rows are trial by trial, those of the network step by step.
+    let mean = |i: usize| out[0].1[((i / a % t) * n + i / a / t) * a + i % a];
+    let mut actions =
+        (0..t * n * a).map(|i| mean(i) + log_std[i % a].exp() * random.normal()).collect::<Vec<_>>().into_iter();
+    for row in value["actions"].as_array_mut().unwrap() {
+        row.as_array_mut().unwrap().iter_mut().for_each(|x| *x = Value::from(actions.next().unwrap()));
+    }
+    value
+}
+
+const HESSIANS: [Hessian; 3] = [Hessian::Exact, Hessian::FiniteDifferences, Hessian::OneSidedDifferences];
+
+#[test]
+fn golden_steps_by_differences_are_nearly_as_good_as_by_the_exact_product() {
+    let file = load("rl2_npo.json");
+    let cases = items(&file["cases"]).iter().enumerate().filter(|(_, value)| value["kind"] == "trpo");
+    for (i, value) in cases {
+        let case = Case::new(&file["meta"], i, value);
+        let [exact, symmetric, one_sided] = HESSIANS.map(|hessian| step_of(&case, hessian));
+        for ([predicted, fall, kl, scale], within) in [(symmetric, 0.005), (one_sided, 0.1)] {
+            assert_eq!(scale, exact[3]);
+            assert!(
+                (predicted / exact[0] - 1.0).abs() < within && fall > 0.99 * exact[1],
+                "{predicted}, {fall}, {exact:?}"
+            );
+            assert!(kl <= case.config.max_kl, "{kl}");
+        }
+    }
+}
+
+/// Prints how the steps of the recorded case and of ten drawn ones compare. On 18 steps of data the Hessian is nearly singular where
+/// parameters are small: small errors of its product then make another step, which the line search keeps inside of the trust region.
+#[test]
+#[ignore = "prints numbers to look at"]
+fn steps_of_drawn_cases() {
+    let file = load("rl2_npo.json");
+    let mut random = Threefry::new([7, 11]);
+    for (i, value) in items(&file["cases"]).iter().enumerate().filter(|(_, value)| value["kind"] == "trpo") {
+        let mut all = vec![("recorded".to_owned(), value.clone())];
+        for norm in [0.3, 1.0, 1.0, 3.0, 3.0, 3.0, 6.0, 6.0, 10.0, 10.0] {
+            all.push((format!("norm {norm}"), drawn(&file["meta"], i, value, &mut random, norm)));
+        }
+        println!("parameters, product: predicted and true improvement, KL, scale");
+        for (name, value) in all {
+            let case = Case::new(&file["meta"], i, &value);
+            for hessian in HESSIANS {
+                let [predicted, fall, kl, scale] = step_of(&case, hessian);
+                let product = format!("{hessian:?}");
+                println!("{name:9} {product:20} {predicted:.5} {fall:.5} {kl:.5} {scale:.3}");
+                assert!(fall > 0.0 && kl <= case.config.max_kl);
+            }
+        }
+    }
 }
