@@ -2,17 +2,21 @@
 
 use crate::config::{self, Resolved, RunKeys};
 use crate::outcome::Stop;
+use quickstudy_core::algo::Family;
 use quickstudy_core::env;
-use quickstudy_core::train::{ALGORITHMS, Layer, Setup};
+use quickstudy_core::train::{ALGORITHMS, Config, Layer, Setup};
 use std::path::PathBuf;
 use toml::Value;
 
 /// Episodes of an evaluation where nobody says.
 ///
-/// Trials of RL² differ by their tasks, and cost little: with few of them, the best evaluation would be the luckiest.
+/// Trials of policies that adapt by their memory differ by their tasks, and cost little: with few of them, the best evaluation would be the luckiest.
 #[must_use]
 pub fn eval_episodes(algorithm: &str) -> u64 {
-    if algorithm.starts_with("rl2") { 500 } else { 20 }
+    match Config::default_of(algorithm).map(|config| config.family()) {
+        Ok(Family::Memory) => 500,
+        _ => 20,
+    }
 }
 
 /// Flags that are layers of settings.

@@ -162,6 +162,17 @@ impl Metrics {
     }
 }
 
+/// How the policies of an algorithm come to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// They are trained on it.
+    SingleTask,
+    /// They adapt to it by gradient steps.
+    Gradients,
+    /// They adapt to it by what they remember.
+    Memory,
+}
+
 /// An algorithm with its settings, fitted to an environment.
 ///
 /// [`Training`](super::Training) runs it: on a device or with environments of the host, for one or several stacked seeds.

@@ -9,7 +9,7 @@ pub mod trpo;
 
 pub use actor_critic::ActorCritic;
 pub(crate) use algorithm::update_parameters;
-pub use algorithm::{Algorithm, First, Held, Metrics, StateEntry};
+pub use algorithm::{Algorithm, Family, First, Held, Metrics, StateEntry};
 pub use on_policy::{OnPolicy, OnPolicyLearner};
 pub use ppo::{Ppo, PpoConfig};
 pub use training::{Arena, Training};

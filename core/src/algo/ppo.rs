@@ -89,7 +89,7 @@ impl OnPolicy for PpoConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::Algorithm;
+    use crate::algo::{Arena, Training};
     use crate::env::builtin;
     use crate::{Array, Device};
 
@@ -100,7 +100,8 @@ mod tests {
         let train = |max_grad_norm: f64| {
             let config =
                 PpoConfig { max_grad_norm, horizon: 16, envs: 4, epochs: 2, hidden: vec![8], ..PpoConfig::default() };
-            let mut ppo = Ppo::new(&device, &config, &env, &[1, 2]).unwrap();
+            let ppo = Box::new(Ppo::new(&config, env.spec()).unwrap());
+            let mut ppo = Training::new(&device, ppo, Arena::Device(&env), &[1, 2]).unwrap();
             let read = |x: &Array| {
                 let numbers = pollster::block_on(device.read(x)).unwrap();
                 numbers.into_iter().map(f64::to_bits).collect::<Vec<_>>()

@@ -5,7 +5,7 @@ use toml::Table;
 
 use super::describe::setting_docs;
 use super::playground::Playground;
-use crate::algo::{Algorithm, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
+use crate::algo::{Algorithm, Family, Ppo, PpoConfig, StateEntry, Trpo, TrpoConfig};
 use crate::env::EnvSpec;
 use crate::meta::rl2::MAX_BATCH;
 use crate::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
@@ -139,6 +139,15 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// How the algorithm's policies come to a task.
+    pub fn family(&self) -> Family {
+        match self {
+            Config::Ppo(_) | Config::Trpo(_) => Family::SingleTask,
+            Config::Maml(_) => Family::Gradients,
+            Config::Rl2(_) => Family::Memory,
+        }
     }
 
     /// The algorithm, fitted to an environment.

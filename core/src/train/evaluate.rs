@@ -9,7 +9,7 @@ use super::playground::Playground;
 use super::snapshot::{self, Header};
 use super::tensors::{self, Words};
 use super::trials;
-use crate::algo::PpoConfig;
+use crate::algo::{Family, PpoConfig};
 use crate::env::{EnvDef, builtin};
 use crate::meta::rl2::TrialSpec;
 use crate::meta::{GradientAdaptation, MemoryAdaptation, MetaAlgorithm, Trial};
@@ -294,6 +294,11 @@ impl Evaluator {
     /// Name of the algorithm that trained it.
     pub fn algorithm(&self) -> &str {
         &self.header.algorithm
+    }
+
+    /// How it comes to a task.
+    pub fn family(&self) -> Family {
+        self.config().family()
     }
 
     /// The seed that it was trained with.

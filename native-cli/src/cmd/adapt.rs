@@ -13,6 +13,7 @@ use crate::run_folder;
 use crate::sheet::Sheet;
 use crate::stats;
 use quickstudy_core::Error;
+use quickstudy_core::algo::Family;
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
 use std::path::{Path, PathBuf};
@@ -86,7 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })?;
     let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let recurrent = policy.algorithm().starts_with("rl2");
+    let recurrent = policy.family() == Family::Memory;
     let misplaced = if recurrent { args.inner_steps.map(|_| "inner-steps") } else { args.episodes.map(|_| "episodes") };
     if let Some(flag) = misplaced {
         let (by, other) = match recurrent {

@@ -91,7 +91,8 @@ impl Algorithm for Greedy {
         let paid = Tensor::zeros(&[seeds, 1]);
         let init = ((running, held.get("memory")), ((held.get("theta"), held.adam()), paid));
         let word = |x: usize| Tensor::constant_u32(x as u32);
-        let made = (it.number() - word(1)) * word(PASSES);
+        // Whole numbers have no differences, but they wrap around.
+        let made = (it.number() + Tensor::constant_u32(u32::MAX)) * word(PASSES);
         let last = it.repeat(PASSES, &init, |it, pass, ((running, memory), ((theta, adam), paid))| {
             let mut sigma = (pass.to_f32() * -0.01 + 0.5).broadcast_to(&[seeds, 1]);
             if self.asks {
@@ -106,9 +107,9 @@ impl Algorithm for Greedy {
             let rows = rows.reshape(&[seeds, ENVS, self.observations + 2]);
             let number = (made + pass) * word(ENVS);
             let memory = memory.store(Tensor::iota(&[seeds, ENVS], 1) + number, rows);
-            // The first rows, in an order of their own.
+            // The first rows; those of zeros have yet to be played.
             let index = Tensor::iota(&[seeds, BATCH], 1) * word(7) + pass;
-            let (theta, adam) = self.update(theta, adam, memory.gather(index.min(number)));
+            let (theta, adam) = self.update(theta, adam, memory.gather(index));
             let reward = steps.reward.reshape(&[seeds, ENVS]).sum_keep(1);
             ((played.next, memory), ((theta, adam), paid + reward))
         });

@@ -15,5 +15,6 @@ mod meta_gradients;
 mod resume;
 mod rl2;
 mod rl2_host;
+mod sac;
 mod snapshots;
 mod trpo;
