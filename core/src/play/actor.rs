@@ -28,6 +28,8 @@ pub struct PolicyActor {
     memory: Vec<(String, Array)>,
     /// Action and lasting noise; none before the first play.
     keys: Option<[Array; 2]>,
+    /// Number of the step that was acted in last.
+    step: u32,
     /// Steps for which lasting noise lasts; 0: for all of a play.
     pub lasts: usize,
 }
@@ -74,7 +76,8 @@ impl PolicyActor {
         let mut remembered = Vec::new();
         let empty = Program::new(device, |cx| {
             let acting = declare(cx);
-            let key = [Tensor::constant_u32(0); 2].map(|word| word.broadcast_to(&[k, 1]));
+            // As `Play` has it: of the step before the first one.
+            let key = fold_in(words(cx, "action_key", k), Tensor::constant_u32(0));
             let memory = policy.begin(&acting, rows, None, &RowNoise::new(key, n));
             remembered = memory.iter().map(|(name, x)| (name, x.shape().last().copied().unwrap_or(1))).collect();
             memory.iter().for_each(|(name, x)| cx.output(&input(name), x));
@@ -112,7 +115,7 @@ impl PolicyActor {
                 let terminated = cx.input("terminated", &[k, n, 1], DType::U32);
                 let truncated = cx.input("truncated", &[k, n, 1], DType::U32);
                 let memory = policy.observe(&memory, &Transition { played, reward, terminated, truncated });
-                let key = [Tensor::constant_u32(0); 2].map(|word| word.broadcast_to(&[k, 1]));
+                let key = fold_in(words(cx, "action_key", k), cx.scalar_u32("step"));
                 let begun = policy.begin(&acting, rows, Some(&memory), &RowNoise::new(key, n));
                 let ended = terminated.bit_or(truncated);
                 memory.iter().for_each(|(name, x)| cx.output(&input(name), ended.select(begun.get(name), x)));
@@ -129,6 +132,7 @@ impl PolicyActor {
             remembered,
             memory: Vec::new(),
             keys: None,
+            step: 0,
             lasts: 0,
         })
     }
@@ -180,8 +184,10 @@ impl PolicyActor {
     /// If the device fails.
     pub fn forget(&mut self) -> Result<()> {
         if !self.remembered.is_empty() {
-            let acting: Vec<(&str, &Array)> = self.acting.iter().map(|(name, array)| (name.as_str(), array)).collect();
-            let out = self.empty.run(&State::new(), &acting, &[])?;
+            let mut inputs: Vec<(&str, &Array)> =
+                self.acting.iter().map(|(name, array)| (name.as_str(), array)).collect();
+            inputs.extend(self.keys.iter().map(|[action, _]| ("action_key", action)));
+            let out = self.empty.run(&State::new(), &inputs, &[])?;
             self.memory = self.taken(&out)?;
         }
         Ok(())
@@ -258,7 +264,8 @@ impl Actor for PolicyActor {
             ];
             let mut inputs: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
             inputs.extend(self.acting.iter().chain(&self.memory).map(|(name, array)| (name.as_str(), array)));
-            let out = observe.run(&State::new(), &inputs, &[])?;
+            inputs.extend(self.keys.iter().map(|[action, _]| ("action_key", action)));
+            let out = observe.run(&State::new(), &inputs, &[("step", self.step.into())])?;
             self.memory = self.taken(&out)?;
             Ok(())
         })
@@ -273,6 +280,7 @@ impl Actor for PolicyActor {
             if let Some([action, lasting]) = &self.keys {
                 inputs.extend([("action_key", action), ("lasting_key", lasting)]);
             }
+            self.step = step;
             let renewed = step.checked_div(self.lasts as u32).unwrap_or(0);
             let scalars = [("step", step.into()), ("renewed", renewed.into())];
             let out = self.act.run(&State::new(), &inputs, &scalars)?;

@@ -54,6 +54,8 @@ pub struct Tasks {
     source: TaskSource,
     /// M.
     count: usize,
+    /// Their numbers, u32 `[S, M]`: see [`TaskSource::trace_numbers`].
+    pub numbers: Tensor,
     /// Their parameters, `[S, M, D]`; none where an executor holds them, and where there is a single task.
     parameters: Option<Tensor>,
 }
@@ -118,14 +120,12 @@ impl<'a> Iteration<'a> {
     /// The tasks of this iteration, `count` for each seed.
     #[track_caller]
     pub fn tasks(&mut self, source: TaskSource, count: usize) -> Tasks {
+        let key = fold_in(self.key, Tensor::constant_u32(streams::TASK));
         let parameters = match self.place {
-            Place::Device(env) if !env.spec().task.is_empty() => {
-                let key = fold_in(self.key, Tensor::constant_u32(streams::TASK));
-                Some(source.trace(env, key, self.number, count))
-            }
+            Place::Device(env) if !env.spec().task.is_empty() => Some(source.trace(env, key, self.number, count)),
             _ => None,
         };
-        Tasks { source, count, parameters }
+        Tasks { source, count, numbers: source.trace_numbers(key, self.number, count), parameters }
     }
 
     /// Whole episodes, `episodes` of each environment one after the other, from new ones on: T `steps` in all, of which those after the

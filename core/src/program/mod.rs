@@ -8,12 +8,14 @@ mod flops;
 mod footprint;
 mod native;
 mod part;
+mod places;
 mod plan;
 mod planner;
 mod print;
 #[allow(clippy::module_inception, reason = "the noun of the module")]
 mod program;
 mod segments;
+mod versions;
 
 pub use array::{Array, State};
 pub use context::Context;

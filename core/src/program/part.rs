@@ -27,6 +27,8 @@ pub(super) struct Work {
     pub firsts: Vec<(usize, NodeId)>,
     /// Results of the program: values and arguments.
     pub results: Vec<(NodeId, usize)>,
+    /// Values that earlier parts left in a large entry of the state, and its argument.
+    pub entries: Vec<(NodeId, usize)>,
 }
 
 impl Work {
@@ -98,7 +100,8 @@ impl Part {
             outputs.push((*value, state));
         }
         // States and outputs keep their names.
-        let results: FxHashSet<usize> = work.results.iter().map(|(_, arg)| *arg).collect();
+        let made: Vec<&(NodeId, usize)> = work.results.iter().filter(|result| !work.entries.contains(result)).collect();
+        let results: FxHashSet<usize> = made.iter().map(|(_, arg)| *arg).collect();
         let mut states: FxHashMap<usize, usize> = FxHashMap::default();
         for (id, node) in graph.nodes.iter().enumerate() {
             let Op::Input(i) = node.op else { continue };
@@ -109,7 +112,12 @@ impl Part {
                 states.insert(i as usize, new);
             }
         }
-        for (value, i) in &work.results {
+        for (value, i) in &work.entries {
+            let old = &cx.args[*i];
+            let new = *states.entry(*i).or_insert_with(|| declare(old.name.clone(), old, Role::State));
+            given.insert(*value, new as u32);
+        }
+        for (value, i) in made {
             let old = &cx.args[*i];
             let to = states.get(i).copied();
             outputs.push((*value, to.unwrap_or_else(|| declare(old.name.clone(), old, Role::Output))));

@@ -9,6 +9,7 @@ use super::context::Context;
 use super::cut::{Cut, CutKind};
 use super::division::{Around, Division};
 use super::part::{Divided, Part, Work, first, found};
+use super::places::{carried, in_place};
 use super::program::{Outputs, Program};
 use crate::backend::reference::NonFinite;
 use crate::backend::{LocalFuture, ScalarValue};
@@ -38,18 +39,18 @@ pub struct Segments {
 
 /// A cut as running needs it.
 #[derive(Debug)]
-struct Step {
+pub(super) struct Step {
     kind: CutKind,
     /// How many asks there are before it.
     number: usize,
     /// Nodes of what is asked.
-    asks: Vec<NodeId>,
+    pub asks: Vec<NodeId>,
     /// Nodes of the answers.
-    answers: Vec<NodeId>,
+    pub answers: Vec<NodeId>,
     /// Where a loop begins: carries that are a large entry of the state throughout.
-    entries: Vec<Option<String>>,
+    pub entries: Vec<Option<String>>,
     /// Where a loop begins: carries and their new values, which are written before the end of the pass.
-    early: Vec<(usize, NodeId, NodeId)>,
+    pub early: Vec<(usize, NodeId, NodeId)>,
 }
 
 impl Segments {
@@ -118,6 +119,7 @@ impl Segments {
         for Around { begin, end } in division.loops.clone() {
             carried(cx, &graph, &mut division, &mut steps, &mut work, [begin, end])?;
         }
+        in_place(cx, &graph, &mut division, &mut work)?;
         let of = Divided { cx, graph: &graph, division: &division };
         let mut parts = Vec::with_capacity(last);
         for (number, work) in work[..last].iter().enumerate() {
@@ -211,53 +213,6 @@ impl Segments {
         }
         Ok(None)
     }
-}
-
-/// Where the carries of a loop are written: the loop's first and last cut are `[begin, end]`.
-fn carried(
-    cx: &Context,
-    graph: &Graph,
-    division: &mut Division<'_>,
-    steps: &mut [Step],
-    work: &mut [Work],
-    [begin, end]: [usize; 2],
-) -> Result<()> {
-    let last = steps.len();
-    let carries = steps[begin].answers[1..].to_vec();
-    let (firsts, news, ends) = (steps[begin].asks.clone(), steps[end].asks.clone(), steps[end].answers.clone());
-    for (number, carry) in carries.into_iter().enumerate() {
-        // A large carry that begins as an entry of the state and ends as its update is that entry, which is not copied. Then it is not as
-        // before if the host fails in the loop.
-        let entry = match graph.nodes[firsts[number] as usize].op {
-            Op::Input(arg) if cx.args[arg as usize].bulk => Some(arg as usize),
-            _ => None,
-        };
-        if let Some(arg) = entry {
-            let read = (begin + 1..=last).any(|part| division.seen[part].contains(&firsts[number]));
-            if read || !work[last].results.contains(&(ends[number], arg)) {
-                let name = &cx.args[arg].name;
-                let problem =
-                    format!("`{name}` is bulk: what a loop that asks the host makes of it must be its only new value");
-                return Err(Error::Program(problem));
-            }
-        }
-        match entry {
-            Some(arg) => work[last].results.retain(|(_, result)| *result != arg),
-            None => work[begin].firsts.push((number, firsts[number])),
-        }
-        steps[begin].entries.push(entry.map(|arg| cx.args[arg].name.clone()));
-        // It is written in place by the part that computes its new value, unless a later one still needs the old value.
-        let value = news[number];
-        let early = division.owner(value).filter(|part| {
-            let old = (part + 1..=end).any(|later| division.seen[later].contains(&carry));
-            begin < *part && *part < end && !old && division.gives[*part].remove(&value)
-        });
-        if let Some(part) = early {
-            steps[begin].early.push((part, carry, value));
-        }
-        work[early.unwrap_or(end)].carries.push((carry, value));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

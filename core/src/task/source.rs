@@ -121,21 +121,30 @@ impl TaskSource {
     #[track_caller]
     #[must_use]
     pub fn trace(&self, env: &EnvDef, key: [Tensor; 2], iteration: Tensor, batch: usize) -> Tensor {
-        let seeds = key[0].shape().first().copied().unwrap_or(1);
         let stream = |number: u32| dist::fold_in(key, Tensor::constant_u32(number));
+        let numbers = self.trace_numbers(key, iteration, batch);
         match *self {
-            Self::Fresh => env.trace_tasks(dist::fold_in(stream(FRESH), iteration), Tensor::iota(&[seeds, batch], 1)),
-            Self::Pool { first, count } => {
-                let count = count.max(1);
-                let row = |f: &dyn Fn(u32) -> u32| {
-                    Tensor::literal_u32(&(0..batch as u32).map(f).collect::<Vec<u32>>()).reshape(&[1, batch])
-                };
-                let (pass, place) = (row(&|slot| slot / count), row(&|slot| slot % count));
-                let order = dist::fold_in(dist::fold_in(stream(ORDER), iteration), pass);
-                let element = place.permutation(order, count as usize) + Tensor::constant_u32(first);
-                env.trace_tasks(stream(POOL), element.broadcast_to(&[seeds, batch]))
-            }
+            Self::Fresh => env.trace_tasks(dist::fold_in(stream(FRESH), iteration), numbers),
+            Self::Pool { .. } => env.trace_tasks(stream(POOL), numbers),
         }
+    }
+
+    /// Numbers of the `batch` tasks of an iteration for each of S seeds, u32 `[S, batch]`: those of a pool in it, from its first on, so that
+    /// what is remembered of each task has a place; 0, 1, … of fresh ones. Arguments as for [`trace`](Self::trace).
+    #[track_caller]
+    #[must_use]
+    pub fn trace_numbers(&self, key: [Tensor; 2], iteration: Tensor, batch: usize) -> Tensor {
+        let seeds = key[0].shape().first().copied().unwrap_or(1);
+        let Self::Pool { first, count } = *self else { return Tensor::iota(&[seeds, batch], 1) };
+        let count = count.max(1);
+        let row = |f: &dyn Fn(u32) -> u32| {
+            Tensor::literal_u32(&(0..batch as u32).map(f).collect::<Vec<u32>>()).reshape(&[1, batch])
+        };
+        let (pass, place) = (row(&|slot| slot / count), row(&|slot| slot % count));
+        let order = dist::fold_in(key, Tensor::constant_u32(ORDER));
+        let order = dist::fold_in(dist::fold_in(order, iteration), pass);
+        let element = place.permutation(order, count as usize) + Tensor::constant_u32(first);
+        element.broadcast_to(&[seeds, batch])
     }
 }
 

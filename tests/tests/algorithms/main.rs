@@ -12,6 +12,7 @@ mod memory;
 mod meta;
 mod meta_evaluator;
 mod meta_gradients;
+mod pearl;
 mod resume;
 mod rl2;
 mod rl2_host;
