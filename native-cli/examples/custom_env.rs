@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut session = train::Session::new(&Device::cpu(0), &setup)?;
     let mut curve = Vec::new();
     while !session.done() {
-        let rows = pollster::block_on(session.step())?;
+        let rows = session.step_blocking()?;
         let found = rows[0].iter().find(|(name, _)| name == "rollout/ep_return_mean").map(|(_, value)| *value);
         curve.extend(found.filter(|v| v.is_finite()).map(|v| (session.env_steps() as f64, v)));
     }

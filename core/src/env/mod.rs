@@ -28,9 +28,6 @@
 //!     fn observe<R: Real>(&self, [x]: &[R; 1], _task: &[R], out: &mut [R]) {
 //!         out[0] = *x;
 //!     }
-//!     fn draw(&self, _state: &[f32], _task: &[f32]) -> Scene {
-//!         Scene::new([-1.0, 1.0, -1.0, 1.0])
-//!     }
 //! }
 //!
 //! let env = EnvDef::new(Walk)?;
@@ -117,6 +114,8 @@ pub trait Env: Sized + Send + Sync + 'static {
     /// Writes what an agent sees; `out` has the spec's observation size.
     fn observe<R: Real>(&self, state: &Self::State<R>, task: &[R], out: &mut [R]);
 
-    /// Shapes to paint: pictures, GIFs and the web page share it.
-    fn draw(&self, state: &[f32], task: &[f32]) -> Scene;
+    /// Shapes to paint: pictures, GIFs and the web page share it. By default a [bar](Scene::bars) for each number of the state.
+    fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
+        Scene::bars(state)
+    }
 }

@@ -139,6 +139,22 @@ impl Scene {
         Self { view, shapes: Vec::new() }
     }
 
+    /// A bar for each number, side by side, upwards or downwards from 0. They come near to a length of 1 where numbers are large: x is
+    /// drawn as x / (1 + |x|).
+    #[must_use]
+    pub fn bars(numbers: &[f32]) -> Self {
+        let count = numbers.len().max(1) as f32;
+        let half = 1.2_f32.max(0.5 * count);
+        let scene = Scene::new([0.5 * count - half, 0.5 * count + half, -1.2, 1.2]);
+        let bar = |(i, x): (usize, &f32)| {
+            let height = if x.is_finite() { x / (1.0 + x.abs()) } else { 0.0 };
+            let left = i as f32 + 0.1;
+            Shape::rect([left, left + 0.8, height.min(0.0), height.max(0.0)], Color::BLUE)
+        };
+        let scene = numbers.iter().enumerate().map(bar).fold(scene, Scene::with);
+        scene.with(Shape::line([0.0, 0.0], [count, 0.0], 0.03, Color::INK))
+    }
+
     /// Adds a shape on top and returns the scene.
     #[must_use]
     pub fn with(mut self, shape: Shape) -> Self {
@@ -150,6 +166,22 @@ impl Scene {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bars_stay_in_sight_and_show_where_zero_is() {
+        let scene = Scene::bars(&[0.0, 1.0, -3.0, f32::MAX, f32::NAN]);
+        assert_eq!(scene.view, [0.0, 5.0, -1.2, 1.2]);
+        let corners = |shape: &Shape| match shape {
+            Shape::Polygon { points, .. } => (points[0], points[2]),
+            other => panic!("{other:?}"),
+        };
+        let bars: Vec<_> = scene.shapes[..5].iter().map(corners).collect();
+        let near = |a: [f32; 2], b: [f32; 2]| (a[0] - b[0]).abs() < 1e-6 && (a[1] - b[1]).abs() < 1e-6;
+        for (i, (low, high)) in [(0.0, 0.0), (0.0, 0.5), (-0.75, 0.0), (0.0, 1.0), (0.0, 0.0)].into_iter().enumerate() {
+            assert!(near(bars[i].0, [i as f32 + 0.1, low]) && near(bars[i].1, [i as f32 + 0.9, high]), "{bars:?}");
+        }
+        assert!(scene.shapes.iter().all(Shape::is_finite) && scene.shapes.len() == 6);
+    }
 
     #[test]
     fn shapes_serialise_with_their_kind() {

@@ -7,10 +7,10 @@
 //! small.settings.insert("hidden".into(), toml::Value::Array(vec![8.into()]));
 //! let setup = Setup::resolve("ppo", env::builtin("cartpole")?, &[0], Some(512), &[small])?;
 //! let mut session = Session::new(&Device::cpu(1), &setup)?;
-//! while !session.done() {
-//!     let rows = pollster::block_on(session.step())?;
+//! session.run_to_end(|rows| {
 //!     assert!(rows[0].iter().any(|(name, _)| name == "rollout/ep_return_mean"));
-//! }
+//! })?;
+//! assert!(session.done());
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 

@@ -74,8 +74,12 @@ pub struct Args {
     /// One setting, repeatable: gamma=0.9
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = args::setting)]
     pub settings: Vec<(String, Value)>,
-    /// Run folder; with several seeds, the folder of run folders [default: runs/<env>-<algorithm>-s<seed>]
-    #[arg(long, value_name = "DIR")]
+    /// Run folder; with several seeds, the folder of run folders.
+    #[arg(
+        long,
+        value_name = "DIR",
+        help = "Run folder; with several seeds, the folder of run folders [default: runs/<env>-<algorithm>-s<seed>]"
+    )]
     pub out: Option<PathBuf>,
     /// Continue the runs in these folders, or folders of runs, from their last snapshots
     #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with = "out")]
