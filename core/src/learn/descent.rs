@@ -75,6 +75,22 @@ impl Descent<'_> {
         xs: &X,
         look: impl FnOnce(&[Tensor], X) -> Look,
     ) -> Descended {
+        let (mut look, like) = (Some(look), xs);
+        self.run_by((theta, adam), steps, &xs.flat(), &mut |parts, x| match look.take() {
+            Some(look) => look(parts, like.with(x)),
+            None => Look { loss: Tensor::poison(), seen: Named::new() },
+        })
+    }
+
+    /// `look` is called once. It is no type parameter, so that this is compiled once and not for every loss.
+    #[track_caller]
+    fn run_by(
+        &self,
+        (theta, adam): (Tensor, AdamState),
+        steps: usize,
+        xs: &[Tensor],
+        look: &mut dyn FnMut(&[Tensor], &[Tensor]) -> Look,
+    ) -> Descended {
         let seeds = theta.size(0);
         let zero = Tensor::zeros(&[seeds, 1]);
         let init = Descended {
@@ -86,19 +102,12 @@ impl Descent<'_> {
             sums: (!self.sums.is_empty()).then(|| Tensor::zeros(&[seeds, self.sums.len()])),
             stopped: self.stop.map(|_| Tensor::constant_u32(0).broadcast_to(&[seeds, 1])),
         };
-        let mut look = Some(look);
-        let (end, _) = scan_tree(steps, &init, xs, |t, at: Descended, x: X| {
-            let mut x = Some(x);
-            let mut once = |parts: &[Tensor]| match (look.take(), x.take()) {
-                (Some(look), Some(x)) => look(parts, x),
-                _ => Look { loss: Tensor::poison(), seen: Named::new() },
-            };
-            (self.step(t, at, &mut once), ())
+        let (end, _) = scan_tree(steps, &init, &xs.to_vec(), |t, at: Descended, x: Vec<Tensor>| {
+            (self.step(t, at, &mut |parts| look(parts, &x)), ())
         });
         end
     }
 
-    /// `look` is called once. It is no type parameter, so that this is compiled once and not for every loss.
     #[track_caller]
     fn step(&self, t: Tensor, at: Descended, look: &mut dyn FnMut(&[Tensor]) -> Look) -> Descended {
         let (_, grads, seen) = value_and_grad_with(&self.layout.split(at.theta), |parts| {

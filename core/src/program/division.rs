@@ -1,10 +1,7 @@
 //! The division of a trace that is cut into the parts between its cuts.
 
-use std::collections::BTreeSet;
-
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::cut::{Cut, CutKind};
+use super::marks::Marks;
 use super::plan::{Arg, Role};
 use super::{is_leaf, is_view};
 use crate::tensor::graph::ROOT;
@@ -33,13 +30,13 @@ pub(super) struct Division<'a> {
     /// Elements of integer work by which a node follows from arguments; none if it takes more than that.
     work: Vec<Option<usize>>,
     /// The part that computes a node; of a loop's results, the loop.
-    owner: FxHashMap<NodeId, usize>,
+    owner: Vec<Option<usize>>,
     /// Nodes that each part looks at.
-    pub seen: Vec<FxHashSet<NodeId>>,
+    pub seen: Vec<Marks>,
     /// Values that each part takes from outside: inputs of the program, answers, carried ones.
-    pub reads: Vec<BTreeSet<NodeId>>,
+    pub reads: Vec<Marks>,
     /// Values that each part leaves to the host and to later parts.
-    pub gives: Vec<BTreeSet<NodeId>>,
+    pub gives: Vec<Marks>,
     error: Option<Error>,
 }
 
@@ -74,10 +71,10 @@ impl<'a> Division<'a> {
             let below = node.src.iter().try_fold(0, add);
             work.push(own.zip(below).map(|(own, below)| own.saturating_add(below)).filter(|_| node.scope == ROOT));
         }
-        let none = vec![BTreeSet::new(); cuts.len() + 1];
-        let seen = vec![FxHashSet::default(); cuts.len() + 1];
-        let (reads, gives) = (none.clone(), none);
-        Division { graph, args, loops, varies, work, owner: FxHashMap::default(), seen, reads, gives, error: None }
+        let none = vec![Marks::none(graph.nodes.len()); cuts.len() + 1];
+        let (seen, reads, gives) = (none.clone(), none.clone(), none);
+        let owner = vec![None; graph.nodes.len()];
+        Division { graph, args, loops, varies, work, owner, seen, reads, gives, error: None }
     }
 
     /// The loop that a part is inside of.
@@ -87,7 +84,7 @@ impl<'a> Division<'a> {
 
     /// The part that computes a value, of those that are not computed again.
     pub fn owner(&self, id: NodeId) -> Option<usize> {
-        self.owner.get(&self.unit(id)).copied()
+        self.owner[self.unit(id) as usize]
     }
 
     /// Whoever computes a node computes this one: all results of a loop are computed where the loop is.
@@ -125,11 +122,11 @@ impl<'a> Division<'a> {
                 continue;
             }
             if node.scope == ROOT && !self.again(id) {
-                let unit = self.unit(id);
-                if let (None, None, Some(region)) = (self.owner.get(&unit), varies, region) {
+                let unit = self.unit(id) as usize;
+                if let (None, None, Some(region)) = (self.owner[unit], varies, region) {
                     self.demand(self.loops[region].begin, id);
                 }
-                let owner = *self.owner.entry(unit).or_insert(part);
+                let owner = *self.owner[unit].get_or_insert(part);
                 if owner < part {
                     self.demand(owner, id);
                     self.gives[owner].insert(id);

@@ -6,6 +6,7 @@ mod cut;
 mod division;
 mod flops;
 mod footprint;
+mod marks;
 mod native;
 mod part;
 mod places;

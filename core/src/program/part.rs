@@ -1,7 +1,5 @@
 //! The program between two cuts of a trace.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::array::{Array, State};
 use super::context::Context;
 use super::division::Division;
@@ -60,9 +58,24 @@ pub(super) fn first(carry: usize) -> String {
     format!("first {carry}")
 }
 
-/// The value of a node.
-pub(super) fn found(values: &FxHashMap<NodeId, Array>, id: NodeId) -> Result<Array> {
-    values.get(&id).cloned().ok_or_else(|| Error::Program(format!("value {id} has not been computed")))
+/// Values of nodes: a handful.
+#[derive(Default)]
+pub(super) struct Values(Vec<(NodeId, Array)>);
+
+impl Values {
+    /// The value of a node.
+    pub fn get(&self, id: NodeId) -> Result<Array> {
+        let found = self.0.iter().find(|(known, _)| *known == id).map(|(_, array)| array.clone());
+        found.ok_or_else(|| Error::Program(format!("value {id} has not been computed")))
+    }
+
+    /// The new value of a node.
+    pub fn insert(&mut self, id: NodeId, array: Array) {
+        match self.0.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, old)) => *old = array,
+            None => self.0.push((id, array)),
+        }
+    }
 }
 
 impl Part {
@@ -74,7 +87,7 @@ impl Part {
     /// A part; none if it has nothing to compute.
     pub fn new(device: &Device, of: &Divided<'_>, number: usize, work: &Work) -> Result<Option<Part>> {
         let Divided { cx, graph, division } = *of;
-        let (reads, gives) = (&division.reads[number], &division.gives[number]);
+        let (mut reads, gives) = (division.reads[number].nodes(), division.gives[number].nodes());
         if gives.is_empty() && work.is_empty() {
             return Ok(None);
         }
@@ -87,64 +100,59 @@ impl Part {
             let node = &graph.nodes[id as usize];
             Arg { name: String::new(), shape: node.shape.clone(), dtype: node.dtype, role: Role::Input, bulk: false }
         };
-        let written: FxHashSet<NodeId> = work.carries.iter().map(|carry| carry.0).collect();
-        let reads: Vec<NodeId> = reads.iter().copied().filter(|id| !written.contains(id)).collect();
-        let mut given: FxHashMap<NodeId, u32> = FxHashMap::default();
+        reads.retain(|id| work.carries.iter().all(|carry| carry.0 != *id));
+        let mut given: Vec<Option<u32>> = vec![None; graph.nodes.len()];
         for id in &reads {
-            given.insert(*id, declare(name(*id), &arg(*id), Role::Input) as u32);
+            given[*id as usize] = Some(declare(name(*id), &arg(*id), Role::Input) as u32);
         }
         let mut outputs: Vec<(NodeId, usize)> = Vec::new();
         for (carry, value) in &work.carries {
             let state = declare(name(*carry), &arg(*carry), Role::State);
-            given.insert(*carry, state as u32);
+            given[*carry as usize] = Some(state as u32);
             outputs.push((*value, state));
         }
         // States and outputs keep their names.
         let made: Vec<&(NodeId, usize)> = work.results.iter().filter(|result| !work.entries.contains(result)).collect();
-        let results: FxHashSet<usize> = made.iter().map(|(_, arg)| *arg).collect();
-        let mut states: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut states: Vec<Option<usize>> = vec![None; cx.args.len()];
         for (id, node) in graph.nodes.iter().enumerate() {
             let Op::Input(i) = node.op else { continue };
-            let (old, id) = (&cx.args[i as usize], id as NodeId);
-            if old.role == Role::State && (division.seen[number].contains(&id) || results.contains(&(i as usize))) {
+            let old = &cx.args[i as usize];
+            if old.role == Role::State
+                && (division.seen[number].contains(id as NodeId) || made.iter().any(|made| made.1 == i as usize))
+            {
                 let new = declare(old.name.clone(), old, Role::State);
-                given.insert(id, new as u32);
-                states.insert(i as usize, new);
+                given[id] = Some(new as u32);
+                states[i as usize] = Some(new);
             }
         }
         for (value, i) in &work.entries {
             let old = &cx.args[*i];
-            let new = *states.entry(*i).or_insert_with(|| declare(old.name.clone(), old, Role::State));
-            given.insert(*value, new as u32);
+            let new = *states[*i].get_or_insert_with(|| declare(old.name.clone(), old, Role::State));
+            given[*value as usize] = Some(new as u32);
         }
         for (value, i) in made {
             let old = &cx.args[*i];
-            let to = states.get(i).copied();
+            let to = states[*i];
             outputs.push((*value, to.unwrap_or_else(|| declare(old.name.clone(), old, Role::Output))));
         }
-        for id in gives {
+        for id in &gives {
             outputs.push((*id, declare(name(*id), &arg(*id), Role::Output)));
         }
         for (carry, id) in &work.firsts {
             outputs.push((*id, declare(first(*carry), &arg(*id), Role::Output)));
         }
         let extract = graph.extract(&outputs.iter().map(|(id, _)| *id).collect::<Vec<_>>(), &given);
-        let here = |id: NodeId| extract.numbers.get(&id).map_or(Tensor::poison(), |id| Tensor::untraced(*id));
+        let here = |id: NodeId| extract.numbers[id as usize].map_or(Tensor::poison(), Tensor::untraced);
         own.results = outputs.iter().map(|(id, arg)| (here(*id), *arg)).collect();
         let program = Program::of(device, own, extract.graph)?;
-        let named = |ids: &mut dyn Iterator<Item = NodeId>| ids.map(|id| (id, name(id))).collect();
-        let (gives, writes) = (named(&mut gives.iter().copied()), named(&mut work.carries.iter().map(|carry| carry.0)));
-        Ok(Some(Part { program, reads: named(&mut reads.into_iter()), gives, writes, inputs: Vec::new() }))
+        let named = |ids: Vec<NodeId>| ids.into_iter().map(|id| (id, name(id))).collect();
+        let writes = named(work.carries.iter().map(|carry| carry.0).collect());
+        Ok(Some(Part { program, reads: named(reads), gives: named(gives), writes, inputs: Vec::new() }))
     }
 
     /// Runs with the values that are there so far, and adds its own.
-    pub fn run(
-        &mut self,
-        state: &State,
-        scalars: &[(&str, ScalarValue)],
-        values: &mut FxHashMap<NodeId, Array>,
-    ) -> Result<Outputs> {
-        let read = |(id, name): &(NodeId, String)| Ok((name.clone(), found(values, *id)?));
+    pub fn run(&mut self, state: &State, scalars: &[(&str, ScalarValue)], values: &mut Values) -> Result<Outputs> {
+        let read = |(id, name): &(NodeId, String)| Ok((name.clone(), values.get(*id)?));
         self.inputs = self.reads.iter().map(read).collect::<Result<_>>()?;
         let inputs: Vec<(&str, &Array)> = self.inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();
         let outputs = match self.writes.is_empty() {
@@ -152,7 +160,7 @@ impl Part {
             false => {
                 let mut own = state.clone();
                 for (id, name) in &self.writes {
-                    own.insert(name.as_str(), found(values, *id)?);
+                    own.insert(name.as_str(), values.get(*id)?);
                 }
                 self.program.run(&own, &inputs, scalars)?
             }

@@ -1,9 +1,8 @@
 //! Where the parts of a divided trace write what outlives them: carries of loops, and large entries of the state.
 
-use rustc_hash::FxHashSet;
-
 use super::context::Context;
 use super::division::Division;
+use super::marks::Marks;
 use super::part::Work;
 use super::segments::Step;
 use super::versions::versions;
@@ -18,18 +17,18 @@ pub(super) fn in_place(cx: &Context, graph: &Graph, division: &mut Division<'_>,
         let Some(first) = graph.nodes.iter().position(|node| is_it(&node.op)) else { continue };
         let versions = versions(graph, first as NodeId);
         for part in 0..work.len() {
-            let made = |id: &&NodeId| **id != first as NodeId && versions.contains_key(*id);
-            let made: Vec<NodeId> = division.gives[part].iter().filter(made).copied().collect();
+            let mut made = division.gives[part].nodes();
+            made.retain(|id| *id != first as NodeId && versions.contains_key(id));
             let Some(value) = made.first().copied() else { continue };
-            let older = |later: &FxHashSet<NodeId>| later.contains(&(first as NodeId));
+            let older = |later: &Marks| later.contains(first as NodeId);
             if made.len() > 1 || division.seen[part + 1..].iter().any(older) {
                 let problem = format!("`{}` is bulk: once it is changed, only its newest value can be read", arg.name);
                 return Err(Error::Program(problem));
             }
-            division.gives[part].remove(&value);
+            division.gives[part].remove(value);
             work[part].results.push((value, number));
             for (reads, work) in division.reads.iter_mut().zip(work.iter_mut()).skip(part + 1) {
-                if reads.remove(&value) {
+                if reads.remove(value) {
                     work.entries.push((value, number));
                 }
             }
@@ -58,7 +57,7 @@ pub(super) fn carried(
             _ => None,
         };
         if let Some(arg) = entry {
-            let read = (begin + 1..=last).any(|part| division.seen[part].contains(&firsts[number]));
+            let read = (begin + 1..=last).any(|part| division.seen[part].contains(firsts[number]));
             if read || !work[last].results.contains(&(ends[number], arg)) {
                 let name = &cx.args[arg].name;
                 let problem =
@@ -74,8 +73,8 @@ pub(super) fn carried(
         // It is written in place by the part that computes its new value, unless a later one still needs the old value.
         let value = news[number];
         let early = division.owner(value).filter(|part| {
-            let old = (part + 1..=end).any(|later| division.seen[later].contains(&carry));
-            begin < *part && *part < end && !old && division.gives[*part].remove(&value)
+            let old = (part + 1..=end).any(|later| division.seen[later].contains(carry));
+            begin < *part && *part < end && !old && division.gives[*part].remove(value)
         });
         if let Some(part) = early {
             steps[begin].early.push((part, carry, value));

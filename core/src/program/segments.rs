@@ -2,13 +2,11 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
 use super::array::{Array, State};
 use super::context::Context;
 use super::cut::{Cut, CutKind};
 use super::division::{Around, Division};
-use super::part::{Divided, Part, Work, first, found};
+use super::part::{Divided, Part, Values, Work, first};
 use super::places::{carried, in_place};
 use super::program::{Outputs, Program};
 use crate::backend::reference::NonFinite;
@@ -87,12 +85,13 @@ impl Segments {
         let wanted: Vec<NodeId> = asked.chain(cx.results.iter().map(|result| result.0.raw())).collect();
         // A loop and its derivative become one before they could come into different parts.
         crate::grad::tidy_loops(&mut graph, &wanted);
-        let argument = |id: usize| match graph.nodes[id].op {
-            Op::Input(arg) => Some((arg as usize, id as NodeId)),
-            _ => None,
-        };
-        let arguments: FxHashMap<usize, NodeId> = (0..graph.nodes.len()).filter_map(argument).collect();
-        let nodes = |answers: &Range<usize>| answers.clone().filter_map(|arg| arguments.get(&arg).copied()).collect();
+        let mut arguments: Vec<Option<NodeId>> = vec![None; cx.args.len()];
+        for (id, node) in graph.nodes.iter().enumerate() {
+            if let Op::Input(arg) = node.op {
+                arguments[arg as usize] = Some(id as NodeId);
+            }
+        }
+        let nodes = |answers: &Range<usize>| arguments[answers.clone()].iter().flatten().copied().collect();
         let mut steps: Vec<Step> = Vec::with_capacity(cx.cuts.len());
         for Cut { kind, asks, answers } in &cx.cuts {
             let number = steps.iter().filter(|step| step.kind == CutKind::Ask).count();
@@ -140,7 +139,7 @@ impl Segments {
         scalars: &[(&str, ScalarValue)],
         host: &mut dyn Host,
     ) -> Result<Outputs> {
-        let mut values: FxHashMap<NodeId, Array> = FxHashMap::default();
+        let mut values = Values::default();
         // The loop that runs: where it begins, and its index.
         let mut running: Option<(usize, u32)> = None;
         let mut at = 0;
@@ -152,15 +151,15 @@ impl Segments {
             if let Some((begin, _)) = running {
                 // Who needs the new value later in the pass finds it where the carry is.
                 for (_, carry, value) in self.steps[begin].early.iter().filter(|early| early.0 == at) {
-                    values.insert(*value, found(&values, *carry)?);
+                    values.insert(*value, values.get(*carry)?);
                 }
             }
             let Step { kind, number, asks: asked, answers, entries, .. } = &self.steps[at];
             match kind {
                 CutKind::Ask => {
-                    let asked = asked.iter().map(|id| found(&values, *id)).collect::<Result<_>>()?;
+                    let asked = asked.iter().map(|id| values.get(*id)).collect::<Result<_>>()?;
                     let answered = host.answer(*number, asked).await?;
-                    values.extend(answers.iter().copied().zip(answered));
+                    answers.iter().zip(answered).for_each(|(id, array)| values.insert(*id, array));
                 }
                 CutKind::Repeat(_) => {
                     for (number, (carry, entry)) in answers[1..].iter().zip(entries).enumerate() {
@@ -185,7 +184,7 @@ impl Segments {
                         continue;
                     }
                     for (last, carry) in answers.iter().zip(&carries[1..]) {
-                        values.insert(*last, found(&values, *carry)?);
+                        values.insert(*last, values.get(*carry)?);
                     }
                 }
             }

@@ -310,8 +310,8 @@ impl Graph {
 pub struct Extract {
     /// It is for planning and not for tracing: nothing can be pushed that would be found again.
     pub graph: Graph,
-    /// New numbers of the nodes that were copied.
-    pub numbers: FxHashMap<NodeId, NodeId>,
+    /// New numbers of the nodes, of those that were copied.
+    pub numbers: Vec<Option<NodeId>>,
 }
 
 impl Graph {
@@ -325,12 +325,12 @@ impl Graph {
         Some(body.outs.iter().chain(&body.params).copied())
     }
 
-    /// What `outs` are made of, from the nodes of `given` on, which become arguments of these numbers. Scopes keep theirs.
-    pub fn extract(&self, outs: &[NodeId], given: &FxHashMap<NodeId, u32>) -> Extract {
+    /// What `outs` are made of, from the nodes that are given on: these become arguments of the numbers that stand in their places. Scopes keep theirs.
+    pub fn extract(&self, outs: &[NodeId], given: &[Option<u32>]) -> Extract {
         let mut seen = vec![false; self.nodes.len()];
         let mut stack = outs.to_vec();
         while let Some(id) = stack.pop() {
-            if std::mem::replace(&mut seen[id as usize], true) || given.contains_key(&id) {
+            if std::mem::replace(&mut seen[id as usize], true) || given[id as usize].is_some() {
                 continue;
             }
             stack.extend(&self.nodes[id as usize].src);
@@ -342,14 +342,14 @@ impl Graph {
                 seen[id] = true;
             }
         }
-        let mut numbers: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+        let mut numbers: Vec<Option<NodeId>> = vec![None; self.nodes.len()];
         let mut graph = Graph { scopes: self.scopes.clone(), ..Graph::new() };
         for id in (0..self.nodes.len() as NodeId).filter(|id| seen[*id as usize]) {
             let mut node = self.nodes[id as usize].clone();
-            let map = |ids: &[NodeId]| ids.iter().filter_map(|id| numbers.get(id).copied()).collect::<Vec<_>>();
+            let map = |ids: &[NodeId]| ids.iter().filter_map(|id| numbers[*id as usize]).collect::<Vec<_>>();
             let body = |b: &Body| Body { scope: b.scope, params: map(&b.params), outs: map(&b.outs) };
-            if let Some(arg) = given.get(&id) {
-                (node.op, node.src) = (Op::Input(*arg), Vec::new());
+            if let Some(arg) = given[id as usize] {
+                (node.op, node.src) = (Op::Input(arg), Vec::new());
             } else {
                 node.op = match &node.op {
                     Op::Scan(s) => Op::Scan(Arc::new(Scan { body: body(&s.body), ..(**s).clone() })),
@@ -360,7 +360,7 @@ impl Graph {
                 };
                 node.src = map(&node.src);
             }
-            numbers.insert(id, graph.nodes.len() as NodeId);
+            numbers[id as usize] = Some(graph.nodes.len() as NodeId);
             graph.nodes.push(node);
         }
         Extract { graph, numbers }

@@ -1,0 +1,34 @@
+//! Sets of nodes and values of nodes, by their numbers.
+
+use crate::tensor::NodeId;
+
+/// A set of nodes of one graph.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks(Vec<bool>);
+
+impl Marks {
+    /// No node of so many.
+    pub fn none(nodes: usize) -> Marks {
+        Marks(vec![false; nodes])
+    }
+
+    /// Adds a node; whether it was not there.
+    pub fn insert(&mut self, id: NodeId) -> bool {
+        !std::mem::replace(&mut self.0[id as usize], true)
+    }
+
+    /// Removes a node; whether it was there.
+    pub fn remove(&mut self, id: NodeId) -> bool {
+        std::mem::replace(&mut self.0[id as usize], false)
+    }
+
+    /// Whether it is there.
+    pub fn contains(&self, id: NodeId) -> bool {
+        self.0[id as usize]
+    }
+
+    /// The nodes, in order.
+    pub fn nodes(&self) -> Vec<NodeId> {
+        (0..self.0.len()).filter(|id| self.0[*id]).map(|id| id as NodeId).collect()
+    }
+}
