@@ -91,7 +91,7 @@ fn seeds_that_are_saved_side_by_side_fit_or_are_refused() {
     let dir = sandbox();
     let train = "train rl2-ppo --env point-arena --seed 0..3 --steps 1 --threads 1 --eval-every 0 --set units=31 \
                  --set critic=linear_time --set advantage_centre=none --set reset=after --set minibatches=1 --set epochs=1";
-    let at = |kib: usize| limited(&dir, kib, &format!("{train} --out r{kib}"));
+    let at = |kib: u32| limited(&dir, kib, &format!("{train} --out r{kib}"));
     // The program itself takes some 90 MB, and its allocator reserves more as it pleases.
     assert_eq!(at(120_000).code, Some(2));
     for kib in (250_000..650_000).step_by(25_000) {
