@@ -16,6 +16,8 @@
 
 mod adapt_on_host;
 mod adapted;
+#[cfg(not(target_arch = "wasm32"))]
+mod blocking;
 mod config;
 mod describe;
 mod evaluate;

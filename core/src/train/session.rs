@@ -230,27 +230,6 @@ impl Session {
         Ok(rows)
     }
 
-    /// [`step`](Session::step), and waits for it.
-    ///
-    /// # Errors
-    /// As [`step`](Session::step).
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn step_blocking(&mut self) -> Result<Vec<Row>> {
-        pollster::block_on(self.step())
-    }
-
-    /// Steps until all iterations are made; `each` gets the rows of each of them.
-    ///
-    /// # Errors
-    /// As [`step`](Session::step).
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn run_to_end(&mut self, mut each: impl FnMut(&[Row])) -> Result<()> {
-        while !self.done() {
-            each(&self.step_blocking()?);
-        }
-        Ok(())
-    }
-
     /// An error if the last iteration has not ended.
     fn whole(&self) -> Result<()> {
         match self.torn {
