@@ -1,4 +1,4 @@
-//! What an algorithm is to everything outside of its room.
+//! The interface of algorithms: how everything outside of an algorithm's room knows it.
 
 use std::fmt::Debug;
 

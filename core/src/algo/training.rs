@@ -11,7 +11,7 @@ use crate::program::{Context, Plan, PlanOptions, Segments};
 use crate::rng::{key_from_seed, streams};
 use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
 
-/// What plays the episodes of training.
+/// The place where the episodes of training are played.
 pub enum Arena<'a> {
     /// The program itself.
     Device(&'a EnvDef),
@@ -88,7 +88,7 @@ impl Training {
         })
     }
 
-    /// What is trained.
+    /// The algorithm that is trained.
     pub fn algorithm(&self) -> &dyn Algorithm {
         &*self.algorithm
     }
@@ -108,7 +108,7 @@ impl Training {
         self.stage.env_steps()
     }
 
-    /// What an iteration reports: the columns of [`step`](Training::step)'s result.
+    /// Names of the metrics of an iteration: the columns of [`step`](Training::step)'s result.
     pub fn metric_names(&self) -> &[String] {
         &self.metric_names
     }

@@ -1,4 +1,4 @@
-//! Whether the rows of a loop see each other.
+//! Tells whether the rows of a loop see each other.
 
 use super::rerun::level;
 use crate::tensor::graph::Graph;

@@ -1,4 +1,4 @@
-//! What PPO and TRPO differ in, and what makes an algorithm of either.
+//! Learning from rollouts of the own policy: the trait in which PPO and TRPO differ, and the algorithm that either makes.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! What a learner wants to know about a rollout besides what was played: computed from it, on devices and on the host alike.
+//! Rollouts as learners need them: values, returns and episodes are computed from what was played, on devices and on the host alike.
 
 use crate::Tensor;
 use crate::algo::{ActorCritic, Held};

@@ -36,7 +36,7 @@ impl Strided<'_> {
     }
 }
 
-/// What follows a dense layer, block by block while it is in registers and the first cache. Anything else follows as a [`super::chain::Chain`],
+/// Elementwise work that follows a dense layer, block by block while it is in registers and the first cache. Anything else follows as a [`super::chain::Chain`],
 /// after a part of the outputs, which takes a few percent of the layer's time longer.
 #[derive(Clone, Copy, Debug)]
 pub enum After<'a> {

@@ -39,7 +39,7 @@ pub struct Linked {
 pub struct Layer {
     /// The product.
     pub product: Dense,
-    /// What follows.
+    /// The elementwise work that follows.
     pub linked: Linked,
     /// Where the jobs of each part end.
     pub ends: Vec<usize>,
@@ -102,7 +102,7 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// What has been added, as a chain.
+    /// Makes a chain of the work that has been added.
     fn linked(&mut self) -> Linked {
         let chain = Chain::new(std::mem::take(&mut self.jobs));
         let (constants, fetched) = (std::mem::take(&mut self.values), std::mem::take(&mut self.fetched));
@@ -263,7 +263,7 @@ impl<'a> Linker<'a> {
 }
 
 impl Instr {
-    /// What a chain does for an elementwise instruction, its result and its operands.
+    /// Finds the chain operation of an elementwise instruction, its result and its operands.
     #[inline(never)]
     pub fn elementwise(&self) -> Option<(Work, Reg, Vec<&Opnd>)> {
         match self {

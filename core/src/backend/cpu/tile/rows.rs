@@ -79,7 +79,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Whether no element of any row is 0.
+    /// Tells whether no element of any row is 0.
     #[inline(never)]
     pub(super) fn holds(&self, reg: Reg) -> bool {
         let is_row = |lane: usize| lane % self.lanes < self.valid;
