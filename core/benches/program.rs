@@ -1,5 +1,5 @@
-//! What a program costs apart from its work: tracing and planning an iteration of PPO, MAML's family and RL², compiling it for
-//! the CPU, and replaying a program of one tiny operation. And what a loop over rows takes that ends early, beside the same loop that
+//! Measures the cost of a program apart from its work: tracing and planning an iteration of PPO, MAML's family and RL², compiling it for
+//! the CPU, and replaying a program of one tiny operation. It also times a loop over rows that ends early, beside the same loop that
 //! goes on to its end.
 //!
 //! `cargo bench -p quickstudy-core --features bench --bench program`. With `-- --table` it prints the least times of the loops and their

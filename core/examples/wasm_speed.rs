@@ -1,4 +1,4 @@
-//! What `scripts/bench-wasm.sh` times: kernels, and training with PPO, as exported functions of a WebAssembly module without
+//! The cases that `scripts/bench-wasm.sh` times: kernels, and training with PPO, as exported functions of a WebAssembly module without
 //! imports. The caller has the clock.
 
 #![allow(unsafe_code, reason = "exported names")]
@@ -17,7 +17,7 @@ use std::hint::black_box;
 /// One thing to time.
 struct Case {
     name: String,
-    /// What one call does: floating-point operations, elements, or environment steps.
+    /// The work of one call: floating-point operations, elements, or environment steps.
     work: f64,
     run: Box<dyn FnMut()>,
 }
@@ -26,7 +26,7 @@ thread_local! {
     static CASES: RefCell<Vec<Case>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Prepares all cases: how many there are.
+/// Prepares all cases and returns their number.
 #[unsafe(no_mangle)]
 pub extern "C" fn prepare() -> usize {
     let mut cases = kernels();
@@ -58,7 +58,7 @@ pub extern "C" fn name_len(i: usize) -> usize {
     CASES.with_borrow(|all| all[i].name.len())
 }
 
-/// What one run of case `i` does, in what its name ends with.
+/// The work of one run of case `i`, in the unit that its name ends with.
 #[unsafe(no_mangle)]
 pub extern "C" fn work(i: usize) -> f64 {
     CASES.with_borrow(|all| all[i].work)

@@ -39,7 +39,7 @@ impl Device {
         Device::new(super::reference::Reference)
     }
 
-    /// What the device is and can do.
+    /// Properties and limits of the device.
     pub fn caps(&self) -> &Caps {
         &self.caps
     }
@@ -151,7 +151,7 @@ impl Device {
         self.zeros(shape, dtype)
     }
 
-    /// Whether the array is on this device.
+    /// Checks that the array is on this device.
     pub fn own(&self, array: &Array) -> Result<()> {
         if array.buffer.device == self.id {
             return Ok(());

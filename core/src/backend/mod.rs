@@ -23,7 +23,7 @@ pub use device::Device;
 pub(crate) use device::{copied, room};
 pub use interrupt::{Interrupt, Reached};
 
-/// What a device is and can do.
+/// Properties and limits of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caps {
     /// Name for people.
@@ -65,7 +65,7 @@ pub type ReadFuture = Pin<Box<dyn Future<Output = Result<Vec<u8>>>>>;
 
 /// Runs planned tensor programs on one device. Nothing here blocks; a read is the only wait.
 pub trait Backend: Debug {
-    /// What the device is and can do.
+    /// Properties and limits of the device.
     fn caps(&self) -> Caps;
     /// Memory of `len` elements, all zero.
     fn alloc(&self, dtype: DType, len: usize) -> Result<Rc<dyn BufferData>>;
@@ -86,7 +86,7 @@ pub trait Executable {
     /// Enqueue one run. `args` are the plan's arguments in order; `scalars` the bits of its run-time scalars.
     fn run(&mut self, args: &[Buffer], scalars: &[ScalarValue]) -> Result<()>;
 
-    /// What all runs so far have cost the host.
+    /// The host's costs of all runs so far.
     fn counters(&self) -> Counters {
         Counters::default()
     }

@@ -46,7 +46,7 @@ impl Data {
         }
     }
 
-    /// Whether there are no elements.
+    /// Tells whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -48,7 +48,7 @@ impl Lowered {
             && view.is_contiguous()
     }
 
-    /// Whether `value` can be in the same memory as the `old` ones: nobody reads those once it is written.
+    /// Tells whether `value` can be in the same memory as the `old` ones: nobody reads those once it is written.
     fn may_overwrite(&self, value: Value, old: &FxHashSet<Value>, except: Option<usize>) -> bool {
         let Some(first) = self.steps.iter().position(|s| writes(s, value)) else { return false };
         self.steps.iter().enumerate().skip(first).filter(|(i, _)| Some(*i) != except).all(|(i, step)| {
@@ -89,7 +89,7 @@ impl ScanStep {
     }
 }
 
-/// Whether a step writes a value.
+/// Tells whether a step writes a value.
 fn writes(step: &Step, value: Value) -> bool {
     match step {
         Step::Copy { dst, .. } => *dst == value,
@@ -99,7 +99,7 @@ fn writes(step: &Step, value: Value) -> bool {
     }
 }
 
-/// Whether it is a sum over rows of this tile, written when all rows have been read.
+/// Tells whether a value is a sum over rows that this step's tile writes when it has read all rows.
 fn terminal(step: &Step, value: Value) -> bool {
     matches!(step, Step::Tile(t) if t.terminals.iter().any(|t| t.dst == value))
 }
@@ -112,7 +112,7 @@ fn store(code: &[Instr], value: Value) -> Option<&Mem> {
     })
 }
 
-/// Whether reading `mem` by rows sees only the row that the store of `value` writes afterwards.
+/// Tells whether reading `mem` by rows sees only the row that the store of `value` writes afterwards.
 fn rows_fit(step: &Step, value: Value, mem: &Mem) -> bool {
     let Step::Tile(tile) = step else { return false };
     if terminal(step, value) {

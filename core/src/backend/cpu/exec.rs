@@ -12,7 +12,7 @@ use crate::program::{Footprint, Plan};
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What all parts of a run share.
+/// Data that all parts of a run share.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     /// Addresses of the arguments.
@@ -169,7 +169,7 @@ impl Lowered {
     }
 }
 
-/// Whether a view is the whole of a value's own memory.
+/// Tells whether a view is the whole of a value's own memory.
 fn in_place(mem: &Memory<'_>, src: &View, dst: Value) -> bool {
     src.is_contiguous() && mem.span(src.value).part(src.offset, 1).same_start(mem.span(dst))
 }

@@ -20,7 +20,7 @@ impl Access {
         Access { root, offset: 0, strides: row_major(shape) }
     }
 
-    /// Whether the elements of `shape` are one after the other.
+    /// Tells whether the elements of `shape` are one after the other.
     pub fn is_contiguous(&self, shape: &[usize]) -> bool {
         let dense = row_major(shape);
         shape.iter().zip(&self.strides).zip(&dense).all(|((n, s), d)| *n == 1 || s == d)

@@ -179,7 +179,7 @@ impl<'a> Lowering<'a> {
         self.users = users;
     }
 
-    /// Whether a node's value is read by anything but these kernels.
+    /// Tells whether a node's value is read by any kernel but these.
     pub fn used_outside(&self, id: NodeId, members: &FxHashSet<usize>) -> bool {
         self.users.get(&id).is_some_and(|users| users.iter().any(|u| !members.contains(u)))
     }
@@ -196,7 +196,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Whether a node is in memory.
+    /// Tells whether a node is in memory.
     pub fn is_kept(&self, id: NodeId) -> bool {
         self.values.contains_key(&id)
     }

@@ -35,7 +35,7 @@ impl Span {
         self.ptr
     }
 
-    /// Whether it starts at the same address.
+    /// Tells whether both start at the same address.
     pub fn same_start(self, other: Span) -> bool {
         std::ptr::eq(self.ptr, other.ptr)
     }

@@ -1,4 +1,4 @@
-//! What a schedule is lowered to: steps over values in memory.
+//! The steps that a schedule is lowered to: they work on values in memory.
 
 use super::buffer::Words;
 use super::layout::{Access, row_major};
@@ -11,12 +11,12 @@ pub const NO_NODE: NodeId = NodeId::MAX;
 /// Number of a value: something that is in memory while a schedule runs.
 pub type Value = usize;
 
-/// What a value's memory is.
+/// The memory of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Storage {
     /// The argument of that number.
     Arg(usize),
-    /// That many words of the schedule's own.
+    /// So many words of the schedule's own.
     Temp(usize),
     /// Fixed words.
     Static(Vec<u32>),
@@ -60,7 +60,7 @@ impl View {
         Access { root: 0, offset: self.offset, strides: self.strides.clone() }
     }
 
-    /// Whether the elements are one after the other.
+    /// Tells whether the elements are one after the other.
     pub fn is_contiguous(&self) -> bool {
         self.as_access().is_contiguous(&self.shape)
     }
@@ -71,7 +71,7 @@ impl View {
 pub enum Step {
     /// Write the elements of a view one after the other to a value.
     Copy {
-        /// What to copy.
+        /// The elements to copy.
         src: View,
         /// Where to.
         dst: Value,

@@ -21,7 +21,7 @@ use crate::tensor::{Binary, DType, Node, Op, Unary};
 /// Half a unit in the last place of an f32, relative to its value.
 const EPS: f64 = 1.0 / 16_777_216.0;
 
-/// What may be lost absolutely when a result is so small that f32 flushes or rounds it as a subnormal.
+/// The largest absolute loss when a result is so small that f32 flushes or rounds it as a subnormal.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
 /// Units in the last place by which the elementary functions may be off: what `crate::math` documents, plus one.
@@ -92,7 +92,7 @@ fn grid(x: f64) -> f64 {
     2f64.powi(exponent + ((bits & ((1 << 52) - 1)) | (1 << 52)).trailing_zeros() as i32)
 }
 
-/// Whether all partial sums of terms on a grid are exact in f32, in any order.
+/// Tells whether all partial sums of terms on a grid are exact in f32, in any order.
 fn exact_sum(total: f64, grid: f64) -> bool {
     total <= grid * 16_777_216.0 && grid >= 2f64.powi(-126)
 }

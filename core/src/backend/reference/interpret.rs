@@ -12,7 +12,7 @@ use crate::tensor::op::{Body, Scan};
 use crate::tensor::{DType, Graph, NodeId, Op};
 use crate::{Error, Result};
 
-/// What is computed besides the values.
+/// The purpose of a walk, which decides what it computes besides the values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Nothing.
@@ -43,7 +43,7 @@ pub(super) struct Interpreter<'a> {
     schedules: FxHashMap<NodeId, Rc<[NodeId]>>,
     /// The scans being run and their present indices.
     trail: Vec<(NodeId, usize)>,
-    /// What `Mode::Find` found.
+    /// The first value that was not finite, in `Mode::Find`.
     pub found: Option<NonFinite>,
 }
 

@@ -29,7 +29,7 @@ pub fn run_plan(plan: &Plan, args: &[Value], scalars: &[ScalarValue]) -> Result<
     Ok(args.iter().enumerate().map(after).collect())
 }
 
-/// What each place holds.
+/// The present value of each place.
 type Held = FxHashMap<Place, Rc<Cell>>;
 
 struct Planned<'a> {

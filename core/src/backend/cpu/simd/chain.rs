@@ -6,7 +6,7 @@ use super::per_isa;
 use crate::backend::cpu::simd::isa::Isa;
 use std::ops::Range;
 
-/// What a job does with its operands.
+/// The operation of a job on its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// The first operand as it is.
@@ -120,7 +120,7 @@ impl Chain {
         self.jobs.len()
     }
 
-    /// Whether there is nothing to do.
+    /// Tells whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// An instruction set of the processor, chosen once at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Isa {
-    /// What the target guarantees: SSE2 on x86-64, NEON on aarch64, simd128 in wasm where it is switched on.
+    /// The target's guaranteed minimum: SSE2 on x86-64, NEON on aarch64, simd128 in wasm where it is switched on.
     Baseline,
     /// AVX2 and FMA, 8 lanes.
     Avx2,
@@ -57,7 +57,7 @@ impl Isa {
         self.min(Isa::detect())
     }
 
-    /// Whether matrix products use fused multiply-add: one rounding per step instead of two.
+    /// Tells whether matrix products use fused multiply-add: one rounding per step instead of two.
     pub const fn fuses(self) -> bool {
         cfg!(target_arch = "aarch64") || !matches!(self, Isa::Baseline)
     }

@@ -9,7 +9,7 @@ use super::{ops, per_isa, slice_len};
 use crate::backend::cpu::simd::isa::Isa;
 use std::ops::Range;
 
-/// What combines the elements.
+/// The operation that combines the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduction {
     /// Σ x, from 0.
@@ -19,7 +19,7 @@ pub enum Reduction {
 }
 
 impl Reduction {
-    /// What accumulators start from: 0 or −∞.
+    /// The value that accumulators start from: 0 or −∞.
     pub const fn start(self) -> f32 {
         match self {
             Reduction::Sum => ops::Add::START,

@@ -2,7 +2,7 @@
 
 use super::vector::Vector;
 
-/// What a register tile sums: a value of each row of `a` times whole registers of `b`, `count` times.
+/// The operands of a register tile's sum: a value of each row of `a` times whole registers of `b`, `count` times.
 pub(super) struct Steps {
     pub a: *const f32,
     /// Distance of the tile's rows.

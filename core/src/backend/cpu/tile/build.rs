@@ -105,7 +105,7 @@ pub struct Mark {
 #[derive(Debug)]
 pub struct Unfit;
 
-/// Whether a node fits.
+/// The result of adding a node: it fits, or is [`Unfit`].
 pub type Fit<T> = Result<T, Unfit>;
 
 impl Builder {

@@ -13,7 +13,7 @@ use crate::tensor::{NodeId, Op};
 /// Results of a product that are computed before what follows is done with them: 12 KiB, a fraction of a first-level cache.
 const PART: usize = 24 * 128;
 
-/// What became of kernels.
+/// The kernels that run next, and how.
 pub enum Formed {
     /// These run as one group, which is compiled.
     Group(Vec<usize>),
@@ -21,7 +21,7 @@ pub enum Formed {
     Alone(usize),
 }
 
-/// Compile a group that starts with kernel `first` of `kernels`, or, if `others_first`, what it had better wait for.
+/// Compile a group that starts with kernel `first` of `kernels`, or, if `others_first`, with a kernel that should run before it.
 ///
 /// Kernels that do not fit are left for later if what follows does not need them. So are kernels of the same rows that
 /// only a later group needs: their rows would have to be written to memory and read again.
@@ -61,7 +61,7 @@ pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: us
     Formed::Group(taken)
 }
 
-/// What is best done next with a group.
+/// The part of a group that should run next.
 enum Phase {
     /// All of it.
     Whole,
@@ -71,7 +71,7 @@ enum Phase {
     After(usize),
 }
 
-/// Whether later kernels read rows of this group, and what those wait for.
+/// Decides which part of a group runs next: it looks for later kernels that read rows of this group, and for what those wait.
 #[inline(never)]
 fn phase(
     low: &Lowering<'_>,
@@ -152,7 +152,7 @@ fn phase(
     if needed.is_empty() || needed.len() == taken.len() { Phase::Whole } else { Phase::Part(needed) }
 }
 
-/// Whether a node needs anything of a group.
+/// Tells whether a node needs any value of a group.
 #[inline(never)]
 fn depends(low: &Lowering<'_>, group: &FxHashMap<NodeId, Loc>, id: NodeId, memo: &mut FxHashMap<NodeId, bool>) -> bool {
     if group.contains_key(&id) {

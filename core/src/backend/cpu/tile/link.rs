@@ -8,7 +8,7 @@ use super::{Dense, Instr, Loop, Mem, Opnd, Reg, Table};
 /// Jobs that one instruction may become; more are not worth it.
 const MOST: usize = 64;
 
-/// What a tile runs.
+/// A part of a tile as it is run: one instruction, or several joined.
 #[derive(Clone, Debug)]
 pub enum Part {
     /// Elementwise instructions.
@@ -184,7 +184,7 @@ impl<'a> Linker<'a> {
         Some(())
     }
 
-    /// Whether an instruction of `m` blocks becomes few enough jobs.
+    /// Tells whether an instruction of `m` blocks becomes few enough jobs.
     fn fits(&self, m: usize, src: &[&Opnd]) -> bool {
         let plain = |o: &&Opnd| match o {
             Opnd::Reg(_, table) => matches!(table, Table::Dense { .. }),

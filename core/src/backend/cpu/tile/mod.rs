@@ -58,7 +58,7 @@ pub enum Table {
     },
     /// All of them the same.
     Repeat {
-        /// That one.
+        /// Their common position.
         at: usize,
         /// How many.
         len: usize,
@@ -213,7 +213,7 @@ pub enum Instr {
         dst: Reg,
         /// Operands and the result's blocks that they go to.
         parts: Vec<(Opnd, Box<[u32]>)>,
-        /// Whether some blocks stay zero.
+        /// True if some blocks stay zero.
         zero: bool,
     },
     /// Sum of blocks `[outer][n][inner]` over `n`.
@@ -251,7 +251,7 @@ pub enum Instr {
     },
     /// A native twin.
     Call {
-        /// It.
+        /// The twin.
         native: Arc<dyn NativeCall>,
         /// Dense operands.
         src: Vec<Reg>,
@@ -350,7 +350,7 @@ pub struct Tile {
     pub work: usize,
     /// Nesting of loops.
     pub depth: usize,
-    /// What is run: the instructions with chains joined, made at the first run.
+    /// The parts to run: the instructions with chains joined, made at the first run.
     pub linked: std::sync::OnceLock<Vec<link::Part>>,
 }
 
