@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What can go wrong in the core.
+/// The errors of the core.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -11,9 +11,9 @@ pub enum Error {
     Shape {
         /// The operation's name.
         op: &'static str,
-        /// What it needs.
+        /// The shapes that it needs.
         expected: String,
-        /// What it was given.
+        /// The shapes that it was given.
         got: String,
         /// Source position of the caller, `file:line`.
         at: String,
@@ -23,9 +23,9 @@ pub enum Error {
     DType {
         /// The operation's name.
         op: &'static str,
-        /// What it needs.
+        /// The data types that it needs.
         expected: String,
-        /// What it was given.
+        /// The data type that it was given.
         got: String,
         /// Source position of the caller, `file:line`.
         at: String,
@@ -35,7 +35,7 @@ pub enum Error {
     Scope {
         /// The operation's name.
         op: &'static str,
-        /// What was wrong.
+        /// Says what was wrong.
         problem: String,
         /// Source position of the caller, `file:line`.
         at: String,
@@ -51,13 +51,13 @@ pub enum Error {
     Config {
         /// The setting, as it is spelled in files and on the command line.
         key: String,
-        /// What is wrong with its value and what to do.
+        /// Says what is wrong with its value and what to do.
         problem: String,
     },
     /// A name that is not known.
     #[error("unknown {kind} `{name}`{}", Suggestion(.suggestion))]
     Unknown {
-        /// What kind of name it is: `environment`, `algorithm`, `key`, …
+        /// The kind of name: `environment`, `algorithm`, `key`, …
         kind: &'static str,
         /// The name that was given.
         name: String,
@@ -84,7 +84,7 @@ pub enum Error {
     Environment {
         /// Name of the environment.
         name: String,
-        /// What is wrong.
+        /// Says what is wrong.
         problem: String,
     },
     /// The device failed or lacks something.

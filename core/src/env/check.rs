@@ -23,15 +23,15 @@ pub enum Outcome {
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What was checked.
+    /// The name of the check.
     pub name: &'static str,
-    /// How it went.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// What was measured, or what is wrong and what to do.
+    /// The measured values, or the fault and its remedy.
     pub detail: String,
 }
 
-/// What [`check_env`] found. Prints as one line per check.
+/// The outcomes of [`check_env`]. Prints as one line per check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Name of the environment.
@@ -41,7 +41,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether nothing failed.
+    /// True if nothing failed.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.checks.iter().all(|c| c.outcome != Outcome::Failed)
@@ -82,7 +82,7 @@ const COUNT: usize = 64;
 /// Steps of the checks: two episodes at least where they are short.
 const STEPS: usize = 1200;
 
-/// What one check says: what it measured, or what is wrong.
+/// The detail of a check that passed, or the outcome and the detail of one that did not.
 type Verdict = std::result::Result<String, (Outcome, String)>;
 
 fn fail<T>(detail: impl Into<String>) -> std::result::Result<T, (Outcome, String)> {
@@ -166,7 +166,7 @@ fn tasks(env: &EnvDef) -> Verdict {
     Ok(format!("{} different tasks of {COUNT}", distinct.len()))
 }
 
-/// Whether a number is finite and in its range, to within rounding.
+/// Tells whether a number is finite and in its range, to within rounding.
 fn fits(dim: &super::Dim, x: f64) -> bool {
     let slack = |bound: f64| if bound.is_finite() { 1e-5 * (1.0 + bound.abs()) } else { 0.0 };
     x.is_finite() && x >= dim.low - slack(dim.low) && x <= dim.high + slack(dim.high)
@@ -408,7 +408,7 @@ fn speed(env: &EnvDef, now: &dyn Fn() -> f64) -> Verdict {
     judge_speed(one, &gains)
 }
 
-/// What the seconds of a step in one lane, and how many times faster each instruction set is, say.
+/// Judges an environment's speed by the seconds of a step in one lane, and by how many times faster each instruction set is.
 pub(super) fn judge_speed(one: f64, gains: &[(Isa, f64)]) -> Verdict {
     if one.is_nan() || one <= 0.0 || gains.iter().any(|(_, gain)| !gain.is_finite()) {
         return Err((Outcome::Warning, "the clock does not advance".to_owned()));

@@ -1,4 +1,4 @@
-//! What [`check_env`] says about sound and about broken environments.
+//! Tests of [`check_env`] on sound and on broken environments.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

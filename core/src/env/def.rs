@@ -82,7 +82,7 @@ impl EnvDef {
         Ok(T::reset(&*self.env, task, key, element))
     }
 
-    /// What an agent sees in a state.
+    /// The agent's observation of a state.
     ///
     /// # Errors
     /// [`Error::Environment`] if `state` or `task` has the wrong length.
@@ -167,7 +167,7 @@ impl fmt::Debug for EnvDef {
     }
 }
 
-/// What cannot work about a spec.
+/// Describes the first fault of a spec, if it has one.
 pub(crate) fn spec_problem(spec: &EnvSpec, state_len: usize) -> Option<String> {
     if state_len == 0 {
         return Some("the state has no numbers; keep at least one, a constant if need be".to_owned());

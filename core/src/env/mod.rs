@@ -68,14 +68,14 @@ pub use real::{Bits, Mask, Real};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionSpace, Dim, EnvSpec};
 
-/// What a step leads to.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<R: Real, E: Env> {
     /// The next state, also where the episode ended.
     pub next: E::State<R>,
     /// The step's reward.
     pub reward: R,
-    /// Whether the episode ended in a final state. The time limit is not the environment's business: it is
+    /// True where the episode ended in a final state. The time limit is not the environment's business: it is
     /// [`EnvSpec::horizon`], and cuts episodes outside, so that the two never mix.
     pub terminated: R::Mask,
 }

@@ -25,7 +25,7 @@ pub trait Mask: Copy + 'static {
     fn or(self, other: Self) -> Self;
     /// The opposite.
     fn not(self) -> Self;
-    /// Whether some lane may be true: exact for numbers, always `true` where values are not known yet (a trace).
+    /// False only if no lane is true: exact for numbers, always `true` where values are not known yet (a trace).
     ///
     /// Only for skipping work that does not change the result.
     fn any(self) -> bool;
@@ -143,7 +143,7 @@ pub trait Real:
     fn from_mask(mask: Self::Mask) -> Self {
         Self::select(mask, Self::lit(1.0), Self::lit(0.0))
     }
-    /// Whether the number is not 0 (true for NaN).
+    /// Tells whether the number is not 0 (true for NaN).
     #[inline(always)]
     fn truth(self) -> Self::Mask {
         self.eq(Self::lit(0.0)).not()

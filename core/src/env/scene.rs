@@ -110,7 +110,7 @@ impl Shape {
         Self::Polyline { points, width, color }
     }
 
-    /// Whether every number of the shape is finite.
+    /// Tells whether every number of the shape is finite.
     #[must_use]
     pub fn is_finite(&self) -> bool {
         let point = |p: &[f32; 2]| p[0].is_finite() && p[1].is_finite();

@@ -1,4 +1,4 @@
-//! What an environment takes and gives: spaces, time limit, task parameters.
+//! The interface of an environment: spaces, time limit, task parameters.
 
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ impl Dim {
     }
 }
 
-/// What an agent may do.
+/// The actions that an agent may take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ActionSpace {
@@ -80,7 +80,7 @@ pub struct EnvSpec {
     pub name: String,
     /// The observation's numbers, in order.
     pub observation: Vec<Dim>,
-    /// What an agent may do.
+    /// The actions that an agent may take.
     pub action: ActionSpace,
     /// Steps after which an episode is cut off (truncated, not terminated).
     pub horizon: usize,

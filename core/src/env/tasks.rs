@@ -46,7 +46,7 @@ impl EnvDef {
         self.env.trace_tasks(key.map(|word| word.broadcast_to(&rows)), element)
     }
 
-    /// What is wrong with the first few tasks: numbers that are not finite, as of an unbounded range that the default
+    /// Draws a few tasks and describes the first number that is not finite, such as one of an unbounded range that the default
     /// [`Env::sample_task`](super::Env::sample_task) cannot draw from.
     pub(super) fn task_problem(&self) -> Option<String> {
         (0..PROBES).find_map(|element| {

@@ -198,7 +198,7 @@ fn in_scope(t: Tensor, at: At) -> Result<()> {
     })
 }
 
-/// Whether views of `t` cannot be told from views of what `t` is a view of.
+/// Tells whether views of `t` cannot be told apart from views of the tensor that `t` itself is a view of.
 fn hidden_by_view(loss: Tensor, t: Tensor) -> bool {
     graph::with(|g| {
         let node = &g.nodes[t.raw() as usize];

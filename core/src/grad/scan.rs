@@ -145,7 +145,7 @@ fn backward(
     Some(result)
 }
 
-/// What depends on what through a loop.
+/// The dependences between carries and results of a loop.
 struct Flow {
     /// Carries that have a cotangent: they depend on what is differentiated, and something asked for depends on them.
     carries: Vec<bool>,

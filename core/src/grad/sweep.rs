@@ -19,7 +19,7 @@ pub(super) enum Invariants {
     Sums,
 }
 
-/// What a derivative and those that it is made of have in common.
+/// Settings that a derivative shares with the derivatives that it is made of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) invariants: Invariants,
@@ -234,7 +234,7 @@ fn ancestors(
     order
 }
 
-/// Whether `root` depends on a node where `found` holds other than by way of `via`.
+/// Tells whether `root` depends, by a way around `via`, on a node where `found` holds.
 pub(super) fn uses(g: &Graph, root: NodeId, via: NodeId, found: impl Fn(NodeId, &Node) -> bool) -> bool {
     let order = ancestors(g, &[root], &FxHashMap::default(), |id| id == via);
     order.into_iter().any(|id| id != via && found(id, &g.nodes[id as usize]))

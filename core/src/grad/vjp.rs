@@ -105,7 +105,7 @@ fn unary(op: Unary, x: Tensor, y: Tensor, g: Tensor) -> Option<Tensor> {
     }
 }
 
-/// Whether a cotangent can pass from a node to an operand of data type `from`.
+/// Tells whether a cotangent can pass from a node to an operand of data type `from`.
 pub(super) fn passes(node: &Node, from: DType) -> bool {
     node.dtype == DType::F32 && from == DType::F32 && !matches!(node.op, Op::Unary(Unary::Floor | Unary::Stop))
 }

@@ -8,9 +8,9 @@ use crate::rng::Key;
 /// Actions for all environments of an executor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Acted {
-    /// What the policy drew, `[M · E · A]`: what learners need.
+    /// The actions that the policy drew, `[M · E · A]`: learners need these.
     pub drawn: Vec<f64>,
-    /// What environments get, `[M · E · A]`: the same within the bounds of the action space.
+    /// The actions that environments get, `[M · E · A]`: the same within the bounds of the action space.
     pub played: Vec<f64>,
     /// Values of [`Actor::info`], `[M · E · I]`.
     pub info: Vec<f64>,

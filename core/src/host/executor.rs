@@ -6,7 +6,7 @@ use crate::env::{EnvSpec, spec_problem};
 use crate::rng::Key;
 use crate::{Error, Result};
 
-/// What an executor runs: M groups, one per task, of E environments each. Number m · E + e is environment e of task m.
+/// The environments of an executor: M groups, one per task, of E environments each. Number m · E + e is environment e of task m.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fleet {
     /// Spaces and task parameters of every environment.
@@ -21,19 +21,19 @@ pub struct Fleet {
     pub horizon: usize,
 }
 
-/// What one step of all environments led to; every array begins with the axis of environments.
+/// The outcome of one step of all environments; every array begins with the axis of environments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stepped {
-    /// What agents see next, `[M · E · O]`: where an episode ended, the first observation of the next one.
+    /// The observations to act on next, `[M · E · O]`: where an episode ended, the first observation of the next one.
     pub observations: Vec<f64>,
     /// The observation that the step itself led to, `[M · E · O]`. The original executors lose it where an episode ended, so that
     /// nothing can bootstrap from a time limit.
     pub last_observations: Vec<f64>,
     /// `[M · E]`
     pub rewards: Vec<f64>,
-    /// Whether the episode ended in a final state, `[M · E]`.
+    /// True where the episode ended in a final state, `[M · E]`.
     pub terminated: Vec<bool>,
-    /// Whether it was cut off, `[M · E]`; never together with `terminated`.
+    /// True where it was cut off, `[M · E]`; never together with `terminated`.
     pub truncated: Vec<bool>,
     /// Steps of each episode so far, this one included, `[M · E]`.
     pub lengths: Vec<usize>,
@@ -53,7 +53,7 @@ impl Stepped {
         self.info.append(&mut more.info);
     }
 
-    /// Whether the episode of an environment ended.
+    /// Tells whether the episode of an environment ended.
     #[must_use]
     pub fn ended(&self, number: usize) -> bool {
         self.terminated[number] || self.truncated[number]
@@ -65,7 +65,7 @@ impl Stepped {
 /// `keys` has one key per group, a different one at each call; environment e of a group draws with it and the element e. So
 /// trajectories do not depend on the executor. After an error, [`reset`](Executor::reset) before going on.
 pub trait Executor {
-    /// What is run.
+    /// The environments that it runs.
     fn fleet(&self) -> &Fleet;
 
     /// Parameters of tasks, `[D]` each, of the environments' distribution: the same for the same chance.
@@ -86,7 +86,7 @@ pub trait Executor {
     /// [`Error::Environment`] that names the environment which failed, panicked or broke its contract.
     fn reset<'a>(&'a mut self, keys: &'a [Key]) -> LocalFuture<'a, Result<Vec<f64>>>;
 
-    /// One step everywhere with `actions: [M · E · A]`. What ended starts anew.
+    /// One step everywhere with `actions: [M · E · A]`. An episode that ended is followed by a new one.
     ///
     /// # Errors
     /// As for [`reset`](Executor::reset).
@@ -167,7 +167,7 @@ impl Fleet {
         )))
     }
 
-    /// Tasks that fit.
+    /// Checks that tasks fit.
     ///
     /// # Errors
     /// [`Error::Program`] if there are not M of D numbers each.
@@ -176,7 +176,7 @@ impl Fleet {
         tasks.iter().try_for_each(|task| self.expect("numbers of a task", task.len(), self.spec.task.len()))
     }
 
-    /// Arguments of a step that fit.
+    /// Checks that the arguments of a step fit.
     ///
     /// # Errors
     /// [`Error::Program`] if there are not M keys and M · E · A numbers.
@@ -185,7 +185,7 @@ impl Fleet {
         self.expect("numbers of all actions", actions.len(), self.num_envs() * self.actions())
     }
 
-    /// First observations, as an executor must give them.
+    /// Checks first observations, as an executor must give them.
     ///
     /// # Errors
     /// [`Error::Program`] if there are not M · E · O numbers.
@@ -193,7 +193,7 @@ impl Fleet {
         self.expect("numbers of all observations", observations.len(), self.num_envs() * self.observations())
     }
 
-    /// What an executor must give for a step.
+    /// Checks the outcome of a step, as an executor must give it.
     ///
     /// # Errors
     /// [`Error::Program`] if an array has another length.

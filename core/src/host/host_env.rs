@@ -30,16 +30,16 @@ impl Chance {
     }
 }
 
-/// What a step leads to.
+/// The outcome of a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transition {
-    /// What the agent sees next, `[O]`, also where the episode ended.
+    /// The observation after it, `[O]`, also where the episode ended.
     pub observation: Vec<f64>,
     /// The step's reward.
     pub reward: f64,
-    /// Whether the episode ended in a final state.
+    /// True if the episode ended in a final state.
     pub terminated: bool,
-    /// Whether the environment cut it off by itself. The time limit of its spec is the executor's business.
+    /// True if the environment cut the episode off by itself. The time limit of its spec is the executor's business.
     pub truncated: bool,
     /// Values of [`HostEnv::info`], in that order.
     pub info: Vec<f64>,

@@ -11,13 +11,13 @@ pub struct HostPath {
     pub actions: Vec<f64>,
     /// `[T]`
     pub rewards: Vec<f64>,
-    /// What the environment reported besides, `[T · I]`, in the order of [`Fleet::info`](super::Fleet::info).
+    /// Values that the environment reported besides rewards, `[T · I]`, in the order of [`Fleet::info`](super::Fleet::info).
     pub env_infos: Vec<f64>,
-    /// What the actor reported, `[T · J]`, in the order of [`Actor::info`](super::Actor::info).
+    /// Values that the actor reported, `[T · J]`, in the order of [`Actor::info`](super::Actor::info).
     pub agent_infos: Vec<f64>,
     /// The observation after the last step, `[O]`.
     pub last_observation: Vec<f64>,
-    /// Whether it ended in a final state, and not by a time limit.
+    /// True if it ended in a final state, and not by a time limit.
     pub terminated: bool,
 }
 
@@ -28,7 +28,7 @@ impl HostPath {
         self.rewards.len()
     }
 
-    /// Whether no step was made.
+    /// Tells whether no step was made.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rewards.is_empty()
@@ -41,7 +41,7 @@ impl HostPath {
     }
 }
 
-/// What a sampler collected.
+/// Episodes that a sampler collected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// Whole episodes of each task.

@@ -8,14 +8,14 @@ use crate::{Error, Result};
 /// An executor's environments in the middle of their episodes.
 pub struct Player {
     executor: Box<dyn Executor>,
-    /// What agents see now; none before the first episodes and after an error.
+    /// The present observations; none before the first episodes and after an error.
     seen: Option<Vec<f64>>,
     env_steps: u64,
 }
 
 /// A step of all environments.
 pub struct PlayedStep<'a> {
-    /// What is played.
+    /// The environments that were stepped.
     pub fleet: &'a Fleet,
     /// Observations acted on, `[M · E · O]`.
     pub observations: &'a [f64],
@@ -32,13 +32,13 @@ impl Player {
         Player { executor, seen: None, env_steps: 0 }
     }
 
-    /// What plays.
+    /// The executor that runs the environments.
     #[must_use]
     pub fn executor(&self) -> &dyn Executor {
         &*self.executor
     }
 
-    /// What plays, to set its tasks.
+    /// The executor that runs the environments, to set its tasks.
     pub fn executor_mut(&mut self) -> &mut dyn Executor {
         &mut *self.executor
     }
@@ -49,7 +49,7 @@ impl Player {
         self.env_steps
     }
 
-    /// What agents see now, `[M · E · O]`; none before [`begin`](Player::begin) and after an error.
+    /// The present observations, `[M · E · O]`; none before [`begin`](Player::begin) and after an error.
     #[must_use]
     pub fn seen(&self) -> Option<&[f64]> {
         self.seen.as_deref()

@@ -43,7 +43,7 @@ impl MetaSampler {
         MetaSampler { player: Player::new(executor), until: Until::Episodes(each.max(1)) }
     }
 
-    /// What plays.
+    /// The executor that runs its environments.
     pub fn executor(&self) -> &dyn Executor {
         self.player.executor()
     }

@@ -29,7 +29,7 @@ crate::fields! {
     pub struct LastPull {
         /// Which arm; −1 before the first.
         arm,
-        /// What it paid.
+        /// Its reward.
         paid,
     }
 }

@@ -43,7 +43,7 @@ impl<R: Real> Cell<R> {
         Self { x: (self.x + right).clamp(0.0, last), y: (self.y + up).clamp(0.0, last) }
     }
 
-    /// Whether this is the cell (x, y).
+    /// Tells whether this is the cell (x, y).
     #[inline(always)]
     pub(super) fn is(self, x: R, y: R) -> R::Mask {
         self.x.eq(x).and(self.y.eq(y))
@@ -62,7 +62,7 @@ pub(super) fn actions() -> ActionSpace {
     ActionSpace::discrete(&["up", "down", "left", "right", "stay"])
 }
 
-/// What is seen in both rooms.
+/// The observation in both rooms.
 pub(super) fn observation() -> Vec<Dim> {
     vec![Dim::new("x", -1.0, 1.0), Dim::new("y", -1.0, 1.0)]
 }

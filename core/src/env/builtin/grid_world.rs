@@ -71,7 +71,7 @@ impl GridWorld {
         Ok(Self { name, columns, start, cells })
     }
 
-    /// Whether a cell is of this kind. Few cells are special, so comparing with each of them is cheaper than a table.
+    /// Tells whether a cell is of this kind. Few cells are special, so comparing with each of them is cheaper than a table.
     #[inline(always)]
     fn is<R: Real>(&self, kind: u8, at: GridCell<R>) -> R::Mask {
         let mut any = R::Mask::splat(false);

@@ -81,7 +81,7 @@ pub fn builtin_names() -> [&'static str; BUILTIN.len()] {
     BUILTIN.map(|(name, _, _)| name)
 }
 
-/// What can be given with a built-in environment's name; nothing for an unknown one.
+/// The parameters that a built-in environment's name may be given with; none for an unknown name.
 #[must_use]
 pub fn builtin_parameters(name: &str) -> &'static [Parameter] {
     BUILTIN.iter().find(|(known, _, _)| *known == name).map_or(&[], |(_, parameters, _)| parameters)

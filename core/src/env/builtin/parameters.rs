@@ -4,21 +4,21 @@ use std::ops::RangeInclusive;
 
 use crate::{Error, Result};
 
-/// What can be given with the name of a built-in environment.
+/// A parameter that may be given with the name of a built-in environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// What to write before the `=`.
+    /// The name to write before the `=`.
     pub name: &'static str,
     /// The value that a name without it stands for.
     pub default: &'static str,
-    /// What it means.
+    /// Explains the parameter.
     pub meaning: &'static str,
 }
 
-/// What was given: names and values.
+/// The parameters that were given: names and values.
 pub(super) struct Given<'a>(Vec<(&'a str, &'a str)>);
 
-/// `name` and what was given with it.
+/// Reads the parameters that were given with the name of the environment `env`.
 ///
 /// # Errors
 /// [`Error::Unknown`] for a parameter that is not among `known`, [`Error::Config`] for one without a value or given twice.

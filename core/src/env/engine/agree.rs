@@ -1,4 +1,4 @@
-//! Whether an environment's native blocks and its traced sub-graph compute the same bits.
+//! Checks that an environment's native blocks and its traced sub-graph compute the same bits.
 
 use std::future::Future;
 use std::pin::pin;

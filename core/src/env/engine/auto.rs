@@ -5,7 +5,7 @@ use crate::env::fields::Fields;
 use crate::env::real::{Bits, Mask, Real};
 use crate::env::{Env, Step};
 
-/// What a step of one block of environments starts from.
+/// The data that a step of one block of environments starts from.
 pub(crate) struct Before<'a, R: Real, E: Env> {
     pub state: E::State<R>,
     /// Steps that the running episodes have taken.
@@ -17,7 +17,7 @@ pub(crate) struct Before<'a, R: Real, E: Env> {
     pub element: R::Bits,
 }
 
-/// What it leads to. Where an episode ended, `state` and `steps` are those of the next one's start.
+/// The outcome of such a step. Where an episode ended, `state` and `steps` are those of the next one's start.
 pub(crate) struct After<R: Real, E: Env> {
     pub state: E::State<R>,
     pub steps: R::Bits,

@@ -23,9 +23,9 @@ pub struct Lockstep {
     pub element: Vec<f32>,
     /// Reward of the last step.
     pub reward: Vec<f32>,
-    /// Whether the last step ended an episode (u32).
+    /// 1 where the last step ended the episode in a final state, else 0 (u32).
     pub terminated: Vec<f32>,
-    /// Whether the last step cut an episode (u32).
+    /// 1 where the time limit ended the episode at the last step, else 0 (u32).
     pub truncated: Vec<f32>,
     /// Observation `[O]` before any reset.
     pub last_observation: Vec<f32>,

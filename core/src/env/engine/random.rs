@@ -21,7 +21,7 @@ pub enum Source {
     Cheap,
 }
 
-/// What random stepping did.
+/// Totals of random stepping.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RandomSteps {
     /// Environment steps.
@@ -53,7 +53,7 @@ struct Group<E: Env, P: Pack> {
     ended: P::Bits,
 }
 
-/// What all groups share.
+/// Data that all groups share.
 struct Shared<'a, E, P> {
     env: &'a E,
     task: &'a [P],

@@ -10,16 +10,16 @@ use crate::env::real::{Bits, Mask, Real};
 use crate::env::{Draws, Env, STEP_BLOCK, Step, TASK_BLOCK};
 use crate::rng::Key;
 
-/// What a step of one environment leads to, without any reset.
+/// The outcome of a step of one environment, without any reset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostStep<T> {
     /// The next state, also where the episode ended.
     pub state: Vec<T>,
-    /// What an agent sees in it.
+    /// The agent's observation of that state.
     pub observation: Vec<T>,
     /// The step's reward.
     pub reward: T,
-    /// Whether the episode ended in a final state.
+    /// True if the episode ended in a final state.
     pub terminated: bool,
 }
 

@@ -200,9 +200,9 @@ pub struct TracedStep {
     pub terminated: Tensor,
     /// The episode was cut by its time limit, and had not terminated: u32 0 or 1, `[rows..]`.
     pub truncated: Tensor,
-    /// What an agent sees before any reset, for bootstrapping: `[rows.., O]`.
+    /// The observation before any reset, for bootstrapping: `[rows.., O]`.
     pub last_observation: Tensor,
-    /// What an agent sees next: `[rows.., O]`.
+    /// The observation to act on next: `[rows.., O]`.
     pub observation: Tensor,
 }
 
@@ -283,7 +283,7 @@ fn call_if_sound(
     if inputs.iter().any(|t| t.is_poison()) { Vec::new() } else { call(name, inputs, native.clone(), body) }
 }
 
-/// Whether a tensor's last axis has `width` elements; records an error if not. Poison fits: its error is recorded.
+/// Tells whether a tensor's last axis has `width` elements; records an error if not. Poison gives false: its error is recorded already.
 fn width_fits(op: &'static str, what: &str, x: Tensor, width: usize, at: &'static Location<'static>) -> bool {
     let shape = x.shape();
     let fits = x.is_poison() || shape.last() == Some(&width);

@@ -15,7 +15,7 @@ pub struct PointArena {
     pub arena_size: f64,
     /// Added to the reward of a step that reaches the goal.
     pub done_bonus: f64,
-    /// Whether episodes go on at the goal.
+    /// True if episodes go on at the goal.
     pub never_done: bool,
     /// Largest move along each axis.
     pub max_step: f64,

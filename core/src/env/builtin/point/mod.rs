@@ -35,7 +35,7 @@ pub enum PointReward {
 }
 
 impl PointReward {
-    /// What the name of an environment ends with.
+    /// The end of an environment's name.
     fn suffix(self) -> &'static str {
         match self {
             Self::Sparse => "-sparse",
@@ -121,7 +121,7 @@ fn with_point(scene: Scene, goal: [f32; 2], point: [f32; 2]) -> Scene {
 mod tests {
     use crate::env::EnvDef;
 
-    /// What to do from the first two numbers of a state and of a task.
+    /// The action for the first two numbers of a state and of a task.
     type Act = fn([f64; 2], [f64; 2]) -> [f64; 2];
 
     pub(super) const STILL: Act = |_, _| [0.0, 0.0];

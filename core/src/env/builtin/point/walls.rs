@@ -43,7 +43,7 @@ impl PointWalls {
     }
 }
 
-/// Whether a step from radius `before` to `after` crosses the wall at `radius` outwards.
+/// Tells whether a step from radius `before` to `after` crosses the wall at `radius` outwards.
 #[inline(always)]
 fn leaves<R: Real>(before: R, after: R, radius: f64) -> R::Mask {
     before.lt(R::lit(radius)).and(after.gt(R::lit(radius)))
