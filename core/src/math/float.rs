@@ -1,4 +1,4 @@
-//! What the elementary functions need of a number.
+//! The operations on numbers that the elementary functions are made of.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -20,7 +20,7 @@ pub(crate) trait Float: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Out
     fn less(self, other: Self) -> Self::Mask;
     fn equal(self, other: Self) -> Self::Mask;
     fn choose(mask: Self::Mask, a: Self, b: Self) -> Self;
-    /// Whether the lowest bit is set.
+    /// Tells whether the lowest bit is set.
     fn odd(int: Self::Int) -> Self::Mask;
 
     /// The same bits.

@@ -85,7 +85,7 @@ impl Layout {
         self.len
     }
 
-    /// Whether there are no parameters.
+    /// Tells whether there are no parameters.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -6,7 +6,7 @@ use super::init::Init;
 use super::layout::{Layout, Slot};
 use crate::Tensor;
 
-/// What follows each hidden layer.
+/// The function that follows each hidden layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {

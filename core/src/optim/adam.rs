@@ -22,7 +22,7 @@ impl Default for Adam {
     }
 }
 
-/// What Adam remembers of `[S, P]` parameters; all zero at first.
+/// Adam's memory of `[S, P]` parameters; all zero at first.
 #[derive(Clone, Copy, Debug)]
 pub struct AdamState {
     /// First moment `[S, P]`.

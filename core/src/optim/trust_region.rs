@@ -73,7 +73,7 @@ impl Default for TrustRegion {
 /// A function of the slices of θ, → `[S, 1]`.
 type Of<'a> = &'a dyn Fn(&[Tensor]) -> Tensor;
 
-/// What a step did, each `[S, 1]`.
+/// The outcome of a step: `[S, 1]` each, but for `theta`.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustStep {
     /// θ after it, `[S, P]`.

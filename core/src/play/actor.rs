@@ -34,7 +34,7 @@ pub struct PolicyActor {
     pub lasts: usize,
 }
 
-/// What a [`PolicyActor`] is made for.
+/// The specification of a [`PolicyActor`].
 #[derive(Clone, Copy, Debug)]
 pub struct ActorSpec<'a> {
     /// Who acts.
@@ -43,7 +43,7 @@ pub struct ActorSpec<'a> {
     pub sizes: [usize; 4],
     /// How it acts.
     pub how: How,
-    /// Whether lasting noise is used where the policy has such.
+    /// True if lasting noise is used where the policy has such.
     pub lasting: bool,
     /// The [extras](crate::policy::Act::extras) to report with each action.
     pub info: &'a [&'static str],

@@ -32,9 +32,9 @@ pub struct Steps {
     pub played: Tensor,
     /// Rewards, `[…, 1]`; 0 where a step is not valid.
     pub reward: Tensor,
-    /// Whether the step led to a final state, u32 `[…, 1]`.
+    /// 1 where the step led to a final state, u32 `[…, 1]`.
     pub terminated: Tensor,
-    /// Whether a time limit cut the episode off after the step, u32 `[…, 1]`.
+    /// 1 where a time limit cut the episode off after the step, u32 `[…, 1]`.
     pub truncated: Tensor,
     /// 1 until the last episode that counts has ended, u32 `[…, 1]`.
     pub valid: Tensor,
@@ -78,7 +78,7 @@ pub struct Totals {
     pub returns: Tensor,
     /// Steps, u32.
     pub lengths: Tensor,
-    /// Whether the episode ended in a final state, u32.
+    /// 1 where the episode ended in a final state, u32.
     pub terminated: Tensor,
     /// The largest [`Steps::lost`].
     pub lost: Tensor,

@@ -1,4 +1,4 @@
-//! What an iteration of an algorithm can do besides computing with tensors.
+//! The calls of an algorithm's iteration besides computing with tensors: it draws tasks, plays, and lets the host compute.
 
 use super::{
     ActorSpec, Experience, HostAct, HostCall, HostPlay, Keys, Play, PolicyActor, Recorded, Running, Until, replay,
@@ -60,7 +60,7 @@ pub struct Tasks {
     parameters: Option<Tensor>,
 }
 
-/// What the host does.
+/// A play that the host is asked for.
 #[derive(Clone, Copy)]
 struct Request {
     steps: usize,
@@ -77,7 +77,7 @@ impl<'a> Iteration<'a> {
         Iteration { cx, place, key, number, told: false, acts: Vec::new() }
     }
 
-    /// What the host does at each ask, in order.
+    /// The host's act at each ask, in order.
     pub fn into_acts(self) -> Vec<HostAct> {
         self.acts
     }

@@ -17,16 +17,16 @@ pub struct Recorded {
     pub terminated: Tensor,
     /// u32, `[T, S, N]`.
     pub truncated: Tensor,
-    /// What the steps led to before any reset, `[T, S, N, O]`.
+    /// Observations that the steps led to before any reset, `[T, S, N, O]`.
     pub last_observation: Tensor,
-    /// What agents saw next, `[T, S, N, O]`.
+    /// Observations to act on next, `[T, S, N, O]`.
     pub observation: Tensor,
 }
 
 tree!(Recorded: action, reward, terminated, truncated, last_observation, observation);
 
 impl Recorded {
-    /// What a trace that has failed was told.
+    /// The steps of a trace that has failed.
     pub(super) fn poison() -> Recorded {
         let x = Tensor::poison();
         Recorded { action: x, reward: x, terminated: x, truncated: x, last_observation: x, observation: x }

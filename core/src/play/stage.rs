@@ -8,7 +8,7 @@ use crate::rng::{Key, fold_in, key_from_seed, streams};
 use crate::task::TaskSource;
 use crate::{Array, Device, Error, Result};
 
-/// What the host does where an iteration asks it to play.
+/// A play of the host, which an iteration asks for.
 #[derive(Debug)]
 pub struct HostPlay {
     /// Who acts.
@@ -25,7 +25,7 @@ pub struct HostPlay {
     pub tasks: Option<(TaskSource, usize)>,
 }
 
-/// What an iteration computes outside of programs.
+/// A computation outside of programs, which an iteration asks for.
 pub struct HostCall {
     /// From the numbers that are asked to those of the answers.
     pub f: Compute,
@@ -42,7 +42,7 @@ impl std::fmt::Debug for HostCall {
     }
 }
 
-/// What the host does at one ask of an iteration.
+/// The host's act at one ask of an iteration.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "there are a handful")]
 pub enum HostAct {

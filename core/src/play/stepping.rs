@@ -10,7 +10,7 @@ use crate::tensor::{Tree, scan_tree, scan_tree_until};
 /// A policy in N environments of each of K groups.
 #[derive(Clone, Copy, Debug)]
 pub struct Play<'a> {
-    /// What is played.
+    /// The environment.
     pub env: &'a EnvDef,
     /// Who acts.
     pub policy: &'a dyn Policy,

@@ -84,15 +84,15 @@ pub struct Transition {
     pub played: Tensor,
     /// Rewards `[K, N, 1]`.
     pub reward: Tensor,
-    /// Whether the action led to a final state, u32 `[K, N, 1]`.
+    /// 1 where the action led to a final state, u32 `[K, N, 1]`.
     pub terminated: Tensor,
-    /// Whether a time limit cut the episode off, u32 `[K, N, 1]`.
+    /// 1 where a time limit cut the episode off, u32 `[K, N, 1]`.
     pub truncated: Tensor,
 }
 
 /// A policy, in the traces of programs.
 ///
-/// What it knows from one step to the next is its memory, `[K, N, ·]` each by name. It uses no tensors but those that it is given.
+/// Its memory, `[K, N, ·]` each by name, holds all that it knows from one step to the next. It uses no tensors but those that it is given.
 pub trait Policy: Debug {
     /// The memory at the start of N episodes in each of K groups, `rows`: `[K, N]`. Before a first one it knows nothing; before
     /// others it has the memory that the one before ended with. `noise` is that of the step before.

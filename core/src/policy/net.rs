@@ -8,12 +8,12 @@ use crate::nn::{Activation, Init, Layout, Mlp, Slot};
 use crate::tensor::Named;
 use crate::{Error, Result};
 
-/// What the networks are made of.
+/// The settings that the networks are built from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetConfig {
     /// Widths of the hidden layers of each network.
     pub hidden: Vec<usize>,
-    /// What follows each hidden layer.
+    /// The function that follows each hidden layer.
     pub activation: Activation,
     /// Orthogonal initial weights (gain √2, last layers 0.01 and 1) and zero biases; otherwise those of PyTorch.
     pub orthogonal_init: bool,

@@ -12,7 +12,7 @@ use super::{Act, Acting, Bounds, Distribution, How, Policy};
 /// Most units.
 const MAX_UNITS: usize = 8192;
 
-/// What a recurrent policy is made of.
+/// The settings that a recurrent policy is built from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecurrentConfig {
     /// H, the number of units.

@@ -18,7 +18,7 @@ fn config() -> NetConfig {
     }
 }
 
-/// What is played: K groups of N environments.
+/// The setting of a play: K groups of N environments.
 struct Scene<'a> {
     env: &'a EnvDef,
     policy: &'a dyn Policy,

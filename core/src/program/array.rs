@@ -23,7 +23,7 @@ impl Array {
         self.buffer.len
     }
 
-    /// Whether there are no elements. Never: sizes are at least 1.
+    /// Always false: sizes are at least 1.
     pub fn is_empty(&self) -> bool {
         self.buffer.len == 0
     }

@@ -1,4 +1,4 @@
-//! What a trace declares: arguments, run-time scalars, results.
+//! The declarations of a trace: arguments, run-time scalars, results.
 
 use std::panic::Location;
 
@@ -16,7 +16,7 @@ pub struct Context {
     pub(super) results: Vec<(Tensor, usize)>,
     /// Where the host is asked, in order.
     pub(super) cuts: Vec<Cut>,
-    /// A loop is tried in one program: whether the host would have to be asked.
+    /// While a loop is tried in one program: true if the host would have to be asked inside of it.
     pub(super) trying: Option<bool>,
 }
 

@@ -42,8 +42,8 @@ impl Context {
         self.cut(CutKind::Ask, asks, answers)
     }
 
-    /// Whether the host cannot be asked here, because the trace tries a loop in one program ([`try_loop`](Context::try_loop)): then the loop
-    /// will be traced once more, and what is traced now falls away.
+    /// Tells whether the host cannot be asked here, because the trace tries a loop in one program ([`try_loop`](Context::try_loop)): then
+    /// the loop will be traced once more, and this trace of it is dropped.
     pub(crate) fn tries(&mut self) -> bool {
         let tries = self.trying.is_some() && graph::with(|g| g.current_scope()) != Some(graph::ROOT);
         self.trying = self.trying.map(|met| met || tries);

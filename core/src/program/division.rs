@@ -139,7 +139,7 @@ impl<'a> Division<'a> {
         }
     }
 
-    /// Whether a part that needs this node computes it itself, whoever has computed it before.
+    /// Tells whether every part that needs this node computes it itself, even where an earlier part has computed it.
     fn again(&self, id: NodeId) -> bool {
         let node = &self.graph.nodes[id as usize];
         let whole = is_view(&node.op) && !matches!(node.op, Op::Slice { .. });

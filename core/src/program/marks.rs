@@ -12,17 +12,17 @@ impl Marks {
         Marks(vec![false; nodes])
     }
 
-    /// Adds a node; whether it was not there.
+    /// Adds a node; true if it was not there.
     pub fn insert(&mut self, id: NodeId) -> bool {
         !std::mem::replace(&mut self.0[id as usize], true)
     }
 
-    /// Removes a node; whether it was there.
+    /// Removes a node; true if it was there.
     pub fn remove(&mut self, id: NodeId) -> bool {
         std::mem::replace(&mut self.0[id as usize], false)
     }
 
-    /// Whether it is there.
+    /// Tells whether a node is in the set.
     pub fn contains(&self, id: NodeId) -> bool {
         self.0[id as usize]
     }

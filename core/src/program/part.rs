@@ -16,7 +16,7 @@ pub(super) struct Divided<'a> {
     pub division: &'a Division<'a>,
 }
 
-/// What a part does for the loop that it is in or that it begins.
+/// The work of a part for the loop that it is in or that it begins.
 #[derive(Default)]
 pub(super) struct Work {
     /// Carries that it writes in place, and their new values.

@@ -6,7 +6,7 @@ use super::planner::is_view;
 use crate::DType;
 use crate::tensor::{Graph, NodeId, Op};
 
-/// What an argument is for.
+/// The use of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Only read.
@@ -26,7 +26,7 @@ pub struct Arg {
     pub shape: Vec<usize>,
     /// Data type.
     pub dtype: DType,
-    /// What it is for.
+    /// Its use.
     pub role: Role,
     /// It is too large to be touched as a whole: the planner refuses every operation that would.
     pub bulk: bool,
@@ -91,7 +91,7 @@ pub enum Place {
 /// kernel has or reads. A Scan copies first values of carries that are not yet where its writes say.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// What kind of kernel.
+    /// Its kind.
     pub kind: Kind,
     /// The index space: of a Reduce or MatMul, that of its result.
     pub space: Vec<usize>,
@@ -115,7 +115,7 @@ const LONG_SUM: usize = 8192;
 /// How many results are few.
 const FEW_RESULTS: usize = 65_536;
 
-/// Whether a matrix product of that many results and that length of its summed axis takes two dispatches.
+/// Tells whether a matrix product of so many results, whose summed axis is so long, takes two dispatches.
 pub fn is_long_product(results: usize, summed: usize) -> bool {
     results < FEW_RESULTS && summed >= LONG_PRODUCT
 }

@@ -116,7 +116,7 @@ impl Program {
         &self.plan
     }
 
-    /// What all runs so far have cost the host.
+    /// The host's costs of all runs so far.
     pub fn counters(&self) -> Counters {
         self.executable.counters()
     }

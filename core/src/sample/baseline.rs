@@ -23,7 +23,7 @@ pub enum Baseline {
     MultiFeature,
 }
 
-/// What a baseline may look at, by name.
+/// A named input of a baseline.
 #[derive(Clone, Copy, Debug)]
 pub struct Feature<'a> {
     /// Name in messages.

@@ -3,7 +3,7 @@
 use crate::Tensor;
 use crate::tensor::{Loop, scan};
 
-/// What happened in a rollout. All are `[T, …]` with equal further axes.
+/// The steps of a rollout. All tensors are `[T, …]` with equal further axes.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
     /// Rewards.

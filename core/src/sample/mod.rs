@@ -1,4 +1,4 @@
-//! What turns rollouts into training data: advantages, value targets, baselines, running statistics.
+//! Turns rollouts into training data: advantages, value targets, baselines, running statistics.
 
 mod baseline;
 mod gae;

@@ -26,7 +26,7 @@ pub struct Processor {
     pub gamma: f64,
     /// λ of the advantages.
     pub gae_lambda: f64,
-    /// What is subtracted.
+    /// The baseline that is subtracted.
     pub baseline: Baseline,
     /// Standardise the advantages of each task, over valid steps.
     pub normalise: bool,
@@ -61,7 +61,7 @@ impl Paths {
         x.max_over(&[0, 3])
     }
 
-    /// What each row counts for in the average over a task's valid steps, `[K, T · N, 1]`.
+    /// The weight of each row in the average over a task's valid steps, `[K, T · N, 1]`.
     #[track_caller]
     pub fn weights(&self) -> Tensor {
         let valid = Paths::rows(self.valid.to_f32());

@@ -71,7 +71,7 @@ impl TaskSource {
         }
     }
 
-    /// Whether a pool was made empty by hand: its constructors do not.
+    /// Tells whether a pool has no tasks: never, if a constructor made it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)

@@ -14,7 +14,7 @@ use crate::program::NativeCall;
 
 type At = &'static Location<'static>;
 
-/// What a scan's body returns.
+/// The results of a scan's body.
 #[derive(Clone, Debug, Default)]
 pub struct Loop {
     /// The new carries: as many, of the same shapes and data types, as the initial ones.
@@ -71,7 +71,7 @@ pub fn scan_until(
     (finals, ys)
 }
 
-/// A step that leaves the carries `old` as they are in rows where the loop has ended. Whether it has is one more carry, `done`.
+/// A step that leaves the carries `old` as they are in rows where the loop has ended. One more carry, `done`, tells where it has.
 fn freeze(mut step: Loop, stop: Tensor, old: &[Tensor], done: &Cell<Tensor>, at: At) -> Loop {
     let shape = stop.shape();
     for (i, carry) in old.iter().enumerate().filter(|(_, carry)| !carry.is_poison()) {

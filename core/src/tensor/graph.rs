@@ -45,7 +45,7 @@ pub struct Node {
 pub struct Origin {
     /// Source position.
     pub at: &'static Location<'static>,
-    /// Whether it is part of the derivative of what was asked for there.
+    /// True if the node is part of the derivative of the one that was asked for there.
     pub derivative: bool,
 }
 
@@ -61,7 +61,7 @@ impl Node {
         self.shape.iter().product()
     }
 
-    /// Whether there are no elements. Never: sizes are at least 1.
+    /// Always false: sizes are at least 1.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -85,7 +85,7 @@ pub struct Graph {
     cse: FxHashMap<Key, NodeId>,
     /// Of a scan node: the same scan with its carries stacked, so that all orders of derivative share it.
     pub stacked: FxHashMap<NodeId, NodeId>,
-    /// What new nodes are made for, if not for who asks: a derivative or a copy of that node's.
+    /// The origin of new nodes that are made for a derivative or a copy of another node, if they are: that node's.
     pub blame: Option<Origin>,
     error: Option<Error>,
     id: u32,
@@ -145,7 +145,7 @@ impl Graph {
         self.error.get_or_insert(error);
     }
 
-    /// Whether an error has been recorded.
+    /// Tells whether an error has been recorded.
     pub fn failed(&self) -> bool {
         self.error.is_some()
     }
@@ -165,7 +165,7 @@ impl Graph {
         self.scopes[scope as usize].parent
     }
 
-    /// Whether `outer` is `inner` or around it.
+    /// Tells whether `outer` is `inner` or around it.
     pub fn encloses(&self, outer: u32, mut inner: u32) -> bool {
         while self.depth(inner) > self.depth(outer) {
             inner = self.parent(inner);
@@ -275,7 +275,7 @@ impl Graph {
         (0..self.nodes.len() as NodeId).filter(|i| seen[*i as usize]).collect()
     }
 
-    /// Whether a node depends on constants only.
+    /// Tells whether a node depends on constants only.
     pub fn is_constant(&self, id: NodeId) -> bool {
         let node = &self.nodes[id as usize];
         match node.op {
@@ -325,7 +325,8 @@ impl Graph {
         Some(body.outs.iter().chain(&body.params).copied())
     }
 
-    /// What `outs` are made of, from the nodes that are given on: these become arguments of the numbers that stand in their places. Scopes keep theirs.
+    /// A graph of `outs` and all nodes that they need, down to those with a number in `given`: these become arguments of those numbers.
+    /// Scopes keep their numbers.
     pub fn extract(&self, outs: &[NodeId], given: &[Option<u32>]) -> Extract {
         let mut seen = vec![false; self.nodes.len()];
         let mut stack = outs.to_vec();

@@ -45,7 +45,7 @@ impl Tensor {
         }
     }
 
-    /// Whether an earlier error made this handle meaningless.
+    /// Tells whether an earlier error made this handle meaningless.
     pub(crate) fn is_poison(self) -> bool {
         self.id == POISON
     }
@@ -80,7 +80,7 @@ impl Tensor {
         self.shape().iter().product()
     }
 
-    /// Whether there are no elements. Never: sizes are at least 1.
+    /// Always false: sizes are at least 1.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }

@@ -123,7 +123,7 @@ impl Named {
         self.0.iter().copied()
     }
 
-    /// Whether there is none.
+    /// Tells whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Scope, Want, fold, is_constant, is_leaf, is_view};
 use crate::tensor::{NodeId, Op};
 
-/// What an item computes.
+/// The kind of computation of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Each element on its own.
@@ -53,7 +53,7 @@ pub(super) struct Edge {
 pub(super) struct Item {
     /// The node.
     pub node: NodeId,
-    /// What it computes.
+    /// The kind of its computation.
     pub class: Class,
     /// Number of elements of its index space.
     pub space: usize,
@@ -190,7 +190,7 @@ impl<'a> Flow<'a> {
         self.wanted.iter().position(|i| *i == item).and_then(|w| self.wants[w].old)
     }
 
-    /// Whether an item is wanted in a row of a stacked output.
+    /// Tells whether an item is wanted in a row of a stacked output.
     pub(super) fn row(&self, item: usize) -> bool {
         let row = |w: &Want| matches!(w.place, super::Place::Row(_));
         self.wanted.iter().zip(&self.wants).any(|(i, w)| *i == item && row(w))
@@ -205,7 +205,7 @@ impl<'a> Flow<'a> {
         first..item + 1
     }
 
-    /// Whether the item before this one writes another piece of the same value.
+    /// Tells whether the item before this one writes another piece of the same value.
     pub(super) fn is_later_piece(&self, item: usize) -> bool {
         let piece = self.items[item].class == Class::Piece;
         piece && self.items[item].operands.as_ref().is_some_and(|o| o.start > 0)

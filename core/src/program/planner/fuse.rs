@@ -44,7 +44,7 @@ pub(super) struct Groups {
 /// How many buffers a kernel may bind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cap {
-    /// That many.
+    /// The largest number.
     pub most: usize,
     /// A value that replaces one read at the same index is expected to be written in its place.
     pub in_place: bool,
@@ -71,7 +71,7 @@ pub(super) fn group(flow: &Flow<'_>, inlined: &Inlined, cap: Cap) -> Groups {
 }
 
 impl Groups {
-    /// Whether group `from` needs group `to`, through others or at once.
+    /// Tells whether group `from` needs group `to`, through others or directly.
     pub(super) fn depends(&mut self, from: usize, to: usize) -> bool {
         if from == to {
             return true;
@@ -382,7 +382,7 @@ pub(super) fn users(flow: &Flow<'_>, inlined: &Inlined) -> Vec<Vec<usize>> {
     users
 }
 
-/// What a reduction reduces, the innermost axis first.
+/// The sizes before, along and after each axis that a reduction reduces, the innermost axis first.
 fn stages(flow: &Flow<'_>, inlined: &Inlined, i: usize) -> Vec<[usize; 3]> {
     let graph = flow.scope.graph;
     let node = &graph.nodes[flow.items[i].node as usize];

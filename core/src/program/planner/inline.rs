@@ -54,10 +54,10 @@ pub(super) fn choose(flow: &Flow<'_>, forced: &[bool]) -> Inlined {
     Inlined { yes, needs }
 }
 
-/// What the choice goes by.
+/// The facts about items by which the choice is made.
 struct About<'a> {
     flow: &'a Flow<'a>,
-    /// A kernel that starts with a product or reduction can compute the item on the way; whether nobody else reads
+    /// Of each item that a kernel which starts with a product or reduction can compute on the way: true if nobody else reads
     /// what the item is made of.
     hosted: Vec<Option<bool>>,
     /// Little work on a single value that is in memory anyway.
@@ -150,7 +150,7 @@ fn light(flow: &Flow<'_>, wanted: &[bool]) -> Vec<Option<(NodeId, usize)>> {
     light
 }
 
-/// Whether a reduction is only the inner part of another one of the same kind.
+/// Tells whether a reduction is only the inner part of another one of the same kind.
 fn is_inner_sum(flow: &Flow<'_>, i: usize) -> bool {
     let graph = flow.scope.graph;
     let op = |i: usize| &graph.nodes[flow.items[i].node as usize].op;
@@ -201,7 +201,7 @@ impl About<'_> {
     }
 }
 
-/// Whether item `i` needs item `on`.
+/// Tells whether item `i` needs item `on`.
 fn depends(flow: &Flow<'_>, i: usize, on: usize) -> bool {
     let mut seen = vec![false; flow.items.len()];
     let mut stack = vec![i];

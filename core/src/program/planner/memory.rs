@@ -204,7 +204,7 @@ fn allocate(flow: &Flow<'_>, ordered: &Ordered) -> (Vec<usize>, Vec<usize>) {
     (slot_of, slots.lens)
 }
 
-/// Whether `value` is read by a loop only as the first value of the carry that ends in temporary `t`.
+/// Tells whether a loop reads `value` only as the first value of the carry that ends in temporary `t`.
 fn is_first_value(flow: &Flow<'_>, ordered: &Ordered, group: &Group, value: NodeId, t: usize) -> bool {
     let graph = flow.scope.graph;
     let Some(node) = group.items.first().map(|i| &graph.nodes[flow.items[*i].node as usize]) else {

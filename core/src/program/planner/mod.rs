@@ -87,7 +87,7 @@ struct Want {
     place: Place,
     /// The leaf that is in this place at the start, if it may be read.
     old: Option<NodeId>,
-    /// What it is, in messages.
+    /// Its name in messages.
     name: String,
 }
 
@@ -177,18 +177,18 @@ fn outs_of(graph: &Graph, wanted: &[NodeId]) -> FxHashMap<NodeId, Vec<NodeId>> {
     outs
 }
 
-/// Whether a node only says how another one is indexed.
+/// Tells whether a node only changes how another one is indexed.
 pub fn is_view(op: &Op) -> bool {
     let same = matches!(op, Op::Unary(Unary::Stop));
     same || matches!(op, Op::Reshape | Op::Permute(_) | Op::Broadcast | Op::Slice { .. })
 }
 
-/// Whether a node needs no work: an argument, a parameter or a constant.
+/// Tells whether a node needs no work: an argument, a parameter or a constant.
 pub fn is_leaf(op: &Op) -> bool {
     matches!(op, Op::Input(_) | Op::Param(_)) || is_constant(op)
 }
 
-/// Whether a leaf needs no buffer: a number, an index or a run-time scalar.
+/// Tells whether a leaf needs no buffer: a number, an index or a run-time scalar.
 fn is_constant(op: &Op) -> bool {
     // Parameter 0 is the step index of a loop; the planner does not look into calls.
     matches!(op, Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) | Op::Param(0))

@@ -346,7 +346,7 @@ fn chains(flow: &Flow<'_>) -> FxHashMap<usize, usize> {
     chains
 }
 
-/// Whether a loop reads `old` only as the first value of the carry that ends as `value`.
+/// Tells whether a loop reads `old` only as the first value of the carry that ends as `value`.
 fn is_first_carry(flow: &Flow<'_>, item: usize, value: NodeId, old: NodeId) -> bool {
     let graph = flow.scope.graph;
     let node = &graph.nodes[flow.items[item].node as usize];

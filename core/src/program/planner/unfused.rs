@@ -44,7 +44,7 @@ impl Scope<'_> {
         place
     }
 
-    /// What lies in memory behind these nodes.
+    /// The values in memory that these nodes are views of, and where they are.
     fn reads(&self, schedule: &Schedule, nodes: &[NodeId]) -> Vec<(NodeId, Place)> {
         let mut reads: Vec<(NodeId, Place)> = Vec::new();
         for id in nodes {

@@ -34,12 +34,12 @@ impl Plan {
 
 struct Check<'a> {
     graph: &'a Graph,
-    /// What each place holds.
+    /// The value that each place holds.
     held: FxHashMap<Place, NodeId>,
     /// The value that each place holds the first so many operands of.
     begun: FxHashMap<Place, (NodeId, usize)>,
     slots: &'a [usize],
-    /// What the kernel around reads.
+    /// The values that the kernel around reads, and where they are.
     outer: &'a [(NodeId, Place)],
 }
 
@@ -161,7 +161,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Whether a node reads operands of its own size at its own index.
+    /// Tells whether a node reads operands of its own size at its own index.
     fn same_index(&self, id: NodeId) -> bool {
         !matches!(
             self.graph.nodes[id as usize].op,
@@ -174,7 +174,7 @@ impl Check<'_> {
         )
     }
 
-    /// What is read and written in one place is read at the written index only.
+    /// Checks that a kernel which overwrites a value reads it at the written index only.
     fn in_place(&self, kernel: &Kernel, who: &str) -> Result<()> {
         for (node, place) in &kernel.writes {
             let Some((old, _)) = kernel.reads.iter().find(|(_, p)| p == place && *p != Place::Outer) else {
@@ -192,7 +192,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Whether a node of the kernel needs elements of `old` at other indices than those at which `new` overwrites them.
+    /// Tells whether a node of the kernel needs elements of `old` at other indices than those at which `new` overwrites them.
     fn reads_elsewhere(
         &self,
         kernel: &Kernel,
@@ -221,14 +221,14 @@ impl Check<'_> {
         found
     }
 
-    /// Whether a node of the kernel needs `old` at all.
+    /// Tells whether a node of the kernel needs `old` at all.
     fn touches(&self, kernel: &Kernel, id: NodeId, old: NodeId) -> bool {
         id == old
             || (kernel.nodes.contains(&id)
                 && self.graph.nodes[id as usize].src.iter().any(|s| self.touches(kernel, fold(self.graph, *s).0, old)))
     }
 
-    /// Whether carry `i` of a loop ends where `old` is, its first value.
+    /// Tells whether carry `i` of a loop ends in the place of `old`, its first value.
     fn writes_carry(&self, kernel: &Kernel, scan: NodeId, i: usize, old: NodeId) -> bool {
         let place = kernel.reads.iter().find(|r| r.0 == old).map(|r| r.1);
         kernel.writes.iter().any(|(w, p)| {
