@@ -27,7 +27,7 @@ pub struct GpuOptions {
     pub tiled: Option<bool>,
 }
 
-/// What a device was asked for and allows, so far as computing is concerned: WebGPU's limits.
+/// The limits of a device for computing, of those that WebGPU names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {
     /// Storage buffers that a kernel may bind.
@@ -96,7 +96,7 @@ impl Gpu {
         self.context.pool.borrow().made
     }
 
-    /// What the device allows.
+    /// The limits of the device.
     pub fn device_limits(&self) -> DeviceLimits {
         let limits = self.context.device.limits();
         DeviceLimits {
@@ -122,7 +122,7 @@ impl Gpu {
         KernelLimits { bindings, words, trips, tiled: self.tiled }
     }
 
-    /// What it is.
+    /// The GPU's name, driver and limits.
     pub fn info(&self) -> &AdapterInfo {
         &self.context.info
     }

@@ -33,7 +33,7 @@ pub(crate) struct Context {
     error: Arc<Mutex<Option<Error>>>,
     /// Why the device is gone, for good.
     lost: Arc<Mutex<Option<Error>>>,
-    /// What has been submitted and may not be done.
+    /// Submissions that may not be done yet.
     in_flight: RefCell<VecDeque<(wgpu::SubmissionIndex, Option<Load>)>>,
     stopwatch: Stopwatch,
     /// Commands that are not submitted yet.

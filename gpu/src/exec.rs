@@ -186,7 +186,7 @@ struct Player<'a> {
     pass: Option<wgpu::ComputePass<'static>>,
     /// Of the loops around, the outermost first.
     offsets: Vec<u32>,
-    /// Whether they are others than those of the last dispatch.
+    /// True if they differ from those of the last dispatch.
     moved: bool,
     /// Pipeline, and number of loops around, of the last dispatch of this pass.
     last: Option<(*const wgpu::ComputePipeline, usize)>,

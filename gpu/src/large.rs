@@ -1,4 +1,4 @@
-//! What does not fit into one buffer of a GPU: which tensor it is, and where it was made.
+//! Finds buffers that are too large for a GPU, and says which tensor is in them and where it was made.
 
 use quickstudy_core::program::{Place, Plan, Role, Schedule};
 use quickstudy_core::tensor::{Graph, NodeId, Op};
@@ -16,7 +16,7 @@ fn mib(bytes: u64) -> String {
     }
 }
 
-/// Whether so many bytes fit into one buffer; `what` is what they are.
+/// Checks that so many bytes fit into one buffer; `what` names them in the error.
 ///
 /// # Errors
 /// [`Error::Device`] if they do not.
@@ -66,7 +66,7 @@ fn tensor(shape: &[usize], dtype: DType) -> String {
     format!("({dtype} {shape:?})")
 }
 
-/// What a program keeps in a buffer of that many elements.
+/// Describes the value that a program keeps in a buffer of so many elements.
 fn temporary(plan: &Plan, len: usize) -> String {
     match kept(&plan.graph, &plan.schedule, len) {
         Some(id) => {

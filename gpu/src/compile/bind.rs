@@ -16,7 +16,7 @@ pub(super) struct Spot {
     pub home: Home,
     /// Its first word there.
     pub first: usize,
-    /// What of the program's own it is, and its number of words, if it has a buffer for itself.
+    /// The key of the value and its number of words, if it has a buffer of the program's own for itself.
     pub key: Option<(Key, usize)>,
 }
 
@@ -90,7 +90,7 @@ impl Frame<'_> {
         self.carries.get(param.wrapping_sub(1)).copied()
     }
 
-    /// What a kernel reads, and where that is in memory.
+    /// Binds the memory of a value that a kernel reads.
     pub fn leaf(&self, plan: &Plan, node: NodeId, place: Place, bindings: &mut Bindings) -> Result<()> {
         let spot = match place {
             Place::Arg(i) => Spot::arg(i),
@@ -119,7 +119,7 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// The same of what a kernel of this schedule, a loop, reads.
+    /// The same for a value that a kernel of this schedule, a loop, reads.
     pub fn value(&self, plan: &Plan, kernel: &Kernel, node: NodeId, bindings: &mut Bindings) -> Result<()> {
         match kernel.reads.iter().find(|r| r.0 == node) {
             Some((node, place)) => self.leaf(plan, *node, *place, bindings),

@@ -23,7 +23,7 @@ pub(crate) enum Home {
 /// A dispatch.
 #[derive(Debug)]
 pub(crate) struct Dispatch {
-    /// What is bound.
+    /// The buffers that it binds.
     pub homes: Vec<Home>,
     /// Which of these are written.
     pub written: Vec<bool>,
@@ -33,7 +33,7 @@ pub(crate) struct Dispatch {
     pub moved: usize,
 }
 
-/// What happens in a run.
+/// A step of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The dispatch of that number.
@@ -44,7 +44,7 @@ pub(crate) enum Step {
         len: usize,
         /// From the last index to the first.
         reverse: bool,
-        /// What is repeated.
+        /// The steps that are repeated.
         body: Vec<Step>,
     },
 }
@@ -71,7 +71,7 @@ pub(crate) struct Compiled {
     pub longest: usize,
 }
 
-/// What a kernel may do on a device.
+/// The limits of a kernel on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelLimits {
     /// Storage buffers that it may bind.

@@ -7,7 +7,7 @@ use quickstudy_core::program::{Kernel, Schedule};
 use super::Home;
 use super::bind::Spot;
 
-/// What of a program's own a value is: in every compilation of the same plan the same.
+/// Names a value in the program's own memory, by the same key in every compilation of the same plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     /// A temporary of the schedule at that address.
@@ -54,14 +54,14 @@ impl Packs {
         Some(Spot { home: Home::Own(pack), first, key: None })
     }
 
-    /// That value should be in a pack.
+    /// Notes that a value should be in a pack.
     pub fn wish(&mut self, key: Key, len: usize) {
         if !self.wished.iter().any(|w| w.0 == key) {
             self.wished.push((key, len));
         }
     }
 
-    /// Make room for all that is wished for, in buffers of at most that many words. Whether anything is new.
+    /// Make room for all that is wished for, in buffers of at most that many words. True if anything is new.
     pub fn grant(&mut self, wishes: &Packs, most: usize) -> bool {
         let before = self.of.len();
         for (key, len) in &wishes.wished {

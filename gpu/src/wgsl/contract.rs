@@ -81,7 +81,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// What a reduction starts with, and its WGSL type.
+    /// The value that a reduction starts with, and its WGSL type.
     pub fn start_of(&self, id: NodeId) -> (&'static str, &'static str) {
         let node = &self.graph.nodes[id as usize];
         match (&node.op, node.dtype) {

@@ -24,7 +24,7 @@ pub(crate) enum Leaf {
     Private(String),
 }
 
-/// What is known inside of a block.
+/// Expressions whose values are known inside of a block.
 #[derive(Default)]
 struct Block {
     values: HashMap<(NodeId, Vec<Ix>), String>,
@@ -446,7 +446,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// What a kernel's text uses besides its buffers.
+/// The things that a kernel's text uses besides its buffers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uses {
     /// Loops whose step is read.

@@ -42,7 +42,7 @@ pub(crate) struct Words {
 /// Where values of a kernel are: the memory behind its reads, and the bindings that it writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
-    /// What is read, by node.
+    /// The memory of each node that is read.
     pub leaves: HashMap<NodeId, Leaf>,
     /// For each write: where to, and the loop level whose step selects the row of a stacked output.
     pub writes: Vec<(NodeId, Words, Option<usize>)>,
@@ -64,9 +64,9 @@ pub(crate) struct Shader {
 /// One dispatch of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pass {
-    /// What runs.
+    /// The shader that runs.
     pub shader: Shader,
-    /// What it binds: numbers as in [`Memory`], and that after the last for the scratch buffer. Whether it writes it.
+    /// The buffers that it binds, and whether it writes them: numbers as in [`Memory`]; the one after the last is the scratch buffer.
     pub bindings: Vec<(usize, bool)>,
     /// Words that it writes.
     pub moved: usize,
@@ -133,7 +133,7 @@ fn written(graph: &Graph, kernel: &Kernel, id: NodeId) -> usize {
     }
 }
 
-/// Whether an invocation makes no more iterations than it may.
+/// Checks that an invocation makes no more iterations than it may.
 fn ends(emitter: &Emitter<'_>, limits: KernelLimits) -> Result<()> {
     if emitter.trips <= limits.trips {
         return Ok(());
@@ -177,7 +177,7 @@ fn assemble(
     module
 }
 
-/// That many workgroups, in two dimensions where one is too short.
+/// So many workgroups, in two dimensions where one is too short.
 fn spread(groups: usize) -> [u32; 3] {
     let y = groups.div_ceil(DIMENSION);
     [groups.div_ceil(y) as u32, y as u32, 1]

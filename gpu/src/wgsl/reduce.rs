@@ -25,7 +25,7 @@ fn reductions(graph: &Graph, kernel: &Kernel, emitter: &Emitter<'_>) -> Vec<Node
     all.into_iter().filter(|id| graph.nodes[*id as usize].len() == results && !emitter.stages(*id).is_empty()).collect()
 }
 
-/// Whether a kernel's reductions are long enough to be shared by a workgroup.
+/// Tells whether a kernel's reductions are long enough to be shared by a workgroup.
 pub(super) fn by_groups(graph: &Graph, kernel: &Kernel, emitter: &Emitter<'_>) -> bool {
     let of = reductions(graph, kernel, emitter);
     let Some(first) = of.first() else {
@@ -76,7 +76,7 @@ impl Work {
     }
 }
 
-/// Whether the innermost axis that is reduced is that in which elements are next to each other.
+/// Tells whether the innermost axis that is reduced is that in which elements are next to each other.
 fn ends_at_last_axis(graph: &Graph, mut id: NodeId, stages: usize) -> bool {
     for _ in 1..stages {
         id = graph.nodes[id as usize].src[0];

@@ -28,7 +28,7 @@ pub(crate) struct RowLoop<'a> {
     pub body: &'a Schedule,
     /// Number of loops around.
     pub level: usize,
-    /// What the body reads from around it, and the step of loops around.
+    /// The values that the body reads from around it, and the step of loops around.
     pub memory: Memory,
     /// Of each carry: where it is, and whether it starts as what is there.
     pub carries: Vec<(Words, bool)>,

@@ -22,7 +22,7 @@ pub(super) fn size(m: usize, n: usize, k: usize) -> Option<(usize, usize)> {
     large.then_some(if n <= 32 { (128, 32) } else { (64, 64) })
 }
 
-/// What an invocation loads of an operand in each step of the summed axis: four neighbours along the free axis.
+/// A load by an invocation, in each step of the summed axis, from an operand: four neighbours along the free axis.
 struct Load {
     /// Rows or columns.
     free: Vec<Ix>,
@@ -118,7 +118,7 @@ pub(super) fn emit(
     (module, tiles)
 }
 
-/// What this invocation loads of an operand.
+/// The loads of this invocation from an operand.
 fn places(emitter: &mut Emitter<'_>, work: &Work, side: usize, corner: &Ix, (tile, size): (usize, usize)) -> Vec<Load> {
     let summed_last = match emitter.graph.nodes[work.node as usize].op {
         Op::MatMul { ta, tb } => (side == 0) != if side == 0 { ta } else { !tb },
