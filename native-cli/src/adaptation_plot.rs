@@ -11,7 +11,7 @@ const MEAN: Color = Color::rgb(0, 114, 178);
 const TASK: Color = Color::rgb(200, 200, 208);
 const PAPER: Color = Color::rgb(250, 250, 251);
 
-/// What the horizontal axis counts.
+/// The label of the horizontal axis.
 fn axis(unit: StageUnit) -> String {
     match unit {
         StageUnit::GradientSteps => "gradient steps on the task".to_owned(),
@@ -30,7 +30,7 @@ fn label(unit: StageUnit, k: usize) -> String {
     }
 }
 
-/// What stage `k` is called.
+/// The name of stage `k`.
 #[must_use]
 pub fn stage_name(unit: StageUnit, k: usize) -> String {
     match unit {

@@ -8,7 +8,7 @@ use quickstudy_core::Result;
 use quickstudy_core::env::EnvDef;
 use quickstudy_core::rng::{fold_in, key_from_seed, stream};
 
-/// What a control may look at before it acts.
+/// The information that a control may look at before it acts.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// State of the environment.
@@ -19,16 +19,16 @@ pub struct Seen<'a> {
 
 /// A policy that is not trained.
 pub trait Control {
-    /// What to call it.
+    /// Its name.
     fn name(&self) -> String;
 
     /// A trial on a task begins. Only those that are told what others must find out look at the task.
     fn begin(&mut self, task: &[f64]);
 
-    /// What to do. `uniform`: a random number in [0, 1).
+    /// Chooses the next action. `uniform`: a random number in [0, 1).
     fn act(&mut self, seen: Seen<'_>, uniform: f64) -> Vec<f64>;
 
-    /// What that led to.
+    /// Learns from the outcome of that action.
     fn learn(&mut self, _state: &[f64], _action: &[f64], _reward: f64, _next: &[f64]) {}
 }
 

@@ -33,7 +33,7 @@ fn threads(text: &str) -> Result<u16, String> {
     text.parse().ok().filter(|n| (1..=1024).contains(n)).ok_or_else(wrong)
 }
 
-/// What `--device` may say.
+/// The values of `--device`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Cpu,
@@ -90,7 +90,7 @@ impl DeviceArgs {
         Ok(device)
     }
 
-    /// Whether the device is to be chosen by measuring.
+    /// Tells whether the device is to be chosen by measuring.
     #[must_use]
     pub fn is_auto(&self) -> bool {
         self.device == "auto"

@@ -221,8 +221,8 @@ impl History {
         Ok(io::read_to_string(io::Read::take(reader, 1 << 20)).ok().and_then(|text| Self::from_csv(&text)))
     }
 
-    /// Adds newer rows of the JSON lines after the offset `from`; whether an older one was there too, so that none is left
-    /// out in between.
+    /// Adds newer rows of the JSON lines after the offset `from`. True if an older row was there too, so that none is
+    /// left out in between.
     fn add_rows(&mut self, folder: &Path, from: u64) -> io::Result<bool> {
         let Some(reader) = open(folder, file::JSONL, from)? else { return Ok(false) };
         let mut lines = Lines::new(reader, from);

@@ -40,7 +40,7 @@ pub struct MetricsLog {
     events: Vec<u8>,
     /// Columns of the CSV; empty until the first row.
     columns: Vec<String>,
-    /// Whether rows were appended that may not be on disk yet.
+    /// True if rows were appended that may not be on disk yet.
     unsynced: bool,
     /// True after a resume, until the first row: the columns come from earlier rows then, and this row may bring new ones.
     learned: bool,

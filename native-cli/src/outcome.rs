@@ -23,9 +23,9 @@ pub const INTERRUPTED: u8 = 130;
 pub struct Stop {
     /// Process exit code: 1, 2, 3 or 130.
     pub code: u8,
-    /// What went wrong, one sentence.
+    /// Says what went wrong, in one sentence.
     pub message: String,
-    /// What to do about it, one sentence; empty if the message says it.
+    /// Says what to do about it, in one sentence; empty if the message says it.
     pub hint: String,
     /// The device is gone: what it held is lost, another one may go on.
     pub lost: bool,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 pub use crate::output::say;
 
-/// What is shown at one moment.
+/// The progress that is shown at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
     /// Environment steps so far, of one seed.
@@ -106,7 +106,7 @@ impl Progress {
     }
 }
 
-/// What goes on beside the bar, as far as there is room.
+/// Shows a text beside the bar, as far as there is room.
 fn show(bar: &ProgressBar, text: &str) {
     let room = usize::from(Term::stderr().size().1).saturating_sub(BAR + 2);
     bar.set_message(text.chars().take(room).collect::<String>());

@@ -67,7 +67,7 @@ fn devices(folder: &RunFolder) -> Vec<(String, u64)> {
     read(folder).and_then(listed).unwrap_or_default()
 }
 
-/// What a run is resumed on may be recorded in no readable way; that is no reason not to resume it.
+/// The content of `version.json`; none where it cannot be read, which is no reason not to resume a run.
 fn read(folder: &RunFolder) -> Option<Value> {
     serde_json::from_slice(&run_folder::read_own_text(&folder.join(file::VERSION)).ok()?).ok()
 }

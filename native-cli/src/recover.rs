@@ -12,11 +12,11 @@ use quickstudy_core::train::Session;
 /// A session and its files.
 #[derive(Debug)]
 pub struct Run {
-    /// What is trained.
+    /// The session that trains.
     pub session: Session,
     /// One per seed.
     pub members: Vec<Member>,
-    /// Whether the session is in debug mode.
+    /// True if the session is in debug mode.
     pub debug: bool,
 }
 

@@ -29,7 +29,7 @@ const SPEED: &str = "time/sps";
 /// It fails with code 1.
 pub type Encode<'a> = Box<dyn Fn(usize) -> Result<Vec<u8>, Stop> + 'a>;
 
-/// What the loop needs from a training session of one or several stacked seeds.
+/// A training session of one or several stacked seeds, as the loop needs it.
 pub trait Training {
     /// Runs one iteration; returns one row per seed, with [`ENV_STEPS`].
     ///
@@ -40,7 +40,7 @@ pub trait Training {
     fn env_steps(&self) -> u64;
     /// Environment steps to make, per seed.
     fn total_steps(&self) -> u64;
-    /// Whether all steps are made.
+    /// Tells whether all steps are made.
     fn done(&self) -> bool;
     /// Everything needed to resume each seed, read from the device once.
     ///

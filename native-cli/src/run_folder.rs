@@ -317,7 +317,7 @@ pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
     if full { Stop::failure(message) } else { Stop::user(message) }.hint(hint_for(error))
 }
 
-/// What to do about an IO error; empty where the error says it.
+/// Says what to do about an IO error; empty where the error says it.
 #[must_use]
 pub fn hint_for(error: &io::Error) -> &'static str {
     match error.kind() {
