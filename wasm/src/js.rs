@@ -19,7 +19,7 @@ pub fn plain(value: &impl Serialize) -> Thrown<JsValue> {
     value.serialize(&serializer).map_err(|e| misused(&format!("a value could not be passed to JavaScript: {e}")))
 }
 
-/// What a plain object holds; `what` names it in the error.
+/// Reads a plain object; `what` names it in the error.
 pub fn read<T: DeserializeOwned>(what: &str, value: JsValue) -> Thrown<T> {
     serde_wasm_bindgen::from_value(value).map_err(|e| misused(&format!("{what}: {e}")))
 }

@@ -32,7 +32,7 @@ extern "C" {
     pub fn sample_task(this: &JsEnv, seed_low: u32, seed_high: u32) -> Result<JsValue, JsValue>;
 }
 
-/// What makes environments: `{ spec, create(number), pause() }`.
+/// The page's source of environments: `{ spec, create(number), pause() }`.
 #[derive(Clone, Debug)]
 pub struct JsEnvSource {
     pub spec: EnvSpec,

@@ -14,7 +14,7 @@ use wasm_bindgen_futures::JsFuture;
 
 use crate::js_env::{JsEnv, JsEnvSource};
 
-/// What a page's environment threw last: the cause of the error that names the environment.
+/// The value that a page's environment threw last: the cause of the error that names the environment.
 pub type Cause = Rc<RefCell<Option<JsValue>>>;
 
 /// An environment and how far its episode is.
@@ -31,7 +31,7 @@ pub struct JsExecutor {
     cause: Cause,
 }
 
-/// What one step led to.
+/// The outcome of one step.
 struct Answer {
     observation: Vec<f64>,
     reward: f64,
@@ -154,7 +154,7 @@ fn list(value: &JsValue) -> Option<Vec<f64>> {
     Array::is_array(value).then(|| Array::from(value).iter().map(|x| x.as_f64().unwrap_or(f64::NAN)).collect())
 }
 
-/// What a value is, in a word or two.
+/// Describes a value in a word or two.
 fn kind(value: &JsValue) -> String {
     match value.as_f64() {
         Some(x) => x.to_string(),

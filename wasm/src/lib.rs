@@ -26,7 +26,7 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// What panics say goes to the console: the trap that follows says nothing.
+/// Sends the messages of panics to the console: the trap that follows says nothing.
 #[wasm_bindgen(start)]
 pub fn start() {
     #[cfg(target_arch = "wasm32")]

@@ -123,7 +123,7 @@ impl RawPolicy {
         Ok(RawPolicy { evaluator, env, asked: None })
     }
 
-    /// What it is: algorithm, environment, seed, steps, spec.
+    /// The policy's algorithm, environment, seed, steps and spec.
     ///
     /// # Errors
     /// Never.
@@ -156,7 +156,7 @@ impl RawPolicy {
         plain(&Episodes::of(&played.map_err(|e| caused(e, &cause))?))
     }
 
-    /// What it does on held-out tasks, stage by stage of its adaptation.
+    /// Plays held-out tasks, and reports stage by stage how it adapts to them.
     ///
     /// # Errors
     /// If it does not adapt, for values that cannot be, or if the device fails.
@@ -205,7 +205,7 @@ impl RawPolicy {
         })
     }
 
-    /// What it does at these observations, one row of numbers each, within the action space's bounds.
+    /// The policy's actions at these observations, one row of numbers each, within the action space's bounds.
     ///
     /// A policy with a memory remembers what it was shown from call to call, as long as there are as many rows; `fresh` begins anew.
     ///

@@ -16,7 +16,7 @@ use crate::js_env::JsEnvSource;
 use crate::js_executor::{Cause, JsExecutor};
 use crate::thrown::{Thrown, set, thrown};
 
-/// What to train.
+/// The training that a page asks for.
 #[derive(Deserialize)]
 struct Request {
     algorithm: String,
@@ -137,7 +137,7 @@ impl RawSession {
         }
     }
 
-    /// What is trained, with every setting and its origin.
+    /// The algorithm, environment, seeds and steps of the training, with every setting and its origin.
     ///
     /// # Errors
     /// Never.
@@ -175,7 +175,7 @@ impl RawSession {
         self.session.total_steps() as f64
     }
 
-    /// Whether all iterations are made.
+    /// Tells whether all iterations are made.
     #[wasm_bindgen(getter)]
     pub fn done(&self) -> bool {
         self.session.done()
