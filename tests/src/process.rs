@@ -12,7 +12,7 @@ pub struct Sandbox {
     path: PathBuf,
 }
 
-/// What a finished program left.
+/// The exit code and the output of a finished program.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// Exit code; `None` if a signal ended it.

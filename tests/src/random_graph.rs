@@ -30,7 +30,7 @@ pub use shrink::{compact, shrink};
 /// keep their numbers; its index, carries and rows follow.
 pub type Ref = usize;
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Only read.
@@ -44,7 +44,7 @@ pub enum Kind {
 /// An argument and its first value.
 #[derive(Clone, Debug)]
 pub struct Arg {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Size of each axis.
     pub shape: Vec<usize>,

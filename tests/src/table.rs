@@ -100,7 +100,7 @@ pub fn rows(primitive: Primitive) -> Vec<Row> {
     }
 }
 
-/// What elements an operand has.
+/// The elements that an operand may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Domain {
     /// Numbers of a range.

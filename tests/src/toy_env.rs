@@ -4,7 +4,7 @@ use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::host::{Chance, HostEnv, Transition};
 use quickstudy_core::{Error, Result};
 
-/// What goes wrong in the second step of an episode.
+/// A fault in the second step of an episode.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
     /// The environment returns an error.
@@ -20,7 +20,7 @@ pub enum Fault {
 /// s₀ = [task, 0]; s' = [s₀ + a, s₁ + 1]; the reward is s'₀; it ends at s'₁ ≥ 2 + task; the info is s'.
 #[derive(Clone, Debug)]
 pub struct ToyEnv {
-    /// What it says of itself.
+    /// Its description of itself.
     pub spec: EnvSpec,
     info: Vec<String>,
     task: f64,

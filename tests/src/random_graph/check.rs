@@ -9,7 +9,7 @@ use quickstudy_core::{Array, DType, Device, Program, Result, State};
 
 use super::{Arg, Kind, Recipe, name};
 
-/// What went wrong.
+/// A fault that a check found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
     /// Tracing, planning, compiling or running gave an error.
@@ -21,7 +21,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether it looks like the same fault, but for numbers and names: while a recipe is made smaller.
+    /// Tells whether it looks like the same fault, but for numbers and names: while a recipe is made smaller.
     pub fn resembles(&self, other: &Failure) -> bool {
         let words = |m: &str| m.chars().filter(|c| c.is_alphabetic() || *c == ' ').take(40).collect::<String>();
         match (self, other) {
@@ -42,7 +42,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What a check looked at.
+/// Counts of the elements that a check compared, and the largest error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Report {
     /// Elements of results.
@@ -79,7 +79,7 @@ pub struct Way {
     pub device: Device,
     /// How to plan.
     pub options: PlanOptions,
-    /// What the reference's bounds are multiplied by: 1 where every operation rounds correctly and in its order.
+    /// The factor of the reference's bounds: 1 where every operation rounds correctly and in its order.
     pub slack: f64,
 }
 

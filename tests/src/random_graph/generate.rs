@@ -21,7 +21,7 @@ pub enum Scale {
     Products,
 }
 
-/// What is known about a value.
+/// The facts that are known about a value.
 #[derive(Clone, Debug)]
 pub(super) struct Info {
     pub shape: Vec<usize>,

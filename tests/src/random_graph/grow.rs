@@ -356,7 +356,7 @@ impl Writer {
         self.add(Step::MatMul(a, b, ta, tb), keep_exact(info))
     }
 
-    /// What networks and losses are made of.
+    /// A building block of networks or losses: a dense layer, or a log softmax.
     pub(super) fn composite(&mut self) {
         let limit = self.limit;
         let Some(x) = self.pick(|i| i.is_f32() && i.shape.len() >= 2 && i.len() <= limit) else { return };

@@ -6,7 +6,7 @@ use quickstudy_core::tensor::{Binary, Unary};
 use super::generate::{Info, Writer, broadcast};
 use super::{LoopStep, Ref, Step};
 
-/// What a carry is for.
+/// The purpose of a carry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// c ← tanh(a·c + f)

@@ -26,7 +26,7 @@ impl Writer {
         self.rows_only = false;
     }
 
-    /// Whether a value may be read by an operation on rows: it has the rows, or one row for all.
+    /// Tells whether an operation on rows may read a value: it has the rows, or one row for all.
     pub(super) fn is_row(&self, info: &Info) -> bool {
         let whole = [self.lead, self.rows];
         match info.shape.len() {

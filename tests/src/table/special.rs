@@ -1,4 +1,4 @@
-//! What primitives make of NaN, infinities, zeros of either sign, numbers out of range and subnormal numbers.
+//! The results of primitives for NaN, infinities, zeros of either sign, numbers out of range and subnormal numbers.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Special {
     pub y: f32,
     /// The function.
     pub f: fn(Tensor, Tensor) -> Tensor,
-    /// What it must give; any NaN is one NaN.
+    /// The result that it must give; any NaN is one NaN.
     pub want: Wanted,
 }
 
@@ -50,7 +50,7 @@ impl Special {
         Ok(found[0])
     }
 
-    /// Whether these bits are what it must give.
+    /// Tells whether these bits are the result that it must give.
     #[must_use]
     pub fn is(&self, bits: u32) -> bool {
         match self.want {

@@ -1,4 +1,4 @@
-//! What an iteration can do, by an algorithm of one's own: it plays in a loop, remembers, learns, and computes on the host.
+//! Tests an iteration of an algorithm of one's own: it plays in a loop, remembers, learns, and computes on the host.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::algo::{Algorithm, Arena, First, Held, Metrics, StateEntry, Training};

@@ -125,7 +125,7 @@ fn programs_have_every_kind_of_step() {
     }
 }
 
-/// Whether a loop's condition has axes.
+/// Tells whether a loop's condition has axes.
 fn ends_by_rows(recipe: &Recipe) -> bool {
     let Ok(plan) = Program::plan_of(PlanOptions::default(), |cx| recipe.trace(cx)) else { return false };
     let nodes = &plan.graph.nodes;
