@@ -27,7 +27,7 @@ fn planning(c: &mut Criterion) {
         let device = Device::cpu(1);
         group.bench_function(format!("all of setting up PPO on {name}"), |b| {
             b.iter(|| {
-                let ppo = Box::new(Ppo::new(&config, env.spec())?);
+                let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec())?);
                 Training::new(&device, ppo, Arena::Device(&env), &[0])
             });
         });
@@ -40,7 +40,7 @@ fn planning(c: &mut Criterion) {
     }
     for variant in Rl2Variant::ALL {
         let config = Rl2Config { episodes: 4, ..Rl2Config::of(variant) };
-        let name = format!("trace and plan {} on point-corner, trials of 400 steps", variant.name());
+        let name = format!("trace and plan RL² by {variant:?} on point-corner, trials of 400 steps");
         group.bench_function(name, |b| b.iter(|| Training::plan(&Rl2::new(variant, &config, env.spec())?, &env, 1)));
     }
 }

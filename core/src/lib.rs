@@ -20,6 +20,7 @@ pub mod policy;
 pub mod program;
 pub mod rng;
 pub mod sample;
+pub mod settings;
 pub mod task;
 pub mod tensor;
 pub mod train;

@@ -77,7 +77,7 @@ fn loops(c: &mut Criterion, device: &Device) -> Result<()> {
 fn ppo(c: &mut Criterion, device: &Device) -> Result<()> {
     let config = PpoConfig { envs: 4, horizon: 16, epochs: 4, minibatches: 4, hidden: vec![8], ..PpoConfig::default() };
     let env = builtin("cartpole")?;
-    let mut ppo = Training::new(device, Box::new(Ppo::new(&config, env.spec())?), Arena::Device(&env), &[1])?;
+    let mut ppo = Training::new(device, std::rc::Rc::new(Ppo::new(&config, env.spec())?), Arena::Device(&env), &[1])?;
     measure(c, "iteration of PPO", || {
         let before = ppo.program().counters();
         let metrics = pollster::block_on(ppo.step(0, 10))?;

@@ -1,26 +1,55 @@
 //! An algorithm of one's own: REINFORCE with a learned baseline, trained on CartPole in a program and in environments of the host.
+//!
+//! With arguments it is the whole command line, which knows the algorithm: `custom_algorithm train reinforce --env acrobot`.
 #![forbid(unsafe_code)]
 
-use quickstudy_core::algo::{Algorithm, Arena, Held, Metrics, StateEntry, Training};
+use std::process::ExitCode;
+
+use quickstudy_core::algo::{
+    Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metrics, StateEntry, update_parameters,
+};
 use quickstudy_core::dist::fold_in;
 use quickstudy_core::env::{EnvSpec, builtin};
-use quickstudy_core::host::{HostEnv, ParallelExecutor, Wrapped};
+use quickstudy_core::host::{Executor, HostEnv, ParallelExecutor, Wrapped};
 use quickstudy_core::learn::{Descent, Look};
 use quickstudy_core::nn::{Activation, Layout, Mlp};
 use quickstudy_core::optim::Adam;
 use quickstudy_core::play::{Cast, Iteration};
-use quickstudy_core::policy::{Acting, NetConfig, PolicyNet};
+use quickstudy_core::policy::{Acting, LOG_STD, NetConfig, Policy, PolicyNet};
+use quickstudy_core::settings::{Range, Settings as _};
 use quickstudy_core::task::TaskSource;
 use quickstudy_core::tensor::{Loop, scan};
-use quickstudy_core::{Device, Result, Tensor};
+use quickstudy_core::train::{Evaluator, Layer, Own, Playground, Session, Setup};
+use quickstudy_core::{Device, Result, Tensor, settings};
 
-/// Whole episodes of each iteration.
-const EPISODES: usize = 16;
-const ITERATIONS: u64 = 60;
+settings! {
+    /// Settings of REINFORCE.
+    struct ReinforceConfig {
+        /// Adam's step size
+        learning_rate: f64 = 0.02, Range::Positive;
+        /// whole episodes in each iteration
+        episodes: usize = 16, Range::Count(1, 1 << 16);
+        /// discount of later rewards
+        gamma: f64 = 0.99, Range::Unit;
+        /// hidden layers of policy and baseline
+        hidden: Vec<usize> = vec![32];
+        /// first ln σ of continuous actions
+        log_std_init: f64 = 0.0, LOG_STD;
+    }
+}
 
-/// Williams 1992, doi:10.1007/BF00992696, with a value network as baseline: one gradient step on the episodes of an iteration.
+/// The algorithm as lists, help and sessions know it.
+static REINFORCE: AlgorithmDef = AlgorithmDef::new::<ReinforceConfig>(
+    "reinforce",
+    "REINFORCE with a learned baseline (doi:10.1007/BF00992696)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(Reinforce::new(ReinforceConfig::default().with(settings)?, spec)?)),
+);
+
+/// Williams 1992, with a value network as baseline: one gradient step on the episodes of an iteration.
 #[derive(Debug)]
 struct Reinforce {
+    config: ReinforceConfig,
     layout: Layout,
     policy: PolicyNet,
     value: Mlp,
@@ -28,19 +57,29 @@ struct Reinforce {
 }
 
 impl Reinforce {
-    fn new(spec: &EnvSpec) -> Reinforce {
-        let net = NetConfig {
-            hidden: vec![32],
-            activation: Activation::Tanh,
-            orthogonal_init: true,
-            log_std_init: 0.0,
-            sde: false,
-            normalise_observations: false,
-        };
+    fn new(config: ReinforceConfig, spec: &EnvSpec) -> Result<Reinforce> {
+        let (hidden, activation) = (config.hidden.clone(), Activation::Tanh);
+        let sizes = [&[spec.observation.len()], &hidden[..], &[1]].concat();
+        let ReinforceConfig { log_std_init, .. } = config;
+        let (orthogonal_init, sde, normalise_observations) = (true, false, false);
+        let net = NetConfig { hidden, activation, orthogonal_init, log_std_init, sde, normalise_observations };
+        net.validate()?;
         let mut layout = Layout::new();
         let policy = PolicyNet::new(&mut layout, spec, &net);
-        let value = Mlp::new(&mut layout, "value", 0, &[spec.observation.len(), 32, 1], Activation::Tanh, Some(1.0));
-        Reinforce { layout, policy, value, horizon: spec.horizon }
+        let value = Mlp::new(&mut layout, "value", 0, &sizes, activation, Some(1.0));
+        Ok(Reinforce { config, layout, policy, value, horizon: spec.horizon })
+    }
+}
+
+impl Learned for Reinforce {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(self.policy.clone())
+    }
+    fn course(&self) -> Course {
+        Course::fixed(self.horizon, self.config.gamma)
+    }
+    fn start(&self, held: &Held, _tasks: usize) -> Acting {
+        Acting::of(&self.layout.split(held.get("theta")))
     }
 }
 
@@ -52,26 +91,25 @@ impl Algorithm for Reinforce {
         StateEntry::learner(self.layout.len())
     }
     fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds, EPISODES, self.horizon]
+        [seeds, self.config.episodes, self.horizon]
     }
-    fn schedules(&self, _done: u64, _total: u64) -> Vec<(&'static str, f64)> {
-        Vec::new()
+    fn batch(&self) -> u64 {
+        (self.config.episodes * self.horizon) as u64
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
-        let (seeds, theta) = (it.seeds(), held.get("theta"));
-        let acting = Acting::of(&self.layout.split(theta));
-        let cast = Cast { policy: &self.policy, acting: &acting, rows: [seeds, EPISODES] };
+        let (seeds, n, theta) = (it.seeds(), self.config.episodes, held.get("theta"));
+        let cast = Cast { policy: &self.policy, acting: &self.start(held, 1), rows: [seeds, n] };
         let (tasks, key) = (it.tasks(TaskSource::Fresh, 1), fold_in(it.key(), it.number()));
         let steps = it.episodes(cast, &tasks, key, 1, self.horizon).steps;
         // G_t = r_t + γ G_t+1, from the last step to the first.
-        let none = Tensor::zeros(&[seeds, EPISODES, 1]);
+        let none = Tensor::zeros(&[seeds, n, 1]);
         let (_, returns) = scan(self.horizon, true, &[none], &[steps.reward], |_, later, reward| {
-            let sum = reward[0] + later[0] * 0.99;
+            let sum = reward[0] + later[0] * self.config.gamma;
             Loop { carry: vec![sum], ys: vec![sum] }
         });
         // [T, S, N, ·] → [S, T · N, ·]
-        let rows = |x: Tensor| x.permute(&[1, 0, 2, 3]).reshape(&[seeds, self.horizon * EPISODES, x.size(3)]);
+        let rows = |x: Tensor| x.permute(&[1, 0, 2, 3]).reshape(&[seeds, self.horizon * n, x.size(3)]);
         let (obs, action, returns, valid) =
             (rows(steps.obs), rows(steps.action), rows(returns[0]) * 0.01, rows(steps.valid.to_f32()));
         let count = valid.sum_keep(1);
@@ -80,7 +118,7 @@ impl Algorithm for Reinforce {
         let descent = Descent {
             layout: &self.layout,
             optimiser: Adam::default(),
-            learning_rate: Tensor::constant_f32(0.02),
+            learning_rate: Tensor::constant_f32(self.config.learning_rate),
             max_grad_norm: 0.5,
             sums: &["value_loss", "entropy"],
             stop: None,
@@ -94,14 +132,9 @@ impl Algorithm for Reinforce {
             let loss = value_loss - mean(policy.log_prob(action) * advantage / scale);
             Look { loss, seen: [("value_loss", value_loss), ("entropy", mean(policy.entropy()))].into() }
         });
-        for (name, value) in
-            [("theta", end.theta), ("adam_m", end.adam.m), ("adam_v", end.adam.v), ("adam_scale", end.adam.scale)]
-        {
-            it.update(name, value);
-        }
-        let per_seed = |x: Tensor| x.reshape(&[seeds, EPISODES]).sum_keep(1);
-        let paths = steps.paths();
-        let episodes = Tensor::constant_f32(EPISODES as f64).broadcast_to(&[seeds, 1]);
+        update_parameters(it, end.theta, end.adam);
+        let per_seed = |x: Tensor| x.reshape(&[seeds, n]).sum_keep(1);
+        let (paths, episodes) = (steps.paths(), Tensor::constant_f32(n as f64).broadcast_to(&[seeds, 1]));
         Metrics::of_episodes(episodes, per_seed(paths.path_returns()), per_seed(paths.path_lengths()))
             .and_all(descent.sums, end.averages())
             .and(Metrics::NON_FINITE, end.non_finite)
@@ -109,32 +142,69 @@ impl Algorithm for Reinforce {
     }
 }
 
-/// Mean returns of the episodes of each iteration and seed.
-fn train(device: &Device, training: &mut Training) -> Result<Vec<Vec<f64>>> {
-    let column = training.metric_names().iter().position(|name| name == Metrics::RETURN_SUM).unwrap_or(0);
-    let width = training.metric_names().len();
-    let mut returns = Vec::new();
-    for done in 0..ITERATIONS {
-        let metrics = pollster::block_on(training.step(done, ITERATIONS))?;
-        let rows = pollster::block_on(device.read(&metrics))?;
-        returns.push(rows.chunks(width).map(|row| row[column] / EPISODES as f64).collect());
+fn main() -> ExitCode {
+    if std::env::args().len() > 1 {
+        return quickstudy::cli::main_with(Vec::new(), vec![&REINFORCE]);
     }
-    Ok(returns)
+    match demonstrate() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
-fn main() -> Result<()> {
+/// Trains to the end: the metric of that name, by iteration and seed.
+fn train(session: &mut Session, metric: &str) -> Result<Vec<Vec<f64>>> {
+    let mut all = Vec::new();
+    let of = |row: &Vec<(String, f64)>| row.iter().find(|(name, _)| name == metric).map_or(f64::NAN, |(_, x)| *x);
+    session.run_to_end(|rows| all.push(rows.iter().map(of).collect()))?;
+    Ok(all)
+}
+
+fn demonstrate() -> Result<()> {
     let (device, env, seeds) = (Device::cpu(0), builtin("cartpole")?, [0, 1, 2]);
-    let algorithm = || Box::new(Reinforce::new(env.spec()));
-    let mut in_program = Training::new(&device, algorithm(), Arena::Device(&env), &seeds)?;
-    let returns = train(&device, &mut in_program)?;
-    for (at, name) in [(0, "first"), (returns.len() - 1, "last")] {
-        println!("mean returns in the {name} iteration, by seed: {:.1?}", returns[at]);
-    }
+    // Settings are checked, each on its own.
+    let wrong = Layer { origin: "example".to_owned(), settings: toml::from_str("gamma = 2").unwrap_or_default() };
+    let refused = Setup::resolve(&REINFORCE, env.clone(), &seeds, None, &[wrong]).err().map(|error| error.to_string());
+    assert_eq!(refused.as_deref(), Some("gamma: 2 is not in 0 to 1"));
+
+    // Three seeds, stacked in one program.
+    let setup = Setup::resolve(&REINFORCE, env.clone(), &seeds, Some(480_000), &[])?;
+    let mut session = Session::new(&device, &setup)?;
+    let returns = train(&mut session, "rollout/ep_return_mean")?;
+    println!("mean returns of the last hundred episodes, by seed: {:.1?}", returns[returns.len() - 1]);
     assert!(returns[returns.len() - 1].iter().all(|mean| *mean > 300.0), "it learns");
+
+    // Half of it, a snapshot, and the other half: the same bits.
+    let mut half = Session::new(&device, &setup)?;
+    while half.iteration() < half.iterations() / 2 {
+        half.step_blocking()?;
+    }
+    let algorithms = [&REINFORCE];
+    let own = || Own { algorithms: &algorithms, ..Own::default() };
+    let snapshots = seeds.iter().enumerate().map(|(i, _)| pollster::block_on(half.snapshot(i)));
+    let snapshots = snapshots.collect::<Result<Vec<_>>>()?;
+    let snapshots: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
+    let mut resumed = Session::restore_with(&device, own(), &snapshots)?;
+    assert_eq!(train(&mut resumed, "rollout/ep_return_mean")?[..], returns[returns.len() / 2..]);
+    let last = pollster::block_on(resumed.snapshot(0))?;
+    assert!(last == pollster::block_on(session.snapshot(0))?, "a resumed run ends with the same bytes");
+
+    // A policy that is evaluated without the session.
+    let mut policy = Evaluator::load_with(&device, own(), &last)?;
+    let episodes = pollster::block_on(policy.evaluate(100, 7, true))?;
+    let mean = episodes.iter().map(|episode| episode.ret).sum::<f64>() / 100.0;
+    println!("mean return of 100 episodes of the first seed's most probable actions: {mean:.1}");
+
+    // The same algorithm with environments of the host.
+    let setup = Setup::resolve(&REINFORCE, Playground::Host(env.spec().clone()), &seeds, Some(48_000), &[])?;
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-    let executor = ParallelExecutor::new(seeds.len(), EPISODES, 0, 0, make)?;
-    let mut on_host = Training::new(&device, algorithm(), Arena::Host(Box::new(executor)), &seeds)?;
-    assert_eq!(returns, train(&device, &mut on_host)?, "environments of the host train the same parameters");
-    println!("the same with environments of the host");
+    let [groups, each, steps] = setup.fleet();
+    let executor: Box<dyn Executor> = Box::new(ParallelExecutor::new(groups, each, steps, 0, make)?);
+    let on_host = train(&mut Session::on_host(&device, &setup, executor)?, "rollout/ep_return_mean")?;
+    assert_eq!(on_host[..], returns[..on_host.len()], "environments of the host train the same parameters");
+    println!("the same returns with environments of the host");
     Ok(())
 }

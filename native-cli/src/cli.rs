@@ -1,9 +1,10 @@
 //! The command line: what can be typed, and where each verb goes.
 
 use crate::cmd;
-use crate::{outcome, output, provenance};
+use crate::{known, outcome, output, provenance};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use quickstudy_core::env::builtin_names;
+use quickstudy_core::algo::AlgorithmDef;
+use quickstudy_core::env::EnvDef;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -67,7 +68,8 @@ fn misplaced(error: &clap::Error) -> Option<String> {
     if name.ends_with(']') && error.kind() == ErrorKind::UnknownArgument {
         return Some("hint: write a list without blanks, such as --set hidden=[64,64], or in quotes".to_owned());
     }
-    let env = quickstudy_core::closest(name, builtin_names()).filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    let env = quickstudy_core::closest(name, known::environment_names())
+        .filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
     (!name.starts_with('-')).then(|| format!("hint: name the environment with `--env {env}`"))
 }
 
@@ -77,6 +79,24 @@ fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let mut command = Cli::command().mut_subcommand("train", |train| train.after_help(help));
     let found = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches(&found).map_err(|error| error.format(&mut command))
+}
+
+/// The command line of a program of one's own: every verb works with these environments and algorithms, beside the built-in ones.
+///
+/// ```no_run
+/// # use quickstudy_core::env::EnvDef;
+/// # fn my_environment() -> quickstudy_core::Result<EnvDef> { quickstudy_core::env::builtin("cartpole") }
+/// fn main() -> std::process::ExitCode {
+///     let env = my_environment().expect("its spec works");
+///     quickstudy::cli::main_with(vec![env], vec![])
+/// }
+/// ```
+#[must_use]
+pub fn main_with(environments: Vec<EnvDef>, algorithms: Vec<&'static AlgorithmDef>) -> ExitCode {
+    match known::add(environments, algorithms) {
+        Ok(()) => main(),
+        Err(stop) => ExitCode::from(outcome::report(&stop.into())),
+    }
 }
 
 /// Parses the command line, runs the verb and returns the exit code.

@@ -21,6 +21,7 @@ pub mod engine;
 pub mod experiments;
 pub mod gif;
 pub mod history;
+pub mod known;
 pub mod lettering;
 pub mod memory;
 pub mod metrics;

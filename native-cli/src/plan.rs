@@ -1,10 +1,10 @@
 //! What `train` was asked for: layers of settings resolved into a setup, and the text of `config.toml`.
 
 use crate::config::{self, Resolved, RunKeys};
+use crate::known;
 use crate::outcome::Stop;
-use quickstudy_core::algo::Family;
-use quickstudy_core::env;
-use quickstudy_core::train::{ALGORITHMS, Config, Layer, Setup};
+use quickstudy_core::algo::{AlgorithmDef, Family};
+use quickstudy_core::train::{Layer, Setup};
 use std::path::PathBuf;
 use toml::Value;
 
@@ -12,9 +12,9 @@ use toml::Value;
 ///
 /// Trials of policies that adapt by their memory differ by their tasks, and cost little: with few of them, the best evaluation would be the luckiest.
 #[must_use]
-pub fn eval_episodes(algorithm: &str) -> u64 {
-    match Config::default_of(algorithm).map(|config| config.family()) {
-        Ok(Family::Memory) => 500,
+pub fn eval_episodes(algorithm: &AlgorithmDef) -> u64 {
+    match algorithm.family {
+        Family::Memory => 500,
         _ => 20,
     }
 }
@@ -69,8 +69,9 @@ impl Plan {
             ]
         };
         let missing = |what: &str, hint: &str| Stop::user(format!("no {what} was named")).hint(hint);
-        let (algorithm, algorithm_origin) = pick(&flag("command line"), |k| &k.algorithm)
-            .ok_or_else(|| missing("algorithm", &format!("`quickstudy train {} --env cartpole`", ALGORITHMS[0])))?;
+        let (algorithm, algorithm_origin) = pick(&flag("command line"), |k| &k.algorithm).ok_or_else(|| {
+            missing("algorithm", &format!("`quickstudy train {} --env cartpole`", known::algorithm_names()[0]))
+        })?;
         let (env_name, env_origin) = pick(&flag("--env"), |k| &k.env)
             .ok_or_else(|| missing("environment", "name one with --env; `quickstudy list` shows them"))?;
         let (seeds, _) = pick(&flag("--seed"), |k| &k.seeds).unwrap_or_else(|| (vec![0], String::new()));
@@ -81,11 +82,9 @@ impl Plan {
             Layer { origin: "--set".to_owned(), settings: set_settings },
         ];
         // The algorithm first: with an unknown one nothing else means anything.
-        if !ALGORITHMS.contains(&algorithm.as_str()) {
-            return Err(quickstudy_core::Error::unknown("algorithm", &algorithm, ALGORITHMS).into());
-        }
-        let env = env::builtin(&env_name)?;
-        let setup = Setup::resolve(&algorithm, env, &seeds, steps.as_ref().map(|s| s.0), &layers).map_err(|error| {
+        let definition = known::algorithm(&algorithm)?;
+        let env = known::environment(&env_name)?;
+        let setup = Setup::resolve(definition, env, &seeds, steps.as_ref().map(|s| s.0), &layers).map_err(|error| {
             use quickstudy_core::Error;
             // A mistake in a file is found sooner with the file's name.
             let in_file = match &error {
@@ -107,7 +106,7 @@ impl Plan {
         let (eval_every, every_origin) = pick(&flag("--eval-every"), |k| &k.eval_every)
             .unwrap_or_else(|| (setup.steps.div_ceil(10), "default: a tenth of steps".to_owned()));
         let (episodes, episodes_origin) = pick(&flag("--eval-episodes"), |k| &k.eval_episodes)
-            .unwrap_or_else(|| (eval_episodes(&setup.algorithm), "default".to_owned()));
+            .unwrap_or_else(|| (eval_episodes(setup.algorithm), "default".to_owned()));
         let (log_every, log_origin) =
             pick(&flag("--log-every"), |k| &k.log_every).unwrap_or_else(|| (0, "default: rows get rarer".to_owned()));
         let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
@@ -143,6 +142,8 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::run_folder::tests::scratch;
+    use quickstudy_core::algo::PpoConfig;
+    use quickstudy_core::settings::Settings as _;
 
     fn request(env: &str) -> Request {
         let flags = RunKeys { algorithm: Some("ppo".into()), env: Some(env.into()), ..RunKeys::default() };
@@ -158,7 +159,7 @@ mod tests {
         asked.config = Some(file.clone());
         asked.settings = vec![("epochs".into(), 5.into())];
         let plan = Plan::resolve(&asked).unwrap();
-        let config = plan.setup.config.ppo().unwrap();
+        let config = PpoConfig::default().with(&plan.setup.table()).unwrap();
         assert_eq!((config.gamma, config.epochs), (0.9, 5));
         assert_eq!((plan.setup.steps, plan.eval_every, plan.eval_episodes), (20_000, 2000, 20));
         assert_eq!(plan.setup.seeds, [4]);
@@ -169,7 +170,7 @@ mod tests {
 
         std::fs::write(&file, &text).unwrap();
         let again = Plan::resolve(&Request { config: Some(file), ..Request::default() }).unwrap();
-        assert_eq!(again.setup.config, plan.setup.config);
+        assert_eq!(again.setup.table(), plan.setup.table());
         assert_eq!((again.setup.seeds.as_slice(), again.setup.steps), (&[4][..], 20_000));
         assert_eq!(again.setup.env.spec().name, "cartpole");
     }

@@ -1,13 +1,14 @@
 //! Training that outlives its device: where that is lost, it goes on from the last snapshots on another one.
 
 use crate::activity;
+use crate::known;
 use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{grouped, say};
 use crate::provenance;
 use crate::run::{self, End, Member, Pace};
 use crate::run_folder::{self, file};
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::Session;
+use quickstudy_core::train::{Own, Session};
 
 /// A session and its files.
 #[derive(Debug)]
@@ -67,7 +68,8 @@ impl Run {
         let snapshots = self.members.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let snapshots: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
         let setup = self.session.setup();
-        let mut session = Session::restore_with(device, Some(setup.env.clone()), &snapshots)?;
+        let own = Own { env: Some(setup.env.clone()), ..known::own() };
+        let mut session = Session::restore_with(device, own, &snapshots)?;
         session.set_steps(setup.steps);
         session.set_debug(self.debug);
         let steps = session.env_steps();

@@ -1,7 +1,8 @@
 //! What there is: algorithms, environments, presets, settings, metrics.
 
+use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::{EnvSpec, builtin, builtin_names, builtin_parameters};
-use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Setup, algorithm_doc, presets, setting_docs};
+use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, presets};
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -11,7 +12,7 @@ use crate::thrown::{Thrown, thrown};
 #[derive(Serialize)]
 struct SettingInfo {
     key: &'static str,
-    range: &'static str,
+    range: String,
     meaning: &'static str,
     default: toml::Value,
 }
@@ -60,19 +61,13 @@ struct Everything {
 }
 
 fn everything() -> quickstudy_core::Result<Everything> {
-    let algorithm = |name: &&'static str| {
-        let defaults = Setup::defaults(name)?;
-        let docs = setting_docs(name)?.into_iter();
-        let settings = docs
-            .zip(defaults)
-            .map(|(doc, setting)| SettingInfo {
-                key: doc.key,
-                range: doc.range,
-                meaning: doc.meaning,
-                default: setting.value,
-            })
-            .collect();
-        Ok(AlgorithmInfo { name, meaning: algorithm_doc(name), settings })
+    let algorithm = |def: &&'static AlgorithmDef| {
+        let mut defaults = (def.defaults)();
+        let settings = def.settings().filter_map(|doc| {
+            let default = defaults.remove(doc.key)?;
+            Some(SettingInfo { key: doc.key, range: doc.range.to_string(), meaning: doc.meaning, default })
+        });
+        AlgorithmInfo { name: def.name, meaning: def.line, settings: settings.collect() }
     };
     let env = |name: &'static str| {
         let parameters = builtin_parameters(name).iter();
@@ -84,7 +79,7 @@ fn everything() -> quickstudy_core::Result<Everything> {
         presets.map(|p| PresetInfo { algorithm: p.algorithm, env: p.env, steps: p.steps, settings: p.settings });
     Ok(Everything {
         version: env!("CARGO_PKG_VERSION"),
-        algorithms: ALGORITHMS.iter().map(algorithm).collect::<quickstudy_core::Result<_>>()?,
+        algorithms: ALGORITHMS.iter().map(algorithm).collect(),
         envs: builtin_names().into_iter().map(env).collect::<quickstudy_core::Result<_>>()?,
         presets: preset.collect(),
         metrics: METRIC_DOCS.iter().map(|(name, meaning)| MetricInfo { name, meaning }).collect(),

@@ -72,7 +72,7 @@ pub struct RawSession {
 
 /// Plays what the setup needs in environments of the page.
 fn executor(setup: &Setup, source: &JsEnvSource, cause: &Cause) -> Result<Box<dyn Executor>> {
-    Ok(Box::new(JsExecutor::new(source, setup.fleet()?, cause)?))
+    Ok(Box::new(JsExecutor::new(source, setup.fleet(), cause)?))
 }
 
 /// The environments of the page, if there are any.
@@ -144,7 +144,7 @@ impl RawSession {
     pub fn setup(&self) -> Thrown<JsValue> {
         let setup = self.session.setup();
         plain(&SetupInfo {
-            algorithm: &setup.algorithm,
+            algorithm: setup.algorithm.name,
             env: &setup.env.spec().name,
             seeds: &setup.seeds,
             steps: setup.steps,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use quickstudy_core::train::{ALGORITHMS, Setup, algorithm_doc, setting_docs};
+use quickstudy_core::train::ALGORITHMS;
 use toml::Value;
 
 /// `js/settings.ts`.
@@ -10,28 +10,27 @@ fn text() -> String {
     let mut out = String::from(
         "// Written by `QUICKSTUDY_WRITE=1 cargo test -p quickstudy-wasm settings`, which also checks that it is up to date.\n\n",
     );
-    for algorithm in ALGORITHMS {
-        _ = writeln!(out, "/** Settings of `{algorithm}`: {}. */", algorithm_doc(algorithm));
-        _ = writeln!(out, "export interface {} {{", interface(algorithm));
-        let defaults = Setup::defaults(algorithm).unwrap();
-        for (doc, default) in setting_docs(algorithm).unwrap().into_iter().zip(defaults) {
-            let ty = match &default.value {
+    for def in ALGORITHMS {
+        _ = writeln!(out, "/** Settings of `{}`: {}. */", def.name, def.line);
+        _ = writeln!(out, "export interface {} {{", interface(def.name));
+        let defaults = (def.defaults)();
+        for doc in def.settings() {
+            let (default, range) = (&defaults[doc.key], doc.range.to_string());
+            let ty = match default {
                 Value::Boolean(_) => "boolean".to_owned(),
                 Value::Array(_) => "number[]".to_owned(),
-                Value::String(_) => {
-                    doc.range.split(", ").map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | ")
-                }
+                Value::String(_) => range.split(", ").map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | "),
                 _ => "number".to_owned(),
             };
             let meaning = doc.meaning.trim_end_matches('.');
-            _ = writeln!(out, "  /** {meaning}. Values: {}; default {}. */", doc.range, default.value);
+            _ = writeln!(out, "  /** {meaning}. Values: {range}; default {default}. */");
             _ = writeln!(out, "  {}?: {ty};", doc.key);
         }
         out += "}\n\n";
     }
     out += "/** Settings by algorithm. */\nexport interface Configs {\n";
-    for algorithm in ALGORITHMS {
-        _ = writeln!(out, "  \"{algorithm}\": {};", interface(algorithm));
+    for def in ALGORITHMS {
+        _ = writeln!(out, "  \"{}\": {};", def.name, interface(def.name));
     }
     out += "}\n\n/** Names of the algorithms. */\nexport type AlgorithmName = keyof Configs;\n";
     out

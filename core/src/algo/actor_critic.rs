@@ -1,9 +1,10 @@
 //! A policy and a value function: two networks on one θ.
 
+use super::Held;
 use crate::Tensor;
 use crate::env::EnvSpec;
 use crate::nn::{Layout, Mlp};
-use crate::policy::{Distribution, NetConfig, PolicyNet};
+use crate::policy::{Acting, Distribution, NetConfig, PolicyNet};
 
 /// Policy and value networks for one environment. Parameters are values: `parts` is [`Layout::split`] of θ `[S, P]`.
 #[derive(Clone, Debug)]
@@ -25,6 +26,12 @@ impl ActorCritic {
         let value = Mlp::new(&mut layout, "value", config.first(), &sizes, config.activation, last_gain);
         let policy = PolicyNet::on(trunk, &mut layout, spec, config);
         ActorCritic { layout, policy, value }
+    }
+
+    /// The values by which the policy of a state acts: slices of θ and, if observations are normalised, their statistics.
+    pub fn acting(&self, held: &Held) -> Acting {
+        let statistics = ["obs_mean", "obs_var"].into_iter().filter_map(|name| Some((name, held.find(name)?)));
+        Acting { parts: self.layout.split(held.get("theta")), values: statistics.collect() }
     }
 
     /// O, how many numbers an observation has.

@@ -1,7 +1,6 @@
 //! The interface of algorithms: how everything outside of an algorithm's room knows it.
 
-use std::fmt::Debug;
-
+use super::Learned;
 use crate::backend::ScalarValue;
 use crate::nn::Layout;
 use crate::optim::AdamState;
@@ -162,21 +161,10 @@ impl Metrics {
     }
 }
 
-/// How the policies of an algorithm come to a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// They are trained on it.
-    SingleTask,
-    /// They adapt to it by gradient steps.
-    Gradients,
-    /// They adapt to it by what they remember.
-    Memory,
-}
-
 /// An algorithm with its settings, fitted to an environment.
 ///
 /// [`Training`](super::Training) runs it: on a device or with environments of the host, for one or several stacked seeds.
-pub trait Algorithm: Debug {
+pub trait Algorithm: Learned {
     /// Which part of θ is what.
     fn layout(&self) -> &Layout;
 
@@ -187,15 +175,51 @@ pub trait Algorithm: Debug {
     /// Groups of environments for so many seeds, environments of each, and their time limit: what an executor of the host must have.
     fn fleet(&self, seeds: usize) -> [usize; 3];
 
+    /// Environment steps of one iteration and seed by which runs are planned, the same for all seeds: it may make fewer of them, where
+    /// episodes end early.
+    fn batch(&self) -> u64;
+
+    /// Names of the entries that a policy consists of.
+    fn policy_entries(&self) -> Vec<&'static str> {
+        vec!["theta"]
+    }
+
+    /// Settings of which lower values take less memory, with their values.
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        Vec::new()
+    }
+
     /// One iteration: plays, learns, and updates the state.
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics;
 
     /// Values that follow a schedule, by the names of their metrics, in the iteration after `done` of `total`.
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)>;
+    fn schedules(&self, _done: u64, _total: u64) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 
     /// The scalars of that iteration: those that follow a schedule.
     fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
         let scalar = |(name, value): (&'static str, f64)| (name.trim_start_matches("train/"), value.into());
         self.schedules(done, total).into_iter().map(scalar).collect()
+    }
+}
+
+impl dyn Algorithm + '_ {
+    /// The entries that a policy consists of.
+    #[must_use]
+    pub fn policy_state(&self) -> Vec<StateEntry> {
+        let names = self.policy_entries();
+        self.entries(None).into_iter().filter(|entry| names.contains(&entry.name)).collect()
+    }
+
+    /// The tensors that `policies` stacked policies consist of, as inputs of a program.
+    #[track_caller]
+    #[must_use]
+    pub fn declare_policy(&self, cx: &mut Context, policies: usize) -> Held {
+        let one = |entry: StateEntry| {
+            let shape = [&[policies], &entry.shape[..]].concat();
+            (entry.name, cx.input(entry.name, &shape, entry.dtype))
+        };
+        Held(self.policy_state().into_iter().map(one).collect())
     }
 }

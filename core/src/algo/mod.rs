@@ -2,15 +2,18 @@
 
 mod actor_critic;
 mod algorithm;
+mod definition;
+mod learned;
 mod on_policy;
 pub mod ppo;
 mod training;
 pub mod trpo;
 
 pub use actor_critic::ActorCritic;
-pub(crate) use algorithm::update_parameters;
-pub use algorithm::{Algorithm, Family, First, Held, Metrics, StateEntry};
+pub use algorithm::{Algorithm, First, Held, Metrics, StateEntry, update_parameters};
+pub use definition::{AlgorithmDef, Configure, Family, IntoAlgorithm};
+pub use learned::{Course, Learned};
 pub use on_policy::{OnPolicy, OnPolicyLearner};
-pub use ppo::{Ppo, PpoConfig};
+pub use ppo::{PPO, Ppo, PpoConfig};
 pub use training::{Arena, Training};
-pub use trpo::{Trpo, TrpoConfig};
+pub use trpo::{TRPO, Trpo, TrpoConfig};

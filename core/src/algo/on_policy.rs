@@ -21,7 +21,7 @@ use super::{ActorCritic, First, Held, Metrics, StateEntry};
 const REWARD_LIMIT: f64 = 10.0;
 
 /// Most environment steps of one iteration and seed: what a rollout may take in memory.
-const MAX_BATCH: usize = 1 << 24;
+pub const MAX_BATCH: usize = 1 << 24;
 
 /// Settings of rollouts and advantages; the fields of the algorithms' settings with these names.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,17 +38,8 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// Values on their own and in combination, with `minibatches` parts of each of the passes over a rollout: `passes` of them
-    /// under that key.
+    /// Checks values in combination, with `minibatches` parts of each of the passes over a rollout: `passes` of them under that key.
     pub fn validate(&self, (key, passes): (&str, usize), minibatches: usize) -> Result<()> {
-        Error::in_range("gamma", self.gamma, (0.0..=1.0).contains(&self.gamma), "in 0 to 1")?;
-        Error::in_range("gae_lambda", self.gae_lambda, (0.0..=1.0).contains(&self.gae_lambda), "in 0 to 1")?;
-        let counts = [("horizon", self.horizon), ("envs", self.envs), (key, passes), ("minibatches", minibatches)];
-        for (key, value) in counts {
-            if value == 0 || value > MAX_BATCH {
-                return Err(Error::config(key, format!("{value} is not in 1 to {MAX_BATCH}")));
-            }
-        }
         let (t, n, m) = (self.horizon, self.envs, minibatches);
         let batch = t.saturating_mul(n);
         if batch > MAX_BATCH {

@@ -19,12 +19,21 @@ pub use config::PpoConfig;
 pub use loss::{Losses, approx_kl, clip_loss, losses};
 
 use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling, unpack};
-use super::{ActorCritic, Held, Metrics, update_parameters};
+use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics, update_parameters};
 use crate::Result;
 use crate::learn::{Descent, Look};
 use crate::optim::Adam;
 use crate::play::Iteration;
 use crate::policy::NetConfig;
+use crate::settings::Settings as _;
+
+/// PPO in the register.
+pub static PPO: AlgorithmDef = AlgorithmDef::new::<PpoConfig>(
+    "ppo",
+    "Proximal Policy Optimization, clipped objective (arXiv:1707.06347)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(Ppo::new(&PpoConfig::default().with(settings)?, spec)?)),
+);
 
 /// PPO on one environment.
 pub type Ppo = OnPolicyLearner<PpoConfig>;
@@ -100,7 +109,7 @@ mod tests {
         let train = |max_grad_norm: f64| {
             let config =
                 PpoConfig { max_grad_norm, horizon: 16, envs: 4, epochs: 2, hidden: vec![8], ..PpoConfig::default() };
-            let ppo = Box::new(Ppo::new(&config, env.spec()).unwrap());
+            let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec()).unwrap());
             let mut ppo = Training::new(&device, ppo, Arena::Device(&env), &[1, 2]).unwrap();
             let read = |x: &Array| {
                 let numbers = pollster::block_on(device.read(x)).unwrap();

@@ -1,5 +1,7 @@
 //! Training: an algorithm's iterations, one after the other.
 
+use std::rc::Rc;
+
 use super::{Algorithm, First, Held, StateEntry};
 use crate::backend::reference::NonFinite;
 use crate::backend::{LocalFuture, ScalarValue};
@@ -26,7 +28,7 @@ pub enum Arena<'a> {
 #[derive(Debug)]
 pub struct Training {
     device: Device,
-    algorithm: Box<dyn Algorithm>,
+    algorithm: Rc<dyn Algorithm>,
     segments: Segments,
     stage: Stage,
     metric_names: Vec<String>,
@@ -39,7 +41,7 @@ impl Training {
     ///
     /// # Errors
     /// If the executor does not fit, or the device lacks memory.
-    pub fn new(device: &Device, algorithm: Box<dyn Algorithm>, arena: Arena<'_>, seeds: &[u64]) -> Result<Training> {
+    pub fn new(device: &Device, algorithm: Rc<dyn Algorithm>, arena: Arena<'_>, seeds: &[u64]) -> Result<Training> {
         let env = match &arena {
             Arena::Device(env) => Some(*env),
             Arena::Host(_) => None,
@@ -56,7 +58,7 @@ impl Training {
     /// As [`new`](Training::new); iterations fail if an array is missing or of another shape.
     pub fn resume(
         device: &Device,
-        algorithm: Box<dyn Algorithm>,
+        algorithm: Rc<dyn Algorithm>,
         arena: Arena<'_>,
         seeds: &[u64],
         state: State,

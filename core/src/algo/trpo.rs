@@ -19,12 +19,21 @@ pub use config::TrpoConfig;
 pub use loss::{kl, surrogate};
 
 use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling, mean, unpack, value_loss};
-use super::{ActorCritic, Held, Metrics, update_parameters};
+use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics, update_parameters};
 use crate::Result;
 use crate::learn::{Descent, Look};
 use crate::optim::Adam;
 use crate::play::Iteration;
 use crate::policy::NetConfig;
+use crate::settings::Settings as _;
+
+/// TRPO in the register.
+pub static TRPO: AlgorithmDef = AlgorithmDef::new::<TrpoConfig>(
+    "trpo",
+    "Trust Region Policy Optimization (arXiv:1502.05477)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(Trpo::new(&TrpoConfig::default().with(settings)?, spec)?)),
+);
 
 /// TRPO on one environment.
 pub type Trpo = OnPolicyLearner<TrpoConfig>;

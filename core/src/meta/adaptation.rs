@@ -1,30 +1,31 @@
-//! Meta-testing: what a meta-trained policy does on tasks that it has not seen, before and after each inner step.
+//! Meta-testing: what a policy does on tasks that it has not seen, before it has adapted to them and after.
 
-use super::config::MamlConfig;
-use super::maml::Learner;
 use crate::Tensor;
+use crate::algo::{Held, Learned};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::play::{Keys, Play, Steps, row_keys};
-use crate::policy::{Acting, How};
+use crate::policy::How;
 use crate::rng::{stream, streams};
 use crate::task::TaskSource;
 
 /// The stream of episodes that only measure.
 const MEASURED: u32 = stream("measured");
 
-/// How much to collect.
+/// How much to play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// Held-out tasks per seed.
     pub tasks: usize,
-    /// Rollouts per task before each inner step.
+    /// Rollouts on each task, before each adaptation and after the last.
     pub rollouts: usize,
-    /// Inner steps.
-    pub inner_steps: usize,
+    /// Adaptations.
+    pub rounds: usize,
+    /// Episodes of a rollout, one after the other, through which the policy's memory lasts.
+    pub episodes: usize,
     /// Rollouts per task that measure a stage, apart from those that it adapts by; 0 for the latter to measure it.
     pub measured: usize,
-    /// The most probable actions where a stage is measured; what adapts is always drawn.
+    /// The most probable actions where a stage is measured. What a policy adapts by between rollouts is always drawn.
     pub deterministic: bool,
     /// Measure the last stage only.
     pub last_only: bool,
@@ -33,62 +34,68 @@ pub struct Trial {
 /// What a trial saw.
 #[derive(Clone, Debug)]
 pub struct Tried {
-    /// Task parameters `[S · M, D]`; none if the environment has a single task.
+    /// Task parameters `[S, M, D]`; none if the environment has a single task.
     pub tasks: Option<Tensor>,
-    /// Episodes before each inner step, and after the last; or after the last only.
+    /// Rollouts before each adaptation, and after the last; or after the last only. Rows are in order of seed, task and rollout.
     pub stages: Vec<Steps>,
 }
 
-/// Adapt `theta: [S, P]` to held-out tasks that `key`, words `[S, 1]`, names, or to those `given`, `[S · M, D]`.
+/// Lets policies adapt to held-out tasks that `key`, words `[S, 1]`, names, or to those `given`, `[M, D]` for all seeds.
 #[track_caller]
 pub fn try_adapting(
-    learner: &Learner,
-    config: &MamlConfig,
+    learned: &dyn Learned,
     env: &EnvDef,
-    theta: Tensor,
+    held: &Held,
     key: [Tensor; 2],
     given: Option<Tensor>,
     trial: Trial,
 ) -> Tried {
-    let (seeds, m) = (theta.size(0), trial.tasks);
-    let width = env.spec().task.len();
-    let drawn = || {
-        let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_TASK));
-        TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), m).reshape(&[seeds * m, width])
+    let (course, policy) = (learned.course(), learned.policy());
+    let (seeds, m, width) = (key[0].size(0), trial.tasks, env.spec().task.len());
+    let tasks = (width > 0).then(|| match given {
+        Some(tasks) => tasks.unsqueeze(0).broadcast_to(&[seeds, m, width]),
+        None => {
+            let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_TASK));
+            TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), m)
+        }
+    });
+    // The tasks of all environments, `[K, D]` for all of a group's or `[K, N, D]`.
+    let of_rows = |rollouts: usize| {
+        tasks.map(|tasks| match course.per_task() {
+            true => tasks.reshape(&[seeds * m, width]),
+            false => {
+                let repeated = tasks.unsqueeze(2).broadcast_to(&[seeds, m, rollouts, width]);
+                repeated.reshape(&[seeds, m * rollouts, width])
+            }
+        })
     };
-    let tasks = (width > 0).then(|| given.unwrap_or_else(drawn));
     let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_EPISODES));
-    let (mut parts, step_sizes) = learner.start(theta, m);
-    let mut stages = Vec::with_capacity(trial.inner_steps + 1);
-    for k in 0..=trial.inner_steps {
-        let last = k == trial.inner_steps;
-        let acting = Acting::of(&parts);
-        let keys = row_keys(fold_in(key, Tensor::constant_u32(k as u32)), m);
-        let exploring = Play {
-            env,
-            policy: &learner.policy,
-            acting: &acting,
-            how: How::Explore,
-            rows: [seeds * m, trial.rollouts],
-            tasks,
-            keys: Keys::of(keys),
+    let key_of = |round: usize| match course.per_task() {
+        true => row_keys(fold_in(key, Tensor::constant_u32(round as u32)), m),
+        false => key,
+    };
+    let mut acting = learned.start(held, m);
+    let mut stages = Vec::with_capacity(trial.rounds + 1);
+    for round in 0..=trial.rounds {
+        let (last, key) = (round == trial.rounds, key_of(round));
+        let play = |key, rollouts: usize, how| {
+            let rows = if course.per_task() { [seeds * m, rollouts] } else { [seeds, m * rollouts] };
+            let (tasks, keys) = (of_rows(rollouts), Keys::of(key));
+            let play = Play { env, policy: &*policy, acting: &acting, how, rows, tasks, keys };
+            play.episodes(trial.episodes, trial.episodes * course.steps).steps
         };
-        let steps = config.steps(env.spec().horizon);
-        let explored = exploring.episodes(1, steps).steps;
+        let measuring = if trial.deterministic { How::Exploit } else { How::Explore };
+        // A policy that only remembers adapts in the episodes that measure it.
+        let explored = play(key, trial.rollouts, if trial.rounds == 0 { measuring } else { How::Explore });
         let paths = explored.paths();
         if last || !trial.last_only {
             stages.push(match trial.measured {
                 0 => explored,
-                rollouts => {
-                    let keys = Keys::of(fold_in(keys, Tensor::constant_u32(MEASURED)));
-                    let how = if trial.deterministic { How::Exploit } else { How::Explore };
-                    Play { how, keys, rows: [seeds * m, rollouts], ..exploring }.episodes(1, steps).steps
-                }
+                rollouts => play(fold_in(key, Tensor::constant_u32(MEASURED)), rollouts, measuring),
             });
         }
         if !last {
-            let phase = learner.phase(config, &parts, &paths, seeds);
-            parts = learner.adapt(&parts, &phase, &step_sizes);
+            acting = learned.adapt(held, &acting, &paths);
         }
     }
     Tried { tasks, stages }

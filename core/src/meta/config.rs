@@ -1,12 +1,11 @@
 //! Settings of MAML's family.
 
-use serde::{Deserialize, Serialize};
-
 use super::Surrogate;
 use crate::nn::Activation;
 use crate::optim::{Hessian, Schedule, TrustRegion};
-use crate::policy::NetConfig;
+use crate::policy::{LOG_STD, NetConfig};
 use crate::sample::{Baseline, Processor};
+use crate::settings::{Range, SettingValue as _, Settings};
 use crate::task::TaskSource;
 use crate::{Error, Result};
 
@@ -33,7 +32,8 @@ impl Variant {
         [Variant::ProMp, Variant::MamlPpo, Variant::MamlVpg, Variant::MamlTrpo, Variant::EMaml, Variant::DiceMaml];
 
     /// Name on the command line and in files.
-    pub fn name(self) -> &'static str {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Variant::ProMp => "promp",
             Variant::MamlPpo => "maml-ppo",
@@ -44,9 +44,20 @@ impl Variant {
         }
     }
 
-    /// The inverse of [`name`](Variant::name).
-    pub fn parse(name: &str) -> Option<Variant> {
-        Variant::ALL.into_iter().find(|v| v.name() == name)
+    /// Whether it looks at a setting.
+    #[must_use]
+    pub fn uses(self, key: &str) -> bool {
+        match key {
+            "learning_rate" | "learning_rate_schedule" | "max_grad_norm" | "adam_eps" => !self.trust_region(),
+            "clip_eps" | "outer_steps" => matches!(self, Variant::ProMp | Variant::MamlPpo),
+            "inner_kl_coef" | "target_inner_kl" => self == Variant::ProMp,
+            "max_kl" | "cg_iterations" | "damping" | "backtracks" | "backtrack_ratio" | "hessian" => {
+                self.trust_region()
+            }
+            // DICE is the inner loss and the outer one.
+            "inner_loss" => self != Variant::DiceMaml,
+            _ => true,
+        }
     }
 
     /// Whether the outer steps are those of a trust region.
@@ -55,121 +66,87 @@ impl Variant {
     }
 }
 
-/// Hyper-parameters. Defaults are those of ProMP's run scripts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MamlConfig {
-    /// Tasks per iteration (M), default 40.
-    pub meta_batch: usize,
-    /// Rollouts per task and phase (N), default 20.
-    pub rollouts: usize,
-    /// Steps of a rollout (T); 0: the environment's time limit. Default 0.
-    pub horizon: usize,
-    /// Training tasks: 0 for fresh ones in each iteration, otherwise that many, drawn once and all played equally often.
-    /// Default 0.
-    pub train_tasks: usize,
-    /// Inner gradient steps, default 1.
-    pub inner_steps: usize,
-    /// Step size α of inner steps, above 0, default 0.1.
-    pub inner_lr: f64,
-    /// Learn one inner step size per parameter (arXiv:1707.09835), starting from `inner_lr`. Default false.
-    pub learn_inner_lr: bool,
-    /// Take inner gradients as constants, default false.
-    pub first_order: bool,
-    /// `likelihood_ratio` or `log_likelihood`, default `likelihood_ratio` (`log_likelihood` for `maml-vpg`, `maml-trpo` and `e-maml`).
-    /// `dice-maml` has `dice`, and no other algorithm takes it.
-    pub inner_loss: Surrogate,
-    /// Discount γ in [0, 1], default 0.99.
-    pub gamma: f64,
-    /// λ of the advantages in [0, 1], default 1.
-    pub gae_lambda: f64,
-    /// `linear_feature`, `linear_time`, `multi_feature` or `zero`, default `linear_feature`.
-    pub baseline: Baseline,
-    /// Standardise the advantages of each task, default true.
-    pub normalise_advantages: bool,
-    /// Shift the advantages of each task to be positive, default false.
-    pub positive_advantages: bool,
-    /// Adam step size of outer steps, above 0, default 1e-3.
-    pub learning_rate: f64,
-    /// `constant` or `linear` (towards 0 at the end of the run), default `constant`.
-    pub learning_rate_schedule: Schedule,
-    /// Outer steps on each batch, default 5.
-    pub outer_steps: usize,
-    /// Clip range ε of the outer objective, in (0, 1), default 0.3.
-    pub clip_eps: f64,
-    /// Weight η of the KL between the policies that collected and the current ones before each inner step, at least 0,
-    /// default 5e-4.
-    pub inner_kl_coef: f64,
-    /// If above 0: after each iteration, a step's η is halved where its KL is below this over 1.5, and doubled where it is
-    /// above 1.5 times this, starting from `inner_kl_coef`. Default 0 (η stays).
-    pub target_inner_kl: f64,
-    /// Largest KL of a trust-region step, above 0, default 0.01.
-    pub max_kl: f64,
-    /// Conjugate-gradient iterations, default 10.
-    pub cg_iterations: usize,
-    /// Added to the diagonal of the KL's Hessian, at least 0, default 1e-5.
-    pub damping: f64,
-    /// Most steps of the line search, default 15.
-    pub backtracks: usize,
-    /// Factor between its steps, in (0, 1), default 0.8.
-    pub backtrack_ratio: f64,
-    /// `exact`, `finite_differences` or `one_sided_differences`, default `exact`.
-    pub hessian: Hessian,
-    /// Longest outer gradient; 0 for any. Default 0.
-    pub max_grad_norm: f64,
-    /// Widths of the hidden layers, default `[64, 64]`.
-    pub hidden: Vec<usize>,
-    /// `tanh` or `relu`, default `tanh`.
-    pub activation: Activation,
-    /// Orthogonal initial weights; false: uniform as in PyTorch. Default true.
-    pub orthogonal_init: bool,
-    /// Initial ln σ of continuous actions, default 0.
-    pub log_std_init: f64,
-    /// Adam's ε, above 0, default 1e-8.
-    pub adam_eps: f64,
-}
-
-impl Default for MamlConfig {
-    fn default() -> Self {
-        MamlConfig {
-            meta_batch: 40,
-            rollouts: 20,
-            horizon: 0,
-            train_tasks: 0,
-            inner_steps: 1,
-            inner_lr: 0.1,
-            learn_inner_lr: false,
-            first_order: false,
-            inner_loss: Surrogate::LikelihoodRatio,
-            gamma: 0.99,
-            gae_lambda: 1.0,
-            baseline: Baseline::LinearFeature,
-            normalise_advantages: true,
-            positive_advantages: false,
-            learning_rate: 1e-3,
-            learning_rate_schedule: Schedule::Constant,
-            outer_steps: 5,
-            clip_eps: 0.3,
-            inner_kl_coef: 5e-4,
-            target_inner_kl: 0.0,
-            max_kl: 0.01,
-            cg_iterations: 10,
-            damping: 1e-5,
-            backtracks: 15,
-            backtrack_ratio: 0.8,
-            hessian: Hessian::Exact,
-            max_grad_norm: 0.0,
-            hidden: vec![64, 64],
-            activation: Activation::Tanh,
-            orthogonal_init: true,
-            log_std_init: 0.0,
-            adam_eps: 1e-8,
-        }
+crate::settings! {
+    /// Hyper-parameters. Defaults are those of ProMP's run scripts.
+    pub struct MamlConfig {
+        /// tasks per iteration (M)
+        meta_batch: usize = 40, Range::Count(1, 1 << 16);
+        /// rollouts per task before and after each inner step (N)
+        rollouts: usize = 20, Range::Count(1, 1 << 16);
+        /// steps of a rollout (T); 0: the environment's time limit
+        horizon: usize = 0, Range::Count(0, u64::MAX);
+        /// 0: fresh tasks each iteration; otherwise a pool of so many
+        ///
+        /// The tasks of a pool are drawn once and all played equally often.
+        train_tasks: usize = 0, Range::Count(0, MAX_BATCH as u64);
+        /// gradient steps of adaptation
+        inner_steps: usize = 1, Range::Count(1, 16);
+        /// step size α of adaptation
+        inner_lr: f64 = 0.1, Range::Positive;
+        /// learn one α per parameter, starting from inner_lr
+        ///
+        /// arXiv:1707.09835.
+        learn_inner_lr: bool = false;
+        /// take inner gradients as constants
+        first_order: bool = false;
+        /// surrogate of adaptation
+        ///
+        /// `dice-maml` has `dice`, and no other algorithm takes it.
+        inner_loss: Surrogate = Surrogate::LikelihoodRatio, Range::Shown(&Surrogate::RANGE, "likelihood_ratio, log_likelihood");
+        /// discount of later rewards
+        gamma: f64 = 0.99, Range::Unit;
+        /// λ of the advantages
+        gae_lambda: f64 = 1.0, Range::Unit;
+        /// subtracted from returns, fitted per task
+        baseline: Baseline = Baseline::LinearFeature;
+        /// per task
+        normalise_advantages: bool = true;
+        /// shift them so that the smallest is 0
+        positive_advantages: bool = false;
+        /// Adam's step size of outer steps
+        learning_rate: f64 = 1e-3, Range::Positive;
+        /// linear: towards 0 at the end of the run
+        learning_rate_schedule: Schedule = Schedule::Constant;
+        /// outer steps on each batch
+        outer_steps: usize = 5, Range::Count(1, 1000);
+        /// clip range of the outer objective
+        clip_eps: f64 = 0.3, Range::Fraction;
+        /// weight of the KL that keeps adaptation near what collected
+        inner_kl_coef: f64 = 5e-4, Range::NotNegative;
+        /// above 0: adapt inner_kl_coef until the KL is near this
+        ///
+        /// After each iteration, a step's η is halved where its KL is below this over 1.5, and doubled where it is
+        /// above 1.5 times this, starting from `inner_kl_coef`; at 0, η stays.
+        target_inner_kl: f64 = 0.0, Range::NotNegative;
+        /// largest KL of an outer step
+        max_kl: f64 = 0.01, Range::Positive;
+        /// conjugate-gradient iterations
+        cg_iterations: usize = 10, Range::Count(1, 1000);
+        /// added to the diagonal of the KL's Hessian
+        damping: f64 = 1e-5, Range::NotNegative;
+        /// most steps of the line search
+        backtracks: usize = 15, Range::Count(1, 1000);
+        /// factor between its steps
+        backtrack_ratio: f64 = 0.8, Range::Fraction;
+        /// products with the KL's Hessian
+        hessian: Hessian = Hessian::Exact;
+        /// longer outer gradients are scaled down; 0: never
+        max_grad_norm: f64 = 0.0, Range::NotNegative;
+        /// hidden layers of the policy
+        hidden: Vec<usize> = vec![64, 64];
+        /// of the hidden layers
+        activation: Activation = Activation::Tanh;
+        /// orthogonal first weights; false: uniform as in PyTorch
+        orthogonal_init: bool = true;
+        /// first ln σ of continuous actions
+        log_std_init: f64 = 0.0, LOG_STD;
+        /// Adam's ε
+        adam_eps: f64 = 1e-8, Range::Positive;
     }
 }
 
 /// Most environment steps of one phase and seed.
-const MAX_BATCH: usize = 1 << 24;
+pub(super) const MAX_BATCH: usize = 1 << 24;
 
 impl MamlConfig {
     /// Defaults of a variant.
@@ -253,40 +230,10 @@ impl MamlConfig {
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self, variant: Variant) -> Result<()> {
-        let number = Error::in_range;
-        for (key, value) in
-            [("inner_lr", self.inner_lr), ("learning_rate", self.learning_rate), ("adam_eps", self.adam_eps)]
-        {
-            number(key, value, value > 0.0, "above 0")?;
-        }
-        for (key, value) in [("gamma", self.gamma), ("gae_lambda", self.gae_lambda)] {
-            number(key, value, (0.0..=1.0).contains(&value), "in 0 to 1")?;
-        }
-        number("clip_eps", self.clip_eps, self.clip_eps > 0.0 && self.clip_eps < 1.0, "between 0 and 1")?;
-        for (key, value) in [
-            ("inner_kl_coef", self.inner_kl_coef),
-            ("target_inner_kl", self.target_inner_kl),
-            ("max_grad_norm", self.max_grad_norm),
-        ] {
-            number(key, value, value >= 0.0, "0 or more")?;
-        }
+        self.check()?;
         if self.target_inner_kl > 0.0 && self.inner_kl_coef == 0.0 {
             let problem = "no factor moves an inner_kl_coef of 0; give it a first value, or set this to 0";
             return Err(Error::config("target_inner_kl", problem));
-        }
-        self.trust_region().validate()?;
-        for (key, value, most) in [
-            ("meta_batch", self.meta_batch, 1 << 16),
-            ("rollouts", self.rollouts, 1 << 16),
-            ("inner_steps", self.inner_steps, 16),
-            ("outer_steps", self.outer_steps, 1000),
-        ] {
-            if value == 0 || value > most {
-                return Err(Error::config(key, format!("{value} is not in 1 to {most}")));
-            }
-        }
-        if self.train_tasks > MAX_BATCH {
-            return Err(Error::config("train_tasks", format!("{} is not in 0 to {MAX_BATCH}", self.train_tasks)));
         }
         if self.meta_batch.saturating_mul(self.rollouts) > MAX_BATCH {
             return Err(Error::config("rollouts", format!("meta_batch × rollouts is more than {MAX_BATCH}")));

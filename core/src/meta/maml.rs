@@ -6,10 +6,12 @@
 //! between.
 
 use super::adapt::{InnerSteps, StepSizes, per_task};
-use super::config::{MamlConfig, Variant};
+use super::config::{MAX_BATCH, MamlConfig, Variant};
 use super::objective::{MetaLoss, Objective, meta_loss};
 use super::surrogate::{Phase, Surrogate};
-use crate::algo::{Algorithm, First, Held, Metrics, StateEntry, update_parameters};
+use crate::algo::{
+    Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, StateEntry, update_parameters,
+};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
@@ -17,10 +19,11 @@ use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout};
 use crate::optim::{Adam, AdamState};
 use crate::play::{Cast, Iteration, row_keys};
-use crate::policy::{Acting, PolicyNet};
+use crate::policy::{Acting, Policy, PolicyNet};
 use crate::sample::{Paths, adjusted_rewards};
+use crate::settings::Settings as _;
 use crate::tensor::Named;
-use crate::{DType, Result, Tensor};
+use crate::{DType, Error, Result, Tensor};
 
 /// The policy, and how its shared parameters become those of a task.
 #[derive(Clone, Debug)]
@@ -121,6 +124,30 @@ impl Learner {
     }
 }
 
+/// The variant `$variant` in the register.
+macro_rules! registered {
+    ($variant:ident, $line:literal) => {
+        AlgorithmDef {
+            uses: |key| Variant::$variant.uses(key),
+            defaults: || MamlConfig::of(Variant::$variant).table(),
+            ..AlgorithmDef::new::<MamlConfig>(Variant::$variant.name(), $line, Family::Gradients, |settings, spec| {
+                let config = MamlConfig::of(Variant::$variant).with(settings)?;
+                Ok(Box::new(Maml::new(Variant::$variant, &config, spec)?))
+            })
+        }
+    };
+}
+
+/// MAML and its family in the register.
+pub static MAML_FAMILY: [AlgorithmDef; 6] = [
+    registered!(ProMp, "Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784)"),
+    registered!(MamlPpo, "MAML with a clipped outer objective"),
+    registered!(MamlVpg, "MAML, policy gradient inside and outside (arXiv:1703.03400)"),
+    registered!(MamlTrpo, "MAML with trust-region outer steps (arXiv:1703.03400)"),
+    registered!(EMaml, "MAML that is rewarded for exploring (arXiv:1803.01118)"),
+    registered!(DiceMaml, "MAML with DICE objectives, exact to any order (arXiv:1802.05098)"),
+];
+
 /// Meta-training on one environment.
 #[derive(Clone, Debug)]
 pub struct Maml {
@@ -135,9 +162,18 @@ impl Maml {
     /// For an environment with many tasks.
     ///
     /// # Errors
-    /// If a setting is invalid.
+    /// If a setting is invalid, or does not fit the environment.
     pub fn new(variant: Variant, config: &MamlConfig, spec: &EnvSpec) -> Result<Maml> {
         config.validate(variant)?;
+        if spec.task.is_empty() {
+            let problem = format!("`{}` has a single task, and {} learns to adapt to many", spec.name, variant.name());
+            return Err(Error::config("env", problem));
+        }
+        let steps = config.batch(spec.horizon) / (config.inner_steps + 1);
+        if steps > MAX_BATCH {
+            let problem = format!("meta_batch × rollouts × horizon is {steps}, more than {MAX_BATCH}");
+            return Err(Error::config("rollouts", problem));
+        }
         let (learner, steps) = (Learner::new(spec, config), config.steps(spec.horizon));
         Ok(Maml { variant, config: config.clone(), learner, steps })
     }
@@ -145,6 +181,31 @@ impl Maml {
     /// The policy and its adaptation.
     pub fn learner(&self) -> &Learner {
         &self.learner
+    }
+}
+
+impl Learned for Maml {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(self.learner.policy.clone())
+    }
+
+    fn course(&self) -> Course {
+        let MamlConfig { inner_steps, rollouts, gamma, .. } = self.config;
+        Course { family: Family::Gradients, rounds: inner_steps, rollouts, ..Course::fixed(self.steps, gamma) }
+    }
+
+    fn start(&self, held: &Held, tasks: usize) -> Acting {
+        Acting::of(&self.learner.start(held.get("theta"), tasks).0)
+    }
+
+    /// An inner step.
+    fn adapt(&self, held: &Held, acting: &Acting, seen: &Paths) -> Acting {
+        let Maml { learner, config, .. } = self;
+        let theta = held.get("theta");
+        let (seeds, rows) = (theta.size(0), acting.parts.first().map_or(1, |part| part.size(0)));
+        let (_, step_sizes) = learner.start(theta, rows / seeds);
+        let phase = learner.phase(config, &acting.parts, seen, seeds);
+        Acting::of(&learner.adapt(&acting.parts, &phase, &step_sizes))
     }
 }
 
@@ -164,6 +225,21 @@ impl Algorithm for Maml {
 
     fn fleet(&self, seeds: usize) -> [usize; 3] {
         [seeds * self.config.meta_batch, self.config.rollouts, self.steps]
+    }
+
+    fn batch(&self) -> u64 {
+        self.config.batch(self.steps) as u64
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let MamlConfig { meta_batch, rollouts, inner_steps, hidden, .. } = &self.config;
+        vec![
+            ("meta_batch", *meta_batch),
+            ("rollouts", *rollouts),
+            ("horizon", self.steps),
+            ("inner_steps", *inner_steps),
+            ("hidden", hidden.iter().copied().max().unwrap_or(0)),
+        ]
     }
 
     /// Algorithm 3: collect with the shared policy, adapt, collect with the adapted ones, and so on; then the outer steps. Returns of

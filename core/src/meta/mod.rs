@@ -6,8 +6,8 @@
 
 mod adapt;
 mod adaptation;
+mod adaptive;
 mod config;
-mod host_learner;
 mod maml;
 mod meta_algorithm;
 mod meta_evaluator;
@@ -18,12 +18,12 @@ mod surrogate;
 
 pub use adapt::{Adapted, InnerSteps, StepSizes, per_task};
 pub use adaptation::{Trial, Tried, try_adapting};
+pub use adaptive::{Adaptive, Values};
 pub use config::{MamlConfig, Variant};
-pub use host_learner::HostLearner;
-pub use maml::{Learner, Maml};
-pub use meta_algorithm::{GradientAdaptation, MetaAlgorithm, MetaPolicy};
+pub use maml::{Learner, MAML_FAMILY, Maml};
+pub use meta_algorithm::{MetaAlgorithm, MetaPolicy};
 pub use meta_evaluator::{MetaEvaluator, TestTask};
 pub use objective::{MetaLoss, Objective, meta_loss};
 pub use performance::{AVERAGE, Performance, UNNAMED};
-pub use rl2::{MemoryAdaptation, Rl2, Rl2Config, Rl2Variant};
+pub use rl2::{RL2, Rl2, Rl2Config, Rl2Variant};
 pub use surrogate::{Phase, Surrogate, clipped, surrogate, weighted};

@@ -8,38 +8,55 @@
 //!  2. what an episode ended with is shown to the next (`carry_over`), as in the paper
 //!  3. padding counts nowhere: not in standardised advantages, entropies or divergences
 
-mod adaptation;
 mod collect;
 mod config;
 mod credit;
 mod learner;
 mod loss;
-mod memory;
 mod policy;
 mod update;
 
-pub use adaptation::{TrialSpec, try_trials};
 pub use collect::Trials;
-pub(crate) use config::MAX_BATCH;
 pub use config::{AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Variant};
 pub use credit::Credit;
 pub use learner::Rl2Net;
 pub use loss::{TrialBatch, TrialLosses, losses};
-pub use memory::MemoryAdaptation;
 pub use policy::{TrialPolicy, augmented};
 
+use config::MAX_BATCH;
 use update::{Data, natural, proximal};
 
-use crate::algo::{Algorithm, Held, Metrics, StateEntry, update_parameters};
+use crate::algo::{Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metrics, StateEntry, update_parameters};
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::{ActionSpace, EnvSpec};
 use crate::nn::Layout;
 use crate::play::{Cast, Iteration};
-use crate::policy::Acting;
+use crate::policy::{Acting, Policy};
 use crate::rng::streams;
+use crate::settings::Settings as _;
 use crate::task::TaskSource;
-use crate::{Result, Tensor};
+use crate::{Error, Result, Tensor};
+
+/// The variant `$variant` in the register.
+macro_rules! registered {
+    ($variant:ident, $name:literal, $line:literal) => {
+        AlgorithmDef {
+            uses: |key| Rl2Variant::$variant.uses(key),
+            defaults: || Rl2Config::of(Rl2Variant::$variant).table(),
+            ..AlgorithmDef::new::<Rl2Config>($name, $line, Family::Memory, |settings, spec| {
+                let config = Rl2Config::of(Rl2Variant::$variant).with(settings)?;
+                Ok(Box::new(Rl2::new(Rl2Variant::$variant, &config, spec)?))
+            })
+        }
+    };
+}
+
+/// RL² in the register.
+pub static RL2: [AlgorithmDef; 2] = [
+    registered!(Ppo, "rl2-ppo", "RL²: a recurrent policy learns within its memory, by PPO (arXiv:1611.02779)"),
+    registered!(Trpo, "rl2-trpo", "RL² with trust-region steps, as in its paper"),
+];
 
 /// Meta-training on one environment.
 #[derive(Clone, Debug)]
@@ -59,6 +76,11 @@ impl Rl2 {
     /// If a setting is invalid.
     pub fn new(variant: Rl2Variant, config: &Rl2Config, spec: &EnvSpec) -> Result<Rl2> {
         config.validate(variant)?;
+        let steps = config.batch(spec.horizon);
+        if steps > MAX_BATCH {
+            let problem = format!("meta_batch × episodes × time limit is {steps}, more than {MAX_BATCH}");
+            return Err(Error::config("meta_batch", problem));
+        }
         let (net, action) = (Rl2Net::new(spec, config), spec.action.clone());
         Ok(Rl2 { variant, config: config.clone(), net, action, horizon: spec.horizon })
     }
@@ -70,6 +92,24 @@ impl Rl2 {
 
     fn learning_rate(&self, done: u64, total: u64) -> f64 {
         self.config.learning_rate * self.config.learning_rate_schedule.factor(done, total)
+    }
+}
+
+impl Learned for Rl2 {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(TrialPolicy { net: &self.net, space: &self.action, carry_over: self.config.carry_over })
+    }
+
+    fn course(&self) -> Course {
+        Course {
+            family: Family::Memory,
+            episodes: self.config.episodes,
+            ..Course::fixed(self.horizon, self.config.gamma)
+        }
+    }
+
+    fn start(&self, held: &Held, _tasks: usize) -> Acting {
+        Acting::of(&self.net.layout.split(held.get("theta")))
     }
 }
 
@@ -86,15 +126,23 @@ impl Algorithm for Rl2 {
         [seeds * self.config.meta_batch, 1, self.horizon]
     }
 
+    fn batch(&self) -> u64 {
+        self.config.batch(self.horizon) as u64
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let Rl2Config { meta_batch, episodes, units, .. } = self.config;
+        vec![("meta_batch", meta_batch), ("episodes", episodes), ("units", units)]
+    }
+
     /// Episodes of the metrics are those inside of trials; returns of trials, of first and of last episodes are means over trials.
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
-        let Rl2 { variant, config, net, action, horizon } = self;
+        let Rl2 { variant, config, net, horizon, .. } = self;
         let (seeds, theta) = (it.seeds(), held.get("theta"));
         let learning_rate = it.scalar("learning_rate");
         let tasks = it.tasks(config.task_source(), config.meta_batch);
-        let acting = Acting::of(&net.layout.split(theta));
-        let policy = TrialPolicy { net, space: action, carry_over: config.carry_over };
-        let cast = Cast { policy: &policy, acting: &acting, rows: [seeds, config.meta_batch] };
+        let (acting, policy) = (self.start(held, config.meta_batch), self.policy());
+        let cast = Cast { policy: &*policy, acting: &acting, rows: [seeds, config.meta_batch] };
         let (key, n) = (fold_in(it.key(), it.number()), config.episodes);
         let trials = Trials::from(&it.episodes(cast, &tasks, key, n, config.trial_steps(*horizon)));
 

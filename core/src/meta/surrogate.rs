@@ -1,7 +1,5 @@
 //! Policy-gradient losses of one task's data.
 
-use serde::{Deserialize, Serialize};
-
 use crate::Tensor;
 use crate::policy::{Distribution, PolicyNet};
 
@@ -39,8 +37,7 @@ impl Phase {
 }
 
 /// The inner loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surrogate {
     /// −mean(π/π_old · A): the low-variance-curvature surrogate of ProMP, arXiv:1810.06784, eq. 8.
     #[default]
@@ -52,6 +49,8 @@ pub enum Surrogate {
     /// with more variance.
     Dice,
 }
+
+crate::words!(Surrogate { LikelihoodRatio = "likelihood_ratio", LogLikelihood = "log_likelihood", Dice = "dice" });
 
 /// Weighted sum over rows: `[K, B, 1]` and `[K, B, 1]` → `[K, 1]`.
 #[track_caller]

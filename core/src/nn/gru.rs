@@ -17,16 +17,13 @@
 //! orders the gates r, z, n and stores weights transposed, `[3H, I]`. The original paper resets before the product;
 //! what it writes as z is the same gate here.
 
-use serde::{Deserialize, Serialize};
-
 use super::init::Init;
 use super::layout::{Layout, Slot};
 use crate::Tensor;
 use crate::tensor::{Loop, scan};
 
 /// Where the reset gate acts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reset {
     /// On the product of state and weights, as PyTorch and Keras (`reset_after=True`) do: one product for all gates.
     #[default]
@@ -35,9 +32,10 @@ pub enum Reset {
     Before,
 }
 
+crate::words!(Reset { After = "after", Before = "before" });
+
 /// How the recurrent weights `w_h` start; input weights are Glorot-uniform and biases zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecurrentInit {
     /// Uniform over `[H, 3H]` as a whole ([`Init::glorot_uniform`]), as garage does.
     #[default]

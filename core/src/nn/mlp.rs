@@ -1,14 +1,11 @@
 //! Multi-layer perceptrons.
 
-use serde::{Deserialize, Serialize};
-
 use super::init::Init;
 use super::layout::{Layout, Slot};
 use crate::Tensor;
 
 /// The function that follows each hidden layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Activation {
     /// tanh x
     #[default]
@@ -16,6 +13,8 @@ pub enum Activation {
     /// max(x, 0)
     Relu,
 }
+
+crate::words!(Activation { Tanh = "tanh", Relu = "relu" });
 
 impl Activation {
     /// The function.

@@ -1,10 +1,7 @@
 //! Settings that change over a run.
 
-use serde::{Deserialize, Serialize};
-
 /// How a setting changes from its configured value over a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
     /// It stays.
     #[default]
@@ -12,6 +9,8 @@ pub enum Schedule {
     /// It falls linearly towards 0, which it would reach after the last iteration.
     Linear,
 }
+
+crate::words!(Schedule { Constant = "constant", Linear = "linear" });
 
 impl Schedule {
     /// The factor in iteration `done` (from 0) of `total`.

@@ -19,8 +19,7 @@ use crate::{Error, Result, Tensor};
 /// | symmetric, ε = 0.01 / ‖v‖ | 0.3 % (0.02 %) | 4 % (0.5 %) |
 /// | one-sided, ε = 0.002 / ‖v‖ | 1.2 % (0.2 %) | 5 % (0.2 %) |
 /// | symmetric, ε = 1e-5, as in ProMP's code | 9,700 % (68 %) | 7,600 % (27 %) |
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Hessian {
     /// By differentiating twice.
     #[default]
@@ -30,6 +29,8 @@ pub enum Hessian {
     /// (g(θ + εv) − g(θ)) / ε: half as many gradients, and more error.
     OneSidedDifferences,
 }
+
+crate::words!(Hessian { Exact = "exact", FiniteDifferences = "finite_differences", OneSidedDifferences = "one_sided_differences" });
 
 /// Length of εv of [`Hessian::FiniteDifferences`].
 const SYMMETRIC: f64 = 0.01;

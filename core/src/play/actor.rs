@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::backend::LocalFuture;
 use crate::dist::{RowNoise, fold_in};
-use crate::host::{Acted, Actor, Fleet, Stepped};
+use crate::host::{Acted, Actor, Stepped};
 use crate::policy::{Acting, How, Policy, Transition};
 use crate::rng::{self, Key, streams};
 use crate::tensor::Named;
@@ -45,7 +45,7 @@ pub struct ActorSpec<'a> {
     pub how: How,
     /// True if lasting noise is used where the policy has such.
     pub lasting: bool,
-    /// The [extras](crate::policy::Act::extras) to report with each action.
+    /// The [extras](crate::policy::Act::extras) to report with each action, of those that the policy gives.
     pub info: &'a [&'static str],
 }
 
@@ -88,6 +88,7 @@ impl PolicyActor {
                 |(name, width): &(&'static str, usize)| (*name, cx.input(&input(name), &[k, n, *width], DType::F32));
             remembered.iter().map(one).collect()
         };
+        let mut reported = Vec::new();
         let act = Program::new(device, |cx| {
             let acting = declare(cx);
             let memory = declared(cx);
@@ -102,7 +103,10 @@ impl PolicyActor {
             let broken = |x: Tensor| x.non_finite().to_f32().max_keep(2);
             let policy_broken = act.extras.find("broken").unwrap_or_else(|| broken(act.action));
             let mut columns = vec![act.action, act.played, policy_broken];
-            columns.extend(info.iter().map(|name| act.extras.get(name)));
+            for (name, extra) in info.iter().filter_map(|name| Some((*name, act.extras.find(name)?))) {
+                reported.push(name.to_owned());
+                columns.push(extra);
+            }
             cx.output("acted", Tensor::concat(&columns, 2));
             act.memory.iter().for_each(|(name, x)| cx.output(&input(name), x));
         })?;
@@ -127,7 +131,7 @@ impl PolicyActor {
             observe,
             empty,
             sizes,
-            info: info.iter().map(|name| (*name).to_owned()).collect(),
+            info: reported,
             acting: Vec::new(),
             remembered,
             memory: Vec::new(),
@@ -135,27 +139,6 @@ impl PolicyActor {
             step: 0,
             lasts: 0,
         })
-    }
-
-    /// An actor without memory whose parameters are slices of `shapes` for each group.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn of_parts(
-        device: &Device,
-        policy: &dyn Policy,
-        shapes: &[Vec<usize>],
-        fleet: &Fleet,
-        how: How,
-    ) -> Result<PolicyActor> {
-        let sizes = [fleet.tasks, fleet.envs_per_task, fleet.observations(), fleet.actions()];
-        let spec = ActorSpec { policy, sizes, how, lasting: false, info: &[] };
-        PolicyActor::new(device, spec, &|cx: &mut Context| Acting::of(&declare_parts(cx, shapes, fleet.tasks)))
-    }
-
-    /// Act by these slices from now on, `[K, …]` each.
-    pub fn set_parts(&mut self, parts: &[Array]) {
-        self.acting = part_names(parts.len()).into_iter().zip(parts.iter().cloned()).collect();
     }
 
     /// Act by these parameters from now on.
@@ -202,6 +185,12 @@ impl PolicyActor {
                 Ok((name, array))
             })
             .collect()
+    }
+
+    /// Whether its policy remembers.
+    #[must_use]
+    pub fn remembers(&self) -> bool {
+        !self.remembered.is_empty()
     }
 
     /// The memory of each environment, as rows of numbers.
@@ -305,15 +294,3 @@ impl Actor for PolicyActor {
 /// Says what is wrong with a policy that is not finite.
 pub const BROKEN: &str =
     "the policy acts with NaN or infinite numbers; its parameters, or those that it adapted, are too large";
-
-/// Names of a policy's slices as inputs and outputs of programs.
-pub fn part_names(count: usize) -> Vec<String> {
-    (0..count).map(|i| format!("part {i}")).collect()
-}
-
-/// Slices of a policy for each of K tasks as inputs of a program; `shapes`: those of one task.
-pub fn declare_parts(cx: &mut Context, shapes: &[Vec<usize>], tasks: usize) -> Vec<Tensor> {
-    let shape = |shape: &Vec<usize>| [&[tasks], &shape[..]].concat();
-    let names = part_names(shapes.len());
-    shapes.iter().zip(&names).map(|(s, name)| cx.input(name, &shape(s), DType::F32)).collect()
-}

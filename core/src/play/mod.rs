@@ -11,7 +11,7 @@ mod recorded;
 mod stage;
 mod stepping;
 
-pub use actor::{ActorSpec, BROKEN, PolicyActor, declare_parts, part_names};
+pub use actor::{ActorSpec, BROKEN, PolicyActor};
 pub use experience::{Experience, Running, Steps, Totals};
 pub use iteration::{Cast, Iteration, Place, Tasks};
 pub use keys::{Keys, row_keys};

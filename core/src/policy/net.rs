@@ -5,6 +5,7 @@ use crate::Tensor;
 use crate::dist::{Categorical, Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
 use crate::env::{ActionSpace, EnvSpec};
 use crate::nn::{Activation, Init, Layout, Mlp, Slot};
+use crate::settings::Range;
 use crate::tensor::Named;
 use crate::{Error, Result};
 
@@ -24,6 +25,9 @@ pub struct NetConfig {
     /// Observations are standardised first: that is layer 0 of each network then, and its first linear layer is number 1.
     pub normalise_observations: bool,
 }
+
+/// The range of the setting `log_std_init`.
+pub const LOG_STD: Range = Range::Between(LOG_STD_RANGE.0, LOG_STD_RANGE.1);
 
 /// Widest hidden layer.
 const MAX_WIDTH: usize = 8192;

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 use super::{Act, Acting, Bounds, Distribution, How, Policy};
 
 /// Most units.
-const MAX_UNITS: usize = 8192;
+pub(crate) const MAX_UNITS: usize = 8192;
 
 /// The settings that a recurrent policy is built from.
 #[derive(Clone, Debug, PartialEq)]

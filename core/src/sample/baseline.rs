@@ -2,15 +2,12 @@
 
 use std::panic::Location;
 
-use serde::{Deserialize, Serialize};
-
 use super::Paths;
 use crate::tensor::fail;
 use crate::{Error, Tensor};
 
 /// Which baseline is subtracted from returns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Baseline {
     /// None: 0.
     Zero,
@@ -22,6 +19,8 @@ pub enum Baseline {
     /// Linear in observations limited to ±10, their squares, and 1: [`multi_feature`] of the observations alone.
     MultiFeature,
 }
+
+crate::words!(Baseline { Zero = "zero", LinearTime = "linear_time", LinearFeature = "linear_feature", MultiFeature = "multi_feature" });
 
 /// A named input of a baseline.
 #[derive(Clone, Copy, Debug)]

@@ -1,25 +1,15 @@
 //! Meta-tests of policies on environments of the host.
 
-use super::adapted::{self, Adaptation, MetaTest, PathStep, Stage, StageUnit};
-use super::config::Config;
+use super::adapted::{Adaptation, MetaTest, PathStep, Stage, StageUnit};
 use super::evaluate::{Episode, Evaluator, eval_key};
+use super::meta_test;
 use super::play_on_host::drawn_only;
-use super::trials;
 use crate::env::ActionSpace;
 use crate::host::{Chance, Executor, HostPath, MetaSampler, Samples, Until};
-use crate::meta::Trial;
-use crate::meta::rl2::TrialSpec;
+use crate::meta::{MetaAlgorithm as _, Trial};
 use crate::rng::{Key, fold_in, streams};
 use crate::task::TaskSource;
 use crate::{Error, Result};
-
-/// What is played on each task.
-enum Course {
-    /// A rollout of each environment with at most so many steps, and an inner step, in turn.
-    Gradients(Trial, usize),
-    /// Trials, one in each environment.
-    Memory(TrialSpec),
-}
 
 impl Evaluator {
     /// What an executor must play for [`adapt_in`](Evaluator::adapt_in): tasks, environments of each, and the steps after which an
@@ -28,10 +18,15 @@ impl Evaluator {
     /// # Errors
     /// As [`adapt_in`](Evaluator::adapt_in).
     pub fn test_fleet(&self, test: &MetaTest) -> Result<[usize; 3]> {
-        Ok(match self.course(test)? {
-            Course::Gradients(trial, steps) => [trial.tasks, trial.rollouts, steps],
-            Course::Memory(spec) => [spec.tasks, spec.rollouts, self.env().spec().horizon],
-        })
+        let trial = self.trial_on_host(test)?;
+        Ok([trial.tasks, trial.rollouts, self.fitted().course().steps])
+    }
+
+    fn trial_on_host(&self, test: &MetaTest) -> Result<Trial> {
+        match test.deterministic {
+            true => Err(drawn_only()),
+            false => self.trial(test, true),
+        }
     }
 
     /// As [`adapt`](Evaluator::adapt), in environments of the host: on `tasks`, `[D]` each, or else on as many as `test` says, which its seed
@@ -52,25 +47,20 @@ impl Evaluator {
         if let Some(tasks) = &tasks {
             self.expect_tasks(tasks)?;
         }
-        let course = self.course(&test)?;
+        let trial = self.trial_on_host(&test)?;
         let (space, horizon) = (self.env().spec().action.clone(), executor.fleet().horizon);
-        let (unit, episodes) = match course {
-            Course::Gradients(..) => (StageUnit::GradientSteps, 1),
-            Course::Memory(spec) => (trials::parts(spec.episodes, spec.episodes * horizon).0, spec.episodes),
-        };
-        let stages = |samples: Samples| match course {
-            Course::Gradients(..) => vec![rollouts(&samples, &space)],
-            Course::Memory(spec) => by_stage(&samples, &space, spec, horizon),
-        };
-        let (tasks, stages) = self.try_in(executor, tasks, &test, &course, stages).await?;
+        let (unit, count) = meta_test::stages(self.family(), &trial, horizon);
+        let of_round = |samples: Samples| by_stage(&samples, &space, &trial, (unit, count));
+        let (tasks, rounds) = self.try_in(executor, tasks, &test, &trial, of_round).await?;
         let tasks = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
-        Ok(Adaptation { tasks, unit, episodes, horizon, stages: stages.concat() })
+        let stages = rounds.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        Ok(Adaptation { tasks, unit, episodes: trial.episodes, horizon, stages })
     }
 
     /// One episode after adaptation in each group of an executor, on a task of its own, or a trial of several.
     pub(super) async fn play_adapted(&self, executor: Box<dyn Executor>, seed: u64) -> Result<Vec<Episode>> {
         let test = MetaTest { tasks: executor.fleet().tasks, seed, deterministic: false, ..MetaTest::default() };
-        let course = self.course(&test)?;
+        let trial = self.trial_on_host(&test)?;
         let whole = |paths: &Vec<HostPath>| {
             let first = || paths.iter().filter(|path| path.copy == 0);
             Episode {
@@ -80,7 +70,7 @@ impl Evaluator {
             }
         };
         let all = |samples: Samples| samples.tasks.iter().map(whole).collect();
-        let (_, mut stages) = self.try_in(executor, None, &test, &course, all).await?;
+        let (_, mut stages) = self.try_in(executor, None, &test, &trial, all).await?;
         Ok(stages.pop().unwrap_or_default())
     }
 
@@ -90,7 +80,7 @@ impl Evaluator {
         executor: Box<dyn Executor>,
         tasks: Option<Vec<Vec<f64>>>,
         test: &MetaTest,
-        course: &Course,
+        trial: &Trial,
         keep: impl Fn(Samples) -> T,
     ) -> Result<(Vec<Vec<f64>>, Vec<T>)> {
         let want = self.test_fleet(test)?;
@@ -120,13 +110,8 @@ impl Evaluator {
             (0..fleet.tasks as u32).map(|task| fold_in(fold_in(key, k as u32), task)).collect()
         };
         let mut policy = self.meta_algorithm()?.exploration_policy(&fleet).await?;
-        let steps = match course {
-            Course::Gradients(trial, _) => trial.inner_steps,
-            Course::Memory(spec) => {
-                sampler.until = Until::Episodes(spec.episodes);
-                0
-            }
-        };
+        let steps = trial.rounds;
+        sampler.until = Until::Episodes(trial.episodes);
         let mut all = Vec::with_capacity(steps + 1);
         for k in 0..=steps {
             let samples = sampler.obtain(&mut *policy, &keys(k)).await?;
@@ -136,31 +121,6 @@ impl Evaluator {
             all.push(keep(samples));
         }
         Ok((tasks, all))
-    }
-
-    fn course(&self, test: &MetaTest) -> Result<Course> {
-        if test.deterministic {
-            return Err(drawn_only());
-        }
-        let MetaTest { tasks, deterministic, .. } = *test;
-        match self.config() {
-            Config::Maml(config) => {
-                let rollouts = test.rollouts.unwrap_or(config.rollouts);
-                let inner_steps = test.inner_steps.unwrap_or(config.inner_steps);
-                let trial = Trial { tasks, rollouts, inner_steps, measured: 0, deterministic, last_only: false };
-                adapted::check(&trial)?;
-                let steps = config.steps(self.env().spec().horizon);
-                trials::check(TrialSpec { tasks, rollouts, episodes: 1, deterministic }, steps)?;
-                Ok(Course::Gradients(trial, steps))
-            }
-            Config::Rl2(config) => {
-                let (rollouts, episodes) = (test.rollouts.unwrap_or(1), test.episodes.unwrap_or(config.episodes));
-                let spec = TrialSpec { tasks, rollouts, episodes, deterministic };
-                trials::check(spec, self.env().spec().horizon)?;
-                Ok(Course::Memory(spec))
-            }
-            Config::Ppo(_) | Config::Trpo(_) => Err(self.fixed()),
-        }
     }
 }
 
@@ -179,27 +139,22 @@ fn steps<'a>(path: &'a HostPath, space: &'a ActionSpace) -> impl Iterator<Item =
     })
 }
 
-/// One episode of each environment.
-fn rollouts(samples: &Samples, space: &ActionSpace) -> Stage {
-    let sum = |path: &HostPath| path.rewards.iter().sum();
-    Stage {
-        returns: samples.tasks.iter().map(|paths| paths.iter().map(sum).collect()).collect(),
-        paths: samples.tasks.iter().map(|paths| paths.iter().take(1).flat_map(|p| steps(p, space)).collect()).collect(),
-    }
-}
-
-/// Trials, part by part.
-fn by_stage(samples: &Samples, space: &ActionSpace, spec: TrialSpec, horizon: usize) -> Vec<Stage> {
-    let (unit, count) = trials::parts(spec.episodes, spec.episodes * horizon);
-    let none = Stage { returns: vec![vec![0.0; spec.rollouts]; spec.tasks], paths: vec![Vec::new(); spec.tasks] };
-    let mut stages = vec![none; count];
+/// The stages of what was played: one, or the parts of trials.
+fn by_stage(
+    samples: &Samples,
+    space: &ActionSpace,
+    trial: &Trial,
+    (unit, count): (StageUnit, usize),
+) -> Result<Vec<Stage>> {
+    let mut stages = meta_test::empty(if unit == StageUnit::GradientSteps { 1 } else { count }, trial)?;
     for (task, paths) in samples.tasks.iter().enumerate() {
-        let mut episode = vec![0; spec.rollouts];
+        let mut episode = vec![0; trial.rollouts];
         for path in paths {
             for (t, step) in steps(path, space).enumerate() {
                 let part = match unit {
+                    StageUnit::GradientSteps => 0,
                     StageUnit::Steps(length) => t / length,
-                    _ => episode[path.copy],
+                    StageUnit::Episodes => episode[path.copy],
                 };
                 let Some(stage) = stages.get_mut(part) else { continue };
                 stage.returns[task][path.copy] += step.reward;
@@ -210,5 +165,5 @@ fn by_stage(samples: &Samples, space: &ActionSpace, spec: TrialSpec, horizon: us
             episode[path.copy] += 1;
         }
     }
-    stages
+    Ok(stages)
 }

@@ -1,12 +1,10 @@
-//! Evaluation of meta-trained policies on held-out tasks: what they do before and after adapting to each.
+//! Results of meta-tests: what policies do on held-out tasks, before and after they have adapted to each.
 
-use super::evaluate::{Episodes, UnderTest, expect_finite};
-use crate::backend::{Lease, copied, room};
+use crate::Result;
+use crate::backend::copied;
 use crate::env::EnvDef;
-use crate::meta::{Learner, MamlConfig, Trial, try_adapting};
-use crate::{Context, DType, Error, Program, Result, Tensor};
 
-/// What to measure on held-out tasks.
+/// Sizes of a test on held-out tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetaTest {
     /// Held-out tasks.
@@ -34,7 +32,7 @@ impl Default for MetaTest {
 pub struct Adaptation {
     /// Parameters of each task; empty ones if the environment has a single task.
     pub tasks: Vec<Vec<f32>>,
-    /// What tells one stage from the next.
+    /// The unit by which one stage follows another.
     pub unit: StageUnit,
     /// Episodes that are played one after the other on a task: 1, or as many as a trial has.
     pub episodes: usize,
@@ -44,7 +42,7 @@ pub struct Adaptation {
     pub stages: Vec<Stage>,
 }
 
-/// What a policy adapts by from one stage to the next.
+/// The unit by which a policy adapts from one stage to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageUnit {
     /// Gradient steps; the first stage is before them.
@@ -55,7 +53,7 @@ pub enum StageUnit {
     Steps(usize),
 }
 
-/// What a policy did at one stage of adaptation.
+/// The episodes of a policy at one stage of adaptation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
     /// Return of each rollout, by task.
@@ -69,9 +67,9 @@ pub struct Stage {
 pub struct PathStep {
     /// The environment's state in which it was made; of environments of the host, what the policy saw there.
     pub state: Vec<f32>,
-    /// What the environment got.
+    /// The action that the environment got.
     pub action: Vec<f32>,
-    /// What it paid.
+    /// The reward.
     pub reward: f64,
 }
 
@@ -87,156 +85,5 @@ impl Stage {
     /// Mean return of each task.
     pub fn task_means(&self) -> Vec<f64> {
         self.returns.iter().map(|r| r.iter().sum::<f64>() / r.len().max(1) as f64).collect()
-    }
-}
-
-/// Most tasks of one adaptation, and most rollouts on each.
-pub(super) const MAX_TASKS: usize = 1 << 14;
-
-/// Checks that there are not too few or too many.
-pub(super) fn check(trial: &Trial) -> Result<()> {
-    for (name, value, most) in [
-        ("tasks", trial.tasks, MAX_TASKS),
-        ("rollouts", trial.rollouts, MAX_TASKS),
-        ("inner_steps", trial.inner_steps, 100),
-    ] {
-        if value == 0 || value > most {
-            return Err(Error::config(name, format!("{value} is not in 1 to {most}")));
-        }
-    }
-    Ok(())
-}
-
-/// Sizes of an adaptation's results.
-pub(super) struct Kept {
-    /// Held-out tasks.
-    pub tasks: usize,
-    /// Rollouts of each.
-    pub rollouts: usize,
-    /// Stages.
-    pub stages: usize,
-    /// Steps of a task's first rollout, over all stages.
-    pub steps: usize,
-    /// Bytes of what is read from the device at once.
-    pub read: usize,
-}
-
-impl Kept {
-    /// Bytes of a list's address, length and place in the heap.
-    const LIST: usize = 64;
-
-    /// Takes the memory of the results and of what they are made from, before anything runs.
-    pub fn lease(&self, test: &UnderTest<'_>) -> Result<Lease> {
-        let numbers = test.env.state_len() + test.env.spec().action.dim();
-        let step = size_of::<f64>() + 2 * Kept::LIST + 4 * numbers;
-        let stages = self.stages.saturating_mul(2 * Kept::LIST + 8 * self.rollouts);
-        let task = self.steps.saturating_mul(step).saturating_add(stages);
-        let bytes = self.tasks.saturating_mul(task).saturating_add(self.read);
-        test.device.take_on_host(bytes as u64)
-    }
-}
-
-/// Settings of which lower values leave less to keep.
-pub(super) const LOWER: [&str; 2] = ["tasks", "rollouts"];
-
-/// Adapts one policy to `trial.tasks` held-out tasks.
-pub(super) async fn adapt(test: UnderTest<'_>, config: &MamlConfig, trial: Trial) -> Result<Adaptation> {
-    let UnderTest { device, env, .. } = test;
-    check(&trial)?;
-    let learner = Learner::new(env.spec(), config);
-    let horizon = config.steps(env.spec().horizon);
-    let numbers = env.state_len() + env.spec().action.dim();
-    let kept = Kept {
-        tasks: trial.tasks,
-        rollouts: trial.rollouts,
-        stages: trial.inner_steps + 1,
-        steps: horizon.saturating_mul(trial.inner_steps + 1),
-        read: trial.tasks.saturating_mul(24 * trial.rollouts + horizon.saturating_mul(8 * numbers + 16)),
-    };
-    let _kept = kept.lease(&test).map_err(|error| error.lowered_by(&LOWER))?;
-    let mut program = Program::new(device, |cx| {
-        let theta = cx.input("theta", &[1, learner.layout.len()], DType::F32);
-        let key = cx.input("key", &[1, 2], DType::U32);
-        let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
-        let given = test.declare(cx);
-        let tried = try_adapting(&learner, config, env, theta, key, given, trial);
-        if let Some(tasks) = tried.tasks {
-            cx.output("tasks", tasks);
-        }
-        for (k, stage) in tried.stages.iter().enumerate() {
-            cx.output(&format!("returns {k}"), stage.paths().path_returns());
-            cx.output(&format!("lengths {k}"), stage.paths().path_lengths());
-            cx.output(&format!("lost {k}"), stage.paths().path_most(stage.lost));
-            cx.output(&format!("states {k}"), stage.state.slice(2, 0, 1));
-            cx.output(&format!("actions {k}"), stage.played.slice(2, 0, 1));
-            cx.output(&format!("rewards {k}"), stage.reward.slice(2, 0, 1));
-        }
-    })
-    .map_err(|error| error.lowered_by(&LOWER))?;
-    let out = test.run(&mut program)?;
-    let width = env.spec().task.len();
-    let tasks = match width {
-        0 => vec![Vec::new(); trial.tasks],
-        _ => device.read_f32(out.get("tasks")?).await?.chunks(width).map(<[f32]>::to_vec).collect(),
-    };
-    let mut stages = Vec::with_capacity(trial.inner_steps + 1);
-    for k in 0..=trial.inner_steps {
-        let returns = device.read(out.get(&format!("returns {k}"))?).await?;
-        let lengths = device.read(out.get(&format!("lengths {k}"))?).await?;
-        let states = device.read_f32(out.get(&format!("states {k}"))?).await?;
-        let actions = device.read_f32(out.get(&format!("actions {k}"))?).await?;
-        let rewards = device.read(out.get(&format!("rewards {k}"))?).await?;
-        let rollouts = returns.len() / trial.tasks;
-        let lost = device.read(out.get(&format!("lost {k}"))?).await?;
-        expect_finite(&lost, &returns, |row| format!("task {} after {k} gradient steps", row / rollouts))?;
-        let mut stage = Stage { returns: room(trial.tasks)?, paths: room(trial.tasks)? };
-        for (task, returns) in returns.chunks(rollouts).enumerate() {
-            let length = lengths[task * rollouts] as usize;
-            let mut path = room(length)?;
-            for row in (0..length).map(|t| t * trial.tasks + task) {
-                path.push(PathStep::of(env, [&states, &actions], row, rewards[row])?);
-            }
-            stage.paths.push(path);
-            stage.returns.push(copied(returns)?);
-        }
-        stages.push(stage);
-    }
-    Ok(Adaptation { tasks, unit: StageUnit::GradientSteps, episodes: 1, horizon, stages })
-}
-
-/// `[S, E]` episodes, each on a held-out task of its own and after the configured inner steps; outputs as those of
-/// policies that do not adapt.
-pub(super) fn trace(cx: &mut Context, env: &EnvDef, config: &MamlConfig, of: Episodes) {
-    let (s, e) = (of.seeds, of.episodes);
-    let learner = Learner::new(env.spec(), config);
-    let theta = cx.input("theta", &[s, learner.layout.len()], DType::F32);
-    let key = cx.input("key", &[s, 2], DType::U32);
-    let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
-    let trial = Trial {
-        tasks: e,
-        rollouts: config.rollouts,
-        inner_steps: config.inner_steps,
-        measured: 1,
-        deterministic: of.deterministic,
-        last_only: true,
-    };
-    let tried = try_adapting(&learner, config, env, theta, key, None, trial);
-    let Some(last) = tried.stages.last() else { return };
-    let paths = last.paths();
-    let rows = |x: Tensor| x.reshape(&[s, e]);
-    cx.output("returns", rows(paths.path_returns()));
-    cx.output("lengths", rows(paths.path_lengths()).to_u32());
-    cx.output("lost", rows(paths.path_most(last.lost)));
-    let t = paths.valid.size(0);
-    // An episode that is not cut by the time limit has ended by itself.
-    let whole = rows(paths.path_lengths()).lt(Tensor::constant_f32(t as f64));
-    cx.output("terminated", whole);
-    if of.record {
-        cx.output("states", last.state);
-        cx.output("actions", last.played);
-        cx.output("rewards", paths.reward);
-        if let Some(task) = tried.tasks {
-            cx.output("task", task);
-        }
     }
 }

@@ -1,18 +1,20 @@
 //! Episodes of a trained policy, on random numbers that training never touches.
 
 use std::fmt::Debug;
+use std::rc::Rc;
 
-use super::adapted::{self, Adaptation, MetaTest};
-use super::config::Config;
-use super::fixed::FixedPolicy;
+use toml::Table;
+
+use super::adapted::{Adaptation, MetaTest};
+use super::meta_test;
+use super::own::Own;
 use super::playground::Playground;
+use super::setup::Setup;
 use super::snapshot::{self, Header};
 use super::tensors::{self, Words};
-use super::trials;
-use crate::algo::{Family, PpoConfig};
-use crate::env::{EnvDef, builtin};
-use crate::meta::rl2::TrialSpec;
-use crate::meta::{GradientAdaptation, MemoryAdaptation, MetaAlgorithm, Trial};
+use crate::algo::{Algorithm, AlgorithmDef, Family};
+use crate::env::EnvDef;
+use crate::meta::Adaptive;
 use crate::play::{BROKEN, Keys, Play};
 use crate::policy::How;
 use crate::program::{Plan, PlanOptions};
@@ -46,7 +48,7 @@ pub struct Trajectory {
 /// What a policy consists of, stacked over seeds: inputs of evaluation programs.
 #[derive(Clone, Debug)]
 pub(super) struct PolicyArrays {
-    /// As [`Config::policy_entries`] names them, with a leading axis of seeds.
+    /// As [`Algorithm::policy_entries`] names them, with a leading axis of seeds.
     pub arrays: Vec<(&'static str, Array)>,
 }
 
@@ -75,16 +77,11 @@ pub(super) struct EpisodeProgram {
 pub const MAX_EPISODES: usize = 1 << 20;
 
 impl EpisodeProgram {
-    pub fn new(device: &Device, env: &EnvDef, config: &Config, of: Episodes) -> Result<EpisodeProgram> {
+    pub fn new(device: &Device, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes) -> Result<EpisodeProgram> {
         if of.episodes == 0 || of.episodes > MAX_EPISODES {
             return Err(bad_count(of.episodes));
         }
-        let program = Program::new(device, |cx| match config {
-            Config::Ppo(ppo) => trace(cx, env, &FixedPolicy::of(env.spec(), &ppo.net()), of),
-            Config::Trpo(trpo) => trace(cx, env, &FixedPolicy::of(env.spec(), &trpo.net()), of),
-            Config::Maml(config) => adapted::trace(cx, env, config, of),
-            Config::Rl2(config) => trials::trace(cx, env, config, of),
-        })?;
+        let program = Program::new(device, |cx| trace(cx, env, algorithm, of))?;
         Ok(EpisodeProgram { program, of, env: env.clone() })
     }
 
@@ -164,25 +161,24 @@ fn rows(flat: Vec<f32>, width: usize, count: usize) -> Vec<Vec<f32>> {
 ///
 /// # Errors
 /// If the environment or the settings do not fit.
-pub fn evaluation_plan(
-    config: &PpoConfig,
-    env: &EnvDef,
-    [seeds, episodes]: [usize; 2],
-    deterministic: bool,
-) -> Result<Plan> {
-    let of = Episodes { seeds, episodes, deterministic, record: false };
-    let policy = FixedPolicy::of(env.spec(), &config.net());
-    Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &policy, of))
+pub fn evaluation_plan(setup: &Setup, episodes: usize, deterministic: bool) -> Result<Plan> {
+    let of = Episodes { seeds: setup.seeds.len(), episodes, deterministic, record: false };
+    let env = setup.env.device()?;
+    Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &**setup.fitted(), of))
 }
 
-/// One episode per row, `[S, E]` of them.
-fn trace(cx: &mut Context, env: &EnvDef, net: &FixedPolicy, of: Episodes) {
-    let acting = net.declare(cx, of.seeds);
+/// `[S, E]` episodes; of policies that adapt, each on a held-out task of its own, after they have adapted to it.
+fn trace(cx: &mut Context, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes) {
+    let held = algorithm.declare_policy(cx, of.seeds);
     let key = cx.input("key", &[of.seeds, 2], DType::U32);
-    let keys = Keys::of([key.slice(1, 0, 1), key.slice(1, 1, 2)]);
+    let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+    if algorithm.course().family != Family::SingleTask {
+        return meta_test::trace(cx, env, algorithm, (&held, key), of);
+    }
+    let (policy, acting) = (algorithm.policy(), algorithm.start(&held, of.episodes));
     let how = if of.deterministic { How::Exploit } else { How::Explore };
-    let (policy, rows, horizon) = (net.policy(), [of.seeds, of.episodes], env.spec().horizon);
-    let play = Play { env, policy: &policy, acting: &acting, how, rows, tasks: None, keys };
+    let (rows, horizon) = ([of.seeds, of.episodes], env.spec().horizon);
+    let play = Play { env, policy: &*policy, acting: &acting, how, rows, tasks: None, keys: Keys::of(key) };
     if of.record {
         let steps = play.episodes(1, horizon).steps;
         let paths = steps.paths();
@@ -236,39 +232,42 @@ pub struct Evaluator {
     device: Device,
     env: Playground,
     header: Header,
+    def: &'static AlgorithmDef,
+    algorithm: Rc<dyn Algorithm>,
     env_steps: u64,
     policy: PolicyArrays,
     program: Option<EpisodeProgram>,
 }
 
 impl Evaluator {
-    /// The policy of a snapshot of either kind, on a built-in environment.
+    /// The policy of a snapshot of either kind, of a built-in algorithm on a built-in environment.
     ///
     /// # Errors
     /// [`Error::Snapshot`] if the bytes are not a snapshot that this version can read; [`Error::Memory`] for more than fit.
     pub fn load(device: &Device, bytes: &[u8]) -> Result<Evaluator> {
-        Evaluator::load_with(device, None, bytes)
+        Evaluator::load_with(device, Own::default(), bytes)
     }
 
-    /// The same on an environment of the caller's, which must be the one that the policy was trained on.
+    /// The same with environments and algorithms of the caller's.
     ///
     /// # Errors
     /// As [`Evaluator::load`].
-    pub fn load_with(device: &Device, env: Option<Playground>, bytes: &[u8]) -> Result<Evaluator> {
+    pub fn load_with<'a>(device: &Device, own: impl Into<Own<'a>>, bytes: &[u8]) -> Result<Evaluator> {
+        let own = own.into();
         let _copy = device.take_on_host(bytes.len() as u64)?;
-        let (header, tensors) = snapshot::decode(bytes)?;
-        let env = environment(env, &header)?;
-        header.config.check_fit(&header.algorithm, &env).map_err(|e| snapshot::wrong(e.to_string()))?;
-        let env_steps = snapshot::steps_made(&header, header.config.batch(env.spec()))?;
-        let algorithm = header.config.fit(&header.algorithm, env.spec()).map_err(|e| snapshot::wrong(e.to_string()))?;
+        let (header, def, tensors) = snapshot::decode(bytes, own.algorithms)?;
+        let env = own.environment(&header)?;
+        let fitted = def.fit(&header.config, env.spec()).map_err(|e| snapshot::wrong(e.to_string()))?;
+        let algorithm: Rc<dyn Algorithm> = fitted.into();
+        let env_steps = snapshot::steps_made(&header, algorithm.batch())?;
         let array = |Words { entry, words }| {
-            Ok((entry.name, device.array_f32(&[1, words.len()], bytemuck::cast_slice(&words))?))
+            let shape = [&[1], &entry.shape[..]].concat();
+            Ok((entry.name, device.array_f32(&shape, bytemuck::cast_slice(&words))?))
         };
-        let entries = header.config.policy(algorithm.entries(env.state_len()));
-        let arrays = tensors::read(&tensors, header.format, &entries, algorithm.layout())?;
+        let arrays = tensors::read(&tensors, header.format, &algorithm.policy_state(), algorithm.layout())?;
         let arrays = arrays.into_iter().map(array).collect::<Result<_>>()?;
-        let policy = PolicyArrays { arrays };
-        Ok(Evaluator { device: device.clone(), env, header, env_steps, policy, program: None })
+        let (device, policy) = (device.clone(), PolicyArrays { arrays });
+        Ok(Evaluator { device, env, header, def, algorithm, env_steps, policy, program: None })
     }
 
     /// The environment.
@@ -281,9 +280,14 @@ impl Evaluator {
         &self.device
     }
 
-    /// The algorithm's settings.
-    pub fn config(&self) -> &Config {
+    /// The settings that the algorithm looks at.
+    pub fn config(&self) -> &Table {
         &self.header.config
+    }
+
+    /// The algorithm, fitted to the environment.
+    pub(super) fn fitted(&self) -> &dyn Algorithm {
+        &*self.algorithm
     }
 
     /// What it consists of.
@@ -293,12 +297,12 @@ impl Evaluator {
 
     /// Name of the algorithm that trained it.
     pub fn algorithm(&self) -> &str {
-        &self.header.algorithm
+        self.def.name
     }
 
     /// How it comes to a task.
     pub fn family(&self) -> Family {
-        self.config().family()
+        self.def.family
     }
 
     /// The seed that it was trained with.
@@ -319,7 +323,7 @@ impl Evaluator {
         let of = Episodes { seeds: 1, episodes, deterministic, record: false };
         let mut program = match self.program.take().filter(|program| program.of == of) {
             Some(program) => program,
-            None => EpisodeProgram::new(&self.device, self.env.device()?, &self.header.config, of)?,
+            None => EpisodeProgram::new(&self.device, self.env.device()?, self.fitted(), of)?,
         };
         let mut all = program.episodes(&self.device, &self.policy, &[eval_key(seed)]).await?;
         self.program = Some(program);
@@ -361,44 +365,26 @@ impl Evaluator {
     }
 
     async fn adapt_on(&self, test: MetaTest, given: Option<&Array>) -> Result<Adaptation> {
-        let MetaTest { tasks, seed, deterministic, .. } = test;
-        let key = eval_key(seed);
-        match &self.header.config {
-            Config::Maml(config) => {
-                let rollouts = test.rollouts.unwrap_or(config.rollouts);
-                let inner_steps = test.inner_steps.unwrap_or(config.inner_steps);
-                let measured = if deterministic { rollouts } else { 0 };
-                let trial = Trial { tasks, rollouts, inner_steps, measured, deterministic, last_only: false };
-                adapted::adapt(self.under_test(key, given)?, config, trial).await
-            }
-            Config::Rl2(config) => {
-                let (rollouts, episodes) = (test.rollouts.unwrap_or(1), test.episodes.unwrap_or(config.episodes));
-                let spec = TrialSpec { tasks, rollouts, episodes, deterministic };
-                trials::adapt(self.under_test(key, given)?, config, spec).await
-            }
-            Config::Ppo(_) | Config::Trpo(_) => Err(self.fixed()),
-        }
+        let trial = self.trial(&test, false)?;
+        let device = &self.device;
+        let (env, policy, key) = (self.env.device()?, &self.policy, eval_key(test.seed));
+        meta_test::adapt(UnderTest { device, env, policy, key, given }, self.fitted(), trial).await
     }
 
     /// The policy as [`MetaEvaluator`](crate::meta::MetaEvaluator) takes it, for meta-tests on environments of the host.
     ///
     /// # Errors
     /// [`Error::Config`] if the policy does not adapt.
-    pub fn meta_algorithm(&self) -> Result<Box<dyn MetaAlgorithm>> {
-        let theta = self.policy.arrays.iter().find(|(name, _)| *name == "theta");
-        match (&self.header.config, theta) {
-            (Config::Maml(config), Some((_, theta))) => {
-                Ok(Box::new(GradientAdaptation::new(&self.device, config, theta.clone())))
-            }
-            (Config::Rl2(config), Some((_, theta))) => {
-                Ok(Box::new(MemoryAdaptation::new(&self.device, config, theta.clone())))
-            }
-            _ => Err(self.fixed()),
+    pub fn meta_algorithm(&self) -> Result<Adaptive> {
+        match self.family() {
+            Family::SingleTask => Err(self.fixed()),
+            _ => Ok(self.adaptive()),
         }
     }
 
-    fn under_test<'a>(&'a self, key: Key, given: Option<&'a Array>) -> Result<UnderTest<'a>> {
-        Ok(UnderTest { device: &self.device, env: self.env.device()?, policy: &self.policy, key, given })
+    /// The policy, for environments of the host.
+    pub(super) fn adaptive(&self) -> Adaptive {
+        Adaptive::new(&self.device, self.algorithm.clone(), self.policy.arrays.clone())
     }
 
     /// The error that it does not adapt.
@@ -413,25 +399,11 @@ impl Evaluator {
     /// If the device fails.
     pub async fn trajectory(&self, seed: u64, deterministic: bool) -> Result<Trajectory> {
         let of = Episodes { seeds: 1, episodes: 1, deterministic, record: true };
-        let mut program = EpisodeProgram::new(&self.device, self.env.device()?, &self.header.config, of)?;
+        let mut program = EpisodeProgram::new(&self.device, self.env.device()?, self.fitted(), of)?;
         program.trajectory(&self.device, &self.policy, eval_key(seed)).await
     }
 }
 
 pub(super) fn eval_key(seed: u64) -> Key {
     rng::fold_in(key_from_seed(seed), streams::EVAL)
-}
-
-/// The environment of a snapshot: the caller's, or the built-in one of that name.
-pub(super) fn environment(given: Option<Playground>, header: &Header) -> Result<Playground> {
-    match given {
-        Some(env) if env.spec().name == header.env => Ok(env),
-        Some(env) => {
-            let problem = format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name);
-            Err(snapshot::wrong(problem))
-        }
-        None => builtin(&header.env).map(Playground::Device).map_err(|_| {
-            snapshot::wrong(format!("made on `{}`, which is not a built-in environment; pass it yourself", header.env))
-        }),
-    }
 }

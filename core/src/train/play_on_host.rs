@@ -1,14 +1,13 @@
 //! Episodes of policies in environments of the host.
 
 use super::adapted::MetaTest;
-use super::config::Config;
 use super::evaluate::{Episode, Evaluator, MAX_EPISODES, bad_count, eval_key};
-use super::fixed::FixedPolicy;
+use crate::algo::Family;
 use crate::host::{Actor, Executor, Fleet, HostPath, MetaSampler};
-use crate::play::{ActorSpec, PolicyActor};
+use crate::meta::MetaAlgorithm as _;
 use crate::policy::How;
 use crate::rng::{Key, fold_in};
-use crate::{Context, Error, Result};
+use crate::{Error, Result};
 
 impl Evaluator {
     /// It as an actor in environments of the host; the most probable actions if `deterministic`, which policies with a memory do not
@@ -17,25 +16,17 @@ impl Evaluator {
     /// # Errors
     /// If the fleet does not fit or the device fails.
     pub async fn actor(&self, fleet: &Fleet, deterministic: bool) -> Result<Box<dyn Actor>> {
-        match self.config() {
-            Config::Rl2(_) => Ok(self.meta_algorithm()?.exploration_policy(fleet).await?),
-            config => {
-                let fixed = FixedPolicy::new(config, &fleet.spec)?;
-                // One policy for all tasks: to it they are more rows of one batch.
-                let sizes = [1, fleet.num_envs(), fleet.observations(), fleet.actions()];
-                let how = if deterministic { How::Exploit } else { How::Explore };
-                let spec = ActorSpec { policy: &fixed.policy(), sizes, how, lasting: false, info: &[] };
-                let mut actor = PolicyActor::new(self.on(), spec, &|cx: &mut Context| fixed.declare(cx, 1))?;
-                let arrays = self.policy().arrays.iter();
-                actor.set_acting(arrays.map(|(name, array)| ((*name).to_owned(), array.clone())).collect());
-                Ok(Box::new(actor))
-            }
+        if self.family() == Family::Memory {
+            return Ok(self.meta_algorithm()?.exploration_policy(fleet).await?);
         }
+        let how = if deterministic { How::Exploit } else { How::Explore };
+        // One policy for all tasks: to it they are more rows of one batch.
+        Ok(Box::new(self.adaptive().actor(fleet, 1, how, &[])?.0))
     }
 
     /// Whether it adapts to tasks.
     pub fn adapts(&self) -> bool {
-        matches!(self.config(), Config::Maml(_) | Config::Rl2(_))
+        self.family() != Family::SingleTask
     }
 
     /// What an executor must play for so many episodes of [`play`](Self::play): groups, environments of each, and the steps after

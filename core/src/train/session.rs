@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays, environment};
-use super::playground::Playground;
+use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays};
+use super::own::Own;
 use super::setup::{MAX_STEPS, Setup};
-use super::snapshot::{self, Entry, Header, Kind};
+use super::snapshot::{self, Decoded, Header, Kind};
 use super::tensors::{self, Words};
 use crate::algo::{Arena, Metrics, StateEntry, Training};
 use crate::backend::{Lease, room};
-use crate::env::EnvSpec;
 use crate::host::Executor;
 use crate::nn::Layout;
 use crate::program::Array;
@@ -62,7 +61,7 @@ impl Session {
     fn start(device: &Device, setup: &Setup, env: Arena<'_>) -> Result<Session> {
         let lower = |error: Error| error.lowered_by(&setup.memory_settings());
         let copies = room_for_copies(device, setup);
-        let training = Training::new(device, setup.fit()?, env, &setup.seeds).map_err(lower)?;
+        let training = Training::new(device, setup.fitted().clone(), env, &setup.seeds).map_err(lower)?;
         let finished = vec![Vec::new(); setup.seeds.len()];
         Ok(Session::of(device, setup.clone(), training, (0, finished), copies))
     }
@@ -84,24 +83,24 @@ impl Session {
         self.debug = debug;
     }
 
-    /// Training that goes on from one snapshot per seed, on a built-in environment.
+    /// Training that goes on from one snapshot per seed, of a built-in algorithm on a built-in environment.
     ///
     /// # Errors
     /// [`Error::Snapshot`] if the bytes are no snapshots of sessions that this version can read, or are of runs that
     /// differ in more than the seed; [`Error::Memory`] for more than fit.
     pub fn restore(device: &Device, snapshots: &[&[u8]]) -> Result<Session> {
-        Session::restore_with(device, None, snapshots)
+        Session::restore_with(device, Own::default(), snapshots)
     }
 
-    /// The same on an environment of the caller's, which must be the one that was trained on.
+    /// The same with environments and algorithms of the caller's.
     ///
     /// # Errors
     /// As [`Session::restore`].
-    pub fn restore_with(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Result<Session> {
-        let (setup, state, iteration, finished) = restored(device, env, snapshots)?;
+    pub fn restore_with<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[&[u8]]) -> Result<Session> {
+        let (setup, state, iteration, finished) = restored(device, &own.into(), snapshots)?;
         let arena = Arena::Device(setup.env.device()?);
         let copies = room_for_copies(device, &setup);
-        let training = Training::resume(device, setup.fit()?, arena, &setup.seeds, state)?;
+        let training = Training::resume(device, setup.fitted().clone(), arena, &setup.seeds, state)?;
         Ok(Session::of(device, setup, training, (iteration, finished), copies))
     }
 
@@ -111,16 +110,16 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::restore`], or if the executor cannot be made or does not fit.
-    pub fn restore_on_host(
+    pub fn restore_on_host<'a>(
         device: &Device,
-        spec: EnvSpec,
+        own: impl Into<Own<'a>>,
         snapshots: &[&[u8]],
         executor: impl FnOnce(&Setup) -> Result<Box<dyn Executor>>,
     ) -> Result<Session> {
-        let (setup, state, iteration, finished) = restored(device, Some(Playground::Host(spec)), snapshots)?;
+        let (setup, state, iteration, finished) = restored(device, &own.into(), snapshots)?;
         let arena = Arena::Host(executor(&setup)?);
         let copies = room_for_copies(device, &setup);
-        let training = Training::resume(device, setup.fit()?, arena, &setup.seeds, state)?;
+        let training = Training::resume(device, setup.fitted().clone(), arena, &setup.seeds, state)?;
         Ok(Session::of(device, setup, training, (iteration, finished), copies))
     }
 
@@ -287,7 +286,7 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn policy_snapshots(&self) -> Result<Snapshots<'_>> {
-        self.read_stack(Kind::Policy, self.setup.config.policy(self.entries())).await
+        self.read_stack(Kind::Policy, self.setup.fitted().policy_state()).await
     }
 
     async fn read_stack(&self, kind: Kind, entries: Vec<StateEntry>) -> Result<Snapshots<'_>> {
@@ -335,7 +334,7 @@ impl Session {
         let of = Episodes { seeds: self.setup.seeds.len(), episodes, deterministic: true, record: false };
         match self.evaluation.take().filter(|program| program.of == of) {
             Some(program) => Ok(program),
-            None => EpisodeProgram::new(&self.device, self.setup.env.device()?, &self.setup.config, of)
+            None => EpisodeProgram::new(&self.device, self.setup.env.device()?, &**self.setup.fitted(), of)
                 .map_err(|error| error.lowered_by(&["eval_episodes"])),
         }
     }
@@ -354,7 +353,7 @@ impl Session {
         let key = |seed: &u64| fold_in(fold_in(key_from_seed(*seed), streams::EVAL), self.iteration as u32);
         let keys: Vec<[u32; 2]> = self.setup.seeds.iter().map(key).collect();
         let state = self.training.state();
-        let arrays = self.setup.config.policy_entries().into_iter().map(|name| Ok((name, state.get(name)?.clone())));
+        let arrays = self.setup.fitted().policy_entries().into_iter().map(|name| Ok((name, state.get(name)?.clone())));
         let policy = PolicyArrays { arrays: arrays.collect::<Result<_>>()? };
         let result = program.episodes(&self.device, &policy, &keys).await;
         self.evaluation = Some(program);
@@ -370,16 +369,16 @@ fn room_for_copies(device: &Device, setup: &Setup) -> Lease {
 /// What snapshots hold: setup, state, iterations made and finished episodes.
 type Restored = (Setup, State, u64, Vec<Vec<Finished>>);
 
-fn restored(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Result<Restored> {
+fn restored(device: &Device, own: &Own<'_>, snapshots: &[&[u8]]) -> Result<Restored> {
     // Their words, once by seed and once stacked.
     let bytes = snapshots.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
     let _copies = device.take_on_host(bytes.saturating_mul(2))?;
-    let decoded: Vec<(Header, Vec<Entry<'_>>)> =
-        snapshots.iter().map(|bytes| snapshot::decode(bytes)).collect::<Result<_>>()?;
-    let Some((first, _)) = decoded.first() else {
+    let decoded: Vec<Decoded<'_>> =
+        snapshots.iter().map(|bytes| snapshot::decode(bytes, own.algorithms)).collect::<Result<_>>()?;
+    let Some((first, algorithm, _)) = decoded.first() else {
         return Err(snapshot::wrong("no snapshot was given"));
     };
-    for (header, _) in &decoded {
+    for (header, ..) in &decoded {
         if header.kind != Kind::Session {
             return Err(snapshot::wrong("it holds a policy only, not the state that training goes on from"));
         }
@@ -396,15 +395,15 @@ fn restored(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Re
             ));
         }
     }
-    let env = environment(env, first)?;
-    let seeds: Vec<u64> = decoded.iter().map(|(h, _)| h.seed).collect();
-    let setup = Setup::of_config(&first.algorithm, env, &seeds, first.steps, first.config.clone())
+    let env = own.environment(first)?;
+    let seeds: Vec<u64> = decoded.iter().map(|(h, ..)| h.seed).collect();
+    let setup = Setup::of_snapshot(algorithm, env, &seeds, first.steps, &first.config)
         .map_err(|e| snapshot::wrong(e.to_string()))?;
     snapshot::steps_made(first, setup.batch())?;
-    let algorithm = setup.fit()?;
+    let algorithm = setup.fitted();
     let (layout, entries) = (algorithm.layout(), algorithm.entries(setup.env.state_len()));
     let mut arrays = Vec::with_capacity(decoded.len());
-    for (header, tensors) in &decoded {
+    for (header, _, tensors) in &decoded {
         arrays.push(tensors::read(tensors, header.format, &entries, layout)?);
     }
     let mut state = State::new();
@@ -424,7 +423,7 @@ fn restored(device: &Device, env: Option<Playground>, snapshots: &[&[u8]]) -> Re
         };
         state.insert(entry.name, array);
     }
-    let finished = decoded.iter().map(|(_, e)| snapshot::finished(e)).collect::<Result<_>>()?;
+    let finished = decoded.iter().map(|(_, _, e)| snapshot::finished(e)).collect::<Result<_>>()?;
     let iteration = first.iteration;
     Ok((setup, state, iteration, finished))
 }
@@ -460,7 +459,7 @@ impl Snapshots<'_> {
             entries.push(snapshot::of_finished(&self.session.finished[member]));
         }
         let env = &setup.env.spec().name;
-        let mut header = Header::new(self.kind, &setup.algorithm, env, setup.seeds[member], &setup.config);
+        let mut header = Header::new(self.kind, setup.algorithm.name, env, setup.seeds[member], setup.table());
         (header.steps, header.iteration) = (setup.steps, self.session.iteration);
         snapshot::encode(header, &entries)
     }

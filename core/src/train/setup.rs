@@ -1,12 +1,14 @@
 //! What to train: algorithm, environment, seeds, and every setting with the layer that it comes from.
 
+use std::rc::Rc;
+
 use toml::{Table, Value};
 
-use super::config::{ALGORITHMS, Config};
 use super::playground::Playground;
 use super::presets::preset;
+use super::register::is_builtin;
 use super::snapshot::check_steps;
-use crate::algo::{Algorithm, StateEntry, Training};
+use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Training};
 use crate::program::Plan;
 use crate::{Error, Result};
 
@@ -33,20 +35,20 @@ pub struct Setting {
 /// A resolved, valid request for training.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Name of the algorithm.
-    pub algorithm: String,
+    /// The algorithm.
+    pub algorithm: &'static AlgorithmDef,
     /// The environment.
     pub env: Playground,
     /// One run per seed, stacked on one device.
     pub seeds: Vec<u64>,
     /// Environment steps per seed.
     pub steps: u64,
-    /// The algorithm's settings.
-    pub config: Config,
-    /// The same with their origins, in order of declaration.
+    /// The algorithm's settings with their origins, in order of declaration.
     pub settings: Vec<Setting>,
     /// Name of the preset that is among the layers.
     pub preset: Option<String>,
+    /// The algorithm with these settings.
+    fitted: Rc<dyn Algorithm>,
 }
 
 /// Environment steps per seed where neither the caller nor a preset says.
@@ -56,71 +58,70 @@ pub const DEFAULT_STEPS: u64 = 100_000;
 pub(super) const MAX_STEPS: u64 = 1_000_000_000_000_000;
 
 impl Setup {
-    /// Defaults < preset for this environment < `layers`, later ones winning. `steps: None`: the preset's, or 100,000.
+    /// Defaults < preset for this environment < `layers`, later ones winning. `steps: None`: the preset's, or 100,000. `algorithm`: a
+    /// built-in one's name, or the definition of another.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm or key, with the closest one; [`Error::Config`] for a value of the
     /// wrong type or range, for no seeds or a seed given twice.
     pub fn resolve(
-        algorithm: &str,
+        algorithm: impl IntoAlgorithm,
         env: impl Into<Playground>,
         seeds: &[u64],
         steps: Option<u64>,
         layers: &[Layer],
     ) -> Result<Setup> {
-        let env = env.into();
-        if !ALGORITHMS.contains(&algorithm) {
-            return Err(Error::unknown("algorithm", algorithm, ALGORITHMS));
-        }
+        Setup::resolved(algorithm.definition()?, env.into(), seeds, steps, layers)
+    }
+
+    fn resolved(
+        algorithm: &'static AlgorithmDef,
+        env: Playground,
+        seeds: &[u64],
+        steps: Option<u64>,
+        layers: &[Layer],
+    ) -> Result<Setup> {
         check_seeds(seeds)?;
-        // An environment of the host may have the name of a built-in one and be another.
+        // Presets are of what is built in; others may have the same names.
         let preset = match &env {
-            Playground::Device(env) => preset(algorithm, &env.spec().name)?,
-            Playground::Host(_) => None,
+            Playground::Device(env) if is_builtin(algorithm) => preset(algorithm.name, &env.spec().name)?,
+            _ => None,
         };
-        let mut settings = defaults(algorithm)?;
+        let mut settings = defaults(algorithm);
         if let Some(p) = &preset {
             apply(algorithm, &mut settings, &p.settings, &format!("preset {}", p.name))?;
         }
         for layer in layers {
             apply(algorithm, &mut settings, &layer.settings, &layer.origin)?;
         }
-        let config = config_of(algorithm, &settings)?;
-        config.validate(algorithm)?;
-        config.check_fit(algorithm, &env)?;
+        let fitted = algorithm.fit(&table(&settings), env.spec())?.into();
         let steps = steps.or(preset.as_ref().map(|p| p.steps)).unwrap_or(DEFAULT_STEPS);
         check_steps(steps)?;
-        Ok(Setup {
-            algorithm: algorithm.to_owned(),
-            env,
-            seeds: seeds.to_vec(),
-            steps,
-            config,
-            settings,
-            preset: preset.map(|p| p.name),
-        })
+        Ok(Setup { algorithm, env, seeds: seeds.to_vec(), steps, settings, preset: preset.map(|p| p.name), fitted })
     }
 
     /// The settings of an algorithm without preset or layers, in order of declaration.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm, with the closest one.
-    pub fn defaults(algorithm: &str) -> Result<Vec<Setting>> {
-        defaults(algorithm)
+    pub fn defaults(algorithm: impl IntoAlgorithm) -> Result<Vec<Setting>> {
+        Ok(defaults(algorithm.definition()?))
+    }
+
+    /// Keys and values of the algorithm's settings.
+    pub fn table(&self) -> Table {
+        table(&self.settings)
     }
 
     /// What an executor must play for a run on the host: groups (tasks), environments of each, and the steps after which an
     /// episode is cut off.
-    ///
-    /// # Errors
-    /// If the settings do not fit the environment.
-    pub fn fleet(&self) -> Result<[usize; 3]> {
-        Ok(self.fit()?.fleet(self.seeds.len()))
+    pub fn fleet(&self) -> [usize; 3] {
+        self.fitted.fleet(self.seeds.len())
     }
 
-    /// The algorithm, fitted to the environment.
-    pub(super) fn fit(&self) -> Result<Box<dyn Algorithm>> {
-        self.config.fit(&self.algorithm, self.env.spec())
+    /// The algorithm with these settings, for this environment.
+    pub fn fitted(&self) -> &Rc<dyn Algorithm> {
+        &self.fitted
     }
 
     /// The plan of one iteration, without a device.
@@ -128,12 +129,13 @@ impl Setup {
     /// # Errors
     /// If the environment is on the host, or a setting is invalid.
     pub fn plan(&self) -> Result<Plan> {
-        Training::plan(&*self.fit()?, self.env.device()?, self.seeds.len())
+        Training::plan(&*self.fitted, self.env.device()?, self.seeds.len())
     }
 
     /// Settings of which lower values take less memory.
     pub fn memory_settings(&self) -> Vec<&'static str> {
-        let mut keys = self.config.memory_settings(self.env.spec());
+        let above_least = |(key, value): (&'static str, usize)| (value > 1).then_some(key);
+        let mut keys: Vec<_> = self.fitted.sizes().into_iter().filter_map(above_least).collect();
         if self.seeds.len() > 1 {
             keys.push("number of seeds");
         }
@@ -145,9 +147,7 @@ impl Setup {
     pub(super) fn bytes_of_copies(&self) -> u64 {
         let elements = |entry: &StateEntry| entry.shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
         let all = |entries: Vec<StateEntry>| entries.iter().map(elements).fold(0, u64::saturating_add);
-        // A setup that does not fit is refused elsewhere.
-        let entries = self.fit().map_or_else(|_| Vec::new(), |algorithm| algorithm.entries(self.env.state_len()));
-        let (state, policy) = (all(entries.clone()), all(self.config.policy(entries)));
+        let (state, policy) = (all(self.fitted.entries(self.env.state_len())), all(self.fitted.policy_state()));
         let seeds = self.seeds.len() as u64;
         let words = state.saturating_mul(2 * seeds + 1).saturating_add(policy.saturating_mul(seeds));
         words.saturating_mul(4)
@@ -155,26 +155,22 @@ impl Setup {
 
     /// Environment steps of one iteration and seed.
     pub fn batch(&self) -> u64 {
-        self.config.batch(self.env.spec())
+        self.fitted.batch()
     }
 
     /// The setup of settings that were resolved before, as a snapshot holds them.
-    pub(super) fn of_config(
-        algorithm: &str,
+    pub(super) fn of_snapshot(
+        algorithm: &'static AlgorithmDef,
         env: Playground,
         seeds: &[u64],
         steps: u64,
-        config: Config,
+        config: &Table,
     ) -> Result<Setup> {
-        config.validate(algorithm)?;
-        config.check_fit(algorithm, &env)?;
         check_seeds(seeds)?;
-        let mut table = config.table()?;
-        let mut settings = defaults(algorithm)?;
-        table.retain(|key, _| settings.iter().any(|s| s.key == *key));
-        apply(algorithm, &mut settings, &table, "snapshot")?;
-        let seeds = seeds.to_vec();
-        Ok(Setup { algorithm: algorithm.to_owned(), env, seeds, steps, config, settings, preset: None })
+        let fitted = algorithm.fit(config, env.spec())?.into();
+        let mut settings = defaults(algorithm);
+        apply(algorithm, &mut settings, config, "snapshot")?;
+        Ok(Setup { algorithm, env, seeds: seeds.to_vec(), steps, settings, preset: None, fitted })
     }
 }
 
@@ -193,72 +189,36 @@ fn check_seeds(seeds: &[u64]) -> Result<()> {
     }
 }
 
-fn defaults(algorithm: &str) -> Result<Vec<Setting>> {
-    let setting = |(key, value)| Setting { key, value, origin: "default".to_owned() };
-    Ok(Config::defaults(algorithm)?.into_iter().map(setting).collect())
+/// The settings of an algorithm before anything is asked, in order of declaration.
+fn defaults(algorithm: &AlgorithmDef) -> Vec<Setting> {
+    let mut values = (algorithm.defaults)();
+    let setting =
+        |key: &str| Some(Setting { key: key.to_owned(), value: values.remove(key)?, origin: "default".to_owned() });
+    algorithm.settings().map(|doc| doc.key).filter_map(setting).collect()
 }
 
-/// Replace values.
-fn apply(algorithm: &str, settings: &mut [Setting], layer: &Table, origin: &str) -> Result<()> {
-    let before = settings.to_vec();
+fn table(settings: &[Setting]) -> Table {
+    settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect()
+}
+
+/// Replaces values.
+fn apply(algorithm: &AlgorithmDef, settings: &mut [Setting], layer: &Table, origin: &str) -> Result<()> {
     for (key, value) in layer {
-        replace(settings, key, value, origin)?;
-    }
-    if config_of(algorithm, settings).is_ok() {
-        return Ok(());
-    }
-    // Once more one by one, so that the error names its key.
-    settings.clone_from_slice(&before);
-    for (key, value) in layer {
-        replace(settings, key, value, origin)?;
-        config_of(algorithm, settings).map_err(|e| match e {
-            Error::Config { problem, .. } => Error::config(key, problem),
-            other => other,
-        })?;
+        let Some(i) = settings.iter().position(|setting| setting.key == *key) else {
+            return Err(Error::unknown("key", key, settings.iter().map(|setting| setting.key.as_str())));
+        };
+        settings[i].value = (algorithm.value)(key, value)?;
+        settings[i].origin = origin.to_owned();
     }
     Ok(())
-}
-
-fn replace(settings: &mut [Setting], key: &str, value: &Value, origin: &str) -> Result<()> {
-    let Some(i) = settings.iter().position(|s| s.key == *key) else {
-        return Err(Error::unknown("key", key, settings.iter().map(|s| s.key.as_str())));
-    };
-    if let Some(problem) = wrong_type(&settings[i].value, value) {
-        return Err(Error::config(key, problem));
-    }
-    settings[i].value = match (&settings[i].value, value) {
-        // A whole number where a float belongs, so that the resolved file shows one type.
-        (Value::Float(_), Value::Integer(n)) => Value::Float(*n as f64),
-        _ => value.clone(),
-    };
-    settings[i].origin = origin.to_owned();
-    Ok(())
-}
-
-/// What is wrong with the type of a value that replaces `default`.
-fn wrong_type(default: &Value, value: &Value) -> Option<String> {
-    let whole = |value: &Value| value.as_integer().is_some_and(|n| n >= 0);
-    let (fits, expected) = match default {
-        Value::Integer(_) => (whole(value), "a whole number of at least 0"),
-        Value::Float(_) => (value.is_float() || value.is_integer(), "a number"),
-        Value::Boolean(_) => (value.is_bool(), "true or false"),
-        Value::Array(_) => {
-            (value.as_array().is_some_and(|all| all.iter().all(whole)), "a list of whole numbers such as [64,64]")
-        }
-        // A word: which ones there are is checked where they mean something.
-        _ => (value.is_str(), "a word"),
-    };
-    (!fits).then(|| format!("expected {expected}, got {value}"))
-}
-
-fn config_of(algorithm: &str, settings: &[Setting]) -> Result<Config> {
-    Config::with(algorithm, settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algo::PpoConfig;
     use crate::env::builtin;
+    use crate::settings::Settings as _;
     use crate::train::presets;
 
     fn layer(origin: &str, text: &str) -> Layer {
@@ -272,7 +232,7 @@ mod tests {
     #[test]
     fn later_layers_win_and_origins_are_kept() {
         let setup = resolve(&[layer("a.toml", "gamma = 0.9\nepochs = 3"), layer("--set", "gamma = 1")]).unwrap();
-        let config = setup.config.ppo().unwrap();
+        let config = PpoConfig::default().with(&setup.table()).unwrap();
         assert_eq!((config.gamma, config.epochs, setup.steps), (1.0, 3, 100_000));
         let origin = |key: &str| setup.settings.iter().find(|s| s.key == key).unwrap().origin.clone();
         assert_eq!(origin("gamma"), "--set");
@@ -282,7 +242,7 @@ mod tests {
         assert_eq!(setup.settings[0].key, "learning_rate");
         let again = Table::from_iter(setup.settings.iter().map(|s| (s.key.clone(), s.value.clone())));
         let again = resolve(&[Layer { origin: "config.toml".into(), settings: again }]).unwrap();
-        assert_eq!(again.config, setup.config);
+        assert_eq!(again.table(), setup.table());
     }
 
     #[test]

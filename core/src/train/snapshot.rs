@@ -10,8 +10,9 @@ use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::config::{ALGORITHMS, Config};
+use super::register::algorithm;
 use super::setup::MAX_STEPS;
+use crate::algo::AlgorithmDef;
 use crate::backend::room;
 use crate::{Error, Result};
 
@@ -45,12 +46,13 @@ pub(super) struct Header {
     pub steps: u64,
     /// Iterations made.
     pub iteration: u64,
-    pub config: Config,
+    /// The settings that the algorithm looks at.
+    pub config: toml::Table,
     /// FNV-1a of the rest of the header and of the tensors, 16 digits: safetensors has no check of its own.
     checksum: String,
 }
 
-/// The header as it is read: the algorithm's name says what the settings are.
+/// The header as it is read: it may hold settings that the algorithm does not look at.
 #[derive(Deserialize)]
 struct Written<'a> {
     format: u32,
@@ -67,16 +69,19 @@ struct Written<'a> {
 }
 
 impl Written<'_> {
-    fn header(self) -> Result<Header> {
-        let Written { format, version, kind, algorithm, env, seed, steps, iteration, config, checksum } = self;
-        if !ALGORITHMS.contains(&algorithm.as_str()) {
-            return Err(wrong(format!("made by the algorithm `{algorithm}`, which this version has not")));
-        }
-        let config = Config::exactly(&algorithm, config).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
-        config.validate(&algorithm).map_err(|e| wrong(e.to_string()))?;
+    /// The header, and the algorithm that it names: one of the caller's `own`, or a built-in one.
+    fn header(self, own: &[&'static AlgorithmDef]) -> Result<(Header, &'static AlgorithmDef)> {
+        let Written { format, version, kind, algorithm: name, env, seed, steps, iteration, config, checksum } = self;
+        let def = match own.iter().find(|def| def.name == name) {
+            Some(def) => def,
+            None => algorithm(&name)
+                .map_err(|_| wrong(format!("made by the algorithm `{name}`, which this version has not")))?,
+        };
+        let config = def.checked(&config).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
         check_steps(steps).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
         let checksum = checksum.to_owned();
-        Ok(Header { format, version, kind, algorithm, env, seed, steps, iteration, config, checksum })
+        let header = Header { format, version, kind, algorithm: name, env, seed, steps, iteration, config, checksum };
+        Ok((header, def))
     }
 }
 
@@ -153,7 +158,7 @@ impl Entry<'_> {
 }
 
 impl Header {
-    pub fn new(kind: Kind, algorithm: &str, env: &str, seed: u64, config: &Config) -> Header {
+    pub fn new(kind: Kind, algorithm: &str, env: &str, seed: u64, config: toml::Table) -> Header {
         Header {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -163,7 +168,7 @@ impl Header {
             seed,
             steps: 0,
             iteration: 0,
-            config: config.clone(),
+            config,
             checksum: String::new(),
         }
     }
@@ -234,8 +239,11 @@ pub(super) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8
     serialize(views, Some([(KEY.to_owned(), json)].into_iter().collect())).map_err(|e| wrong(e.to_string()))
 }
 
-/// Header and tensors, sorted by name, of a file that is intact.
-pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry<'_>>)> {
+/// What a file holds: header, algorithm and tensors, sorted by name.
+pub(super) type Decoded<'a> = (Header, &'static AlgorithmDef, Vec<Entry<'a>>);
+
+/// Reads a file that is intact, of a built-in algorithm or of one of the caller's `own`.
+pub(super) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Result<Decoded<'a>> {
     let damaged =
         |e: safetensors::SafeTensorError| wrong(format!("this is no safetensors file, or a damaged one ({e})"));
     let (length, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
@@ -252,7 +260,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry<'_>>)> {
     let written: Written<'_> = serde_json::from_str(json).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
     let digits = written.checksum.as_ptr().addr() - json.as_ptr().addr();
     let around = [&json[..digits], &json[digits + written.checksum.len()..]];
-    let header = written.header()?;
+    let (header, def) = written.header(own)?;
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
     // The metadata's entry is a key beside those of the tensors.
     let keys = serde_json::from_slice::<Keys>(&bytes[8..8 + length]).map_or(0, |keys| keys.0);
@@ -275,7 +283,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Header, Vec<Entry<'_>>)> {
     if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
         return Err(entry.cannot_hold(at, number));
     }
-    Ok((header, entries))
+    Ok((header, def, entries))
 }
 
 /// The checksum of tensors and of a header's text, which is given in two parts.
@@ -330,7 +338,13 @@ mod tests {
     use super::*;
 
     fn example() -> (Header, Vec<Entry<'static>>) {
-        let mut header = Header::new(Kind::Session, "ppo", "cartpole", u64::MAX, &Config::default_of("ppo").unwrap());
+        let mut header = Header::new(
+            Kind::Session,
+            "ppo",
+            "cartpole",
+            u64::MAX,
+            algorithm("ppo").unwrap().checked(&toml::Table::new()).unwrap(),
+        );
         header.steps = 1;
         let entry = |name: &str, dtype, shape: &[usize], bytes: &[u8]| Entry {
             name: name.to_owned(),
@@ -352,7 +366,7 @@ mod tests {
         let (header, entries) = example();
         let bytes = encode(header.clone(), &entries).unwrap();
         assert_eq!(bytes, encode(header.clone(), &entries).unwrap());
-        let (read, same) = decode(&bytes).unwrap();
+        let (read, _, same) = decode(&bytes, &[]).unwrap();
         assert_eq!(same, entries);
         assert_eq!(Header { checksum: String::new(), ..read }, header);
     }
@@ -362,15 +376,16 @@ mod tests {
         let (header, entries) = example();
         let bytes = encode(header, &entries).unwrap();
         for cut in 0..bytes.len() {
-            assert!(decode(&bytes[..cut]).is_err(), "cut at {cut}");
+            assert!(decode(&bytes[..cut], &[]).is_err(), "cut at {cut}");
         }
-        let original = decode(&bytes).unwrap();
+        let read = |bytes: &[u8]| decode(bytes, &[]).map(|(header, _, entries)| (header, format!("{entries:?}")));
+        let original = read(&bytes).unwrap();
         for i in 0..bytes.len() {
             for flip in [1, 32, 255] {
                 let mut broken = bytes.clone();
                 broken[i] ^= flip;
                 // A flip may be without meaning (a space that pads the header), but never change what is read.
-                let result = decode(&broken);
+                let result = read(&broken);
                 assert!(result.is_err() || result.unwrap() == original, "byte {i} ^ {flip}");
             }
         }
@@ -379,11 +394,11 @@ mod tests {
     #[test]
     fn foreign_and_newer_files_say_what_they_are() {
         let foreign = serialize([("x", TensorView::new(Dtype::F32, vec![1], &[0; 4]).unwrap())], None).unwrap();
-        assert!(decode(&foreign).unwrap_err().to_string().contains("not written by quickstudy"));
-        assert!(decode(b"GIF89a").unwrap_err().to_string().contains("no safetensors file"));
+        assert!(decode(&foreign, &[]).unwrap_err().to_string().contains("not written by quickstudy"));
+        assert!(decode(b"GIF89a", &[]).unwrap_err().to_string().contains("no safetensors file"));
         let (mut header, entries) = example();
         (header.format, header.version) = (99, "9.9.9".to_owned());
         let newer = encode(header, &entries).unwrap();
-        assert!(decode(&newer).unwrap_err().to_string().contains("newer version 9.9.9 (format 99"));
+        assert!(decode(&newer, &[]).unwrap_err().to_string().contains("newer version 9.9.9 (format 99"));
     }
 }

@@ -1,7 +1,7 @@
 //! Watching a policy play: many environments side by side, one step at a time.
 
 use super::evaluate::{Evaluator, PolicyArrays};
-use super::fixed::FixedPolicy;
+use crate::algo::Algorithm;
 use crate::env::EnvDef;
 use crate::play::{Keys, Play, Running};
 use crate::policy::How;
@@ -41,9 +41,12 @@ impl Viewer {
             let problem = format!("`{}` has many tasks; watch a policy adapt to them instead", env.spec().name);
             return Err(Error::config("env", problem));
         }
-        let net = FixedPolicy::new(policy.config(), env.spec())?;
+        if policy.adapts() {
+            let problem = "a policy that adapts does not act from one observation alone; let it adapt instead";
+            return Err(Error::config("algorithm", problem));
+        }
         let how = if deterministic { How::Exploit } else { How::Explore };
-        let rows = Rows { env: &env, policy: &net, how, count };
+        let rows = Rows { env: &env, algorithm: policy.fitted(), how, count };
         let mut first = Program::new(&device, |cx| rows.first(cx))?;
         let step = Program::new(&device, |cx| rows.step(cx))?;
         let key = device.array_u32(&[1, 2], &crate::rng::fold_in(key_from_seed(seed), streams::EVAL))?;
@@ -109,7 +112,7 @@ impl Viewer {
 /// The environments in a trace.
 struct Rows<'a> {
     env: &'a EnvDef,
-    policy: &'a FixedPolicy,
+    algorithm: &'a dyn Algorithm,
     how: How,
     count: usize,
 }
@@ -117,11 +120,12 @@ struct Rows<'a> {
 impl Rows<'_> {
     /// Calls `trace` with what plays in all environments.
     fn play(&self, cx: &mut Context, trace: impl FnOnce(&mut Context, Play<'_>)) {
-        let acting = self.policy.declare(cx, 1);
+        let (held, policy) = (self.algorithm.declare_policy(cx, 1), self.algorithm.policy());
+        let acting = self.algorithm.start(&held, self.count);
         let key = cx.input("key", &[1, 2], DType::U32);
         let keys = Keys::of([key.slice(1, 0, 1), key.slice(1, 1, 2)]);
-        let (policy, rows) = (self.policy.policy(), [1, self.count]);
-        trace(cx, Play { env: self.env, policy: &policy, acting: &acting, how: self.how, rows, tasks: None, keys });
+        let rows = [1, self.count];
+        trace(cx, Play { env: self.env, policy: &*policy, acting: &acting, how: self.how, rows, tasks: None, keys });
     }
 
     fn first(&self, cx: &mut Context) {
@@ -136,7 +140,7 @@ impl Rows<'_> {
         self.play(cx, |cx, play| {
             let state = cx.state("env_state", &[1, self.count, self.env.state_len()], DType::F32);
             let steps = cx.state("env_steps", &[1, self.count], DType::U32);
-            let obs = cx.state("obs", &[1, self.count, self.policy.net.observations()], DType::F32);
+            let obs = cx.state("obs", &[1, self.count, self.env.spec().observation.len()], DType::F32);
             let from = Running { state, steps, obs, memory: Named::new() };
             let (next, _) = play.step(cx.scalar_u32("t"), &from);
             cx.update("env_state", next.state);

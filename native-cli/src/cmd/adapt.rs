@@ -4,6 +4,7 @@ use crate::adaptation_plot;
 use crate::args;
 use crate::controls::{controls, play};
 use crate::device::DeviceArgs;
+use crate::known;
 use crate::metrics::number;
 use crate::outcome::Stop;
 use crate::output;
@@ -82,7 +83,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let path = run_folder::policy(&args.run, args.last, args.best)?;
     let bytes = run_folder::read(&path)?;
     let device = args.device.open()?;
-    let policy = Evaluator::load(&device, &bytes).map_err(|error| {
+    let policy = Evaluator::load_with(&device, known::own(), &bytes).map_err(|error| {
         let stop = Stop::from(error);
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })?;

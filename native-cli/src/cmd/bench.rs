@@ -5,11 +5,11 @@ use crate::device::{DeviceArgs, time_of_training};
 use crate::outcome::Stop;
 use crate::progress::{brief, duration, say};
 use crate::stats;
-use crate::{args, config};
+use crate::{args, config, known};
 use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::env::{EnvDef, Source, builtin, builtin_names};
-use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, Preset, Session, Setup, presets};
+use quickstudy_core::train::{Evaluator, Layer, Preset, Session, Setup, presets};
 use std::time::{Duration, Instant};
 
 /// Arguments of `quickstudy bench`.
@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
     /// Only presets of this algorithm, in the learning part
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(ALGORITHMS))]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(known::algorithm_names()))]
     pub algorithm: Option<String>,
     /// Seconds per line
     #[arg(long, value_name = "SECONDS", default_value_t = SECONDS, allow_negative_numbers = true)]
@@ -273,12 +273,14 @@ fn step(session: &mut Session) -> Result<(), Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quickstudy_core::algo::PpoConfig;
+    use quickstudy_core::settings::Settings as _;
 
     #[test]
     fn the_training_lines_are_valid_settings() {
         for (_, env, text) in TRAINING {
             let setup = setup_of(env, &[0], Some(1 << 40), text).unwrap();
-            assert_eq!(setup.config.ppo().unwrap().hidden, [64, 64]);
+            assert_eq!(PpoConfig::default().with(&setup.table()).unwrap().hidden, [64, 64]);
         }
     }
 

@@ -4,6 +4,7 @@ use crate::activity::{self, Work};
 use crate::args;
 use crate::device::DeviceArgs;
 use crate::gif;
+use crate::known;
 use crate::metrics::number;
 use crate::outcome::Stop;
 use crate::output;
@@ -141,7 +142,7 @@ fn policies(args: &Args) -> Result<Vec<PathBuf>, Stop> {
 }
 
 fn load(device: &Device, path: &Path) -> Result<Evaluator, Stop> {
-    Evaluator::load(device, &run_folder::read(path)?).map_err(|error| {
+    Evaluator::load_with(device, known::own(), &run_folder::read(path)?).map_err(|error| {
         let stop = Stop::from(error);
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })

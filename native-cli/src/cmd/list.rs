@@ -1,10 +1,11 @@
 //! `quickstudy list`: what can be trained, and on what.
 
 use crate::curve::short_count;
+use crate::known;
 use crate::outcome::Stop;
 use crate::progress::say;
-use quickstudy_core::env::{ActionSpace, Dim, builtin, builtin_names, builtin_parameters};
-use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Setup, algorithm_doc, presets, setting_docs};
+use quickstudy_core::env::{ActionSpace, Dim, builtin_parameters};
+use quickstudy_core::train::{METRIC_DOCS, presets};
 
 /// Arguments of `quickstudy list`.
 #[derive(Debug, clap::Args)]
@@ -20,7 +21,7 @@ pub struct Args {
     #[arg(value_enum)]
     pub part: Option<Part>,
     /// Only the settings of this algorithm
-    #[arg(value_name = "ALGORITHM", value_parser = clap::builder::PossibleValuesParser::new(ALGORITHMS), hide_possible_values = true)]
+    #[arg(value_name = "ALGORITHM", value_parser = clap::builder::PossibleValuesParser::new(known::algorithm_names()), hide_possible_values = true)]
     pub algorithm: Option<String>,
 }
 
@@ -80,8 +81,8 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
     match part {
         Part::Algorithms => {
             out.push("Algorithms".to_owned());
-            for name in ALGORITHMS {
-                out.extend(columns(&[(format!("  {name}"), 14), (algorithm_doc(name).to_owned(), 66)]));
+            for def in known::algorithms() {
+                out.extend(columns(&[(format!("  {}", def.name), 14), (def.line.to_owned(), 66)]));
             }
         }
         Part::Environments => {
@@ -90,8 +91,8 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
                 columns(&[(name, 26), (seen, 5), (limit, 6), (solved, 7), (action, 22), (tasks, 15)])
             };
             out.extend(row(["Environments", "sees", "limit", "solved", "action", "tasks"].map(str::to_owned)));
-            for name in builtin_names() {
-                let env = builtin(name)?;
+            for name in known::environment_names() {
+                let env = known::environment(name)?;
                 let spec = env.spec();
                 out.extend(row([
                     format!("  {name}"),
@@ -121,8 +122,8 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
             }
         }
         Part::Settings => {
-            for algorithm in ALGORITHMS {
-                out.extend(settings(algorithm)?);
+            for def in known::algorithms() {
+                out.extend(settings(def.name)?);
             }
         }
         Part::Metrics => {
@@ -175,14 +176,14 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 
 /// All settings of an algorithm within 80 columns: key, default, what it does, values.
 pub(crate) fn settings(algorithm: &str) -> Result<Vec<String>, Stop> {
-    let defaults = Setup::defaults(algorithm)?;
+    let def = known::algorithm(algorithm)?;
+    let defaults = (def.defaults)();
     let title = format!("Settings of {algorithm}");
     let mut out = vec![format!("{title:<26}{:<10}for --set and --config", "default")];
-    for doc in setting_docs(algorithm)? {
+    for doc in def.settings() {
         let default = defaults
-            .iter()
-            .find(|s| s.key == doc.key)
-            .map_or("–".to_owned(), |s| s.value.as_str().map_or_else(|| s.value.to_string(), str::to_owned));
+            .get(doc.key)
+            .map_or("–".to_owned(), |value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         // Its values stay together where they fit into a line.
         let range = format!("[{}]", doc.range);
         let room = WIDTH - 36;
@@ -249,7 +250,7 @@ mod tests {
     #[test]
     fn everything_is_listed_and_described() {
         let all = lines(None).unwrap().join("\n");
-        for name in builtin_names().iter().chain(&ALGORITHMS) {
+        for name in known::environment_names().iter().chain(&known::algorithm_names()) {
             assert!(all.contains(&format!("\n  {name} ")), "{name}: {all}");
         }
         let line = |name: &str| all.lines().find(|line| line.starts_with(&format!("  {name} "))).unwrap().to_owned();
@@ -263,7 +264,6 @@ mod tests {
             }
         }
         assert!(all.contains("\n    bandit:arms=5           how many arms there are (as by default)\n"), "{all}");
-        assert!(ALGORITHMS.iter().all(|name| !algorithm_doc(name).is_empty()));
         for preset in presets().unwrap() {
             assert!(all.contains(&preset.name));
         }

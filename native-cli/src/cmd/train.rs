@@ -5,6 +5,7 @@ use crate::args;
 use crate::config::{self, RunKeys};
 use crate::curve::short_count;
 use crate::device::{DeviceArgs, time_of_training};
+use crate::known;
 use crate::memory;
 use crate::outcome::Stop;
 use crate::plan::{Plan, Request, eval_episodes};
@@ -17,7 +18,7 @@ use crate::signals;
 use crate::ticker::Ticker;
 use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{ALGORITHMS, Layer, Session, Setup, preset};
+use quickstudy_core::train::{Layer, Session, Setup, preset};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -41,10 +42,10 @@ Examples:
 /// The settings of the algorithm among the arguments, otherwise of the first one, with their defaults, what they do and
 /// their values; then the examples.
 pub(crate) fn help(arguments: &[OsString]) -> String {
-    let asked = ALGORITHMS.into_iter().find(|name| arguments.iter().any(|argument| argument == name));
+    let asked = known::algorithm_names().into_iter().find(|name| arguments.iter().any(|argument| argument == name));
     // The tables are built in; a test finds each key in the help.
-    let table = super::list::settings(asked.unwrap_or(ALGORITHMS[0])).unwrap_or_default().join("\n");
-    let others: Vec<&str> = ALGORITHMS.into_iter().filter(|name| asked != Some(name)).collect();
+    let table = super::list::settings(asked.unwrap_or(known::algorithm_names()[0])).unwrap_or_default().join("\n");
+    let others: Vec<&str> = known::algorithm_names().into_iter().filter(|name| asked != Some(name)).collect();
     let others = others.join(", ");
     let of_others = match asked {
         Some(_) => format!("Other algorithms: {others}"),
@@ -190,7 +191,7 @@ fn start(args: &Args) -> Result<(), Stop> {
     }
     headline(&plan.setup, &args.device.describe(&device));
     why.iter().for_each(|why| say(why));
-    if let Some(preset) = preset(&plan.setup.algorithm, &plan.setup.env.spec().name)? {
+    if let Some(preset) = preset(plan.setup.algorithm.name, &plan.setup.env.spec().name)? {
         say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text)));
     }
     train(args, session, members, pace)
@@ -226,7 +227,7 @@ fn with_smaller(error: Error, device: &Device, setup: &Setup) -> Stop {
 
 /// One folder per seed: `--out` itself for one seed, folders below it for several, numbered names below `runs` without.
 fn open_folders(args: &Args, setup: &Setup) -> Result<Vec<RunFolder>, Stop> {
-    let name = |seed: u64| default_name(&setup.env.spec().name, &setup.algorithm, seed);
+    let name = |seed: u64| default_name(&setup.env.spec().name, setup.algorithm.name, seed);
     match (&args.out, setup.seeds.as_slice()) {
         (None, seeds) => seeds.iter().map(|seed| RunFolder::create_numbered(Path::new("runs"), &name(*seed))).collect(),
         (Some(out), [_]) => Ok(vec![RunFolder::create(out)?]),
@@ -240,11 +241,11 @@ fn headline(setup: &Setup, device: &str) {
         [first, .., last] => format!("{} seeds ({first} to {last})", setup.seeds.len()),
         [] => String::new(),
     };
-    say(&format!("{} · {} · {seeds} · {device}", setup.env.spec().name, setup.algorithm));
+    say(&format!("{} · {} · {seeds} · {device}", setup.env.spec().name, setup.algorithm.name));
 }
 
 fn title(setup: &Setup, seed: u64) -> String {
-    format!("{} · {} · seed {seed}", setup.env.spec().name, setup.algorithm)
+    format!("{} · {} · seed {seed}", setup.env.spec().name, setup.algorithm.name)
 }
 
 /// Writes `command.txt` and `version.json`.
@@ -305,13 +306,13 @@ fn resume(args: &Args) -> Result<(), Stop> {
     let all: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
     let (device, why) = args.device.open_for(&mut |device| {
         // All run folders of a command are of one kind, as a rule; the first one stands for them.
-        let first = Session::restore(device, &all[..1])?;
+        let first = Session::restore_with(device, known::own(), &all[..1])?;
         time_of_training(device, first.setup())
     })?;
     why.iter().for_each(|why| say(why));
     // A killed stack may leave folders one snapshot apart, and any folders may be named together.
     if all.len() > 1
-        && let Ok(session) = Session::restore(&device, &all)
+        && let Ok(session) = Session::restore_with(&device, known::own(), &all)
     {
         drop(snapshots);
         activity::watch(device.interrupt());
@@ -320,7 +321,7 @@ fn resume(args: &Args) -> Result<(), Stop> {
     }
     let mut sessions = Vec::new();
     for (folder, snapshot) in folders.into_iter().zip(&all) {
-        let session = Session::restore(&device, &[*snapshot]).map_err(|error| {
+        let session = Session::restore_with(&device, known::own(), &[*snapshot]).map_err(|error| {
             let stop = Stop::from(error);
             Stop { message: format!("{}: {}", folder.join(file::LAST).display(), stop.message), ..stop }
         })?;
@@ -372,7 +373,7 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
     }
     let pace = args.pace([
         keys.eval_every.unwrap_or(asked.div_ceil(10)),
-        keys.eval_episodes.unwrap_or_else(|| eval_episodes(&session.setup().algorithm)),
+        keys.eval_episodes.unwrap_or_else(|| eval_episodes(session.setup().algorithm)),
         keys.log_every.unwrap_or(0),
     ]);
     prepare(&mut session, &pace)?;
@@ -418,8 +419,8 @@ fn check_unchanged(args: &Args, setup: &Setup) -> Result<(), Stop> {
             .hint("a resumed run keeps its settings; leave them out, or start a new run without --resume")
     };
     let env = &setup.env.spec().name;
-    if let Some(asked) = keys.algorithm.filter(|asked| *asked != setup.algorithm) {
-        return Err(differs("algorithm", &setup.algorithm, &asked));
+    if let Some(asked) = keys.algorithm.filter(|asked| *asked != setup.algorithm.name) {
+        return Err(differs("algorithm", setup.algorithm.name, &asked));
     }
     if let Some(asked) = keys.env.filter(|asked| asked != env) {
         return Err(differs("environment", env, &asked));
@@ -432,7 +433,7 @@ fn check_unchanged(args: &Args, setup: &Setup) -> Result<(), Stop> {
     let own: Table = setup.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
     let layers = [("snapshot", own), ("--config", file_settings), ("--set", set_settings)]
         .map(|(origin, settings)| Layer { origin: origin.to_owned(), settings });
-    let asked = Setup::resolve(&setup.algorithm, setup.env.clone(), &setup.seeds, Some(setup.steps), &layers)?;
+    let asked = Setup::resolve(setup.algorithm, setup.env.clone(), &setup.seeds, Some(setup.steps), &layers)?;
     for (run, asked) in setup.settings.iter().zip(&asked.settings) {
         if run.value != asked.value {
             return Err(differs(&run.key, &run.value.to_string(), &asked.value.to_string()));

@@ -101,11 +101,10 @@ fn config(input: &[u8]) {
     let algorithm = keys.algorithm.unwrap_or_else(|| "ppo".to_owned());
     let Ok(env) = builtin(keys.env.as_deref().unwrap_or("cartpole")) else { return };
     let seeds = keys.seeds.unwrap_or_else(|| vec![0]);
-    let named = [algorithm.as_str()];
-    let names = if ALGORITHMS.contains(&named[0]) { &named[..] } else { &ALGORITHMS[..] };
-    for name in names {
+    let named = quickstudy_core::train::algorithm(&algorithm).map(|def| vec![def]);
+    for def in named.unwrap_or_else(|_| ALGORITHMS.to_vec()) {
         let layers = [Layer { origin: "input".to_owned(), settings: table.clone() }];
-        if let Ok(setup) = Setup::resolve(name, env.clone(), &seeds, keys.steps, &layers) {
+        if let Ok(setup) = Setup::resolve(def, env.clone(), &seeds, keys.steps, &layers) {
             let _ = (setup.batch(), setup.fleet());
         }
     }

@@ -13,7 +13,7 @@ fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
 }
 
 fn executor(env: &EnvDef, setup: &Setup) -> Box<dyn Executor> {
-    let [tasks, each, horizon] = setup.fleet().unwrap();
+    let [tasks, each, horizon] = setup.fleet();
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(env))) };
     Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap())
 }
@@ -51,7 +51,7 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
     ] {
         let env = builtin(env).unwrap();
         let [inside, outside] = pair(algorithm, &env, text);
-        assert_eq!(inside.config, outside.config);
+        assert_eq!(inside.table(), outside.table());
         let mut inside = Session::new(&device, &inside).unwrap();
         let mut session = Session::on_host(&device, &outside, executor(&env, &outside)).unwrap();
         let same = |a: Vec<Vec<(String, f64)>>, b: Vec<Vec<(String, f64)>>| {

@@ -1,6 +1,7 @@
 //! Training on environments of the host: the parameters that programs on the device train, bit for bit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -50,7 +51,7 @@ fn train(device: &Device, training: &mut Training, iterations: u64, names: &[&st
 }
 
 fn in_programs(device: &Device, env: &EnvDef, algorithm: impl Algorithm + 'static, seeds: &[u64]) -> Training {
-    Training::new(device, Box::new(algorithm), Arena::Device(env), seeds).unwrap()
+    Training::new(device, Rc::new(algorithm), Arena::Device(env), seeds).unwrap()
 }
 
 /// Trains what `algorithm` fits to the executor's environments.
@@ -61,7 +62,7 @@ fn on_host<A: Algorithm + 'static>(
     seeds: &[u64],
 ) -> Result<Training> {
     let algorithm = algorithm(&executor.fleet().spec)?;
-    Training::new(device, Box::new(algorithm), Arena::Host(executor), seeds)
+    Training::new(device, Rc::new(algorithm), Arena::Host(executor), seeds)
 }
 
 fn executor(env: &EnvDef, config: &MamlConfig, seeds: usize, parallel: bool) -> Box<dyn Executor> {
@@ -100,7 +101,7 @@ fn mamls_family_trains_the_same_parameters_on_host_and_device() {
         let mut on_host = on_host(&device, executor, maml, &seeds).unwrap();
         let got = train(&device, &mut on_host, 3, &PARAMETERS);
         for (what, (got, want)) in got.iter().zip(&want).enumerate() {
-            assert!(got == want, "{name}, {}: array {what}\n{got:?}\n{want:?}", variant.name());
+            assert!(got == want, "{name}, {variant:?}: array {what}\n{got:?}\n{want:?}");
         }
         let steps = 3 * seeds.len() * config.batch(env.spec().horizon);
         assert!(on_host.env_steps() <= steps as u64, "{} of {steps} steps", on_host.env_steps());
@@ -230,7 +231,7 @@ fn rl2_trains_the_same_parameters_on_host_and_device() {
         let mut on_host = on_host(&device, executor, rl2, &seeds).unwrap();
         let got = train(&device, &mut on_host, 3, &PARAMETERS);
         for (what, (got, want)) in got.iter().zip(&want).enumerate() {
-            assert!(got == want, "{name}, {}: array {what}\n{got:?}\n{want:?}", variant.name());
+            assert!(got == want, "{name}, {variant:?}: array {what}\n{got:?}\n{want:?}");
         }
         let steps = (3 * seeds.len() * config.batch(env.spec().horizon)) as u64;
         let columns = on_host.metric_names().len();

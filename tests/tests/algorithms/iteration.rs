@@ -1,14 +1,16 @@
 //! Tests an iteration of an algorithm of one's own: it plays in a loop, remembers, learns, and computes on the host.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::{Algorithm, Arena, First, Held, Metrics, StateEntry, Training};
+use std::rc::Rc;
+
+use quickstudy_core::algo::{Algorithm, Arena, Course, First, Held, Learned, Metrics, StateEntry, Training};
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, Transition, Wrapped};
 use quickstudy_core::nn::{Activation, Layout, Mlp};
 use quickstudy_core::optim::{Adam, AdamState};
 use quickstudy_core::play::{Cast, Iteration, Running, Until};
-use quickstudy_core::policy::{Acting, Disturbed, NetConfig, Noise};
+use quickstudy_core::policy::{Acting, Disturbed, NetConfig, Noise, Policy};
 use quickstudy_core::tensor::Named;
 use quickstudy_core::{Array, DType, Device, Result, Tensor};
 
@@ -62,6 +64,22 @@ impl Greedy {
     }
 }
 
+impl Learned for Greedy {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(self.policy.clone())
+    }
+
+    fn course(&self) -> Course {
+        Course::fixed(self.horizon, 1.0)
+    }
+
+    fn start(&self, held: &Held, _: usize) -> Acting {
+        let theta = held.get("theta");
+        let sigma = Tensor::zeros(&[theta.size(0), 1]);
+        Acting { parts: self.layout.split(theta), values: Named::from([("sigma", sigma)]) }
+    }
+}
+
 impl Algorithm for Greedy {
     fn layout(&self) -> &Layout {
         &self.layout
@@ -82,6 +100,10 @@ impl Algorithm for Greedy {
 
     fn fleet(&self, seeds: usize) -> [usize; 3] {
         [seeds, ENVS, self.horizon]
+    }
+
+    fn batch(&self) -> u64 {
+        (PASSES * ENVS) as u64
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
@@ -130,10 +152,6 @@ impl Algorithm for Greedy {
         }
         Metrics::default().and("rollout/reward", paid)
     }
-
-    fn schedules(&self, _: u64, _: u64) -> Vec<(&'static str, f64)> {
-        Vec::new()
-    }
 }
 
 const SEEDS: [u64; 2] = [3, 1 << 40];
@@ -164,7 +182,7 @@ fn a_loop_that_plays_and_learns_is_the_same_in_a_program_and_on_the_host() {
     let device = Device::cpu(2);
     let env = builtin("pendulum").unwrap();
     for asks in [false, true] {
-        let algorithm = || Box::new(Greedy::new(env.spec(), asks));
+        let algorithm = || Rc::new(Greedy::new(env.spec(), asks));
         let mut in_program = Training::new(&device, algorithm(), Arena::Device(&env), &SEEDS).unwrap();
         let first = wait(device.read_f32(in_program.state.get("theta").unwrap())).unwrap();
         let want = train(&device, &mut in_program);
@@ -177,7 +195,7 @@ fn a_loop_that_plays_and_learns_is_the_same_in_a_program_and_on_the_host() {
         }
         assert_eq!(on_host.env_steps(), (5 * PASSES * ENVS * SEEDS.len()) as u64);
         // The same again, with noise of another size.
-        let other = Training::new(&device, Box::new(Greedy::new(env.spec(), !asks)), Arena::Device(&env), &SEEDS);
+        let other = Training::new(&device, Rc::new(Greedy::new(env.spec(), !asks)), Arena::Device(&env), &SEEDS);
         assert_ne!(train(&device, &mut other.unwrap())[5], want[5]);
     }
 }
@@ -202,7 +220,7 @@ fn an_iteration_in_which_an_environment_fails_has_learned_nothing() {
     let device = Device::cpu(1);
     let env = builtin("pendulum").unwrap();
     let arena = on_host(&env, &|wrapped| Box::new(Once(wrapped, 0)));
-    let mut training = Training::new(&device, Box::new(Greedy::new(env.spec(), false)), arena, &SEEDS).unwrap();
+    let mut training = Training::new(&device, Rc::new(Greedy::new(env.spec(), false)), arena, &SEEDS).unwrap();
     let theta = |training: &Training| wait(device.read_f32(training.state.get("theta").unwrap())).unwrap();
     wait(training.step(0, 5)).unwrap();
     let before = theta(&training);

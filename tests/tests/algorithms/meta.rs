@@ -5,11 +5,12 @@
 use quickstudy_core::dist::fold_in;
 use quickstudy_core::env::builtin;
 use quickstudy_core::grad::value_and_grad;
-use quickstudy_core::meta::{Learner, Objective, Variant};
+use quickstudy_core::meta::{Learner, MamlConfig, Objective, Variant};
 use quickstudy_core::play::{Keys, Play, row_keys};
 use quickstudy_core::policy::{Acting, How};
 use quickstudy_core::rng::Threefry;
-use quickstudy_core::train::{Config, Evaluator, Layer, MetaTest, Session, Setup};
+use quickstudy_core::settings::Settings as _;
+use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::gpu::{self, distance, theta};
 
@@ -104,7 +105,8 @@ fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'stat
     // The algorithms' defaults, whatever presets say: with a preset's settings E-MAML's loss is a difference of nearly equal numbers.
     let defaults = format!("{SMALL}learn_inner_lr = false\ngae_lambda = 1.0\n");
     let setup = setup(algorithm, &[1, 2], 1, &defaults);
-    let Config::Maml(config) = &setup.config else { panic!("a variant of MAML") };
+    let variant = Variant::ALL.into_iter().find(|variant| variant.name() == algorithm).unwrap();
+    let config = &MamlConfig::of(variant).with(&setup.table()).unwrap();
     let learner = Learner::new(setup.env.spec(), config);
     let p = learner.layout.len();
     let mut program = Program::new(device, |cx| {

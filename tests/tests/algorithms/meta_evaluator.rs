@@ -10,9 +10,7 @@ use quickstudy_core::env::{ActionSpace, Dim, EnvSpec, builtin};
 use quickstudy_core::host::{
     Acted, Actor, Chance, Executor, Fleet, HostEnv, IterativeExecutor, ParallelExecutor, Samples, Transition, Wrapped,
 };
-use quickstudy_core::meta::{
-    GradientAdaptation, Maml, MamlConfig, MetaAlgorithm, MetaEvaluator, MetaPolicy, TestTask, Variant,
-};
+use quickstudy_core::meta::{Adaptive, Maml, MamlConfig, MetaAlgorithm, MetaEvaluator, MetaPolicy, TestTask, Variant};
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Device, Result};
 
@@ -185,7 +183,7 @@ fn mamls_family_is_tested_on_held_out_tasks_of_a_built_in_environment() {
         ..MamlConfig::of(Variant::ProMp)
     };
     let maml = Maml::new(Variant::ProMp, &config, env.spec()).unwrap();
-    let training = Training::new(&device, Box::new(maml), Arena::Device(&env), &[3]).unwrap();
+    let training = Training::new(&device, Rc::new(maml), Arena::Device(&env), &[3]).unwrap();
     let theta = training.state.get("theta").unwrap().clone();
     let tasks: Vec<TestTask> =
         (0..4).map(|i| TestTask { name: None, parameters: env.sample_task([8, 8], i) }).collect();
@@ -201,7 +199,8 @@ fn mamls_family_is_tested_on_held_out_tasks_of_a_built_in_environment() {
             false => Box::new(IterativeExecutor::new(4, 1, 15, make).unwrap()),
         };
         let mut evaluator = MetaEvaluator::new(executor);
-        let mut algorithm = GradientAdaptation::new(&device, &config, theta);
+        let algorithm = Rc::new(Maml::new(Variant::ProMp, &config, env.spec()).unwrap());
+        let mut algorithm = Adaptive::new(&device, algorithm, vec![("theta", theta)]);
         let mut rows = pollster::block_on(evaluator.evaluate(&mut algorithm, &tasks, [5, 6])).unwrap();
         assert!(rows.iter().all(|(name, x)| x.is_finite() != name.ends_with("SuccessRate")), "{rows:?}");
         rows.retain(|(name, _)| name.starts_with("MetaTest/Average/") && !name.ends_with("SuccessRate"));

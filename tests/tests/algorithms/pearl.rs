@@ -2,7 +2,7 @@
 //! that keeps a belief and a memory per task.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::{Algorithm, Arena, Held, Metrics, StateEntry, Training};
+use quickstudy_core::algo::{Algorithm, Arena, Course, Family, Held, Learned, Metrics, StateEntry, Training};
 use quickstudy_core::dist::{RowNoise, SquashedGaussian, fold_in};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
@@ -12,6 +12,7 @@ use quickstudy_core::nn::{Activation, Layout, Mlp};
 use quickstudy_core::optim::Adam;
 use quickstudy_core::play::{Cast, Iteration, Steps, row_keys};
 use quickstudy_core::policy::{Act, Acting, Bounds, How, Policy};
+use quickstudy_core::sample::Paths;
 use quickstudy_core::task::TaskSource;
 use quickstudy_core::tensor::Named;
 use quickstudy_core::{Array, DType, Device, Result, Tensor};
@@ -146,6 +147,33 @@ impl Pearl {
     }
 }
 
+impl Learned for Pearl {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(self.policy.clone())
+    }
+
+    /// One episode by the prior, and one by the belief that it leads to.
+    fn course(&self) -> Course {
+        Course { family: Family::Gradients, rounds: 1, ..Course::fixed(self.horizon, 0.99) }
+    }
+
+    fn start(&self, held: &Held, tasks: usize) -> Acting {
+        let theta = held.get("theta");
+        let zero = Tensor::zeros(&[theta.size(0) * tasks, LATENT]);
+        let values = Named::from([("mean", zero), ("variance", zero + 1.0)]);
+        Acting { parts: per_task(&self.layout.split(theta), tasks), values }
+    }
+
+    fn adapt(&self, held: &Held, acting: &Acting, seen: &Paths) -> Acting {
+        let theta = held.get("theta");
+        let (seeds, rows) = (theta.size(0), seen.obs.size(1));
+        let first = Tensor::concat(&[seen.obs, seen.action, seen.reward], 3).slice(0, 0, CONTEXT).slice(2, 0, 1);
+        let context = first.permute(&[1, 0, 2, 3]).reshape(&[seeds, rows / seeds * CONTEXT, self.width()]);
+        let belief = self.infer(&self.layout.split(theta), context).map(|x| x.reshape(&[rows, LATENT]));
+        Acting { parts: acting.parts.clone(), values: Named::from([("mean", belief[0]), ("variance", belief[1])]) }
+    }
+}
+
 impl Algorithm for Pearl {
     fn layout(&self) -> &Layout {
         &self.layout
@@ -162,6 +190,10 @@ impl Algorithm for Pearl {
 
     fn fleet(&self, seeds: usize) -> [usize; 3] {
         [seeds * TASKS, 1, self.horizon]
+    }
+
+    fn batch(&self) -> u64 {
+        (3 * TASKS * self.horizon) as u64
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
@@ -241,10 +273,6 @@ impl Algorithm for Pearl {
         let paid = played.reward.reshape(&[t, seeds, TASKS]).sum_keep(0).sum_keep(2).reshape(&[seeds, 1]);
         Metrics::default().and("rollout/return", paid).and_all(descent.sums, end.averages())
     }
-
-    fn schedules(&self, _: u64, _: u64) -> Vec<(&'static str, f64)> {
-        Vec::new()
-    }
 }
 
 #[test]
@@ -252,7 +280,7 @@ fn an_epoch_of_pearl_is_the_same_in_a_program_and_on_the_host() {
     let device = Device::cpu(2);
     let env = builtin("point-robot").unwrap();
     let seeds = [4, 1 << 35];
-    let pearl = || Box::new(Pearl::new(env.spec()));
+    let pearl = || std::rc::Rc::new(Pearl::new(env.spec()));
     let train = |arena: Arena<'_>| {
         let mut training = Training::new(&device, pearl(), arena, &seeds).unwrap();
         let read = |array: &Array| pollster::block_on(device.read_f32(array)).unwrap();

@@ -2,10 +2,13 @@
 //! with what the trial left in its memory.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::rc::Rc;
+
+use quickstudy_core::algo::Algorithm;
 use quickstudy_core::env::{ActionSpace, EnvDef, builtin};
 use quickstudy_core::host::{Executor, HostPath, IterativeExecutor, MetaSampler, Samples, Until, Wrapped};
 use quickstudy_core::meta::rl2::{Rl2Config, Rl2Net, TrialPolicy, Trials};
-use quickstudy_core::meta::{MemoryAdaptation, MetaAlgorithm, MetaEvaluator, MetaPolicy, TestTask};
+use quickstudy_core::meta::{Adaptive, MetaAlgorithm, MetaEvaluator, MetaPolicy, Rl2, Rl2Variant, TestTask};
 use quickstudy_core::policy::Acting;
 use quickstudy_core::rng::Key;
 use quickstudy_core::sample::Paths;
@@ -72,6 +75,11 @@ impl Subject {
         Subject { device, env, config, net, theta, tasks }
     }
 
+    fn adaptive(&self) -> Adaptive {
+        let rl2 = Rl2::new(Rl2Variant::Ppo, &self.config, self.env.spec()).unwrap();
+        Adaptive::new(&self.device, Rc::new(rl2) as Rc<dyn Algorithm>, vec![("theta", self.theta.clone())])
+    }
+
     /// Outputs of a program with θ of the policy for each task.
     fn run(&self, inputs: &[(&str, &Array)], trace: impl FnOnce(&mut Context, &[Tensor])) -> Read {
         let len = self.net.layout.len();
@@ -112,7 +120,7 @@ impl Subject {
     }
 
     fn explore(&self, sampler: &mut MetaSampler) -> (Box<dyn MetaPolicy>, Samples) {
-        let mut algorithm = MemoryAdaptation::new(&self.device, &self.config, self.theta.clone());
+        let mut algorithm = self.adaptive();
         let fleet = sampler.executor().fleet().clone();
         let mut policy = pollster::block_on(algorithm.exploration_policy(&fleet)).unwrap();
         let samples = play(sampler, &mut *policy, SIZES[2], &KEYS);
@@ -256,7 +264,7 @@ fn what_was_not_explored_is_not_adapted_to() {
 
     let other = builtin("grid-world").unwrap();
     let executor = IterativeExecutor::new(1, 1, 0, |_| Ok(Box::new(Wrapped::new(&other)) as _)).unwrap();
-    let mut algorithm = MemoryAdaptation::new(&subject.device, &subject.config, subject.theta.clone());
+    let mut algorithm = subject.adaptive();
     let refused = pollster::block_on(algorithm.exploration_policy(executor.fleet())).err().unwrap().to_string();
     assert!(refused.contains("grid-world") && refused.contains("shape"), "{refused}");
 }
@@ -287,7 +295,7 @@ fn a_trained_policy_is_better_after_exploring_and_an_untrained_one_is_not() {
         let executor = IterativeExecutor::new(1000, 1, 0, |_| Ok(Box::new(Wrapped::new(&env)) as _)).unwrap();
         let mut evaluator = MetaEvaluator::new(Box::new(executor));
         evaluator.n_exploration_eps = 1;
-        let rows = pollster::block_on(evaluator.evaluate(&mut *algorithm, &test_tasks, [3, 4])).unwrap();
+        let rows = pollster::block_on(evaluator.evaluate(&mut algorithm, &test_tasks, [3, 4])).unwrap();
         let get = |name: &str| rows.iter().find(|(n, _)| *n == format!("MetaTest/Average/{name}")).unwrap().1;
         assert_eq!(get("NumEpisodes"), 1000.0);
         (mean, get("AverageReturn"))

@@ -1,7 +1,7 @@
 //! Soft Actor-Critic written on the contract of algorithms, as short as it can be: it shows that learning from memory fits.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::{Algorithm, Arena, First, Held, Metrics, StateEntry, Training};
+use quickstudy_core::algo::{Algorithm, Arena, Course, First, Held, Learned, Metrics, StateEntry, Training};
 use quickstudy_core::dist::{RowNoise, fold_in};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
@@ -9,7 +9,7 @@ use quickstudy_core::learn::{Descent, Look};
 use quickstudy_core::nn::{Activation, Init, Layout, Mlp, Slot};
 use quickstudy_core::optim::Adam;
 use quickstudy_core::play::{Cast, Iteration, Running, Until};
-use quickstudy_core::policy::{Acting, NetConfig, Squashed};
+use quickstudy_core::policy::{Acting, NetConfig, Policy, Squashed};
 use quickstudy_core::rng::streams;
 use quickstudy_core::tensor::Named;
 use quickstudy_core::{DType, Device, Result, Tensor};
@@ -96,6 +96,20 @@ impl Sac {
     }
 }
 
+impl Learned for Sac {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(self.policy.clone())
+    }
+
+    fn course(&self) -> Course {
+        Course::fixed(self.horizon, GAMMA)
+    }
+
+    fn start(&self, held: &Held, _: usize) -> Acting {
+        Acting::of(&self.layout.split(held.get("theta")))
+    }
+}
+
 impl Algorithm for Sac {
     fn layout(&self) -> &Layout {
         &self.layout
@@ -117,6 +131,10 @@ impl Algorithm for Sac {
 
     fn fleet(&self, seeds: usize) -> [usize; 3] {
         [seeds, 1, self.horizon]
+    }
+
+    fn batch(&self) -> u64 {
+        STEPS as u64
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
@@ -186,10 +204,6 @@ impl Algorithm for Sac {
             .and(Metrics::NON_FINITE, non_finite)
             .and(Metrics::UPDATES, updates)
     }
-
-    fn schedules(&self, _: u64, _: u64) -> Vec<(&'static str, f64)> {
-        Vec::new()
-    }
 }
 
 fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
@@ -217,7 +231,7 @@ fn sac_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
     let device = Device::cpu(2);
     let env = builtin("pendulum").unwrap();
     let late = |sign: f64, episodes: usize| {
-        let sac = Box::new(Sac::new(env.spec(), episodes, sign));
+        let sac = std::rc::Rc::new(Sac::new(env.spec(), episodes, sign));
         let mut training = Training::new(&device, sac, Arena::Device(&env), &SEEDS).unwrap();
         train(&device, &mut training, episodes as u64)
             .map(|returns| returns[episodes - 10..].iter().sum::<f64>() / 10.0)
@@ -233,7 +247,7 @@ fn sac_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
 fn sac_is_the_same_with_environments_of_the_host() {
     let device = Device::cpu(1);
     let env = builtin("pendulum").unwrap();
-    let sac = || Box::new(Sac::new(env.spec(), 3, 1.0));
+    let sac = || std::rc::Rc::new(Sac::new(env.spec(), 3, 1.0));
     let mut in_program = Training::new(&device, sac(), Arena::Device(&env), &SEEDS).unwrap();
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
     let executor = Box::new(IterativeExecutor::new(SEEDS.len(), 1, 0, make).unwrap());

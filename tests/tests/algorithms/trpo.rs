@@ -8,6 +8,7 @@ use quickstudy_core::algo::trpo::{TrpoConfig, kl, surrogate};
 use quickstudy_core::env::builtin;
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::rng::Threefry;
+use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::gpu::{self, distance, theta};
@@ -53,7 +54,7 @@ fn steps_keep_to_the_trust_region_and_most_are_taken() {
 #[test]
 fn a_step_leaves_the_value_function_alone_and_its_fit_the_policy() {
     let (env, device) = (builtin("cartpole").unwrap(), Device::cpu(1));
-    let net = ActorCritic::new(env.spec(), &toml::from_str::<TrpoConfig>(SMALL).unwrap().net());
+    let net = ActorCritic::new(env.spec(), &TrpoConfig::default().with(&toml::from_str(SMALL).unwrap()).unwrap().net());
     let of_value = |i: usize| {
         let slice = net.layout.slices().find(|(_, shape, at)| (*at..at + shape.iter().product::<usize>()).contains(&i));
         slice.unwrap().0.starts_with("value")

@@ -3,7 +3,7 @@
 use crate::sandbox;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::env::builtin_names;
-use quickstudy_core::train::{ALGORITHMS, setting_docs};
+use quickstudy_core::train::ALGORITHMS;
 
 #[test]
 fn everything_that_explains_fits_80_columns() {
@@ -25,14 +25,15 @@ fn everything_that_explains_fits_80_columns() {
 #[test]
 fn the_help_of_train_shows_the_settings_of_the_algorithm_that_is_asked_for() {
     let dir = sandbox();
-    for algorithm in ALGORITHMS {
+    for def in ALGORITHMS {
+        let algorithm = def.name;
         let help = dir.run(&format!("train {algorithm} --help"));
         assert_eq!(help.code, Some(0));
         let tables: Vec<&str> = help.out.lines().filter(|line| line.starts_with("Settings of ")).collect();
         assert!(tables.len() == 1 && tables[0].starts_with(&format!("Settings of {algorithm} ")), "{tables:?}");
         let own = dir.run(&format!("list settings {algorithm}")).out;
         assert!(own.lines().count() > 10 && help.out.contains(&own), "{algorithm}: {}", help.out);
-        for doc in setting_docs(algorithm).unwrap() {
+        for doc in def.settings() {
             let line = own.lines().find(|line| line.starts_with(&format!("  {} ", doc.key)));
             let line = line.unwrap_or_else(|| panic!("{} is missing: {own}", doc.key));
             assert!(line.split_whitespace().count() >= 3, "no default or meaning: {line}");
@@ -43,7 +44,7 @@ fn the_help_of_train_shows_the_settings_of_the_algorithm_that_is_asked_for() {
     // Wherever it stands; without one it is the first, and the others are named.
     assert!(dir.run("train --env point-corner promp --help").out.contains("Settings of promp "));
     let none = dir.run("train --help").out;
-    assert!(none.contains("Settings of ppo ") && ALGORITHMS.iter().all(|name| none.contains(name)), "{none}");
+    assert!(none.contains("Settings of ppo ") && ALGORITHMS.iter().all(|def| none.contains(def.name)), "{none}");
     assert_eq!(dir.run("list settings pp").code, Some(2));
 }
 

@@ -9,8 +9,9 @@ use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{Learner, MamlConfig, MetaLoss, Objective, Phase, Variant};
 use quickstudy_core::policy::Distribution;
 use quickstudy_core::program::{Kind, Plan, PlanOptions};
+use quickstudy_core::settings::Settings as _;
 use quickstudy_core::tensor::Op;
-use quickstudy_core::train::evaluation_plan;
+use quickstudy_core::train::{Layer, Setup, evaluation_plan};
 use quickstudy_core::{Context, DType, Program, Tensor};
 use quickstudy_gpu::{KernelLimits, dispatches};
 use quickstudy_tests::single_task_names;
@@ -79,7 +80,9 @@ fn episodes_loop_in_a_kernel() {
         let continuous = env.spec().action.choices().is_none();
         for config in settings(continuous) {
             for deterministic in [true, false] {
-                let plan = evaluation_plan(&config, &env, [2, 10], deterministic).unwrap();
+                let layer = Layer { origin: "test".into(), settings: config.table() };
+                let setup = Setup::resolve("ppo", env.clone(), &[0, 1], None, &[layer]).unwrap();
+                let plan = evaluation_plan(&setup, 10, deterministic).unwrap();
                 let (loops, all) = loops(&plan, 8);
                 println!("{name}: {loops:?}, {all} in all");
                 assert!(loops.len() == 1 && loops[0].1 <= 4, "{name}: {loops:?}");

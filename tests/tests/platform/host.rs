@@ -8,7 +8,7 @@ use quickstudy_core::host::{
     Sampler, Samples, Transition, Wrapped,
 };
 use quickstudy_core::nn::{Activation, Layout};
-use quickstudy_core::play::{Keys, Play, PolicyActor, row_keys};
+use quickstudy_core::play::{ActorSpec, Keys, Play, PolicyActor, row_keys};
 use quickstudy_core::policy::{Acting, How, NetConfig, PolicyNet};
 use quickstudy_core::rng::{Key, fold_in, key_from_seed};
 use quickstudy_core::sample::Paths;
@@ -163,8 +163,16 @@ impl Example {
 
     fn on_host(&self, executor: Box<dyn Executor>) -> Samples {
         let shapes: Vec<Vec<usize>> = self.layout.slices().map(|(_, shape, _)| shape.to_vec()).collect();
-        let mut actor =
-            PolicyActor::of_parts(&self.device, &self.net, &shapes, executor.fleet(), How::Explore).unwrap();
+        let fleet = executor.fleet();
+        let sizes = [fleet.tasks, fleet.envs_per_task, fleet.observations(), fleet.actions()];
+        let spec = ActorSpec { policy: &self.net, sizes, how: How::Explore, lasting: false, info: &[] };
+        let mut actor = PolicyActor::new(&self.device, spec, &|cx| {
+            let one = |(i, shape): (usize, &Vec<usize>)| {
+                cx.input(&i.to_string(), &[&[TASKS], &shape[..]].concat(), DType::F32)
+            };
+            Acting::of(&shapes.iter().enumerate().map(one).collect::<Vec<_>>())
+        })
+        .unwrap();
         let mut split = Program::new(&self.device, |cx| {
             let parts = self.layout.split(cx.input("theta", &[TASKS, self.layout.len()], DType::F32));
             parts.iter().enumerate().for_each(|(i, part)| cx.output(&i.to_string(), *part));
@@ -172,7 +180,7 @@ impl Example {
         .unwrap();
         let out = split.run(&State::new(), &[("theta", &self.theta())], &[]).unwrap();
         let keys: Vec<Key> = (0..TASKS as u32).map(|task| fold_in(self.key, task)).collect();
-        actor.set_parts(&out.iter().map(|(_, array)| array.clone()).collect::<Vec<_>>());
+        actor.set_acting(out.iter().map(|(name, array)| (name.to_owned(), array.clone())).collect());
         let mut sampler = MetaSampler::episodes(executor, 1);
         wait(sampler.set_tasks(&self.tasks));
         wait(sampler.obtain(&mut actor, &keys))

@@ -245,7 +245,7 @@ fn a_run_with_a_hundred_faults_trains_to_its_end() {
     let settings = toml::from_str("hidden = [8]\nenvs = 8\nhorizon = 32\nminibatches = 2").unwrap();
     let layer = [Layer { origin: "test".into(), settings }];
     let setup = Setup::resolve("ppo", Playground::Host(env.spec().clone()), &[1], Some(8 * 32 * 6), &layer).unwrap();
-    let [tasks, each, horizon] = setup.fleet().unwrap();
+    let [tasks, each, horizon] = setup.fleet();
     assert_eq!(tasks * each, ENVS);
     let inner = env.clone();
     // All are on one thread, where those that hang are waited for one after the other.

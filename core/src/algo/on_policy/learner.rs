@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 
 use super::{Sampled, Sampling};
-use crate::algo::{ActorCritic, Algorithm, Held, Metrics, StateEntry};
+use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry};
 use crate::env::EnvSpec;
 use crate::nn::Layout;
 use crate::play::Iteration;
-use crate::policy::NetConfig;
+use crate::policy::{Acting, NetConfig, Normalised, Policy};
 use crate::{Error, Result};
 
 /// The settings of an algorithm that learns from rollouts of its own policy, and how it learns from one: those of
@@ -24,6 +24,12 @@ pub trait OnPolicy: Clone + Debug {
 
     /// How rollouts are made.
     fn sampling(&self) -> Sampling;
+
+    /// Settings of which lower values take less memory.
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let (Sampling { envs, horizon, .. }, net) = (self.sampling(), self.net());
+        vec![("envs", envs), ("horizon", horizon), ("hidden", net.hidden.into_iter().max().unwrap_or(0))]
+    }
 
     /// Values that follow a schedule, in the iteration after `done` of `total`, by the names of their metrics: `train/` and the
     /// name of the iteration's scalar.
@@ -46,12 +52,16 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
     /// For an environment with a single task.
     ///
     /// # Errors
-    /// If a setting is invalid, or the environment has many tasks.
+    /// If a setting is invalid, or does not fit the environment.
     pub fn new(config: &C, spec: &EnvSpec) -> Result<Self> {
         config.validate()?;
         if !spec.task.is_empty() {
             let problem = format!("`{}` has task parameters, and a single task is trained on", spec.name);
             return Err(Error::config("env", problem));
+        }
+        if config.sampling().sde && spec.action.choices().is_some() {
+            let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
+            return Err(Error::config("sde", problem));
         }
         let net = ActorCritic::new(spec, &config.net());
         Ok(OnPolicyLearner { config: config.clone(), net, horizon: spec.horizon })
@@ -60,6 +70,20 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
     /// The networks.
     pub fn net(&self) -> &ActorCritic {
         &self.net
+    }
+}
+
+impl<C: OnPolicy> Learned for OnPolicyLearner<C> {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(Normalised(&self.net.policy))
+    }
+
+    fn course(&self) -> Course {
+        Course::fixed(self.horizon, self.config.sampling().gamma)
+    }
+
+    fn start(&self, held: &Held, _tasks: usize) -> Acting {
+        self.net.acting(held)
     }
 }
 
@@ -74,6 +98,22 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
 
     fn fleet(&self, seeds: usize) -> [usize; 3] {
         [seeds, self.config.sampling().envs, self.horizon]
+    }
+
+    fn batch(&self) -> u64 {
+        let Sampling { envs, horizon, .. } = self.config.sampling();
+        (envs * horizon) as u64
+    }
+
+    fn policy_entries(&self) -> Vec<&'static str> {
+        match self.config.sampling().normalise_observations {
+            true => vec!["theta", "obs_mean", "obs_var"],
+            false => vec!["theta"],
+        }
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        self.config.sizes()
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {

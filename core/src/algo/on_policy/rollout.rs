@@ -84,9 +84,7 @@ pub(super) fn span(config: &Sampling, time_limit: usize) -> usize {
 impl<'a> Collector<'a> {
     /// With the parameters and statistics of a state.
     pub fn new(sampling: Sampling, net: &'a ActorCritic, it: &Iteration<'_>, held: &Held) -> Collector<'a> {
-        let statistics = ["obs_mean", "obs_var"].into_iter().filter_map(|name| Some((name, held.find(name)?)));
-        let acting = Acting { parts: net.layout.split(held.get("theta")), values: statistics.collect() };
-        Collector { sampling, net, acting, key: it.key(), iteration: it.number() }
+        Collector { sampling, net, acting: net.acting(held), key: it.key(), iteration: it.number() }
     }
 
     /// Observations as the networks get them, `[S, B, O]`.

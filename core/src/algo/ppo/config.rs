@@ -1,99 +1,75 @@
 //! PPO's settings.
 
-use serde::{Deserialize, Serialize};
-
-use crate::algo::on_policy::Sampling;
+use crate::algo::on_policy::{MAX_BATCH, Sampling};
 use crate::nn::Activation;
 use crate::optim::Schedule;
-use crate::policy::NetConfig;
+use crate::policy::{LOG_STD, NetConfig};
+use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 
-/// Hyper-parameters. Defaults are those of CleanRL's `ppo.py`, with 8 environments instead of 4.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PpoConfig {
-    /// Adam step size α > 0, default 2.5e-4. Raise for speed, lower if `train/approx_kl` exceeds about 0.03.
-    pub learning_rate: f64,
-    /// `constant` or `linear` (towards 0 at the end of the run), default `linear`.
-    pub learning_rate_schedule: Schedule,
-    /// Clip range ε of eq. 7, in (0, 1), default 0.2. Smaller steps are safer and slower.
-    pub clip_eps: f64,
-    /// `constant` or `linear`, default `constant`.
-    pub clip_eps_schedule: Schedule,
-    /// Environment steps per environment between updates (T), default 128.
-    pub horizon: usize,
-    /// Environments that run side by side (N), default 8.
-    pub envs: usize,
-    /// Passes over each rollout, default 4.
-    pub epochs: usize,
-    /// Parts that each pass is split into; divides T · N, default 4.
-    pub minibatches: usize,
-    /// Discount γ in [0, 1], default 0.99.
-    pub gamma: f64,
-    /// λ of the advantage estimates in [0, 1], default 0.95. Lower: less variance, more bias.
-    pub gae_lambda: f64,
-    /// Weight of the entropy bonus, c₂ of eq. 9, at least 0, default 0.01.
-    pub entropy_coef: f64,
-    /// Weight of the value loss ½ (v − R)², c₁ of eq. 9, at least 0, default 0.5. Stable-Baselines3's `vf_coef` weighs
-    /// (v − R)², so it is half of this.
-    pub value_coef: f64,
-    /// Longer gradients are scaled down to this length; 0: never. Default 0.5.
-    pub max_grad_norm: f64,
-    /// Clip the change of the value by ε as well, default true.
-    pub value_clip: bool,
-    /// If above 0: no more updates in an iteration once `approx_kl` exceeds 1.5 times this, default 0 (never stop).
-    pub target_kl: f64,
-    /// Shift and scale observations by their running mean and deviation, default false.
-    pub normalise_observations: bool,
-    /// Scale rewards by the running deviation of the discounted return, default false.
-    pub normalise_rewards: bool,
-    /// Standardise advantages in each minibatch, default true.
-    pub normalise_advantages: bool,
-    /// Widths of the hidden layers of policy and value network, default `[64, 64]`.
-    pub hidden: Vec<usize>,
-    /// `tanh` or `relu`, default `tanh`.
-    pub activation: Activation,
-    /// Orthogonal initial weights; false: uniform as in PyTorch. Default true.
-    pub orthogonal_init: bool,
-    /// Initial ln σ of continuous actions, default 0.
-    pub log_std_init: f64,
-    /// State-dependent exploration (arXiv:2005.05719) of continuous actions, default false.
-    pub sde: bool,
-    /// Steps between new noise matrices of state-dependent exploration; divides T; 0: one per rollout. Default 0.
-    pub sde_sample_freq: usize,
-    /// Adam's ε, above 0, default 1e-5.
-    pub adam_eps: f64,
-}
-
-impl Default for PpoConfig {
-    fn default() -> Self {
-        PpoConfig {
-            learning_rate: 2.5e-4,
-            learning_rate_schedule: Schedule::Linear,
-            clip_eps: 0.2,
-            clip_eps_schedule: Schedule::Constant,
-            horizon: 128,
-            envs: 8,
-            epochs: 4,
-            minibatches: 4,
-            gamma: 0.99,
-            gae_lambda: 0.95,
-            entropy_coef: 0.01,
-            value_coef: 0.5,
-            max_grad_norm: 0.5,
-            value_clip: true,
-            target_kl: 0.0,
-            normalise_observations: false,
-            normalise_rewards: false,
-            normalise_advantages: true,
-            hidden: vec![64, 64],
-            activation: Activation::Tanh,
-            orthogonal_init: true,
-            log_std_init: 0.0,
-            sde: false,
-            sde_sample_freq: 0,
-            adam_eps: 1e-5,
-        }
+crate::settings! {
+    /// Hyper-parameters. Defaults are those of CleanRL's `ppo.py`, with 8 environments instead of 4.
+    pub struct PpoConfig {
+        /// Adam's step size; lower it if train/approx_kl exceeds about 0.03
+        ///
+        /// α > 0 of Adam.
+        learning_rate: f64 = 2.5e-4, Range::Positive;
+        /// linear: towards 0 at the end of the run
+        learning_rate_schedule: Schedule = Schedule::Linear;
+        /// clip range of the probability ratio; smaller is safer and slower
+        ///
+        /// ε of eq. 7.
+        clip_eps: f64 = 0.2, Range::Fraction;
+        /// linear: towards 0 at the end of the run
+        clip_eps_schedule: Schedule = Schedule::Constant;
+        /// steps per environment between updates (T)
+        horizon: usize = 128, Range::Count(1, MAX_BATCH as u64);
+        /// environments that run side by side (N)
+        envs: usize = 8, Range::Count(1, MAX_BATCH as u64);
+        /// passes over each rollout
+        epochs: usize = 4, Range::Count(1, MAX_BATCH as u64);
+        /// parts that each pass is split into
+        minibatches: usize = 4, Range::Shown(&Range::Count(1, MAX_BATCH as u64), "divides T · N");
+        /// discount of later rewards
+        gamma: f64 = 0.99, Range::Unit;
+        /// λ of the advantages; lower: less variance, more bias
+        gae_lambda: f64 = 0.95, Range::Unit;
+        /// weight of the entropy bonus
+        ///
+        /// c₂ of eq. 9.
+        entropy_coef: f64 = 0.01, Range::NotNegative;
+        /// weight of the value loss ½ (v − R)²
+        ///
+        /// c₁ of eq. 9. Stable-Baselines3's `vf_coef` weighs (v − R)², so it is half of this.
+        value_coef: f64 = 0.5, Range::NotNegative;
+        /// longer gradients are scaled down; 0: never
+        max_grad_norm: f64 = 0.5, Range::NotNegative;
+        /// clip the change of the value as well
+        value_clip: bool = true;
+        /// above 0: stop an iteration's updates at 1.5 times this KL
+        target_kl: f64 = 0.0, Range::NotNegative;
+        /// by their running mean and deviation
+        normalise_observations: bool = false;
+        /// by the running deviation of the discounted return
+        normalise_rewards: bool = false;
+        /// in each minibatch
+        normalise_advantages: bool = true;
+        /// hidden layers of policy and value network
+        hidden: Vec<usize> = vec![64, 64];
+        /// of the hidden layers
+        activation: Activation = Activation::Tanh;
+        /// orthogonal first weights; false: uniform as in PyTorch
+        orthogonal_init: bool = true;
+        /// first ln σ of continuous actions
+        log_std_init: f64 = 0.0, LOG_STD;
+        /// state-dependent exploration of continuous actions
+        ///
+        /// arXiv:2005.05719.
+        sde: bool = false;
+        /// steps between its noise matrices; 0: one per rollout
+        sde_sample_freq: usize = 0, Range::Shown(&Range::Count(0, MAX_BATCH as u64), "0, or divides T");
+        /// Adam's ε
+        adam_eps: f64 = 1e-5, Range::Positive;
     }
 }
 
@@ -139,14 +115,7 @@ impl PpoConfig {
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
-        let number = Error::in_range;
-        number("learning_rate", self.learning_rate, self.learning_rate > 0.0, "above 0")?;
-        number("clip_eps", self.clip_eps, self.clip_eps > 0.0 && self.clip_eps < 1.0, "between 0 and 1")?;
-        number("entropy_coef", self.entropy_coef, self.entropy_coef >= 0.0, "0 or more")?;
-        number("value_coef", self.value_coef, self.value_coef >= 0.0, "0 or more")?;
-        number("max_grad_norm", self.max_grad_norm, self.max_grad_norm >= 0.0, "0 (no limit) or more")?;
-        number("target_kl", self.target_kl, self.target_kl >= 0.0, "0 (never stop) or more")?;
-        number("adam_eps", self.adam_eps, self.adam_eps > 0.0, "above 0")?;
+        self.check()?;
         self.sampling().validate(("epochs", self.epochs), self.minibatches)?;
         if self.normalise_advantages && self.batch() == self.minibatches {
             let m = self.minibatches;
@@ -171,8 +140,8 @@ mod tests {
     fn the_defaults_are_valid_and_read_back() {
         let config = PpoConfig::default();
         config.validate().unwrap();
-        assert_eq!(toml::from_str::<PpoConfig>(&toml::to_string(&config).unwrap()).unwrap(), config);
-        assert!(toml::from_str::<PpoConfig>("clip_esp = 0.1").is_err());
+        assert_eq!(PpoConfig::default().with(&config.table()).unwrap(), config);
+        assert!(PpoConfig::default().with(&toml::from_str("clip_esp = 0.1").unwrap()).is_err());
     }
 
     #[test]
@@ -183,7 +152,7 @@ mod tests {
         );
         assert_eq!(problem(|c| c.gamma = 1.5), "gamma: 1.5 is not in 0 to 1");
         assert_eq!(problem(|c| c.learning_rate = f64::NAN), "learning_rate: NaN is not above 0");
-        assert_eq!(problem(|c| c.max_grad_norm = -0.5), "max_grad_norm: -0.5 is not 0 (no limit) or more");
+        assert_eq!(problem(|c| c.max_grad_norm = -0.5), "max_grad_norm: -0.5 is not 0 or more");
         for beyond in [1e39, 1e-60] {
             assert!(problem(|c| c.learning_rate = beyond).contains("single precision"), "{beyond}");
         }

@@ -1,95 +1,69 @@
 //! TRPO's settings.
 
-use serde::{Deserialize, Serialize};
-
-use crate::algo::on_policy::Sampling;
+use crate::algo::on_policy::{MAX_BATCH, Sampling};
 use crate::nn::Activation;
 use crate::optim::{Hessian, Schedule, TrustRegion};
-use crate::policy::NetConfig;
+use crate::policy::{LOG_STD, NetConfig};
+use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 
-/// Hyper-parameters. Defaults are those of Stable-Baselines3's contributed TRPO.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrpoConfig {
-    /// Largest mean KL(old ‖ new) of a step, δ of eq. 12, above 0, default 0.01. Larger: faster and less safe.
-    pub max_kl: f64,
-    /// Conjugate-gradient iterations, default 15.
-    pub cg_iterations: usize,
-    /// Added to the diagonal of the KL's Hessian, at least 0, default 0.1. Larger: nearer to the plain gradient.
-    pub damping: f64,
-    /// Most steps of the line search, default 10.
-    pub backtracks: usize,
-    /// Factor between its steps, in (0, 1), default 0.8.
-    pub backtrack_ratio: f64,
-    /// `exact`, `finite_differences` or `one_sided_differences`, default `exact`.
-    pub hessian: Hessian,
-    /// Adam step size of the value function, above 0, default 1e-3.
-    pub learning_rate: f64,
-    /// `constant` or `linear` (towards 0 at the end of the run), default `constant`.
-    pub learning_rate_schedule: Schedule,
-    /// Passes over each rollout that fit the value function, default 10.
-    pub critic_epochs: usize,
-    /// Parts that each pass is split into; divides T · N, default 16.
-    pub minibatches: usize,
-    /// Environment steps per environment between updates (T), default 2048.
-    pub horizon: usize,
-    /// Environments that run side by side (N), default 1.
-    pub envs: usize,
-    /// Discount γ in [0, 1], default 0.99.
-    pub gamma: f64,
-    /// λ of the advantage estimates in [0, 1], default 0.95. Lower: less variance, more bias.
-    pub gae_lambda: f64,
-    /// Shift and scale observations by their running mean and deviation, default false.
-    pub normalise_observations: bool,
-    /// Scale rewards by the running deviation of the discounted return, default false.
-    pub normalise_rewards: bool,
-    /// Standardise the advantages of a rollout, default true.
-    pub normalise_advantages: bool,
-    /// Widths of the hidden layers of policy and value network, default `[64, 64]`.
-    pub hidden: Vec<usize>,
-    /// `tanh` or `relu`, default `tanh`.
-    pub activation: Activation,
-    /// Orthogonal initial weights; false: uniform as in PyTorch. Default true.
-    pub orthogonal_init: bool,
-    /// Initial ln σ of continuous actions, default 0.
-    pub log_std_init: f64,
-    /// State-dependent exploration (arXiv:2005.05719) of continuous actions, default false.
-    pub sde: bool,
-    /// Steps between new noise matrices of state-dependent exploration; divides T; 0: one per rollout. Default 0.
-    pub sde_sample_freq: usize,
-    /// Adam's ε, above 0, default 1e-5.
-    pub adam_eps: f64,
-}
-
-impl Default for TrpoConfig {
-    fn default() -> Self {
-        TrpoConfig {
-            max_kl: 0.01,
-            cg_iterations: 15,
-            damping: 0.1,
-            backtracks: 10,
-            backtrack_ratio: 0.8,
-            hessian: Hessian::Exact,
-            learning_rate: 1e-3,
-            learning_rate_schedule: Schedule::Constant,
-            critic_epochs: 10,
-            minibatches: 16,
-            horizon: 2048,
-            envs: 1,
-            gamma: 0.99,
-            gae_lambda: 0.95,
-            normalise_observations: false,
-            normalise_rewards: false,
-            normalise_advantages: true,
-            hidden: vec![64, 64],
-            activation: Activation::Tanh,
-            orthogonal_init: true,
-            log_std_init: 0.0,
-            sde: false,
-            sde_sample_freq: 0,
-            adam_eps: 1e-5,
-        }
+crate::settings! {
+    /// Hyper-parameters. Defaults are those of Stable-Baselines3's contributed TRPO.
+    pub struct TrpoConfig {
+        /// largest KL of the old policy from the new one in a step
+        ///
+        /// δ of eq. 12. Larger: faster and less safe.
+        max_kl: f64 = 0.01, Range::Positive;
+        /// conjugate-gradient iterations
+        cg_iterations: usize = 15, Range::Count(1, 1000);
+        /// added to the diagonal of the KL's Hessian
+        ///
+        /// Larger: nearer to the plain gradient.
+        damping: f64 = 0.1, Range::NotNegative;
+        /// most steps of the line search
+        backtracks: usize = 10, Range::Count(1, 1000);
+        /// factor between its steps
+        backtrack_ratio: f64 = 0.8, Range::Fraction;
+        /// products with the KL's Hessian
+        hessian: Hessian = Hessian::Exact;
+        /// Adam's step size, of the value function
+        learning_rate: f64 = 1e-3, Range::Positive;
+        /// linear: towards 0 at the end of the run
+        learning_rate_schedule: Schedule = Schedule::Constant;
+        /// passes over each rollout that fit the value function
+        critic_epochs: usize = 10, Range::Count(1, MAX_BATCH as u64);
+        /// parts that each pass is split into
+        minibatches: usize = 16, Range::Shown(&Range::Count(1, MAX_BATCH as u64), "divides T · N");
+        /// steps per environment between updates (T)
+        horizon: usize = 2048, Range::Count(1, MAX_BATCH as u64);
+        /// environments that run side by side (N)
+        envs: usize = 1, Range::Count(1, MAX_BATCH as u64);
+        /// discount of later rewards
+        gamma: f64 = 0.99, Range::Unit;
+        /// λ of the advantages; lower: less variance, more bias
+        gae_lambda: f64 = 0.95, Range::Unit;
+        /// by their running mean and deviation
+        normalise_observations: bool = false;
+        /// by the running deviation of the discounted return
+        normalise_rewards: bool = false;
+        /// over each rollout
+        normalise_advantages: bool = true;
+        /// hidden layers of policy and value network
+        hidden: Vec<usize> = vec![64, 64];
+        /// of the hidden layers
+        activation: Activation = Activation::Tanh;
+        /// orthogonal first weights; false: uniform as in PyTorch
+        orthogonal_init: bool = true;
+        /// first ln σ of continuous actions
+        log_std_init: f64 = 0.0, LOG_STD;
+        /// state-dependent exploration of continuous actions
+        ///
+        /// arXiv:2005.05719.
+        sde: bool = false;
+        /// steps between its noise matrices; 0: one per rollout
+        sde_sample_freq: usize = 0, Range::Shown(&Range::Count(0, MAX_BATCH as u64), "0, or divides T");
+        /// Adam's ε
+        adam_eps: f64 = 1e-5, Range::Positive;
     }
 }
 
@@ -142,9 +116,7 @@ impl TrpoConfig {
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
-        self.trust_region().validate()?;
-        Error::in_range("learning_rate", self.learning_rate, self.learning_rate > 0.0, "above 0")?;
-        Error::in_range("adam_eps", self.adam_eps, self.adam_eps > 0.0, "above 0")?;
+        self.check()?;
         self.sampling().validate(("critic_epochs", self.critic_epochs), self.minibatches)?;
         if self.normalise_advantages && self.batch() == 1 {
             let problem = "a rollout of one step has one advantage, which cannot be standardised";
@@ -168,7 +140,7 @@ mod tests {
     fn the_defaults_are_valid_and_wrong_values_are_named() {
         let config = TrpoConfig::default();
         config.validate().unwrap();
-        assert_eq!(toml::from_str::<TrpoConfig>(&toml::to_string(&config).unwrap()).unwrap(), config);
+        assert_eq!(TrpoConfig::default().with(&config.table()).unwrap(), config);
         assert_eq!(problem(|c| c.max_kl = 0.0), "max_kl: 0 is not above 0");
         assert_eq!(problem(|c| c.damping = -1.0), "damping: -1 is not 0 or more");
         assert_eq!(problem(|c| c.cg_iterations = 0), "cg_iterations: 0 is not in 1 to 1000");

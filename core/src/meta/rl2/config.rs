@@ -1,12 +1,10 @@
 //! Settings of RL².
 
-use serde::{Deserialize, Serialize};
-
-use crate::dist::LOG_STD_RANGE;
 use crate::nn::Reset;
 use crate::optim::{Hessian, Schedule, TrustRegion};
-use crate::policy::RecurrentConfig;
+use crate::policy::{LOG_STD, MAX_UNITS, RecurrentConfig};
 use crate::sample::Baseline;
+use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 
 /// How trials become a better policy.
@@ -22,23 +20,28 @@ impl Rl2Variant {
     /// Both.
     pub const ALL: [Rl2Variant; 2] = [Rl2Variant::Ppo, Rl2Variant::Trpo];
 
-    /// Name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rl2Variant::Ppo => "rl2-ppo",
-            Rl2Variant::Trpo => "rl2-trpo",
+    /// Whether it looks at a setting.
+    #[must_use]
+    pub fn uses(self, key: &str) -> bool {
+        match key {
+            "learning_rate"
+            | "learning_rate_schedule"
+            | "epochs"
+            | "minibatches"
+            | "clip_eps"
+            | "value_coef"
+            | "max_grad_norm"
+            | "adam_eps" => self == Rl2Variant::Ppo,
+            "max_kl" | "cg_iterations" | "damping" | "backtracks" | "backtrack_ratio" | "hessian" => {
+                self == Rl2Variant::Trpo
+            }
+            _ => true,
         }
-    }
-
-    /// The inverse of [`name`](Rl2Variant::name).
-    pub fn parse(name: &str) -> Option<Rl2Variant> {
-        Rl2Variant::ALL.into_iter().find(|v| v.name() == name)
     }
 }
 
-/// What rewards to come are compared with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// The prediction that rewards to come are compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Critic {
     /// A value read from the memory of the policy, learned along with it.
     #[default]
@@ -50,6 +53,8 @@ pub enum Critic {
     /// Nothing.
     Zero,
 }
+
+crate::words!(Critic { Gru = "gru", LinearFeature = "linear_feature", LinearTime = "linear_time", Zero = "zero" });
 
 impl Critic {
     /// The baseline that is fitted to each batch, if it is one.
@@ -64,8 +69,7 @@ impl Critic {
 }
 
 /// Over what advantages are standardised.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AdvantageCentre {
     /// All valid steps of all trials.
     #[default]
@@ -76,9 +80,10 @@ pub enum AdvantageCentre {
     None,
 }
 
+crate::words!(AdvantageCentre { All = "all", Step = "step", None = "none" });
+
 /// What is done with the entropy of the policy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EntropyMethod {
     /// Nothing; `entropy_coef` must be 0.
     NoEntropy,
@@ -90,115 +95,86 @@ pub enum EntropyMethod {
     Max,
 }
 
-/// Hyper-parameters of RL².
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Rl2Config {
-    /// Trials per iteration, each on a task of its own (M), default 64.
-    pub meta_batch: usize,
-    /// Episodes of a trial (n), default 2.
-    pub episodes: usize,
-    /// Show the last action, reward and end of an episode to the first step of the next, as in the paper; garage does
-    /// not. Default true.
-    pub carry_over: bool,
-    /// Training tasks: 0 for fresh ones in each iteration, otherwise a pool of that many. Default 0.
-    pub train_tasks: usize,
-    /// Discount γ in [0, 1], default 0.99; it runs on over the ends of episodes.
-    pub gamma: f64,
-    /// λ of the advantages in [0, 1], default 0.95.
-    pub gae_lambda: f64,
-    /// `gru`, `linear_feature`, `linear_time` or `zero`; default `gru`, for `rl2-trpo` `linear_feature`.
-    pub critic: Critic,
-    /// `all`, `step` or `none`, default `all`.
-    pub advantage_centre: AdvantageCentre,
-    /// Shift advantages so that the smallest is 1e-8, default false.
-    pub positive_advantages: bool,
-    /// `no_entropy`, `regularized` or `max`; default `regularized`, for `rl2-trpo` `no_entropy`.
-    pub entropy_method: EntropyMethod,
-    /// Weight of the entropy, at least 0, default 0.01.
-    pub entropy_coef: f64,
-    /// Use ln(1 + e^H) in place of the entropy H, which is never negative; default false.
-    pub entropy_softplus: bool,
-    /// Use −ln π of the action taken in place of the entropy, default false.
-    pub entropy_neg_log_prob: bool,
-    /// Adam's step size, above 0, default 1e-3.
-    pub learning_rate: f64,
-    /// `constant` or `linear` (towards 0 at the end of the run), default `constant`.
-    pub learning_rate_schedule: Schedule,
-    /// Passes over the trials, default 4.
-    pub epochs: usize,
-    /// Parts of each pass, in trials; must divide `meta_batch`. Default 4.
-    pub minibatches: usize,
-    /// Clip range ε, in (0, 1), default 0.2.
-    pub clip_eps: f64,
-    /// Weight of the value loss ½ (v − R)², at least 0, default 0.5.
-    pub value_coef: f64,
-    /// Longer gradients are scaled down to this length; 0: never. Default 0.5.
-    pub max_grad_norm: f64,
-    /// Largest KL of a trust-region step, above 0, default 0.01.
-    pub max_kl: f64,
-    /// Conjugate-gradient iterations, default 10.
-    pub cg_iterations: usize,
-    /// Added to the diagonal of the KL's Hessian, at least 0, default 1e-5.
-    pub damping: f64,
-    /// Most steps of the line search, default 15.
-    pub backtracks: usize,
-    /// Factor between its steps, in (0, 1), default 0.8.
-    pub backtrack_ratio: f64,
-    /// `exact`, `finite_differences` or `one_sided_differences`, default `exact`.
-    pub hessian: Hessian,
-    /// Gated recurrent units (H), default 64.
-    pub units: usize,
-    /// Where the reset gate acts: `after` or `before` the product, default `after`.
-    pub reset: Reset,
-    /// Orthogonal initial weights, the policy's last layer of gain 0.01; otherwise Glorot-uniform ones. Default true.
-    pub orthogonal_init: bool,
-    /// First ln σ of continuous actions, in −20 to 2, default 0.
-    pub log_std_init: f64,
-    /// Adam's ε, above 0, default 1e-5.
-    pub adam_eps: f64,
-}
+crate::words!(EntropyMethod { NoEntropy = "no_entropy", Regularized = "regularized", Max = "max" });
 
-impl Default for Rl2Config {
-    fn default() -> Self {
-        Rl2Config {
-            meta_batch: 64,
-            episodes: 2,
-            carry_over: true,
-            train_tasks: 0,
-            gamma: 0.99,
-            gae_lambda: 0.95,
-            critic: Critic::Gru,
-            advantage_centre: AdvantageCentre::All,
-            positive_advantages: false,
-            entropy_method: EntropyMethod::Regularized,
-            entropy_coef: 0.01,
-            entropy_softplus: false,
-            entropy_neg_log_prob: false,
-            learning_rate: 1e-3,
-            learning_rate_schedule: Schedule::Constant,
-            epochs: 4,
-            minibatches: 4,
-            clip_eps: 0.2,
-            value_coef: 0.5,
-            max_grad_norm: 0.5,
-            max_kl: 0.01,
-            cg_iterations: 10,
-            damping: 1e-5,
-            backtracks: 15,
-            backtrack_ratio: 0.8,
-            hessian: Hessian::Exact,
-            units: 64,
-            reset: Reset::After,
-            orthogonal_init: true,
-            log_std_init: 0.0,
-            adam_eps: 1e-5,
-        }
+crate::settings! {
+    /// Hyper-parameters of RL².
+    pub struct Rl2Config {
+        /// trials per iteration, each on a task of its own (M)
+        meta_batch: usize = 64, Range::Count(1, 1 << 20);
+        /// episodes of a trial, through which the memory lasts
+        episodes: usize = 2, Range::Count(1, 1 << 16);
+        /// show an episode's last action, reward and end to the next one
+        ///
+        /// As in the paper; garage does not.
+        carry_over: bool = true;
+        /// 0: fresh tasks each iteration; otherwise a pool of so many
+        train_tasks: usize = 0, Range::Count(0, u64::MAX);
+        /// discount of later rewards, also those of later episodes
+        ///
+        /// It runs on over the ends of episodes.
+        gamma: f64 = 0.99, Range::Unit;
+        /// λ of the advantages; lower: less variance, more bias
+        gae_lambda: f64 = 0.95, Range::Unit;
+        /// learned value, or a baseline fitted to each batch
+        critic: Critic = Critic::Gru;
+        /// standardise over all steps, or at each step over trials
+        advantage_centre: AdvantageCentre = AdvantageCentre::All;
+        /// shift them so that the smallest is 0
+        positive_advantages: bool = false;
+        /// a term of the objective, or part of each reward
+        entropy_method: EntropyMethod = EntropyMethod::Regularized;
+        /// weight of the entropy
+        entropy_coef: f64 = 0.01, Range::NotNegative;
+        /// ln(1 + e^H) in place of the entropy H
+        ///
+        /// It is never negative.
+        entropy_softplus: bool = false;
+        /// −ln π of the action taken in place of the entropy
+        entropy_neg_log_prob: bool = false;
+        /// Adam's step size; lower it if train/approx_kl exceeds about 0.03
+        learning_rate: f64 = 1e-3, Range::Positive;
+        /// linear: towards 0 at the end of the run
+        learning_rate_schedule: Schedule = Schedule::Constant;
+        /// passes over the trials
+        epochs: usize = 4, Range::Count(1, 1000);
+        /// parts of each pass, in trials
+        minibatches: usize = 4, Range::Shown(&Range::Count(1, 1 << 20), "divides meta_batch");
+        /// clip range of the probability ratio
+        clip_eps: f64 = 0.2, Range::Fraction;
+        /// weight of the value loss ½ (v − R)²
+        value_coef: f64 = 0.5, Range::NotNegative;
+        /// longer gradients are scaled down; 0: never
+        max_grad_norm: f64 = 0.5, Range::NotNegative;
+        /// largest KL of a step
+        max_kl: f64 = 0.01, Range::Positive;
+        /// conjugate-gradient iterations
+        cg_iterations: usize = 10, Range::Count(1, 1000);
+        /// added to the diagonal of the KL's Hessian
+        damping: f64 = 1e-5, Range::NotNegative;
+        /// most steps of the line search
+        backtracks: usize = 15, Range::Count(1, 1000);
+        /// factor between its steps
+        backtrack_ratio: f64 = 0.8, Range::Fraction;
+        /// products with the KL's Hessian
+        hessian: Hessian = Hessian::Exact;
+        /// gated recurrent units of the memory
+        units: usize = 64, Range::Count(1, MAX_UNITS as u64);
+        /// where the reset gate acts: after or before the product
+        reset: Reset = Reset::After;
+        /// orthogonal first weights; false: Glorot-uniform
+        ///
+        /// The policy's last layer has gain 0.01.
+        orthogonal_init: bool = true;
+        /// first ln σ of continuous actions
+        log_std_init: f64 = 0.0, LOG_STD;
+        /// Adam's ε
+        adam_eps: f64 = 1e-5, Range::Positive;
     }
 }
 
 /// Most steps of all trials of one iteration and seed.
-pub(crate) const MAX_BATCH: usize = 1 << 24;
+pub(super) const MAX_BATCH: usize = 1 << 24;
 
 impl Rl2Config {
     /// Defaults of a variant.
@@ -253,42 +229,7 @@ impl Rl2Config {
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self, variant: Rl2Variant) -> Result<()> {
-        let number = Error::in_range;
-        for (key, value) in
-            [("learning_rate", self.learning_rate), ("max_kl", self.max_kl), ("adam_eps", self.adam_eps)]
-        {
-            number(key, value, value > 0.0, "above 0")?;
-        }
-        for (key, value) in [("gamma", self.gamma), ("gae_lambda", self.gae_lambda)] {
-            number(key, value, (0.0..=1.0).contains(&value), "in 0 to 1")?;
-        }
-        for (key, value) in [("clip_eps", self.clip_eps), ("backtrack_ratio", self.backtrack_ratio)] {
-            number(key, value, value > 0.0 && value < 1.0, "between 0 and 1")?;
-        }
-        for (key, value) in [
-            ("entropy_coef", self.entropy_coef),
-            ("value_coef", self.value_coef),
-            ("max_grad_norm", self.max_grad_norm),
-            ("damping", self.damping),
-        ] {
-            number(key, value, value >= 0.0, "0 or more")?;
-        }
-        let (low, high) = LOG_STD_RANGE;
-        let inside = (low..=high).contains(&self.log_std_init);
-        number("log_std_init", self.log_std_init, inside, &format!("in {low} to {high}"))?;
-        for (key, value, most) in [
-            ("meta_batch", self.meta_batch, 1 << 20),
-            ("episodes", self.episodes, 1 << 16),
-            ("epochs", self.epochs, 1000),
-            ("minibatches", self.minibatches, 1 << 20),
-            ("cg_iterations", self.cg_iterations, 1000),
-            ("backtracks", self.backtracks, 1000),
-        ] {
-            if value == 0 || value > most {
-                return Err(Error::config(key, format!("{value} is not in 1 to {most}")));
-            }
-        }
-        self.net().validate()?;
+        self.check()?;
         self.fit_together(variant)
     }
 
@@ -327,7 +268,6 @@ mod tests {
     #[test]
     fn defaults_work_and_settings_that_exclude_each_other_are_named() {
         for variant in Rl2Variant::ALL {
-            assert_eq!(Rl2Variant::parse(variant.name()), Some(variant));
             Rl2Config::of(variant).validate(variant).unwrap();
         }
         let base = Rl2Config::of(Rl2Variant::Ppo);

@@ -1,0 +1,121 @@
+//! Algorithms as everything outside of their rooms knows them.
+
+use super::Algorithm;
+use crate::env::EnvSpec;
+use crate::settings::{SettingDoc, Settings, Table, Value};
+use crate::{Error, Result};
+
+/// How the policies of an algorithm come to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// They are trained on it.
+    SingleTask,
+    /// They adapt to it by gradient steps.
+    Gradients,
+    /// They adapt to it by what they remember.
+    Memory,
+}
+
+/// An algorithm: its name, what it says of itself, and how its settings and an environment make it ready to train.
+///
+/// Built-in ones are listed in [`crate::train::ALGORITHMS`]; everything that takes the name of one of these takes the definition of
+/// another as well.
+#[derive(Clone, Copy, Debug)]
+pub struct AlgorithmDef {
+    /// Name, as in the paper: in Rust, on the command line, in files and in JavaScript.
+    pub name: &'static str,
+    /// One line about it, with the paper.
+    pub line: &'static str,
+    /// How its policies come to a task.
+    pub family: Family,
+    /// The settings that its code declares.
+    pub declared: &'static [SettingDoc],
+    /// Whether it looks at a declared setting: several algorithms may declare theirs together.
+    pub uses: fn(&str) -> bool,
+    /// The values of all declared settings.
+    pub defaults: fn() -> Table,
+    /// The value of a setting as it is kept, such as a float of a whole number, if its type is right.
+    pub value: fn(&str, &Value) -> Result<Value>,
+    /// The algorithm with these settings, each of which was checked alone, for an environment.
+    pub configure: Configure,
+}
+
+/// Makes an algorithm from its settings and an environment, or says which setting does not fit.
+pub type Configure = fn(&Table, &EnvSpec) -> Result<Box<dyn Algorithm>>;
+
+impl AlgorithmDef {
+    /// An algorithm with the settings `C`, all of which it looks at.
+    #[must_use]
+    pub const fn new<C: Settings>(
+        name: &'static str,
+        line: &'static str,
+        family: Family,
+        configure: Configure,
+    ) -> AlgorithmDef {
+        AlgorithmDef {
+            name,
+            line,
+            family,
+            declared: C::DECLARED,
+            uses: |_| true,
+            defaults: || C::default().table(),
+            value: kept::<C>,
+            configure,
+        }
+    }
+
+    /// The settings that it looks at, in order of declaration.
+    pub fn settings(&self) -> impl Iterator<Item = &'static SettingDoc> {
+        let uses = self.uses;
+        self.declared.iter().filter(move |doc| uses(doc.key))
+    }
+
+    /// Checks values of settings, each alone; those that are not given have their defaults. What it does not look at is left out.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for an unknown key, with the closest one; [`Error::Config`] for a value of the wrong type or range.
+    pub fn checked(&self, given: &Table) -> Result<Table> {
+        let mut table = (self.defaults)();
+        for (key, value) in given {
+            table.insert(key.clone(), (self.value)(key, value)?);
+        }
+        for doc in self.settings() {
+            if let Some(value) = table.get(doc.key) {
+                doc.range.check(doc.key, value)?;
+            }
+        }
+        table.retain(|key, _| (self.uses)(key));
+        Ok(table)
+    }
+
+    /// The algorithm with some settings, the others at their defaults, for an environment.
+    ///
+    /// # Errors
+    /// As [`checked`](AlgorithmDef::checked), or for settings that do not fit each other or the environment.
+    pub fn fit(&self, settings: &Table, spec: &EnvSpec) -> Result<Box<dyn Algorithm>> {
+        (self.configure)(&self.checked(settings)?, spec)
+    }
+}
+
+/// A value as a setting of `C` holds it.
+fn kept<C: Settings>(key: &str, value: &Value) -> Result<Value> {
+    let mut all = C::default();
+    all.set(key, value)?;
+    let at = C::DECLARED.iter().position(|doc| doc.key == key);
+    at.and_then(|at| all.values().into_iter().nth(at)).ok_or_else(|| Error::config(key, "it is not declared"))
+}
+
+/// A built-in algorithm's name, or the definition of one.
+pub trait IntoAlgorithm {
+    /// The definition.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for an unknown name, with the closest one.
+    fn definition(self) -> Result<&'static AlgorithmDef>;
+}
+
+impl IntoAlgorithm for &'static AlgorithmDef {
+    fn definition(self) -> Result<&'static AlgorithmDef> {
+        Ok(self)
+    }
+}

@@ -1,0 +1,151 @@
+//! The register: every built-in algorithm, once.
+
+use crate::algo::{AlgorithmDef, IntoAlgorithm, PPO, TRPO};
+use crate::meta::{MAML_FAMILY, RL2};
+use crate::{Error, Result};
+
+/// The built-in algorithms.
+pub static ALGORITHMS: [&AlgorithmDef; 10] = [
+    &PPO,
+    &TRPO,
+    &MAML_FAMILY[0],
+    &MAML_FAMILY[1],
+    &MAML_FAMILY[2],
+    &MAML_FAMILY[3],
+    &MAML_FAMILY[4],
+    &MAML_FAMILY[5],
+    &RL2[0],
+    &RL2[1],
+];
+
+/// The built-in algorithm of that name.
+///
+/// # Errors
+/// [`Error::Unknown`] for an unknown name, with the closest one.
+pub fn algorithm(name: &str) -> Result<&'static AlgorithmDef> {
+    let found = ALGORITHMS.into_iter().find(|def| def.name == name);
+    found.ok_or_else(|| Error::unknown("algorithm", name, ALGORITHMS.map(|def| def.name)))
+}
+
+/// Whether it is in the register, and no other of the same name.
+pub(super) fn is_builtin(def: &AlgorithmDef) -> bool {
+    ALGORITHMS.iter().any(|known| std::ptr::eq(*known, def))
+}
+
+impl IntoAlgorithm for &str {
+    fn definition(self) -> Result<&'static AlgorithmDef> {
+        algorithm(self)
+    }
+}
+
+impl IntoAlgorithm for &String {
+    fn definition(self) -> Result<&'static AlgorithmDef> {
+        algorithm(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toml::Value;
+
+    use super::*;
+    use crate::algo::Family;
+    use crate::env::{EnvDef, builtin};
+    use crate::settings::{Range, SettingDoc};
+
+    /// An environment that the algorithm can work on.
+    fn env_of(def: &AlgorithmDef) -> EnvDef {
+        builtin(if def.family == Family::SingleTask { "pendulum" } else { "point-corner" }).unwrap()
+    }
+
+    /// Whether an algorithm takes `key = value`.
+    fn takes(def: &AlgorithmDef, key: &str, value: &str) -> bool {
+        def.fit(&toml::from_str(&format!("{key} = {value}")).unwrap(), env_of(def).spec()).is_ok()
+    }
+
+    #[test]
+    fn names_lead_to_algorithms_with_described_settings_and_defaults_that_work() {
+        for def in ALGORITHMS {
+            assert_eq!(algorithm(def.name).unwrap().name, def.name);
+            assert!(!def.line.is_empty());
+            def.fit(&toml::Table::new(), env_of(def).spec()).unwrap();
+            assert!(def.settings().all(|doc| !doc.meaning.is_empty()));
+            // Every declared setting is used by some algorithm that declares it.
+            let used = |doc: &SettingDoc| {
+                ALGORITHMS.iter().any(|other| other.declared == def.declared && (other.uses)(doc.key))
+            };
+            assert!(def.declared.iter().all(used), "{}", def.name);
+        }
+        assert!(algorithm("pp").unwrap_err().to_string().contains("`ppo`"));
+    }
+
+    /// Values that a range takes, and some that it does not.
+    fn values(range: &Range) -> [Vec<String>; 2] {
+        let of = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+        match range {
+            Range::Positive => [of(&["1e-6"]), of(&["0", "-1", "nan"])],
+            Range::NotNegative => [of(&["0", "7"]), of(&["-1", "inf"])],
+            Range::Unit => [of(&["0", "1"]), of(&["-0.1", "1.1"])],
+            Range::Fraction => [of(&["1e-6", "0.999"]), of(&["0", "1", "1.1"])],
+            Range::Between(low, high) => {
+                [vec![low.to_string(), high.to_string()], vec![(low - 1.0).to_string(), (high + 1.0).to_string()]]
+            }
+            Range::Count(least, most) if *most <= 100 => {
+                [vec![least.to_string(), most.to_string()], vec![(most + 1).to_string(), "-1".to_owned()]]
+            }
+            Range::Count(least, _) => [vec![(least + 1).to_string(), "64".to_owned()], of(&["-1", "1.5"])],
+            Range::Flag => [of(&["true", "false"]), of(&["1", "\"true\""])],
+            Range::Words(words) => {
+                [words.iter().map(|word| format!("\"{word}\"")).collect(), of(&["\"no_such_word\"", "1"])]
+            }
+            Range::Widths => [of(&["[]", "[8]", "[8, 16, 32]"]), of(&["[0]", "8", "[-1]"])],
+            Range::Shown(range, _) => values(range),
+        }
+    }
+
+    /// Values in a setting's range that need another setting too, or that another algorithm takes.
+    const NEED_MORE: [(&str, &str, &str); 16] = [
+        ("ppo", "minibatches", "2"),
+        ("ppo", "horizon", "2"),
+        ("ppo", "envs", "2"),
+        ("trpo", "minibatches", "2"),
+        ("trpo", "horizon", "2"),
+        ("trpo", "horizon", "64"),
+        ("ppo", "sde_sample_freq", "1"),
+        ("*", "inner_loss", "\"dice\""),
+        ("rl2-ppo", "meta_batch", "2"),
+        ("rl2-ppo", "minibatches", "2"),
+        ("*", "entropy_method", "\"max\""),
+        ("*", "entropy_method", "\"no_entropy\""),
+        ("*", "entropy_method", "\"regularized\""),
+        ("rl2-trpo", "critic", "\"gru\""),
+        ("rl2-trpo", "entropy_coef", "7"),
+        ("promp", "target_inner_kl", "7"),
+    ];
+
+    #[test]
+    fn the_ranges_are_those_that_are_checked() {
+        for def in ALGORITHMS {
+            for SettingDoc { key, range, .. } in def.settings() {
+                let [good, bad] = values(range);
+                let alone = |value: &&String| {
+                    !NEED_MORE.iter().any(|(a, k, v)| ["*", def.name].contains(a) && k == key && v == value)
+                };
+                let refused: Vec<_> = good.iter().filter(alone).filter(|value| !takes(def, key, value)).collect();
+                assert!(refused.is_empty(), "{} {key} {range}: {refused:?} refused", def.name);
+                let taken: Vec<_> = bad.iter().filter(|value| takes(def, key, value)).collect();
+                assert!(taken.is_empty(), "{} {key} {range}: {taken:?} taken", def.name);
+            }
+        }
+    }
+
+    #[test]
+    fn settings_that_an_algorithm_does_not_use_are_known_but_left_out() {
+        let def = algorithm("promp").unwrap();
+        let given = toml::from_str("max_kl = 0.5\ngamma = 1").unwrap();
+        let checked = def.checked(&given).unwrap();
+        assert!(!checked.contains_key("max_kl"));
+        assert_eq!(checked["gamma"], Value::Float(1.0));
+        assert!(def.checked(&toml::from_str("gama = 1").unwrap()).unwrap_err().to_string().contains("`gamma`"));
+    }
+}

@@ -1,0 +1,88 @@
+//! The environments and algorithms that names on the command line stand for: the built-in ones, and those that a program of one's own
+//! adds with [`main_with`](crate::cli::main_with).
+
+use std::sync::OnceLock;
+
+use quickstudy_core::algo::AlgorithmDef;
+use quickstudy_core::env::{EnvDef, builtin, builtin_names};
+use quickstudy_core::train::{ALGORITHMS, Own};
+use quickstudy_core::{Error, Result};
+
+use crate::outcome::Stop;
+
+struct Added {
+    environments: Vec<EnvDef>,
+    algorithms: Vec<&'static AlgorithmDef>,
+}
+
+static ADDED: OnceLock<Added> = OnceLock::new();
+
+fn added() -> &'static Added {
+    ADDED.get_or_init(|| Added { environments: Vec::new(), algorithms: Vec::new() })
+}
+
+/// Adds environments and algorithms, once and before any is looked for.
+///
+/// # Errors
+/// [`Stop`] if a name is taken.
+pub fn add(environments: Vec<EnvDef>, algorithms: Vec<&'static AlgorithmDef>) -> std::result::Result<(), Stop> {
+    let mut names: Vec<&str> = builtin_names().to_vec();
+    names.extend(ALGORITHMS.iter().map(|def| def.name));
+    let own = environments.iter().map(|env| env.spec().name.as_str()).chain(algorithms.iter().map(|def| def.name));
+    for name in own {
+        if names.contains(&name) {
+            return Err(Stop::user(format!("the name `{name}` is taken; give yours another")));
+        }
+        names.push(name);
+    }
+    match ADDED.set(Added { environments, algorithms }) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(Stop::user("environments and algorithms were added before".to_owned())),
+    }
+}
+
+/// All algorithms, the built-in ones first.
+pub fn algorithms() -> impl Iterator<Item = &'static AlgorithmDef> {
+    ALGORITHMS.into_iter().chain(added().algorithms.iter().copied())
+}
+
+/// Their names.
+#[must_use]
+pub fn algorithm_names() -> Vec<&'static str> {
+    algorithms().map(|def| def.name).collect()
+}
+
+/// The algorithm of that name.
+///
+/// # Errors
+/// [`Error::Unknown`] for an unknown name, with the closest one.
+pub fn algorithm(name: &str) -> Result<&'static AlgorithmDef> {
+    algorithms().find(|def| def.name == name).ok_or_else(|| Error::unknown("algorithm", name, algorithm_names()))
+}
+
+/// Names of all environments, the built-in ones first.
+#[must_use]
+pub fn environment_names() -> Vec<&'static str> {
+    let own = added().environments.iter().map(|env| env.spec().name.as_str());
+    builtin_names().into_iter().chain(own).collect()
+}
+
+/// The environment of that name; a built-in one may have parameters after a colon.
+///
+/// # Errors
+/// As [`builtin`].
+pub fn environment(name: &str) -> Result<EnvDef> {
+    if let Some(env) = added().environments.iter().find(|env| env.spec().name == name) {
+        return Ok(env.clone());
+    }
+    builtin(name).map_err(|error| match error {
+        Error::Unknown { kind: "environment", .. } => Error::unknown("environment", name, environment_names()),
+        other => other,
+    })
+}
+
+/// What was added, for whoever reads snapshots.
+#[must_use]
+pub fn own() -> Own<'static> {
+    Own { env: None, environments: &added().environments, algorithms: &added().algorithms }
+}
