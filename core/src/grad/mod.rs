@@ -3,6 +3,25 @@
 //! [`grad`] adds the derivative's nodes to the graph that is being traced. They are ordinary nodes, so a derivative can
 //! be differentiated again, to any order, and runs on every backend. The rules are in `vjp`, the order in which they
 //! are applied in `sweep`, loops in `scan` (`apart` tells whether their rows see each other); `rerun` traces a body again on other values; `merge` tidies up before planning.
+//!
+//! ```
+//! use quickstudy_core::grad::grad;
+//! use quickstudy_core::{DType, Device, Program, State};
+//!
+//! let device = Device::cpu(1);
+//! let mut cube = Program::new(&device, |cx| {
+//!     let x = cx.input("x", &[], DType::F32);
+//!     let first = grad(x * x * x, &[x])[0]; // 3x²
+//!     let second = grad(first, &[x])[0]; // 6x
+//!     cx.output("first", first);
+//!     cx.output("second", second);
+//! })?;
+//! let x = device.array(&[], &[2.0])?;
+//! let outputs = cube.run(&State::new(), &[("x", &x)], &[])?;
+//! let read = |name| pollster::block_on(device.read(outputs.get(name)?));
+//! assert_eq!((read("first")?, read("second")?), (vec![12.0], vec![12.0]));
+//! # Ok::<(), quickstudy_core::Error>(())
+//! ```
 
 mod apart;
 pub mod check;

@@ -1,4 +1,31 @@
 //! Tensor programs: traced once, planned, compiled for a device, then replayed.
+//!
+//! [`Program::new`] calls a function once with a [`Context`], which declares what the program reads and writes. Each run then reads its
+//! inputs, changes a [`State`] in place and gives its outputs in arrays of their own.
+//!
+//! ```
+//! use quickstudy_core::{DType, Device, Program, State};
+//!
+//! let device = Device::cpu(1);
+//! let mut add = Program::new(&device, |cx| {
+//!     let total = cx.state("total", &[2], DType::F32);
+//!     let x = cx.input("x", &[2], DType::F32);
+//!     let total = total + x * cx.scalar_f32("factor");
+//!     cx.update("total", total);
+//!     cx.output("largest", total.max_over(&[0]));
+//! })?;
+//!
+//! let mut state = State::new();
+//! state.insert("total", device.zeros(&[2], DType::F32)?);
+//! let x = device.array(&[2], &[1.0, 2.0])?;
+//! add.run(&state, &[("x", &x)], &[("factor", 1.0.into())])?;
+//! let outputs = add.run(&state, &[("x", &x)], &[("factor", 10.0.into())])?;
+//!
+//! let read = |array| pollster::block_on(device.read(array));
+//! assert_eq!(read(state.get("total")?)?, [11.0, 22.0]);
+//! assert_eq!(read(outputs.get("largest")?)?, [22.0]);
+//! # Ok::<(), quickstudy_core::Error>(())
+//! ```
 
 mod array;
 mod context;

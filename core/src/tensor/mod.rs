@@ -2,6 +2,36 @@
 //!
 //! The primitives are in [`op`]; their checks in `handle`, `view`, `contract` and `control`; everything else is
 //! composed of them in `compose`.
+//!
+//! Operations broadcast, and [`scan`] is the loop. The first mistake ends the trace with an error that names its place in the source.
+//!
+//! ```
+//! use quickstudy_core::tensor::{Loop, scan};
+//! use quickstudy_core::{DType, Device, Program, State, Tensor};
+//!
+//! let device = Device::cpu(1);
+//! let mut discount = Program::new(&device, |cx| {
+//!     let rewards = cx.input("rewards", &[3, 2], DType::F32);
+//!     // G_t = r_t + 0.5 · G_t+1, from the last row to the first.
+//!     let (_, returns) = scan(3, true, &[Tensor::zeros(&[2])], &[rewards], |_, later, reward| {
+//!         let sum = reward[0] + later[0] * 0.5;
+//!         Loop { carry: vec![sum], ys: vec![sum] }
+//!     });
+//!     cx.output("returns", returns[0]);
+//! })?;
+//! let rewards = device.array(&[3, 2], &[1.0, 0.0, 1.0, 0.0, 1.0, 4.0])?;
+//! let outputs = discount.run(&State::new(), &[("rewards", &rewards)], &[])?;
+//! let returns = pollster::block_on(device.read(outputs.get("returns")?))?;
+//! assert_eq!(returns, [1.75, 1.0, 1.5, 2.0, 1.0, 4.0]);
+//!
+//! let wrong = Program::new(&device, |cx| {
+//!     let x = cx.input("x", &[3, 2], DType::F32);
+//!     cx.output("y", x.matmul(x));
+//! });
+//! let message = wrong.unwrap_err().to_string();
+//! assert!(message.starts_with("matmul") && message.contains(file!()), "{message}");
+//! # Ok::<(), quickstudy_core::Error>(())
+//! ```
 
 mod compose;
 mod contract;
