@@ -11,6 +11,16 @@ pub mod random_graph;
 pub mod table;
 pub mod toy_env;
 
+/// Pages whose examples are tests: they compile and run as those of the documentation do.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../docs/from-gymnasium.md")]
+    struct FromGymnasium;
+}
+
 /// The built-in environments without those that differ from another one in the kind of reward only, for tests that compile
 /// shaders.
 #[must_use]
