@@ -17,6 +17,15 @@ mod pages {
     #[doc = include_str!("../../README.md")]
     struct Readme;
 
+    #[doc = include_str!("../../core/README.md")]
+    struct Core;
+
+    #[doc = include_str!("../../gpu/README.md")]
+    struct Gpu;
+
+    #[doc = include_str!("../../native-cli/README.md")]
+    struct CommandLine;
+
     #[doc = include_str!("../../docs/from-gymnasium.md")]
     struct FromGymnasium;
 }
