@@ -67,9 +67,11 @@
 //! # Write your algorithm
 //!
 //! An algorithm implements [`algo::Algorithm`]: the entries of its state, and one traced iteration, which plays
-//! through [`play::Iteration`], learns, and returns [metrics](algo::Metrics) by name. [`algo::Training`] runs it, on a
-//! device or with environments of the host. It is made of tensors, a [`policy`] that acts, and what algorithms share:
-//! [`sample`] for advantages, [`learn`] for gradient steps, [`task`] for the choice of tasks, [`meta`] for adaptation.
+//! through [`play::Iteration`], learns, and returns [metrics](algo::Metrics) by name; and [`algo::Learned`], which says who
+//! acts and how it adapts. Its [definition](algo::AlgorithmDef) gives it a name and [`settings`]; with it, a
+//! [`train::Session`] trains, saves, resumes and evaluates it, on a device or with environments of the host. It is made of
+//! tensors, a [`policy`] that acts, and what algorithms share: [`credit`] for advantages, [`learn`] for gradient steps,
+//! [`task`] for the choice of tasks, [`meta`] for adaptation.
 //! `native-cli/examples/custom_algorithm.rs` in the repository is REINFORCE with a baseline in some hundred lines.
 //!
 //! ***
@@ -82,6 +84,7 @@
 
 pub mod algo;
 pub mod backend;
+pub mod credit;
 pub mod dist;
 pub mod env;
 mod error;
@@ -96,7 +99,6 @@ pub mod play;
 pub mod policy;
 pub mod program;
 pub mod rng;
-pub mod sample;
 pub mod settings;
 pub mod task;
 pub mod tensor;

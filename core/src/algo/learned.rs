@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use super::{Family, Held};
+use crate::credit::Paths;
 use crate::policy::{Acting, Policy};
-use crate::sample::Paths;
 
 /// How a policy comes to a task; the numbers are those of training, where a test asks for no others.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,11 +8,11 @@ pub use learner::{OnPolicy, OnPolicyLearner};
 pub use loss::{Minibatch, log_ratio, mean, standardise, value_loss};
 use rollout::{Collector, Rollout};
 
+use crate::credit::{Gae, Moments, Steps, explained_variance, gae};
 use crate::dist::fold_in;
 use crate::learn::Passes;
 use crate::play::Iteration;
 use crate::rng::streams;
-use crate::sample::{Gae, Moments, Steps, explained_variance, gae};
 use crate::{DType, Error, Result, Tensor};
 
 use super::{ActorCritic, First, Held, Metrics, StateEntry};

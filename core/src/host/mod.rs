@@ -1,7 +1,7 @@
 //! Environments outside of the tensor program: simulators, games, whatever steps on the host.
 //!
 //! A [`HostEnv`] is one environment, an [`Executor`] runs many of them side by side, and a [`MetaSampler`] or [`Sampler`] collects
-//! whole episodes with an [`Actor`]. [`Padded`] packs these into the masked block that [`crate::sample::Processor`] works on, the
+//! whole episodes with an [`Actor`]. [`Padded`] packs these into the masked block that [`crate::credit::Processor`] works on, the
 //! same as for environments on the device.
 //!
 //! ```

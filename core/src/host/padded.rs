@@ -1,8 +1,8 @@
 //! Episodes of the host as the block that tensor programs work on.
 
 use super::{Fleet, HostPath, Samples};
+use crate::credit::Paths;
 use crate::program::Context;
-use crate::sample::Paths;
 use crate::{Array, DType, Device, Error, Result};
 
 /// Sizes of a block of episodes: `[T, K, N, …]`.

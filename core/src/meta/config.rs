@@ -1,10 +1,10 @@
 //! Settings of MAML's family.
 
 use super::Surrogate;
+use crate::credit::{Baseline, Processor};
 use crate::nn::Activation;
 use crate::optim::{Hessian, Schedule, TrustRegion};
 use crate::policy::{LOG_STD, NetConfig};
-use crate::sample::{Baseline, Processor};
 use crate::settings::{Range, SettingValue as _, Settings};
 use crate::task::TaskSource;
 use crate::{Error, Result};

@@ -13,6 +13,7 @@ use crate::algo::{
     Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, StateEntry, update_parameters,
 };
 use crate::backend::ScalarValue;
+use crate::credit::{Paths, adjusted_rewards};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
@@ -20,7 +21,6 @@ use crate::nn::{Init, Layout};
 use crate::optim::{Adam, AdamState};
 use crate::play::{Cast, Iteration, row_keys};
 use crate::policy::{Acting, Policy, PolicyNet};
-use crate::sample::{Paths, adjusted_rewards};
 use crate::settings::Settings as _;
 use crate::tensor::Named;
 use crate::{DType, Error, Result, Tensor};

@@ -1,7 +1,7 @@
 //! The outcome of a play.
 
 use crate::Tensor;
-use crate::sample::Paths;
+use crate::credit::Paths;
 use crate::tensor::{Named, tree};
 
 /// Environments in the middle of their episodes: N in each of K groups.

@@ -2,8 +2,8 @@
 
 use super::{Act, Acting, How, Policy, Transition};
 use crate::Tensor;
+use crate::credit::Moments;
 use crate::dist::RowNoise;
-use crate::sample::Moments;
 use crate::tensor::Named;
 
 /// Observations are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).

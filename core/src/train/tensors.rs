@@ -10,9 +10,9 @@ use safetensors::tensor::Dtype;
 use super::snapshot::{Entry, find, wrong};
 use crate::algo::StateEntry;
 use crate::backend::room;
+use crate::credit::Moments;
 use crate::nn::{Layout, Part};
 use crate::policy::OBS_LIMIT;
-use crate::sample::Moments;
 use crate::{DType, Result};
 
 /// Arrays of the state that are one tensor of another name.

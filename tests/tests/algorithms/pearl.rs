@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::algo::{Algorithm, Arena, Course, Family, Held, Learned, Metrics, StateEntry, Training};
+use quickstudy_core::credit::Paths;
 use quickstudy_core::dist::{RowNoise, SquashedGaussian, fold_in};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
@@ -12,7 +13,6 @@ use quickstudy_core::nn::{Activation, Layout, Mlp};
 use quickstudy_core::optim::Adam;
 use quickstudy_core::play::{Cast, Iteration, Steps, row_keys};
 use quickstudy_core::policy::{Act, Acting, Bounds, How, Policy};
-use quickstudy_core::sample::Paths;
 use quickstudy_core::task::TaskSource;
 use quickstudy_core::tensor::Named;
 use quickstudy_core::{Array, DType, Device, Result, Tensor};

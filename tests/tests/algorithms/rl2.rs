@@ -2,13 +2,13 @@
 //! resuming, the GPU, and that it learns to explore where an untrained policy does not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use quickstudy_core::credit::Paths;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec, builtin};
 use quickstudy_core::grad::check::check;
 use quickstudy_core::meta::rl2::{
     AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Net, TrialBatch, TrialPolicy, Trials, losses,
 };
 use quickstudy_core::policy::Acting;
-use quickstudy_core::sample::Paths;
 use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup, StageUnit};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::gpu::{self, distance, theta};

@@ -5,13 +5,13 @@
 use std::rc::Rc;
 
 use quickstudy_core::algo::Algorithm;
+use quickstudy_core::credit::Paths;
 use quickstudy_core::env::{ActionSpace, EnvDef, builtin};
 use quickstudy_core::host::{Executor, HostPath, IterativeExecutor, MetaSampler, Samples, Until, Wrapped};
 use quickstudy_core::meta::rl2::{Rl2Config, Rl2Net, TrialPolicy, Trials};
 use quickstudy_core::meta::{Adaptive, MetaAlgorithm, MetaEvaluator, MetaPolicy, Rl2, Rl2Variant, TestTask};
 use quickstudy_core::policy::Acting;
 use quickstudy_core::rng::Key;
-use quickstudy_core::sample::Paths;
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
 use quickstudy_core::{Array, Context, DType, Device, Program, Result, State, Tensor};
 

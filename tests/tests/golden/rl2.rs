@@ -2,6 +2,7 @@
 //! optimised parameters; on the f64 reference device and on the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use quickstudy_core::credit::Paths;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::rl2::{
@@ -11,7 +12,6 @@ use quickstudy_core::meta::weighted;
 use quickstudy_core::nn::Reset;
 use quickstudy_core::optim::{Adam, AdamState, Hessian, TrustRegion};
 use quickstudy_core::rng::Threefry;
-use quickstudy_core::sample::Paths;
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use quickstudy_tests::gpu::distance;

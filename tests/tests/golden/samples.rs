@@ -2,7 +2,7 @@
 //! reference device and on the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::sample::{Baseline, Feature, Paths, Processor, adjusted_rewards, multi_feature};
+use quickstudy_core::credit::{Baseline, Feature, Paths, Processor, adjusted_rewards, multi_feature};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use serde_json::Value;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::backend::LocalFuture;
+use quickstudy_core::credit::Paths;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::host::{
     Acted, Actor, BlockShape, Chance, Executor, HostEnv, IterativeExecutor, MetaSampler, Padded, ParallelExecutor,
@@ -11,7 +12,6 @@ use quickstudy_core::nn::{Activation, Layout};
 use quickstudy_core::play::{ActorSpec, Keys, Play, PolicyActor, row_keys};
 use quickstudy_core::policy::{Acting, How, NetConfig, PolicyNet};
 use quickstudy_core::rng::{Key, fold_in, key_from_seed};
-use quickstudy_core::sample::Paths;
 use quickstudy_core::{DType, Device, Program, Result, State};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use quickstudy_tests::toy_env::ToyEnv;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 /// Modules of the core, the lowest first. A module may import those of its own layer and of the layers before it.
 const LAYERS: [&[&str]; 10] = [
-    &["error", "rng", "math"],
+    &["error", "rng", "math", "settings"],
     &["tensor", "program", "backend", "grad"],
     &["nn", "dist", "optim"],
     &["env"],
-    &["task", "sample", "host", "learn"],
+    &["credit", "host", "learn", "task"],
     &["policy"],
     &["play"],
     &["algo"],

@@ -1,8 +1,8 @@
 //! Trials of many tasks side by side, as learners take them.
 
 use crate::Tensor;
+use crate::credit::Paths;
 use crate::play::Experience;
-use crate::sample::Paths;
 use crate::tensor::{Loop, scan};
 
 /// Trials as paths: T steps, a row per seed, an episode's first step right after the last one of the episode before.

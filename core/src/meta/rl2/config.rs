@@ -1,9 +1,9 @@
 //! Settings of RL².
 
+use crate::credit::Baseline;
 use crate::nn::Reset;
 use crate::optim::{Hessian, Schedule, TrustRegion};
 use crate::policy::{LOG_STD, MAX_UNITS, RecurrentConfig};
-use crate::sample::Baseline;
 use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 

@@ -3,7 +3,7 @@
 use super::collect::Trials;
 use super::config::{AdvantageCentre, EntropyMethod, Rl2Config};
 use crate::Tensor;
-use crate::sample::{Paths, Processor};
+use crate::credit::{Paths, Processor};
 
 /// Training data of trials, `[T, S, M, 1]`; 0 in padding.
 #[derive(Clone, Copy, Debug)]

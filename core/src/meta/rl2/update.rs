@@ -5,11 +5,11 @@ use super::config::Rl2Config;
 use super::learner::Rl2Net;
 use super::loss::{TrialBatch, losses};
 use crate::Tensor;
+use crate::credit::{Paths, explained_variance_of_valid};
 use crate::learn::{Descent, Look, Passes};
 use crate::meta::weighted;
 use crate::optim::{Adam, AdamState};
 use crate::policy::RecurrentPolicy;
-use crate::sample::{Paths, explained_variance_of_valid};
 
 /// Trials with advantages and value targets, `[T, S, M, ·]`.
 pub(super) struct Data {

@@ -1,12 +1,12 @@
 //! Dispatch counts of programs that matter: a lost fusion fails here, without a GPU.
 
 use super::PlanOptions;
+use crate::credit::{Steps, gae};
 use crate::dist::Gaussian;
 use crate::grad::grad;
 use crate::nn::{Activation, Layout, Mlp};
 use crate::optim::{Adam, AdamState};
 use crate::program::{Context, Kernel, Kind, Place, Plan, Program, Schedule};
-use crate::sample::{Steps, gae};
 use crate::tensor::{Loop, scan};
 use crate::{DType, Tensor};
 
