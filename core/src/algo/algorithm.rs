@@ -16,6 +16,8 @@ pub enum First {
     Key,
     /// First parameters, as the [layout](Algorithm::layout) has them.
     Parameters,
+    /// Tasks of environments, where each episode has its own.
+    Task,
     /// States of environments after their first reset.
     EnvState,
     /// Their observations.

@@ -61,12 +61,14 @@ impl Sampling {
     }
 
     /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
-    /// their states to themselves.
-    pub fn entries(&self, environment: Option<usize>, net: &ActorCritic) -> Vec<StateEntry> {
+    /// their states to themselves. Each episode has its own task of `tasks` numbers, if there are many.
+    pub fn entries(&self, environment: Option<usize>, tasks: usize, net: &ActorCritic) -> Vec<StateEntry> {
         let (n, o) = (self.envs, net.observations());
         let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
         let mut entries = StateEntry::learner(net.layout.len());
         entries.extend(environment.map(|numbers| of("env_state", &[n, numbers]).from(First::EnvState)));
+        let task = || of("task", &[n, tasks]).from(First::Task);
+        entries.extend(environment.filter(|_| tasks > 0).map(|_| task()));
         entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32));
         entries.push(of("obs", &[n, o]).from(First::Observation));
         entries.push(of("ep_return", &[n, 1]));
@@ -152,6 +154,9 @@ impl<'a> Sampled<'a> {
         let (rollout, next) = (&self.rollout, &self.rollout.count);
         if !self.on_host {
             it.update("env_state", rollout.env_state);
+        }
+        if let Some(task) = rollout.next_task {
+            it.update("task", task);
         }
         for (name, value) in [("env_steps", next.steps), ("obs", rollout.next_obs), ("ep_return", next.ep_return)] {
             it.update(name, value);

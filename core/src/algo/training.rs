@@ -184,7 +184,7 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
             First::Key => device.array_u32(&shape, keys.as_flattened()),
             First::Parameters => algorithm.layout().first(device, seeds),
             First::Value(value) if *value != 0.0 => device.array(&shape, &vec![*value; shape.iter().product()]),
-            First::Value(_) | First::EnvState | First::Observation => device.zeros(&shape, *dtype),
+            First::Value(_) | First::Task | First::EnvState | First::Observation => device.zeros(&shape, *dtype),
         };
         state.insert(*name, array?);
     }
@@ -194,13 +194,20 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
             let key = cx.input("key", &[seeds.len(), 2], DType::U32);
             let words = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
             let key = fold_in(fold_in(words, Tensor::constant_u32(streams::ENV)), Tensor::constant_u32(0));
-            let first = env.trace_reset(key, Tensor::iota(&[seeds.len(), states.shape[0]], 1), None);
+            let element = Tensor::iota(&[seeds.len(), states.shape[0]], 1);
+            let tasks = of(First::Task).map(|entry| {
+                let tasks = env.trace_tasks(fold_in(key, Tensor::constant_u32(streams::TASK)), element);
+                cx.output(entry.name, tasks);
+                tasks
+            });
+            let first = env.trace_reset(key, element, tasks);
             cx.output(states.name, first.state);
             cx.output(obs.name, first.observation);
         })?;
         let first = reset.run(&State::new(), &[("key", state.get("key")?)], &[])?;
-        for name in [states.name, obs.name] {
-            state.insert(name, first.get(name)?.clone());
+        for (name, array) in first.iter() {
+            let entry = entries.iter().find(|entry| entry.name == name);
+            state.insert(entry.map_or("", |entry| entry.name), array.clone());
         }
     }
     Ok(state)

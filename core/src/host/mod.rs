@@ -51,6 +51,7 @@ mod sampler;
 mod slot;
 #[cfg(feature = "parallel")]
 mod slots;
+mod task_per_episode;
 #[cfg(feature = "standalone")]
 mod wrapped;
 
@@ -67,5 +68,6 @@ pub use parallel::ParallelExecutor;
 pub use path::{HostPath, Samples};
 pub use player::{PlayedStep, Player};
 pub use sampler::{MetaSampler, Sampler, Until};
+pub use task_per_episode::TaskPerEpisode;
 #[cfg(feature = "standalone")]
 pub use wrapped::Wrapped;

@@ -15,9 +15,12 @@ pub struct Running {
     pub obs: Tensor,
     /// The policy's memory, `[K, N, ·]` each.
     pub memory: Named,
+    /// The task of each environment, `[K, N, D]`, where a new one is drawn for each episode; none where tasks are given or there is a
+    /// single one.
+    pub task: Option<Tensor>,
 }
 
-tree!(Running: state, steps, obs, memory);
+tree!(Running: state, steps, obs, memory, task);
 
 /// Steps: one of all environments, `[K, N, …]`, or T of them, `[T, K, N, …]`. A program computes those that it reads.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ use crate::Tensor;
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, TracedStep};
 use crate::policy::{Acting, How, Policy, Transition};
+use crate::rng::streams;
 use crate::tensor::{Tree, scan_tree, scan_tree_until};
 
 /// A policy in N environments of each of K groups.
@@ -70,7 +71,7 @@ impl Agent<'_> {
         let zero = Tensor::constant_u32(0);
         let noise = RowNoise::new(fold_in(self.keys.action, zero), self.rows[1]);
         let memory = self.policy.begin(self.acting, self.rows, None, &noise);
-        Running { state, steps: zero.broadcast_to(&self.rows), obs, memory }
+        Running { state, steps: zero.broadcast_to(&self.rows), obs, memory, task: None }
     }
 
     /// The step that draws by number `t`. `episode` is the number of each environment's episode, u32 `[K, N]`, and how many of them
@@ -98,7 +99,7 @@ impl Agent<'_> {
             (old, new) if old == new => (name, old),
             (old, new) => (name, ended.select(new, old)),
         });
-        let next = Running { state, steps, obs: observation, memory: memory.collect() };
+        let next = Running { state, steps, obs: observation, memory: memory.collect(), task: from.task };
         let broken = |x: Tensor| x.non_finite().to_f32().max_keep(2);
         let unseen = broken(from.obs);
         let policy = act.extras.find("broken").unwrap_or_else(|| broken(act.action));
@@ -190,11 +191,19 @@ impl Play<'_> {
     }
 
     fn stepped(&self, t: Tensor, from: &Running, episode: Option<(Tensor, usize)>, lasting: Option<Tensor>) -> Stepped {
-        let (element, task) = (self.element(), self.task());
+        let (element, task) = (self.element(), from.task.or_else(|| self.task()));
         let key = fold_in(self.keys.env, t);
-        self.agent().step(self.how, t, from, episode, lasting, &|played| {
+        let mut one = self.agent().step(self.how, t, from, episode, lasting, &|played| {
             self.env.trace_step(from.state, from.steps, played, key, element, task)
-        })
+        });
+        if let Some(task) = from.task {
+            let new = self.env.trace_tasks(fold_in(key, Tensor::constant_u32(streams::TASK)), element);
+            let first = self.env.trace_reset(key, element, Some(new));
+            one.next.task = Some(one.ended.select(new, task));
+            one.next.state = one.ended.select(first.state, one.next.state);
+            one.next.obs = one.ended.select(first.observation, one.next.obs);
+        }
+        one
     }
 
     /// Steps from where environments are, through the ends of episodes.

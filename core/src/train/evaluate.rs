@@ -13,12 +13,14 @@ use super::setup::Setup;
 use super::snapshot::{self, Header};
 use super::tensors::{self, Words};
 use crate::algo::{Algorithm, AlgorithmDef, Family};
+use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::meta::Adaptive;
 use crate::play::{BROKEN, Keys, Play};
 use crate::policy::How;
 use crate::program::{Plan, PlanOptions};
 use crate::rng::{self, Key, key_from_seed, streams};
+use crate::task::TaskSource;
 use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
 
 /// One evaluation episode.
@@ -178,7 +180,12 @@ fn trace(cx: &mut Context, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes
     let (policy, acting) = (algorithm.policy(), algorithm.start(&held, of.episodes));
     let how = if of.deterministic { How::Exploit } else { How::Explore };
     let (rows, horizon) = ([of.seeds, of.episodes], env.spec().horizon);
-    let play = Play { env, policy: &*policy, acting: &acting, how, rows, tasks: None, keys: Keys::of(key) };
+    // Each episode has a task of its own.
+    let tasks = (!env.spec().task.is_empty()).then(|| {
+        let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_TASK));
+        TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), of.episodes)
+    });
+    let play = Play { env, policy: &*policy, acting: &acting, how, rows, tasks, keys: Keys::of(key) };
     if of.record {
         let steps = play.episodes(1, horizon).steps;
         let paths = steps.paths();
@@ -189,6 +196,9 @@ fn trace(cx: &mut Context, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes
         cx.output("states", steps.state);
         cx.output("actions", steps.played);
         cx.output("rewards", steps.reward);
+        if let Some(task) = tasks {
+            cx.output("task", task);
+        }
     } else {
         let totals = play.totals(horizon);
         cx.output("returns", totals.returns);

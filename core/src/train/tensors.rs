@@ -16,9 +16,10 @@ use crate::policy::OBS_LIMIT;
 use crate::{DType, Result};
 
 /// Arrays of the state that are one tensor of another name.
-const NAMES: [(&str, &str); 13] = [
+const NAMES: [(&str, &str); 14] = [
     ("key", "random.key"),
     ("adam_scale", "optimiser.bias_correction"),
+    ("task", "environment.task"),
     ("env_state", "environment.state"),
     ("env_steps", "environment.steps"),
     ("obs", "environment.observation"),

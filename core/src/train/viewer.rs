@@ -141,7 +141,7 @@ impl Rows<'_> {
             let state = cx.state("env_state", &[1, self.count, self.env.state_len()], DType::F32);
             let steps = cx.state("env_steps", &[1, self.count], DType::U32);
             let obs = cx.state("obs", &[1, self.count, self.env.spec().observation.len()], DType::F32);
-            let from = Running { state, steps, obs, memory: Named::new() };
+            let from = Running { state, steps, obs, memory: Named::new(), task: None };
             let (next, _) = play.step(cx.scalar_u32("t"), &from);
             cx.update("env_state", next.state);
             cx.update("env_steps", next.steps);

@@ -109,7 +109,7 @@ impl Algorithm for Greedy {
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
         let (seeds, obs) = (it.seeds(), held.get("obs"));
         let state = held.find("env_state").unwrap_or(obs);
-        let running = Running { state, steps: held.get("env_steps"), obs, memory: Named::new() };
+        let running = Running { state, steps: held.get("env_steps"), obs, memory: Named::new(), task: None };
         let paid = Tensor::zeros(&[seeds, 1]);
         let init = ((running, held.get("memory")), ((held.get("theta"), held.adam()), paid));
         let word = |x: usize| Tensor::constant_u32(x as u32);

@@ -8,6 +8,7 @@ mod host_training;
 mod interrupt;
 mod iteration;
 mod learning;
+mod many_tasks;
 mod memory;
 mod meta;
 mod meta_evaluator;

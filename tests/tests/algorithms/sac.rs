@@ -140,7 +140,7 @@ impl Algorithm for Sac {
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
         let (seeds, obs, number) = (it.seeds(), held.get("obs"), it.number());
         let state = held.find("env_state").unwrap_or(obs);
-        let running = Running { state, steps: held.get("env_steps"), obs, memory: Named::new() };
+        let running = Running { state, steps: held.get("env_steps"), obs, memory: Named::new(), task: None };
         let keys = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), number);
         let before = (number + Tensor::constant_u32(u32::MAX)) * Tensor::constant_u32(STEPS as u32);
         let descent = Descent {

@@ -45,7 +45,6 @@ fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
         ("train ppo --env CartPole-v1", &["did you mean `cartpole`"]),
         ("train ppo --env somewhere", &["`somewhere`", "`quickstudy list`"]),
         ("train PPO --env cartpole", &["did you mean `ppo`"]),
-        ("train ppo --env point-corner", &["`point-corner` has task parameters", "a single task"]),
         ("train ppo --env bandit:arm=10", &["`arm`", "did you mean `arms`"]),
         ("train ppo --env bandit:arms=1", &["expected a whole number in 2 to 100"]),
         ("train ppo --env cartpole:length=2", &["`cartpole` takes no parameters"]),

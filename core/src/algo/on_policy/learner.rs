@@ -46,25 +46,23 @@ pub struct OnPolicyLearner<C> {
     net: ActorCritic,
     /// Most steps of an episode.
     horizon: usize,
+    /// Numbers of a task, each episode's own; 0 if there is a single one.
+    tasks: usize,
 }
 
 impl<C: OnPolicy> OnPolicyLearner<C> {
-    /// For an environment with a single task.
+    /// For an environment; if it has many tasks, a new one is drawn for each episode.
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
     pub fn new(config: &C, spec: &EnvSpec) -> Result<Self> {
         config.validate()?;
-        if !spec.task.is_empty() {
-            let problem = format!("`{}` has task parameters, and a single task is trained on", spec.name);
-            return Err(Error::config("env", problem));
-        }
         if config.sampling().sde && spec.action.choices().is_some() {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
         }
         let net = ActorCritic::new(spec, &config.net());
-        Ok(OnPolicyLearner { config: config.clone(), net, horizon: spec.horizon })
+        Ok(OnPolicyLearner { config: config.clone(), net, horizon: spec.horizon, tasks: spec.task.len() })
     }
 
     /// The networks.
@@ -93,7 +91,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
-        self.config.sampling().entries(environment, &self.net)
+        self.config.sampling().entries(environment, self.tasks, &self.net)
     }
 
     fn fleet(&self, seeds: usize) -> [usize; 3] {

@@ -1,10 +1,10 @@
 //! Rollouts as learners need them: values, returns and episodes are computed from what was played, on devices and on the host alike.
 
-use crate::Tensor;
 use crate::algo::{ActorCritic, Held};
 use crate::play::{Cast, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, Normalised};
-use crate::tensor::{Named, scan_tree, tree};
+use crate::tensor::{Named, fail, scan_tree, tree};
+use crate::{Error, Tensor};
 
 use super::{Sampling, by_seed};
 
@@ -35,7 +35,9 @@ pub(super) struct Rollout {
     pub env_state: Tensor,
     /// Observations there, `[S, N, O]`.
     pub next_obs: Tensor,
-    /// Their values, `[S, N, 1]`.
+    /// Their tasks `[S, N, D]`, where each episode has its own.
+    pub next_task: Option<Tensor>,
+    /// Values of the observations there, `[S, N, 1]`.
     pub next_value: Tensor,
     /// Running episodes there, and those that ended in this rollout.
     pub count: Count,
@@ -94,11 +96,20 @@ impl<'a> Collector<'a> {
 
     /// One rollout from where the last one ended.
     pub fn collect(&self, it: &mut Iteration<'_>, held: &Held) -> Rollout {
+        if !it.spec().task.is_empty() && held.find("task").is_none() {
+            let problem = format!(
+                "`{}` has many tasks, and this algorithm trains on one; let the environment draw a task at each reset \
+                 (`host::TaskPerEpisode` in Rust)",
+                it.spec().name
+            );
+            fail(Error::config("env", problem));
+            return Rollout::poison();
+        }
         let Sampling { horizon, envs, sde, sde_sample_freq, .. } = self.sampling;
         let (obs, steps) = (held.get("obs"), held.get("env_steps"));
         let rows = [obs.size(0), envs];
         let state = held.find("env_state").unwrap_or(obs);
-        let from = Running { state, steps: steps.reshape(&rows), obs, memory: Named::new() };
+        let from = Running { state, steps: steps.reshape(&rows), obs, memory: Named::new(), task: held.find("task") };
         let policy = Normalised(&self.net.policy);
         let span = span(&self.sampling, it.spec().horizon);
         let until = Until { steps: horizon, span, lasting: sde.then_some(sde_sample_freq) };
@@ -161,6 +172,7 @@ impl<'a> Collector<'a> {
             cut_value: values.slice(1, rows, rows + cuts),
             env_state: played.next.state,
             next_obs: played.next.obs,
+            next_task: played.next.task,
             next_value: values.slice(1, rows + cuts, rows + cuts + n),
             count,
         }
@@ -185,6 +197,7 @@ impl Rollout {
             cut_value: x,
             env_state: x,
             next_obs: x,
+            next_task: None,
             next_value: x,
             count,
         }
