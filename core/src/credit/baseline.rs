@@ -20,7 +20,12 @@ pub enum Baseline {
     MultiFeature,
 }
 
-crate::words!(Baseline { Zero = "zero", LinearTime = "linear_time", LinearFeature = "linear_feature", MultiFeature = "multi_feature" });
+crate::words!(Baseline {
+    LinearFeature = "linear_feature",
+    LinearTime = "linear_time",
+    MultiFeature = "multi_feature",
+    Zero = "zero",
+});
 
 /// A named input of a baseline.
 #[derive(Clone, Copy, Debug)]

@@ -61,7 +61,15 @@ impl Adaptive {
         let policy = self.algorithm.policy();
         let sizes = [groups, fleet.num_envs() / groups, fleet.observations(), fleet.actions()];
         let spec = ActorSpec { policy: &*policy, sizes, how, lasting: false, info };
-        let mut actor = PolicyActor::new(&self.device, spec, &|cx: &mut Context| values.declare(cx))?;
+        let mut actor = PolicyActor::new(&self.device, spec, &|cx: &mut Context| values.declare(cx)).map_err(
+            |error| match error {
+                Error::Shape { .. } => {
+                    let name = &fleet.spec.name;
+                    Error::Program(format!("the policy has not the shape that `{name}` needs: {error}"))
+                }
+                other => other,
+            },
+        )?;
         actor.set_acting(values.named());
         Ok((actor, values))
     }

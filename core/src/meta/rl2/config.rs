@@ -95,7 +95,7 @@ pub enum EntropyMethod {
     Max,
 }
 
-crate::words!(EntropyMethod { NoEntropy = "no_entropy", Regularized = "regularized", Max = "max" });
+crate::words!(EntropyMethod { Regularized = "regularized", Max = "max", NoEntropy = "no_entropy" });
 
 crate::settings! {
     /// Hyper-parameters of RL².
