@@ -37,6 +37,10 @@ impl Training for Session {
         Session::env_steps(self)
     }
 
+    fn steps_made(&self, member: usize) -> u64 {
+        Session::steps_made(self, member)
+    }
+
     fn total_steps(&self) -> u64 {
         Session::total_steps(self)
     }

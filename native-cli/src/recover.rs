@@ -74,8 +74,8 @@ impl Run {
         session.set_debug(self.debug);
         let steps = session.env_steps();
         self.session = session;
-        for member in &mut self.members {
-            member.rewind(steps)?;
+        for (number, member) in self.members.iter_mut().enumerate() {
+            member.rewind(self.session.steps_made(number))?;
             provenance::note_change(&member.folder, &device.caps().name);
             provenance::record(&member.folder, &device.caps().name, threads, steps)?;
         }

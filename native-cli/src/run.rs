@@ -36,8 +36,10 @@ pub trait Training {
     /// # Errors
     /// [`Stop`] with code 1 or 3.
     fn step(&mut self) -> Result<Vec<Row>, Stop>;
-    /// Environment steps so far, per seed.
+    /// Environment steps so far, per seed, as they were planned: the same for all.
     fn env_steps(&self) -> u64;
+    /// Environment steps that a seed has made.
+    fn steps_made(&self, member: usize) -> u64;
     /// Environment steps to make, per seed.
     fn total_steps(&self) -> u64;
     /// Tells whether all steps are made.
@@ -277,8 +279,9 @@ fn iterate(
     stop_asked: &dyn Fn() -> bool,
     progress: &mut Progress,
 ) -> Result<End, Stop> {
-    let start = Instant::now();
-    let (start_steps, seeds) = (session.env_steps(), members.len() as f64);
+    let (start, seeds) = (Instant::now(), members.len());
+    let made = |session: &dyn Training| (0..seeds).map(|member| session.steps_made(member)).sum::<u64>();
+    let start_steps = made(session);
     let mut eval_return = last_mean(members);
     activity::begin(Work::Saving);
     save(session, members)?;
@@ -308,7 +311,7 @@ fn iterate(
             }
         }
         let elapsed = start.elapsed().as_secs_f64();
-        let speed = (now - start_steps) as f64 * seeds / elapsed.max(1e-9);
+        let speed = (made(session) - start_steps) as f64 / elapsed.max(1e-9);
         for (row, member) in rows.iter_mut().zip(members.iter_mut()) {
             row.push((SECONDS.to_owned(), round(member.seconds_before + elapsed, 1e3)));
             row.push((SPEED.to_owned(), round(speed, 1.0)));

@@ -127,6 +127,8 @@ impl Metrics {
     pub const RETURN_SUM: &'static str = "ep_return_sum";
     /// Sum of their lengths.
     pub const LENGTH_SUM: &'static str = "ep_len_sum";
+    /// Environment steps that were made; without it, [as many as are planned](Algorithm::batch).
+    pub const STEPS: &'static str = "env_steps";
     /// Number of updates that were dropped, because a gradient was not finite.
     pub const NON_FINITE: &'static str = "train/non_finite";
     /// Number of updates that were made.

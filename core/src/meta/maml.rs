@@ -254,6 +254,7 @@ impl Algorithm for Maml {
 
         let mut phases = Vec::with_capacity(config.inner_steps + 1);
         let (mut metrics, mut returns) = (Metrics::default(), Vec::new());
+        let mut made = Tensor::zeros(&[seeds, 1]);
         let (mut parts, step_sizes) = learner.start(theta, config.meta_batch);
         for k in 0..=config.inner_steps {
             let key = fold_in(fold_in(it.key(), it.number()), Tensor::constant_u32(k as u32));
@@ -262,16 +263,18 @@ impl Algorithm for Maml {
             let played = it.episodes(cast, &tasks, row_keys(key, config.meta_batch), 1, *steps);
             let paths = played.steps.paths();
             let phase = learner.phase(config, &parts, &paths, seeds);
-            let sum = per_seed(paths.path_returns());
+            let (sum, lengths) = (per_seed(paths.path_returns()), per_seed(paths.path_lengths()));
+            made = made + lengths;
             returns.push((format!("meta/step_{k}_return"), sum * (1.0 / episodes as f64)));
             if k < config.inner_steps {
                 parts = learner.adapt(&parts, &phase, &step_sizes);
             } else {
                 let count = Tensor::constant_f32(episodes as f64).broadcast_to(&[seeds, 1]);
-                metrics = Metrics::of_episodes(count, sum, per_seed(paths.path_lengths()));
+                metrics = Metrics::of_episodes(count, sum, lengths);
             }
             phases.push(phase);
         }
+        metrics = metrics.and(Metrics::STEPS, made);
         for (name, value) in returns {
             metrics = metrics.and(name, value);
         }

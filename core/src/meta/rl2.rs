@@ -165,7 +165,9 @@ impl Algorithm for Rl2 {
             Rl2Variant::Trpo => "kl",
         };
         let names = ["policy_loss", "value_loss", "entropy", kl, "clip_frac", "grad_norm"];
-        Metrics::of_episodes(count, over(returns), over(trials.episode_lengths(n)))
+        let made = over(trials.episode_lengths(n));
+        Metrics::of_episodes(count, over(returns), made)
+            .and(Metrics::STEPS, made)
             .and("meta/trial_return", mean(returns))
             .and("meta/first_episode_return", mean(returns.slice(2, 0, 1)))
             .and("meta/last_episode_return", mean(returns.slice(2, n - 1, n)))

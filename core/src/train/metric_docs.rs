@@ -2,7 +2,7 @@
 
 /// Name and meaning of each metric, in the order of the columns.
 pub const METRIC_DOCS: [(&str, &str); 31] = [
-    ("time/env_steps", "environment steps so far, summed over parallel environments"),
+    ("time/env_steps", "environment steps made so far, summed over parallel environments"),
     ("time/iterations", "iterations so far: one rollout and its updates each"),
     ("rollout/ep_return_mean", "mean return of the last 100 or more training episodes"),
     ("rollout/ep_len_mean", "their mean length in steps"),

@@ -31,6 +31,8 @@ pub struct Session {
     setup: Setup,
     training: Training,
     iteration: u64,
+    /// Environment steps that each seed has made.
+    made: Vec<u64>,
     /// Per seed: the latest iterations that hold [`WINDOW`] finished episodes.
     finished: Vec<Vec<Finished>>,
     evaluation: Option<EpisodeProgram>,
@@ -63,18 +65,19 @@ impl Session {
         let copies = room_for_copies(device, setup);
         let training = Training::new(device, setup.fitted().clone(), env, &setup.seeds).map_err(lower)?;
         let finished = vec![Vec::new(); setup.seeds.len()];
-        Ok(Session::of(device, setup.clone(), training, (0, finished), copies))
+        let made = vec![0; setup.seeds.len()];
+        Ok(Session::of(device, setup.clone(), training, (0, made, finished), copies))
     }
 
     fn of(
         device: &Device,
         setup: Setup,
         training: Training,
-        (iteration, finished): (u64, Vec<Vec<Finished>>),
+        (iteration, made, finished): Progress,
         _copies: Lease,
     ) -> Session {
         let (device, evaluation) = (device.clone(), None);
-        Session { device, setup, training, iteration, finished, evaluation, debug: false, torn: false, _copies }
+        Session { device, setup, training, iteration, made, finished, evaluation, debug: false, torn: false, _copies }
     }
 
     /// In debug mode the first gradient that is not finite is an error that names the operation where it began. Each
@@ -97,11 +100,11 @@ impl Session {
     /// # Errors
     /// As [`Session::restore`].
     pub fn restore_with<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[&[u8]]) -> Result<Session> {
-        let (setup, state, iteration, finished) = restored(device, &own.into(), snapshots)?;
+        let (setup, state, progress) = restored(device, &own.into(), snapshots)?;
         let arena = Arena::Device(setup.env.device()?);
         let copies = room_for_copies(device, &setup);
         let training = Training::resume(device, setup.fitted().clone(), arena, &setup.seeds, state)?;
-        Ok(Session::of(device, setup, training, (iteration, finished), copies))
+        Ok(Session::of(device, setup, training, progress, copies))
     }
 
     /// The same of a run on the host, in new episodes: what environments were in the middle of is not part of a snapshot.
@@ -116,11 +119,11 @@ impl Session {
         snapshots: &[&[u8]],
         executor: impl FnOnce(&Setup) -> Result<Box<dyn Executor>>,
     ) -> Result<Session> {
-        let (setup, state, iteration, finished) = restored(device, &own.into(), snapshots)?;
+        let (setup, state, progress) = restored(device, &own.into(), snapshots)?;
         let arena = Arena::Host(executor(&setup)?);
         let copies = room_for_copies(device, &setup);
         let training = Training::resume(device, setup.fitted().clone(), arena, &setup.seeds, state)?;
-        Ok(Session::of(device, setup, training, (iteration, finished), copies))
+        Ok(Session::of(device, setup, training, progress, copies))
     }
 
     /// Bytes that training takes on a device, whether there are so many or not.
@@ -156,9 +159,15 @@ impl Session {
         self.setup.batch()
     }
 
-    /// Environment steps made, per seed.
+    /// Environment steps of the iterations made, per seed, as they are planned: schedules, and what happens every so many steps, go by
+    /// it. It is the same for all seeds.
     pub fn env_steps(&self) -> u64 {
         self.iteration * self.batch()
+    }
+
+    /// Environment steps that a seed has made, fewer than planned where episodes ended early; none of a seed that there is not.
+    pub fn steps_made(&self, member: usize) -> u64 {
+        self.made.get(member).copied().unwrap_or(0)
     }
 
     /// Environment steps to make, per seed: whole iterations, so that it may be more than was asked for.
@@ -199,15 +208,17 @@ impl Session {
         self.iteration += 1;
         let mut rows = Vec::with_capacity(self.finished.len());
         let names = self.training.metric_names();
-        let inner = [Metrics::RETURN_SUM, Metrics::LENGTH_SUM];
+        let inner = [Metrics::RETURN_SUM, Metrics::LENGTH_SUM, Metrics::STEPS];
+        let counted = names.iter().any(|name| name == Metrics::STEPS);
         for (i, values) in values.chunks(names.len()).enumerate() {
             let of = |name: &str| names.iter().position(|known| known == name).map_or(0.0, |column| values[column]);
+            self.made[i] += if counted { of(Metrics::STEPS) as u64 } else { self.setup.batch() };
             slide(&mut self.finished[i], [Metrics::EPISODES, inner[0], inner[1]].map(of));
             let sum = |k: usize| self.finished[i].iter().map(|f| f[k]).sum::<f64>();
             let mean = |k: usize| if sum(0) > 0.0 { sum(k) / sum(0) } else { f64::NAN };
             let mut row: Row = Vec::with_capacity(names.len() + 4);
             let mut add = |name: &str, value: f64| row.push((name.to_owned(), value));
-            add("time/env_steps", self.env_steps() as f64);
+            add("time/env_steps", self.made[i] as f64);
             add("time/iterations", self.iteration as f64);
             add("rollout/ep_return_mean", mean(1));
             add("rollout/ep_len_mean", mean(2));
@@ -366,8 +377,11 @@ fn room_for_copies(device: &Device, setup: &Setup) -> Lease {
     device.reserve(if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 })
 }
 
-/// What snapshots hold: setup, state, iterations made and finished episodes.
-type Restored = (Setup, State, u64, Vec<Vec<Finished>>);
+/// Iterations made, and of each seed the steps made and the finished episodes.
+type Progress = (u64, Vec<u64>, Vec<Vec<Finished>>);
+
+/// What snapshots hold.
+type Restored = (Setup, State, Progress);
 
 fn restored(device: &Device, own: &Own<'_>, snapshots: &[&[u8]]) -> Result<Restored> {
     // Their words, once by seed and once stacked.
@@ -399,7 +413,8 @@ fn restored(device: &Device, own: &Own<'_>, snapshots: &[&[u8]]) -> Result<Resto
     let seeds: Vec<u64> = decoded.iter().map(|(h, ..)| h.seed).collect();
     let setup = Setup::of_snapshot(algorithm, env, &seeds, first.steps, &first.config)
         .map_err(|e| snapshot::wrong(e.to_string()))?;
-    snapshot::steps_made(first, setup.batch())?;
+    let made = decoded.iter().map(|(header, ..)| snapshot::steps_made(header, setup.batch()));
+    let made = made.collect::<Result<Vec<_>>>()?;
     let algorithm = setup.fitted();
     let (layout, entries) = (algorithm.layout(), algorithm.entries(setup.env.state_len()));
     let mut arrays = Vec::with_capacity(decoded.len());
@@ -425,7 +440,7 @@ fn restored(device: &Device, own: &Own<'_>, snapshots: &[&[u8]]) -> Result<Resto
     }
     let finished = decoded.iter().map(|(_, _, e)| snapshot::finished(e)).collect::<Result<_>>()?;
     let iteration = first.iteration;
-    Ok((setup, state, iteration, finished))
+    Ok((setup, state, (iteration, made, finished)))
 }
 
 /// A copy of all seeds' state on the host, from which snapshots are made one by one.
@@ -461,6 +476,7 @@ impl Snapshots<'_> {
         let env = &setup.env.spec().name;
         let mut header = Header::new(self.kind, setup.algorithm.name, env, setup.seeds[member], setup.table());
         (header.steps, header.iteration) = (setup.steps, self.session.iteration);
+        header.env_steps = self.session.made[member];
         snapshot::encode(header, &entries)
     }
 }

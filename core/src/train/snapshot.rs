@@ -46,6 +46,8 @@ pub(super) struct Header {
     pub steps: u64,
     /// Iterations made.
     pub iteration: u64,
+    /// Environment steps made.
+    pub env_steps: u64,
     /// The settings that the algorithm looks at.
     pub config: toml::Table,
     /// FNV-1a of the rest of the header and of the tensors, 16 digits: safetensors has no check of its own.
@@ -63,6 +65,8 @@ struct Written<'a> {
     seed: u64,
     steps: u64,
     iteration: u64,
+    /// Files of older versions have it not: they counted steps as planned.
+    env_steps: Option<u64>,
     config: toml::Table,
     /// The digits themselves, at their place in the header's text.
     checksum: &'a str,
@@ -71,7 +75,19 @@ struct Written<'a> {
 impl Written<'_> {
     /// The header, and the algorithm that it names: one of the caller's `own`, or a built-in one.
     fn header(self, own: &[&'static AlgorithmDef]) -> Result<(Header, &'static AlgorithmDef)> {
-        let Written { format, version, kind, algorithm: name, env, seed, steps, iteration, config, checksum } = self;
+        let Written {
+            format,
+            version,
+            kind,
+            algorithm: name,
+            env,
+            seed,
+            steps,
+            iteration,
+            env_steps,
+            config,
+            checksum,
+        } = self;
         let def = match own.iter().find(|def| def.name == name) {
             Some(def) => def,
             None => algorithm(&name)
@@ -80,7 +96,10 @@ impl Written<'_> {
         let config = def.checked(&config).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
         check_steps(steps).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
         let checksum = checksum.to_owned();
-        let header = Header { format, version, kind, algorithm: name, env, seed, steps, iteration, config, checksum };
+        let env_steps = env_steps.unwrap_or(AS_PLANNED);
+        let algorithm = name;
+        let header =
+            Header { format, version, kind, algorithm, env, seed, steps, iteration, env_steps, config, checksum };
         Ok((header, def))
     }
 }
@@ -168,6 +187,7 @@ impl Header {
             seed,
             steps: 0,
             iteration: 0,
+            env_steps: 0,
             config,
             checksum: String::new(),
         }
@@ -210,10 +230,15 @@ pub(super) fn check_steps(steps: u64) -> Result<()> {
     }
 }
 
-/// Counts the environment steps made, at `batch` of them per iteration.
+/// Stands for steps that a file does not tell.
+const AS_PLANNED: u64 = u64::MAX;
+
+/// The environment steps made; `batch` are planned for an iteration.
 pub(super) fn steps_made(header: &Header, batch: u64) -> Result<u64> {
-    let made = header.iteration.checked_mul(batch).filter(|made| *made <= MAX_STEPS.saturating_add(batch));
-    made.ok_or_else(|| wrong(format!("{} iterations of {batch} steps are more than can be made", header.iteration)))
+    let planned = header.iteration.checked_mul(batch).filter(|made| *made <= MAX_STEPS.saturating_add(batch));
+    let made = planned.map(|planned| if header.env_steps == AS_PLANNED { planned } else { header.env_steps });
+    made.filter(|made| *made <= MAX_STEPS.saturating_add(batch))
+        .ok_or_else(|| wrong(format!("{} iterations of {batch} steps are more than can be made", header.iteration)))
 }
 
 /// The file's bytes; the same for the same content.

@@ -256,13 +256,14 @@ fn record(folder: &RunFolder, args: &Args, device: &Device, env_steps: u64) -> R
 }
 
 fn train(args: &Args, session: Session, members: Vec<Member>, pace: Pace) -> Result<(), Stop> {
-    let (start, before) = (Instant::now(), session.env_steps());
+    let all_made = |session: &Session| (0..members.len()).map(|member| session.steps_made(member)).sum::<u64>();
+    let (start, before) = (Instant::now(), all_made(&session));
     let mut run = Run { session, members, debug: args.debug };
     let reopen = |again: bool| args.device.reopen(again);
     let end = run.train(pace, &signals::stop_asked, args.device.threads(), &reopen)?;
     let Run { session, members, .. } = run;
     let seconds = start.elapsed().as_secs_f64();
-    let made = (session.env_steps() - before) * members.len() as u64;
+    let made = (0..members.len()).map(|member| session.steps_made(member)).sum::<u64>() - before;
     say(&format!(
         "{} environment steps in {} ({} steps/s)",
         grouped(made),
@@ -347,12 +348,12 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
     let extended = asked != session.setup().steps;
     session.set_steps(asked);
     if session.done() {
-        for folder in &folders {
-            run::mend(folder, session.env_steps())?;
+        for (member, folder) in folders.iter().enumerate() {
+            run::mend(folder, session.steps_made(member))?;
             say(&format!(
                 "{} is finished: it made {} of {} environment steps; go further with a larger --steps",
                 folder.path().display(),
-                grouped(session.env_steps()),
+                grouped(session.steps_made(member)),
                 grouped(asked),
             ));
         }
@@ -382,7 +383,9 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
         say("note: linear schedules now end at the new number of steps");
     }
     let mut members = Vec::new();
-    for ((folder, text), seed) in folders.into_iter().zip(texts).zip(session.setup().seeds.clone()) {
+    let seeds = session.setup().seeds.clone();
+    for (number, ((folder, text), seed)) in folders.into_iter().zip(texts).zip(seeds).enumerate() {
+        let made = session.steps_made(number);
         let flags = [
             ("steps", args.steps),
             ("eval_every", args.eval_every),
@@ -394,8 +397,8 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
             None => text,
         });
         provenance::note_change(&folder, &device.caps().name);
-        record(&folder, args, device, session.env_steps())?;
-        let member = Member::resume(folder, title(session.setup(), seed), &changed, session.env_steps())?;
+        record(&folder, args, device, made)?;
+        let member = Member::resume(folder, title(session.setup(), seed), &changed, made)?;
         // The rows so far are those of the configuration as it was.
         if changed != text {
             member.folder.write_unsynced(file::CONFIG, changed.as_bytes())?;

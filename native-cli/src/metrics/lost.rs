@@ -12,8 +12,10 @@ const MOST: u64 = 1_000_000;
 /// Looks at the rows that are believed, one after the other, for those that should be between them.
 pub(super) struct Gaps<'a> {
     due: &'a Due,
-    /// Environment steps of an iteration, as a row tells.
+    /// Environment steps of an iteration, as rows tell.
     batch: Option<u64>,
+    /// Iterations make different numbers of steps.
+    uneven: bool,
     /// Steps of the last row.
     at: u64,
     missed: u64,
@@ -24,14 +26,16 @@ pub(super) struct Gaps<'a> {
 impl<'a> Gaps<'a> {
     /// Begins at the row at `at`.
     pub fn new(due: &'a Due, at: u64) -> Self {
-        Self { due, batch: None, at, missed: 0, ranges: Vec::new() }
+        Self { due, batch: None, uneven: false, at, missed: 0, ranges: Vec::new() }
     }
 
     pub fn pass(&mut self, row: &TextRow) {
-        if self.batch.is_none() {
-            let iterations = Some(row.value("time/iterations")).filter(|n| *n >= 1.0 && n.fract() == 0.0);
-            let iterations = iterations.map(|n| n as u64).filter(|n| row.steps > 0 && row.steps.is_multiple_of(*n));
-            self.batch = iterations.map(|n| row.steps / n);
+        let iterations = Some(row.value("time/iterations")).filter(|n| *n >= 1.0 && n.fract() == 0.0);
+        if let Some(n) = iterations.map(|n| n as u64).filter(|_| row.steps > 0) {
+            let even = row.steps.is_multiple_of(n).then(|| row.steps / n);
+            // Where episodes end early, iterations are of different lengths, and nobody knows which steps have rows.
+            self.uneven |= even.is_none() || self.batch.is_some_and(|batch| Some(batch) != even);
+            self.batch = even.filter(|_| !self.uneven);
         }
         self.until(row.steps);
         self.at = row.steps;

@@ -49,6 +49,9 @@ impl Training for Counter {
     fn env_steps(&self) -> u64 {
         self.steps
     }
+    fn steps_made(&self, _member: usize) -> u64 {
+        self.steps
+    }
     fn total_steps(&self) -> u64 {
         TOTAL
     }

@@ -19,4 +19,5 @@ mod rl2;
 mod rl2_host;
 mod sac;
 mod snapshots;
+mod steps_made;
 mod trpo;
