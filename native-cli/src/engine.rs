@@ -3,6 +3,7 @@
 use crate::metrics::Row;
 use crate::outcome::{INTERRUPTED, Stop};
 use crate::run::{Encode, Training};
+use quickstudy_core::algo::Family;
 use quickstudy_core::train::{Episode, Session};
 
 /// The exit code and sentence for an error of the core.
@@ -39,6 +40,10 @@ impl Training for Session {
 
     fn steps_made(&self, member: usize) -> u64 {
         Session::steps_made(self, member)
+    }
+
+    fn adapts(&self) -> bool {
+        self.setup().algorithm.family != Family::SingleTask
     }
 
     fn total_steps(&self) -> u64 {

@@ -12,6 +12,7 @@ use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
 use crate::{curve, memory, stats};
+use quickstudy_core::meta::{AVERAGE, Outcome, Performance};
 use quickstudy_core::train::Episode;
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
@@ -40,6 +41,8 @@ pub trait Training {
     fn env_steps(&self) -> u64;
     /// Environment steps that a seed has made.
     fn steps_made(&self, member: usize) -> u64;
+    /// Whether policies adapt: what they do after it is measured apart.
+    fn adapts(&self) -> bool;
     /// Environment steps to make, per seed.
     fn total_steps(&self) -> u64;
     /// Tells whether all steps are made.
@@ -306,8 +309,10 @@ fn iterate(
             evaluate_into(session, members, pace.eval_episodes, &mut rows)?;
             eval_return = mean_of(&rows, EVAL_RETURN);
         } else {
+            let none = adapted_columns(session.adapts(), Performance::of(0, &[]));
             for row in &mut rows {
                 row.extend([(EVAL_RETURN.to_owned(), f64::NAN), (EVAL_LENGTH.to_owned(), f64::NAN)]);
+                row.extend(none.iter().map(|(name, _)| (name.clone(), f64::NAN)));
             }
         }
         let elapsed = start.elapsed().as_secs_f64();
@@ -388,6 +393,9 @@ fn evaluate_into(
         let mean = stats::mean(&returns);
         row.push((EVAL_RETURN.to_owned(), mean));
         row.push((EVAL_LENGTH.to_owned(), stats::mean(&lengths)));
+        let adapted: Vec<Outcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
+        let iteration = value(row, "time/iterations").unwrap_or(0.0) as u64;
+        row.extend(adapted_columns(session.adapts(), Performance::of(iteration, &adapted)));
         if (mean as f32) > member.best {
             member.best = mean as f32;
             let encode = match &encode {
@@ -398,6 +406,11 @@ fn evaluate_into(
         }
     }
     Ok(())
+}
+
+/// The columns of a policy's episodes after adaptation, under garage's names.
+fn adapted_columns(adapts: bool, performance: Performance) -> Vec<(String, f64)> {
+    if adapts { performance.rows("MetaTest", AVERAGE) } else { Vec::new() }
 }
 
 fn value(row: &[(String, f64)], column: &str) -> Option<f64> {

@@ -112,6 +112,17 @@ impl EnvDef {
         Ok(T::step(&*self.env, state, action, task, key, element))
     }
 
+    /// Whether a step was a success, if the environment [knows](super::Env::success).
+    ///
+    /// # Errors
+    /// [`Error::Environment`] if `before` or `task` has the wrong length.
+    #[cfg(feature = "standalone")]
+    pub fn success(&self, before: &[f32], reward: f32, terminated: bool, task: &[f32]) -> Result<Option<bool>> {
+        self.expect("success", "state", before.len(), self.state_len)?;
+        self.expect("success", "task", task.len(), self.spec.task.len())?;
+        Ok(self.env.success(before, reward, terminated, task))
+    }
+
     /// The state that a step leads to, also where the episode ends, with the arithmetic of the lanes. `key` holds the time step.
     pub(crate) fn next_state(
         &self,

@@ -114,6 +114,19 @@ pub trait Env: Sized + Send + Sync + 'static {
     /// Writes what an agent sees; `out` has the spec's observation size.
     fn observe<R: Real>(&self, state: &Self::State<R>, task: &[R], out: &mut [R]);
 
+    /// Whether a step reached what the task is about, where the environment knows: of the state `before` the step, its reward, and
+    /// whether it ended the episode. An episode with such a step counts as a success. Asked where policies are measured, not in training.
+    #[inline(always)]
+    fn success<R: Real>(
+        &self,
+        _before: &Self::State<R>,
+        _reward: R,
+        _terminated: R::Mask,
+        _task: &[R],
+    ) -> Option<R::Mask> {
+        None
+    }
+
     /// Shapes to paint: pictures, GIFs and the web page share it. By default a [bar](Scene::bars) for each number of the state.
     fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
         Scene::bars(state)

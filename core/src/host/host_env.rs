@@ -45,6 +45,9 @@ pub struct Transition {
     pub info: Vec<f64>,
 }
 
+/// The name of the [info](HostEnv::info) by which environments tell that a step was a success.
+pub const SUCCESS: &str = "success";
+
 /// An environment on the host: a simulator, a game, anything that is not written as an [`Env`](crate::env::Env).
 ///
 /// Numbers are `f64`, so that nothing is lost that a simulator gives; devices round them to `f32`.

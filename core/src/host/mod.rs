@@ -60,7 +60,7 @@ pub use executor::{Executor, Fleet, Stepped};
 pub use faults::Faults;
 #[cfg(feature = "parallel")]
 pub use faults::Tolerance;
-pub use host_env::{Chance, HostEnv, Transition};
+pub use host_env::{Chance, HostEnv, SUCCESS, Transition};
 pub use iterative::IterativeExecutor;
 pub use padded::{BlockShape, Padded, PathArrays};
 #[cfg(feature = "parallel")]

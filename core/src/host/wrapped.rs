@@ -1,6 +1,6 @@
 //! Environments of the tensor program, played on the host.
 
-use super::{Chance, HostEnv, Transition};
+use super::{Chance, HostEnv, SUCCESS, Transition};
 use crate::Result;
 use crate::env::{EnvDef, EnvSpec};
 
@@ -10,13 +10,18 @@ pub struct Wrapped {
     env: EnvDef,
     task: Vec<f32>,
     state: Vec<f32>,
+    /// `success`, if the environment knows it.
+    info: Vec<String>,
 }
 
 impl Wrapped {
     /// On the environment's first task, until another is set.
     #[must_use]
     pub fn new(env: &EnvDef) -> Wrapped {
-        Wrapped { env: env.clone(), task: env.sample_task([0, 0], 0), state: vec![0.0; env.state_len()] }
+        let (task, state) = (env.sample_task([0, 0], 0), vec![0.0; env.state_len()]);
+        let known = env.success(&state, 0.0, false, &task).is_ok_and(|success| success.is_some());
+        let info = if known { vec![SUCCESS.to_owned()] } else { Vec::new() };
+        Wrapped { env: env.clone(), task, state, info }
     }
 }
 
@@ -31,6 +36,10 @@ fn wide(numbers: &[f32]) -> Vec<f64> {
 impl HostEnv for Wrapped {
     fn spec(&self) -> &EnvSpec {
         self.env.spec()
+    }
+
+    fn info(&self) -> &[String] {
+        &self.info
     }
 
     fn sample_task(&self, chance: Chance) -> Result<Vec<f64>> {
@@ -49,11 +58,13 @@ impl HostEnv for Wrapped {
 
     fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
         let step = self.env.step(&self.state, &narrow(action), &self.task, chance.key, chance.element)?;
+        let success = self.env.success(&self.state, step.reward, step.terminated, &self.task)?;
         self.state = step.state;
         Ok(Transition {
             observation: wide(&step.observation),
             reward: f64::from(step.reward),
             terminated: step.terminated,
+            info: success.map(|success| f64::from(u8::from(success))).into_iter().collect(),
             ..Transition::default()
         })
     }

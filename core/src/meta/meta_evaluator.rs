@@ -1,8 +1,8 @@
 //! Meta-testing on environments of the host: explore, adapt, measure on the same tasks.
 
 use super::meta_algorithm::{MetaAlgorithm, MetaPolicy};
-use super::performance::{AVERAGE, Performance, UNNAMED};
-use crate::host::{Actor, Executor, HostPath, MetaSampler, Until};
+use super::performance::{AVERAGE, Outcome, Performance, UNNAMED};
+use crate::host::{Actor, Executor, HostPath, MetaSampler, SUCCESS, Until};
 use crate::rng::{Key, fold_in, stream};
 use crate::{Error, Result};
 
@@ -96,9 +96,11 @@ impl MetaEvaluator {
                 }
             }
         }
-        let success = fleet.info.iter().position(|name| name == "success");
+        let success = fleet.info.iter().position(|name| name == SUCCESS).map(|at| (at, fleet.info.len()));
         let measure = |paths: &[&HostPath]| {
-            Performance::of(self.iteration, paths, algorithm.discount(), fleet.info.len(), success)
+            let gamma = algorithm.discount();
+            let outcomes: Vec<Outcome> = paths.iter().map(|path| Outcome::of(path, gamma, success)).collect();
+            Performance::of(self.iteration, &outcomes)
         };
         let mut rows = Vec::new();
         for of in &names {

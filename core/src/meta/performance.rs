@@ -31,26 +31,52 @@ pub struct Performance {
     pub success_rate: f64,
 }
 
-impl Performance {
-    /// Of some episodes, all NaN of none. `success`: which of `infos` numbers per step says it.
+/// An episode that is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// Sum of its rewards.
+    pub ret: f64,
+    /// Σ γᵗ rₜ.
+    pub discounted: f64,
+    /// Whether it ended in a final state.
+    pub terminated: bool,
+    /// Whether one of its steps was a success, if the environment says.
+    pub success: Option<bool>,
+}
+
+impl Outcome {
+    /// Of an episode of the host. `success`: which of the numbers per step says it, and how many there are.
     #[must_use]
-    pub fn of(iteration: u64, paths: &[&HostPath], gamma: f64, infos: usize, success: Option<usize>) -> Performance {
-        let n = paths.len() as f64;
-        let mean = |f: &dyn Fn(&HostPath) -> f64| paths.iter().map(|path| f(path)).sum::<f64>() / n;
-        let total = |path: &HostPath| path.rewards.iter().sum::<f64>();
-        let average = mean(&total);
-        let extreme = |f: fn(f64, f64) -> f64| paths.iter().map(|path| total(path)).reduce(f).unwrap_or(f64::NAN);
-        let succeeded = |path: &HostPath, at: usize| path.env_infos.chunks(infos).any(|step| step[at] != 0.0);
+    pub fn of(path: &HostPath, gamma: f64, success: Option<(usize, usize)>) -> Outcome {
+        let succeeded = |(at, infos): (usize, usize)| path.env_infos.chunks(infos).any(|step| step[at] != 0.0);
+        Outcome {
+            ret: path.rewards.iter().sum(),
+            discounted: path.discounted_return(gamma),
+            terminated: path.terminated,
+            success: success.map(succeeded),
+        }
+    }
+}
+
+impl Performance {
+    /// Of some episodes, all NaN of none.
+    #[must_use]
+    pub fn of(iteration: u64, episodes: &[Outcome]) -> Performance {
+        let n = episodes.len() as f64;
+        let mean = |f: &dyn Fn(&Outcome) -> f64| episodes.iter().map(f).sum::<f64>() / n;
+        let rate = |x: bool| f64::from(u8::from(x));
+        let average = mean(&|episode| episode.ret);
+        let extreme = |f: fn(f64, f64) -> f64| episodes.iter().map(|one| one.ret).reduce(f).unwrap_or(f64::NAN);
         Performance {
             iteration,
-            episodes: paths.len(),
-            discounted_return: mean(&|path| path.discounted_return(gamma)),
+            episodes: episodes.len(),
+            discounted_return: mean(&|episode| episode.discounted),
             mean: average,
-            std: mean(&|path| (total(path) - average).powi(2)).sqrt(),
+            std: mean(&|episode| (episode.ret - average).powi(2)).sqrt(),
             max: extreme(f64::max),
             min: extreme(f64::min),
-            termination_rate: mean(&|path| f64::from(u8::from(path.terminated))),
-            success_rate: success.map_or(f64::NAN, |at| mean(&|path| f64::from(u8::from(succeeded(path, at))))),
+            termination_rate: mean(&|episode| rate(episode.terminated)),
+            success_rate: mean(&|episode| episode.success.map_or(f64::NAN, rate)),
         }
     }
 

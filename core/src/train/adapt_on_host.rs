@@ -67,6 +67,7 @@ impl Evaluator {
                 ret: first().flat_map(|path| &path.rewards).sum(),
                 length: first().map(|path| path.len() as u32).sum(),
                 terminated: first().any(|path| path.terminated),
+                adapted: None,
             }
         };
         let all = |samples: Samples| samples.tasks.iter().map(whole).collect();

@@ -15,7 +15,7 @@ use super::tensors::{self, Words};
 use crate::algo::{Algorithm, AlgorithmDef, Family};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
-use crate::meta::Adaptive;
+use crate::meta::{Adaptive, Outcome};
 use crate::play::{BROKEN, Keys, Play};
 use crate::policy::How;
 use crate::program::{Plan, PlanOptions};
@@ -32,6 +32,9 @@ pub struct Episode {
     pub length: u32,
     /// Whether it ended by itself and not by the time limit.
     pub terminated: bool,
+    /// Of policies that adapt, in programs: the episode after adaptation, which is the last one of a trial, as
+    /// [`MetaEvaluator`](crate::meta::MetaEvaluator) measures it.
+    pub adapted: Option<Outcome>,
 }
 
 /// One episode step by step, for drawing.
@@ -107,12 +110,22 @@ impl EpisodeProgram {
         expect_finite(&lost, &returns, |row| format!("episode {}", row % self.of.episodes))?;
         let lengths = device.read_u32(out.get("lengths")?).await?;
         let terminated = device.read_u32(out.get("terminated")?).await?;
-        let all: Vec<Episode> = returns
+        let mut all: Vec<Episode> = returns
             .into_iter()
             .zip(lengths)
             .zip(terminated)
-            .map(|((ret, length), terminated)| Episode { ret, length, terminated: terminated != 0 })
+            .map(|((ret, length), terminated)| Episode { ret, length, terminated: terminated != 0, adapted: None })
             .collect();
+        if let Ok(adapted) = out.get("adapted") {
+            for (episode, numbers) in all.iter_mut().zip(device.read(adapted).await?.chunks(4)) {
+                episode.adapted = Some(Outcome {
+                    ret: numbers[0],
+                    discounted: numbers[1],
+                    terminated: numbers[2] != 0.0,
+                    success: (numbers[3] >= 0.0).then_some(numbers[3] != 0.0),
+                });
+            }
+        }
         Ok(all.chunks(self.of.episodes).map(<[Episode]>::to_vec).collect())
     }
 

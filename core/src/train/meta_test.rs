@@ -2,10 +2,12 @@
 
 use super::adapted::{Adaptation, MetaTest, PathStep, Stage, StageUnit};
 use super::evaluate::{Episodes, Evaluator, UnderTest, expect_finite};
-use crate::algo::{Algorithm, Family, Held};
+use crate::algo::{Algorithm, Course, Family, Held};
 use crate::backend::{Lease, copied, room};
 use crate::env::EnvDef;
 use crate::meta::{Trial, try_adapting};
+use crate::play::Steps;
+use crate::tensor::scan_tree;
 use crate::{Context, Error, Program, Result, Tensor};
 
 /// Most tasks of one test, and most rollouts on each.
@@ -245,6 +247,7 @@ pub(super) fn trace(
     cx.output("lost", rows(paths.path_most(last.lost)));
     // Episodes that are not cut by the time limit have ended by themselves.
     cx.output("terminated", lengths.lt(Tensor::constant_f32(paths.valid.size(0) as f64)));
+    cx.output("adapted", outcomes(env, last, tried.tasks, of, course).reshape(&[of.seeds, of.episodes, 4]));
     if of.record {
         cx.output("states", last.state);
         cx.output("actions", last.played);
@@ -253,6 +256,28 @@ pub(super) fn trace(
             cx.output("task", task);
         }
     }
+}
+
+/// Return, discounted return, end and success (below 0 if unknown) of the last episode of each rollout, `[K, N, 4]`.
+fn outcomes(env: &EnvDef, steps: &Steps, tasks: Option<Tensor>, of: Episodes, course: Course) -> Tensor {
+    let (k, n) = (steps.reward.size(1), steps.reward.size(2));
+    let number = Tensor::constant_u32(course.episodes as u32 - 1);
+    let counts = steps.valid.bit_and(steps.episode.eq(number)).to_f32();
+    let (zero, one) = (Tensor::zeros(&[k, n, 1]), Tensor::constant_f32(1.0));
+    let first = (zero, zero + 1.0);
+    let ((discounted, _), _) =
+        scan_tree(steps.reward.size(0), &first, &(steps.reward, counts), |_, now, (reward, counts)| {
+            let (sum, factor): (Tensor, Tensor) = now;
+            let next = counts.gt(Tensor::constant_f32(0.0)).select(factor * course.discount, one);
+            ((sum + factor * reward * counts, next), ())
+        });
+    let over = |x: Tensor| (x * counts).sum_keep(0).reshape(&[k, n, 1]);
+    let any = |x: Tensor| over(x.to_f32()).gt(Tensor::constant_f32(0.0)).to_f32();
+    let width = env.spec().task.len();
+    let tasks = tasks.map(|tasks| tasks.reshape(&[k, of.seeds * of.episodes / k, width]));
+    let success = env.trace_success(steps.state, steps.reward, steps.terminated, tasks);
+    let success = success.map_or(zero - 1.0, any);
+    Tensor::concat(&[over(steps.reward), discounted, any(steps.terminated), success], 2)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the columns of `metrics.csv` mean; the same names are in `metrics.jsonl` and in TensorBoard.
 
 /// Name and meaning of each metric, in the order of the columns.
-pub const METRIC_DOCS: [(&str, &str); 31] = [
+pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("time/env_steps", "environment steps made so far, summed over parallel environments"),
     ("time/iterations", "iterations so far: one rollout and its updates each"),
     ("rollout/ep_return_mean", "mean return of the last 100 or more training episodes"),
@@ -31,6 +31,15 @@ pub const METRIC_DOCS: [(&str, &str); 31] = [
     ("meta/last_episode_return", "the same of the last one, when the memory knows the task best"),
     ("eval/return_mean", "mean return of the deterministic policy, where evaluated"),
     ("eval/ep_len_mean", "mean length of those episodes"),
+    ("MetaTest/Average/Iteration", "iteration of the evaluation after adaptation (of policies that adapt)"),
+    ("MetaTest/Average/NumEpisodes", "held-out tasks, on each of which one episode after adaptation counts"),
+    ("MetaTest/Average/AverageDiscountedReturn", "mean discounted return of these episodes"),
+    ("MetaTest/Average/AverageReturn", "mean of their returns"),
+    ("MetaTest/Average/StdReturn", "standard deviation of their returns"),
+    ("MetaTest/Average/MaxReturn", "largest of their returns"),
+    ("MetaTest/Average/MinReturn", "smallest of their returns"),
+    ("MetaTest/Average/TerminationRate", "share of them that ended in a final state"),
+    ("MetaTest/Average/SuccessRate", "share of them with a success, where the environment says"),
     ("time/seconds", "seconds of training so far, over all resumed parts"),
     ("time/sps", "environment steps per second of this process, all seeds together"),
 ];

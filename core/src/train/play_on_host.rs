@@ -65,6 +65,7 @@ impl Evaluator {
             ret: path.rewards.iter().sum(),
             length: path.len() as u32,
             terminated: path.terminated,
+            adapted: None,
         };
         Ok(samples.paths().map(episode).collect())
     }

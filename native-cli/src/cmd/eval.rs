@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_last_line_is_the_promised_one() {
-        let one = |ret, terminated| Episode { ret, length: 10, terminated };
+        let one = |ret, terminated| Episode { ret, length: 10, terminated, adapted: None };
         let episodes = [one(1.0, true), one(2.0, false), one(6.0, true)];
         let lines = summary(&episodes);
         // Standard error of 1, 2, 6: √(7/3).

@@ -52,6 +52,9 @@ impl Training for Counter {
     fn steps_made(&self, _member: usize) -> u64 {
         self.steps
     }
+    fn adapts(&self) -> bool {
+        false
+    }
     fn total_steps(&self) -> u64 {
         TOTAL
     }
@@ -67,7 +70,7 @@ impl Training for Counter {
         Ok(Box::new(|member| Ok(format!("policy {} {}", self.seeds[member], self.steps).into_bytes())))
     }
     fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop> {
-        let episode = |i| Episode { ret: self.score(i), length: 7, terminated: true };
+        let episode = |i| Episode { ret: self.score(i), length: 7, terminated: true, adapted: None };
         Ok((0..self.seeds.len()).map(|i| vec![episode(i); episodes]).collect())
     }
 }

@@ -13,6 +13,7 @@ mod memory;
 mod meta;
 mod meta_evaluator;
 mod meta_gradients;
+mod outcomes;
 mod pearl;
 mod resume;
 mod rl2;

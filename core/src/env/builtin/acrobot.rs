@@ -137,6 +137,11 @@ impl Env for Acrobot {
         out.copy_from_slice(&[cos_1, sin_1, cos_2, sin_2, s.speed_1, s.speed_2]);
     }
 
+    #[inline(always)]
+    fn success<R: Real>(&self, _: &Self::State<R>, _: R, terminated: R::Mask, _: &[R]) -> Option<R::Mask> {
+        Some(terminated)
+    }
+
     fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
         // Both links are drawn one unit long, as the goal's line counts them.
         let (first, second) = (state[0], state[0] + state[1]);

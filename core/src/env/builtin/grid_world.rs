@@ -131,6 +131,11 @@ impl Env for GridWorld {
         }
     }
 
+    #[inline(always)]
+    fn success<R: Real>(&self, _: &Self::State<R>, reward: R, _: R::Mask, _: &[R]) -> Option<R::Mask> {
+        Some(reward.gt(R::lit(0.0)))
+    }
+
     fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
         let (columns, rows) = (self.columns as f32, (self.cells.len() / self.columns) as f32);
         let mut scene = Scene::new([0.0, columns, 0.0, rows]);

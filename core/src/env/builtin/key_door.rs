@@ -71,6 +71,11 @@ impl Env for KeyDoor {
         out.copy_from_slice(&Cell { x: s.x, y: s.y }.seen(self.size));
     }
 
+    #[inline(always)]
+    fn success<R: Real>(&self, _: &Self::State<R>, _: R, terminated: R::Mask, _: &[R]) -> Option<R::Mask> {
+        Some(terminated)
+    }
+
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         let key = if state[2] > 0.5 { Color::GREY } else { Color::BLUE };
         let scene = room(self.size, &[([task[0], task[1]], key), ([task[2], task[3]], Color::GREEN)]);

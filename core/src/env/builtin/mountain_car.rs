@@ -114,6 +114,11 @@ impl Env for MountainCar {
         out.copy_from_slice(&[s.x, s.speed]);
     }
 
+    #[inline(always)]
+    fn success<R: Real>(&self, _: &Self::State<R>, _: R, terminated: R::Mask, _: &[R]) -> Option<R::Mask> {
+        Some(terminated)
+    }
+
     fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
         scene(state[0], self.goal as f32)
     }

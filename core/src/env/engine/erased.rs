@@ -14,6 +14,8 @@ use super::traced;
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::fields::Fields;
 use crate::env::real::Bits;
+#[cfg(feature = "standalone")]
+use crate::env::real::{Mask, Real};
 use crate::env::{Draws, Env, EnvSpec, STEP_BLOCK, Scene, TASK_BLOCK};
 use crate::rng::Key;
 use crate::tensor::Tensor;
@@ -27,6 +29,8 @@ pub trait Erased: Send + Sync {
     fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn trace_tasks(&self, key: [Tensor; 2], element: Tensor) -> Tensor;
+    fn trace_success(&self, before: Tensor, reward: Tensor, terminated: Tensor, task: Option<Tensor>)
+    -> Option<Tensor>;
     fn sample_task_f32(&self, key: Key, element: u32) -> Vec<f32>;
     fn next_state(&self, state: &[f32], action: &[f32], task: &[f32], key: Key, element: u32) -> Vec<f32>;
     /// A step block, one lane at a time.
@@ -34,6 +38,8 @@ pub trait Erased: Send + Sync {
     fn step_single(&self, lanes: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]);
     #[cfg(feature = "standalone")]
     fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps;
+    #[cfg(feature = "standalone")]
+    fn success(&self, before: &[f32], reward: f32, terminated: bool, task: &[f32]) -> Option<bool>;
     #[cfg(feature = "standalone")]
     fn sample_task_f64(&self, key: Key, element: u32) -> Vec<f64>;
     #[cfg(feature = "standalone")]
@@ -73,6 +79,15 @@ impl<E: Env> Erased for Held<E> {
     fn trace_tasks(&self, key: [Tensor; 2], element: Tensor) -> Tensor {
         traced::tasks(&*self.env, &self.spec, key, element)
     }
+    fn trace_success(
+        &self,
+        before: Tensor,
+        reward: Tensor,
+        terminated: Tensor,
+        task: Option<Tensor>,
+    ) -> Option<Tensor> {
+        traced::success(&*self.env, before, [reward, terminated], task)
+    }
     fn sample_task_f32(&self, key: Key, element: u32) -> Vec<f32> {
         let mut task = vec![Lanes([0.0]); self.spec.task.len()];
         let mut draws = Draws::new(key.map(LaneBits::<1>::splat), LaneBits::splat(element), TASK_BLOCK);
@@ -94,6 +109,13 @@ impl<E: Env> Erased for Held<E> {
     #[cfg(feature = "standalone")]
     fn random_steps(&self, isa: Isa, key: Key, count: u32, steps: u32, from: Source) -> RandomSteps {
         random_steps(isa, &*self.env, &self.spec, key, count, steps, from)
+    }
+    #[cfg(feature = "standalone")]
+    fn success(&self, before: &[f32], reward: f32, terminated: bool, task: &[f32]) -> Option<bool> {
+        let before = <E::State<Lanes<1>> as Fields<Lanes<1>>>::from_fn(|f| Lanes([before[f]]));
+        let task: Vec<Lanes<1>> = task.iter().map(|x| Lanes([*x])).collect();
+        let terminated = <Lanes<1> as Real>::Mask::splat(terminated);
+        self.env.success(&before, Lanes([reward]), terminated, &task).map(Mask::any)
     }
     #[cfg(feature = "standalone")]
     fn sample_task_f64(&self, key: Key, element: u32) -> Vec<f64> {

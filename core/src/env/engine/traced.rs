@@ -258,6 +258,30 @@ impl EnvDef {
         TracedStep { state, steps, reward, terminated, truncated, last_observation, observation }
     }
 
+    /// Whether steps were successes, u32 `[rows.., 1]`; none if the environment [does not know](crate::env::Env::success).
+    ///
+    /// `before`: the states that were acted in, `[rows.., F]`; `reward` and `terminated` (u32): `[rows.., 1]`; `task` as of
+    /// [`trace_reset`](Self::trace_reset).
+    #[track_caller]
+    pub fn trace_success(
+        &self,
+        before: Tensor,
+        reward: Tensor,
+        terminated: Tensor,
+        task: Option<Tensor>,
+    ) -> Option<Tensor> {
+        if [before, reward, terminated].iter().any(|x| x.is_poison())
+            || !width_fits("env_success", "state", before, self.state_len(), Location::caller())
+        {
+            return None;
+        }
+        let rows = rows_of(reward);
+        let single = |x: Tensor| x.index(rows.len(), 0);
+        let task = task.map(|task| last_axis(task, &rows));
+        let found = self.env.trace_success(before, single(reward), single(terminated), task)?;
+        Some(column(found, &rows))
+    }
+
     fn task_fits(&self, op: &'static str, task: Option<Tensor>, at: &'static Location<'static>) -> bool {
         match (task, self.spec().task.len()) {
             (None, 0) => true,
@@ -342,6 +366,19 @@ pub(in crate::env) fn tasks<E: Env>(env: &E, spec: &EnvSpec, key: [Tensor; 2], e
     let mut task = vec![Tensor::constant_f32(0.0); spec.task.len()];
     env.sample_task(&mut Draws::new(key, element, TASK_BLOCK), &mut task);
     join(&task, &element.shape())
+}
+
+/// Whether steps were successes, u32 `[rows..]`; none if the environment does not know. `before`: `[rows.., F]`; reward and `terminated`:
+/// `[rows..]`; `task`: `[rows.., D]`.
+pub(in crate::env) fn success<E: Env>(
+    env: &E,
+    before: Tensor,
+    [reward, terminated]: [Tensor; 2],
+    task: Option<Tensor>,
+) -> Option<Tensor> {
+    let fields = parts(before);
+    let before = <E::State<Tensor> as Fields<Tensor>>::from_fn(|i| fields[i]);
+    env.success(&before, reward, terminated, &task.map_or_else(Vec::new, parts))
 }
 
 /// The sub-graph of a reset: operands and results as of the lane block.
