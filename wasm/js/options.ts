@@ -99,7 +99,7 @@ export function sessionRequest(options: SessionOptions | RestoreOptions): Sessio
     return { algorithm: "", env, seeds: [], steps, config: {}, snapshots, device };
   }
   if (typeof options.algorithm !== "string") {
-    throw new ConfigError(`algorithm: expected a name such as "ppo", got ${shown(options.algorithm)}`, { key: "algorithm" });
+    throw new ConfigError(`algorithm: expected a name, got ${shown(options.algorithm)}`, { key: "algorithm" });
   }
   if (options.seed !== undefined && options.seeds !== undefined) {
     throw new ConfigError("give seed or seeds, not both", { key: "seeds" });

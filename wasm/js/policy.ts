@@ -3,11 +3,12 @@ import { ConfigError, QuickstudyError, SnapshotError, asError } from "./errors.j
 import { envRequest, type EnvironmentOption } from "./options.js";
 import { callingThread, sharedThread } from "./shared.js";
 import type { Thread } from "./thread.js";
-import type { Adaptation, DeviceKind, Episodes, MetaTest, Path, SpecInfo } from "./types.js";
+import type { Adaptation, DeviceKind, Episodes, Family, MetaTest, Path, SpecInfo } from "./types.js";
 
 /** What a policy is. */
 export interface PolicyInfo {
   algorithm: string;
+  family: Family;
   /** Name of the environment. */
   env: string;
   /** The seed that it was trained with. */

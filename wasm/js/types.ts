@@ -70,12 +70,16 @@ export interface SpecInfo {
   plane: [number, number] | null;
 }
 
+/** How the policies of an algorithm come to a task: trained on it, or adapting by gradient steps or by what they remember. */
+export type Family = "single-task" | "gradients" | "memory";
+
 /** What there is. */
 export interface Catalogue {
   version: string;
   algorithms: {
     name: string;
     meaning: string;
+    family: Family;
     settings: { key: string; range: string; meaning: string; default: unknown }[];
   }[];
   envs: { spec: SpecInfo; parameters: { name: string; default: string; meaning: string }[] }[];

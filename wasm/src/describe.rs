@@ -1,6 +1,6 @@
 //! What there is: algorithms, environments, presets, settings, metrics.
 
-use quickstudy_core::algo::AlgorithmDef;
+use quickstudy_core::algo::{AlgorithmDef, Family};
 use quickstudy_core::env::{EnvSpec, builtin, builtin_names, builtin_parameters};
 use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, presets};
 use serde::Serialize;
@@ -21,6 +21,7 @@ struct SettingInfo {
 struct AlgorithmInfo {
     name: &'static str,
     meaning: &'static str,
+    family: Family,
     settings: Vec<SettingInfo>,
 }
 
@@ -67,7 +68,7 @@ fn everything() -> quickstudy_core::Result<Everything> {
             let default = defaults.remove(doc.key)?;
             Some(SettingInfo { key: doc.key, range: doc.range.to_string(), meaning: doc.meaning, default })
         });
-        AlgorithmInfo { name: def.name, meaning: def.line, settings: settings.collect() }
+        AlgorithmInfo { name: def.name, meaning: def.line, family: def.family, settings: settings.collect() }
     };
     let env = |name: &'static str| {
         let parameters = builtin_parameters(name).iter();

@@ -1,6 +1,7 @@
 //! Trained policies.
 
 use quickstudy_core::Result;
+use quickstudy_core::algo::Family;
 use quickstudy_core::host::{Acted, Actor, Executor, Fleet, Stepped};
 use quickstudy_core::rng::key_from_seed;
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, Playground, StageUnit};
@@ -18,6 +19,7 @@ use crate::thrown::{Thrown, misused, thrown};
 #[serde(rename_all = "camelCase")]
 struct PolicyInfo<'a> {
     algorithm: &'a str,
+    family: Family,
     env: &'a str,
     seed: u64,
     env_steps: u64,
@@ -131,6 +133,7 @@ impl RawPolicy {
         let spec = self.evaluator.env().spec();
         plain(&PolicyInfo {
             algorithm: self.evaluator.algorithm(),
+            family: self.evaluator.family(),
             env: &spec.name,
             seed: self.evaluator.trained_seed(),
             env_steps: self.evaluator.env_steps(),

@@ -1,3 +1,4 @@
+import type { Recipe } from "./recipes.js";
 import { createSession, loadPolicy, type AlgorithmName, type Policy } from "quickstudy";
 
 /** A policy to compare, and how it was made. */
@@ -84,6 +85,20 @@ function bytes(file: string): Promise<Uint8Array> {
 export function prefetch(): void {
   Object.values(LINES).forEach(({ shipped }) => shipped.forEach(({ file }) => void bytes(file).catch(() => undefined)));
 }
+
+/** Algorithms and environments that can be meta-trained in the page. */
+export const OFFERS: { algorithm: AlgorithmName; envs: string[] }[] = [
+  { algorithm: "promp", envs: ["navigation", "point-corner"] },
+  { algorithm: "rl2-ppo", envs: ["bandit"] },
+];
+
+/** The page's own settings by algorithm and environment. */
+export const RECIPES: Record<string, Recipe> = {
+  "promp/navigation": {
+    steps: 4_000_000,
+    settings: { meta_batch: 10, rollouts: 10, inner_steps: 1, inner_lr: 0.02, learning_rate: 0.003 },
+  },
+};
 
 /** Environments in which policies can be compared. */
 export const ADAPTABLE: readonly string[] = Object.keys(LINES);

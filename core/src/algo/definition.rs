@@ -6,7 +6,8 @@ use crate::settings::{SettingDoc, Settings, Table, Value};
 use crate::{Error, Result};
 
 /// How the policies of an algorithm come to a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// They are trained on it.
     SingleTask,

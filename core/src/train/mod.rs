@@ -26,6 +26,7 @@ mod play_on_host;
 mod playground;
 mod presets;
 mod register;
+mod restored;
 mod session;
 mod setup;
 mod snapshot;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays};
 use super::own::Own;
+use super::restored::{Progress, restored};
 use super::setup::{MAX_STEPS, Setup};
-use super::snapshot::{self, Decoded, Header, Kind};
+use super::snapshot::{self, Header, Kind};
 use super::tensors::{self, Words};
 use crate::algo::{Arena, Metrics, StateEntry, Training};
-use crate::backend::{Lease, room};
+use crate::backend::Lease;
 use crate::host::Executor;
 use crate::nn::Layout;
 use crate::program::Array;
@@ -22,7 +23,7 @@ pub type Row = Vec<(String, f64)>;
 const WINDOW: f64 = 100.0;
 
 /// Finished episodes of one iteration: their number, sum of returns and sum of lengths.
-type Finished = [f64; 3];
+pub(super) type Finished = [f64; 3];
 
 /// Training of one or several seeds that can be stepped, saved, restored and evaluated.
 #[derive(Debug)]
@@ -375,72 +376,6 @@ impl Session {
 /// Room for them on the host, where the device is a part of it.
 fn room_for_copies(device: &Device, setup: &Setup) -> Lease {
     device.reserve(if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 })
-}
-
-/// Iterations made, and of each seed the steps made and the finished episodes.
-type Progress = (u64, Vec<u64>, Vec<Vec<Finished>>);
-
-/// What snapshots hold.
-type Restored = (Setup, State, Progress);
-
-fn restored(device: &Device, own: &Own<'_>, snapshots: &[&[u8]]) -> Result<Restored> {
-    // Their words, once by seed and once stacked.
-    let bytes = snapshots.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
-    let _copies = device.take_on_host(bytes.saturating_mul(2))?;
-    let decoded: Vec<Decoded<'_>> =
-        snapshots.iter().map(|bytes| snapshot::decode(bytes, own.algorithms)).collect::<Result<_>>()?;
-    let Some((first, algorithm, _)) = decoded.first() else {
-        return Err(snapshot::wrong("no snapshot was given"));
-    };
-    for (header, ..) in &decoded {
-        if header.kind != Kind::Session {
-            return Err(snapshot::wrong("it holds a policy only, not the state that training goes on from"));
-        }
-        let same = header.algorithm == first.algorithm
-            && header.env == first.env
-            && header.steps == first.steps
-            && header.config == first.config;
-        if !same {
-            return Err(snapshot::wrong("the runs differ in more than the seed; resume them one by one"));
-        }
-        if header.iteration != first.iteration {
-            return Err(snapshot::wrong(
-                "the runs stopped after different numbers of iterations; resume them one by one",
-            ));
-        }
-    }
-    let env = own.environment(first)?;
-    let seeds: Vec<u64> = decoded.iter().map(|(h, ..)| h.seed).collect();
-    let setup = Setup::of_snapshot(algorithm, env, &seeds, first.steps, &first.config)
-        .map_err(|e| snapshot::wrong(e.to_string()))?;
-    let made = decoded.iter().map(|(header, ..)| snapshot::steps_made(header, setup.batch()));
-    let made = made.collect::<Result<Vec<_>>>()?;
-    let algorithm = setup.fitted();
-    let (layout, entries) = (algorithm.layout(), algorithm.entries(setup.env.state_len()));
-    let mut arrays = Vec::with_capacity(decoded.len());
-    for (header, _, tensors) in &decoded {
-        arrays.push(tensors::read(tensors, header.format, &entries, layout)?);
-    }
-    let mut state = State::new();
-    for (i, entry) in entries.iter().enumerate() {
-        let shape = [&[seeds.len()], &entry.shape[..]].concat();
-        let mut words: Vec<u32> = room(shape.iter().product())?;
-        for of_seed in &mut arrays {
-            words.extend_from_slice(&std::mem::take(&mut of_seed[i].words));
-        }
-        let limit = setup.env.spec().horizon;
-        if let Some(steps) = words.iter().find(|steps| entry.name == "env_steps" && **steps as usize > limit) {
-            return Err(snapshot::wrong(format!("an episode has {steps} steps, and the time limit is {limit}")));
-        }
-        let array = match entry.dtype {
-            DType::U32 => device.array_u32(&shape, &words)?,
-            DType::F32 => device.array_f32(&shape, bytemuck::cast_slice(&words))?,
-        };
-        state.insert(entry.name, array);
-    }
-    let finished = decoded.iter().map(|(_, _, e)| snapshot::finished(e)).collect::<Result<_>>()?;
-    let iteration = first.iteration;
-    Ok((setup, state, (iteration, made, finished)))
 }
 
 /// A copy of all seeds' state on the host, from which snapshots are made one by one.

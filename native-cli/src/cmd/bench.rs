@@ -6,6 +6,7 @@ use crate::outcome::Stop;
 use crate::progress::{brief, duration, say};
 use crate::stats;
 use crate::{args, config, known};
+use quickstudy_core::algo::PPO;
 use quickstudy_core::backend::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::env::{EnvDef, Source, builtin, builtin_names};
@@ -152,7 +153,7 @@ const TRAINING: [(&str, &str, &str); 4] = [
 ];
 
 fn training(device: &Device, args: &Args, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
-    let head = ["ppo, updates included", "steps/s", "GFLOP/s", "dispatches", "host µs", "set-up", "first"];
+    let head = ["with updates", "steps/s", "GFLOP/s", "dispatches", "host µs", "set-up", "first"];
     say(&format!("\n{}", columns(head.map(str::to_owned))));
     for (name, env, text) in TRAINING.into_iter().filter(|(_, env, _)| chosen(env)) {
         let setup = setup_of(env, &[0], Some(u64::MAX >> 20), text)?;
@@ -262,7 +263,7 @@ fn random_return(env: &EnvDef) -> f64 {
 fn setup_of(env: &str, seeds: &[u64], steps: Option<u64>, text: &str) -> Result<Setup, Stop> {
     let (_, settings) = config::parse(text).map_err(Stop::failure)?;
     let layer = Layer { origin: "bench".to_owned(), settings };
-    Ok(Setup::resolve("ppo", builtin(env)?, seeds, steps, &[layer])?)
+    Ok(Setup::resolve(&PPO, builtin(env)?, seeds, steps, &[layer])?)
 }
 
 fn step(session: &mut Session) -> Result<(), Stop> {

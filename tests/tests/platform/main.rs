@@ -10,6 +10,7 @@ mod host;
 mod host_faults;
 mod inputs;
 mod layering;
+mod names;
 mod op_table;
 mod plans;
 mod play;

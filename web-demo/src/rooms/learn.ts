@@ -8,8 +8,6 @@ import { Trainer, type Watcher } from "../trainer.js";
 import type { Choices } from "../url-state.js";
 import type { RoomView } from "./room.js";
 
-const ALGORITHMS = ["ppo", "trpo"];
-
 /** What can be seen in each environment. */
 const STORIES: Record<string, string> = {
   cartpole: "Push the cart left or right so that the pole stays up. One point for each step; 500 is the most.",
@@ -52,7 +50,8 @@ export class LearnRoom implements RoomView, Watcher {
     this.#curve = new Curve(byId("learn-curve"), "Learning curve: mean return of recent episodes by environment steps", ["return"]);
     this.#animationSwitch();
     const envs = catalogue.envs.filter(({ spec }) => spec.task.length === 0).map(({ spec }) => spec.name);
-    const offers = ALGORITHMS.map((algorithm) => ({ algorithm, envs }));
+    const single = catalogue.algorithms.filter(({ family }) => family === "single-task");
+    const offers = single.map(({ name }) => ({ algorithm: name, envs }));
     this.trainer = new Trainer(byId("learn-controls"), byId("learn-choices"), catalogue, offers, given, this);
     this.trainer.reset();
   }

@@ -4,14 +4,10 @@ import { button, byId, say } from "../dom.js";
 import type { Picked } from "../files.js";
 import { compact, count, mean, reward, title } from "../format.js";
 import { Goals } from "../goals.js";
+import { OFFERS } from "../policies.js";
 import { Trainer, type Watcher } from "../trainer.js";
 import type { Choices } from "../url-state.js";
 import type { RoomView } from "./room.js";
-
-const OFFERS = [
-  { algorithm: "promp", envs: ["navigation", "point-corner"] },
-  { algorithm: "rl2-ppo", envs: ["bandit"] },
-];
 
 const STORIES: Record<string, string> = {
   navigation:
@@ -111,7 +107,7 @@ export class MetaRoom implements RoomView, Watcher {
   }
 
   async #measure(policy: Policy): Promise<Adaptation> {
-    const remembers = policy.info.algorithm.startsWith("rl2");
+    const remembers = policy.info.family === "memory";
     return policy.adapt({ tasks: TASKS, ...(remembers ? { rollouts: TRIALS, deterministic: false } : {}) });
   }
 

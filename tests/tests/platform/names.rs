@@ -1,0 +1,104 @@
+//! The register is the only list of algorithms: nothing else tells them apart by name.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use quickstudy_core::train::ALGORITHMS;
+
+/// The rooms of algorithms, and the presets, which are files by name.
+const MAY: [&str; 8] = [
+    "core/src/algo/ppo",
+    "core/src/algo/trpo",
+    "core/src/meta/config.rs",
+    "core/src/meta/maml.rs",
+    "core/src/meta/surrogate.rs",
+    "core/src/meta/rl2.rs",
+    "core/src/meta/rl2/",
+    "core/src/train/presets.rs",
+];
+
+fn sources(dir: &Path, ends: &[&str], found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !["tests", "node_modules", "dist", "target"].contains(&name.as_str()) {
+            sources(&path, ends, found);
+        } else if ends.iter().any(|end| name.ends_with(end)) && !name.ends_with("tests.rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// String literals of a file without its tests and comments.
+fn literals(text: &str) -> Vec<String> {
+    let code = text.split("#[cfg(test)]").next().unwrap();
+    let not_comment = |line: &&str| !["//", "*", "/*"].iter().any(|start| line.trim_start().starts_with(start));
+    let code: String = code.lines().filter(not_comment).map(|line| format!("{line}\n")).collect();
+    let (mut found, mut now) = (Vec::new(), None::<(char, String)>);
+    let mut signs = code.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match (&mut now, sign) {
+            (None, '"' | '`') => now = Some((sign, String::new())),
+            (None, '\'') if signs.peek() == Some(&'"') => {
+                // The quote as a character.
+                signs.next();
+            }
+            (Some((_, text)), '\\') => {
+                text.push(' ');
+                signs.next();
+            }
+            (Some((quote, _)), sign) if *quote == sign => found.extend(now.take().map(|(_, text)| text)),
+            (Some((_, text)), sign) => text.push(sign),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Names of algorithms in a literal, and prefixes of such names that it consists of.
+fn named(literal: &str) -> bool {
+    let names = ALGORITHMS.map(|def| def.name);
+    let mut words = literal.split(|c: char| !c.is_alphanumeric() && !"-_".contains(c));
+    let prefix = literal.len() > 2 && names.iter().any(|name| name.starts_with(literal));
+    // An example command is for readers.
+    !literal.contains("quickstudy ") && (words.any(|word| names.contains(&word)) || prefix)
+}
+
+#[test]
+fn no_code_outside_of_their_rooms_tells_algorithms_apart_by_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    for dir in ["core/src", "gpu/src", "native-cli/src", "wasm/src"] {
+        sources(&root.join(dir), &[".rs"], &mut files);
+    }
+    for dir in ["wasm/js", "web-demo/src"] {
+        sources(&root.join(dir), &[".ts"], &mut files);
+    }
+    let (mut wrong, mut checked) = (Vec::new(), 0);
+    for file in files {
+        let own = file.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+        // The generated types of settings, and the data of the demo.
+        if MAY.iter().any(|room| own.starts_with(room))
+            || ["wasm/js/settings.ts", "web-demo/src/policies.ts"].contains(&own.as_str())
+        {
+            continue;
+        }
+        for literal in literals(&fs::read_to_string(&file).unwrap()) {
+            checked += 1;
+            if named(&literal) {
+                wrong.push(format!("{own}: {literal}"));
+            }
+        }
+    }
+    assert!(checked > 3000, "{checked} literals");
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn names_and_their_prefixes_are_found_as_whole_words() {
+    assert_eq!(literals("if x == \"ppo\" { y('\"', \"a \\\" b\") } // \"trpo\"")[..2], ["ppo", "a   b"]);
+    assert!(named("ppo") && named("rl2") && named("maml-") && named("train `promp`"));
+    assert!(!named("ppo_loss") && !named("quickstudy train ppo") && !named("improper") && !named(""));
+}
