@@ -1,4 +1,7 @@
 //! Asking running work to stop, and seeing how far it is, from any thread.
+//!
+//! The CPU looks between steps, tiles and steps of loops, a GPU between submissions. What the program was to change is then half
+//! changed, so a session that was interrupted neither saves nor goes on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

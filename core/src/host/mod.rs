@@ -4,6 +4,10 @@
 //! whole episodes with an [`Actor`]. [`Padded`] packs these into the masked block that [`crate::credit::Processor`] works on, the
 //! same as for environments on the device.
 //!
+//! An executor runs M groups of E environments, one task per group. Random numbers are given with each call, one key per group and step, so
+//! trajectories do not depend on the executor; a built-in environment (`Wrapped`) plays the same episodes as in a program, bit for bit
+//! on the CPU. An executor's calls are futures, for environments that answer later.
+//!
 //! ```
 //! use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 //! use quickstudy_core::host::{Chance, Executor, HostEnv, IterativeExecutor, Transition};

@@ -1,8 +1,10 @@
-//! Meta-reinforcement learning by gradients: policies that adapt to a task in a few gradient steps.
+//! Meta-reinforcement learning: policies that adapt to a task in a few gradient steps (MAML's family), or by their memory ([`rl2`]).
 //!
-//! K = S · M rows of parameters stand for M tasks of each of S stacked seeds. Everything here is traced: the data of a
-//! phase is a [`Phase`], [`InnerSteps`] are made on it, and an [`Objective`] of the adapted parameters on fresh data
-//! is differentiated through these steps.
+//! How a trained policy adapts is [`crate::algo::Learned`]; [`try_adapting`] plays it in programs, [`Adaptive`] on the host.
+//!
+//! Of MAML's family, K = S · M rows of parameters stand for M tasks of each of S stacked seeds. Their training is traced: the data of
+//! a phase is a [`Phase`], [`InnerSteps`] are made on it, and an [`Objective`] of the adapted parameters on fresh data is
+//! differentiated through these steps.
 
 mod adapt;
 mod adaptation;

@@ -3,6 +3,10 @@
 //! Duan et al. 2016, arXiv:1611.02779; after garage's `RL2PPO` and `RL2TRPO`. A trial is several episodes on one task; the
 //! memory lasts from the first step to the last. An iteration is one program, run for all stacked seeds: tasks are drawn, a
 //! trial is played on each, and the policy is optimised on the trials as if each were one long path.
+//! The automatic reset starts the next episode; only an episode's number and the end of the trial tell a trial from a long path. So
+//! `credit::Paths` holds trials as it holds episodes, with a row per seed in place of tasks. An update runs the memory over whole trials, T
+//! steps of B trials at once, in minibatches of trials (PPO) or on all of them (TRPO).
+//!
 //! Departures from garage, each with its reason:
 //!  1. a learned value, read from the memory, in place of a fitted baseline (`critic`): it knows what the policy knows
 //!  2. what an episode ended with is shown to the next (`carry_over`), as in the paper

@@ -1,4 +1,7 @@
 //! The division of a trace that is cut into the parts between its cuts.
+//!
+//! Floating-point numbers are carried from one part to the next and not computed again: a GPU could round them otherwise. Loops and their
+//! derivatives are merged before the division, so that none is run twice.
 
 use super::cut::{Cut, CutKind};
 use super::marks::Marks;

@@ -7,6 +7,14 @@
 //! 4. `order`: what is written in place, and an order of the kernels.
 //! 5. `memory`: temporaries, shared by values that are not alive at the same time.
 //!
+//! A map joins the product or reduction that it follows, siblings share a kernel, and no kernel binds more than 8 buffers. A carry
+//! changed by `store` whose old value is read afterwards is an error; what else cannot be done in place is a copy, which the plan
+//! shows.
+//!
+//! A fault here would be a silent wrong answer. So `Plan::validate` follows what every place holds (in debug builds), random programs
+//! are run by `reference::run_plan` exactly as the plan says and must equal the graph's own values to the last bit, and tests assert
+//! the number of dispatches of programs that matter.
+//!
 //! Here and in the CPU backend the larger steps are `#[inline(never)]`: a browser optimises a function as a whole, in time that grows
 //! faster than its size, and all of planning in one function keeps it from the kernels for half a second.
 
