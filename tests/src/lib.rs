@@ -28,6 +28,21 @@ mod pages {
 
     #[doc = include_str!("../../docs/from-gymnasium.md")]
     struct FromGymnasium;
+
+    #[doc = include_str!("../../docs/tutorials/1-first-agent.md")]
+    struct FirstAgent;
+
+    #[doc = include_str!("../../docs/tutorials/2-your-environment.md")]
+    struct YourEnvironment;
+
+    #[doc = include_str!("../../docs/tutorials/3-your-algorithm.md")]
+    struct YourAlgorithm;
+
+    #[doc = include_str!("../../docs/tutorials/4-tasks-and-adaptation.md")]
+    struct TasksAndAdaptation;
+
+    #[doc = include_str!("../../docs/tutorials/5-in-the-browser.md")]
+    struct InTheBrowser;
 }
 
 /// The built-in environments without those that differ from another one in the kind of reward only, for tests that compile
