@@ -135,7 +135,9 @@ impl Algorithm for Reinforce {
         update_parameters(it, end.theta, end.adam);
         let per_seed = |x: Tensor| x.reshape(&[seeds, n]).sum_keep(1);
         let (paths, episodes) = (steps.paths(), Tensor::constant_f32(n as f64).broadcast_to(&[seeds, 1]));
-        Metrics::of_episodes(episodes, per_seed(paths.path_returns()), per_seed(paths.path_lengths()))
+        let made = per_seed(paths.path_lengths());
+        Metrics::of_episodes(episodes, per_seed(paths.path_returns()), made)
+            .and(Metrics::STEPS, made)
             .and_all(descent.sums, end.averages())
             .and(Metrics::NON_FINITE, end.non_finite)
             .and(Metrics::UPDATES, end.updates)

@@ -43,7 +43,7 @@ pub fn add(environments: Vec<EnvDef>, algorithms: Vec<&'static AlgorithmDef>) ->
 
 /// All algorithms, the built-in ones first.
 pub fn algorithms() -> impl Iterator<Item = &'static AlgorithmDef> {
-    ALGORITHMS.into_iter().chain(added().algorithms.iter().copied())
+    ALGORITHMS.iter().copied().chain(added().algorithms.iter().copied())
 }
 
 /// Their names.

@@ -5,7 +5,7 @@ mod loss;
 mod rollout;
 
 pub use learner::{OnPolicy, OnPolicyLearner};
-pub use loss::{Minibatch, log_ratio, mean, standardise, value_loss};
+pub use loss::{Minibatch, mean, standardise, value_loss};
 use rollout::{Collector, Rollout};
 
 use crate::credit::{Gae, Moments, Steps, explained_variance, gae};
@@ -189,6 +189,11 @@ fn by_seed(x: Tensor) -> Tensor {
 fn advantages(collector: &Collector<'_>, rollout: &Rollout, reward_moments: Option<Moments>) -> Gae {
     let config = &collector.sampling;
     let (t, s, n) = (config.horizon, rollout.next_obs.size(0), config.envs);
+    if rollout.next_obs.is_poison() {
+        // A trace that has failed has no shapes.
+        let none = Tensor::poison();
+        return Gae { advantages: none, returns: none };
+    }
     // One value per environment and span for those that were cut off in it, repeated over the span's steps.
     let spans = rollout.cut_value.size(1) / n;
     let cut = rollout.cut_value.reshape(&[s, spans, 1, n]);

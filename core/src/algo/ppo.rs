@@ -14,7 +14,7 @@
 mod config;
 mod loss;
 
-pub use super::on_policy::{Minibatch, log_ratio, standardise, value_loss};
+pub use super::on_policy::{Minibatch, standardise, value_loss};
 pub use config::PpoConfig;
 pub use loss::{Losses, approx_kl, clip_loss, losses};
 

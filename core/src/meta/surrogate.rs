@@ -1,6 +1,7 @@
 //! Policy-gradient losses of one task's data.
 
 use crate::Tensor;
+use crate::learn::log_ratio;
 use crate::policy::{Distribution, PolicyNet};
 
 /// What K tasks saw under the parameters that collected it. Rows are in order of time, then of rollout: B = T · N.
@@ -81,11 +82,6 @@ pub fn clipped(policy: &PolicyNet, parts: &[Tensor], phase: &Phase, clip_eps: f6
     let ratio = log_ratio(logp, phase.logp_old()).exp();
     let within = ratio.clamp(1.0 - clip_eps, 1.0 + clip_eps);
     -weighted((ratio * phase.advantage).min(within * phase.advantage), phase.weight)
-}
-
-/// ln π − ln π_old, limited to ±20: e²⁰ is far outside of any clip range, and its square still finite.
-fn log_ratio(logp: Tensor, logp_old: Tensor) -> Tensor {
-    (logp - logp_old).clamp(-20.0, 20.0)
 }
 
 /// Σ_{s ≤ t} x_s of each rollout: `[K, T · N, 1]`, padding left out.

@@ -21,7 +21,7 @@ pub struct Preset {
     pub settings: Table,
 }
 
-const FILES: [(&str, &str, &str); 21] = [
+const FILES: &[(&str, &str, &str)] = &[
     ("ppo", "cartpole", include_str!("presets/ppo-cartpole.toml")),
     ("ppo", "pendulum", include_str!("presets/ppo-pendulum.toml")),
     ("ppo", "acrobot", include_str!("presets/ppo-acrobot.toml")),

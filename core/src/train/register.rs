@@ -1,21 +1,20 @@
 //! The register: every built-in algorithm, once.
 
-use crate::algo::{AlgorithmDef, IntoAlgorithm, PPO, TRPO};
-use crate::meta::{MAML_FAMILY, RL2};
-use crate::{Error, Result};
+use crate::algo::{self, AlgorithmDef, IntoAlgorithm};
+use crate::{Error, Result, meta};
 
 /// The built-in algorithms.
-pub static ALGORITHMS: [&AlgorithmDef; 10] = [
-    &PPO,
-    &TRPO,
-    &MAML_FAMILY[0],
-    &MAML_FAMILY[1],
-    &MAML_FAMILY[2],
-    &MAML_FAMILY[3],
-    &MAML_FAMILY[4],
-    &MAML_FAMILY[5],
-    &RL2[0],
-    &RL2[1],
+pub static ALGORITHMS: &[&AlgorithmDef] = &[
+    &algo::PPO,
+    &algo::TRPO,
+    &meta::MAML_FAMILY[0],
+    &meta::MAML_FAMILY[1],
+    &meta::MAML_FAMILY[2],
+    &meta::MAML_FAMILY[3],
+    &meta::MAML_FAMILY[4],
+    &meta::MAML_FAMILY[5],
+    &meta::RL2[0],
+    &meta::RL2[1],
 ];
 
 /// The built-in algorithm of that name.
@@ -23,8 +22,8 @@ pub static ALGORITHMS: [&AlgorithmDef; 10] = [
 /// # Errors
 /// [`Error::Unknown`] for an unknown name, with the closest one.
 pub fn algorithm(name: &str) -> Result<&'static AlgorithmDef> {
-    let found = ALGORITHMS.into_iter().find(|def| def.name == name);
-    found.ok_or_else(|| Error::unknown("algorithm", name, ALGORITHMS.map(|def| def.name)))
+    let found = ALGORITHMS.iter().find(|def| def.name == name).copied();
+    found.ok_or_else(|| Error::unknown("algorithm", name, ALGORITHMS.iter().map(|def| def.name)))
 }
 
 /// Whether it is in the register, and no other of the same name.

@@ -16,7 +16,7 @@ use crate::policy::OBS_LIMIT;
 use crate::{DType, Result};
 
 /// Arrays of the state that are one tensor of another name.
-const NAMES: [(&str, &str); 14] = [
+const NAMES: &[(&str, &str)] = &[
     ("key", "random.key"),
     ("adam_scale", "optimiser.bias_correction"),
     ("task", "environment.task"),

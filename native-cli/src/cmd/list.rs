@@ -129,7 +129,15 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
         Part::Metrics => {
             out.push(format!("{:<28}in metrics.csv, metrics.jsonl and TensorBoard", "Metrics"));
             for (name, meaning) in METRIC_DOCS {
-                out.extend(columns(&[(format!("  {name}"), 28), ((*meaning).to_owned(), WIDTH - 28)]));
+                // A long name has a line of its own.
+                let name = format!("  {name}");
+                let beside = if name.len() < 28 {
+                    name
+                } else {
+                    out.push(name);
+                    String::new()
+                };
+                out.extend(columns(&[(beside, 28), ((*meaning).to_owned(), WIDTH - 28)]));
             }
         }
     }

@@ -24,7 +24,7 @@ fn halved(value: &Value) -> Value {
 #[test]
 fn lower_values_of_the_settings_that_are_named_take_less() {
     let devices = [Device::cpu(1), Device::cpu(2)];
-    for algorithm in ALGORITHMS.map(|def| def.name) {
+    for algorithm in ALGORITHMS.iter().map(|def| def.name) {
         let (env, text) = match algorithm {
             "ppo" | "trpo" => ("cartpole", "envs = 64\nhorizon = 64\nminibatches = 1\nhidden = [32, 32]"),
             _ if algorithm.starts_with("rl2") => ("point-corner", "meta_batch = 16\nepisodes = 4\nunits = 16"),

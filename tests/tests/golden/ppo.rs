@@ -2,10 +2,11 @@
 //! and on the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::ppo::{clip_loss, log_ratio, value_loss};
+use quickstudy_core::algo::ppo::{clip_loss, value_loss};
 use quickstudy_core::credit::{Steps, gae};
 use quickstudy_core::dist::Gaussian;
 use quickstudy_core::grad::value_and_grad;
+use quickstudy_core::learn::log_ratio;
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use serde_json::Value;

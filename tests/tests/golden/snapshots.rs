@@ -63,7 +63,7 @@ fn check(folder: &Path) {
 
 #[test]
 fn golden_snapshots_of_format_2_are_read_and_go_on() {
-    for algorithm in ALGORITHMS.map(|def| def.name) {
+    for algorithm in ALGORITHMS.iter().map(|def| def.name) {
         check(&folder("format-2").join(algorithm));
     }
 }
@@ -86,7 +86,7 @@ fn golden_snapshots_of_format_1_are_read_and_hold_the_same_parameters() {
 fn golden_snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/snapshots.md");
     let page = String::from_utf8(read(&page)).unwrap();
-    for algorithm in ALGORITHMS.map(|def| def.name) {
+    for algorithm in ALGORITHMS.iter().map(|def| def.name) {
         let file = Crafted::read(&read(&folder("format-2").join(algorithm).join("session.safetensors")));
         for tensor in file.tensors.keys() {
             let mut name = tensor.clone();

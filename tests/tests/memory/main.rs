@@ -56,7 +56,7 @@ fn settings(algorithm: &str) -> &'static str {
 #[test]
 fn an_iteration_allocates_no_more_than_was_added_up() {
     let _alone = alone();
-    for algorithm in ALGORITHMS.map(|def| def.name) {
+    for algorithm in ALGORITHMS.iter().map(|def| def.name) {
         for seeds in [&[0][..], &[0, 1]] {
             let of = setup(algorithm, settings(algorithm), seeds);
             let device = Device::cpu(1);

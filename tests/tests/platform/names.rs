@@ -59,7 +59,7 @@ fn literals(text: &str) -> Vec<String> {
 
 /// Names of algorithms in a literal, and prefixes of such names that it consists of.
 fn named(literal: &str) -> bool {
-    let names = ALGORITHMS.map(|def| def.name);
+    let names: Vec<&str> = ALGORITHMS.iter().map(|def| def.name).collect();
     let mut words = literal.split(|c: char| !c.is_alphanumeric() && !"-_".contains(c));
     let prefix = literal.len() > 2 && names.iter().any(|name| name.starts_with(literal));
     // An example command is for readers.

@@ -19,15 +19,6 @@ pub struct Minibatch {
     pub returns: Tensor,
 }
 
-/// Largest |ln ratio|: e²⁰ is far outside of any clip range, and its square still finite.
-const MAX_LOG_RATIO: f64 = 20.0;
-
-/// ln π_θ(a|s) − ln π_old(a|s), limited to ±20.
-#[track_caller]
-pub fn log_ratio(logp: Tensor, logp_old: Tensor) -> Tensor {
-    (logp - logp_old).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
-}
-
 /// Value loss, ½ (v − R)² averaged: `[S, B, 1]` → `[S, 1]`.
 ///
 /// `clip`: the old values and ε: the larger of the losses with and without limiting the change of the value to ±ε (as

@@ -2,7 +2,8 @@
 
 use crate::Tensor;
 use crate::algo::ActorCritic;
-use crate::algo::on_policy::{Minibatch, log_ratio, mean, standardise, value_loss};
+use crate::algo::on_policy::{Minibatch, mean, standardise, value_loss};
+use crate::learn::log_ratio;
 
 use super::PpoConfig;
 

@@ -2,7 +2,8 @@
 
 use crate::Tensor;
 use crate::algo::ActorCritic;
-use crate::algo::on_policy::{Minibatch, log_ratio, mean, standardise};
+use crate::algo::on_policy::{Minibatch, mean, standardise};
+use crate::learn::log_ratio;
 use crate::policy::Distribution;
 
 /// −mean(π/π_old · A) of eq. 14, `[S, 1]`, to minimise. `standardised`: advantages of zero mean and unit deviation.

@@ -33,7 +33,7 @@ use crate::{Error, Result};
 /// A name, the parameters it takes, and how it is made.
 type Entry = (&'static str, &'static [Parameter], fn(&Given<'_>) -> Result<EnvDef>);
 
-const BUILTIN: [Entry; 27] = [
+const BUILTIN: &[Entry] = &[
     ("cartpole", &[], standard::<CartPole>),
     ("pendulum", &[], standard::<Pendulum>),
     ("acrobot", &[], standard::<Acrobot>),
@@ -77,8 +77,8 @@ fn standard<E: Env + Default>(_: &Given<'_>) -> Result<EnvDef> {
 
 /// Names of the built-in environments.
 #[must_use]
-pub fn builtin_names() -> [&'static str; BUILTIN.len()] {
-    BUILTIN.map(|(name, _, _)| name)
+pub fn builtin_names() -> Vec<&'static str> {
+    BUILTIN.iter().map(|(name, _, _)| *name).collect()
 }
 
 /// The parameters that a built-in environment's name may be given with; none for an unknown name.

@@ -3,7 +3,7 @@
 use super::config::{EntropyMethod, Rl2Config};
 use super::learner::Rl2Net;
 use crate::Tensor;
-use crate::algo::ppo::log_ratio;
+use crate::learn::log_ratio;
 use crate::meta::weighted;
 use crate::policy::Distribution;
 

@@ -1,0 +1,12 @@
+//! The ratio of the probabilities that two policies give to an action.
+
+use crate::Tensor;
+
+/// Largest |ln ratio|: e²⁰ is far outside of any clip range, and its square still finite.
+const MAX_LOG_RATIO: f64 = 20.0;
+
+/// ln π_θ(a|s) − ln π_old(a|s), limited to ±20.
+#[track_caller]
+pub fn log_ratio(logp: Tensor, logp_old: Tensor) -> Tensor {
+    (logp - logp_old).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
+}
