@@ -249,6 +249,9 @@ fn rl2_trains_on_after_an_environment_failed_as_if_it_had_not() {
         fn spec(&self) -> &EnvSpec {
             self.0.spec()
         }
+        fn info(&self) -> &[String] {
+            self.0.info()
+        }
         fn sample_task(&self, chance: Chance) -> Result<Vec<f64>> {
             self.0.sample_task(chance)
         }
@@ -331,6 +334,9 @@ fn ppo_goes_on_after_an_environment_failed() {
     impl HostEnv for Once {
         fn spec(&self) -> &EnvSpec {
             self.0.spec()
+        }
+        fn info(&self) -> &[String] {
+            self.0.info()
         }
         fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
             self.0.reset(chance)

@@ -208,6 +208,9 @@ fn an_iteration_in_which_an_environment_fails_has_learned_nothing() {
         fn spec(&self) -> &EnvSpec {
             self.0.spec()
         }
+        fn info(&self) -> &[String] {
+            self.0.info()
+        }
         fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
             self.0.reset(chance)
         }

@@ -271,6 +271,10 @@ impl HostEnv for Noted {
         self.env.spec()
     }
 
+    fn info(&self) -> &[String] {
+        self.env.info()
+    }
+
     fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
         self.env.reset(chance)
     }
