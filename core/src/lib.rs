@@ -68,7 +68,7 @@
 //!
 //! An algorithm implements [`algo::Algorithm`]: the entries of its state, and one traced iteration, which plays
 //! through [`play::Iteration`], learns, and returns [metrics](algo::Metrics) by name; and [`algo::Learned`], which says who
-//! acts and how it adapts. Its [definition](algo::AlgorithmDef) gives it a name and [`settings`]; with it, a
+//! acts and how it adapts. Its [definition](algo::AlgorithmDef) gives it a name and [`settings`](mod@settings); with it, a
 //! [`train::Session`] trains, saves, resumes and evaluates it, on a device or with environments of the host. It is made of
 //! tensors, a [`policy`] that acts, and what algorithms share: [`credit`] for advantages, [`learn`] for gradient steps,
 //! [`task`] for the choice of tasks, [`meta`] for adaptation.

@@ -81,7 +81,7 @@ pub fn environment(name: &str) -> Result<EnvDef> {
     })
 }
 
-/// What was added, for whoever reads snapshots.
+/// The added environments and algorithms, for whoever reads snapshots.
 #[must_use]
 pub fn own() -> Own<'static> {
     Own { env: None, environments: &added().environments, algorithms: &added().algorithms }

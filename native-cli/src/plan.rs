@@ -1,4 +1,4 @@
-//! What `train` was asked for: layers of settings resolved into a setup, and the text of `config.toml`.
+//! Requests of `train`: layers of settings resolved into a setup, and the text of `config.toml`.
 
 use crate::config::{self, Resolved, RunKeys};
 use crate::known;

@@ -41,7 +41,7 @@ pub trait Training {
     fn env_steps(&self) -> u64;
     /// Environment steps that a seed has made.
     fn steps_made(&self, member: usize) -> u64;
-    /// Whether policies adapt: what they do after it is measured apart.
+    /// True if policies adapt: their episodes after it are measured apart.
     fn adapts(&self) -> bool;
     /// Environment steps to make, per seed.
     fn total_steps(&self) -> u64;

@@ -1,4 +1,4 @@
-//! What there is: algorithms, environments, presets, settings, metrics.
+//! The catalogue: algorithms, environments, presets, settings, metrics.
 
 use quickstudy_core::algo::{AlgorithmDef, Family};
 use quickstudy_core::env::{EnvSpec, builtin, builtin_names, builtin_parameters};

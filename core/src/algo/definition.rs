@@ -31,7 +31,7 @@ pub struct AlgorithmDef {
     pub family: Family,
     /// The settings that its code declares.
     pub declared: &'static [SettingDoc],
-    /// Whether it looks at a declared setting: several algorithms may declare theirs together.
+    /// Tells whether it looks at a declared setting: several algorithms may declare theirs together.
     pub uses: fn(&str) -> bool,
     /// The values of all declared settings.
     pub defaults: fn() -> Table,

@@ -1,4 +1,4 @@
-//! What an algorithm has learned: who acts, and how it adapts to a task.
+//! The result of learning: who acts, and how it adapts to a task.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use crate::policy::{Acting, Policy};
 /// How a policy comes to a task; the numbers are those of training, where a test asks for no others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
-    /// What it adapts by.
+    /// The means by which it adapts.
     pub family: Family,
     /// It collects rollouts and [adapts](Learned::adapt) to them so many times before it is measured.
     pub rounds: usize,
@@ -30,7 +30,7 @@ impl Course {
         Course { family: Family::SingleTask, rounds: 0, rollouts: 1, episodes: 1, steps, discount }
     }
 
-    /// Whether it acts by other values on each task: a row of [`Acting`] for each task of each seed, instead of one per seed.
+    /// True if it acts by other values on each task: a row of [`Acting`] for each task of each seed, instead of one per seed.
     #[must_use]
     pub fn per_task(&self) -> bool {
         self.family == Family::Gradients

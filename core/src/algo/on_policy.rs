@@ -1,4 +1,4 @@
-//! What PPO and TRPO share: rollouts under the policy that is trained, their advantages, and the state that goes on.
+//! The common part of PPO and TRPO: rollouts under the policy that is trained, their advantages, and the state that goes on.
 
 mod learner;
 mod loss;

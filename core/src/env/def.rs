@@ -112,7 +112,7 @@ impl EnvDef {
         Ok(T::step(&*self.env, state, action, task, key, element))
     }
 
-    /// Whether a step was a success, if the environment [knows](super::Env::success).
+    /// Tells whether a step was a success, if the environment [knows](super::Env::success).
     ///
     /// # Errors
     /// [`Error::Environment`] if `before` or `task` has the wrong length.

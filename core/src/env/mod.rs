@@ -114,7 +114,7 @@ pub trait Env: Sized + Send + Sync + 'static {
     /// Writes what an agent sees; `out` has the spec's observation size.
     fn observe<R: Real>(&self, state: &Self::State<R>, task: &[R], out: &mut [R]);
 
-    /// Whether a step reached what the task is about, where the environment knows: of the state `before` the step, its reward, and
+    /// Tells whether a step reached the goal of the task, where the environment knows: of the state `before` the step, its reward, and
     /// whether it ended the episode. An episode with such a step counts as a success. Asked where policies are measured, not in training.
     #[inline(always)]
     fn success<R: Real>(

@@ -71,14 +71,24 @@ pub trait Bits: Copy + 'static {
 
 /// A number, or a lane-wise pack of numbers, or a traced value: what environments compute with.
 pub trait Real:
-    Copy + 'static + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+    Copy
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + Add<f64, Output = Self>
+    + Sub<f64, Output = Self>
+    + Mul<f64, Output = Self>
 {
     /// Truth values of as many lanes.
     type Mask: Mask;
     /// Words of as many lanes.
     type Bits: Bits;
 
-    /// A constant. Combine constants before (`R::lit(g * m)`, not `R::lit(g) * R::lit(m)`): it costs nothing then.
+    /// A constant. In sums, differences and products behind a number a plain `f64` does as well: `x * 0.5 + 1.0`. Combine constants before
+    /// (`R::lit(g * m)`, not `R::lit(g) * R::lit(m)`): it costs nothing then.
     fn lit(value: f64) -> Self;
     /// 1/x
     fn recip(self) -> Self;

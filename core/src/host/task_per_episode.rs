@@ -9,7 +9,7 @@ use crate::rng::{fold_in, streams};
 #[derive(Clone, Debug)]
 pub struct TaskPerEpisode<E> {
     env: E,
-    /// That of the environment, without task parameters.
+    /// The environment's spec, without task parameters.
     spec: EnvSpec,
 }
 

@@ -44,9 +44,9 @@ pub fn per_task(parts: &[Tensor], tasks: usize) -> Vec<Tensor> {
 /// Finn et al. 2017, arXiv:1703.03400, eq. 1.
 #[derive(Clone, Copy, Debug)]
 pub struct InnerSteps<'a> {
-    /// What adapts.
+    /// The policy that adapts.
     pub policy: &'a PolicyNet,
-    /// What each step descends.
+    /// The loss that each step descends.
     pub loss: Surrogate,
     /// α.
     pub step_sizes: &'a StepSizes,

@@ -31,7 +31,7 @@ pub struct Trial {
     pub last_only: bool,
 }
 
-/// What a trial saw.
+/// The outcome of a trial.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// Task parameters `[S, M, D]`; none if the environment has a single task.

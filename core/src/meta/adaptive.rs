@@ -191,7 +191,7 @@ impl Actor for AdaptivePolicy {
         self.actor.info()
     }
 
-    /// What belongs to no whole episode is forgotten.
+    /// Forgets all that belongs to no whole episode.
     fn begin(&mut self, keys: &[Key]) -> Result<()> {
         self.actor.begin(keys)?;
         let now: Option<Vec<Vec<f64>>> = match &self.frozen {

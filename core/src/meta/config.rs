@@ -44,7 +44,7 @@ impl Variant {
         }
     }
 
-    /// Whether it looks at a setting.
+    /// Tells whether it looks at a setting.
     #[must_use]
     pub fn uses(self, key: &str) -> bool {
         match key {
@@ -60,7 +60,7 @@ impl Variant {
         }
     }
 
-    /// Whether the outer steps are those of a trust region.
+    /// True if the outer steps are those of a trust region.
     pub fn trust_region(self) -> bool {
         matches!(self, Variant::MamlTrpo | Variant::EMaml)
     }
@@ -171,7 +171,7 @@ impl MamlConfig {
         }
     }
 
-    /// What the policy is made of.
+    /// Sizes and kinds of the policy's network.
     pub fn net(&self) -> NetConfig {
         NetConfig {
             hidden: self.hidden.clone(),

@@ -77,7 +77,7 @@ impl Learner {
         }
     }
 
-    /// What each of M tasks starts from: slices of the policy `[S · M, …]`, and step sizes.
+    /// The start of each of M tasks: slices of the policy `[S · M, …]`, and step sizes.
     #[track_caller]
     pub fn start(&self, theta: Tensor, tasks: usize) -> (Vec<Tensor>, StepSizes) {
         let parts = self.layout.split(theta);

@@ -1,4 +1,4 @@
-//! What a meta-test needs of an algorithm.
+//! The interface of algorithms for meta-tests.
 
 use crate::Result;
 use crate::backend::LocalFuture;
@@ -6,7 +6,7 @@ use crate::host::{Actor, Fleet, Samples};
 
 /// A policy that can adapt to what it saw: `adapt_policy` of garage's `MetaRLAlgorithm`.
 pub trait MetaPolicy: Actor {
-    /// What it becomes after these episodes of its own, on the same tasks.
+    /// The policy after these episodes of its own, on the same tasks.
     ///
     /// # Errors
     /// If the episodes do not fit or the device fails.

@@ -1,4 +1,4 @@
-//! What meta-training minimises: the loss of adapted policies on fresh data, as a function of the shared parameters.
+//! The objective of meta-training: the loss of adapted policies on fresh data, as a function of the shared parameters.
 
 use super::adapt::{Adapted, InnerSteps, per_task};
 use super::surrogate::{Phase, Surrogate, clipped, surrogate, weighted};

@@ -8,7 +8,7 @@ pub const UNNAMED: &str = "__unnamed_task__";
 /// Name of the row over all tasks.
 pub const AVERAGE: &str = "Average";
 
-/// What is measured of the episodes of a task.
+/// Measures of the episodes of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Performance {
     /// Number of the evaluation.
@@ -38,9 +38,9 @@ pub struct Outcome {
     pub ret: f64,
     /// Σ γᵗ rₜ.
     pub discounted: f64,
-    /// Whether it ended in a final state.
+    /// True if it ended in a final state.
     pub terminated: bool,
-    /// Whether one of its steps was a success, if the environment says.
+    /// True if one of its steps was a success; none unless the environment says.
     pub success: Option<bool>,
 }
 

@@ -4,7 +4,7 @@ use crate::Tensor;
 use crate::learn::log_ratio;
 use crate::policy::{Distribution, PolicyNet};
 
-/// What K tasks saw under the parameters that collected it. Rows are in order of time, then of rollout: B = T · N.
+/// Data of K tasks, with the policy that collected it. Rows are in order of time, then of rollout: B = T · N.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase {
     /// Observations `[K, B, O]`.
@@ -17,7 +17,7 @@ pub struct Phase {
     pub advantage: Tensor,
     /// Rewards less the mean over all tasks in deviations over all tasks, `[K, B, 1]`: of E-MAML.
     pub adj_reward: Tensor,
-    /// What each row counts for in averages, `[K, B, 1]`: 1/n of n valid rows, 0 of padding.
+    /// Weights of rows in averages, `[K, B, 1]`: 1/n of n valid rows, 0 of padding.
     pub weight: Tensor,
     /// T, the number of steps.
     pub steps: usize,

@@ -187,7 +187,7 @@ impl PolicyActor {
             .collect()
     }
 
-    /// Whether its policy remembers.
+    /// True if its policy remembers.
     #[must_use]
     pub fn remembers(&self) -> bool {
         !self.remembered.is_empty()

@@ -12,7 +12,7 @@ use crate::task::TaskSource;
 use crate::{Error, Result};
 
 impl Evaluator {
-    /// What an executor must play for [`adapt_in`](Evaluator::adapt_in): tasks, environments of each, and the steps after which an
+    /// The fleet that an executor must play for [`adapt_in`](Evaluator::adapt_in): tasks, environments of each, and the steps after which an
     /// episode is cut off.
     ///
     /// # Errors

@@ -30,7 +30,7 @@ pub struct Episode {
     pub ret: f64,
     /// Steps.
     pub length: u32,
-    /// Whether it ended by itself and not by the time limit.
+    /// True if it ended by itself and not by the time limit.
     pub terminated: bool,
     /// Of policies that adapt, in programs: the episode after adaptation, which is the last one of a trial, as
     /// [`MetaEvaluator`](crate::meta::MetaEvaluator) measures it.
@@ -50,14 +50,14 @@ pub struct Trajectory {
     pub task: Vec<f32>,
 }
 
-/// What a policy consists of, stacked over seeds: inputs of evaluation programs.
+/// The arrays of policies, stacked over seeds: inputs of evaluation programs.
 #[derive(Clone, Debug)]
 pub(super) struct PolicyArrays {
     /// As [`Algorithm::policy_entries`] names them, with a leading axis of seeds.
     pub arrays: Vec<(&'static str, Array)>,
 }
 
-/// What a program of episodes runs side by side.
+/// Sizes of a program of episodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Episodes {
     /// Stacked policies (S).
@@ -313,7 +313,7 @@ impl Evaluator {
         &*self.algorithm
     }
 
-    /// What it consists of.
+    /// Its arrays.
     pub(super) fn policy(&self) -> &PolicyArrays {
         &self.policy
     }
@@ -353,7 +353,7 @@ impl Evaluator {
         Ok(all.pop().unwrap_or_default())
     }
 
-    /// What the policy does on held-out tasks: before adaptation and after each gradient step of it, or episode by episode
+    /// Tests the policy on held-out tasks: before adaptation and after each gradient step of it, or episode by episode
     /// of trials in which its memory adapts.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What the columns of `metrics.csv` mean; the same names are in `metrics.jsonl` and in TensorBoard.
+//! The meaning of the columns of `metrics.csv`; the same names are in `metrics.jsonl` and in TensorBoard.
 
 /// Name and meaning of each metric, in the order of the columns.
 pub const METRIC_DOCS: &[(&str, &str)] = &[

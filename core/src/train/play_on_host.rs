@@ -24,12 +24,12 @@ impl Evaluator {
         Ok(Box::new(self.adaptive().actor(fleet, 1, how, &[])?.0))
     }
 
-    /// Whether it adapts to tasks.
+    /// True if it adapts to tasks.
     pub fn adapts(&self) -> bool {
         self.family() != Family::SingleTask
     }
 
-    /// What an executor must play for so many episodes of [`play`](Self::play): groups, environments of each, and the steps after
+    /// The fleet that an executor must play for so many episodes of [`play`](Self::play): groups, environments of each, and the steps after
     /// which an episode is cut off.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl Evaluator {
     }
 }
 
-/// That a policy which adapts on the host has no most probable actions there.
+/// The error that a policy which adapts on the host has no most probable actions there.
 pub(super) fn drawn_only() -> Error {
     let problem = "policies draw their actions where they adapt to environments of the host; set it to false";
     Error::config("deterministic", problem)

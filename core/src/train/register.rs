@@ -26,7 +26,7 @@ pub fn algorithm(name: &str) -> Result<&'static AlgorithmDef> {
     found.ok_or_else(|| Error::unknown("algorithm", name, ALGORITHMS.iter().map(|def| def.name)))
 }
 
-/// Whether it is in the register, and no other of the same name.
+/// Tells whether it is in the register itself, and no other of the same name.
 pub(super) fn is_builtin(def: &AlgorithmDef) -> bool {
     ALGORITHMS.iter().any(|known| std::ptr::eq(*known, def))
 }
@@ -57,7 +57,7 @@ mod tests {
         builtin(if def.family == Family::SingleTask { "pendulum" } else { "point-corner" }).unwrap()
     }
 
-    /// Whether an algorithm takes `key = value`.
+    /// Tells whether an algorithm takes `key = value`.
     fn takes(def: &AlgorithmDef, key: &str, value: &str) -> bool {
         def.fit(&toml::from_str(&format!("{key} = {value}")).unwrap(), env_of(def).spec()).is_ok()
     }

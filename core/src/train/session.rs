@@ -136,7 +136,7 @@ impl Session {
         Ok(device.footprint(Arc::new(setup.plan()?))?.bytes().saturating_add(copies))
     }
 
-    /// What is being trained.
+    /// The algorithm, environment and settings that are trained.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -176,7 +176,7 @@ impl Session {
         self.iterations() * self.batch()
     }
 
-    /// Whether all iterations are made.
+    /// True once all iterations are made.
     pub fn done(&self) -> bool {
         self.iteration >= self.iterations()
     }

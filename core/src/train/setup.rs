@@ -1,4 +1,4 @@
-//! What to train: algorithm, environment, seeds, and every setting with the layer that it comes from.
+//! Requests for training: algorithm, environment, seeds, and every setting with the layer that it comes from.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::{Error, Result};
 /// Settings from one source, stronger than those of the layers before it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
-    /// What to call the source: a file's name, `--set`.
+    /// Name of the source: a file's name, `--set`.
     pub origin: String,
     /// Keys and values.
     pub settings: Table,
@@ -113,7 +113,7 @@ impl Setup {
         table(&self.settings)
     }
 
-    /// What an executor must play for a run on the host: groups (tasks), environments of each, and the steps after which an
+    /// The fleet that an executor must play for a run on the host: groups (tasks), environments of each, and the steps after which an
     /// episode is cut off.
     pub fn fleet(&self) -> [usize; 3] {
         self.fitted.fleet(self.seeds.len())

@@ -22,7 +22,7 @@ const FORMAT: u32 = 2;
 /// Key of the header in the file's metadata. One only: a map of several has no fixed order of bytes.
 const KEY: &str = "quickstudy";
 
-/// What a file holds.
+/// The kinds of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
@@ -264,7 +264,7 @@ pub(super) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8
     serialize(views, Some([(KEY.to_owned(), json)].into_iter().collect())).map_err(|e| wrong(e.to_string()))
 }
 
-/// What a file holds: header, algorithm and tensors, sorted by name.
+/// The content of a file: header, algorithm and tensors, sorted by name.
 pub(super) type Decoded<'a> = (Header, &'static AlgorithmDef, Vec<Entry<'a>>);
 
 /// Reads a file that is intact, of a built-in algorithm or of one of the caller's `own`.

@@ -20,7 +20,7 @@ pub struct Viewer {
     policy: PolicyArrays,
     step: Program,
     key: Array,
-    /// What all environments are in the middle of.
+    /// The running episodes of all environments.
     state: State,
     count: usize,
     steps: u32,
@@ -98,7 +98,7 @@ impl Viewer {
         self.device.read_f32(self.state.get("env_state")?).await
     }
 
-    /// What is played.
+    /// The environment that is played.
     pub fn env(&self) -> &EnvDef {
         &self.env
     }

@@ -172,7 +172,7 @@ fn by_flag(error: Error) -> Stop {
     }
 }
 
-/// What policies that need no training do on the same tasks.
+/// Returns on the same tasks of policies that need no training.
 fn beside(env: &EnvDef, adaptation: &Adaptation, rollouts: usize, seed: u64) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     let sizes = [rollouts, adaptation.episodes, adaptation.horizon];

@@ -241,7 +241,7 @@ fn action(space: &ActionSpace) -> String {
     }
 }
 
-/// What tells the tasks of an environment apart.
+/// The parameters that tell the tasks of an environment apart.
 fn tasks(task: &[Dim]) -> String {
     let name = |d: &Dim| d.name.clone();
     match task {

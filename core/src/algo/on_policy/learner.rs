@@ -19,7 +19,7 @@ pub trait OnPolicy: Clone + Debug {
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     fn validate(&self) -> Result<()>;
 
-    /// What the networks are made of.
+    /// Sizes and kinds of the networks.
     fn net(&self) -> NetConfig;
 
     /// How rollouts are made.

@@ -98,7 +98,7 @@ impl PpoConfig {
         }
     }
 
-    /// What the networks are made of.
+    /// Sizes and kinds of the networks.
     pub fn net(&self) -> NetConfig {
         NetConfig {
             hidden: self.hidden.clone(),

@@ -10,7 +10,7 @@ use super::PpoConfig;
 /// Losses and what is reported about them, each `[S, 1]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Losses {
-    /// What is minimised: −L of eq. 9.
+    /// The loss that is minimised: −L of eq. 9.
     pub total: Tensor,
     /// −L^CLIP of eq. 7.
     pub policy: Tensor,

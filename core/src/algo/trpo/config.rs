@@ -87,7 +87,7 @@ impl TrpoConfig {
         }
     }
 
-    /// What the networks are made of.
+    /// Sizes and kinds of the networks.
     pub fn net(&self) -> NetConfig {
         NetConfig {
             hidden: self.hidden.clone(),

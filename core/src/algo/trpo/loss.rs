@@ -1,4 +1,4 @@
-//! What a trust-region step lowers, and what limits it.
+//! The loss that a trust-region step lowers, and the divergence that limits it.
 
 use crate::Tensor;
 use crate::algo::ActorCritic;

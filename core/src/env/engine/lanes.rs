@@ -53,6 +53,25 @@ operator!(Sub, sub, |a, b| a - b);
 operator!(Mul, mul, |a, b| a * b);
 operator!(Div, div, |a, b| a * (1.0 / b));
 
+/// With a constant, as [`Real::lit`] makes it.
+macro_rules! with_constant {
+    ($($trait:ident, $name:ident;)*) => {
+        $(impl<const N: usize> $trait<f64> for Lanes<N> {
+            type Output = Self;
+            #[inline(always)]
+            fn $name(self, constant: f64) -> Self {
+                $trait::$name(self, <Self as Real>::lit(constant))
+            }
+        })*
+    };
+}
+
+with_constant! {
+    Add, add;
+    Sub, sub;
+    Mul, mul;
+}
+
 impl<const N: usize> Neg for Lanes<N> {
     type Output = Self;
     #[inline(always)]
@@ -268,6 +287,7 @@ mod tests {
         assert_eq!((a + b).0, [1.5, 5.0, 0.1 + 0.3, 3.0]);
         assert_eq!((a - b).0, [0.5, -9.0, 0.1 - 0.3, 3.0]);
         assert_eq!((a * b).0, [0.5, -14.0, 0.1 * 0.3, -0.0]);
+        assert_eq!((a * 0.1 + 0.3 - 7.0).0, (a * L::lit(0.1) + L::lit(0.3) - L::lit(7.0)).0);
         assert_eq!((a / b).0, [2.0, -2.0 * (1.0 / 7.0), 0.1 * (1.0 / 0.3), f32::NEG_INFINITY]);
         assert_eq!((-a).abs().0, [1.0, 2.0, 0.1, 3.0]);
         assert_eq!(a.clamp(-1.0, 1.0).0, [1.0, -1.0, 0.1, 1.0]);

@@ -95,6 +95,25 @@ operator!(Sub, sub, |a, b| a.sub(b));
 operator!(Mul, mul, |a, b| a.mul(b));
 operator!(Div, div, |a, b| a.mul(V::splat(1.0).div(b)));
 
+/// With a constant, as [`Real::lit`] makes it.
+macro_rules! with_constant {
+    ($($trait:ident, $name:ident;)*) => {
+        $(impl<V: Register> $trait<f64> for Reg<V> {
+            type Output = Self;
+            #[inline(always)]
+            fn $name(self, constant: f64) -> Self {
+                $trait::$name(self, <Self as Real>::lit(constant))
+            }
+        })*
+    };
+}
+
+with_constant! {
+    Add, add;
+    Sub, sub;
+    Mul, mul;
+}
+
 impl<V: Register> Neg for Reg<V> {
     type Output = Self;
     #[inline(always)]

@@ -258,7 +258,7 @@ impl EnvDef {
         TracedStep { state, steps, reward, terminated, truncated, last_observation, observation }
     }
 
-    /// Whether steps were successes, u32 `[rows.., 1]`; none if the environment [does not know](crate::env::Env::success).
+    /// Tells of each step whether it was a success, u32 `[rows.., 1]`; none if the environment [does not know](crate::env::Env::success).
     ///
     /// `before`: the states that were acted in, `[rows.., F]`; `reward` and `terminated` (u32): `[rows.., 1]`; `task` as of
     /// [`trace_reset`](Self::trace_reset).
@@ -368,7 +368,7 @@ pub(in crate::env) fn tasks<E: Env>(env: &E, spec: &EnvSpec, key: [Tensor; 2], e
     join(&task, &element.shape())
 }
 
-/// Whether steps were successes, u32 `[rows..]`; none if the environment does not know. `before`: `[rows.., F]`; reward and `terminated`:
+/// Tells of each step whether it was a success, u32 `[rows..]`; none if the environment does not know. `before`: `[rows.., F]`; reward and `terminated`:
 /// `[rows..]`; `task`: `[rows.., D]`.
 pub(in crate::env) fn success<E: Env>(
     env: &E,

@@ -20,7 +20,7 @@ impl Rl2Variant {
     /// Both.
     pub const ALL: [Rl2Variant; 2] = [Rl2Variant::Ppo, Rl2Variant::Trpo];
 
-    /// Whether it looks at a setting.
+    /// Tells whether it looks at a setting.
     #[must_use]
     pub fn uses(self, key: &str) -> bool {
         match key {
@@ -82,7 +82,7 @@ pub enum AdvantageCentre {
 
 crate::words!(AdvantageCentre { All = "all", Step = "step", None = "none" });
 
-/// What is done with the entropy of the policy.
+/// The use of the policy's entropy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EntropyMethod {
     /// Nothing; `entropy_coef` must be 0.
@@ -192,7 +192,7 @@ impl Rl2Config {
         }
     }
 
-    /// What the policy is made of.
+    /// Sizes and kinds of the policy's network.
     pub fn net(&self) -> RecurrentConfig {
         RecurrentConfig {
             units: self.units,

@@ -10,7 +10,7 @@ use crate::policy::Distribution;
 /// B whole trials per seed. Rows are in order of time, then of trial: `[S, T · B, ·]`.
 #[derive(Clone, Copy, Debug)]
 pub struct TrialBatch {
-    /// What the policy saw, `[T, S, B, I]`.
+    /// Inputs of the policy, `[T, S, B, I]`.
     pub xs: Tensor,
     /// Actions as drawn, `[S, T · B, A]`.
     pub action: Tensor,
@@ -18,16 +18,16 @@ pub struct TrialBatch {
     pub logp_old: Tensor,
     /// Advantages, `[S, T · B, 1]`.
     pub advantage: Tensor,
-    /// What a learned value is to predict, `[S, T · B, 1]`: returns in deviations from the mean return of the step.
+    /// Targets of a learned value, `[S, T · B, 1]`: returns in deviations from the mean return of the step.
     pub returns: Tensor,
-    /// What each row counts for in averages, `[S, T · B, 1]`: 1/n of n valid rows, 0 of padding.
+    /// Weights of rows in averages, `[S, T · B, 1]`: 1/n of n valid rows, 0 of padding.
     pub weight: Tensor,
 }
 
 /// Losses and what is reported about them, each `[S, 1]`.
 #[derive(Clone, Copy, Debug)]
 pub struct TrialLosses {
-    /// What is minimised.
+    /// The loss that is minimised.
     pub total: Tensor,
     /// −mean min(r A, clip(r, 1 ± ε) A), or −mean(r A) without clipping.
     pub policy: Tensor,

@@ -16,7 +16,7 @@ pub(super) struct Data {
     paths: Paths,
     logp: Tensor,
     advantage: Tensor,
-    /// What a learned value is to predict.
+    /// The targets of a learned value.
     target: Tensor,
     /// How well the values predict the returns of valid steps, `[S, 1]`.
     pub explained: Tensor,
@@ -77,7 +77,7 @@ impl Data {
     }
 }
 
-/// What an update leads to.
+/// The outcome of an update.
 pub(super) struct Updated {
     /// θ after it, `[S, P]`.
     pub theta: Tensor,
