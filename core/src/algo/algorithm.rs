@@ -157,6 +157,14 @@ impl Metrics {
         self
     }
 
+    /// The same and others behind them.
+    #[must_use]
+    pub fn with(mut self, others: Metrics) -> Metrics {
+        self.names.extend(others.names);
+        self.columns.extend(others.columns);
+        self
+    }
+
     /// The names, and the values as `[S, C]`.
     #[must_use]
     #[track_caller]

@@ -1,7 +1,7 @@
 //! Generalised advantage estimation.
 
 use crate::Tensor;
-use crate::tensor::{Loop, scan};
+use crate::tensor::scan_tree_back;
 
 /// The steps of a rollout. All tensors are `[T, …]` with equal further axes.
 #[derive(Clone, Copy, Debug)]
@@ -42,15 +42,17 @@ pub fn gae(steps: &Steps, gamma: f64, gae_lambda: f64) -> Gae {
     let len = steps.rewards.size(0);
     let zero = steps.last_value * 0.0;
     let xs = [steps.rewards, steps.values, steps.terminated, steps.truncated, steps.cut_values];
-    let (_, ys) = scan(len, true, &[zero, steps.last_value], &xs, |_, carry, x| {
-        let [reward, value, terminated, truncated, cut_value] = [x[0], x[1], x[2], x[3], x[4]];
+    let from = (zero, steps.last_value);
+    let (_, advantages) = scan_tree_back(len, &from, &xs, |_, (later, value_then): (Tensor, Tensor), row| {
+        let [reward, value, terminated, truncated, cut_value] = row;
         let none = Tensor::constant_f32(0.0);
-        let next_value = terminated.select(none, truncated.select(cut_value, carry[1]));
+        let next_value = terminated.select(none, truncated.select(cut_value, value_then));
         let delta = reward + next_value * gamma - value;
-        let advantage = delta + terminated.bit_or(truncated).select(none, carry[0] * (gamma * gae_lambda));
-        Loop { carry: vec![advantage, value], ys: vec![advantage] }
+        let advantage = delta + terminated.bit_or(truncated).select(none, later * (gamma * gae_lambda));
+        ((advantage, value), advantage)
     });
-    Gae { advantages: ys[0], returns: ys[0] + steps.values }
+    let advantages = advantages.unwrap_or(Tensor::poison());
+    Gae { advantages, returns: advantages + steps.values }
 }
 
 /// Share of the variance of `returns` that `values` explain, over all but the first axis: `[S, …]` → `[S, 1]`.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::engine::block::{ResetBlock, StepBlock};
-use super::engine::erased::{Erased, Held};
+use super::engine::erased::{Erased, Typed};
 #[cfg(feature = "standalone")]
 use super::engine::random::{RandomSteps, Source};
 #[cfg(feature = "standalone")]
@@ -42,7 +42,7 @@ impl EnvDef {
         let env = Arc::new(env);
         let reset = Arc::new(ResetBlock { env: env.clone(), spec: spec.clone() });
         let step = Arc::new(StepBlock { env: env.clone(), spec: spec.clone() });
-        let env = Arc::new(Held { env, spec: spec.clone() });
+        let env = Arc::new(Typed { env, spec: spec.clone() });
         let def = Self { spec, state_len, env, reset, step };
         match def.task_problem() {
             Some(problem) => Err(Error::Environment { name: def.spec.name.clone(), problem }),

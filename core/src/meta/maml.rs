@@ -286,14 +286,7 @@ impl Algorithm for Maml {
             metrics = metrics.and("train/inner_kl_coef", mean_keep(coef));
             it.update("inner_kl_coef", adapted_coef(coef, kl, config.target_inner_kl));
         }
-        let [loss, inner_kl, outer_kl, grad_norm, non_finite, updates] = updated.metrics;
-        metrics
-            .and("train/meta_loss", loss)
-            .and("train/inner_kl", inner_kl)
-            .and("train/outer_kl", outer_kl)
-            .and("train/grad_norm", grad_norm)
-            .and(Metrics::NON_FINITE, non_finite)
-            .and(Metrics::UPDATES, updates)
+        metrics.with(updated.metrics)
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
@@ -315,13 +308,13 @@ impl Maml {
     }
 }
 
-struct Updated {
+struct OuterSteps {
     theta: Tensor,
     adam: AdamState,
     /// KL before each inner step, `[S, 1]`.
     inner_kl: Vec<Tensor>,
-    /// Meta-loss, inner and outer KL at the end, norm of the first gradient, dropped and made updates: `[S, 1]` each.
-    metrics: [Tensor; 6],
+    /// Loss and KLs are those at the end, the norm is that of the first gradient.
+    metrics: Metrics,
 }
 
 /// Mean over inner steps, `[S, K]` → `[S, 1]`.
@@ -350,7 +343,7 @@ fn outer(
     adam: AdamState,
     phases: &[Phase],
     [learning_rate, coef]: [Tensor; 2],
-) -> Updated {
+) -> OuterSteps {
     let objective = match variant {
         Variant::ProMp | Variant::MamlPpo => Objective::Clipped(config.clip_eps),
         Variant::MamlVpg | Variant::DiceMaml => Objective::PolicyGradient,
@@ -362,8 +355,14 @@ fn outer(
     if variant.trust_region() {
         let step = config.trust_region().step(layout, theta, |p| value(p).loss, |p| value(p).outer_kl);
         let meta = value(&layout.split(step.theta));
-        let metrics = [step.loss_after, mean_kl(&meta), step.constraint, step.grad_norm, step.broken, step.accepted];
-        return Updated { theta: step.theta, adam, inner_kl: meta.inner_kl, metrics };
+        let metrics = Metrics::default()
+            .and("train/meta_loss", step.loss_after)
+            .and("train/inner_kl", mean_kl(&meta))
+            .and("train/outer_kl", step.constraint)
+            .and("train/grad_norm", step.grad_norm)
+            .and(Metrics::NON_FINITE, step.broken)
+            .and(Metrics::UPDATES, step.accepted);
+        return OuterSteps { theta: step.theta, adam, inner_kl: meta.inner_kl, metrics };
     }
     let descent = Descent {
         layout,
@@ -384,10 +383,16 @@ fn outer(
     });
     let meta = value(&layout.split(end.theta));
     let first_norm = end.first_norm.unwrap_or(Tensor::poison());
-    Updated {
+    OuterSteps {
         theta: end.theta,
         adam: end.adam,
         inner_kl: meta.inner_kl.clone(),
-        metrics: [meta.loss, mean_kl(&meta), meta.outer_kl, first_norm, end.non_finite, end.updates],
+        metrics: Metrics::default()
+            .and("train/meta_loss", meta.loss)
+            .and("train/inner_kl", mean_kl(&meta))
+            .and("train/outer_kl", meta.outer_kl)
+            .and("train/grad_norm", first_norm)
+            .and(Metrics::NON_FINITE, end.non_finite)
+            .and(Metrics::UPDATES, end.updates),
     }
 }

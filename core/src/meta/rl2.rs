@@ -164,21 +164,15 @@ impl Algorithm for Rl2 {
         let returns = trials.episode_returns(n);
         let over = |x: Tensor| x.sum_keep(2).sum_keep(1).reshape(&[seeds, 1]);
         let mean = |x: Tensor| over(x) * (1.0 / config.meta_batch as f64);
-        let kl = match variant {
-            Rl2Variant::Ppo => "approx_kl",
-            Rl2Variant::Trpo => "kl",
-        };
-        let names = ["policy_loss", "value_loss", "entropy", kl, "clip_frac", "grad_norm"];
         let made = over(trials.episode_lengths(n));
         Metrics::of_episodes(count, over(returns), made)
             .and(Metrics::STEPS, made)
             .and("meta/trial_return", mean(returns))
             .and("meta/first_episode_return", mean(returns.slice(2, 0, 1)))
             .and("meta/last_episode_return", mean(returns.slice(2, n - 1, n)))
-            .and_all(&names, Tensor::concat(&updated.average, 1))
+            .with(updated.averages)
             .and("train/explained_variance", data.explained)
-            .and(Metrics::NON_FINITE, updated.non_finite)
-            .and(Metrics::UPDATES, updated.updates)
+            .with(updated.counts)
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {

@@ -20,7 +20,7 @@
 use super::init::Init;
 use super::layout::{Layout, Slot};
 use crate::Tensor;
-use crate::tensor::{Loop, scan};
+use crate::tensor::scan_tree;
 
 /// Where the reset gate acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,16 +131,15 @@ impl Gru {
     /// `starts: [T, S, B, 1]` (u32), if given: where it is not 0, the row's state is zero before that step.
     #[track_caller]
     pub fn run(&self, parts: &[Tensor], xs: Tensor, h0: Tensor, starts: Option<Tensor>) -> Tensor {
-        let stacked: Vec<Tensor> = [xs].into_iter().chain(starts).collect();
-        let (_, states) = scan(xs.size(0), false, &[h0], &stacked, |_, carry, rows| {
-            let h = match rows.get(1) {
-                Some(start) => start.select(Tensor::constant_f32(0.0), carry[0]),
-                None => carry[0],
+        let (_, states) = scan_tree(xs.size(0), &h0, &(xs, starts), |_, h: Tensor, (x, start)| {
+            let h = match start {
+                Some(start) => start.select(Tensor::constant_f32(0.0), h),
+                None => h,
             };
-            let next = self.step(parts, rows[0], h);
-            Loop { carry: vec![next], ys: vec![next] }
+            let next = self.step(parts, x, h);
+            (next, next)
         });
-        states.first().copied().unwrap_or_else(Tensor::poison)
+        states.unwrap_or(Tensor::poison())
     }
 }
 

@@ -57,4 +57,4 @@ pub use handle::Tensor;
 pub(crate) use handle::{fail, push};
 pub use op::{Binary, Op, Unary};
 pub use tree::{Named, Tree};
-pub(crate) use tree::{scan_tree, scan_tree_until, tree};
+pub(crate) use tree::{scan_tree, scan_tree_back, scan_tree_until, tree};

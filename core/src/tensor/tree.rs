@@ -176,8 +176,30 @@ pub(crate) fn scan_tree<C: Tree, X: Tree, Y: Tree>(
     xs: &X,
     body: impl FnOnce(Tensor, C, X) -> (C, Y),
 ) -> (C, Option<Y>) {
+    scan_rows(len, false, init, xs, body)
+}
+
+/// The same from the last row to the first.
+#[track_caller]
+pub(crate) fn scan_tree_back<C: Tree, X: Tree, Y: Tree>(
+    len: usize,
+    init: &C,
+    xs: &X,
+    body: impl FnOnce(Tensor, C, X) -> (C, Y),
+) -> (C, Option<Y>) {
+    scan_rows(len, true, init, xs, body)
+}
+
+#[track_caller]
+fn scan_rows<C: Tree, X: Tree, Y: Tree>(
+    len: usize,
+    back: bool,
+    init: &C,
+    xs: &X,
+    body: impl FnOnce(Tensor, C, X) -> (C, Y),
+) -> (C, Option<Y>) {
     let mut rows = None;
-    let (carry, ys) = control::scan(len, false, &init.flat(), &xs.flat(), |t, carry, x| {
+    let (carry, ys) = control::scan(len, back, &init.flat(), &xs.flat(), |t, carry, x| {
         let (carry, y) = body(t, init.with(carry), xs.with(x));
         let step = Loop { carry: carry.flat(), ys: y.flat() };
         rows = Some(y);

@@ -57,12 +57,12 @@ pub trait Erased: Send + Sync {
 }
 
 /// An environment behind [`Erased`].
-pub struct Held<E> {
+pub struct Typed<E> {
     pub env: Arc<E>,
     pub spec: Arc<EnvSpec>,
 }
 
-impl<E: Env> Erased for Held<E> {
+impl<E: Env> Erased for Typed<E> {
     #[cfg(feature = "standalone")]
     fn spec(&self) -> EnvSpec {
         self.env.spec()

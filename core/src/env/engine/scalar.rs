@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::auto::first_state;
-use super::erased::{Erased, Held};
+use super::erased::{Erased, Typed};
 use super::lanes::{LaneBits, Lanes};
 use crate::env::fields::Fields;
 use crate::env::real::{Bits, Mask, Real};
@@ -96,7 +96,7 @@ impl One for Lanes<1> {
     }
 }
 
-impl<E: Env> Held<E> {
+impl<E: Env> Typed<E> {
     pub(in crate::env) fn sample_task_one<R: One>(&self, key: Key, element: u32) -> Vec<R::Number> {
         let mut task = vec![R::lit(0.0); self.spec.task.len()];
         self.env.sample_task(&mut Draws::new(key.map(R::word), R::word(element), TASK_BLOCK), &mut task);

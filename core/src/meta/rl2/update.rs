@@ -5,6 +5,7 @@ use super::config::Rl2Config;
 use super::learner::Rl2Net;
 use super::loss::{TrialBatch, losses};
 use crate::Tensor;
+use crate::algo::Metrics;
 use crate::credit::{Paths, explained_variance_of_valid};
 use crate::learn::{Descent, Look, Passes};
 use crate::meta::weighted;
@@ -81,12 +82,10 @@ impl Data {
 pub(super) struct Updated {
     /// θ after it, `[S, P]`.
     pub theta: Tensor,
-    /// Averages over the updates made, columns of `[S, 6]`: policy and value loss, entropy, KL, clipped share, gradient's norm.
-    pub average: Vec<Tensor>,
-    /// Numbers of gradients that were not finite, `[S, 1]`.
-    pub non_finite: Tensor,
-    /// Updates made, `[S, 1]`.
-    pub updates: Tensor,
+    /// Averages over the updates made.
+    pub averages: Metrics,
+    /// Numbers of updates that were dropped and made.
+    pub counts: Metrics,
 }
 
 /// Epochs of minibatches of trials.
@@ -122,9 +121,8 @@ pub(super) fn proximal(
         ];
         Look { loss: loss.total, seen: seen.into() }
     });
-    let updated =
-        Updated { theta: end.theta, average: vec![end.averages()], non_finite: end.non_finite, updates: end.updates };
-    (updated, end.adam)
+    let averages = Metrics::default().and_all(descent.sums, end.averages());
+    (Updated { theta: end.theta, averages, counts: counts(end.non_finite, end.updates) }, end.adam)
 }
 
 /// One trust-region step on all trials.
@@ -135,9 +133,18 @@ pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, theta: Tensor, data: &Da
     let old = before.distribution.stop_gradient();
     let kl = |parts: &[Tensor]| weighted(old.kl(&net.run(parts, batch.xs).0), batch.weight);
     let step = config.trust_region().step(&net.layout, theta, |p| at(p).total, kl);
-    let average =
-        vec![step.loss_after, before.value, before.entropy, step.constraint, before.clip_frac, step.grad_norm];
-    Updated { theta: step.theta, average, non_finite: step.broken, updates: step.accepted }
+    let averages = Metrics::default()
+        .and("train/policy_loss", step.loss_after)
+        .and("train/value_loss", before.value)
+        .and("train/entropy", before.entropy)
+        .and("train/kl", step.constraint)
+        .and("train/clip_frac", before.clip_frac)
+        .and("train/grad_norm", step.grad_norm);
+    Updated { theta: step.theta, averages, counts: counts(step.broken, step.accepted) }
+}
+
+fn counts(non_finite: Tensor, updates: Tensor) -> Metrics {
+    Metrics::default().and(Metrics::NON_FINITE, non_finite).and(Metrics::UPDATES, updates)
 }
 
 #[cfg(test)]
