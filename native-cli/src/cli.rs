@@ -76,7 +76,13 @@ fn misplaced(error: &clap::Error) -> Option<String> {
 /// Parses the command line. The help of `train` shows the settings of the algorithm that is typed with it.
 fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let help = cmd::train::help(&arguments);
-    let mut command = Cli::command().mut_subcommand("train", |train| train.after_help(help));
+    let examples = |command: clap::Command| match command.get_after_help().map(ToString::to_string) {
+        Some(text) => command.after_help(known::by_name(text)),
+        None => command,
+    };
+    let command = Cli::command().name(known::program()).bin_name(known::program());
+    let command = examples(command.mut_subcommand("train", |train| train.after_help(help)));
+    let mut command = command.mut_subcommands(examples);
     let found = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches(&found).map_err(|error| error.format(&mut command))
 }

@@ -1,6 +1,7 @@
 //! The environments and algorithms that names on the command line stand for: the built-in ones, and those that a program of one's own
 //! adds with [`main_with`](crate::cli::main_with).
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use quickstudy_core::algo::AlgorithmDef;
@@ -13,12 +14,36 @@ use crate::outcome::Stop;
 struct Added {
     environments: Vec<EnvDef>,
     algorithms: Vec<&'static AlgorithmDef>,
+    /// By a program of one's own.
+    named: bool,
 }
 
 static ADDED: OnceLock<Added> = OnceLock::new();
 
+/// Name of the program, for the commands that messages suggest.
+#[must_use]
+pub fn program() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    let own = || {
+        let file = std::env::args_os().next().map(PathBuf::from)?;
+        Some(file.file_name()?.to_string_lossy().into_owned())
+    };
+    let name =
+        || own().filter(|_| ADDED.get().is_some_and(|added| added.named)).unwrap_or_else(|| "quickstudy".to_owned());
+    NAME.get_or_init(name)
+}
+
+/// A text that suggests commands, with the program's name.
+#[must_use]
+pub fn by_name(text: String) -> String {
+    match program() {
+        "quickstudy" => text,
+        name => text.replace("quickstudy ", &format!("{name} ")),
+    }
+}
+
 fn added() -> &'static Added {
-    ADDED.get_or_init(|| Added { environments: Vec::new(), algorithms: Vec::new() })
+    ADDED.get_or_init(|| Added { environments: Vec::new(), algorithms: Vec::new(), named: false })
 }
 
 /// Adds environments and algorithms, once and before any is looked for.
@@ -35,7 +60,7 @@ pub fn add(environments: Vec<EnvDef>, algorithms: Vec<&'static AlgorithmDef>) ->
         }
         names.push(name);
     }
-    match ADDED.set(Added { environments, algorithms }) {
+    match ADDED.set(Added { environments, algorithms, named: true }) {
         Ok(()) => Ok(()),
         Err(_) => Err(Stop::user("environments and algorithms were added before".to_owned())),
     }

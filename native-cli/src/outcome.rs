@@ -8,6 +8,7 @@
 //! | 3 | a value became non-finite |
 //! | 130 | ended by Ctrl-C without saving what ran: by a second one, or before training |
 
+use crate::known;
 use crate::output::one_line;
 use std::fmt;
 use std::io::Write as _;
@@ -58,7 +59,7 @@ impl Stop {
     /// Adds the hint line.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = hint.into();
+        self.hint = known::by_name(hint.into());
         self
     }
 }

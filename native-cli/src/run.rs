@@ -11,7 +11,7 @@ use crate::metrics::{ENV_STEPS, MetricsLog, Row, SECONDS, Table};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
-use crate::{curve, memory, stats};
+use crate::{curve, known, memory, stats};
 use quickstudy_core::meta::{AVERAGE, Outcome, Performance};
 use quickstudy_core::train::Episode;
 use std::sync::{Mutex, PoisonError};
@@ -326,7 +326,8 @@ fn iterate(
                 member.history.push(&written);
             }
         }
-        progress.update(Report { steps: now, episode_return: mean_of(&rows, EPISODE_RETURN), eval_return });
+        let made = made(session) / seeds.max(1) as u64;
+        progress.update(Report { steps: now, made, episode_return: mean_of(&rows, EPISODE_RETURN), eval_return });
         if saved.elapsed() >= pace.save_every {
             activity::begin(Work::Saving);
             save(session, members)?;
@@ -442,7 +443,7 @@ fn round(value: f64, per_unit: f64) -> f64 {
 /// `quickstudy train --resume DIR…` for these runs.
 #[must_use]
 pub fn resume_command<'a>(members: impl IntoIterator<Item = &'a Member>) -> String {
-    let mut command = String::from("quickstudy train --resume");
+    let mut command = format!("{} train --resume", known::program());
     for member in members {
         command.push(' ');
         command.push_str(&shell_quote(&member.folder.path().to_string_lossy()));

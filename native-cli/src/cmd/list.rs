@@ -71,7 +71,8 @@ fn lines(part: Option<Part>) -> Result<Vec<String>, Stop> {
         out.extend(section(part)?);
         out.push(String::new());
     }
-    out.push("`quickstudy list settings` explains every key, `quickstudy list metrics` every".to_owned());
+    let name = known::program();
+    out.push(format!("`{name} list settings` explains every key, `{name} list metrics` every"));
     out.push("column of metrics.csv.".to_owned());
     Ok(out)
 }

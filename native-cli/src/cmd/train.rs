@@ -281,7 +281,7 @@ fn train(args: &Args, session: Session, members: Vec<Member>, pace: Pace) -> Res
         say(&format!("  {}", resume_command(&members)));
     } else if let Some(first) = members.first() {
         let path = run_folder::shell_quote(&first.folder.path().to_string_lossy());
-        say(&format!("next: quickstudy eval {path}"));
+        say(&format!("next: {} eval {path}", known::program()));
     }
     Ok(())
 }

@@ -95,7 +95,7 @@ fn bench_measures_training_in_columns_that_its_help_explains() {
     assert_eq!(done.code, Some(0), "{done:?}");
     let lines: Vec<&str> = done.out.lines().collect();
     assert!(lines[0].ends_with("ms") && lines[0].contains(", 1 thread, opened in "), "{}", done.out);
-    let head = lines.iter().position(|line| line.starts_with("ppo, updates included")).unwrap();
+    let head = lines.iter().position(|line| line.starts_with("with updates")).unwrap();
     for column in ["steps/s", "GFLOP/s", "dispatches", "host µs", "set-up", "first"] {
         assert!(lines[head].contains(column) && help.contains(&format!("\n  {column} ")), "{column}: {help}");
     }
