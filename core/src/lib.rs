@@ -1,6 +1,6 @@
 //! The core of quickstudy: reinforcement learning as tensor programs.
 //!
-//! What repeats in training (playing, advantages, updates) is traced once, planned into kernels, and replayed on a
+//! The repeated part of training (playing, advantages, updates) is traced once, planned into kernels, and replayed on a
 //! [`Device`]: the CPU, with SIMD and threads, or any GPU through the crate `quickstudy-gpu`. There are four ways in.
 //!
 //! # Train what is built in
@@ -76,7 +76,7 @@
 //!
 //! ***
 //!
-//! What follows is for those who work on the inside. The core does no input or output: no files, clocks or printing,
+//! The rest of this page is for those who work on the inside. The core does no input or output: no files, clocks or printing,
 //! and threads only with the feature `parallel`. Callers pass bytes in and get bytes and metrics out, so that the same
 //! code trains natively and in a browser. [`backend`] is what a new device implements, by the plans that [`program`]
 //! makes; [`math`] and [`rng`] define functions and random numbers to the bit, for all devices alike;

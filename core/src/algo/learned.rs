@@ -44,7 +44,7 @@ pub trait Learned: Debug {
     /// Who acts.
     fn policy(&self) -> Box<dyn Policy + '_>;
 
-    /// How it comes to a task.
+    /// The steps by which it comes to a task.
     fn course(&self) -> Course;
 
     /// The values by which it acts before it has seen anything of its tasks, of which each seed has `tasks`.

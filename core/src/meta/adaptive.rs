@@ -14,7 +14,7 @@ use crate::{Array, Context, DType, Device, Error, Program, Result, State};
 
 /// A trained policy with its algorithm: it adapts by gradients, by inference or by what it remembers.
 ///
-/// A policy that remembers begins to explore with an empty memory, which lasts over the ends of episodes, as garage's
+/// A policy that adapts by its memory begins to explore with an empty one, which lasts over the ends of episodes, as garage's
 /// `NoResetPolicy`; the episodes are one trial. After it has adapted it begins each episode with the memory that this trial ended with,
 /// as `RL2AdaptedPolicy`; it has a copy of its own, where the original shares an array that later steps may change. Every environment
 /// plays a trial of its own, several of one task as well. Actions are drawn, and reported with `log_prob` where the policy gives it.
@@ -241,8 +241,9 @@ impl MetaPolicy for AdaptivePolicy {
             if self.of.algorithm.course().rounds > 0 {
                 self.values.arrays = self.adapted(episodes)?;
                 self.actor.set_acting(self.values.named());
-            }
-            if self.actor.remembers() {
+                // What was learnt is in these values: the next episodes begin anew, as in a program.
+                self.ends.clear();
+            } else if self.actor.remembers() {
                 self.frozen = Some(self.remembered(episodes)?);
             }
             Ok(self as Box<dyn MetaPolicy>)

@@ -323,7 +323,7 @@ impl Evaluator {
         self.def.name
     }
 
-    /// How it comes to a task.
+    /// The family of its algorithm: the means by which it comes to a task.
     pub fn family(&self) -> Family {
         self.def.family
     }

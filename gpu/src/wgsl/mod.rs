@@ -183,7 +183,7 @@ fn assemble(
     module
 }
 
-/// So many workgroups, in two dimensions where one is too short.
+/// Arranges so many workgroups, in two dimensions where one is too short.
 fn spread(groups: usize) -> [u32; 3] {
     let y = groups.div_ceil(DIMENSION);
     [groups.div_ceil(y) as u32, y as u32, 1]

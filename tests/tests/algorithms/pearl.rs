@@ -2,20 +2,23 @@
 //! that keeps a belief and a memory per task.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::rc::Rc;
+
 use quickstudy_core::algo::{Algorithm, Arena, Course, Family, Held, Learned, Metrics, StateEntry, Training};
 use quickstudy_core::credit::Paths;
 use quickstudy_core::dist::{RowNoise, SquashedGaussian, fold_in};
 use quickstudy_core::env::{EnvSpec, builtin};
-use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
+use quickstudy_core::host::{HostEnv, IterativeExecutor, MetaSampler, Wrapped};
 use quickstudy_core::learn::{Descent, Look};
-use quickstudy_core::meta::per_task;
+use quickstudy_core::meta::{Adaptive, MetaAlgorithm as _, Trial, per_task, try_adapting};
 use quickstudy_core::nn::{Activation, Layout, Mlp};
 use quickstudy_core::optim::Adam;
 use quickstudy_core::play::{Cast, Iteration, Steps, row_keys};
 use quickstudy_core::policy::{Act, Acting, Bounds, How, Policy};
+use quickstudy_core::rng::{self, streams};
 use quickstudy_core::task::TaskSource;
 use quickstudy_core::tensor::Named;
-use quickstudy_core::{Array, DType, Device, Result, Tensor};
+use quickstudy_core::{Array, DType, Device, Program, Result, State, Tensor};
 
 /// Numbers of a belief.
 const LATENT: usize = 3;
@@ -280,7 +283,7 @@ fn an_epoch_of_pearl_is_the_same_in_a_program_and_on_the_host() {
     let device = Device::cpu(2);
     let env = builtin("point-robot").unwrap();
     let seeds = [4, 1 << 35];
-    let pearl = || std::rc::Rc::new(Pearl::new(env.spec()));
+    let pearl = || Rc::new(Pearl::new(env.spec()));
     let train = |arena: Arena<'_>| {
         let mut training = Training::new(&device, pearl(), arena, &seeds).unwrap();
         let read = |array: &Array| pollster::block_on(device.read_f32(array)).unwrap();
@@ -308,4 +311,58 @@ fn an_epoch_of_pearl_is_the_same_in_a_program_and_on_the_host() {
     for (what, (got, want)) in got.iter().zip(&want).enumerate() {
         assert!(got == want, "array {what}\n{got:?}\n{want:?}");
     }
+}
+
+#[test]
+fn its_policy_adapts_by_inference_the_same_in_a_program_and_on_the_host() {
+    let (device, env) = (Device::cpu(1), builtin("point-robot").unwrap());
+    let pearl: Rc<dyn Algorithm> = Rc::new(Pearl::new(env.spec()));
+    let theta = pearl.layout().first(&device, &[9]).unwrap();
+    let tasks: Vec<Vec<f64>> = (0..TASKS as u32).map(|i| env.sample_task([6, 6], i)).collect();
+    let key = [7, 11];
+    // One episode by the prior, and one by the belief that follows from it.
+    let trial = Trial {
+        tasks: TASKS,
+        rollouts: 1,
+        rounds: 1,
+        episodes: 1,
+        measured: 0,
+        deterministic: false,
+        last_only: false,
+    };
+    let mut program = Program::new(&device, |cx| {
+        let held = pearl.declare_policy(cx, 1);
+        let key = [0, 1].map(|i| Tensor::constant_u32(key[i]).broadcast_to(&[1, 1]));
+        let given = cx.input("tasks", &[TASKS, tasks[0].len()], DType::F32);
+        let tried = try_adapting(&*pearl, &env, &held, key, Some(given), trial);
+        tried.stages.iter().enumerate().for_each(|(k, steps)| cx.output(&k.to_string(), steps.action));
+    })
+    .unwrap();
+    let given = device.array(&[TASKS, tasks[0].len()], &tasks.concat()).unwrap();
+    let out = program.run(&State::new(), &[("theta", &theta), ("tasks", &given)], &[]).unwrap();
+    let want = ["0", "1"].map(|stage| pollster::block_on(device.read(out.get(stage).unwrap())).unwrap());
+
+    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+    let mut sampler = MetaSampler::episodes(Box::new(IterativeExecutor::new(TASKS, 1, 0, make).unwrap()), 1);
+    let fleet = sampler.executor().fleet().clone();
+    pollster::block_on(sampler.set_tasks(&tasks)).unwrap();
+    let mut adaptive = Adaptive::new(&device, pearl.clone(), vec![("theta", theta)]);
+    let mut policy = pollster::block_on(adaptive.exploration_policy(&fleet)).unwrap();
+    let key = rng::fold_in(key, streams::HELD_OUT_EPISODES);
+    let (width, steps) = (env.spec().action.dim(), env.spec().horizon);
+    let mut changed = false;
+    for (k, want) in want.iter().enumerate() {
+        let keys: Vec<_> = (0..TASKS as u32).map(|task| rng::fold_in(rng::fold_in(key, k as u32), task)).collect();
+        let samples = pollster::block_on(sampler.obtain(&mut *policy, &keys)).unwrap();
+        let mut unadapted = pollster::block_on(adaptive.exploration_policy(&fleet)).unwrap();
+        let prior = pollster::block_on(sampler.obtain(&mut *unadapted, &keys)).unwrap();
+        for (task, (paths, prior)) in samples.tasks.iter().zip(&prior.tasks).enumerate() {
+            let of = |t: usize| &want[(t * TASKS + task) * width..][..width];
+            let want: Vec<f64> = (0..steps).flat_map(of).copied().collect();
+            assert_eq!(paths[0].actions, want, "stage {k}, task {task}");
+            changed |= k == 1 && paths[0].actions != prior[0].actions;
+        }
+        policy = pollster::block_on(policy.adapt(&samples)).unwrap();
+    }
+    assert!(changed, "with the same random numbers the belief acts otherwise than the prior");
 }

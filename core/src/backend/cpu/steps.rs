@@ -16,7 +16,7 @@ pub type Value = usize;
 pub enum Storage {
     /// The argument of that number.
     Arg(usize),
-    /// So many words of the schedule's own.
+    /// A block of the schedule's own memory, this number of words long.
     Temp(usize),
     /// Fixed words.
     Static(Vec<u32>),
