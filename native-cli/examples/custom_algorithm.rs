@@ -137,10 +137,9 @@ impl Algorithm for Reinforce {
         let (paths, episodes) = (steps.paths(), Tensor::constant_f32(n as f64).broadcast_to(&[seeds, 1]));
         let made = per_seed(paths.path_lengths());
         Metrics::of_episodes(episodes, per_seed(paths.path_returns()), made)
-            .and(Metrics::STEPS, made)
-            .and_all(descent.sums, end.averages())
-            .and(Metrics::NON_FINITE, end.non_finite)
-            .and(Metrics::UPDATES, end.updates)
+            .sum(Metrics::STEPS, made)
+            .with(descent.means(&end))
+            .with(end.counts())
     }
 }
 

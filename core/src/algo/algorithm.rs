@@ -2,6 +2,7 @@
 
 use super::Learned;
 use crate::backend::ScalarValue;
+use crate::learn::Metrics;
 use crate::nn::Layout;
 use crate::optim::AdamState;
 use crate::play::Iteration;
@@ -111,66 +112,6 @@ pub fn update_parameters(it: &mut Iteration<'_>, theta: Tensor, adam: AdamState)
     it.update("adam_m", adam.m);
     it.update("adam_v", adam.v);
     it.update("adam_scale", adam.scale);
-}
-
-/// Named values of an iteration, `[S, 1]` each.
-#[derive(Clone, Debug, Default)]
-pub struct Metrics {
-    names: Vec<String>,
-    columns: Vec<Tensor>,
-}
-
-impl Metrics {
-    /// Number of the episodes that ended.
-    pub const EPISODES: &'static str = "rollout/episodes";
-    /// Sum of their returns; training shows means over a hundred episodes.
-    pub const RETURN_SUM: &'static str = "ep_return_sum";
-    /// Sum of their lengths.
-    pub const LENGTH_SUM: &'static str = "ep_len_sum";
-    /// Environment steps that were made; without it, [as many as are planned](Algorithm::batch).
-    pub const STEPS: &'static str = "env_steps";
-    /// Number of updates that were dropped, because a gradient was not finite.
-    pub const NON_FINITE: &'static str = "train/non_finite";
-    /// Number of updates that were made.
-    pub const UPDATES: &'static str = "train/updates";
-
-    /// Those of an iteration in which episodes of this number, sum of returns and sum of lengths ended.
-    #[must_use]
-    pub fn of_episodes(count: Tensor, returns: Tensor, lengths: Tensor) -> Metrics {
-        let names = [Metrics::EPISODES, Metrics::RETURN_SUM, Metrics::LENGTH_SUM];
-        Metrics { names: names.map(str::to_owned).to_vec(), columns: vec![count, returns, lengths] }
-    }
-
-    /// The same and one more.
-    #[must_use]
-    pub fn and(mut self, name: impl Into<String>, value: Tensor) -> Metrics {
-        self.names.push(name.into());
-        self.columns.push(value);
-        self
-    }
-
-    /// The same and the columns of `values: [S, W]`, by the names of a descent's sums.
-    #[must_use]
-    pub fn and_all(mut self, names: &[&str], values: Tensor) -> Metrics {
-        self.names.extend(names.iter().map(|name| format!("train/{name}")));
-        self.columns.push(values);
-        self
-    }
-
-    /// The same and others behind them.
-    #[must_use]
-    pub fn with(mut self, others: Metrics) -> Metrics {
-        self.names.extend(others.names);
-        self.columns.extend(others.columns);
-        self
-    }
-
-    /// The names, and the values as `[S, C]`.
-    #[must_use]
-    #[track_caller]
-    pub fn joined(self) -> (Vec<String>, Tensor) {
-        (self.names, Tensor::concat(&self.columns, 1))
-    }
 }
 
 /// An algorithm with its settings, fitted to an environment.

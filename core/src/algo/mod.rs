@@ -9,8 +9,9 @@ pub mod ppo;
 mod training;
 pub mod trpo;
 
+pub use crate::learn::Metrics;
 pub use actor_critic::ActorCritic;
-pub use algorithm::{Algorithm, First, Held, Metrics, StateEntry, update_parameters};
+pub use algorithm::{Algorithm, First, Held, StateEntry, update_parameters};
 pub use definition::{AlgorithmDef, Configure, Family, IntoAlgorithm};
 pub use learned::{Course, Learned};
 pub use on_policy::{OnPolicy, OnPolicyLearner};

@@ -141,7 +141,9 @@ impl<'a> Sampled<'a> {
     pub fn metrics(&self) -> Metrics {
         let (seeds, count) = (self.rollout.next_obs.size(0), &self.rollout.count);
         let sum = |x: Tensor| x.sum_keep(1).reshape(&[seeds, 1]);
-        Metrics::of_episodes(sum(count.episodes), sum(count.returns), sum(count.lengths))
+        let places = self.collector.sampling.horizon * self.collector.sampling.envs;
+        let ended = by_seed(self.rollout.ended).reshape(&[seeds, places]);
+        Metrics::of_episodes(sum(count.episodes), sum(count.returns), sum(count.lengths)).returns(ended, places)
     }
 
     /// The explained variance of the values, `[S, 1]`.

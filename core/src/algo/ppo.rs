@@ -88,10 +88,9 @@ impl OnPolicy for PpoConfig {
         sampled.keep(it);
         sampled
             .metrics()
-            .and_all(descent.sums, updated.averages())
-            .and("train/explained_variance", sampled.explained_variance())
-            .and(Metrics::NON_FINITE, updated.non_finite)
-            .and(Metrics::UPDATES, updated.updates)
+            .with(descent.means(&updated))
+            .last("train/explained_variance", sampled.explained_variance())
+            .with(updated.counts())
     }
 }
 

@@ -91,14 +91,14 @@ impl OnPolicy for TrpoConfig {
         // Updates are those of the value function, and one more if the policy made a step.
         sampled
             .metrics()
-            .and("train/policy_loss", step.loss_after)
-            .and_all(descent.sums, critic.averages())
-            .and("train/entropy", entropy)
-            .and("train/kl", step.constraint)
-            .and("train/step_scale", step.scale)
-            .and("train/grad_norm", step.grad_norm)
-            .and("train/explained_variance", sampled.explained_variance())
-            .and(Metrics::NON_FINITE, step.broken + critic.non_finite)
-            .and(Metrics::UPDATES, step.accepted + critic.updates)
+            .last("train/policy_loss", step.loss_after)
+            .with(descent.means(&critic))
+            .last("train/entropy", entropy)
+            .last("train/kl", step.constraint)
+            .last("train/step_scale", step.scale)
+            .last("train/grad_norm", step.grad_norm)
+            .last("train/explained_variance", sampled.explained_variance())
+            .sum(Metrics::NON_FINITE, step.broken + critic.non_finite)
+            .sum(Metrics::UPDATES, step.accepted + critic.updates)
     }
 }

@@ -1,5 +1,6 @@
 //! The guarded descent: gradient steps that drop what is not finite.
 
+use super::Metrics;
 use crate::Tensor;
 use crate::grad::value_and_grad_with;
 use crate::nn::Layout;
@@ -62,9 +63,21 @@ impl Descended {
     pub fn averages(&self) -> Tensor {
         self.sums.unwrap_or(Tensor::poison()) / self.updates.max(Tensor::constant_f32(1.0))
     }
+
+    /// Updates dropped and made, as metrics.
+    #[must_use]
+    pub fn counts(&self) -> Metrics {
+        Metrics::default().sum(Metrics::NON_FINITE, self.non_finite).sum(Metrics::UPDATES, self.updates)
+    }
 }
 
 impl Descent<'_> {
+    /// The averages of a descent by this, as metrics `train/…`.
+    #[must_use]
+    pub fn means(&self, end: &Descended) -> Metrics {
+        Metrics::default().means(self.sums, end.averages(), end.updates)
+    }
+
     /// As many steps from `theta: [S, P]` as `steps` says, of the loss that `look` has at the slices of θ and the step's row of `xs`.
     #[track_caller]
     pub fn run<X: Tree>(

@@ -1,9 +1,11 @@
-//! Learning from experience, as far as algorithms share it: guarded descents, passes over data in minibatches, ratios of probabilities.
+//! Learning from experience, as far as algorithms share it: guarded descents, metrics and how passes join them, passes over data in minibatches, ratios of probabilities.
 
 mod descent;
+mod metrics;
 mod passes;
 mod ratio;
 
 pub use descent::{Descended, Descent, Look};
+pub use metrics::{Join, Metrics};
 pub use passes::Passes;
 pub use ratio::log_ratio;

@@ -270,20 +270,21 @@ impl Algorithm for Maml {
                 parts = learner.adapt(&parts, &phase, &step_sizes);
             } else {
                 let count = Tensor::constant_f32(episodes as f64).broadcast_to(&[seeds, 1]);
-                metrics = Metrics::of_episodes(count, sum, lengths);
+                let returns = paths.path_returns().reshape(&[seeds, episodes]);
+                metrics = Metrics::of_episodes(count, sum, lengths).returns(returns, episodes);
             }
             phases.push(phase);
         }
-        metrics = metrics.and(Metrics::STEPS, made);
+        metrics = metrics.sum(Metrics::STEPS, made);
         for (name, value) in returns {
-            metrics = metrics.and(name, value);
+            metrics = metrics.last(name, value);
         }
         let coef = held.find("inner_kl_coef").unwrap_or(Tensor::constant_f32(config.inner_kl_coef));
         let updated = outer(*variant, config, learner, theta, held.adam(), &phases, [learning_rate, coef]);
         update_parameters(it, updated.theta, updated.adam);
         if config.target_inner_kl > 0.0 {
             let kl = Tensor::concat(&updated.inner_kl, 1);
-            metrics = metrics.and("train/inner_kl_coef", mean_keep(coef));
+            metrics = metrics.last("train/inner_kl_coef", mean_keep(coef));
             it.update("inner_kl_coef", adapted_coef(coef, kl, config.target_inner_kl));
         }
         metrics.with(updated.metrics)
@@ -356,12 +357,12 @@ fn outer(
         let step = config.trust_region().step(layout, theta, |p| value(p).loss, |p| value(p).outer_kl);
         let meta = value(&layout.split(step.theta));
         let metrics = Metrics::default()
-            .and("train/meta_loss", step.loss_after)
-            .and("train/inner_kl", mean_kl(&meta))
-            .and("train/outer_kl", step.constraint)
-            .and("train/grad_norm", step.grad_norm)
-            .and(Metrics::NON_FINITE, step.broken)
-            .and(Metrics::UPDATES, step.accepted);
+            .last("train/meta_loss", step.loss_after)
+            .last("train/inner_kl", mean_kl(&meta))
+            .last("train/outer_kl", step.constraint)
+            .last("train/grad_norm", step.grad_norm)
+            .sum(Metrics::NON_FINITE, step.broken)
+            .sum(Metrics::UPDATES, step.accepted);
         return OuterSteps { theta: step.theta, adam, inner_kl: meta.inner_kl, metrics };
     }
     let descent = Descent {
@@ -382,17 +383,16 @@ fn outer(
         Look { loss: meta.loss + penalty, seen: Named::new() }
     });
     let meta = value(&layout.split(end.theta));
-    let first_norm = end.first_norm.unwrap_or(Tensor::poison());
+    let (first_norm, counts) = (end.first_norm.unwrap_or(Tensor::poison()), end.counts());
     OuterSteps {
         theta: end.theta,
         adam: end.adam,
         inner_kl: meta.inner_kl.clone(),
         metrics: Metrics::default()
-            .and("train/meta_loss", meta.loss)
-            .and("train/inner_kl", mean_kl(&meta))
-            .and("train/outer_kl", meta.outer_kl)
-            .and("train/grad_norm", first_norm)
-            .and(Metrics::NON_FINITE, end.non_finite)
-            .and(Metrics::UPDATES, end.updates),
+            .last("train/meta_loss", meta.loss)
+            .last("train/inner_kl", mean_kl(&meta))
+            .last("train/outer_kl", meta.outer_kl)
+            .last("train/grad_norm", first_norm)
+            .with(counts),
     }
 }

@@ -166,12 +166,13 @@ impl Algorithm for Rl2 {
         let mean = |x: Tensor| over(x) * (1.0 / config.meta_batch as f64);
         let made = over(trials.episode_lengths(n));
         Metrics::of_episodes(count, over(returns), made)
-            .and(Metrics::STEPS, made)
-            .and("meta/trial_return", mean(returns))
-            .and("meta/first_episode_return", mean(returns.slice(2, 0, 1)))
-            .and("meta/last_episode_return", mean(returns.slice(2, n - 1, n)))
+            .returns(returns.reshape(&[seeds, config.meta_batch * n]), config.meta_batch * n)
+            .sum(Metrics::STEPS, made)
+            .last("meta/trial_return", mean(returns))
+            .last("meta/first_episode_return", mean(returns.slice(2, 0, 1)))
+            .last("meta/last_episode_return", mean(returns.slice(2, n - 1, n)))
             .with(updated.averages)
-            .and("train/explained_variance", data.explained)
+            .last("train/explained_variance", data.explained)
             .with(updated.counts)
     }
 

@@ -6,6 +6,7 @@ use super::{
 use crate::dist::fold_in;
 use crate::env::{EnvDef, EnvSpec};
 use crate::host::Fleet;
+use crate::learn::Metrics;
 use crate::policy::{Acting, How, Policy};
 use crate::program::Context;
 use crate::rng::streams;
@@ -179,7 +180,7 @@ impl<'a> Iteration<'a> {
     }
 
     /// A loop of `n` passes over carries, with plays inside or without: `body` gets the index (u32 `[]`) and the carries, and gives the
-    /// new ones.
+    /// new ones and the metrics of its pass, which are joined as each [says](crate::learn::Join).
     ///
     /// Where all happens on the device it is a loop of one program. Otherwise `body` is traced twice, the second time as programs that
     /// are run in every pass; a carry that begins and ends as an entry of the state is changed where it is, also when the host fails.
@@ -188,29 +189,45 @@ impl<'a> Iteration<'a> {
         &mut self,
         n: usize,
         init: &C,
-        mut body: impl FnMut(&mut Iteration<'_>, Tensor, C) -> C,
-    ) -> C {
-        let Iteration { cx, place, key, number, told, acts } = self;
+        mut body: impl FnMut(&mut Iteration<'_>, Tensor, C) -> (C, Metrics),
+    ) -> (C, Metrics) {
+        let seeds = self.seeds();
+        let Iteration { cx, place, key, number, told, acts, .. } = self;
         let (acts_before, told_before) = (acts.len(), *told);
+        let mut like = Metrics::default();
         let once = cx.try_loop(|cx| {
-            scan_tree(n, init, &(), |index, carry, ()| {
+            let (carry, each) = scan_tree(n, init, &(), |index, carry, ()| {
                 let own = std::mem::take(acts);
                 let mut it = Iteration { cx, place: *place, key: *key, number: *number, told: *told, acts: own };
-                let carry = body(&mut it, index, carry);
+                let (carry, metrics) = body(&mut it, index, carry);
                 (*told, *acts) = (it.told, it.acts);
-                (carry, ())
-            })
+                like = metrics.clone();
+                (carry, metrics)
+            });
+            let first = like.passes(seeds, n);
+            match each.filter(|each| !each.flat().is_empty()) {
+                // One after the other, as on the host.
+                Some(each) => (carry, scan_tree(n, &first, &each, |index, all, next| (all.after(index, &next), ())).0),
+                None => (carry, first),
+            }
         });
-        if let Some((carry, _)) = once {
-            return carry;
+        if let Some((carry, metrics)) = once {
+            return (carry, metrics.flattened(seeds, n));
         }
         self.acts.truncate(acts_before);
         self.told = told_before;
-        let given = self.cx.begin_loop(n, &init.flat());
-        let [index, carries @ ..] = &given[..] else { return init.with(&[]) };
-        let carry = body(self, *index, init.with(carries));
-        let last = self.cx.end_loop(&carry.flat());
-        init.with(&last)
+        let (first, carries) = (like.passes(seeds, n), init.flat());
+        let parts = |all: &[Tensor]| {
+            let (carries, metrics) = all.split_at(carries.len().min(all.len()));
+            (init.with(carries), first.rebuild(&mut metrics.iter().copied()))
+        };
+        let given = self.cx.begin_loop(n, &[&carries[..], &first.flat()].concat());
+        let [index, given @ ..] = &given[..] else { return parts(&[]) };
+        let (carry, before) = parts(given);
+        let (carry, metrics) = body(self, *index, carry);
+        let last = self.cx.end_loop(&[carry.flat(), before.after(*index, &metrics).flat()].concat());
+        let (carry, metrics) = parts(&last);
+        (carry, metrics.flattened(seeds, n))
     }
 
     /// Computes what is no tensor program: `f` gets the numbers of `asks` and gives those of tensors of these shapes, f32.

@@ -19,6 +19,7 @@ mod adapted;
 #[cfg(not(target_arch = "wasm32"))]
 mod blocking;
 mod evaluate;
+mod finished;
 mod meta_test;
 mod metric_docs;
 mod own;

@@ -1,7 +1,7 @@
 //! Sessions from snapshots.
 
+use super::finished::Finished;
 use super::own::Own;
-use super::session::Finished;
 use super::setup::Setup;
 use super::snapshot::{self, Decoded, Kind};
 use super::tensors;
@@ -9,7 +9,7 @@ use crate::backend::room;
 use crate::{DType, Device, Result, State};
 
 /// Iterations made, and of each seed the steps made and the finished episodes.
-pub(super) type Progress = (u64, Vec<u64>, Vec<Vec<Finished>>);
+pub(super) type Progress = (u64, Vec<u64>, Vec<Finished>);
 
 /// The content of snapshots.
 pub(super) type Restored = (Setup, State, Progress);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays};
+use super::finished::Finished;
 use super::own::Own;
 use super::restored::{Progress, restored};
 use super::setup::{MAX_STEPS, Setup};
@@ -19,12 +20,6 @@ use crate::{DType, Device, Error, Program, Result, State};
 /// Named values of one iteration of one seed, in a fixed order. NaN: no value this time.
 pub type Row = Vec<(String, f64)>;
 
-/// Episodes that the reported mean return covers at least, once that many have ended.
-const WINDOW: f64 = 100.0;
-
-/// Finished episodes of one iteration: their number, sum of returns and sum of lengths.
-pub(super) type Finished = [f64; 3];
-
 /// Training of one or several seeds that can be stepped, saved, restored and evaluated.
 #[derive(Debug)]
 pub struct Session {
@@ -34,8 +29,8 @@ pub struct Session {
     iteration: u64,
     /// Environment steps that each seed has made.
     made: Vec<u64>,
-    /// Per seed: the latest iterations that hold [`WINDOW`] finished episodes.
-    finished: Vec<Vec<Finished>>,
+    /// The latest finished episodes of each seed.
+    finished: Vec<Finished>,
     evaluation: Option<EpisodeProgram>,
     debug: bool,
     /// An iteration failed: the state may be half changed.
@@ -65,7 +60,7 @@ impl Session {
         let lower = |error: Error| error.lowered_by(&setup.memory_settings());
         let copies = room_for_copies(device, setup);
         let training = Training::new(device, setup.fitted().clone(), env, &setup.seeds).map_err(lower)?;
-        let finished = vec![Vec::new(); setup.seeds.len()];
+        let finished = vec![Finished::default(); setup.seeds.len()];
         let made = vec![0; setup.seeds.len()];
         Ok(Session::of(device, setup.clone(), training, (0, made, finished), copies))
     }
@@ -211,18 +206,22 @@ impl Session {
         let names = self.training.metric_names();
         let inner = [Metrics::RETURN_SUM, Metrics::LENGTH_SUM, Metrics::STEPS];
         let counted = names.iter().any(|name| name == Metrics::STEPS);
-        for (i, values) in values.chunks(names.len()).enumerate() {
+        for (i, values) in values.chunks(values.len() / self.finished.len()).enumerate() {
+            let (values, returns) = values.split_at(names.len().min(values.len()));
             let of = |name: &str| names.iter().position(|known| known == name).map_or(0.0, |column| values[column]);
             self.made[i] += if counted { of(Metrics::STEPS) as u64 } else { self.setup.batch() };
-            slide(&mut self.finished[i], [Metrics::EPISODES, inner[0], inner[1]].map(of));
-            let sum = |k: usize| self.finished[i].iter().map(|f| f[k]).sum::<f64>();
-            let mean = |k: usize| if sum(0) > 0.0 { sum(k) / sum(0) } else { f64::NAN };
-            let mut row: Row = Vec::with_capacity(names.len() + 4);
+            let finished = &mut self.finished[i];
+            finished.add([Metrics::EPISODES, inner[0], inner[1]].map(of), returns);
+            let [ep_return, ep_len] = finished.means();
+            let mut row: Row = Vec::with_capacity(names.len() + 8);
             let mut add = |name: &str, value: f64| row.push((name.to_owned(), value));
             add("time/env_steps", self.made[i] as f64);
             add("time/iterations", self.iteration as f64);
-            add("rollout/ep_return_mean", mean(1));
-            add("rollout/ep_len_mean", mean(2));
+            add("rollout/ep_return_mean", ep_return);
+            add("rollout/ep_len_mean", ep_len);
+            if !returns.is_empty() {
+                finished.spread().into_iter().for_each(|(name, value)| add(name, value));
+            }
             for (name, value) in names.iter().zip(values).filter(|(name, _)| !inner.contains(&name.as_str())) {
                 add(name, *value);
             }
@@ -254,7 +253,7 @@ impl Session {
         let names = self.training.metric_names();
         let column = names.iter().position(|name| name == Metrics::NON_FINITE);
         let dropped = |values: &[f64]| column.is_some_and(|column| values[column] > 0.0);
-        if !metrics.chunks(names.len()).any(dropped) {
+        if !metrics.chunks(metrics.len() / self.finished.len()).any(dropped) {
             return Ok(());
         }
         let found = self.training.first_non_finite(before, self.iteration, self.iterations()).await?;
@@ -406,43 +405,12 @@ impl Snapshots<'_> {
         }
         let mut entries = tensors::written(&own, &self.layout)?;
         if self.kind == Kind::Session {
-            entries.push(snapshot::of_finished(&self.session.finished[member]));
+            entries.extend(snapshot::of_finished(&self.session.finished[member]));
         }
         let env = &setup.env.spec().name;
         let mut header = Header::new(self.kind, setup.algorithm.name, env, setup.seeds[member], setup.table());
         (header.steps, header.iteration) = (setup.steps, self.session.iteration);
         header.env_steps = self.session.made[member];
         snapshot::encode(header, &entries)
-    }
-}
-
-/// Add an iteration and drop the oldest ones that are not needed to hold [`WINDOW`] episodes.
-fn slide(window: &mut Vec<Finished>, new: Finished) {
-    if new[0] > 0.0 {
-        window.push(new);
-    }
-    let mut total: f64 = window.iter().map(|f| f[0]).sum();
-    let mut old = 0;
-    while old < window.len() && total - window[old][0] >= WINDOW {
-        total -= window[old][0];
-        old += 1;
-    }
-    window.drain(..old);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_window_holds_the_latest_iterations_with_a_hundred_episodes() {
-        let mut window = Vec::new();
-        for _ in 0..7 {
-            slide(&mut window, [30.0, 1.0, 2.0]);
-        }
-        slide(&mut window, [0.0, 0.0, 0.0]);
-        assert_eq!(window, vec![[30.0, 1.0, 2.0]; 4]);
-        slide(&mut window, [100.0, 5.0, 6.0]);
-        assert_eq!(window, [[100.0, 5.0, 6.0]]);
     }
 }

@@ -10,6 +10,7 @@ use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::finished::Finished;
 use super::register::algorithm;
 use super::setup::MAX_STEPS;
 use crate::algo::AlgorithmDef;
@@ -331,30 +332,48 @@ pub(super) fn find<'a, 'b>(entries: &'b [Entry<'a>], name: &str) -> Result<&'b E
     entries.iter().find(|e| e.name == name).ok_or_else(|| wrong(format!("the tensor `{name}` is missing")))
 }
 
-/// Name of the record of finished episodes: host-side, in f64.
+/// Name of the record of iterations with finished episodes: host-side, in f64.
 const FINISHED: &str = "finished_episodes";
+/// Name of the record of the latest returns. Older files have none.
+const RETURNS: &str = "finished_returns";
 
-/// Finished episodes per iteration as a tensor `[k, 3]`.
-pub(super) fn of_finished(finished: &[[f64; 3]]) -> Entry<'static> {
-    let bytes = finished.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect();
-    Entry { name: FINISHED.to_owned(), dtype: Dtype::F64, shape: vec![finished.len(), 3], bytes }
+/// Finished episodes as tensors: `[k, 3]` per iteration, and the latest returns, `[n]`.
+pub(super) fn of_finished(finished: &Finished) -> [Entry<'static>; 2] {
+    let entry = |name: &str, numbers: &[f64], shape: Vec<usize>| {
+        let bytes = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
+        Entry { name: name.to_owned(), dtype: Dtype::F64, shape, bytes }
+    };
+    let Finished { iterations, returns } = finished;
+    [
+        entry(FINISHED, iterations.as_flattened(), vec![iterations.len(), 3]),
+        entry(RETURNS, returns, vec![returns.len()]),
+    ]
 }
 
 /// The inverse of [`of_finished`].
-pub(super) fn finished(entries: &[Entry<'_>]) -> Result<Vec<[f64; 3]>> {
-    let entry = find(entries, FINISHED)?;
-    if entry.dtype != Dtype::F64 || entry.shape.len() != 2 || entry.shape[1] != 3 {
-        return Err(wrong(format!("the tensor `{FINISHED}` is {:?} {:?}", entry.shape, entry.dtype)));
-    }
-    let numbers: Vec<f64> = entry.numbers().collect();
-    let rows = numbers.as_chunks().0;
+pub(super) fn finished(entries: &[Entry<'_>]) -> Result<Finished> {
+    let numbers =
+        |entry: &Entry<'_>, width: &[usize]| match entry.dtype == Dtype::F64 && entry.shape.get(1..) == Some(width) {
+            true => Ok(entry.numbers().collect::<Vec<f64>>()),
+            false => Err(wrong(format!("the tensor `{}` is {:?} {:?}", entry.name, entry.shape, entry.dtype))),
+        };
+    let iterations = numbers(find(entries, FINISHED)?, &[3])?;
+    let returns = entries.iter().find(|entry| entry.name == RETURNS).map(|entry| numbers(entry, &[]));
+    let (iterations, returns) = (iterations.as_chunks().0.to_vec(), returns.transpose()?.unwrap_or_default());
     // Sums of f32, of episodes that have at least one step each.
+    let no_return = |x: &f64| x.is_nan() || x.abs() > f64::from(f32::MAX);
     let cannot_be = |[episodes, returns, steps]: &[f64; 3]| {
-        *episodes < 1.0 || steps < episodes || *steps > MAX_STEPS as f64 || returns.abs() > f64::from(f32::MAX)
+        *episodes < 1.0 || steps < episodes || *steps > MAX_STEPS as f64 || no_return(returns)
     };
-    match rows.iter().position(cannot_be) {
-        Some(row) => Err(wrong(format!("the tensor `{FINISHED}` holds {:?} at [{row}], which cannot be", rows[row]))),
-        None => Ok(rows.to_vec()),
+    let none = |name: &str, row: usize, what: &dyn std::fmt::Debug| {
+        wrong(format!("the tensor `{name}` holds {what:?} at [{row}], which cannot be"))
+    };
+    if let Some(row) = iterations.iter().position(cannot_be) {
+        return Err(none(FINISHED, row, &iterations[row]));
+    }
+    match returns.iter().position(no_return) {
+        Some(row) => Err(none(RETURNS, row, &returns[row])),
+        None => Ok(Finished { iterations, returns }),
     }
 }
 

@@ -110,12 +110,11 @@ impl Algorithm for Greedy {
         let (seeds, obs) = (it.seeds(), held.get("obs"));
         let state = held.find("env_state").unwrap_or(obs);
         let running = Running { state, steps: held.get("env_steps"), obs, memory: Named::new(), task: None };
-        let paid = Tensor::zeros(&[seeds, 1]);
-        let init = ((running, held.get("memory")), ((held.get("theta"), held.adam()), paid));
+        let init = ((running, held.get("memory")), (held.get("theta"), held.adam()));
         let word = |x: usize| Tensor::constant_u32(x as u32);
         // Whole numbers have no differences, but they wrap around.
         let made = (it.number() + Tensor::constant_u32(u32::MAX)) * word(PASSES);
-        let last = it.repeat(PASSES, &init, |it, pass, ((running, memory), ((theta, adam), paid))| {
+        let (last, metrics) = it.repeat(PASSES, &init, |it, pass, ((running, memory), (theta, adam))| {
             let mut sigma = (pass.to_f32() * -0.01 + 0.5).broadcast_to(&[seeds, 1]);
             if self.asks {
                 let wave = |x: &[Vec<f64>]| Ok(vec![x[0].iter().map(|x| 0.5 + 0.1 * (40.0 * x).sin()).collect()]);
@@ -133,9 +132,16 @@ impl Algorithm for Greedy {
             let index = Tensor::iota(&[seeds, BATCH], 1) * word(7) + pass;
             let (theta, adam) = self.update(theta, adam, memory.gather(index));
             let reward = steps.reward.reshape(&[seeds, ENVS]).sum_keep(1);
-            ((played.next, memory), ((theta, adam), paid + reward))
+            let metrics = Metrics::default()
+                .sum("rollout/reward", reward)
+                .last("rollout/last", reward)
+                .max("rollout/most", reward)
+                .min("rollout/least", reward)
+                .mean("rollout/mean", reward, reward.square())
+                .returns(steps.reward.reshape(&[seeds, ENVS]), ENVS);
+            (((played.next, memory), (theta, adam)), metrics)
         });
-        let ((running, memory), ((theta, adam), paid)) = last;
+        let ((running, memory), (theta, adam)) = last;
         if held.find("env_state").is_some() {
             it.update("env_state", running.state);
         }
@@ -150,7 +156,7 @@ impl Algorithm for Greedy {
         ] {
             it.update(name, value);
         }
-        Metrics::default().and("rollout/reward", paid)
+        metrics
     }
 }
 
@@ -177,6 +183,25 @@ fn on_host<'a>(env: &EnvDef, wrap: &dyn Fn(Wrapped) -> Box<dyn HostEnv>) -> Aren
     Arena::Host(Box::new(IterativeExecutor::new(SEEDS.len(), ENVS, 0, make).unwrap()))
 }
 
+/// Checks the metrics of an iteration, which passes have joined, against the rewards of all steps.
+fn expect_joined(metrics: &[u32]) {
+    for row in metrics.chunks(metrics.len() / SEEDS.len()) {
+        let row: Vec<f64> = row.iter().map(|bits| f64::from(f32::from_bits(*bits))).collect();
+        let (joined, rewards) = row.split_at(5);
+        assert_eq!(rewards.len(), PASSES * ENVS);
+        let passes: Vec<f64> = rewards.chunks(ENVS).map(|pass| pass.iter().sum()).collect();
+        let sum = |power: i32| passes.iter().map(|x| x.powi(power)).sum::<f64>();
+        let most = passes.iter().copied().fold(f64::MIN, f64::max);
+        let least = passes.iter().copied().fold(f64::MAX, f64::min);
+        let want = [sum(1), passes[PASSES - 1], most, least, sum(3) / sum(2)];
+        assert!(
+            joined.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-4 * want.abs()),
+            "{joined:?} {want:?}"
+        );
+        assert!(most - least > 1e-3, "all passes were paid alike");
+    }
+}
+
 #[test]
 fn a_loop_that_plays_and_learns_is_the_same_in_a_program_and_on_the_host() {
     let device = Device::cpu(2);
@@ -186,6 +211,7 @@ fn a_loop_that_plays_and_learns_is_the_same_in_a_program_and_on_the_host() {
         let mut in_program = Training::new(&device, algorithm(), Arena::Device(&env), &SEEDS).unwrap();
         let first = wait(device.read_f32(in_program.state.get("theta").unwrap())).unwrap();
         let want = train(&device, &mut in_program);
+        want[..5].iter().for_each(|metrics| expect_joined(metrics));
         assert_ne!(want[5], first.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), "nothing was learnt");
         let arena = on_host(&env, &|wrapped| Box::new(wrapped));
         let mut on_host = Training::new(&device, algorithm(), arena, &SEEDS).unwrap();

@@ -274,7 +274,7 @@ impl Algorithm for Pearl {
             it.update(name, value);
         }
         let paid = played.reward.reshape(&[t, seeds, TASKS]).sum_keep(0).sum_keep(2).reshape(&[seeds, 1]);
-        Metrics::default().and("rollout/return", paid).and_all(descent.sums, end.averages())
+        Metrics::default().last("rollout/return", paid).with(descent.means(&end))
     }
 }
 

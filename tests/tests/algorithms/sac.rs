@@ -152,11 +152,9 @@ impl Algorithm for Sac {
             stop: None,
             first_norm: false,
         };
-        let zero = Tensor::zeros(&[seeds, 1]);
         let learner = ((held.get("theta"), held.adam()), held.get("target"));
-        let init = ((running, held.get("memory")), (learner, [zero; 3]));
-        let last = it.repeat(STEPS, &init, |it, step, ((running, memory), (learner, sums))| {
-            let ((theta, adam), target) = learner;
+        let init = ((running, held.get("memory")), learner);
+        let (last, metrics) = it.repeat(STEPS, &init, |it, step, ((running, memory), ((theta, adam), target))| {
             let acting = Acting::of(&self.layout.split(theta));
             let cast = Cast { policy: &self.policy, acting: &acting, rows: [seeds, 1] };
             let played = it.go_on(cast, running, Until { steps: 1, span: 1, lasting: None }, step);
@@ -177,12 +175,11 @@ impl Algorithm for Sac {
             let parts = self.layout.split(target);
             let end = descent.run(theta, adam, 1, &(), |theta, ()| self.loss(theta, &parts, batch, noise));
             let target = target + (end.theta - target) * TAU;
-            let reward = one.reward.reshape(&[seeds, 1]);
-            let sums = [sums[0] + reward, sums[1] + end.non_finite, sums[2] + end.updates];
-            ((played.next, memory), (((end.theta, end.adam), target), sums))
+            // An episode of Pendulum is one iteration.
+            let metrics = Metrics::default().sum("rollout/return", one.reward.reshape(&[seeds, 1])).with(end.counts());
+            (((played.next, memory), ((end.theta, end.adam), target)), metrics)
         });
-        let ((running, memory), (learner, [reward, non_finite, updates])) = last;
-        let ((theta, adam), target) = learner;
+        let ((running, memory), ((theta, adam), target)) = last;
         if held.find("env_state").is_some() {
             it.update("env_state", running.state);
         }
@@ -198,11 +195,7 @@ impl Algorithm for Sac {
         ] {
             it.update(name, value);
         }
-        // An episode of Pendulum is one iteration.
-        Metrics::default()
-            .and("rollout/return", reward)
-            .and(Metrics::NON_FINITE, non_finite)
-            .and(Metrics::UPDATES, updates)
+        metrics
     }
 }
 

@@ -49,7 +49,7 @@ fn tensors_are_named_by_layer_and_a_normaliser_is_layer_0() {
     assert_eq!(
         rest.join(" "),
         "environment.discounted_return[2,1] environment.episode_return[2,1] environment.observation[2,3] \
-         environment.state[2,2] environment.steps[2,1] finished_episodes[0,3] optimiser.bias_correction[2] \
+         environment.state[2,2] environment.steps[2,1] finished_episodes[0,3] finished_returns[0] optimiser.bias_correction[2] \
          policy.0.count[1] random.key[2] rewards.count[1] rewards.mean[1] rewards.variance[1]"
     );
     // A first and a second moment of each parameter.
@@ -153,6 +153,18 @@ fn returns_of_finished_episodes_are_numbers_of_episodes() {
     let settings = "envs = 8\nhorizon = 64\nminibatches = 1\nepochs = 1\nhidden = [4]";
     let [file, _] = files(&session("ppo", "cartpole", settings));
     assert_eq!(file.tensors["finished_episodes"].1, [1, 3]);
+    // 512 steps of CartPole end some two dozen episodes: all of them are among the latest hundred.
+    let numbers = |name: &str| -> Vec<f64> {
+        file.tensors[name].2.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
+    };
+    let (sums, returns) = (numbers("finished_episodes"), numbers("finished_returns"));
+    assert_eq!((returns.len() as f64, returns.iter().sum::<f64>()), (sums[0], sums[1]));
+    assert!(returns.len() > 5 && returns.iter().any(|x| *x != returns[0]), "{returns:?}");
+    let error = restored(&file.number("finished_returns", 1, f64::INFINITY)).unwrap_err().to_string();
+    assert!(error.contains("`finished_returns`") && error.contains("[1]"), "{error}");
+    let mut older = file.clone();
+    older.tensors.remove("finished_returns");
+    restored(&older).unwrap();
     for (at, value) in [(1, f64::NAN), (2, f64::INFINITY), (0, 0.0), (0, -3.0), (2, 0.0)] {
         let error = restored(&file.number("finished_episodes", at, value)).unwrap_err().to_string();
         assert!(error.contains("`finished_episodes`") && error.contains("[0"), "{error}");

@@ -1,6 +1,6 @@
 //! Rollouts as learners need them: values, returns and episodes are computed from what was played, on devices and on the host alike.
 
-use crate::algo::{ActorCritic, Held};
+use crate::algo::{ActorCritic, Held, Metrics};
 use crate::play::{Cast, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, Normalised};
 use crate::tensor::{Named, fail, scan_tree, tree};
@@ -29,6 +29,8 @@ pub(super) struct Rollout {
     pub truncated: Tensor,
     /// Discounted returns, `[T, S, N, 1]`.
     pub discounted: Tensor,
+    /// Returns of the episodes that ended, in their last steps: `[T, S, N, 1]`, as [`Metrics::returns`] has them.
+    pub ended: Tensor,
     /// Value of the last observation that a time limit cut off, in each of C spans of time: `[S, C · N, 1]`.
     pub cut_value: Tensor,
     /// Environment states `[S, N, F]`, where the next rollout starts.
@@ -145,7 +147,8 @@ impl<'a> Collector<'a> {
             lengths: zero,
         };
         let xs = [steps.reward, steps.terminated, steps.truncated];
-        let (count, discounted) = scan_tree(t, &init, &xs, |_, now: Count, [reward, terminated, truncated]| {
+        let not_ended = Tensor::constant_f32(Metrics::NOT_ENDED);
+        let (count, steps_of) = scan_tree(t, &init, &xs, |_, now: Count, [reward, terminated, truncated]| {
             let ended = terminated.bit_or(truncated);
             let (ep_return, discounted) = (now.ep_return + reward, now.discounted * self.sampling.gamma + reward);
             let length = now.steps + one;
@@ -157,8 +160,9 @@ impl<'a> Collector<'a> {
                 returns: now.returns + ended.select(ep_return, none),
                 lengths: now.lengths + ended.select(length.to_f32(), none),
             };
-            (next, discounted)
+            (next, [discounted, ended.select(ep_return, not_ended)])
         });
+        let [discounted, ended] = steps_of.unwrap_or([Tensor::poison(); 2]);
         Rollout {
             obs: steps.obs,
             seen,
@@ -168,7 +172,8 @@ impl<'a> Collector<'a> {
             reward: steps.reward,
             terminated: steps.terminated,
             truncated: steps.truncated,
-            discounted: discounted.unwrap_or(Tensor::poison()),
+            discounted,
+            ended,
             cut_value: values.slice(1, rows, rows + cuts),
             env_state: played.next.state,
             next_obs: played.next.obs,
@@ -194,6 +199,7 @@ impl Rollout {
             terminated: x,
             truncated: x,
             discounted: x,
+            ended: x,
             cut_value: x,
             env_state: x,
             next_obs: x,

@@ -121,8 +121,7 @@ pub(super) fn proximal(
         ];
         Look { loss: loss.total, seen: seen.into() }
     });
-    let averages = Metrics::default().and_all(descent.sums, end.averages());
-    (Updated { theta: end.theta, averages, counts: counts(end.non_finite, end.updates) }, end.adam)
+    (Updated { theta: end.theta, averages: descent.means(&end), counts: end.counts() }, end.adam)
 }
 
 /// One trust-region step on all trials.
@@ -134,17 +133,14 @@ pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, theta: Tensor, data: &Da
     let kl = |parts: &[Tensor]| weighted(old.kl(&net.run(parts, batch.xs).0), batch.weight);
     let step = config.trust_region().step(&net.layout, theta, |p| at(p).total, kl);
     let averages = Metrics::default()
-        .and("train/policy_loss", step.loss_after)
-        .and("train/value_loss", before.value)
-        .and("train/entropy", before.entropy)
-        .and("train/kl", step.constraint)
-        .and("train/clip_frac", before.clip_frac)
-        .and("train/grad_norm", step.grad_norm);
-    Updated { theta: step.theta, averages, counts: counts(step.broken, step.accepted) }
-}
-
-fn counts(non_finite: Tensor, updates: Tensor) -> Metrics {
-    Metrics::default().and(Metrics::NON_FINITE, non_finite).and(Metrics::UPDATES, updates)
+        .last("train/policy_loss", step.loss_after)
+        .last("train/value_loss", before.value)
+        .last("train/entropy", before.entropy)
+        .last("train/kl", step.constraint)
+        .last("train/clip_frac", before.clip_frac)
+        .last("train/grad_norm", step.grad_norm);
+    let counts = Metrics::default().sum(Metrics::NON_FINITE, step.broken).sum(Metrics::UPDATES, step.accepted);
+    Updated { theta: step.theta, averages, counts }
 }
 
 #[cfg(test)]

@@ -1,0 +1,261 @@
+//! Metrics: numbers of an iteration by name, each with the way in which the passes of a loop join theirs.
+
+use crate::Tensor;
+use crate::tensor::Tree;
+
+/// The way in which the values that the passes of a loop give to a metric become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// Their sum.
+    Sum,
+    /// Their mean, in which each counts by a weight of its own.
+    Mean,
+    /// That of the last pass.
+    Last,
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+}
+
+/// Metrics side by side that are joined alike.
+#[derive(Clone, Debug)]
+struct Column {
+    names: Vec<String>,
+    join: Join,
+    /// `[S, W]`.
+    values: Tensor,
+    /// What each value counts in a mean, `[S, 1]`.
+    weight: Option<Tensor>,
+}
+
+/// Returns of episodes, `[S, E]` with a place for each episode that can have ended.
+#[derive(Clone, Copy, Debug)]
+struct Returns {
+    values: Tensor,
+    /// E.
+    places: usize,
+}
+
+/// Named numbers of an iteration, or of a pass of a loop in it: `[S, 1]` each, of S stacked seeds.
+#[derive(Clone, Debug, Default)]
+pub struct Metrics {
+    columns: Vec<Column>,
+    returns: Option<Returns>,
+}
+
+impl Tree for Metrics {
+    fn leaves(&self, to: &mut Vec<Tensor>) {
+        for column in &self.columns {
+            to.push(column.values);
+            to.extend(column.weight);
+        }
+        to.extend(self.returns.map(|returns| returns.values));
+    }
+
+    fn rebuild(&self, from: &mut dyn Iterator<Item = Tensor>) -> Metrics {
+        let mut next = || from.next().unwrap_or(Tensor::poison());
+        let columns = self.columns.iter().map(|column| {
+            let values = next();
+            Column { values, weight: column.weight.map(|_| next()), ..column.clone() }
+        });
+        let columns = columns.collect();
+        Metrics { columns, returns: self.returns.map(|returns| Returns { values: next(), ..returns }) }
+    }
+}
+
+impl Metrics {
+    /// Number of the episodes that ended.
+    pub const EPISODES: &'static str = "rollout/episodes";
+    /// Sum of their returns; training shows means over a hundred episodes.
+    pub const RETURN_SUM: &'static str = "ep_return_sum";
+    /// Sum of their lengths.
+    pub const LENGTH_SUM: &'static str = "ep_len_sum";
+    /// Environment steps that were made; without it, as many as are planned.
+    pub const STEPS: &'static str = "env_steps";
+    /// Number of updates that were dropped, because a gradient was not finite.
+    pub const NON_FINITE: &'static str = "train/non_finite";
+    /// Number of updates that were made.
+    pub const UPDATES: &'static str = "train/updates";
+    /// The return in the place of an episode that has not ended.
+    pub const NOT_ENDED: f64 = f32::MIN as f64;
+
+    /// Those of a number of episodes that ended, with the sums of their returns and lengths.
+    #[must_use]
+    pub fn of_episodes(count: Tensor, returns: Tensor, lengths: Tensor) -> Metrics {
+        let metrics = Metrics::default().sum(Metrics::EPISODES, count);
+        metrics.sum(Metrics::RETURN_SUM, returns).sum(Metrics::LENGTH_SUM, lengths)
+    }
+
+    /// The same with the returns of these episodes one by one, of which training shows the median and the spread: `[S, E]` in the order
+    /// in which they ended, [`NOT_ENDED`](Metrics::NOT_ENDED) in places where none did.
+    #[must_use]
+    pub fn returns(self, values: Tensor, places: usize) -> Metrics {
+        Metrics { returns: Some(Returns { values, places }), ..self }
+    }
+
+    /// The same and one more, which passes add up.
+    #[must_use]
+    pub fn sum(self, name: impl Into<String>, value: Tensor) -> Metrics {
+        self.column(vec![name.into()], Join::Sum, value, None)
+    }
+
+    /// The same and one more, of which passes keep the last.
+    #[must_use]
+    pub fn last(self, name: impl Into<String>, value: Tensor) -> Metrics {
+        self.column(vec![name.into()], Join::Last, value, None)
+    }
+
+    /// The same and one more, of which passes keep the largest.
+    #[must_use]
+    pub fn max(self, name: impl Into<String>, value: Tensor) -> Metrics {
+        self.column(vec![name.into()], Join::Max, value, None)
+    }
+
+    /// The same and one more, of which passes keep the smallest.
+    #[must_use]
+    pub fn min(self, name: impl Into<String>, value: Tensor) -> Metrics {
+        self.column(vec![name.into()], Join::Min, value, None)
+    }
+
+    /// The same and one more, of which passes take the mean; each counts by `weight: [S, 1]`, such as a number of updates.
+    #[must_use]
+    pub fn mean(self, name: impl Into<String>, value: Tensor, weight: Tensor) -> Metrics {
+        self.column(vec![name.into()], Join::Mean, value, Some(weight))
+    }
+
+    /// The same and the columns of `values: [S, W]`, by the names of a descent's sums; means, as [`mean`](Metrics::mean).
+    #[must_use]
+    pub fn means(self, names: &[&str], values: Tensor, weight: Tensor) -> Metrics {
+        let names = names.iter().map(|name| format!("train/{name}")).collect();
+        self.column(names, Join::Mean, values, Some(weight))
+    }
+
+    fn column(mut self, names: Vec<String>, join: Join, values: Tensor, weight: Option<Tensor>) -> Metrics {
+        self.columns.push(Column { names, join, values, weight });
+        self
+    }
+
+    /// The same and others behind them.
+    #[must_use]
+    pub fn with(mut self, others: Metrics) -> Metrics {
+        self.columns.extend(others.columns);
+        Metrics { columns: self.columns, returns: self.returns.or(others.returns) }
+    }
+
+    /// Those of passes and of one more pass. Returns have places of their own in each pass: see [`passes`](Metrics::passes).
+    pub(crate) fn join(&self, next: &Metrics) -> Metrics {
+        let one = |(old, new): (&Column, &Column)| {
+            let (weight, values) = match old.join {
+                Join::Sum => (None, old.values + new.values),
+                Join::Last => (None, new.values),
+                Join::Max => (None, old.values.max(new.values)),
+                Join::Min => (None, old.values.min(new.values)),
+                Join::Mean => {
+                    let (before, more) =
+                        (old.weight.unwrap_or(Tensor::poison()), new.weight.unwrap_or(Tensor::poison()));
+                    let weight = before + more;
+                    let share = more / weight.max(Tensor::constant_f32(f64::from(f32::MIN_POSITIVE)));
+                    // What has no weight has no value either, such as a mean over no update.
+                    let moved = old.values + (new.values - old.values) * share;
+                    (Some(weight), more.gt(Tensor::constant_f32(0.0)).select(moved, old.values))
+                }
+            };
+            Column { values, weight, ..old.clone() }
+        };
+        let columns = self.columns.iter().zip(&next.columns).map(one).collect();
+        Metrics { columns, returns: self.returns }
+    }
+
+    /// Those before the first of `n` passes, for `seeds` stacked seeds: with places `[S, n, E]` for the returns of all passes.
+    pub(crate) fn passes(&self, seeds: usize, n: usize) -> Metrics {
+        let full = |shape: &[usize], x: f64| Tensor::constant_f32(x).broadcast_to(shape);
+        let one = |column: &Column| {
+            let first = match column.join {
+                Join::Max => f64::from(f32::MIN),
+                Join::Min => f64::from(f32::MAX),
+                Join::Sum | Join::Mean | Join::Last => 0.0,
+            };
+            let (values, none) = (full(&[seeds, column.names.len()], first), full(&[seeds, 1], 0.0));
+            Column { values, weight: column.weight.map(|_| none), ..column.clone() }
+        };
+        let returns = self.returns.map(|returns| {
+            let values = full(&[seeds, n, returns.places], Metrics::NOT_ENDED);
+            Returns { values, ..returns }
+        });
+        Metrics { columns: self.columns.iter().map(one).collect(), returns }
+    }
+
+    /// Those of [`passes`](Metrics::passes) after the pass of that index (u32 `[]`) has given `next`.
+    pub(crate) fn after(&self, index: Tensor, next: &Metrics) -> Metrics {
+        let returns = self.returns.zip(next.returns).map(|(all, new)| {
+            let n = all.values.size(1);
+            let here = Tensor::iota(&[1, n, 1], 1).eq(index);
+            Returns { values: here.select(new.values.unsqueeze(1), all.values), ..all }
+        });
+        Metrics { returns, ..self.join(next) }
+    }
+
+    /// Those of all `n` passes, as one more column of a loop or an iteration gets them: the places of returns in one row.
+    pub(crate) fn flattened(self, seeds: usize, n: usize) -> Metrics {
+        let returns = self.returns.map(|Returns { values, places }| {
+            let places = n * places;
+            Returns { values: values.reshape(&[seeds, places]), places }
+        });
+        Metrics { returns, ..self }
+    }
+
+    /// The names, and the values as `[S, C + E]`: those of the C names, then the returns of episodes.
+    #[must_use]
+    #[track_caller]
+    pub fn joined(self) -> (Vec<String>, Tensor) {
+        let names = self.columns.iter().flat_map(|column| column.names.clone()).collect();
+        let values = self.columns.iter().map(|column| column.values);
+        let all: Vec<Tensor> = values.chain(self.returns.map(|returns| returns.values)).collect();
+        (names, Tensor::concat(&all, 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::State;
+    use crate::tensor::scan_tree;
+    use crate::{Device, Program};
+
+    #[test]
+    fn passes_join_each_metric_in_its_own_way() {
+        let device = Device::cpu(1);
+        let mut names = Vec::new();
+        let mut program = Program::new(&device, |cx| {
+            // Two seeds, three passes: a value, its weight, and the return of an episode in one of two places.
+            let value = Tensor::literal_f32(&[1.0, -1.0, 5.0, -5.0, 2.0, -2.0]).reshape(&[3, 2, 1]);
+            let weight = Tensor::literal_f32(&[1.0, 0.0, 3.0, 0.0, 0.0, 2.0]).reshape(&[3, 2, 1]);
+            let at = |value: Tensor, weight: Tensor| {
+                let none = Tensor::constant_f32(Metrics::NOT_ENDED).broadcast_to(&[2, 1]);
+                Metrics::default()
+                    .sum("sum", value)
+                    .last("last", value)
+                    .max("max", value)
+                    .min("min", value)
+                    .mean("mean", value, weight)
+                    .means(&["twice", "thrice"], Tensor::concat(&[value * 2.0, value * 3.0], 1), weight)
+                    .returns(Tensor::concat(&[value, none], 1), 2)
+            };
+            let first = at(Tensor::zeros(&[2, 1]), Tensor::zeros(&[2, 1])).passes(2, 3);
+            let (all, _) = scan_tree(3, &first, &(value, weight), |index, all: Metrics, (value, weight)| {
+                (all.after(index, &at(value, weight)), ())
+            });
+            let (all_names, values) = all.flattened(2, 3).joined();
+            names = all_names;
+            cx.output("values", values);
+        })
+        .unwrap();
+        assert_eq!(names, ["sum", "last", "max", "min", "mean", "train/twice", "train/thrice"]);
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        let got = pollster::block_on(device.read(out.get("values").unwrap())).unwrap();
+        let none = Metrics::NOT_ENDED;
+        assert_eq!(got[..13], [8.0, 2.0, 5.0, 1.0, 4.0, 8.0, 12.0, 1.0, none, 5.0, none, 2.0, none]);
+        assert_eq!(got[13..], [-8.0, -2.0, -1.0, -5.0, -2.0, -4.0, -6.0, -1.0, none, -5.0, none, -2.0, none]);
+    }
+}

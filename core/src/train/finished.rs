@@ -1,0 +1,91 @@
+//! The latest finished episodes of a seed: what the metrics `rollout/ep_…` are computed from.
+
+use crate::algo::Metrics;
+
+/// Episodes that the reported mean return covers at least, once that many have ended.
+const WINDOW: usize = 100;
+
+/// The latest finished episodes of a seed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Finished {
+    /// Number, sum of returns and sum of lengths of the episodes of each of the latest iterations that hold [`WINDOW`] of them.
+    pub iterations: Vec<[f64; 3]>,
+    /// Returns of the latest episodes, at most [`WINDOW`], the oldest first.
+    pub returns: Vec<f64>,
+}
+
+impl Finished {
+    /// Adds an iteration, and the returns of its episodes as [`Metrics::returns`] has them; drops what is not needed any more.
+    pub fn add(&mut self, iteration: [f64; 3], returns: &[f64]) {
+        if iteration[0] > 0.0 {
+            self.iterations.push(iteration);
+        }
+        let mut total: f64 = self.iterations.iter().map(|f| f[0]).sum();
+        let mut old = 0;
+        while old < self.iterations.len() && total - self.iterations[old][0] >= WINDOW as f64 {
+            total -= self.iterations[old][0];
+            old += 1;
+        }
+        self.iterations.drain(..old);
+        let latest = returns.iter().rev().filter(|x| x.is_finite() && **x > Metrics::NOT_ENDED).take(WINDOW);
+        let new: Vec<f64> = latest.copied().collect();
+        self.returns.extend(new.iter().rev());
+        self.returns.drain(..self.returns.len().saturating_sub(WINDOW));
+    }
+
+    /// Mean return and length, NaN if no episode has ended.
+    pub fn means(&self) -> [f64; 2] {
+        let sum = |k: usize| self.iterations.iter().map(|f| f[k]).sum::<f64>();
+        [1, 2].map(|k| if sum(0) > 0.0 { sum(k) / sum(0) } else { f64::NAN })
+    }
+
+    /// Median, standard deviation, largest and smallest of the latest returns, NaN if there are none.
+    pub fn spread(&self) -> [(&'static str, f64); 4] {
+        let mut sorted = self.returns.clone();
+        sorted.sort_by(f64::total_cmp);
+        let n = sorted.len();
+        let at = |i: usize| sorted.get(i).copied().unwrap_or(f64::NAN);
+        let mean = sorted.iter().sum::<f64>() / n as f64;
+        let variance = sorted.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
+        [
+            ("rollout/ep_return_median", (at(n / 2) + at(n.saturating_sub(1) / 2)) / 2.0),
+            ("rollout/ep_return_std", variance.sqrt()),
+            ("rollout/ep_return_max", at(n.saturating_sub(1))),
+            ("rollout/ep_return_min", at(0)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_holds_the_latest_iterations_with_a_hundred_episodes() {
+        let mut window = Finished::default();
+        assert!(window.means().iter().all(|x| x.is_nan()));
+        for _ in 0..7 {
+            window.add([30.0, 60.0, 90.0], &[]);
+        }
+        window.add([0.0, 0.0, 0.0], &[]);
+        assert_eq!(window.iterations, vec![[30.0, 60.0, 90.0]; 4]);
+        assert_eq!(window.means(), [2.0, 3.0]);
+        window.add([100.0, 5.0, 6.0], &[]);
+        assert_eq!(window.iterations, [[100.0, 5.0, 6.0]]);
+    }
+
+    #[test]
+    fn the_spread_is_that_of_the_latest_hundred_returns() {
+        let mut window = Finished::default();
+        let values = |window: &Finished| window.spread().map(|(_, value)| value);
+        assert!(values(&window).iter().all(|x| x.is_nan()));
+        window.add([3.0, 0.0, 0.0], &[4.0, Metrics::NOT_ENDED, 1.0, Metrics::NOT_ENDED, 7.0]);
+        assert_eq!(window.returns, [4.0, 1.0, 7.0]);
+        assert_eq!(values(&window), [4.0, 6f64.sqrt(), 7.0, 1.0]);
+        let more: Vec<f64> = (0..99).map(f64::from).collect();
+        window.add([99.0, 0.0, 0.0], &more);
+        assert_eq!((window.returns.len(), window.returns[..3].to_vec()), (100, vec![7.0, 0.0, 1.0]));
+        window.add([1.0, 0.0, 0.0], &[99.0]);
+        assert_eq!(values(&window), [49.5, (9999.0f64 / 12.0).sqrt(), 99.0, 0.0]);
+    }
+}
