@@ -142,7 +142,18 @@ pub trait Algorithm: Learned {
         Vec::new()
     }
 
-    /// One iteration: plays, learns, and updates the state.
+    /// Number of its stages: kinds of iterations on the same state, such as a warm-up that plays and does not learn. Each is traced once,
+    /// before training begins, and plays as many steps as any other; the last is that of training.
+    fn stages(&self) -> usize {
+        1
+    }
+
+    /// The stage of the iteration after `done`, from 0.
+    fn stage(&self, _done: u64) -> usize {
+        0
+    }
+
+    /// One iteration, of the stage that [`Iteration::stage`] names: plays, learns, and updates the state.
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics;
 
     /// Values that follow a schedule, by the names of their metrics, in the iteration after `done` of `total`.

@@ -21,6 +21,14 @@ pub enum Arena<'a> {
     Host(Box<dyn Executor>),
 }
 
+/// The iterations of a stage.
+#[derive(Debug)]
+struct Traced {
+    segments: Segments,
+    /// Names of their metrics.
+    names: Vec<String>,
+}
+
 /// Training of one or several stacked seeds, one iteration at a time.
 ///
 /// With the same seeds, a built-in environment trains the same parameters on a device and on the host, as long as random numbers are
@@ -29,9 +37,9 @@ pub enum Arena<'a> {
 pub struct Training {
     device: Device,
     algorithm: Rc<dyn Algorithm>,
-    segments: Segments,
+    /// By stage.
+    traced: Vec<Traced>,
     stage: Stage,
-    metric_names: Vec<String>,
     /// All that training changes, each array with a leading axis of seeds.
     pub state: State,
 }
@@ -63,7 +71,6 @@ impl Training {
         seeds: &[u64],
         state: State,
     ) -> Result<Training> {
-        let (mut names, mut acts) = (Vec::new(), Vec::new());
         let place = match &arena {
             Arena::Device(env) => Place::Device(env),
             Arena::Host(executor) => {
@@ -71,23 +78,42 @@ impl Training {
                 Place::Host(device, executor.fleet())
             }
         };
-        let segments = Segments::new(device, |cx| (names, acts) = trace(cx, &*algorithm, place, seeds.len()))?;
+        let (mut traced, mut acts) = (Vec::new(), Vec::new());
+        for stage in 0..algorithm.stages().max(1) {
+            let (mut names, mut of_stage) = (Vec::new(), Vec::new());
+            let trace = |cx: &mut Context| (names, of_stage) = trace(cx, &*algorithm, stage, place, seeds.len());
+            let segments = Segments::new(device, trace)?;
+            traced.push(Traced { segments, names });
+            acts.push(of_stage);
+        }
         let executor = match arena {
             Arena::Device(_) => None,
             Arena::Host(executor) => Some(executor),
         };
         let stage = Stage::new(device, executor, seeds, acts);
-        Ok(Training { device: device.clone(), algorithm, segments, stage, metric_names: names, state })
+        Ok(Training { device: device.clone(), algorithm, traced, stage, state })
     }
 
-    /// The plan of one iteration on a device, without one.
+    /// The plans of an iteration of each stage on a device, without one.
     ///
     /// # Errors
-    /// If it cannot be planned.
+    /// If one cannot be planned.
+    pub fn plans(algorithm: &dyn Algorithm, env: &EnvDef, seeds: usize) -> Result<Vec<Plan>> {
+        let of_stage = |stage: usize| {
+            Program::plan_of(PlanOptions::default(), |cx| {
+                trace(cx, algorithm, stage, Place::Device(env), seeds);
+            })
+        };
+        (0..algorithm.stages().max(1)).map(of_stage).collect()
+    }
+
+    /// The plan of an iteration of the last stage.
+    ///
+    /// # Errors
+    /// As [`plans`](Training::plans).
     pub fn plan(algorithm: &dyn Algorithm, env: &EnvDef, seeds: usize) -> Result<Plan> {
-        Program::plan_of(PlanOptions::default(), |cx| {
-            trace(cx, algorithm, Place::Device(env), seeds);
-        })
+        let last = Training::plans(algorithm, env, seeds)?.pop();
+        last.ok_or_else(|| Error::Program("an algorithm has no stage".to_owned()))
     }
 
     /// The algorithm that is trained.
@@ -100,9 +126,13 @@ impl Training {
         &self.state
     }
 
-    /// The program of an iteration; on the host, of what it learns from the last play.
-    pub fn program(&self) -> &Program {
-        self.segments.last()
+    /// The program of the iteration after `done`; on the host, of what it learns from the last play.
+    pub fn program(&self, done: u64) -> &Program {
+        self.traced(done).segments.last()
+    }
+
+    fn traced(&self, done: u64) -> &Traced {
+        &self.traced[self.algorithm.stage(done).min(self.traced.len() - 1)]
     }
 
     /// Steps that environments of the host have made.
@@ -110,9 +140,20 @@ impl Training {
         self.stage.env_steps()
     }
 
-    /// Names of the metrics of an iteration: the columns of [`step`](Training::step)'s result.
-    pub fn metric_names(&self) -> &[String] {
-        &self.metric_names
+    /// Names of the metrics of the iteration after `done`: the columns of [`step`](Training::step)'s result.
+    pub fn metric_names(&self, done: u64) -> &[String] {
+        &self.traced(done).names
+    }
+
+    /// Names of the metrics of all stages, those of the last one first.
+    pub fn all_metric_names(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for name in self.traced.iter().rev().flat_map(|traced| &traced.names) {
+            if !all.contains(name) {
+                all.push(name.clone());
+            }
+        }
+        all
     }
 
     /// Values that follow a schedule, by name, in the iteration after `done` of `total`.
@@ -125,7 +166,8 @@ impl Training {
         std::iter::once(number).chain(self.algorithm.scalars(done, total)).collect()
     }
 
-    /// One iteration, `done` of `total` having been made: metrics `[S, columns]`, still on the device.
+    /// One iteration, `done` of `total` having been made: metrics `[S, C + E]`, still on the device, which are those of the C names and
+    /// the [returns](super::Metrics::returns) of E episodes.
     ///
     /// Ready at once where everything happens on the device; environments of the host may take their time.
     ///
@@ -140,7 +182,9 @@ impl Training {
             {
                 begin_episodes(&mut self.state, first, &self.device)?;
             }
-            let outputs = self.segments.run(&self.state, &scalars, &mut self.stage).await?;
+            let stage = self.algorithm.stage(done).min(self.traced.len() - 1);
+            self.stage.of = stage;
+            let outputs = self.traced[stage].segments.run(&self.state, &scalars, &mut self.stage).await?;
             outputs.get("metrics").cloned()
         })
     }
@@ -153,12 +197,19 @@ impl Training {
         done: u64,
         total: u64,
     ) -> LocalFuture<'a, Result<Option<NonFinite>>> {
-        Box::pin(async move { self.segments.first_non_finite(before, &self.scalars(done, total)).await })
+        let segments = &self.traced(done).segments;
+        Box::pin(async move { segments.first_non_finite(before, &self.scalars(done, total)).await })
     }
 }
 
-/// Traces an iteration: names of its metrics, and what the host does.
-fn trace(cx: &mut Context, algorithm: &dyn Algorithm, place: Place<'_>, seeds: usize) -> (Vec<String>, Vec<HostAct>) {
+/// Traces an iteration of a stage: names of its metrics, and what the host does.
+fn trace(
+    cx: &mut Context,
+    algorithm: &dyn Algorithm,
+    stage: usize,
+    place: Place<'_>,
+    seeds: usize,
+) -> (Vec<String>, Vec<HostAct>) {
     let environment = match place {
         Place::Device(env) => Some(env.state_len()),
         Place::Host(..) => None,
@@ -166,7 +217,7 @@ fn trace(cx: &mut Context, algorithm: &dyn Algorithm, place: Place<'_>, seeds: u
     let held = Held::declare(cx, &algorithm.entries(environment), seeds);
     let number = cx.scalar_u32("iteration");
     let words = held.get("key");
-    let mut it = Iteration::new(cx, place, [words.slice(1, 0, 1), words.slice(1, 1, 2)], number);
+    let mut it = Iteration::new(cx, place, [words.slice(1, 0, 1), words.slice(1, 1, 2)], number).of_stage(stage);
     let (names, metrics) = algorithm.iteration(&mut it, &held).joined();
     let acts = it.into_acts();
     cx.output("metrics", metrics);

@@ -33,6 +33,7 @@ pub struct Iteration<'a> {
     place: Place<'a>,
     key: [Tensor; 2],
     number: Tensor,
+    stage: usize,
     /// The host has been told the tasks.
     told: bool,
     acts: Vec<HostAct>,
@@ -73,9 +74,15 @@ struct Request {
 }
 
 impl<'a> Iteration<'a> {
-    /// The iteration of that number (u32 `[]`, from 1), with each seed's key, words `[S, 1]`.
+    /// The iteration of that number (u32 `[]`, from 1), of the first stage, with each seed's key, words `[S, 1]`.
     pub fn new(cx: &'a mut Context, place: Place<'a>, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
-        Iteration { cx, place, key, number, told: false, acts: Vec::new() }
+        Iteration { cx, place, key, number, stage: 0, told: false, acts: Vec::new() }
+    }
+
+    /// The same of another stage.
+    #[must_use]
+    pub fn of_stage(self, stage: usize) -> Iteration<'a> {
+        Iteration { stage, ..self }
     }
 
     /// The host's act at each ask, in order.
@@ -94,6 +101,11 @@ impl<'a> Iteration<'a> {
     /// S, the number of stacked seeds.
     pub fn seeds(&self) -> usize {
         self.key[0].size(0)
+    }
+
+    /// The stage that it is of, from 0: one of those that the algorithm has, and this trace is of that one alone.
+    pub fn stage(&self) -> usize {
+        self.stage
     }
 
     /// Number of the iteration, u32 `[]`, from 1.
@@ -192,13 +204,14 @@ impl<'a> Iteration<'a> {
         mut body: impl FnMut(&mut Iteration<'_>, Tensor, C) -> (C, Metrics),
     ) -> (C, Metrics) {
         let seeds = self.seeds();
-        let Iteration { cx, place, key, number, told, acts, .. } = self;
+        let Iteration { cx, place, key, number, stage, told, acts } = self;
         let (acts_before, told_before) = (acts.len(), *told);
         let mut like = Metrics::default();
         let once = cx.try_loop(|cx| {
             let (carry, each) = scan_tree(n, init, &(), |index, carry, ()| {
                 let own = std::mem::take(acts);
-                let mut it = Iteration { cx, place: *place, key: *key, number: *number, told: *told, acts: own };
+                let (place, key, number, stage) = (*place, *key, *number, *stage);
+                let mut it = Iteration { cx, place, key, number, stage, told: *told, acts: own };
                 let (carry, metrics) = body(&mut it, index, carry);
                 (*told, *acts) = (it.told, it.acts);
                 like = metrics.clone();

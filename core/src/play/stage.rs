@@ -58,9 +58,12 @@ pub struct Stage {
     /// Of each seed.
     keys: Vec<Key>,
     player: Option<Player>,
-    acts: Vec<HostAct>,
+    /// Of the iterations of each stage of the algorithm.
+    acts: Vec<Vec<HostAct>>,
     /// Number of the iteration that is made, from 1.
     pub iteration: u32,
+    /// The stage that it is of, from 0.
+    pub of: usize,
 }
 
 impl std::fmt::Debug for Stage {
@@ -70,11 +73,11 @@ impl std::fmt::Debug for Stage {
 }
 
 impl Stage {
-    /// For iterations that ask for these acts.
+    /// For iterations that ask for these acts, by stage of the algorithm.
     #[must_use]
-    pub fn new(device: &Device, executor: Option<Box<dyn Executor>>, seeds: &[u64], acts: Vec<HostAct>) -> Stage {
+    pub fn new(device: &Device, executor: Option<Box<dyn Executor>>, seeds: &[u64], acts: Vec<Vec<HostAct>>) -> Stage {
         let keys = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
-        Stage { device: device.clone(), keys, player: executor.map(Player::new), acts, iteration: 0 }
+        Stage { device: device.clone(), keys, player: executor.map(Player::new), acts, iteration: 0, of: 0 }
     }
 
     fn fleet(&self) -> Option<&Fleet> {
@@ -107,8 +110,8 @@ impl Stage {
 impl Host for Stage {
     fn answer(&mut self, number: usize, asked: Vec<Array>) -> LocalFuture<'_, Result<Vec<Array>>> {
         Box::pin(async move {
-            let Stage { device, keys, player, acts, iteration } = self;
-            match (acts.get_mut(number), player) {
+            let Stage { device, keys, player, acts, iteration, of } = self;
+            match (acts.get_mut(*of).and_then(|acts| acts.get_mut(number)), player) {
                 (Some(HostAct::Call(call)), _) => call.run(device, &asked).await,
                 (Some(HostAct::Play(play)), Some(player)) => {
                     if let Some((source, count)) = &play.tasks {

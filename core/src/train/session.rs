@@ -128,7 +128,14 @@ impl Session {
     /// If the environment is on the host, or what the setup asks for cannot be planned.
     pub fn memory(device: &Device, setup: &Setup) -> Result<u64> {
         let copies = if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 };
-        Ok(device.footprint(Arc::new(setup.plan()?))?.bytes().saturating_add(copies))
+        let (mut args, mut bytes) = (0, copies);
+        for plan in setup.plans()? {
+            let footprint = device.footprint(Arc::new(plan))?;
+            // Stages share the state.
+            args = footprint.args.max(args);
+            bytes = footprint.own.saturating_add(bytes);
+        }
+        Ok(bytes.saturating_add(args))
     }
 
     /// The algorithm, environment and settings that are trained.
@@ -136,9 +143,9 @@ impl Session {
         &self.setup
     }
 
-    /// The program of one iteration, of all seeds: what it computes and what running it has cost so far.
+    /// The program of the next iteration, of all seeds: what it computes and what running it has cost so far.
     pub fn program(&self) -> &Program {
-        self.training.program()
+        self.training.program(self.iteration)
     }
 
     /// Iterations made.
@@ -203,7 +210,7 @@ impl Session {
         }
         self.iteration += 1;
         let mut rows = Vec::with_capacity(self.finished.len());
-        let names = self.training.metric_names();
+        let (names, all_names) = (self.training.metric_names(made), self.training.all_metric_names());
         let inner = [Metrics::RETURN_SUM, Metrics::LENGTH_SUM, Metrics::STEPS];
         let counted = names.iter().any(|name| name == Metrics::STEPS);
         for (i, values) in values.chunks(values.len() / self.finished.len()).enumerate() {
@@ -222,8 +229,9 @@ impl Session {
             if !returns.is_empty() {
                 finished.spread().into_iter().for_each(|(name, value)| add(name, value));
             }
-            for (name, value) in names.iter().zip(values).filter(|(name, _)| !inner.contains(&name.as_str())) {
-                add(name, *value);
+            for name in all_names.iter().filter(|name| !inner.contains(&name.as_str())) {
+                let column = names.iter().position(|known| known == name);
+                add(name, column.map_or(f64::NAN, |column| values[column]));
             }
             for (name, value) in &schedules {
                 add(name, *value);
@@ -250,7 +258,7 @@ impl Session {
 
     /// An error if an update of the iteration just made was dropped, which began with the state `before`.
     async fn explain(&self, before: &State, metrics: &[f64]) -> Result<()> {
-        let names = self.training.metric_names();
+        let names = self.training.metric_names(self.iteration);
         let column = names.iter().position(|name| name == Metrics::NON_FINITE);
         let dropped = |values: &[f64]| column.is_some_and(|column| values[column] > 0.0);
         if !metrics.chunks(metrics.len() / self.finished.len()).any(dropped) {

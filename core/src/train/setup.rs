@@ -132,6 +132,14 @@ impl Setup {
         Training::plan(&*self.fitted, self.env.device()?, self.seeds.len())
     }
 
+    /// The plans of an iteration of each stage of the algorithm, without a device.
+    ///
+    /// # Errors
+    /// As [`plan`](Setup::plan).
+    pub fn plans(&self) -> Result<Vec<Plan>> {
+        Training::plans(&*self.fitted, self.env.device()?, self.seeds.len())
+    }
+
     /// Settings of which lower values take less memory.
     pub fn memory_settings(&self) -> Vec<&'static str> {
         let above_least = |(key, value): (&'static str, usize)| (value > 1).then_some(key);

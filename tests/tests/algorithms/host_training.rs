@@ -312,7 +312,7 @@ fn rl2_learns_to_explore_a_bandit_on_the_host() {
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
     let executor = Box::new(IterativeExecutor::new(64, 1, 0, make).unwrap());
     let mut training = on_host(&device, executor, |spec| Rl2::new(Rl2Variant::Ppo, &config, spec), &[0]).unwrap();
-    let column = training.metric_names().iter().position(|name| name == "meta/trial_return").unwrap();
+    let column = training.metric_names(0).iter().position(|name| name == "meta/trial_return").unwrap();
     let returns: Vec<f32> = (0..150)
         .map(|done| {
             let metrics = wait(training.step(done, 150));

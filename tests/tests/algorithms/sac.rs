@@ -9,7 +9,7 @@ use quickstudy_core::learn::{Descent, Look};
 use quickstudy_core::nn::{Activation, Init, Layout, Mlp, Slot};
 use quickstudy_core::optim::Adam;
 use quickstudy_core::play::{Cast, Iteration, Running, Until};
-use quickstudy_core::policy::{Acting, NetConfig, Policy, Squashed};
+use quickstudy_core::policy::{Acting, NetConfig, Policy, Squashed, Uniform};
 use quickstudy_core::rng::streams;
 use quickstudy_core::tensor::Named;
 use quickstudy_core::{DType, Device, Result, Tensor};
@@ -26,6 +26,8 @@ const LEARNING_RATE: f64 = 2e-3;
 struct Sac {
     layout: Layout,
     policy: Squashed,
+    /// Plays the first iteration.
+    beginner: Uniform,
     values: [Mlp; 2],
     log_alpha: Slot,
     observations: usize,
@@ -53,8 +55,8 @@ impl Sac {
         let sizes = [observations + actions, 64, 64, 1];
         let values = ["value.0", "value.1"].map(|name| Mlp::new(&mut layout, name, 0, &sizes, Activation::Relu, None));
         let log_alpha = layout.add("log_alpha", &[1], Init::Constant(0.0));
-        let (horizon, rows) = (spec.horizon, iterations * STEPS);
-        Sac { layout, policy, values, log_alpha, observations, actions, horizon, rows, sign }
+        let (horizon, rows, beginner) = (spec.horizon, iterations * STEPS, Uniform::new(&spec.action));
+        Sac { layout, policy, beginner, values, log_alpha, observations, actions, horizon, rows, sign }
     }
 
     /// The lower one of the two values, `[S, B, 1]`.
@@ -137,7 +139,17 @@ impl Algorithm for Sac {
         STEPS as u64
     }
 
+    /// A warm-up without updates, and training.
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn stage(&self, done: u64) -> usize {
+        usize::from(done > 0)
+    }
+
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
+        let policy: &dyn Policy = if it.stage() == 0 { &self.beginner } else { &self.policy };
         let (seeds, obs, number) = (it.seeds(), held.get("obs"), it.number());
         let state = held.find("env_state").unwrap_or(obs);
         let running = Running { state, steps: held.get("env_steps"), obs, memory: Named::new(), task: None };
@@ -156,7 +168,7 @@ impl Algorithm for Sac {
         let init = ((running, held.get("memory")), learner);
         let (last, metrics) = it.repeat(STEPS, &init, |it, step, ((running, memory), ((theta, adam), target))| {
             let acting = Acting::of(&self.layout.split(theta));
-            let cast = Cast { policy: &self.policy, acting: &acting, rows: [seeds, 1] };
+            let cast = Cast { policy, acting: &acting, rows: [seeds, 1] };
             let played = it.go_on(cast, running, Until { steps: 1, span: 1, lasting: None }, step);
             let one = &played.steps;
             let flat = |x: Tensor| x.reshape(&[seeds, 1, x.size(3)]);
@@ -166,6 +178,11 @@ impl Algorithm for Sac {
             let row = [flat(one.obs), flat(one.action), next, flat(one.reward), flat(one.terminated).to_f32()];
             let count = before + step;
             let memory = memory.store(count.broadcast_to(&[seeds, 1]), Tensor::concat(&row, 2));
+            // An episode of Pendulum is one iteration.
+            let metrics = Metrics::default().sum("rollout/return", one.reward.reshape(&[seeds, 1]));
+            if it.stage() == 0 {
+                return (((played.next, memory), ((theta, adam), target)), metrics);
+            }
 
             let key = fold_in(keys, step);
             let filled = (count + Tensor::constant_u32(1)).to_f32();
@@ -175,9 +192,7 @@ impl Algorithm for Sac {
             let parts = self.layout.split(target);
             let end = descent.run(theta, adam, 1, &(), |theta, ()| self.loss(theta, &parts, batch, noise));
             let target = target + (end.theta - target) * TAU;
-            // An episode of Pendulum is one iteration.
-            let metrics = Metrics::default().sum("rollout/return", one.reward.reshape(&[seeds, 1])).with(end.counts());
-            (((played.next, memory), ((end.theta, end.adam), target)), metrics)
+            (((played.next, memory), ((end.theta, end.adam), target)), metrics.with(end.counts()))
         });
         let ((running, memory), ((theta, adam), target)) = last;
         if held.find("env_state").is_some() {
@@ -206,14 +221,15 @@ fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
 const SEEDS: [u64; 2] = [0, 1];
 
 /// Returns of each seed's episodes.
-fn train(device: &Device, training: &mut Training, episodes: u64) -> [Vec<f64>; 2] {
+fn train(device: &Device, training: &mut Training, range: std::ops::Range<u64>, episodes: u64) -> [Vec<f64>; 2] {
     let mut returns = [Vec::new(), Vec::new()];
-    for done in 0..episodes {
+    for done in range {
         let metrics = wait(training.step(done, episodes));
         let metrics = wait(device.read(&metrics));
-        for (returns, row) in returns.iter_mut().zip(metrics.chunks(3)) {
+        let counts: &[f64] = if done == 0 { &[] } else { &[0.0, STEPS as f64] };
+        for (returns, row) in returns.iter_mut().zip(metrics.chunks(1 + counts.len())) {
             returns.push(row[0]);
-            assert_eq!(row[1..], [0.0, STEPS as f64], "updates that were dropped, and made");
+            assert_eq!(&row[1..], counts, "updates that were dropped, and made");
         }
     }
     returns
@@ -226,7 +242,7 @@ fn sac_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
     let late = |sign: f64, episodes: usize| {
         let sac = std::rc::Rc::new(Sac::new(env.spec(), episodes, sign));
         let mut training = Training::new(&device, sac, Arena::Device(&env), &SEEDS).unwrap();
-        train(&device, &mut training, episodes as u64)
+        train(&device, &mut training, 0..episodes as u64, episodes as u64)
             .map(|returns| returns[episodes - 10..].iter().sum::<f64>() / 10.0)
     };
     // A policy that is as good as drawn by chance comes to −1200.
@@ -245,11 +261,35 @@ fn sac_is_the_same_with_environments_of_the_host() {
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
     let executor = Box::new(IterativeExecutor::new(SEEDS.len(), 1, 0, make).unwrap());
     let mut on_host = Training::new(&device, sac(), Arena::Host(executor), &SEEDS).unwrap();
-    assert_eq!(train(&device, &mut in_program, 3), train(&device, &mut on_host, 3));
+    assert_eq!(train(&device, &mut in_program, 0..3, 3), train(&device, &mut on_host, 0..3, 3));
     for name in ["theta", "target", "adam_v", "memory"] {
         let bits = |training: &Training| -> Vec<u32> {
             wait(device.read_f32(training.state.get(name).unwrap())).into_iter().map(f32::to_bits).collect()
         };
         assert!(bits(&in_program) == bits(&on_host), "{name}");
     }
+}
+
+#[test]
+fn sac_goes_on_in_the_stage_that_its_iteration_is_of() {
+    let device = Device::cpu(1);
+    let env = builtin("pendulum").unwrap();
+    let sac = || std::rc::Rc::new(Sac::new(env.spec(), 3, 1.0));
+    let fresh = || Training::new(&device, sac(), Arena::Device(&env), &SEEDS).unwrap();
+    let theta = |training: &Training| wait(device.read_f32(training.state.get("theta").unwrap()));
+    let (mut whole, mut begun) = (fresh(), fresh());
+    let first = theta(&whole);
+    let want = train(&device, &mut whole, 0..3, 3);
+    let before = train(&device, &mut begun, 0..1, 3);
+    assert_eq!(theta(&begun), first, "the warm-up has learned");
+    let state = wait(begun.state.copy(&device));
+    let mut resumed = Training::resume(&device, sac(), Arena::Device(&env), &SEEDS, state).unwrap();
+    let after = train(&device, &mut resumed, 1..3, 3);
+    for seed in 0..SEEDS.len() {
+        assert_eq!([&before[seed][..], &after[seed]].concat(), want[seed]);
+    }
+    assert_eq!(theta(&resumed), theta(&whole));
+    assert_eq!(whole.metric_names(0), ["rollout/return"]);
+    assert_eq!(whole.metric_names(1), ["rollout/return", Metrics::NON_FINITE, Metrics::UPDATES]);
+    assert_eq!(whole.all_metric_names(), whole.metric_names(1));
 }
