@@ -70,8 +70,8 @@ export interface SpecInfo {
   plane: [number, number] | null;
 }
 
-/** How the policies of an algorithm come to a task: trained on it, or adapting by gradient steps or by what they remember. */
-export type Family = "single-task" | "gradients" | "memory";
+/** How the policies of an algorithm come to a task: trained on it, or adapting by gradient steps, by what they remember or by a belief. */
+export type Family = "single-task" | "gradients" | "memory" | "inference";
 
 /** What there is. */
 export interface Catalogue {

@@ -15,6 +15,16 @@ pub enum Family {
     Gradients,
     /// They adapt to it by what they remember.
     Memory,
+    /// They adapt to it by a belief about it, which they infer from what they have seen.
+    Inference,
+}
+
+impl Family {
+    /// True if they adapt in rounds: rollouts on the task, then a step or an inference from these, and so on.
+    #[must_use]
+    pub fn in_rounds(self) -> bool {
+        matches!(self, Family::Gradients | Family::Inference)
+    }
 }
 
 /// An algorithm: its name, what it says of itself, and how its settings and an environment make it ready to train.

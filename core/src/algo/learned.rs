@@ -33,7 +33,7 @@ impl Course {
     /// True if it acts by other values on each task: a row of [`Acting`] for each task of each seed, instead of one per seed.
     #[must_use]
     pub fn per_task(&self) -> bool {
-        self.family == Family::Gradients
+        self.family.in_rounds()
     }
 }
 

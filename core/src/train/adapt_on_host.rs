@@ -5,8 +5,8 @@ use super::evaluate::{Episode, Evaluator, eval_key};
 use super::meta_test;
 use super::play_on_host::drawn_only;
 use crate::env::ActionSpace;
-use crate::host::{Chance, Executor, HostPath, MetaSampler, Samples, Until};
-use crate::meta::{MetaAlgorithm as _, Trial};
+use crate::host::{Chance, Executor, HostPath, MetaSampler, SUCCESS, Samples, Until};
+use crate::meta::{MetaAlgorithm as _, Outcome, Trial};
 use crate::rng::{Key, fold_in, streams};
 use crate::task::TaskSource;
 use crate::{Error, Result};
@@ -50,11 +50,17 @@ impl Evaluator {
         let trial = self.trial_on_host(&test)?;
         let (space, horizon) = (self.env().spec().action.clone(), executor.fleet().horizon);
         let (unit, count) = meta_test::stages(self.family(), &trial, horizon);
-        let of_round = |samples: Samples| by_stage(&samples, &space, &trial, (unit, count));
+        let info = &executor.fleet().info;
+        let success = info.iter().position(|name| name == SUCCESS).map(|at| (at, info.len()));
+        let discount = self.fitted().course().discount;
+        let outcome = |path: &HostPath| Outcome::of(path, discount, success);
+        let parts = (unit, if self.family().in_rounds() { 1 } else { count });
+        let of_round = |samples: Samples| by_stage(&samples, &space, &trial, parts, &outcome);
         let (tasks, rounds) = self.try_in(executor, tasks, &test, &trial, of_round).await?;
         let tasks = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
         let stages = rounds.into_iter().collect::<Result<Vec<_>>>()?.concat();
-        Ok(Adaptation { tasks, unit, episodes: trial.episodes, horizon, stages })
+        let episodes = if unit == StageUnit::Episodes { count } else { trial.episodes };
+        Ok(Adaptation { tasks, unit, episodes, horizon, stages })
     }
 
     /// One episode after adaptation in each group of an executor, on a task of its own, or a trial of several.
@@ -146,22 +152,26 @@ fn by_stage(
     space: &ActionSpace,
     trial: &Trial,
     (unit, count): (StageUnit, usize),
+    outcome: &dyn Fn(&HostPath) -> Outcome,
 ) -> Result<Vec<Stage>> {
-    let mut stages = meta_test::empty(if unit == StageUnit::GradientSteps { 1 } else { count }, trial)?;
+    let mut stages = meta_test::empty(count, trial)?;
     for (task, paths) in samples.tasks.iter().enumerate() {
         let mut episode = vec![0; trial.rollouts];
         for path in paths {
             for (t, step) in steps(path, space).enumerate() {
                 let part = match unit {
-                    StageUnit::GradientSteps => 0,
                     StageUnit::Steps(length) => t / length,
-                    StageUnit::Episodes => episode[path.copy],
+                    StageUnit::GradientSteps | StageUnit::Episodes => episode[path.copy].min(count - 1),
                 };
                 let Some(stage) = stages.get_mut(part) else { continue };
                 stage.returns[task][path.copy] += step.reward;
                 if path.copy == 0 {
                     stage.paths[task].push(step);
                 }
+            }
+            let last = if let StageUnit::Steps(_) = unit { count } else { episode[path.copy] + 1 };
+            if let Some(stage) = stages.get_mut(last.min(count) - 1) {
+                stage.outcomes.push(outcome(path));
             }
             episode[path.copy] += 1;
         }

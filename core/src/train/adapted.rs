@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::backend::copied;
 use crate::env::EnvDef;
+use crate::meta::{Outcome, Performance};
 
 /// Sizes of a test on held-out tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct MetaTest {
     pub rollouts: Option<usize>,
     /// Gradient steps of policies that adapt by these; none: as many as in training.
     pub inner_steps: Option<usize>,
-    /// Episodes of a trial, of policies that adapt by their memory; none: as many as in training.
+    /// Episodes of a trial, of policies that adapt by their memory or by inference; none: as many as in training.
     pub episodes: Option<usize>,
     /// Names the tasks.
     pub seed: u64,
@@ -47,7 +48,7 @@ pub struct Adaptation {
 pub enum StageUnit {
     /// Gradient steps; the first stage is before them.
     GradientSteps,
-    /// Episodes of a trial; it learns in the first one already.
+    /// Episodes of a trial: it learns in the first one already, or infers after each.
     Episodes,
     /// Stretches of as many steps of the only episode of a trial.
     Steps(usize),
@@ -60,6 +61,8 @@ pub struct Stage {
     pub returns: Vec<Vec<f64>>,
     /// Each task's first rollout, from its beginning to its end.
     pub paths: Vec<Vec<PathStep>>,
+    /// Outcomes of the episodes that ended in this stage, all tasks and rollouts together.
+    pub outcomes: Vec<Outcome>,
 }
 
 /// A step of an episode.
@@ -82,6 +85,11 @@ impl PathStep {
 }
 
 impl Stage {
+    /// How well the episodes went that ended in this stage, all tasks together; `iteration` is the number of the evaluation.
+    pub fn performance(&self, iteration: u64) -> Performance {
+        Performance::of(iteration, &self.outcomes)
+    }
+
     /// Mean return of each task.
     pub fn task_means(&self) -> Vec<f64> {
         self.returns.iter().map(|r| r.iter().sum::<f64>() / r.len().max(1) as f64).collect()

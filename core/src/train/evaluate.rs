@@ -76,6 +76,8 @@ pub(super) struct EpisodeProgram {
     program: Program,
     pub of: Episodes,
     env: EnvDef,
+    /// The episodes are played after adaptation.
+    adapts: bool,
 }
 
 /// Most episodes of one evaluation.
@@ -87,7 +89,8 @@ impl EpisodeProgram {
             return Err(bad_count(of.episodes));
         }
         let program = Program::new(device, |cx| trace(cx, env, algorithm, of))?;
-        Ok(EpisodeProgram { program, of, env: env.clone() })
+        let adapts = algorithm.course().family != Family::SingleTask;
+        Ok(EpisodeProgram { program, of, env: env.clone(), adapts })
     }
 
     fn run(&mut self, device: &Device, policy: &PolicyArrays, keys: &[Key]) -> Result<crate::program::Outputs> {
@@ -116,15 +119,9 @@ impl EpisodeProgram {
             .zip(terminated)
             .map(|((ret, length), terminated)| Episode { ret, length, terminated: terminated != 0, adapted: None })
             .collect();
-        if let Ok(adapted) = out.get("adapted") {
-            for (episode, numbers) in all.iter_mut().zip(device.read(adapted).await?.chunks(4)) {
-                episode.adapted = Some(Outcome {
-                    ret: numbers[0],
-                    discounted: numbers[1],
-                    terminated: numbers[2] != 0.0,
-                    success: (numbers[3] >= 0.0).then_some(numbers[3] != 0.0),
-                });
-            }
+        if self.adapts {
+            let outcomes = meta_test::read_outcomes(device, &out, meta_test::ADAPTED).await?;
+            all.iter_mut().zip(outcomes).for_each(|(episode, outcome)| episode.adapted = Some(outcome));
         }
         Ok(all.chunks(self.of.episodes).map(<[Episode]>::to_vec).collect())
     }

@@ -2,13 +2,14 @@
 
 use super::adapted::{Adaptation, MetaTest, PathStep, Stage, StageUnit};
 use super::evaluate::{Episodes, Evaluator, UnderTest, expect_finite};
-use crate::algo::{Algorithm, Course, Family, Held};
+use crate::algo::{Algorithm, Family, Held};
 use crate::backend::{Lease, copied, room};
 use crate::env::EnvDef;
-use crate::meta::{Trial, try_adapting};
+use crate::meta::{Outcome, Trial, try_adapting};
 use crate::play::Steps;
-use crate::tensor::scan_tree;
-use crate::{Context, Error, Program, Result, Tensor};
+use crate::program::Outputs;
+use crate::tensor::{Named, scan_tree};
+use crate::{Context, Device, Error, Program, Result, Tensor};
 
 /// Most tasks of one test, and most rollouts on each.
 const MAX_TASKS: usize = 1 << 14;
@@ -24,7 +25,11 @@ fn check(trial: &Trial, family: Family, horizon: usize, on_host: bool) -> Result
     if trial.episodes == 0 {
         return Err(Error::config("episodes", "0 is too few; give at least 1"));
     }
-    let rounds = (family == Family::Gradients).then_some(("inner_steps", trial.rounds, MAX_ROUNDS));
+    let rounds = match family {
+        Family::Gradients => Some(("inner_steps", trial.rounds, MAX_ROUNDS)),
+        Family::Inference => Some(("episodes", trial.rounds.saturating_add(1), MAX_ROUNDS)),
+        Family::SingleTask | Family::Memory => None,
+    };
     let counts = [("tasks", trial.tasks, MAX_TASKS), ("rollouts", trial.rollouts, MAX_TASKS)];
     for (name, value, most) in counts.into_iter().chain(rounds) {
         if value == 0 || value > most {
@@ -48,7 +53,8 @@ pub(super) fn stages(family: Family, trial: &Trial, horizon: usize) -> (StageUni
             (StageUnit::Steps(length), horizon.div_ceil(length))
         }
         (Family::Memory, episodes) => (StageUnit::Episodes, episodes),
-        _ => (StageUnit::GradientSteps, trial.rounds + 1),
+        (Family::Inference, _) => (StageUnit::Episodes, trial.rounds + 1),
+        (Family::SingleTask | Family::Gradients, _) => (StageUnit::GradientSteps, trial.rounds + 1),
     }
 }
 
@@ -62,6 +68,11 @@ impl Evaluator {
             Family::SingleTask => return Err(self.fixed()),
             Family::Gradients => (test.inner_steps.unwrap_or(course.rounds), course.episodes),
             Family::Memory => (course.rounds, test.episodes.unwrap_or(course.episodes)),
+            // An episode by the prior, and one by each belief.
+            Family::Inference => match test.episodes {
+                Some(0) => (0, 0),
+                episodes => (episodes.map_or(course.rounds, |episodes| episodes - 1), course.episodes),
+            },
         };
         let measured = if deterministic && rounds > 0 { rollouts } else { 0 };
         let trial = Trial { tasks, rollouts, rounds, episodes, measured, deterministic, last_only: false };
@@ -112,6 +123,8 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
     let numbers = env.state_len() + env.spec().action.dim();
     // Rewards are read as f64 and counts as u32, each beside the bytes that it came in.
     let read = steps.saturating_mul(20 * m * rollouts + 8 * m * numbers).saturating_add(24 * m * rollouts);
+    let measured = 4 * size_of::<f64>() + size_of::<Outcome>();
+    let read = read.saturating_add((rounds + 1).max(episodes).saturating_mul(measured * m * rollouts));
     let kept = Kept { tasks: m, rollouts, stages: count, steps: steps.saturating_mul(rounds + 1), read };
     let lower: &[&'static str] = match course.family {
         Family::Memory => &["tasks", "rollouts", "episodes"],
@@ -143,6 +156,10 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
                 first(of.played),
             ];
             READ.iter().zip(all).for_each(|(name, x)| cx.output(&format!("{name} {k}"), x));
+            let (_, measured) = scan_tree(episodes, &(), &(), |episode, (), ()| {
+                ((), outcome(env, of, tried.tasks, episode, course.discount))
+            });
+            output_outcomes(cx, &format!("{k}"), measured.unwrap_or_default());
         }
     })
     .map_err(|error| error.lowered_by(lower))?;
@@ -153,13 +170,15 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
     };
     let mut all = empty(count, &trial)?;
     let mut lengths: Vec<usize> = room(count)?;
+    let in_rounds = course.family.in_rounds();
     for k in 0..=rounds {
         let of = |name: &str| out.get(&format!("{name} {k}"));
         let returns = device.read(of("returns")?).await?;
         let lost = device.read(of("lost")?).await?;
-        expect_finite(&lost, &returns, |row| match unit {
-            StageUnit::GradientSteps => format!("task {} after {k} gradient steps", row / rollouts),
-            _ => format!("task {}", row / rollouts),
+        expect_finite(&lost, &returns, |row| match course.family {
+            Family::Gradients => format!("task {} after {k} gradient steps", row / rollouts),
+            Family::Inference => format!("task {} after {k} inferences", row / rollouts),
+            Family::SingleTask | Family::Memory => format!("task {}", row / rollouts),
         })?;
         let rewards = device.read(of("rewards")?).await?;
         let episode = device.read_u32(of("episodes")?).await?;
@@ -168,10 +187,16 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
         let actions = device.read_f32(of("actions")?).await?;
         let rows = m * rollouts;
         let stage_of = |step: usize, row: usize| match unit {
-            StageUnit::GradientSteps => k,
+            _ if in_rounds => k,
             StageUnit::Steps(length) => step / length,
-            StageUnit::Episodes => episode[step * rows + row] as usize,
+            StageUnit::GradientSteps | StageUnit::Episodes => episode[step * rows + row] as usize,
         };
+        let measured = read_outcomes(device, &out, &format!("{k}")).await?;
+        for (number, outcomes) in measured.chunks(rows).enumerate() {
+            // The outcome of an episode is known at its end.
+            let stage = if in_rounds { k } else { number + count - episodes };
+            all[stage].outcomes = copied(outcomes)?;
+        }
         for row in 0..rows {
             let (task, rollout) = (row / rollouts, row % rollouts);
             let made = || (0..steps).filter(|step| valid[step * rows + row] != 0);
@@ -185,7 +210,7 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
             }
             for step in made() {
                 let (stage, reward) = (&mut all[stage_of(step, row)], rewards[step * rows + row]);
-                if unit != StageUnit::GradientSteps {
+                if !in_rounds {
                     stage.returns[task][rollout] += reward;
                 }
                 if rollout == 0 {
@@ -194,12 +219,13 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
                 }
             }
         }
-        if unit == StageUnit::GradientSteps {
+        if in_rounds {
             for (task, returns) in returns.chunks(rollouts).enumerate() {
                 all[k].returns[task] = copied(returns)?;
             }
         }
     }
+    let episodes = if unit == StageUnit::Episodes { count } else { episodes };
     Ok(Adaptation { tasks, unit, episodes, horizon: course.steps, stages: all })
 }
 
@@ -207,7 +233,7 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
 pub(super) fn empty(count: usize, trial: &Trial) -> Result<Vec<Stage>> {
     let mut all: Vec<Stage> = room(count)?;
     for _ in 0..count {
-        let mut stage = Stage { returns: room(trial.tasks)?, paths: room(trial.tasks)? };
+        let mut stage = Stage { returns: room(trial.tasks)?, paths: room(trial.tasks)?, outcomes: Vec::new() };
         for _ in 0..trial.tasks {
             let mut returns = room(trial.rollouts)?;
             returns.resize(trial.rollouts, 0.0);
@@ -247,7 +273,8 @@ pub(super) fn trace(
     cx.output("lost", rows(paths.path_most(last.lost)));
     // Episodes that are not cut by the time limit have ended by themselves.
     cx.output("terminated", lengths.lt(Tensor::constant_f32(paths.valid.size(0) as f64)));
-    cx.output("adapted", outcomes(env, last, tried.tasks, of, course).reshape(&[of.seeds, of.episodes, 4]));
+    let episode = Tensor::constant_u32(course.episodes as u32 - 1);
+    output_outcomes(cx, ADAPTED, outcome(env, last, tried.tasks, episode, course.discount));
     if of.record {
         cx.output("states", last.state);
         cx.output("actions", last.played);
@@ -258,26 +285,55 @@ pub(super) fn trace(
     }
 }
 
-/// Return, discounted return, end and success (below 0 if unknown) of the last episode of each rollout, `[K, N, 4]`.
-fn outcomes(env: &EnvDef, steps: &Steps, tasks: Option<Tensor>, of: Episodes, course: Course) -> Tensor {
+/// Names the outcomes of the last episode after adaptation.
+pub(super) const ADAPTED: &str = "adapted";
+
+/// The outcome of the episode of that number (u32 `[]`) of each rollout, `[K, N, 1]` under each name: the fields of [`Outcome`]. A success
+/// below 0 is unknown.
+fn outcome(env: &EnvDef, steps: &Steps, tasks: Option<Tensor>, episode: Tensor, discount: f64) -> Named {
     let (k, n) = (steps.reward.size(1), steps.reward.size(2));
-    let number = Tensor::constant_u32(course.episodes as u32 - 1);
-    let counts = steps.valid.bit_and(steps.episode.eq(number)).to_f32();
+    let counts = steps.valid.bit_and(steps.episode.eq(episode)).to_f32();
     let (zero, one) = (Tensor::zeros(&[k, n, 1]), Tensor::constant_f32(1.0));
     let first = (zero, zero + 1.0);
     let ((discounted, _), _) =
         scan_tree(steps.reward.size(0), &first, &(steps.reward, counts), |_, now, (reward, counts)| {
             let (sum, factor): (Tensor, Tensor) = now;
-            let next = counts.gt(Tensor::constant_f32(0.0)).select(factor * course.discount, one);
+            let next = counts.gt(Tensor::constant_f32(0.0)).select(factor * discount, one);
             ((sum + factor * reward * counts, next), ())
         });
     let over = |x: Tensor| (x * counts).sum_keep(0).reshape(&[k, n, 1]);
     let any = |x: Tensor| over(x.to_f32()).gt(Tensor::constant_f32(0.0)).to_f32();
-    let width = env.spec().task.len();
-    let tasks = tasks.map(|tasks| tasks.reshape(&[k, of.seeds * of.episodes / k, width]));
+    let tasks = tasks.map(|tasks| {
+        let (seeds, m, width) = (tasks.size(0), tasks.size(1), tasks.size(2));
+        let rollouts = k * n / (seeds * m).max(1);
+        tasks.unsqueeze(2).broadcast_to(&[seeds, m, rollouts, width]).reshape(&[k, n, width])
+    });
     let success = env.trace_success(steps.state, steps.reward, steps.terminated, tasks);
     let success = success.map_or(zero - 1.0, any);
-    Tensor::concat(&[over(steps.reward), discounted, any(steps.terminated), success], 2)
+    Named::from([
+        ("ret", over(steps.reward)),
+        ("discounted", discounted),
+        ("terminated", any(steps.terminated)),
+        ("success", success),
+    ])
+}
+
+fn output_outcomes(cx: &mut Context, of: &str, outcomes: Named) {
+    outcomes.iter().for_each(|(name, x)| cx.output(&format!("{name} {of}"), x));
+}
+
+/// The outcomes that a program left under that name, in order.
+pub(super) async fn read_outcomes(device: &Device, out: &Outputs, of: &str) -> Result<Vec<Outcome>> {
+    let read = async |name: &str| device.read(out.get(&format!("{name} {of}"))?).await;
+    let (returns, discounted) = (read("ret").await?, read("discounted").await?);
+    let (terminated, success) = (read("terminated").await?, read("success").await?);
+    let one = |((ret, discounted), (terminated, success)): ((f64, f64), (f64, f64))| {
+        let success = (success >= 0.0).then_some(success != 0.0);
+        Outcome { ret, discounted, terminated: terminated != 0.0, success }
+    };
+    let mut all = room(returns.len())?;
+    all.extend(returns.into_iter().zip(discounted).zip(terminated.into_iter().zip(success)).map(one));
+    Ok(all)
 }
 
 #[cfg(test)]

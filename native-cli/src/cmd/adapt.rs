@@ -23,10 +23,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Tasks are drawn from the training distribution, on random numbers that training
-never uses. Stages are gradient steps or, of RL², the episodes of a trial (of a
-single one, stretches of it). Where there are policies that need no training,
-such as standing still or an index of bandits, what they earn on the same tasks
-is printed too. Writes adapt.csv (one row per task, stage and rollout), adapt.svg
+never uses. Stages are gradient steps or, of policies that adapt by memory or by
+inference, the episodes of a trial (of a single one, stretches of it). Where an
+environment tells success, its share is shown. Where there are policies that need
+no training, such as standing still or an index of bandits, what they earn on the
+same tasks is printed too. Writes adapt.csv (one row per task, stage and rollout), adapt.svg
 (returns by stage) and, where the agent moves in a plane, paths.svg.
 The last line of the output is `before <x> after <y> tasks <n>`.
 
@@ -47,7 +48,7 @@ pub struct Args {
     /// Gradient steps, of policies that adapt by these [default: as in training]
     #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
     pub inner_steps: Option<u64>,
-    /// Episodes of a trial, of policies that adapt by their memory [default: as in training]
+    /// Episodes of a trial, of policies that adapt by memory or inference [default: as in training]
     #[arg(long, value_name = "N", conflicts_with = "inner_steps", value_parser = args::count,
           allow_negative_numbers = true)]
     pub episodes: Option<u64>,
@@ -88,13 +89,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })?;
     let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let recurrent = policy.family() == Family::Memory;
-    let misplaced = if recurrent { args.inner_steps.map(|_| "inner-steps") } else { args.episodes.map(|_| "episodes") };
+    let (by, other, misplaced) = match policy.family() {
+        Family::Memory => ("its memory", "--episodes", args.inner_steps.map(|_| "inner-steps")),
+        Family::Inference => ("inferring a belief", "--episodes", args.inner_steps.map(|_| "inner-steps")),
+        _ => ("gradient steps", "--inner-steps", args.episodes.map(|_| "episodes")),
+    };
     if let Some(flag) = misplaced {
-        let (by, other) = match recurrent {
-            true => ("its memory", "--episodes"),
-            false => ("gradient steps", "--inner-steps"),
-        };
         let message = format!("--{flag}: a policy of {} adapts by {by}", policy.algorithm());
         return Err(Stop::user(message).hint(format!("use {other}")).into());
     }
@@ -212,8 +212,10 @@ fn summary(adaptation: &Adaptation) -> Vec<String> {
         let (low, high) = stats::bootstrap95(&means, stats::mean);
         let worst = means.iter().copied().fold(f64::INFINITY, f64::min);
         let name = adaptation_plot::stage_name(adaptation.unit, k);
+        let success = stage.performance(0).success_rate;
+        let success = if success.is_nan() { String::new() } else { format!("   success {:.0} %", 100.0 * success) };
         lines.push(format!(
-            "{name:<12} return {:>9.2}   95 % interval {low:.2} to {high:.2}   worst task {worst:.2}",
+            "{name:<12} return {:>9.2}   95 % interval {low:.2} to {high:.2}   worst task {worst:.2}{success}",
             stats::mean(&means)
         ));
         ends.push(stats::mean(&means));
@@ -234,10 +236,17 @@ fn summary(adaptation: &Adaptation) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quickstudy_core::meta::Outcome;
     use quickstudy_core::train::Stage;
 
     fn adaptation() -> Adaptation {
-        let stage = |a: f64, b: f64| Stage { returns: vec![vec![a, a + 2.0], vec![b, b]], paths: vec![Vec::new(); 2] };
+        let stage = |a: f64, b: f64| Stage {
+            returns: vec![vec![a, a + 2.0], vec![b, b]],
+            paths: vec![Vec::new(); 2],
+            outcomes: [false, true, true, true]
+                .map(|success| Outcome { ret: a, discounted: b, terminated: false, success: Some(success) })
+                .to_vec(),
+        };
         Adaptation {
             tasks: vec![vec![2.0, -2.0], vec![0.5, 1.0]],
             unit: StageUnit::GradientSteps,
@@ -252,7 +261,7 @@ mod tests {
         let lines = summary(&adaptation());
         assert_eq!(lines.last().unwrap(), "before -14.5000 after -1.0000 tasks 2");
         assert!(lines[0].starts_with("before       return    -14.50"), "{}", lines[0]);
-        assert!(lines[1].contains("worst task -2.00"), "{}", lines[1]);
+        assert!(lines[1].contains("worst task -2.00   success 75 %"), "{}", lines[1]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::meta::{AVERAGE, MetaEvaluator, Outcome, Performance, TestTask};
-use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
+use quickstudy_core::train::{Adaptation, Evaluator, Layer, MetaTest, Session, Setup};
 
 fn policy(algorithm: &str, env: &str, text: &str) -> Evaluator {
     let device = Device::cpu(2);
@@ -61,4 +61,37 @@ fn built_in_environments_report_success_on_the_host() {
     let get = |name: &str| rows.iter().find(|(known, _)| *known == format!("MetaTest/{AVERAGE}/{name}")).unwrap().1;
     assert_eq!(get("SuccessRate"), get("TerminationRate"));
     assert!(get("SuccessRate") < 1.0);
+}
+
+#[test]
+fn stages_of_adaptation_know_the_outcomes_of_their_episodes() {
+    let gradients = "meta_batch = 2\nrollouts = 2\nhidden = [4]\ngamma = 0.9";
+    let memory = "meta_batch = 2\nminibatches = 1\nepisodes = 3\nunits = 4\ngamma = 0.9";
+    for (algorithm, settings, stages) in [("promp", gradients, 2), ("rl2-ppo", memory, 3)] {
+        let policy = policy(algorithm, "dark-room", settings);
+        let test = MetaTest { tasks: 30, rollouts: Some(2), deterministic: false, ..MetaTest::default() };
+        let in_program = pollster::block_on(policy.adapt(test)).unwrap();
+        let env = builtin("dark-room").unwrap();
+        let make = |_| -> quickstudy_core::Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+        let [tasks, each, _] = policy.test_fleet(&test).unwrap();
+        let executor = Box::new(IterativeExecutor::new(tasks, each, 0, make).unwrap());
+        let on_host = pollster::block_on(policy.adapt_in(executor, None, test)).unwrap();
+        for adaptation in [&in_program, &on_host] {
+            assert_eq!(adaptation.stages.len(), stages);
+            for stage in &adaptation.stages {
+                let returns: Vec<f64> = stage.outcomes.iter().map(|outcome| outcome.ret).collect();
+                assert_eq!(returns, stage.returns.concat(), "{algorithm}");
+                assert!(stage.outcomes.iter().all(|one| one.success == Some(one.ret > 0.0) && !one.terminated));
+                let performance = stage.performance(4);
+                assert_eq!((performance.iteration, performance.episodes), (4, 60));
+                assert!(performance.success_rate < 0.9, "{performance:?}");
+            }
+        }
+        let discounted =
+            |of: &Adaptation| of.stages.iter().map(|one| one.performance(0).discounted_return).sum::<f64>();
+        let both = [discounted(&in_program), discounted(&on_host)];
+        // Trials draw other numbers on the host.
+        assert!(algorithm == "rl2-ppo" || (both[0] - both[1]).abs() < 1e-4, "{algorithm}: {both:?}");
+        assert!(both.iter().all(|sum| *sum > 0.0), "nobody was paid");
+    }
 }

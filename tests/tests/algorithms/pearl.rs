@@ -4,7 +4,9 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::algo::{Algorithm, Arena, Course, Family, Held, Learned, Metrics, StateEntry, Training};
+use quickstudy_core::algo::{
+    Algorithm, AlgorithmDef, Arena, Course, Family, Held, Learned, Metrics, StateEntry, Training,
+};
 use quickstudy_core::credit::Paths;
 use quickstudy_core::dist::{RowNoise, SquashedGaussian, fold_in};
 use quickstudy_core::env::{EnvSpec, builtin};
@@ -18,6 +20,7 @@ use quickstudy_core::policy::{Act, Acting, Bounds, How, Policy};
 use quickstudy_core::rng::{self, streams};
 use quickstudy_core::task::TaskSource;
 use quickstudy_core::tensor::Named;
+use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, Own, Session, Setup, StageUnit};
 use quickstudy_core::{Array, DType, Device, Program, Result, State, Tensor};
 
 /// Numbers of a belief.
@@ -157,7 +160,7 @@ impl Learned for Pearl {
 
     /// One episode by the prior, and one by the belief that it leads to.
     fn course(&self) -> Course {
-        Course { family: Family::Gradients, rounds: 1, ..Course::fixed(self.horizon, 0.99) }
+        Course { family: Family::Inference, rounds: 1, ..Course::fixed(self.horizon, 0.99) }
     }
 
     fn start(&self, held: &Held, tasks: usize) -> Acting {
@@ -365,4 +368,56 @@ fn its_policy_adapts_by_inference_the_same_in_a_program_and_on_the_host() {
         policy = pollster::block_on(policy.adapt(&samples)).unwrap();
     }
     assert!(changed, "with the same random numbers the belief acts otherwise than the prior");
+}
+
+quickstudy_core::settings! {
+    /// Settings of the epoch.
+    struct PearlSettings {
+        /// changes nothing
+        unused: f64 = 0.0;
+    }
+}
+
+static PEARL: AlgorithmDef = AlgorithmDef::new::<PearlSettings>(
+    "epoch-of-pearl",
+    "an epoch of PEARL (arXiv:1903.08254)",
+    Family::Inference,
+    |_, spec| Ok(Box::new(Pearl::new(spec))),
+);
+
+#[test]
+fn a_session_trains_and_tests_an_algorithm_that_infers_episode_by_episode() {
+    let (device, env) = (Device::cpu(1), builtin("point-robot").unwrap());
+    let algorithms = [&PEARL];
+    let own = || Own { algorithms: &algorithms, ..Own::default() };
+    let setup = Setup::resolve(&PEARL, env.clone(), &[5], Some(2 * 3 * TASKS as u64 * 20), &[]).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    pollster::block_on(session.step()).unwrap();
+    let snapshot = pollster::block_on(session.snapshot(0)).unwrap();
+    let mut restored = Session::restore_with(&device, own(), &[&snapshot]).unwrap();
+    for session in [&mut session, &mut restored] {
+        pollster::block_on(session.step()).unwrap();
+        assert!(session.done());
+    }
+    let last = pollster::block_on(session.snapshot(0)).unwrap();
+    assert!(last == pollster::block_on(restored.snapshot(0)).unwrap(), "both memories are in the snapshot");
+
+    let policy = Evaluator::load_with(&device, own(), &last).unwrap();
+    let test = MetaTest { tasks: 5, episodes: Some(4), deterministic: false, ..MetaTest::default() };
+    let in_program = pollster::block_on(policy.adapt(test)).unwrap();
+    assert_eq!((in_program.unit, in_program.stages.len(), in_program.episodes), (StageUnit::Episodes, 4, 4));
+    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+    let [tasks, each, _] = policy.test_fleet(&test).unwrap();
+    let executor = Box::new(IterativeExecutor::new(tasks, each, 0, make).unwrap());
+    let on_host = pollster::block_on(policy.adapt_in(executor, None, test)).unwrap();
+    let returns = |of: &Adaptation| of.stages.iter().map(|one| one.returns.concat()).collect::<Vec<_>>();
+    assert_eq!((on_host.unit, on_host.episodes), (in_program.unit, 4));
+    for (host, program) in returns(&on_host).iter().flatten().zip(returns(&in_program).iter().flatten()) {
+        assert!((host - program).abs() < 1e-3, "{host} {program}");
+    }
+    assert_eq!(pollster::block_on(policy.adapt(MetaTest { episodes: None, ..test })).unwrap().stages.len(), 2);
+    let none = pollster::block_on(policy.adapt(MetaTest { episodes: Some(0), ..test })).unwrap_err().to_string();
+    assert_eq!(none, "episodes: 0 is too few; give at least 1");
+    let many = pollster::block_on(policy.adapt(MetaTest { episodes: Some(1000), ..test })).unwrap_err().to_string();
+    assert_eq!(many, "episodes: 1000 is not in 1 to 100");
 }
