@@ -38,17 +38,56 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|l| l.contains(&module))
 }
 
-/// Modules that a file's text names as `crate::module`, tests at its end left out.
-fn imports(text: &str) -> Vec<String> {
-    let code = text.split("#[cfg(test)]").next().unwrap();
+/// The first names of the paths that follow `prefix` in a file's text: one, or those of a list in braces. Comments and tests at its end
+/// are left out.
+fn names_after(text: &str, prefix: &str) -> Vec<String> {
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let code: String = code.lines().filter(|l| !l.trim_start().starts_with("//")).flat_map(|l| [l, "\n"]).collect();
+    let name =
+        |path: &str| -> String { path.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
     let mut found = Vec::new();
-    for line in code.lines().filter(|l| !l.trim_start().starts_with("//")) {
-        for part in line.split("crate::").skip(1) {
-            let names = part.trim_start_matches('{').split(|c: char| !c.is_alphanumeric() && c != '_');
-            found.extend(names.take(1).map(str::to_owned));
+    for (at, _) in code.match_indices(prefix) {
+        let own_word = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+        let path = &code[at + prefix.len()..];
+        match path.strip_prefix('{') {
+            _ if !own_word => {}
+            None => found.push(name(path)),
+            Some(list) => {
+                let (mut depth, mut begin) = (0, 0);
+                for (i, c) in list.char_indices() {
+                    depth += i32::from(c == '{') - i32::from(c == '}');
+                    if (c == ',' && depth == 0) || depth < 0 {
+                        found.push(name(&list[begin..i]));
+                        begin = i + 1;
+                    }
+                    if depth < 0 {
+                        break;
+                    }
+                }
+            }
         }
     }
+    found.retain(|name| !name.is_empty());
     found
+}
+
+/// Modules of the core that a file names, from the crate's root down or by `super` up to it.
+fn imports(src: &Path, file: &Path, text: &str) -> Vec<String> {
+    let module = file.strip_prefix(src).unwrap().with_extension("");
+    let depth = module.components().count() - usize::from(module.ends_with("mod"));
+    let mut found = names_after(text, "crate::");
+    found.extend(names_after(text, &"super::".repeat(depth)));
+    found
+}
+
+#[test]
+fn names_are_found_in_lists_and_through_super() {
+    let text = "use crate::{Error, algo::{Held, ppo},\n    meta::config};\n// crate::train\nfn f() { crate::env::g() }\n\
+        use super::super::play::Play;\nuse quickstudy_crate::wrong;\n#[cfg(test)]\nmod tests { use crate::train; }";
+    let found = imports(Path::new("src"), Path::new("src/nn/gru.rs"), text);
+    assert_eq!(found, ["Error", "algo", "meta", "env", "play"]);
+    assert_eq!(imports(Path::new("src"), Path::new("src/nn/mod.rs"), "use super::{algo, env};"), ["algo", "env"]);
+    assert_eq!(imports(Path::new("src"), Path::new("src/nn/gru.rs"), "use super::algo;"), Vec::<String>::new());
 }
 
 #[test]
@@ -62,7 +101,7 @@ fn core_modules_import_only_lower_layers() {
         let own = file.strip_prefix(&src).unwrap().components().next().unwrap().as_os_str().to_str().unwrap();
         let own = own.trim_end_matches(".rs");
         let (Some(mine), false) = (layer(own), file.ends_with("tests.rs")) else { continue };
-        for import in imports(&fs::read_to_string(&file).unwrap()) {
+        for import in imports(&src, &file, &fs::read_to_string(&file).unwrap()) {
             checked += 1;
             if layer(&import).is_some_and(|l| l > mine) {
                 wrong.push(format!("{} imports {import}", file.display()));
@@ -95,8 +134,10 @@ fn algorithms_do_not_import_each_other() {
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         let own = file.strip_prefix(&dir).unwrap().components().next().unwrap().as_os_str().to_str().unwrap();
+        let named =
+            [names_after(&text, "algo::"), names_after(&text, "crate::algo::"), names_after(&text, "super::")].concat();
         for other in names.iter().filter(|n| own.trim_end_matches(".rs") != **n && own != "mod.rs") {
-            assert!(!text.contains(&format!("algo::{other}")), "{} imports {other}", file.display());
+            assert!(!named.iter().any(|name| name == other), "{} imports {other}", file.display());
         }
     }
 }
