@@ -10,9 +10,9 @@
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use quickstudy_core::algo::ppo::PpoConfig;
-use quickstudy_core::algo::{Arena, Ppo, Training};
+use quickstudy_core::algo::{Arena, Ppo, PpoConfig, Sampling, Training};
 use quickstudy_core::env::builtin;
+use quickstudy_core::policy::NetConfig;
 use quickstudy_core::program::{Context, Program, State};
 use quickstudy_core::tensor::{Loop, scan};
 use quickstudy_core::{DType, Device, Result};
@@ -75,7 +75,11 @@ fn loops(c: &mut Criterion, device: &Device) -> Result<()> {
 }
 
 fn ppo(c: &mut Criterion, device: &Device) -> Result<()> {
-    let config = PpoConfig { envs: 4, horizon: 16, epochs: 4, minibatches: 4, hidden: vec![8], ..PpoConfig::default() };
+    let config = PpoConfig {
+        sampling: Sampling { envs: 4, horizon: 16, ..Sampling::default() },
+        net: NetConfig { hidden: vec![8], ..NetConfig::default() },
+        ..PpoConfig::default()
+    };
     let env = builtin("cartpole")?;
     let mut ppo = Training::new(device, std::rc::Rc::new(Ppo::new(&config, env.spec())?), Arena::Device(&env), &[1])?;
     measure(c, "iteration of PPO", || {

@@ -12,10 +12,10 @@ use quickstudy_core::dist::fold_in;
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{Executor, HostEnv, ParallelExecutor, Wrapped};
 use quickstudy_core::learn::{Descent, Look};
-use quickstudy_core::nn::{Activation, Layout, Mlp};
+use quickstudy_core::nn::{Layout, Mlp};
 use quickstudy_core::optim::Adam;
 use quickstudy_core::play::{Cast, Iteration};
-use quickstudy_core::policy::{Acting, LOG_STD, NetConfig, Policy, PolicyNet};
+use quickstudy_core::policy::{Acting, NetConfig, Policy, PolicyNet};
 use quickstudy_core::settings::{Range, Settings as _};
 use quickstudy_core::task::TaskSource;
 use quickstudy_core::tensor::{Loop, scan};
@@ -31,10 +31,8 @@ settings! {
         episodes: usize = 16, Range::Count(1, 1 << 16);
         /// discount of later rewards
         gamma: f64 = 0.99, Range::Unit;
-        /// hidden layers of policy and baseline
-        hidden: Vec<usize> = vec![32];
-        /// first ln σ of continuous actions
-        log_std_init: f64 = 0.0, LOG_STD;
+        /// The networks of policy and baseline.
+        ..net: NetConfig = NetConfig { hidden: vec![32], ..NetConfig::default() };
     }
 }
 
@@ -58,15 +56,12 @@ struct Reinforce {
 
 impl Reinforce {
     fn new(config: ReinforceConfig, spec: &EnvSpec) -> Result<Reinforce> {
-        let (hidden, activation) = (config.hidden.clone(), Activation::Tanh);
-        let sizes = [&[spec.observation.len()], &hidden[..], &[1]].concat();
-        let ReinforceConfig { log_std_init, .. } = config;
-        let (orthogonal_init, sde, normalise_observations) = (true, false, false);
-        let net = NetConfig { hidden, activation, orthogonal_init, log_std_init, sde, normalise_observations };
+        let net = &config.net;
         net.validate()?;
         let mut layout = Layout::new();
-        let policy = PolicyNet::new(&mut layout, spec, &net);
-        let value = Mlp::new(&mut layout, "value", 0, &sizes, activation, Some(1.0));
+        let policy = PolicyNet::new(&mut layout, spec, net);
+        let sizes = [&[spec.observation.len()], &net.hidden[..], &[1]].concat();
+        let value = Mlp::new(&mut layout, "value", 0, &sizes, net.activation, net.orthogonal_init.then_some(1.0));
         Ok(Reinforce { config, layout, policy, value, horizon: spec.horizon })
     }
 }

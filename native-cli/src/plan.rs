@@ -160,7 +160,7 @@ mod tests {
         asked.settings = vec![("epochs".into(), 5.into())];
         let plan = Plan::resolve(&asked).unwrap();
         let config = PpoConfig::default().with(&plan.setup.table()).unwrap();
-        assert_eq!((config.gamma, config.epochs), (0.9, 5));
+        assert_eq!((config.sampling.gamma, config.epochs), (0.9, 5));
         assert_eq!((plan.setup.steps, plan.eval_every, plan.eval_episodes), (20_000, 2000, 20));
         assert_eq!(plan.setup.seeds, [4]);
         let text = plan.config_toml(4);

@@ -2,26 +2,18 @@
 
 /** Settings of `ppo`: Proximal Policy Optimization, clipped objective (arXiv:1707.06347). */
 export interface PpoConfig {
-  /** Adam's step size; lower it if train/approx_kl exceeds about 0.03. Values: > 0; default 0.00025. */
+  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.00025. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "linear". */
   learning_rate_schedule?: "constant" | "linear";
+  /** Adam's ε. Values: > 0; default 0.00001. */
+  adam_eps?: number;
   /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.2. */
   clip_eps?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   clip_eps_schedule?: "constant" | "linear";
-  /** steps per environment between updates (T). Values: 1 or more; default 128. */
-  horizon?: number;
-  /** environments that run side by side (N). Values: 1 or more; default 8. */
-  envs?: number;
   /** passes over each rollout. Values: 1 or more; default 4. */
   epochs?: number;
-  /** parts that each pass is split into. Values: divides T · N; default 4. */
-  minibatches?: number;
-  /** discount of later rewards. Values: 0 to 1; default 0.99. */
-  gamma?: number;
-  /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
-  gae_lambda?: number;
   /** weight of the entropy bonus. Values: 0 or more; default 0.01. */
   entropy_coef?: number;
   /** weight of the value loss ½ (v − R)². Values: 0 or more; default 0.5. */
@@ -32,13 +24,27 @@ export interface PpoConfig {
   value_clip?: boolean;
   /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
   target_kl?: number;
+  /** in each minibatch. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** steps per environment between updates (T). Values: 1 or more; default 128. */
+  horizon?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 8. */
+  envs?: number;
+  /** parts that each pass is split into. Values: divides T · N; default 4. */
+  minibatches?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
+  gae_lambda?: number;
   /** by their running mean and deviation. Values: true, false; default false. */
   normalise_observations?: boolean;
   /** by the running deviation of the discounted return. Values: true, false; default false. */
   normalise_rewards?: boolean;
-  /** in each minibatch. Values: true, false; default true. */
-  normalise_advantages?: boolean;
-  /** hidden layers of policy and value network. Values: list of widths; default [64, 64]. */
+  /** state-dependent exploration of continuous actions. Values: true, false; default false. */
+  sde?: boolean;
+  /** steps between its noise matrices; 0: one per rollout. Values: 0, or divides T; default 0. */
+  sde_sample_freq?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
   activation?: "tanh" | "relu";
@@ -46,17 +52,11 @@ export interface PpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
-  /** state-dependent exploration of continuous actions. Values: true, false; default false. */
-  sde?: boolean;
-  /** steps between its noise matrices; 0: one per rollout. Values: 0, or divides T; default 0. */
-  sde_sample_freq?: number;
-  /** Adam's ε. Values: > 0; default 0.00001. */
-  adam_eps?: number;
 }
 
 /** Settings of `trpo`: Trust Region Policy Optimization (arXiv:1502.05477). */
 export interface TrpoConfig {
-  /** largest KL of the old policy from the new one in a step. Values: > 0; default 0.01. */
+  /** largest KL of the policies before and after a step. Values: > 0; default 0.01. */
   max_kl?: number;
   /** conjugate-gradient iterations. Values: 1 or more; default 15. */
   cg_iterations?: number;
@@ -68,18 +68,22 @@ export interface TrpoConfig {
   backtrack_ratio?: number;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
-  /** Adam's step size, of the value function. Values: > 0; default 0.001. */
+  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";
-  /** passes over each rollout that fit the value function. Values: 1 or more; default 10. */
+  /** Adam's ε. Values: > 0; default 0.00001. */
+  adam_eps?: number;
+  /** passes over each rollout in which Adam fits the value function. Values: 1 or more; default 10. */
   critic_epochs?: number;
-  /** parts that each pass is split into. Values: divides T · N; default 16. */
-  minibatches?: number;
+  /** over each rollout. Values: true, false; default true. */
+  normalise_advantages?: boolean;
   /** steps per environment between updates (T). Values: 1 or more; default 2048. */
   horizon?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
   envs?: number;
+  /** parts that each pass is split into. Values: divides T · N; default 16. */
+  minibatches?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
@@ -88,9 +92,11 @@ export interface TrpoConfig {
   normalise_observations?: boolean;
   /** by the running deviation of the discounted return. Values: true, false; default false. */
   normalise_rewards?: boolean;
-  /** over each rollout. Values: true, false; default true. */
-  normalise_advantages?: boolean;
-  /** hidden layers of policy and value network. Values: list of widths; default [64, 64]. */
+  /** state-dependent exploration of continuous actions. Values: true, false; default false. */
+  sde?: boolean;
+  /** steps between its noise matrices; 0: one per rollout. Values: 0, or divides T; default 0. */
+  sde_sample_freq?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
   activation?: "tanh" | "relu";
@@ -98,12 +104,6 @@ export interface TrpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
-  /** state-dependent exploration of continuous actions. Values: true, false; default false. */
-  sde?: boolean;
-  /** steps between its noise matrices; 0: one per rollout. Values: 0, or divides T; default 0. */
-  sde_sample_freq?: number;
-  /** Adam's ε. Values: > 0; default 0.00001. */
-  adam_eps?: number;
 }
 
 /** Settings of `promp`: Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784). */
@@ -136,10 +136,6 @@ export interface PrompConfig {
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
   positive_advantages?: boolean;
-  /** Adam's step size of outer steps. Values: > 0; default 0.001. */
-  learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
   /** outer steps on each batch. Values: 1 or more; default 5. */
   outer_steps?: number;
   /** clip range of the outer objective. Values: 0 to 1; default 0.3. */
@@ -150,7 +146,13 @@ export interface PrompConfig {
   target_inner_kl?: number;
   /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
-  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
   activation?: "tanh" | "relu";
@@ -158,8 +160,6 @@ export interface PrompConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
-  /** Adam's ε. Values: > 0; default 0.00000001. */
-  adam_eps?: number;
 }
 
 /** Settings of `maml-ppo`: MAML with a clipped outer objective. */
@@ -192,17 +192,19 @@ export interface MamlPpoConfig {
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
   positive_advantages?: boolean;
-  /** Adam's step size of outer steps. Values: > 0; default 0.001. */
-  learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
   /** outer steps on each batch. Values: 1 or more; default 5. */
   outer_steps?: number;
   /** clip range of the outer objective. Values: 0 to 1; default 0.3. */
   clip_eps?: number;
   /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
-  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
   activation?: "tanh" | "relu";
@@ -210,8 +212,6 @@ export interface MamlPpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
-  /** Adam's ε. Values: > 0; default 0.00000001. */
-  adam_eps?: number;
 }
 
 /** Settings of `maml-vpg`: MAML, policy gradient inside and outside (arXiv:1703.03400). */
@@ -244,13 +244,15 @@ export interface MamlVpgConfig {
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
   positive_advantages?: boolean;
-  /** Adam's step size of outer steps. Values: > 0; default 0.001. */
+  /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  max_grad_norm?: number;
+  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";
-  /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
-  max_grad_norm?: number;
-  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
   activation?: "tanh" | "relu";
@@ -258,8 +260,6 @@ export interface MamlVpgConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
-  /** Adam's ε. Values: > 0; default 0.00000001. */
-  adam_eps?: number;
 }
 
 /** Settings of `maml-trpo`: MAML with trust-region outer steps (arXiv:1703.03400). */
@@ -292,7 +292,7 @@ export interface MamlTrpoConfig {
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
   positive_advantages?: boolean;
-  /** largest KL of an outer step. Values: > 0; default 0.01. */
+  /** largest KL of the policies before and after a step. Values: > 0; default 0.01. */
   max_kl?: number;
   /** conjugate-gradient iterations. Values: 1 or more; default 10. */
   cg_iterations?: number;
@@ -304,7 +304,7 @@ export interface MamlTrpoConfig {
   backtrack_ratio?: number;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
-  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
   activation?: "tanh" | "relu";
@@ -344,7 +344,7 @@ export interface EMamlConfig {
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
   positive_advantages?: boolean;
-  /** largest KL of an outer step. Values: > 0; default 0.01. */
+  /** largest KL of the policies before and after a step. Values: > 0; default 0.01. */
   max_kl?: number;
   /** conjugate-gradient iterations. Values: 1 or more; default 10. */
   cg_iterations?: number;
@@ -356,7 +356,7 @@ export interface EMamlConfig {
   backtrack_ratio?: number;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
-  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
   activation?: "tanh" | "relu";
@@ -394,13 +394,15 @@ export interface DiceMamlConfig {
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
   positive_advantages?: boolean;
-  /** Adam's step size of outer steps. Values: > 0; default 0.001. */
+  /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  max_grad_norm?: number;
+  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";
-  /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
-  max_grad_norm?: number;
-  /** hidden layers of the policy. Values: list of widths; default [64, 64]. */
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
   activation?: "tanh" | "relu";
@@ -408,8 +410,6 @@ export interface DiceMamlConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
-  /** Adam's ε. Values: > 0; default 0.00000001. */
-  adam_eps?: number;
 }
 
 /** Settings of `rl2-ppo`: RL²: a recurrent policy learns within its memory, by PPO (arXiv:1611.02779). */
@@ -440,10 +440,6 @@ export interface Rl2PpoConfig {
   entropy_softplus?: boolean;
   /** −ln π of the action taken in place of the entropy. Values: true, false; default false. */
   entropy_neg_log_prob?: boolean;
-  /** Adam's step size; lower it if train/approx_kl exceeds about 0.03. Values: > 0; default 0.001. */
-  learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
   /** passes over the trials. Values: 1 or more; default 4. */
   epochs?: number;
   /** parts of each pass, in trials. Values: divides meta_batch; default 4. */
@@ -454,6 +450,12 @@ export interface Rl2PpoConfig {
   value_coef?: number;
   /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
   max_grad_norm?: number;
+  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** Adam's ε. Values: > 0; default 0.00001. */
+  adam_eps?: number;
   /** gated recurrent units of the memory. Values: 1 or more; default 64. */
   units?: number;
   /** where the reset gate acts: after or before the product. Values: after, before; default "after". */
@@ -462,8 +464,6 @@ export interface Rl2PpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
-  /** Adam's ε. Values: > 0; default 0.00001. */
-  adam_eps?: number;
 }
 
 /** Settings of `rl2-trpo`: RL² with trust-region steps, as in its paper. */
@@ -494,7 +494,7 @@ export interface Rl2TrpoConfig {
   entropy_softplus?: boolean;
   /** −ln π of the action taken in place of the entropy. Values: true, false; default false. */
   entropy_neg_log_prob?: boolean;
-  /** largest KL of a step. Values: > 0; default 0.01. */
+  /** largest KL of the policies before and after a step. Values: > 0; default 0.01. */
   max_kl?: number;
   /** conjugate-gradient iterations. Values: 1 or more; default 10. */
   cg_iterations?: number;

@@ -1,6 +1,6 @@
 //! A policy and a value function: two networks on one θ.
 
-use super::Held;
+use super::{Held, Sampling};
 use crate::Tensor;
 use crate::env::EnvSpec;
 use crate::nn::{Layout, Mlp};
@@ -18,13 +18,15 @@ pub struct ActorCritic {
 
 impl ActorCritic {
     /// Networks from the observations of an environment to its actions and to a value.
-    pub fn new(spec: &EnvSpec, config: &NetConfig) -> ActorCritic {
-        let mut layout = Layout::new();
-        let trunk = PolicyNet::trunk(&mut layout, spec, config);
+    ///
+    /// Where observations are normalised, that is layer 0 of each network, and its first linear layer is number 1.
+    pub fn new(spec: &EnvSpec, config: &NetConfig, sampling: &Sampling) -> ActorCritic {
+        let (mut layout, first) = (Layout::new(), usize::from(sampling.normalise_observations));
+        let trunk = PolicyNet::trunk(&mut layout, spec, config, first);
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[1]].concat();
         let last_gain = config.orthogonal_init.then_some(1.0);
-        let value = Mlp::new(&mut layout, "value", config.first(), &sizes, config.activation, last_gain);
-        let policy = PolicyNet::on(trunk, &mut layout, spec, config);
+        let value = Mlp::new(&mut layout, "value", first, &sizes, config.activation, last_gain);
+        let policy = PolicyNet::on(trunk, &mut layout, spec, config, sampling.sde);
         ActorCritic { layout, policy, value }
     }
 
@@ -61,28 +63,21 @@ impl ActorCritic {
 mod tests {
     use super::*;
     use crate::env::{ActionSpace, Dim, EnvSpec};
-    use crate::nn::Activation;
 
-    fn config(sde: bool) -> NetConfig {
-        NetConfig {
-            hidden: vec![8, 4],
-            activation: Activation::Tanh,
-            orthogonal_init: true,
-            log_std_init: -1.0,
-            sde,
-            normalise_observations: false,
-        }
+    fn net(spec: &EnvSpec, sde: bool) -> ActorCritic {
+        let config = NetConfig { hidden: vec![8, 4], log_std_init: -1.0, ..NetConfig::default() };
+        ActorCritic::new(spec, &config, &Sampling { sde, ..Sampling::default() })
     }
 
     #[test]
     fn parameters_are_those_of_two_networks_and_the_exploration() {
         let choice = EnvSpec::new("a", vec![Dim::unbounded("x"); 3], ActionSpace::discrete(&["l", "r"]), 9);
         let nets = |out: usize| (3 * 8 + 8) + (8 * 4 + 4) + (4 * out + out);
-        assert_eq!(ActorCritic::new(&choice, &config(false)).layout.len(), nets(2) + nets(1));
+        assert_eq!(net(&choice, false).layout.len(), nets(2) + nets(1));
         let vector = ActionSpace::continuous(vec![Dim::new("f", -2.0, 1.0); 2]);
         let vector = EnvSpec::new("b", vec![Dim::unbounded("x"); 3], vector, 9);
-        assert_eq!(ActorCritic::new(&vector, &config(false)).layout.len(), nets(2) + nets(1) + 2);
-        let sde = ActorCritic::new(&vector, &config(true));
+        assert_eq!(net(&vector, false).layout.len(), nets(2) + nets(1) + 2);
+        let sde = net(&vector, true);
         assert_eq!(sde.layout.len(), nets(2) + nets(1) + 4 * 2);
         assert!(sde.layout.init([1, 2]).ends_with(&[-1.0; 8]));
     }

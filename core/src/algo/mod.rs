@@ -14,7 +14,7 @@ pub use actor_critic::ActorCritic;
 pub use algorithm::{Algorithm, First, Held, StateEntry, update_parameters};
 pub use definition::{AlgorithmDef, Configure, Family, IntoAlgorithm};
 pub use learned::{Course, Learned};
-pub use on_policy::{OnPolicy, OnPolicyLearner};
+pub use on_policy::{OnPolicy, OnPolicyLearner, Sampling};
 pub use ppo::{PPO, Ppo, PpoConfig};
 pub use training::{Arena, Training};
 pub use trpo::{TRPO, Trpo, TrpoConfig};

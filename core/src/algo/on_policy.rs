@@ -13,6 +13,7 @@ use crate::dist::fold_in;
 use crate::learn::Passes;
 use crate::play::Iteration;
 use crate::rng::streams;
+use crate::settings::Range;
 use crate::{DType, Error, Result, Tensor};
 
 use super::{ActorCritic, First, Held, Metrics, StateEntry};
@@ -23,24 +24,42 @@ const REWARD_LIMIT: f64 = 10.0;
 /// Most environment steps of one iteration and seed: what a rollout may take in memory.
 pub const MAX_BATCH: usize = 1 << 24;
 
-/// Settings of rollouts and advantages; the fields of the algorithms' settings with these names.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs, reason = "each is described where it is set")]
-pub struct Sampling {
-    pub horizon: usize,
-    pub envs: usize,
-    pub gamma: f64,
-    pub gae_lambda: f64,
-    pub normalise_observations: bool,
-    pub normalise_rewards: bool,
-    pub sde: bool,
-    pub sde_sample_freq: usize,
+crate::settings! {
+    /// Settings of rollouts, of their advantages and of the parts that they are learned from.
+    #[derive(Copy)]
+    pub struct Sampling {
+        /// steps per environment between updates (T)
+        horizon: usize = 128, Range::Count(1, MAX_BATCH as u64);
+        /// environments that run side by side (N)
+        envs: usize = 8, Range::Count(1, MAX_BATCH as u64);
+        /// parts that each pass is split into
+        minibatches: usize = 4, Range::Shown(&Range::Count(1, MAX_BATCH as u64), "divides T · N");
+        /// discount of later rewards
+        gamma: f64 = 0.99, Range::Unit;
+        /// λ of the advantages; lower: less variance, more bias
+        gae_lambda: f64 = 0.95, Range::Unit;
+        /// by their running mean and deviation
+        normalise_observations: bool = false;
+        /// by the running deviation of the discounted return
+        normalise_rewards: bool = false;
+        /// state-dependent exploration of continuous actions
+        ///
+        /// arXiv:2005.05719.
+        sde: bool = false;
+        /// steps between its noise matrices; 0: one per rollout
+        sde_sample_freq: usize = 0, Range::Shown(&Range::Count(0, MAX_BATCH as u64), "0, or divides T");
+    }
 }
 
 impl Sampling {
-    /// Checks values in combination, with `minibatches` parts of each of the passes over a rollout: `passes` of them under that key.
-    pub fn validate(&self, (key, passes): (&str, usize), minibatches: usize) -> Result<()> {
-        let (t, n, m) = (self.horizon, self.envs, minibatches);
+    /// Environment steps per iteration and seed, T · N.
+    pub fn batch(&self) -> usize {
+        self.horizon * self.envs
+    }
+
+    /// Checks values in combination, with the number of passes over a rollout, which has that key.
+    pub(super) fn validate(&self, key: &str, passes: usize) -> Result<()> {
+        let (t, n, m) = (self.horizon, self.envs, self.minibatches);
         let batch = t.saturating_mul(n);
         if batch > MAX_BATCH {
             return Err(Error::config("horizon", format!("horizon × envs ({t} × {n}) is more than {MAX_BATCH}")));
@@ -62,7 +81,7 @@ impl Sampling {
 
     /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
     /// their states to themselves. Each episode has its own task of `tasks` numbers, if there are many.
-    pub fn entries(&self, environment: Option<usize>, tasks: usize, net: &ActorCritic) -> Vec<StateEntry> {
+    fn entries(&self, environment: Option<usize>, tasks: usize, net: &ActorCritic) -> Vec<StateEntry> {
         let (n, o) = (self.envs, net.observations());
         let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
         let mut entries = StateEntry::learner(net.layout.len());
@@ -123,9 +142,9 @@ impl<'a> Sampled<'a> {
     }
 
     /// Passes over the steps of the rollout, each in another order.
-    pub fn passes(&self, passes: usize, minibatches: usize) -> Passes {
-        let rows = self.collector.sampling.horizon * self.collector.sampling.envs;
-        Passes { passes, minibatches, rows, order: self.order() }
+    pub fn passes(&self, passes: usize) -> Passes {
+        let sampling = &self.collector.sampling;
+        Passes { passes, minibatches: sampling.minibatches, rows: sampling.batch(), order: self.order() }
     }
 
     /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch.

@@ -22,7 +22,6 @@ use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling, unpack};
 use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics, update_parameters};
 use crate::Result;
 use crate::learn::{Descent, Look};
-use crate::optim::Adam;
 use crate::play::Iteration;
 use crate::policy::NetConfig;
 use crate::settings::Settings as _;
@@ -43,16 +42,16 @@ impl OnPolicy for PpoConfig {
         PpoConfig::validate(self)
     }
 
-    fn net(&self) -> NetConfig {
-        PpoConfig::net(self)
+    fn net(&self) -> &NetConfig {
+        &self.net
     }
 
-    fn sampling(&self) -> Sampling {
-        PpoConfig::sampling(self)
+    fn sampling(&self) -> &Sampling {
+        &self.sampling
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        let learning_rate = self.learning_rate * self.learning_rate_schedule.factor(done, total);
+        let learning_rate = self.adam.rate(done, total);
         let clip_eps = self.clip_eps * self.clip_eps_schedule.factor(done, total);
         vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)]
     }
@@ -61,10 +60,10 @@ impl OnPolicy for PpoConfig {
     fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
         let (learning_rate, clip_eps) = (it.scalar("learning_rate"), it.scalar("clip_eps"));
         let data = sampled.data();
-        let passes = sampled.passes(self.epochs, self.minibatches);
+        let passes = sampled.passes(self.epochs);
         let descent = Descent {
             layout: &net.layout,
-            optimiser: Adam { eps: self.adam_eps, ..Adam::default() },
+            optimiser: self.adam.optimiser(),
             learning_rate,
             max_grad_norm: self.max_grad_norm,
             sums: &["policy_loss", "value_loss", "entropy", "approx_kl", "clip_frac", "grad_norm"],
@@ -106,8 +105,13 @@ mod tests {
         let (device, env) = (Device::cpu(1), builtin("cartpole").unwrap());
         // Bits of parameters, optimiser and metrics of two seeds after three iterations.
         let train = |max_grad_norm: f64| {
-            let config =
-                PpoConfig { max_grad_norm, horizon: 16, envs: 4, epochs: 2, hidden: vec![8], ..PpoConfig::default() };
+            let config = PpoConfig {
+                max_grad_norm,
+                epochs: 2,
+                sampling: Sampling { horizon: 16, envs: 4, ..Sampling::default() },
+                net: NetConfig { hidden: vec![8], ..NetConfig::default() },
+                ..PpoConfig::default()
+            };
             let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec()).unwrap());
             let mut ppo = Training::new(&device, ppo, Arena::Device(&env), &[1, 2]).unwrap();
             let read = |x: &Array| {

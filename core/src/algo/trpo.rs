@@ -22,7 +22,6 @@ use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling, mean, unpac
 use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics, update_parameters};
 use crate::Result;
 use crate::learn::{Descent, Look};
-use crate::optim::Adam;
 use crate::play::Iteration;
 use crate::policy::NetConfig;
 use crate::settings::Settings as _;
@@ -43,16 +42,16 @@ impl OnPolicy for TrpoConfig {
         TrpoConfig::validate(self)
     }
 
-    fn net(&self) -> NetConfig {
-        TrpoConfig::net(self)
+    fn net(&self) -> &NetConfig {
+        &self.net
     }
 
-    fn sampling(&self) -> Sampling {
-        TrpoConfig::sampling(self)
+    fn sampling(&self) -> &Sampling {
+        &self.sampling
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        vec![("train/learning_rate", self.learning_rate * self.learning_rate_schedule.factor(done, total))]
+        vec![("train/learning_rate", self.adam.rate(done, total))]
     }
 
     fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
@@ -62,7 +61,7 @@ impl OnPolicy for TrpoConfig {
         // The policy. The value function's parameters have neither gradient nor curvature here, and so no step.
         let batch = unpack(net, data);
         let old = net.distribution(&net.layout.split(theta), batch.obs).stop_gradient();
-        let step = self.trust_region().step(
+        let step = self.trust_region.step(
             &net.layout,
             theta,
             |parts| surrogate(net, parts, &batch, self.normalise_advantages), // eq. 14
@@ -71,10 +70,10 @@ impl OnPolicy for TrpoConfig {
         let entropy = mean(net.distribution(&net.layout.split(step.theta), batch.obs).entropy());
 
         // The value function; the policy's parameters have no gradient here, and stay.
-        let passes = sampled.passes(self.critic_epochs, self.minibatches);
+        let passes = sampled.passes(self.critic_epochs);
         let descent = Descent {
             layout: &net.layout,
-            optimiser: Adam { eps: self.adam_eps, ..Adam::default() },
+            optimiser: self.adam.optimiser(),
             learning_rate: it.scalar("learning_rate"),
             max_grad_norm: 0.0,
             sums: &["value_loss"],

@@ -2,6 +2,7 @@
 
 use super::{Baseline, Steps, gae};
 use crate::Tensor;
+use crate::settings::Range;
 
 /// Episodes of K tasks, N of each, side by side and padded to T steps.
 #[derive(Clone, Copy, Debug)]
@@ -16,22 +17,28 @@ pub struct Paths {
     pub valid: Tensor,
 }
 
-/// How episodes become training data.
-///
-/// As `SampleProcessor` of ProMP: returns are discounted sums to the end of the path, the baseline is fitted to them on
-/// the same paths, and its value after the last step is 0, also where a time limit ended the path.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Processor {
-    /// Discount γ.
-    pub gamma: f64,
-    /// λ of the advantages.
-    pub gae_lambda: f64,
-    /// The baseline that is subtracted.
-    pub baseline: Baseline,
-    /// Standardise the advantages of each task, over valid steps.
-    pub normalise: bool,
-    /// Shift the advantages of each task so that the smallest is 1e-8.
-    pub positive: bool,
+crate::settings! {
+    /// How episodes become training data.
+    ///
+    /// As `SampleProcessor` of ProMP: returns are discounted sums to the end of the path, the baseline is fitted to them on
+    /// the same paths, and its value after the last step is 0, also where a time limit ended the path.
+    #[derive(Copy)]
+    pub struct Processor {
+        /// discount of later rewards
+        gamma: f64 = 0.99, Range::Unit;
+        /// λ of the advantages
+        gae_lambda: f64 = 1.0, Range::Unit;
+        /// subtracted from returns, fitted per task
+        baseline: Baseline = Baseline::LinearFeature;
+        /// per task
+        ///
+        /// Over valid steps.
+        normalise_advantages: bool = true;
+        /// shift them so that the smallest is 0
+        ///
+        /// Or rather 1e-8, per task.
+        positive_advantages: bool = false;
+    }
 }
 
 /// Training data of episodes, `[T, K, N, 1]`.
@@ -150,11 +157,11 @@ impl Processor {
             sum(x * weights) / sum(weights)
         };
         let mut x = raw;
-        if self.normalise {
+        if self.normalise_advantages {
             let centred = x - mean(x);
             x = centred / (mean(centred.square()).sqrt() + 1e-8);
         }
-        if self.positive {
+        if self.positive_advantages {
             let least = -paths.valid.select(-x, Tensor::constant_f32(-1e30)).max_keep(2).max_keep(0);
             x = x - least + tiny;
         }

@@ -2,9 +2,8 @@
 
 use super::Surrogate;
 use crate::credit::{Baseline, Processor};
-use crate::nn::Activation;
-use crate::optim::{Hessian, Schedule, TrustRegion};
-use crate::policy::{LOG_STD, NetConfig};
+use crate::optim::{AdamConfig, TrustRegion};
+use crate::policy::NetConfig;
 use crate::settings::{Range, SettingValue as _, Settings};
 use crate::task::TaskSource;
 use crate::{Error, Result};
@@ -48,15 +47,13 @@ impl Variant {
     #[must_use]
     pub fn uses(self, key: &str) -> bool {
         match key {
-            "learning_rate" | "learning_rate_schedule" | "max_grad_norm" | "adam_eps" => !self.trust_region(),
+            "max_grad_norm" => !self.trust_region(),
             "clip_eps" | "outer_steps" => matches!(self, Variant::ProMp | Variant::MamlPpo),
             "inner_kl_coef" | "target_inner_kl" => self == Variant::ProMp,
-            "max_kl" | "cg_iterations" | "damping" | "backtracks" | "backtrack_ratio" | "hessian" => {
-                self.trust_region()
-            }
             // DICE is the inner loss and the outer one.
             "inner_loss" => self != Variant::DiceMaml,
-            _ => true,
+            _ if self.trust_region() => !AdamConfig::declares(key),
+            _ => !TrustRegion::declares(key),
         }
     }
 
@@ -93,20 +90,8 @@ crate::settings! {
         ///
         /// `dice-maml` has `dice`, and no other algorithm takes it.
         inner_loss: Surrogate = Surrogate::LikelihoodRatio, Range::Shown(&Surrogate::RANGE, "likelihood_ratio, log_likelihood");
-        /// discount of later rewards
-        gamma: f64 = 0.99, Range::Unit;
-        /// λ of the advantages
-        gae_lambda: f64 = 1.0, Range::Unit;
-        /// subtracted from returns, fitted per task
-        baseline: Baseline = Baseline::LinearFeature;
-        /// per task
-        normalise_advantages: bool = true;
-        /// shift them so that the smallest is 0
-        positive_advantages: bool = false;
-        /// Adam's step size of outer steps
-        learning_rate: f64 = 1e-3, Range::Positive;
-        /// linear: towards 0 at the end of the run
-        learning_rate_schedule: Schedule = Schedule::Constant;
+        /// Training data of episodes.
+        ..processor: Processor;
         /// outer steps on each batch
         outer_steps: usize = 5, Range::Count(1, 1000);
         /// clip range of the outer objective
@@ -118,30 +103,14 @@ crate::settings! {
         /// After each iteration, a step's η is halved where its KL is below this over 1.5, and doubled where it is
         /// above 1.5 times this, starting from `inner_kl_coef`; at 0, η stays.
         target_inner_kl: f64 = 0.0, Range::NotNegative;
-        /// largest KL of an outer step
-        max_kl: f64 = 0.01, Range::Positive;
-        /// conjugate-gradient iterations
-        cg_iterations: usize = 10, Range::Count(1, 1000);
-        /// added to the diagonal of the KL's Hessian
-        damping: f64 = 1e-5, Range::NotNegative;
-        /// most steps of the line search
-        backtracks: usize = 15, Range::Count(1, 1000);
-        /// factor between its steps
-        backtrack_ratio: f64 = 0.8, Range::Fraction;
-        /// products with the KL's Hessian
-        hessian: Hessian = Hessian::Exact;
         /// longer outer gradients are scaled down; 0: never
         max_grad_norm: f64 = 0.0, Range::NotNegative;
-        /// hidden layers of the policy
-        hidden: Vec<usize> = vec![64, 64];
-        /// of the hidden layers
-        activation: Activation = Activation::Tanh;
-        /// orthogonal first weights; false: uniform as in PyTorch
-        orthogonal_init: bool = true;
-        /// first ln σ of continuous actions
-        log_std_init: f64 = 0.0, LOG_STD;
-        /// Adam's ε
-        adam_eps: f64 = 1e-8, Range::Positive;
+        /// Outer steps by gradients.
+        ..adam: AdamConfig = AdamConfig { adam_eps: 1e-8, ..AdamConfig::default() };
+        /// Outer steps in a trust region.
+        ..trust_region: TrustRegion;
+        /// The policy's network.
+        ..net: NetConfig;
     }
 }
 
@@ -165,44 +134,9 @@ impl MamlConfig {
                 inner_kl_coef: 0.0,
                 outer_steps: 1,
                 inner_loss: Surrogate::Dice,
-                baseline: Baseline::LinearTime,
+                processor: Processor { baseline: Baseline::LinearTime, ..base.processor },
                 ..base
             },
-        }
-    }
-
-    /// Sizes and kinds of the policy's network.
-    pub fn net(&self) -> NetConfig {
-        NetConfig {
-            hidden: self.hidden.clone(),
-            activation: self.activation,
-            orthogonal_init: self.orthogonal_init,
-            log_std_init: self.log_std_init,
-            sde: false,
-            normalise_observations: false,
-        }
-    }
-
-    /// What makes training data of episodes.
-    pub fn processor(&self) -> Processor {
-        Processor {
-            gamma: self.gamma,
-            gae_lambda: self.gae_lambda,
-            baseline: self.baseline,
-            normalise: self.normalise_advantages,
-            positive: self.positive_advantages,
-        }
-    }
-
-    /// The trust region of outer steps.
-    pub fn trust_region(&self) -> TrustRegion {
-        TrustRegion {
-            delta: self.max_kl,
-            cg_iterations: self.cg_iterations,
-            damping: self.damping,
-            backtracks: self.backtracks,
-            backtrack_ratio: self.backtrack_ratio,
-            hessian: self.hessian,
         }
     }
 
@@ -238,7 +172,7 @@ impl MamlConfig {
         if self.meta_batch.saturating_mul(self.rollouts) > MAX_BATCH {
             return Err(Error::config("rollouts", format!("meta_batch × rollouts is more than {MAX_BATCH}")));
         }
-        self.net().validate()?;
+        self.net.validate()?;
         self.losses_fit(variant)
     }
 

@@ -18,7 +18,7 @@ use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout};
-use crate::optim::{Adam, AdamState};
+use crate::optim::AdamState;
 use crate::play::{Cast, Iteration, row_keys};
 use crate::policy::{Acting, Policy, PolicyNet};
 use crate::settings::Settings as _;
@@ -44,7 +44,7 @@ impl Learner {
     /// Networks and inner step sizes for an environment.
     pub fn new(spec: &EnvSpec, config: &MamlConfig) -> Learner {
         let mut layout = Layout::new();
-        let policy = PolicyNet::new(&mut layout, spec, &config.net());
+        let policy = PolicyNet::new(&mut layout, spec, &config.net);
         let slices: Vec<(String, Vec<usize>)> =
             layout.slices().map(|(name, shape, _)| (name.to_owned(), shape.to_vec())).collect();
         if config.learn_inner_lr {
@@ -107,7 +107,7 @@ impl Learner {
     /// Training data of episodes collected by `parts: [K, …]`.
     #[track_caller]
     pub fn phase(&self, config: &MamlConfig, parts: &[Tensor], paths: &Paths, seeds: usize) -> Phase {
-        let processor = config.processor();
+        let processor = config.processor;
         let processed = match self.kind {
             Surrogate::Dice => processor.process_dice(paths),
             _ => processor.process(paths),
@@ -190,8 +190,8 @@ impl Learned for Maml {
     }
 
     fn course(&self) -> Course {
-        let MamlConfig { inner_steps, rollouts, gamma, .. } = self.config;
-        Course { family: Family::Gradients, rounds: inner_steps, rollouts, ..Course::fixed(self.steps, gamma) }
+        let MamlConfig { inner_steps: rounds, rollouts, processor, .. } = self.config;
+        Course { family: Family::Gradients, rounds, rollouts, ..Course::fixed(self.steps, processor.gamma) }
     }
 
     fn start(&self, held: &Held, tasks: usize) -> Acting {
@@ -232,13 +232,13 @@ impl Algorithm for Maml {
     }
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {
-        let MamlConfig { meta_batch, rollouts, inner_steps, hidden, .. } = &self.config;
+        let MamlConfig { meta_batch, rollouts, inner_steps, net, .. } = &self.config;
         vec![
             ("meta_batch", *meta_batch),
             ("rollouts", *rollouts),
             ("horizon", self.steps),
             ("inner_steps", *inner_steps),
-            ("hidden", hidden.iter().copied().max().unwrap_or(0)),
+            ("hidden", net.hidden.iter().copied().max().unwrap_or(0)),
         ]
     }
 
@@ -293,19 +293,12 @@ impl Algorithm for Maml {
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
         match self.variant.trust_region() {
             true => Vec::new(),
-            false => vec![("train/learning_rate", self.learning_rate(done, total))],
+            false => vec![("train/learning_rate", self.config.adam.rate(done, total))],
         }
     }
 
     fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        vec![("learning_rate", self.learning_rate(done, total).into())]
-    }
-}
-
-impl Maml {
-    /// Step size of the outer steps in the iteration after `done` of `total`.
-    fn learning_rate(&self, done: u64, total: u64) -> f64 {
-        self.config.learning_rate * self.config.learning_rate_schedule.factor(done, total)
+        vec![("learning_rate", self.config.adam.rate(done, total).into())]
     }
 }
 
@@ -354,7 +347,7 @@ fn outer(
     let layout = &learner.layout;
     let value = |parts: &[Tensor]| learner.meta_loss(objective, parts, phases);
     if variant.trust_region() {
-        let step = config.trust_region().step(layout, theta, |p| value(p).loss, |p| value(p).outer_kl);
+        let step = config.trust_region.step(layout, theta, |p| value(p).loss, |p| value(p).outer_kl);
         let meta = value(&layout.split(step.theta));
         let metrics = Metrics::default()
             .last("train/meta_loss", step.loss_after)
@@ -367,7 +360,7 @@ fn outer(
     }
     let descent = Descent {
         layout,
-        optimiser: Adam { eps: config.adam_eps, ..Adam::default() },
+        optimiser: config.adam.optimiser(),
         learning_rate,
         max_grad_norm: config.max_grad_norm,
         sums: &[],

@@ -93,10 +93,6 @@ impl Rl2 {
     pub fn net(&self) -> &Rl2Net {
         &self.net
     }
-
-    fn learning_rate(&self, done: u64, total: u64) -> f64 {
-        self.config.learning_rate * self.config.learning_rate_schedule.factor(done, total)
-    }
 }
 
 impl Learned for Rl2 {
@@ -135,8 +131,8 @@ impl Algorithm for Rl2 {
     }
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {
-        let Rl2Config { meta_batch, episodes, units, .. } = self.config;
-        vec![("meta_batch", meta_batch), ("episodes", episodes), ("units", units)]
+        let Rl2Config { meta_batch, episodes, net, .. } = &self.config;
+        vec![("meta_batch", *meta_batch), ("episodes", *episodes), ("units", net.units)]
     }
 
     /// Episodes of the metrics are those inside of trials; returns of trials, of first and of last episodes are means over trials.
@@ -178,13 +174,13 @@ impl Algorithm for Rl2 {
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
         match self.variant {
-            Rl2Variant::Ppo => vec![("train/learning_rate", self.learning_rate(done, total))],
+            Rl2Variant::Ppo => vec![("train/learning_rate", self.config.adam.rate(done, total))],
             Rl2Variant::Trpo => Vec::new(),
         }
     }
 
     fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        vec![("learning_rate", self.learning_rate(done, total).into())]
+        vec![("learning_rate", self.config.adam.rate(done, total).into())]
     }
 }
 

@@ -1,7 +1,36 @@
 //! Adam, and clipping of gradients by their norm.
 
+use super::Schedule;
 use crate::Tensor;
+use crate::settings::Range;
 use crate::tensor::tree;
+
+crate::settings! {
+    /// The settings of an algorithm that makes its steps by [`Adam`].
+    #[derive(Copy)]
+    pub struct AdamConfig {
+        /// Adam's step size; lower it where train/approx_kl is above about 0.03
+        ///
+        /// α of Adam.
+        learning_rate: f64 = 1e-3, Range::Positive;
+        /// linear: towards 0 at the end of the run
+        learning_rate_schedule: Schedule = Schedule::Constant;
+        /// Adam's ε
+        adam_eps: f64 = 1e-5, Range::Positive;
+    }
+}
+
+impl AdamConfig {
+    /// The step size in the iteration after `done` of `total`.
+    pub fn rate(&self, done: u64, total: u64) -> f64 {
+        self.learning_rate * self.learning_rate_schedule.factor(done, total)
+    }
+
+    /// The optimiser.
+    pub fn optimiser(&self) -> Adam {
+        Adam { eps: self.adam_eps, ..Adam::default() }
+    }
+}
 
 /// Adam's constants.
 ///

@@ -2,10 +2,11 @@
 
 use super::adam::norm;
 use super::conjugate_gradient::{conjugate_gradient, dot};
+use crate::Tensor;
 use crate::grad::value_and_grad;
 use crate::nn::Layout;
+use crate::settings::Range;
 use crate::tensor::{scan_tree, tree};
-use crate::{Error, Result, Tensor};
 
 /// How products of the constraint's Hessian at θ with a vector v are computed.
 ///
@@ -38,36 +39,31 @@ const SYMMETRIC: f64 = 0.01;
 /// Length of εv of [`Hessian::OneSidedDifferences`].
 const ONE_SIDED: f64 = 0.002;
 
-/// A trust region.
-///
-/// Schulman et al. 2015, arXiv:1502.05477, appendix C: s = H⁻¹ g by conjugate gradients, scaled to the boundary, then
-/// the first of the steps 1, ρ, ρ², … that lowers the loss and keeps to the constraint; none if none does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrustRegion {
-    /// Largest constraint δ, above 0.
-    pub delta: f64,
-    /// Conjugate-gradient iterations.
-    pub cg_iterations: usize,
-    /// Added to the Hessian's diagonal.
-    pub damping: f64,
-    /// Most steps tried.
-    pub backtracks: usize,
-    /// ρ, in (0, 1).
-    pub backtrack_ratio: f64,
-    /// The Hessian's products.
-    pub hessian: Hessian,
-}
-
-impl Default for TrustRegion {
-    fn default() -> Self {
-        TrustRegion {
-            delta: 0.01,
-            cg_iterations: 10,
-            damping: 1e-5,
-            backtracks: 15,
-            backtrack_ratio: 0.8,
-            hessian: Hessian::Exact,
-        }
+crate::settings! {
+    /// A trust region.
+    ///
+    /// Schulman et al. 2015, arXiv:1502.05477, appendix C: s = H⁻¹ g by conjugate gradients, scaled to the boundary, then
+    /// the first of the steps 1, ρ, ρ², … that lowers the loss and keeps to the constraint; none if none does.
+    #[derive(Copy)]
+    pub struct TrustRegion {
+        /// largest KL of the policies before and after a step
+        ///
+        /// δ of eq. 12, the limit of whatever is the constraint. Larger: faster and less safe.
+        max_kl: f64 = 0.01, Range::Positive;
+        /// conjugate-gradient iterations
+        cg_iterations: usize = 10, Range::Count(1, 1000);
+        /// added to the diagonal of the KL's Hessian
+        ///
+        /// Larger: nearer to the plain gradient.
+        damping: f64 = 1e-5, Range::NotNegative;
+        /// most steps of the line search
+        backtracks: usize = 15, Range::Count(1, 1000);
+        /// factor between its steps
+        ///
+        /// ρ.
+        backtrack_ratio: f64 = 0.8, Range::Fraction;
+        /// products with the KL's Hessian
+        hessian: Hessian = Hessian::Exact;
     }
 }
 
@@ -107,23 +103,6 @@ struct Kept {
 tree!(Kept: theta, loss, constraint, scale);
 
 impl TrustRegion {
-    /// Every value; keys are those of the algorithms' settings.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the first setting that cannot work.
-    pub fn validate(&self) -> Result<()> {
-        Error::in_range("max_kl", self.delta, self.delta > 0.0, "above 0")?;
-        Error::in_range("damping", self.damping, self.damping >= 0.0, "0 or more")?;
-        let ratio = self.backtrack_ratio;
-        Error::in_range("backtrack_ratio", ratio, ratio > 0.0 && ratio < 1.0, "between 0 and 1")?;
-        for (key, value) in [("cg_iterations", self.cg_iterations), ("backtracks", self.backtracks)] {
-            if value == 0 || value > 1000 {
-                return Err(Error::config(key, format!("{value} is not in 1 to 1000")));
-            }
-        }
-        Ok(())
-    }
-
     /// One step. `loss` and `constraint` are functions of the slices of θ, → `[S, 1]`; `theta: [S, P]`.
     #[track_caller]
     pub fn step(
@@ -146,7 +125,7 @@ impl TrustRegion {
         let direction = conjugate_gradient(g, self.cg_iterations, hessian);
         let none = Tensor::constant_f32(0.0);
         let curvature = dot(direction, hessian(direction)) + 1e-8;
-        let scale = ((2.0 * self.delta) / curvature.max(Tensor::constant_f32(1e-12))).sqrt();
+        let scale = ((2.0 * self.max_kl) / curvature.max(Tensor::constant_f32(1e-12))).sqrt();
         let full = direction * scale;
         let finite = dot(full, full).non_finite().not();
         let full = finite.select(full, none);
@@ -158,7 +137,7 @@ impl TrustRegion {
             let tried = theta - full * ratio;
             let parts = layout.split(tried);
             let (loss, constraint) = (loss(&parts), constraint(&parts));
-            let better = loss.lt(before).bit_and(constraint.gt(Tensor::constant_f32(self.delta)).not());
+            let better = loss.lt(before).bit_and(constraint.gt(Tensor::constant_f32(self.max_kl)).not());
             let sound = loss.non_finite().bit_or(constraint.non_finite()).not();
             let open = kept.scale.gt(none).not();
             let take = open.bit_and(better).bit_and(sound).bit_and(finite);
@@ -216,7 +195,7 @@ fn epsilon(v: Tensor, length: f64) -> Tensor {
 mod tests {
     use super::*;
     use crate::env::{ActionSpace, builtin};
-    use crate::nn::{Activation, Reset};
+    use crate::nn::Reset;
     use crate::policy::{Distribution, NetConfig, PolicyNet, RecurrentConfig, RecurrentPolicy};
     use crate::program::State;
     use crate::{DType, Device, Program};
@@ -225,14 +204,7 @@ mod tests {
     type Case = (&'static str, Layout, fn(usize) -> Vec<usize>, Box<dyn Fn(&[Tensor], Tensor) -> Distribution>);
 
     fn feedforward() -> Case {
-        let config = NetConfig {
-            hidden: vec![16],
-            activation: Activation::Tanh,
-            orthogonal_init: true,
-            log_std_init: 0.0,
-            sde: false,
-            normalise_observations: false,
-        };
+        let config = NetConfig { hidden: vec![16], ..NetConfig::default() };
         let mut layout = Layout::new();
         let policy = PolicyNet::new(&mut layout, builtin("pendulum").unwrap().spec(), &config);
         ("tanh", layout, |seeds| vec![seeds, 32, 3], Box::new(move |parts, obs| policy.distribution(parts, obs)))

@@ -50,7 +50,7 @@ impl Disturbed {
         let (bounds, actions) = (vectors(spec)?, spec.action.dim());
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[actions]].concat();
         let gain = config.orthogonal_init.then_some(0.01);
-        let mlp = Mlp::new(layout, "policy", config.first(), &sizes, config.activation, gain);
+        let mlp = Mlp::new(layout, "policy", 0, &sizes, config.activation, gain);
         Ok(Disturbed { mlp, bounds, actions, noise })
     }
 

@@ -34,7 +34,7 @@ impl EpsilonGreedy {
         };
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[choices]].concat();
         let gain = config.orthogonal_init.then_some(1.0);
-        let mlp = Mlp::new(layout, "q", config.first(), &sizes, config.activation, gain);
+        let mlp = Mlp::new(layout, "q", 0, &sizes, config.activation, gain);
         Ok(EpsilonGreedy { mlp, choices })
     }
 

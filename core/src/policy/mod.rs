@@ -23,7 +23,6 @@ pub use disturbed::{Disturbed, Noise};
 pub use greedy::EpsilonGreedy;
 pub use net::{LOG_STD, NetConfig, PolicyNet};
 pub use normalised::{Normalised, OBS_LIMIT};
-pub(crate) use recurrent::MAX_UNITS;
 pub use recurrent::{RecurrentConfig, RecurrentPolicy};
 pub use squashed::Squashed;
 pub use uniform::Uniform;

@@ -5,25 +5,24 @@ use crate::Tensor;
 use crate::dist::{Categorical, Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
 use crate::env::{ActionSpace, EnvSpec};
 use crate::nn::{Activation, Init, Layout, Mlp, Slot};
-use crate::settings::Range;
+use crate::settings::{Range, Settings as _};
 use crate::tensor::Named;
 use crate::{Error, Result};
 
-/// The settings that the networks are built from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NetConfig {
-    /// Widths of the hidden layers of each network.
-    pub hidden: Vec<usize>,
-    /// The function that follows each hidden layer.
-    pub activation: Activation,
-    /// Orthogonal initial weights (gain √2, last layers 0.01 and 1) and zero biases; otherwise those of PyTorch.
-    pub orthogonal_init: bool,
-    /// Initial logarithm of the standard deviation of continuous actions.
-    pub log_std_init: f64,
-    /// State-dependent exploration of continuous actions.
-    pub sde: bool,
-    /// Observations are standardised first: that is layer 0 of each network then, and its first linear layer is number 1.
-    pub normalise_observations: bool,
+crate::settings! {
+    /// The settings that the networks are built from.
+    pub struct NetConfig {
+        /// hidden layers of each network
+        hidden: Vec<usize> = vec![64, 64];
+        /// of the hidden layers
+        activation: Activation = Activation::Tanh;
+        /// orthogonal first weights; false: uniform as in PyTorch
+        ///
+        /// With gain √2, last layers 0.01 and 1, and zero biases.
+        orthogonal_init: bool = true;
+        /// first ln σ of continuous actions
+        log_std_init: f64 = 0.0, LOG_STD;
+    }
 }
 
 /// The range of the setting `log_std_init`.
@@ -35,22 +34,15 @@ const MAX_WIDTH: usize = 8192;
 const MAX_DEPTH: usize = 16;
 
 impl NetConfig {
-    /// Number of the first linear layer of a network.
-    pub(crate) fn first(&self) -> usize {
-        usize::from(self.normalise_observations)
-    }
-
-    /// Number and widths of the hidden layers, and the range of the deviation.
+    /// Every value on its own, and the number and widths of the hidden layers.
     ///
     /// # Errors
     /// [`Error::Config`] if they cannot work.
     pub fn validate(&self) -> Result<()> {
+        self.check()?;
         if self.hidden.len() > MAX_DEPTH {
             return Err(Error::config("hidden", format!("at most {MAX_DEPTH} layers, got {}", self.hidden.len())));
         }
-        let (low, high) = LOG_STD_RANGE;
-        let inside = (low..=high).contains(&self.log_std_init);
-        Error::in_range("log_std_init", self.log_std_init, inside, &format!("in {low} to {high}"))?;
         match self.hidden.iter().find(|w| **w == 0 || **w > MAX_WIDTH) {
             Some(width) => Err(Error::config("hidden", format!("a width of {width} is not in 1 to {MAX_WIDTH}"))),
             None => Ok(()),
@@ -78,25 +70,25 @@ pub struct PolicyNet {
 impl PolicyNet {
     /// A network whose slices are added to `layout`, the head's last.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> PolicyNet {
-        let mlp = PolicyNet::trunk(layout, spec, config);
-        PolicyNet::on(mlp, layout, spec, config)
+        let mlp = PolicyNet::trunk(layout, spec, config, 0);
+        PolicyNet::on(mlp, layout, spec, config, false)
     }
 
-    /// The layers of a policy.
-    pub(crate) fn trunk(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Mlp {
+    /// The layers of a policy, the first linear one of which has this number.
+    pub(crate) fn trunk(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Mlp {
         let outputs = spec.action.choices().unwrap_or(spec.action.dim());
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[outputs]].concat();
-        Mlp::new(layout, "policy", config.first(), &sizes, config.activation, config.orthogonal_init.then_some(0.01))
+        Mlp::new(layout, "policy", first, &sizes, config.activation, config.orthogonal_init.then_some(0.01))
     }
 
-    /// The policy on its layers.
-    pub(crate) fn on(mlp: Mlp, layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> PolicyNet {
+    /// The policy on its layers, whose exploration of vectors may be state-dependent (`sde`).
+    pub(crate) fn on(mlp: Mlp, layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, sde: bool) -> PolicyNet {
         let outputs = spec.action.choices().unwrap_or(spec.action.dim());
         let log_std = Init::Constant(config.log_std_init);
         let features = config.hidden.last().copied().unwrap_or(spec.observation.len());
         let head = match &spec.action {
             ActionSpace::Discrete { .. } => Head::Choice,
-            _ if config.sde => Head::StateDependent(layout.add("policy.log_std", &[features, outputs], log_std)),
+            _ if sde => Head::StateDependent(layout.add("policy.log_std", &[features, outputs], log_std)),
             _ => Head::Gaussian(layout.add("policy.log_std", &[outputs], log_std)),
         };
         PolicyNet {

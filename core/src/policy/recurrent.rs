@@ -4,38 +4,27 @@ use crate::Tensor;
 use crate::dist::{Categorical, Gaussian, RowNoise};
 use crate::env::ActionSpace;
 use crate::nn::{Gru, Init, Layout, RecurrentInit, Reset, Slot};
+use crate::settings::Range;
 use crate::tensor::Named;
-use crate::{Error, Result};
 
-use super::{Act, Acting, Bounds, Distribution, How, Policy};
+use super::{Act, Acting, Bounds, Distribution, How, LOG_STD, Policy};
 
 /// Most units.
-pub(crate) const MAX_UNITS: usize = 8192;
+const MAX_UNITS: usize = 8192;
 
-/// The settings that a recurrent policy is built from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RecurrentConfig {
-    /// H, the number of units.
-    pub units: usize,
-    /// Where the reset gate acts.
-    pub reset: Reset,
-    /// Orthogonal recurrent weights per gate, and an orthogonal last layer of gain 0.01, so that actions are nearly even
-    /// at first; otherwise Glorot-uniform ones, as garage has them.
-    pub orthogonal_init: bool,
-    /// Initial logarithm of the standard deviation of continuous actions.
-    pub log_std_init: f64,
-}
-
-impl RecurrentConfig {
-    /// Checks the number of units.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if it cannot work.
-    pub fn validate(&self) -> Result<()> {
-        match self.units {
-            1..=MAX_UNITS => Ok(()),
-            units => Err(Error::config("units", format!("{units} units are not in 1 to {MAX_UNITS}"))),
-        }
+crate::settings! {
+    /// The settings that a recurrent policy is built from.
+    pub struct RecurrentConfig {
+        /// gated recurrent units of the memory
+        units: usize = 64, Range::Count(1, MAX_UNITS as u64);
+        /// where the reset gate acts: after or before the product
+        reset: Reset = Reset::After;
+        /// orthogonal first weights; false: Glorot-uniform
+        ///
+        /// Recurrent weights are orthogonal per gate. The last layer has gain 0.01, so that actions are nearly even at first.
+        orthogonal_init: bool = true;
+        /// first ln σ of continuous actions
+        log_std_init: f64 = 0.0, LOG_STD;
     }
 }
 
@@ -279,12 +268,5 @@ mod tests {
             assert_eq!(got[1], [0.5, 0.0, 0.0]);
             assert!((got[0][0] - expected).abs() < 1e-12, "{space:?}: {} {expected}", got[0][0]);
         }
-    }
-
-    #[test]
-    fn impossible_sizes_are_named() {
-        assert!(CONFIG.validate().is_ok());
-        let message = RecurrentConfig { units: 0, ..CONFIG }.validate().unwrap_err().to_string();
-        assert!(message.contains("units") && message.contains('0'), "{message}");
     }
 }

@@ -27,7 +27,7 @@ impl Squashed {
         let bounds = vectors(spec)?;
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[2 * spec.action.dim()]].concat();
         let gain = config.orthogonal_init.then_some(0.01);
-        let mlp = Mlp::new(layout, "policy", config.first(), &sizes, config.activation, gain);
+        let mlp = Mlp::new(layout, "policy", 0, &sizes, config.activation, gain);
         Ok(Squashed { mlp, bounds })
     }
 

@@ -2,20 +2,13 @@
 
 use super::*;
 use crate::env::{EnvDef, builtin};
-use crate::nn::{Activation, Layout, Reset};
+use crate::nn::{Layout, Reset};
 use crate::play::{Keys, Play, Steps};
 use crate::tensor::Named;
 use crate::{DType, Device, Program, State};
 
 fn config() -> NetConfig {
-    NetConfig {
-        hidden: vec![8],
-        activation: Activation::Tanh,
-        orthogonal_init: false,
-        log_std_init: 0.0,
-        sde: false,
-        normalise_observations: false,
-    }
+    NetConfig { hidden: vec![8], orthogonal_init: false, ..NetConfig::default() }
 }
 
 /// The setting of a play: K groups of N environments.

@@ -5,6 +5,7 @@
 //! hold settings as tables.
 //!
 //! ```
+//! use quickstudy_core::optim::TrustRegion;
 //! use quickstudy_core::settings::{Range, Settings};
 //!
 //! quickstudy_core::settings! {
@@ -14,12 +15,15 @@
 //!         learning_rate: f64 = 1e-3, Range::Positive;
 //!         /// widths of the hidden layers
 //!         hidden: Vec<usize> = vec![64, 64];
+//!         /// The trust region, which other algorithms have too.
+//!         ..trust_region: TrustRegion = TrustRegion { damping: 0.1, ..TrustRegion::default() };
 //!     }
 //! }
 //!
-//! let asked = toml::from_str("learning_rate = 0.5").unwrap();
+//! let asked = toml::from_str("learning_rate = 0.5\nmax_kl = 0.02").unwrap();
 //! let example = Example::default().with(&asked)?;
 //! assert_eq!((example.learning_rate, example.hidden), (0.5, vec![64, 64]));
+//! assert_eq!((example.trust_region.max_kl, example.trust_region.damping), (0.02, 0.1));
 //! let wrong = toml::from_str("learning_rate = -1").unwrap();
 //! assert_eq!(Example::default().with(&wrong).unwrap_err().to_string(), "learning_rate: -1 is not above 0");
 //! # Ok::<(), quickstudy_core::Error>(())
@@ -52,14 +56,31 @@ pub trait Settings: Default {
     /// The declarations, in order.
     const DECLARED: &'static [SettingDoc];
 
-    /// The values, in the same order.
-    fn values(&self) -> Vec<Value>;
+    /// Adds the values, in the same order.
+    fn add_values(&self, values: &mut Vec<Value>);
+
+    /// Changes one value, whose type is checked; none if the key is unknown.
+    fn put(&mut self, key: &str, value: &Value) -> Option<Result<()>>;
+
+    /// Tells whether there is such a setting.
+    fn declares(key: &str) -> bool {
+        Self::DECLARED.iter().any(|doc| doc.key == key)
+    }
+
+    /// The values, in the order of the declarations.
+    fn values(&self) -> Vec<Value> {
+        let mut values = Vec::with_capacity(Self::DECLARED.len());
+        self.add_values(&mut values);
+        values
+    }
 
     /// Changes one value, whose type is checked.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown key, with the closest one; [`Error::Config`] for a value of another type.
-    fn set(&mut self, key: &str, value: &Value) -> Result<()>;
+    fn set(&mut self, key: &str, value: &Value) -> Result<()> {
+        self.put(key, value).unwrap_or_else(|| Err(unknown(key, Self::DECLARED)))
+    }
 
     /// Keys and values.
     fn table(&self) -> Table {
@@ -89,22 +110,49 @@ fn check(declared: &[SettingDoc], values: &[Value]) -> Result<()> {
     declared.iter().zip(values).try_for_each(|(doc, value)| doc.range.check(doc.key, value))
 }
 
-/// The error for a key that is not among the declared ones.
-#[doc(hidden)]
-pub fn unknown(key: &str, declared: &'static [SettingDoc]) -> Error {
+fn unknown(key: &str, declared: &[SettingDoc]) -> Error {
     Error::unknown("key", key, declared.iter().map(|doc| doc.key))
+}
+
+/// The number of settings in all parts of a declaration.
+#[doc(hidden)]
+pub const fn total(parts: &[&[SettingDoc]]) -> usize {
+    match parts {
+        [] => 0,
+        [first, rest @ ..] => first.len() + total(rest),
+    }
+}
+
+/// The settings in all parts of a declaration, in order; there are `N`, and at least one.
+#[doc(hidden)]
+pub const fn joined<const N: usize>(mut parts: &[&[SettingDoc]]) -> [SettingDoc; N] {
+    let mut all = [parts[0][0]; N];
+    let mut at = 0;
+    while let [first, rest @ ..] = parts {
+        let (_, free) = all.split_at_mut(at);
+        free.split_at_mut(first.len()).0.copy_from_slice(first);
+        at += first.len();
+        parts = rest;
+    }
+    all
 }
 
 /// Declares the settings of an algorithm: a struct whose fields are public, its `Default` and its [`Settings`].
 ///
 /// Each field has a line of documentation, which is also its line in help texts; a type that is a [`SettingValue`]; a default; and a
 /// [`Range`] where the type leaves one open.
+///
+/// A field that begins with `..` is a group: settings that another use of this macro declared, for all who share them. Its keys stand
+/// beside the others, in its place; it may have defaults of its own.
 #[macro_export]
 macro_rules! settings {
     (
         $(#[$attribute:meta])*
         $visibility:vis struct $name:ident {
-            $( #[doc = $meaning:literal] $(#[doc = $more:literal])* $key:ident: $type:ty = $default:expr $(, $range:expr)?; )*
+            $(
+                #[doc = $meaning:literal] $(#[doc = $more:literal])*
+                $($key:ident)? $(..$group:ident)?: $type:ty $(= $default:expr $(, $range:expr)?)?;
+            )*
         }
     ) => {
         $(#[$attribute])*
@@ -112,39 +160,47 @@ macro_rules! settings {
         $visibility struct $name {
             $(
                 #[doc = $meaning] $(#[doc = $more])*
-                #[doc = ""]
-                #[doc = concat!("Default: `", stringify!($default), "`.")]
-                pub $key: $type,
+                $(#[doc = ""] #[doc = concat!("Default: `", stringify!($default), "`.")])?
+                pub $($key)? $($group)?: $type,
             )*
         }
 
         impl Default for $name {
             fn default() -> Self {
-                $name { $($key: $default,)* }
+                $name { $($($key)? $($group)?: $crate::settings!(@or <$type>::default() $(, $default)?),)* }
             }
         }
 
         impl $crate::settings::Settings for $name {
-            const DECLARED: &'static [$crate::settings::SettingDoc] = &[$(
-                $crate::settings::SettingDoc {
-                    key: stringify!($key),
-                    range: $crate::settings!(@range $type $(, $range)?),
-                    meaning: $meaning.trim_ascii(),
-                },
-            )*];
+            const DECLARED: &'static [$crate::settings::SettingDoc] = {
+                const PARTS: &[&[$crate::settings::SettingDoc]] =
+                    &[$($crate::settings!(@part [$($key)?] $meaning, $type $($(, $range)?)?),)*];
+                &$crate::settings::joined::<{ $crate::settings::total(PARTS) }>(PARTS)
+            };
 
-            fn values(&self) -> Vec<$crate::settings::Value> {
-                vec![$($crate::settings::SettingValue::to_value(&self.$key),)*]
+            fn add_values(&self, values: &mut Vec<$crate::settings::Value>) {
+                $(
+                    $(values.push($crate::settings::SettingValue::to_value(&self.$key));)?
+                    $($crate::settings::Settings::add_values(&self.$group, values);)?
+                )*
             }
 
-            fn set(&mut self, key: &str, value: &$crate::settings::Value) -> $crate::Result<()> {
+            fn put(&mut self, key: &str, value: &$crate::settings::Value) -> Option<$crate::Result<()>> {
                 match key {
-                    $(stringify!($key) => $crate::settings::SettingValue::put(&mut self.$key, key, value),)*
-                    _ => Err($crate::settings::unknown(key, Self::DECLARED)),
+                    $($(stringify!($key) => Some($crate::settings::SettingValue::put(&mut self.$key, key, value)),)?)*
+                    _ => None$($(.or_else(|| $crate::settings::Settings::put(&mut self.$group, key, value)))?)*,
                 }
             }
         }
     };
-    (@range $type:ty) => { <$type as $crate::settings::SettingValue>::RANGE };
-    (@range $type:ty, $range:expr) => { $range };
+    (@part [] $meaning:literal, $group:ty) => { <$group as $crate::settings::Settings>::DECLARED };
+    (@part [$key:ident] $meaning:literal, $type:ty $(, $range:expr)?) => {
+        &[$crate::settings::SettingDoc {
+            key: stringify!($key),
+            range: $crate::settings!(@or <$type as $crate::settings::SettingValue>::RANGE $(, $range)?),
+            meaning: $meaning.trim_ascii(),
+        }]
+    };
+    (@or $otherwise:expr) => { $otherwise };
+    (@or $otherwise:expr, $given:expr) => { $given };
 }

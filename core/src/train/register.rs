@@ -69,6 +69,7 @@ mod tests {
             assert!(!def.line.is_empty());
             def.fit(&toml::Table::new(), env_of(def).spec()).unwrap();
             assert!(def.settings().all(|doc| !doc.meaning.is_empty()));
+            assert_eq!((def.defaults)().len(), def.declared.len(), "{}: groups share a key", def.name);
             // Every declared setting is used by some algorithm that declares it.
             let used = |doc: &SettingDoc| {
                 ALGORITHMS.iter().any(|other| other.declared == def.declared && (other.uses)(doc.key))

@@ -241,7 +241,7 @@ mod tests {
     fn later_layers_win_and_origins_are_kept() {
         let setup = resolve(&[layer("a.toml", "gamma = 0.9\nepochs = 3"), layer("--set", "gamma = 1")]).unwrap();
         let config = PpoConfig::default().with(&setup.table()).unwrap();
-        assert_eq!((config.gamma, config.epochs, setup.steps), (1.0, 3, 100_000));
+        assert_eq!((config.sampling.gamma, config.epochs, setup.steps), (1.0, 3, 100_000));
         let origin = |key: &str| setup.settings.iter().find(|s| s.key == key).unwrap().origin.clone();
         assert_eq!(origin("gamma"), "--set");
         assert_eq!(origin("epochs"), "a.toml");

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use quickstudy_core::algo::{Algorithm, Arena, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Training, TrpoConfig};
+use quickstudy_core::algo::{
+    Algorithm, Arena, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Sampling, Training, TrpoConfig,
+};
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::host::{
@@ -14,6 +16,8 @@ use quickstudy_core::host::{
 };
 use quickstudy_core::meta::rl2::Critic;
 use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
+use quickstudy_core::optim::AdamConfig;
+use quickstudy_core::policy::{NetConfig, RecurrentConfig};
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
@@ -22,13 +26,25 @@ fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
     pollster::block_on(future).unwrap()
 }
 
+fn net(width: usize) -> NetConfig {
+    NetConfig { hidden: vec![width], ..NetConfig::default() }
+}
+
+fn units(units: usize) -> RecurrentConfig {
+    RecurrentConfig { units, ..RecurrentConfig::default() }
+}
+
+fn tiny_ppo() -> PpoConfig {
+    let sampling = Sampling { envs: 2, horizon: 8, minibatches: 2, ..Sampling::default() };
+    PpoConfig { sampling, net: net(8), ..PpoConfig::default() }
+}
+
 fn config(variant: Variant) -> MamlConfig {
     MamlConfig {
         meta_batch: 3,
         rollouts: 4,
         horizon: 12,
-        hidden: vec![16],
-        log_std_init: -1.2,
+        net: NetConfig { log_std_init: -1.2, ..net(16) },
         ..MamlConfig::of(variant)
     }
 }
@@ -133,13 +149,13 @@ fn training_on_an_environment_of_ones_own_changes_its_parameters_and_reports_its
     );
 }
 
-/// Trains built-in environments in programs and on the host, and compares all that remains. `size`: environments, horizon.
-fn compare<C: OnPolicy + 'static>(cases: impl IntoIterator<Item = (&'static str, C)>, size: impl Fn(&C) -> [usize; 2]) {
+/// Trains built-in environments in programs and on the host, and compares all that remains.
+fn compare<C: OnPolicy + 'static>(cases: impl IntoIterator<Item = (&'static str, C)>) {
     let device = Device::cpu(2);
     let seeds = [3, 1 << 33];
     for (i, (name, config)) in cases.into_iter().enumerate() {
         let env = builtin(name).unwrap();
-        let [envs, horizon] = size(&config);
+        let Sampling { envs, horizon, .. } = *config.sampling();
         let learner = |spec: &EnvSpec| OnPolicyLearner::new(&config, spec);
         let mut on_device = in_programs(&device, &env, learner(env.spec()).unwrap(), &seeds);
         let first = wait(device.read_f32(on_device.state.get("theta").unwrap()));
@@ -166,46 +182,38 @@ fn compare<C: OnPolicy + 'static>(cases: impl IntoIterator<Item = (&'static str,
 
 #[test]
 fn ppo_trains_the_same_parameters_on_host_and_device() {
-    let small = |envs, horizon| PpoConfig {
-        envs,
-        horizon,
-        epochs: 2,
-        minibatches: 4,
-        hidden: vec![16],
-        ..PpoConfig::default()
-    };
-    let normalised = PpoConfig { normalise_observations: true, normalise_rewards: true, ..small(3, 64) };
+    let small = |envs, horizon| Sampling { envs, horizon, ..Sampling::default() };
+    let normalised = Sampling { normalise_observations: true, normalise_rewards: true, ..small(3, 64) };
     let cases = [
         // Poles that fall.
         ("cartpole", small(4, 40)),
         // Time limits within a rollout, several of them in the second.
-        ("pendulum", normalised.clone()),
-        ("pendulum", PpoConfig { horizon: 512, ..small(1, 64) }),
-        ("pendulum", PpoConfig { sde: true, sde_sample_freq: 4, ..normalised.clone() }),
-        ("pendulum", PpoConfig { sde: true, sde_sample_freq: 0, ..small(3, 64) }),
+        ("pendulum", normalised),
+        ("pendulum", small(1, 512)),
+        ("pendulum", Sampling { sde: true, sde_sample_freq: 4, ..normalised }),
+        ("pendulum", Sampling { sde: true, sde_sample_freq: 0, ..small(3, 64) }),
     ];
-    compare(cases, |config| [config.envs, config.horizon]);
+    compare(
+        cases.map(|(env, sampling)| (env, PpoConfig { epochs: 2, sampling, net: net(16), ..PpoConfig::default() })),
+    );
 }
 
 #[test]
 fn trpo_trains_the_same_parameters_on_host_and_device() {
-    let small = TrpoConfig {
-        envs: 3,
-        horizon: 64,
-        critic_epochs: 2,
-        minibatches: 4,
-        hidden: vec![16],
-        ..TrpoConfig::default()
-    };
-    let normalised = TrpoConfig { normalise_observations: true, normalise_rewards: true, ..small.clone() };
-    compare([("cartpole", small), ("pendulum", normalised)], |config| [config.envs, config.horizon]);
+    let small = Sampling { envs: 3, horizon: 64, ..Sampling::default() };
+    let normalised = Sampling { normalise_observations: true, normalise_rewards: true, ..small };
+    let cases = [("cartpole", small), ("pendulum", normalised)];
+    compare(cases.map(|(env, sampling)| {
+        (env, TrpoConfig { critic_epochs: 2, sampling, net: net(16), ..TrpoConfig::default() })
+    }));
 }
 
 #[test]
 fn rl2_trains_the_same_parameters_on_host_and_device() {
     let device = Device::cpu(2);
     let seeds = [5, 1 << 40];
-    let small = |variant| Rl2Config { meta_batch: 6, minibatches: 2, epochs: 2, units: 8, ..Rl2Config::of(variant) };
+    let small =
+        |variant| Rl2Config { meta_batch: 6, minibatches: 2, epochs: 2, net: units(8), ..Rl2Config::of(variant) };
     let (ppo, trpo) = (small(Rl2Variant::Ppo), small(Rl2Variant::Trpo));
     // Environments without chance; episodes that end early, and so trials of different lengths; choices; no tasks.
     let cases = [
@@ -268,7 +276,7 @@ fn rl2_trains_on_after_an_environment_failed_as_if_it_had_not() {
     }
     let device = Device::cpu(1);
     let env = builtin("dark-room:size=5").unwrap();
-    let config = Rl2Config { meta_batch: 4, minibatches: 2, units: 8, ..Rl2Config::of(Rl2Variant::Ppo) };
+    let config = Rl2Config { meta_batch: 4, minibatches: 2, net: units(8), ..Rl2Config::of(Rl2Variant::Ppo) };
     let run = |calls: u32| {
         let calls = Arc::new(AtomicU32::new(calls));
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Once(Wrapped::new(&env), calls.clone()))) };
@@ -292,7 +300,7 @@ fn rl2_trains_on_after_an_environment_failed_as_if_it_had_not() {
 #[test]
 fn rl2_needs_an_executor_that_fits_and_tells_what_an_environment_did() {
     let device = Device::cpu(1);
-    let config = Rl2Config { meta_batch: 4, minibatches: 2, units: 8, ..Rl2Config::of(Rl2Variant::Ppo) };
+    let config = Rl2Config { meta_batch: 4, minibatches: 2, net: units(8), ..Rl2Config::of(Rl2Variant::Ppo) };
     let toys = |tasks, fault: Option<Fault>| -> Box<dyn Executor> {
         Box::new(IterativeExecutor::new(tasks, 1, 0, |_| Ok(Box::new(ToyEnv::failing(fault)))).unwrap())
     };
@@ -308,8 +316,8 @@ fn rl2_needs_an_executor_that_fits_and_tells_what_an_environment_did() {
 fn rl2_learns_to_explore_a_bandit_on_the_host() {
     let device = Device::cpu(2);
     let env = builtin("bandit:arms=3,pulls=10").unwrap();
-    let config =
-        Rl2Config { meta_batch: 64, episodes: 1, units: 16, learning_rate: 3e-3, ..Rl2Config::of(Rl2Variant::Ppo) };
+    let adam = AdamConfig { learning_rate: 3e-3, ..AdamConfig::default() };
+    let config = Rl2Config { meta_batch: 64, episodes: 1, net: units(16), adam, ..Rl2Config::of(Rl2Variant::Ppo) };
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
     let executor = Box::new(IterativeExecutor::new(64, 1, 0, make).unwrap());
     let mut training = on_host(&device, executor, |spec| Rl2::new(Rl2Variant::Ppo, &config, spec), &[0]).unwrap();
@@ -329,7 +337,7 @@ fn rl2_learns_to_explore_a_bandit_on_the_host() {
 #[test]
 fn ppo_goes_on_after_an_environment_failed() {
     let device = Device::cpu(1);
-    let config = PpoConfig { envs: 2, horizon: 8, minibatches: 2, hidden: vec![8], ..PpoConfig::default() };
+    let config = tiny_ppo();
     // Fails once, in the third rollout.
     struct Once(Wrapped, u32);
     impl HostEnv for Once {
@@ -416,7 +424,7 @@ fn environments_may_answer_later() {
             let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
             wrap(IterativeExecutor::new(tasks, envs, horizon, make).unwrap())
         };
-        let ppo = PpoConfig { envs: 2, horizon: 8, minibatches: 2, hidden: vec![8], ..PpoConfig::default() };
+        let ppo = tiny_ppo();
         let mut ppo = on_host(&device, of("cartpole", 1, 2, 0), |spec| Ppo::new(&ppo, spec), &seeds).unwrap();
         let maml = config(Variant::ProMp);
         let fit = |spec: &EnvSpec| Maml::new(Variant::ProMp, &maml, spec);

@@ -34,14 +34,7 @@ struct Greedy {
 
 impl Greedy {
     fn new(spec: &EnvSpec, asks: bool) -> Greedy {
-        let config = NetConfig {
-            hidden: vec![16],
-            activation: Activation::Tanh,
-            orthogonal_init: false,
-            log_std_init: 0.0,
-            sde: false,
-            normalise_observations: false,
-        };
+        let config = NetConfig { hidden: vec![16], orthogonal_init: false, ..NetConfig::default() };
         let mut layout = Layout::new();
         let policy = Disturbed::new(&mut layout, spec, &config, Noise::Gaussian).unwrap();
         let observations = spec.observation.len();

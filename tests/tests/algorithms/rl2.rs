@@ -8,7 +8,7 @@ use quickstudy_core::grad::check::check;
 use quickstudy_core::meta::rl2::{
     AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Net, TrialBatch, TrialPolicy, Trials, losses,
 };
-use quickstudy_core::policy::Acting;
+use quickstudy_core::policy::{Acting, RecurrentConfig};
 use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup, StageUnit};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::gpu::{self, distance, theta};
@@ -19,6 +19,10 @@ const SMALL: &str = "meta_batch = 8\nepisodes = 2\nunits = 12\n";
 fn setup(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Setup {
     let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
     Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap()
+}
+
+fn units(units: usize) -> RecurrentConfig {
+    RecurrentConfig { units, ..RecurrentConfig::default() }
 }
 
 fn run(session: &mut Session) -> Vec<Vec<(String, f64)>> {
@@ -39,7 +43,7 @@ struct Played {
 impl Played {
     fn new(env: &str, trials: usize, episodes: usize, carry_over: bool) -> Played {
         let (env, device) = (builtin(env).unwrap(), Device::cpu(1));
-        let net = Rl2Net::new(env.spec(), &Rl2Config { units: 8, ..Rl2Config::default() });
+        let net = Rl2Net::new(env.spec(), &Rl2Config { net: units(8), ..Rl2Config::default() });
         let steps = episodes * env.spec().horizon;
         let mut program = Program::new(&device, |cx| {
             let theta = cx.input("theta", &[1, net.layout.len()], DType::F32);
@@ -150,7 +154,7 @@ fn gradients_through_the_memory_are_those_of_differences() {
         (ActionSpace::continuous(vec![Dim::new("x", -1.0, 1.0); 2]), EntropyMethod::NoEntropy),
     ] {
         let coef = if method == EntropyMethod::NoEntropy { 0.0 } else { 0.1 };
-        let config = Rl2Config { units: 3, entropy_method: method, entropy_coef: coef, ..Rl2Config::default() };
+        let config = Rl2Config { net: units(3), entropy_method: method, entropy_coef: coef, ..Rl2Config::default() };
         let spec = EnvSpec::new("e", vec![Dim::unbounded("x")], space.clone(), t);
         let net = Rl2Net::new(&spec, &config);
         let loss = |x: &[Tensor]| {

@@ -41,14 +41,7 @@ struct Sac {
 
 impl Sac {
     fn new(spec: &EnvSpec, iterations: usize, sign: f64) -> Sac {
-        let config = NetConfig {
-            hidden: vec![64, 64],
-            activation: Activation::Relu,
-            orthogonal_init: false,
-            log_std_init: 0.0,
-            sde: false,
-            normalise_observations: false,
-        };
+        let config = NetConfig { activation: Activation::Relu, orthogonal_init: false, ..NetConfig::default() };
         let (observations, actions) = (spec.observation.len(), spec.action.dim());
         let mut layout = Layout::new();
         let policy = Squashed::new(&mut layout, spec, &config).unwrap();

@@ -2,11 +2,12 @@
 //! fails.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::ActorCritic;
 use quickstudy_core::algo::ppo::Minibatch;
 use quickstudy_core::algo::trpo::{TrpoConfig, kl, surrogate};
+use quickstudy_core::algo::{ActorCritic, Sampling};
 use quickstudy_core::env::builtin;
 use quickstudy_core::grad::value_and_grad;
+use quickstudy_core::policy::NetConfig;
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
@@ -54,7 +55,8 @@ fn steps_keep_to_the_trust_region_and_most_are_taken() {
 #[test]
 fn a_step_leaves_the_value_function_alone_and_its_fit_the_policy() {
     let (env, device) = (builtin("cartpole").unwrap(), Device::cpu(1));
-    let net = ActorCritic::new(env.spec(), &TrpoConfig::default().with(&toml::from_str(SMALL).unwrap()).unwrap().net());
+    let config = TrpoConfig::default().with(&toml::from_str(SMALL).unwrap()).unwrap();
+    let net = ActorCritic::new(env.spec(), &config.net, &config.sampling);
     let of_value = |i: usize| {
         let slice = net.layout.slices().find(|(_, shape, at)| (*at..at + shape.iter().product::<usize>()).contains(&i));
         slice.unwrap().0.starts_with("value")
@@ -96,7 +98,7 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
 fn pieces(device: &Device, env: &str) -> Vec<(&'static str, Vec<f64>)> {
     const B: usize = 64;
     let env = builtin(env).unwrap();
-    let net = ActorCritic::new(env.spec(), &TrpoConfig::default().net());
+    let net = ActorCritic::new(env.spec(), &NetConfig::default(), &Sampling::default());
     let (p, o, a) = (net.layout.len(), net.observations(), net.actions());
     let mut program = Program::new(device, |cx| {
         let mut input = |name: &str, shape: &[usize]| cx.input(name, shape, DType::F32);

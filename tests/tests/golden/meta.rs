@@ -6,7 +6,7 @@ use quickstudy_core::dist::Gaussian;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{InnerSteps, Objective, Phase, StepSizes, Surrogate, meta_loss};
-use quickstudy_core::nn::{Activation, Init, Layout};
+use quickstudy_core::nn::{Init, Layout};
 use quickstudy_core::optim::{Adam, AdamState, TrustRegion, conjugate_gradient};
 use quickstudy_core::policy::{Distribution, NetConfig, PolicyNet};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
@@ -18,14 +18,7 @@ use serde_json::Value;
 fn policy() -> (Layout, PolicyNet) {
     let action = ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0)]);
     let spec = EnvSpec::new("golden", vec![Dim::unbounded("x"); 2], action, 3);
-    let config = NetConfig {
-        hidden: vec![3],
-        activation: Activation::Tanh,
-        orthogonal_init: false,
-        log_std_init: 0.0,
-        sde: false,
-        normalise_observations: false,
-    };
+    let config = NetConfig { hidden: vec![3], orthogonal_init: false, ..NetConfig::default() };
     let mut layout = Layout::new();
     let net = PolicyNet::new(&mut layout, &spec, &config);
     (layout, net)
@@ -159,7 +152,7 @@ fn golden_meta_gradients_and_optimised_parameters() {
                         }
                     }
                     None => {
-                        let region = TrustRegion { delta: 0.01, ..TrustRegion::default() };
+                        let region = TrustRegion { max_kl: 0.01, ..TrustRegion::default() };
                         after = region.step(&layout, theta, |p| value(p).loss, |p| value(p).outer_kl).theta;
                     }
                 }
@@ -231,7 +224,7 @@ fn golden_trust_region_steps() {
                 let sum = |e: Tensor| e.reshape(&[1, rows * 2]).sum_keep(1);
                 let loss = |p: &[Tensor]| sum((model(p) - y).square()) * (0.5 / rows as f64);
                 let constraint = |p: &[Tensor]| sum((model(p) - old).square()) * (0.5 / rows as f64);
-                let region = TrustRegion { delta: number(&case["max_constraint_value"]), ..TrustRegion::default() };
+                let region = TrustRegion { max_kl: number(&case["max_constraint_value"]), ..TrustRegion::default() };
                 let step = region.step(&layout, theta, loss, constraint);
                 cx.output("after", step.theta);
                 cx.output("loss", Tensor::concat(&[step.loss_before, step.loss_after, step.constraint], 1));

@@ -11,6 +11,7 @@ use quickstudy_core::meta::rl2::{
 use quickstudy_core::meta::weighted;
 use quickstudy_core::nn::Reset;
 use quickstudy_core::optim::{Adam, AdamState, Hessian, TrustRegion};
+use quickstudy_core::policy::RecurrentConfig;
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
@@ -98,10 +99,13 @@ impl<'a> Case<'a> {
             entropy_method: if max { EntropyMethod::Max } else { EntropyMethod::NoEntropy },
             entropy_coef: coef,
             advantage_centre: if max { AdvantageCentre::None } else { AdvantageCentre::Step },
-            max_kl: number(&given["max_kl_step"]),
-            units: whole(&dims["hidden"]),
-            reset: Reset::Before,
-            orthogonal_init: false,
+            trust_region: TrustRegion { max_kl: number(&given["max_kl_step"]), ..TrustRegion::default() },
+            net: RecurrentConfig {
+                units: whole(&dims["hidden"]),
+                reset: Reset::Before,
+                orthogonal_init: false,
+                ..RecurrentConfig::default()
+            },
             ..Rl2Config::default()
         };
         // The recorded policy sees `o` numbers in all, of which we append action, reward and end ourselves.
@@ -314,7 +318,7 @@ fn golden_trust_region_steps() {
                 let (_, g) = value_and_grad(p, |p| kl(p).sum_all());
                 g.iter().zip(&v).map(|(g, v)| (*g * *v).sum_all()).reduce(|a, b| a + b).unwrap()
             });
-            let step = case.config.trust_region().step(layout, theta, |p| case.losses(p, &batch).total, kl);
+            let step = case.config.trust_region.step(layout, theta, |p| case.losses(p, &batch).total, kl);
             vec![("hvp", layout.join(&product)), ("loss", step.loss_after), ("kl", step.constraint)]
         });
         let get = |name: &str| &out.iter().find(|(n, _)| n == name).unwrap().1;
@@ -324,7 +328,7 @@ fn golden_trust_region_steps() {
         assert!(off < 0.05, "{off}");
         let (loss, kl) = (get("loss")[0], get("kl")[0]);
         let (before, recorded) = (number(&value["loss_before"]), number(&value["loss_after"]));
-        assert!(kl > 0.0 && kl <= case.config.max_kl, "{kl}");
+        assert!(kl > 0.0 && kl <= case.config.trust_region.max_kl, "{kl}");
         assert!(before - loss > 0.9 * (before - recorded), "{loss}, recorded {recorded}");
         seen += 1;
     }
@@ -338,7 +342,7 @@ fn step_of(case: &Case<'_>, hessian: Hessian) -> [f64; 4] {
         let (layout, batch) = (&case.net.layout, case.batch(theta, theta));
         let old = case.losses(&layout.split(theta), &batch);
         let loss = |p: &[Tensor]| case.losses(p, &batch).total;
-        let region = TrustRegion { hessian, ..case.config.trust_region() };
+        let region = TrustRegion { hessian, ..case.config.trust_region };
         let step = region.step(layout, theta, loss, |p| case.kl(&old, &case.losses(p, &batch)));
         let (_, gradient) = value_and_grad(&layout.split(theta), |p| loss(p).sum_all());
         let predicted = (layout.join(&gradient) * (theta - step.theta)).sum_keep(1);
@@ -396,7 +400,7 @@ fn golden_steps_by_differences_are_nearly_as_good_as_by_the_exact_product() {
                 (predicted / exact[0] - 1.0).abs() < within && fall > 0.99 * exact[1],
                 "{predicted}, {fall}, {exact:?}"
             );
-            assert!(kl <= case.config.max_kl, "{kl}");
+            assert!(kl <= case.config.trust_region.max_kl, "{kl}");
         }
     }
 }
@@ -420,7 +424,7 @@ fn steps_of_drawn_cases() {
                 let [predicted, fall, kl, scale] = step_of(&case, hessian);
                 let product = format!("{hessian:?}");
                 println!("{name:9} {product:20} {predicted:.5} {fall:.5} {kl:.5} {scale:.3}");
-                assert!(fall > 0.0 && kl <= case.config.max_kl);
+                assert!(fall > 0.0 && kl <= case.config.trust_region.max_kl);
             }
         }
     }

@@ -140,8 +140,8 @@ fn processor(config: &Value) -> Processor {
         gamma: number(&config["discount"]),
         gae_lambda: config.get("gae_lambda").map_or(1.0, number),
         baseline: baseline(&config["baseline"]),
-        normalise: number(&config["normalize_adv"]) != 0.0,
-        positive: config.get("positive_adv").is_some_and(|v| number(v) != 0.0),
+        normalise_advantages: number(&config["normalize_adv"]) != 0.0,
+        positive_advantages: config.get("positive_adv").is_some_and(|v| number(v) != 0.0),
     }
 }
 
@@ -152,9 +152,7 @@ fn golden_linear_baselines_predict_what_the_originals_do() {
         let gamma = number(&case["discount"]);
         for device in devices() {
             let got = block.run(&device, |paths| {
-                let zero =
-                    Processor { gamma, gae_lambda: 1.0, baseline: Baseline::Zero, normalise: false, positive: false };
-                let returns = zero.process(paths).returns;
+                let returns = Processor { gamma, ..Processor::default() }.returns(paths);
                 let t = paths.reward.size(0);
                 let discounts: Vec<f64> = (0..t).map(|i| gamma.powi(i as i32)).collect();
                 let discounted = paths.reward * Tensor::literal_f32(&discounts).reshape(&[t, 1, 1, 1]);
@@ -226,7 +224,8 @@ fn golden_dice_rewards_less_their_baseline() {
     let block = Block::new(&[items(&file["paths"])]);
     for case in items(&file["cases"]) {
         // The original standardises over padding as well, which makes padding count: before that, numbers agree.
-        let processor = Processor { normalise: false, positive: false, ..processor(&case["config"]) };
+        let processor =
+            Processor { normalise_advantages: false, positive_advantages: false, ..processor(&case["config"]) };
         for device in devices() {
             let got = block.run(&device, |paths| vec![processor.process_dice(paths).advantages]);
             let want: Vec<f64> = numbers(&case["per_path_adjusted_rewards"]);
@@ -254,7 +253,7 @@ fn golden_discounted_sums() {
         };
         let gamma = number(&case["discount"]);
         let processor =
-            Processor { gamma, gae_lambda: 1.0, baseline: Baseline::Zero, normalise: false, positive: false };
+            Processor { gamma, baseline: Baseline::Zero, normalise_advantages: false, ..Processor::default() };
         for device in devices() {
             let got = block.run(&device, |paths| vec![processor.process(paths).returns]);
             near("sums", &device, &got[0][0], &want, deviation(&want).max(1.0));
@@ -354,12 +353,12 @@ fn golden_advantages_over_given_values() {
             rewards: by_time("rewards"),
             valid,
         };
-        let processor = |normalise, positive| Processor {
+        let processor = |normalise_advantages, positive_advantages| Processor {
             gamma: number(&case["discount"]),
             gae_lambda: number(&case["gae_lambda"]),
             baseline: Baseline::Zero,
-            normalise,
-            positive,
+            normalise_advantages,
+            positive_advantages,
         };
         let rows = |key: &str| -> Vec<f64> {
             let x = numbers(&case[key]);

@@ -1,8 +1,7 @@
 //! How many dispatches programs take on a GPU with as many buffers as any browser binds; none is needed for it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::ppo::PpoConfig;
-use quickstudy_core::algo::{Ppo, Training};
+use quickstudy_core::algo::{Ppo, PpoConfig, Sampling, Training};
 use quickstudy_core::dist::Gaussian;
 use quickstudy_core::env;
 use quickstudy_core::grad::value_and_grad;
@@ -29,9 +28,9 @@ fn loops(plan: &Plan, bindings: usize) -> (Vec<(usize, usize)>, usize) {
 
 /// Settings as they are, and with all that adds state.
 fn settings(continuous: bool) -> [PpoConfig; 2] {
-    let plain = PpoConfig { envs: 4, horizon: 128, epochs: 4, minibatches: 4, ..PpoConfig::default() };
-    let full = PpoConfig { normalise_observations: true, normalise_rewards: true, sde: continuous, ..plain.clone() };
-    [plain, full]
+    let plain = Sampling { envs: 4, ..Sampling::default() };
+    let full = Sampling { normalise_observations: true, normalise_rewards: true, sde: continuous, ..plain };
+    [plain, full].map(|sampling| PpoConfig { sampling, ..PpoConfig::default() })
 }
 
 #[test]
@@ -66,7 +65,8 @@ fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
 fn long_rollouts_loop_in_kernels_too() {
     for name in ["pendulum", "mountain-car"] {
         let env = env::builtin(name).unwrap();
-        let config = PpoConfig { horizon: 1024, ..settings(false)[0].clone() };
+        let [mut config, _] = settings(false);
+        config.sampling.horizon = 1024;
         let (loops, all) = loops(&Training::plan(&Ppo::new(&config, env.spec()).unwrap(), &env, 1).unwrap(), 8);
         println!("{name}: {loops:?}, {all} in all");
         assert!(loops[0].1 <= 8 * 16, "{name}: {loops:?}");

@@ -2,8 +2,8 @@
 //! GPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::ActorCritic;
 use quickstudy_core::algo::ppo::{Minibatch, PpoConfig, losses};
+use quickstudy_core::algo::{ActorCritic, Sampling};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::rng::Threefry;
@@ -41,7 +41,7 @@ const SEEDS: usize = 2;
 
 /// The gradient of PPO's loss with respect to θ, for networks, actions and advantages drawn at random.
 fn gradient(device: &Device, env: &EnvDef, config: &PpoConfig) -> Vec<f64> {
-    let net = ActorCritic::new(env.spec(), &config.net());
+    let net = ActorCritic::new(env.spec(), &config.net, &config.sampling);
     let shapes = [
         ("obs", net.observations()),
         ("action", net.actions()),
@@ -95,7 +95,7 @@ fn gradients_of_the_loss_are_those_of_the_cpu_and_the_reference() {
         let env = builtin(name).unwrap();
         let continuous = env.spec().action.choices().is_none();
         for sde in [false, true].into_iter().take(1 + usize::from(continuous)) {
-            let config = PpoConfig { sde, entropy_coef: 0.01, ..PpoConfig::default() };
+            let config = PpoConfig { sampling: Sampling { sde, ..Sampling::default() }, ..PpoConfig::default() };
             let on_gpu = gradient(&gpu, &env, &config);
             for other in [Device::cpu(1), Device::reference()] {
                 let apart = distance(&on_gpu, &gradient(&other, &env, &config));

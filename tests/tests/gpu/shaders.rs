@@ -6,8 +6,7 @@ use std::collections::HashSet;
 
 use naga::back::{hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use quickstudy_core::algo::ppo::PpoConfig;
-use quickstudy_core::algo::{Ppo, Training};
+use quickstudy_core::algo::{Ppo, PpoConfig, Sampling, Training};
 use quickstudy_core::env;
 use quickstudy_core::program::{PlanOptions, Program};
 use quickstudy_gpu::{KernelLimits, shaders};
@@ -33,7 +32,8 @@ fn ppo_translates_to_every_shading_language() {
     for name in single_task_names() {
         let env = env::builtin(name).unwrap();
         let sde = env.spec().action.choices().is_none();
-        let config = PpoConfig { sde, normalise_observations: true, normalise_rewards: true, ..PpoConfig::default() };
+        let sampling = Sampling { sde, normalise_observations: true, normalise_rewards: true, ..Sampling::default() };
+        let config = PpoConfig { sampling, ..PpoConfig::default() };
         let plan = Training::plan(&Ppo::new(&config, env.spec()).unwrap(), &env, 2).unwrap();
         for (tiled, bindings) in [(false, 8), (true, 8), (true, 32)] {
             let limits = KernelLimits { bindings, tiled, ..KernelLimits::default() };

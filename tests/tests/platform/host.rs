@@ -8,7 +8,7 @@ use quickstudy_core::host::{
     Acted, Actor, BlockShape, Chance, Executor, HostEnv, IterativeExecutor, MetaSampler, Padded, ParallelExecutor,
     Sampler, Samples, Transition, Wrapped,
 };
-use quickstudy_core::nn::{Activation, Layout};
+use quickstudy_core::nn::Layout;
 use quickstudy_core::play::{ActorSpec, Keys, Play, PolicyActor, row_keys};
 use quickstudy_core::policy::{Acting, How, NetConfig, PolicyNet};
 use quickstudy_core::rng::{Key, fold_in, key_from_seed};
@@ -119,14 +119,7 @@ impl Example {
     fn new(name: &str) -> Example {
         let env = builtin(name).unwrap();
         let mut layout = Layout::new();
-        let config = NetConfig {
-            hidden: vec![16],
-            activation: Activation::Tanh,
-            orthogonal_init: false,
-            log_std_init: -0.5,
-            sde: false,
-            normalise_observations: false,
-        };
+        let config = NetConfig { hidden: vec![16], orthogonal_init: false, log_std_init: -0.5, ..NetConfig::default() };
         let net = PolicyNet::new(&mut layout, env.spec(), &config);
         let key = key_from_seed(11);
         let theta: Vec<f64> = (0..TASKS as u64).flat_map(|task| layout.init(key_from_seed(task))).collect();

@@ -59,7 +59,7 @@ fn ppo_computes_what_its_networks_need() {
     let (policy, value) = (4 * 64 + 64 * 64 + 64 * 2, 4 * 64 + 64 * 64 + 64);
     // A gradient: each weight's, and each layer's input but the first one's.
     let gradient = 2 * (policy + value) - 2 * 4 * 64;
-    let (rows, envs) = (config.batch() as u64, config.envs as u64);
+    let (rows, envs) = (config.sampling.batch() as u64, config.sampling.envs as u64);
     // Each step's action and value, and values of the last and of cut-off observations, one per environment each.
     let rollout = rows * (policy + value) + 2 * envs * value;
     let updates = config.epochs as u64 * rows * (policy + value + gradient);

@@ -20,15 +20,15 @@ pub trait OnPolicy: Clone + Debug {
     fn validate(&self) -> Result<()>;
 
     /// Sizes and kinds of the networks.
-    fn net(&self) -> NetConfig;
+    fn net(&self) -> &NetConfig;
 
     /// How rollouts are made.
-    fn sampling(&self) -> Sampling;
+    fn sampling(&self) -> &Sampling;
 
     /// Settings of which lower values take less memory.
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         let (Sampling { envs, horizon, .. }, net) = (self.sampling(), self.net());
-        vec![("envs", envs), ("horizon", horizon), ("hidden", net.hidden.into_iter().max().unwrap_or(0))]
+        vec![("envs", *envs), ("horizon", *horizon), ("hidden", net.hidden.iter().copied().max().unwrap_or(0))]
     }
 
     /// Values that follow a schedule, in the iteration after `done` of `total`, by the names of their metrics: `train/` and the
@@ -61,7 +61,7 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
         }
-        let net = ActorCritic::new(spec, &config.net());
+        let net = ActorCritic::new(spec, config.net(), config.sampling());
         Ok(OnPolicyLearner { config: config.clone(), net, horizon: spec.horizon, tasks: spec.task.len() })
     }
 
@@ -99,8 +99,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn batch(&self) -> u64 {
-        let Sampling { envs, horizon, .. } = self.config.sampling();
-        (envs * horizon) as u64
+        self.config.sampling().batch() as u64
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {
@@ -115,7 +114,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
-        let sampled = Sampled::collect(self.config.sampling(), &self.net, it, held);
+        let sampled = Sampled::collect(*self.config.sampling(), &self.net, it, held);
         self.config.learn(it, &self.net, held, &sampled)
     }
 

@@ -213,14 +213,10 @@ impl Rollout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::PpoConfig;
 
     #[test]
     fn spans_divide_the_rollout_and_fit_into_the_time_limit() {
-        let config = |horizon, sde_sample_freq| {
-            let ppo = PpoConfig { horizon, sde: true, sde_sample_freq, ..PpoConfig::default() };
-            ppo.sampling()
-        };
+        let config = |horizon, sde_sample_freq| Sampling { horizon, sde: true, sde_sample_freq, ..Sampling::default() };
         assert_eq!(span(&config(128, 0), 500), 128);
         assert_eq!(span(&config(1024, 0), 200), 128);
         assert_eq!(span(&config(1024, 4), 200), 4);

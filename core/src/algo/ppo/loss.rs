@@ -143,16 +143,22 @@ mod tests {
     /// The gradient of the whole loss with respect to θ against finite differences, first and second order.
     #[test]
     fn the_loss_has_the_gradient_of_finite_differences() {
+        use crate::algo::Sampling;
         use crate::env::{ActionSpace, Dim, EnvSpec};
         use crate::grad::check::check;
+        use crate::policy::NetConfig;
         use crate::rng::Threefry;
 
         let vector = || ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0); 2]);
         let spaces = [(ActionSpace::discrete(&["l", "m", "r"]), false), (vector(), false), (vector(), true)];
         for (space, sde) in spaces {
             let spec = EnvSpec::new("e", vec![Dim::unbounded("x"); 2], space, 9);
-            let config = PpoConfig { hidden: vec![3], sde, value_clip: true, log_std_init: -0.5, ..Default::default() };
-            let net = ActorCritic::new(&spec, &config.net());
+            let config = PpoConfig {
+                sampling: Sampling { sde, ..Sampling::default() },
+                net: NetConfig { hidden: vec![3], log_std_init: -0.5, ..NetConfig::default() },
+                ..PpoConfig::default()
+            };
+            let net = ActorCritic::new(&spec, &config.net, &config.sampling);
             let mut rng = Threefry::new([1, u32::from(sde)]);
             let mut numbers = |n: usize| (0..n).map(|_| 0.7 * rng.normal()).collect::<Vec<f64>>();
             let mut theta = net.layout.init([3, 4]);

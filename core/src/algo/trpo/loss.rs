@@ -23,10 +23,10 @@ pub fn kl(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, old: &Distribu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algo::Sampling;
     use crate::env::{ActionSpace, Dim, EnvSpec};
     use crate::grad::check::check;
     use crate::grad::value_and_grad;
-    use crate::nn::Activation;
     use crate::policy::NetConfig;
     use crate::program::State;
     use crate::rng::Threefry;
@@ -34,10 +34,8 @@ mod tests {
 
     fn net(space: ActionSpace, hidden: Vec<usize>, sde: bool) -> ActorCritic {
         let spec = EnvSpec::new("e", vec![Dim::unbounded("x"); 2], space, 9);
-        let activation = Activation::Tanh;
-        let (orthogonal_init, log_std_init, normalise_observations) = (true, -0.5, false);
-        let config = NetConfig { hidden, activation, orthogonal_init, log_std_init, sde, normalise_observations };
-        ActorCritic::new(&spec, &config)
+        let config = NetConfig { hidden, log_std_init: -0.5, ..NetConfig::default() };
+        ActorCritic::new(&spec, &config, &Sampling { sde, ..Sampling::default() })
     }
 
     fn rows(values: &[f64], width: usize) -> Tensor {

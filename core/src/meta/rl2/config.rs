@@ -1,9 +1,8 @@
 //! Settings of RL².
 
 use crate::credit::Baseline;
-use crate::nn::Reset;
-use crate::optim::{Hessian, Schedule, TrustRegion};
-use crate::policy::{LOG_STD, MAX_UNITS, RecurrentConfig};
+use crate::optim::{AdamConfig, TrustRegion};
+use crate::policy::RecurrentConfig;
 use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 
@@ -24,18 +23,9 @@ impl Rl2Variant {
     #[must_use]
     pub fn uses(self, key: &str) -> bool {
         match key {
-            "learning_rate"
-            | "learning_rate_schedule"
-            | "epochs"
-            | "minibatches"
-            | "clip_eps"
-            | "value_coef"
-            | "max_grad_norm"
-            | "adam_eps" => self == Rl2Variant::Ppo,
-            "max_kl" | "cg_iterations" | "damping" | "backtracks" | "backtrack_ratio" | "hessian" => {
-                self == Rl2Variant::Trpo
-            }
-            _ => true,
+            "epochs" | "minibatches" | "clip_eps" | "value_coef" | "max_grad_norm" => self == Rl2Variant::Ppo,
+            _ if self == Rl2Variant::Trpo => !AdamConfig::declares(key),
+            _ => !TrustRegion::declares(key),
         }
     }
 }
@@ -132,10 +122,6 @@ crate::settings! {
         entropy_softplus: bool = false;
         /// −ln π of the action taken in place of the entropy
         entropy_neg_log_prob: bool = false;
-        /// Adam's step size; lower it if train/approx_kl exceeds about 0.03
-        learning_rate: f64 = 1e-3, Range::Positive;
-        /// linear: towards 0 at the end of the run
-        learning_rate_schedule: Schedule = Schedule::Constant;
         /// passes over the trials
         epochs: usize = 4, Range::Count(1, 1000);
         /// parts of each pass, in trials
@@ -146,30 +132,12 @@ crate::settings! {
         value_coef: f64 = 0.5, Range::NotNegative;
         /// longer gradients are scaled down; 0: never
         max_grad_norm: f64 = 0.5, Range::NotNegative;
-        /// largest KL of a step
-        max_kl: f64 = 0.01, Range::Positive;
-        /// conjugate-gradient iterations
-        cg_iterations: usize = 10, Range::Count(1, 1000);
-        /// added to the diagonal of the KL's Hessian
-        damping: f64 = 1e-5, Range::NotNegative;
-        /// most steps of the line search
-        backtracks: usize = 15, Range::Count(1, 1000);
-        /// factor between its steps
-        backtrack_ratio: f64 = 0.8, Range::Fraction;
-        /// products with the KL's Hessian
-        hessian: Hessian = Hessian::Exact;
-        /// gated recurrent units of the memory
-        units: usize = 64, Range::Count(1, MAX_UNITS as u64);
-        /// where the reset gate acts: after or before the product
-        reset: Reset = Reset::After;
-        /// orthogonal first weights; false: Glorot-uniform
-        ///
-        /// The policy's last layer has gain 0.01.
-        orthogonal_init: bool = true;
-        /// first ln σ of continuous actions
-        log_std_init: f64 = 0.0, LOG_STD;
-        /// Adam's ε
-        adam_eps: f64 = 1e-5, Range::Positive;
+        /// The steps of `rl2-ppo`.
+        ..adam: AdamConfig;
+        /// The steps of `rl2-trpo`.
+        ..trust_region: TrustRegion;
+        /// The policy's network.
+        ..net: RecurrentConfig;
     }
 }
 
@@ -189,28 +157,6 @@ impl Rl2Config {
                 gae_lambda: 0.98,
                 ..base
             },
-        }
-    }
-
-    /// Sizes and kinds of the policy's network.
-    pub fn net(&self) -> RecurrentConfig {
-        RecurrentConfig {
-            units: self.units,
-            reset: self.reset,
-            orthogonal_init: self.orthogonal_init,
-            log_std_init: self.log_std_init,
-        }
-    }
-
-    /// The trust region of `rl2-trpo`.
-    pub fn trust_region(&self) -> TrustRegion {
-        TrustRegion {
-            delta: self.max_kl,
-            cg_iterations: self.cg_iterations,
-            damping: self.damping,
-            backtracks: self.backtracks,
-            backtrack_ratio: self.backtrack_ratio,
-            hessian: self.hessian,
         }
     }
 
@@ -278,7 +224,11 @@ mod tests {
             (Rl2Variant::Ppo, no_entropy, "entropy_method"),
             (Rl2Variant::Ppo, max, "advantage_centre"),
             (Rl2Variant::Ppo, Rl2Config { minibatches: 7, ..base.clone() }, "minibatches"),
-            (Rl2Variant::Ppo, Rl2Config { units: 0, ..base.clone() }, "units"),
+            (
+                Rl2Variant::Ppo,
+                Rl2Config { net: RecurrentConfig { units: 0, ..base.net.clone() }, ..base.clone() },
+                "units",
+            ),
             (Rl2Variant::Ppo, Rl2Config { gamma: f64::NAN, ..base }, "gamma"),
         ] {
             let message = config.validate(variant).unwrap_err().to_string();

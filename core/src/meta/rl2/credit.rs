@@ -81,8 +81,8 @@ impl Rl2Config {
             gamma: self.gamma,
             gae_lambda: self.gae_lambda,
             baseline: self.critic.baseline().unwrap_or_default(),
-            normalise: false,
-            positive: false,
+            normalise_advantages: false,
+            positive_advantages: false,
         }
     }
 

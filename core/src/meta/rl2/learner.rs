@@ -22,13 +22,13 @@ impl Rl2Net {
     /// Networks for an environment.
     pub fn new(spec: &EnvSpec, config: &Rl2Config) -> Rl2Net {
         let mut layout = Layout::new();
-        let policy = RecurrentPolicy::new(&mut layout, inputs(spec), &spec.action, &config.net());
+        let policy = RecurrentPolicy::new(&mut layout, inputs(spec), &spec.action, &config.net);
         let value = (config.critic == Critic::Gru).then(|| {
-            let weights = match config.orthogonal_init {
+            let weights = match config.net.orthogonal_init {
                 true => Init::Orthogonal { gain: 1.0 },
-                false => Init::glorot_uniform(config.units, 1),
+                false => Init::glorot_uniform(config.net.units, 1),
             };
-            let weight = layout.add("value.out.weight", &[config.units, 1], weights);
+            let weight = layout.add("value.out.weight", &[config.net.units, 1], weights);
             [weight, layout.add("value.out.bias", &[1], Init::Constant(0.0))]
         });
         Rl2Net { layout, policy, value }

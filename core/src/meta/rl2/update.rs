@@ -9,7 +9,7 @@ use crate::algo::Metrics;
 use crate::credit::{Paths, explained_variance_of_valid};
 use crate::learn::{Descent, Look, Passes};
 use crate::meta::weighted;
-use crate::optim::{Adam, AdamState};
+use crate::optim::AdamState;
 use crate::policy::RecurrentPolicy;
 
 /// Trials with advantages and value targets, `[T, S, M, ·]`.
@@ -102,7 +102,7 @@ pub(super) fn proximal(
     let passes = Passes { passes: config.epochs, minibatches: config.minibatches, rows: config.meta_batch, order };
     let descent = Descent {
         layout: &net.layout,
-        optimiser: Adam { eps: config.adam_eps, ..Adam::default() },
+        optimiser: config.adam.optimiser(),
         learning_rate,
         max_grad_norm: config.max_grad_norm,
         sums: &["policy_loss", "value_loss", "entropy", "approx_kl", "clip_frac", "grad_norm"],
@@ -131,7 +131,7 @@ pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, theta: Tensor, data: &Da
     let before = at(&net.layout.split(theta));
     let old = before.distribution.stop_gradient();
     let kl = |parts: &[Tensor]| weighted(old.kl(&net.run(parts, batch.xs).0), batch.weight);
-    let step = config.trust_region().step(&net.layout, theta, |p| at(p).total, kl);
+    let step = config.trust_region.step(&net.layout, theta, |p| at(p).total, kl);
     let averages = Metrics::default()
         .last("train/policy_loss", step.loss_after)
         .last("train/value_loss", before.value)
