@@ -8,7 +8,7 @@
 
 use criterion::{Criterion, Throughput};
 use quickstudy_core::backend::cpu::simd::aligned::AlignedVec;
-use quickstudy_core::backend::cpu::simd::dense::{After, DenseDims, Outer, Strided, dense, dense_accumulate_outer};
+use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, Strided, dense, dense_accumulate_outer};
 use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, binary, threefry, unary};
 use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
 use quickstudy_core::backend::cpu::simd::isa::Isa;
@@ -112,7 +112,7 @@ fn matrix_cases(isa: Isa, add: Add<'_>) {
                 w,
                 Some(bias),
                 DenseDims { k, n, r },
-                if tanh { After::Tanh } else { After::Linear },
+                if tanh { Epilogue::Tanh } else { Epilogue::Linear },
             );
         })
     };

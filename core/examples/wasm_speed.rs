@@ -4,7 +4,7 @@
 #![allow(unsafe_code, reason = "exported names")]
 
 use quickstudy_core::backend::cpu::simd::aligned::AlignedVec;
-use quickstudy_core::backend::cpu::simd::dense::{After, DenseDims, Outer, Strided, dense, dense_accumulate_outer};
+use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, Strided, dense, dense_accumulate_outer};
 use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, binary, unary};
 use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
 use quickstudy_core::backend::cpu::simd::isa::Isa;
@@ -112,7 +112,7 @@ fn kernels() -> Vec<Case> {
         } else {
             ""
         };
-        let after = if tanh { After::Tanh } else { After::Linear };
+        let after = if tanh { Epilogue::Tanh } else { Epilogue::Linear };
         let run = move || {
             let (w, bias) = (Strided { values: black_box(&w), row, col }, Strided { values: &bias, row: 1, col: 0 });
             dense(isa, &mut out, black_box(&a), w, Some(bias), DenseDims { k, n, r: lanes }, after);

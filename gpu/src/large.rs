@@ -1,6 +1,6 @@
 //! Finds buffers that are too large for a GPU, and says which tensor is in them and where it was made.
 
-use quickstudy_core::program::{Place, Plan, Role, Schedule};
+use quickstudy_core::program::{KernelSchedule, Place, Plan, Role};
 use quickstudy_core::tensor::{Graph, NodeId, Op};
 use quickstudy_core::{DType, Error, Result};
 
@@ -78,7 +78,7 @@ fn temporary(plan: &Plan, len: usize) -> String {
 }
 
 /// The value of that many elements that a kernel keeps in a temporary, or a loop as a carry.
-pub(crate) fn kept(graph: &Graph, schedule: &Schedule, len: usize) -> Option<NodeId> {
+pub(crate) fn kept(graph: &Graph, schedule: &KernelSchedule, len: usize) -> Option<NodeId> {
     schedule.kernels.iter().find_map(|kernel| {
         let is_slot = |place: &Place| matches!(place, Place::Slot(_));
         let written = kernel.writes.iter().find(|(id, place)| is_slot(place) && graph.nodes[*id as usize].len() == len);

@@ -140,7 +140,7 @@ pub fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Sheet
         sheet.clip(None);
         let outline = [[left, above], [right, above], [right, below], [left, below], [left, above]];
         sheet.stroke(&outline, 1.0, GRID, 1.0);
-        let mean = |stage: &quickstudy_core::train::Stage| stats::mean(&stage.returns[task]);
+        let mean = |stage: &quickstudy_core::train::AdaptationStage| stats::mean(&stage.returns[task]);
         let text = format!("{} → {}", short(mean(first)), short(mean(last)));
         sheet.text(&text, [left, below + 20.0], Style::new(14.0, INK));
     }

@@ -44,19 +44,19 @@ Exit codes: 0 done, or stopped by Ctrl-C after saving; 1 failure during work;
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Train an algorithm on an environment, or resume a run
-    Train(Box<cmd::train::Args>),
+    Train(Box<cmd::train::TrainArgs>),
     /// Evaluate a trained policy, and record it
-    Eval(cmd::eval::Args),
+    Eval(cmd::eval::EvalArgs),
     /// Adapt a meta-trained policy to held-out tasks: returns before and after
-    Adapt(cmd::adapt::Args),
+    Adapt(cmd::adapt::AdaptArgs),
     /// Draw learning curves of runs, mean and interval over seeds
-    Plot(cmd::plot::Args),
+    Plot(cmd::plot::PlotArgs),
     /// List algorithms, environments and presets
-    List(cmd::list::Args),
+    List(cmd::list::ListArgs),
     /// Measure speed, and returns after training, on this machine
-    Bench(cmd::bench::Args),
+    Bench(cmd::bench::BenchArgs),
     /// List what there is to compute on: the CPU and GPUs
-    Devices(cmd::devices::Args),
+    Devices(cmd::devices::DevicesArgs),
 }
 
 /// Suggests the right command where a name stands without its flag, as in `train ppo cartpole`, or a list is cut at a blank.

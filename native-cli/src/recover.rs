@@ -12,7 +12,7 @@ use quickstudy_core::train::{Own, Session};
 
 /// A session and its files.
 #[derive(Debug)]
-pub struct Run {
+pub struct RecordedSession {
     /// The session that trains.
     pub session: Session,
     /// One per seed.
@@ -21,7 +21,7 @@ pub struct Run {
     pub debug: bool,
 }
 
-impl Run {
+impl RecordedSession {
     /// Trains as [`run::run`] does. After a loss `reopen` gives a device to go on on, and with `true` one that cannot be
     /// lost: where the first one was lost before it saved anything. `threads` is for the record.
     ///

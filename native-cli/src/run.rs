@@ -12,7 +12,7 @@ use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
 use crate::{curve, known, memory, stats};
-use quickstudy_core::meta::{AVERAGE, Outcome, Performance};
+use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance};
 use quickstudy_core::train::Episode;
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
@@ -394,7 +394,7 @@ fn evaluate_into(
         let mean = stats::mean(&returns);
         row.push((EVAL_RETURN.to_owned(), mean));
         row.push((EVAL_LENGTH.to_owned(), stats::mean(&lengths)));
-        let adapted: Vec<Outcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
+        let adapted: Vec<EpisodeOutcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
         let iteration = value(row, "time/iterations").unwrap_or(0.0) as u64;
         row.extend(adapted_columns(session.adapts(), Performance::of(iteration, &adapted)));
         if (mean as f32) > member.best {

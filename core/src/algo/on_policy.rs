@@ -8,7 +8,7 @@ pub use learner::{OnPolicy, OnPolicyLearner};
 pub use loss::{Minibatch, mean, standardise, value_loss};
 use rollout::{Collector, Rollout};
 
-use crate::credit::{Gae, Moments, Steps, explained_variance, gae};
+use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, gae};
 use crate::dist::fold_in;
 use crate::learn::Passes;
 use crate::play::Iteration;
@@ -226,7 +226,7 @@ fn advantages(collector: &Collector<'_>, rollout: &Rollout, reward_moments: Opti
             flat.reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3])
         }
     };
-    let steps = Steps {
+    let steps = ValuedSteps {
         rewards,
         values: rollout.value,
         terminated: rollout.terminated,

@@ -8,7 +8,7 @@ use crate::backend::{LocalFuture, ScalarValue};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::host::{Executor, Fleet};
-use crate::play::{HostAct, Iteration, Place, Stage};
+use crate::play::{EnvPlace, HostAct, Iteration, Stage};
 use crate::program::{Context, Plan, PlanOptions, Segments};
 use crate::rng::{key_from_seed, streams};
 use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
@@ -72,10 +72,10 @@ impl Training {
         state: State,
     ) -> Result<Training> {
         let place = match &arena {
-            Arena::Device(env) => Place::Device(env),
+            Arena::Device(env) => EnvPlace::Device(env),
             Arena::Host(executor) => {
                 expect_fleet(executor.fleet(), seeds.len(), algorithm.fleet(seeds.len()))?;
-                Place::Host(device, executor.fleet())
+                EnvPlace::Host(device, executor.fleet())
             }
         };
         let (mut traced, mut acts) = (Vec::new(), Vec::new());
@@ -101,7 +101,7 @@ impl Training {
     pub fn plans(algorithm: &dyn Algorithm, env: &EnvDef, seeds: usize) -> Result<Vec<Plan>> {
         let of_stage = |stage: usize| {
             Program::plan_of(PlanOptions::default(), |cx| {
-                trace(cx, algorithm, stage, Place::Device(env), seeds);
+                trace(cx, algorithm, stage, EnvPlace::Device(env), seeds);
             })
         };
         (0..algorithm.stages().max(1)).map(of_stage).collect()
@@ -207,12 +207,12 @@ fn trace(
     cx: &mut Context,
     algorithm: &dyn Algorithm,
     stage: usize,
-    place: Place<'_>,
+    place: EnvPlace<'_>,
     seeds: usize,
 ) -> (Vec<String>, Vec<HostAct>) {
     let environment = match place {
-        Place::Device(env) => Some(env.state_len()),
-        Place::Host(..) => None,
+        EnvPlace::Device(env) => Some(env.state_len()),
+        EnvPlace::Host(..) => None,
     };
     let held = Held::declare(cx, &algorithm.entries(environment), seeds);
     let number = cx.scalar_u32("iteration");

@@ -11,18 +11,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// A program that is asked to stop ends between two kernels, tiles or steps of a loop, with [`Error::Interrupted`](crate::Error::Interrupted),
 /// and leaves what it was to change half changed. The request stays until it is taken back.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupt(Arc<Shared>);
+pub struct Interrupt(Arc<InterruptState>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct InterruptState {
     asked: AtomicBool,
-    at: At,
+    at: AtomicReached,
 }
 
 /// How far a program is, in a cache line that only one thread writes: what all threads look at stays in their caches.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct At {
+struct AtomicReached {
     part: AtomicUsize,
     parts: AtomicUsize,
     step: AtomicUsize,
@@ -61,7 +61,7 @@ impl Interrupt {
 
     /// How far the program is that runs, or ran last.
     pub fn reached(&self) -> Reached {
-        let At { part, parts, step, steps } = &self.0.at;
+        let AtomicReached { part, parts, step, steps } = &self.0.at;
         let [part, parts, step, steps] = [part, parts, step, steps].map(|of| of.load(Ordering::Relaxed));
         Reached { part, parts, step, steps }
     }

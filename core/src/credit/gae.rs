@@ -5,7 +5,7 @@ use crate::tensor::scan_tree_back;
 
 /// The steps of a rollout. All tensors are `[T, …]` with equal further axes.
 #[derive(Clone, Copy, Debug)]
-pub struct Steps {
+pub struct ValuedSteps {
     /// Rewards.
     pub rewards: Tensor,
     /// v(sₜ) of the states acted in.
@@ -38,7 +38,7 @@ pub struct Gae {
 ///
 /// Schulman et al. 2016, arXiv:1506.02438, eq. 16; time limits as in Pardo et al. 2018, arXiv:1712.00378.
 #[track_caller]
-pub fn gae(steps: &Steps, gamma: f64, gae_lambda: f64) -> Gae {
+pub fn gae(steps: &ValuedSteps, gamma: f64, gae_lambda: f64) -> Gae {
     let len = steps.rewards.size(0);
     let zero = steps.last_value * 0.0;
     let xs = [steps.rewards, steps.values, steps.terminated, steps.truncated, steps.cut_values];
@@ -110,7 +110,7 @@ mod tests {
         let device = Device::cpu(1);
         let t = case.rewards.len();
         let mut program = Program::new(&device, |cx| {
-            let steps = Steps {
+            let steps = ValuedSteps {
                 rewards: cx.input("rewards", &[t, 1], DType::F32),
                 values: cx.input("values", &[t, 1], DType::F32),
                 terminated: cx.input("terminated", &[t, 1], DType::U32),

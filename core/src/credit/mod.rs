@@ -6,6 +6,6 @@ mod moments;
 mod paths;
 
 pub use baseline::{Baseline, Feature, REGULARISATION, least_squares, multi_feature};
-pub use gae::{Gae, Steps, explained_variance, explained_variance_of_valid, gae};
+pub use gae::{Gae, ValuedSteps, explained_variance, explained_variance_of_valid, gae};
 pub use moments::Moments;
 pub use paths::{Paths, Processed, Processor, adjusted_rewards};

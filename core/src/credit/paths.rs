@@ -1,6 +1,6 @@
 //! Whole episodes and what learners make of them: returns, baselines, advantages.
 
-use super::{Baseline, Steps, gae};
+use super::{Baseline, ValuedSteps, gae};
 use crate::Tensor;
 use crate::settings::Range;
 
@@ -103,7 +103,7 @@ impl Paths {
     fn advantages(&self, rewards: Tensor, values: Tensor, gamma: f64, gae_lambda: f64) -> Tensor {
         let ends = self.ends();
         let shape = rewards.shape();
-        let steps = Steps {
+        let steps = ValuedSteps {
             rewards,
             values,
             terminated: ends,

@@ -39,7 +39,7 @@ use crate::tensor::{DType, Op, Tensor, Tree, fail, graph};
 use crate::{Error, Result};
 pub(crate) use merge::tidy_loops;
 use rerun::Rerun;
-use sweep::{Below, Invariants, Settings, sweep};
+use sweep::{Below, Invariants, SweepOptions, sweep};
 
 type At = &'static Location<'static>;
 
@@ -58,7 +58,7 @@ type At = &'static Location<'static>;
 /// another trace or of a closed loop body, a gather whose source depends on `wrt`.
 #[track_caller]
 pub fn grad(loss: Tensor, wrt: &[Tensor]) -> Vec<Tensor> {
-    let how = Settings { invariants: Invariants::Products, at: Location::caller() };
+    let how = SweepOptions { invariants: Invariants::Products, at: Location::caller() };
     grad_with(&how, loss, wrt)
 }
 
@@ -106,7 +106,7 @@ fn differentiate(
     f: &mut dyn FnMut(&[Tensor]) -> (Tensor, Vec<Tensor>),
     caller: At,
 ) -> (Tensor, Vec<Tensor>, Vec<Tensor>) {
-    let how = Settings { invariants: Invariants::Products, at: caller };
+    let how = SweepOptions { invariants: Invariants::Products, at: caller };
     let poison = || (Tensor::poison(), vec![Tensor::poison(); at.len()], Vec::new());
     if at.iter().any(|t| t.is_poison()) {
         return poison();
@@ -137,7 +137,7 @@ fn differentiate(
     (copies[0], grads.to_vec(), others.to_vec())
 }
 
-fn grad_with(how: &Settings, loss: Tensor, wrt: &[Tensor]) -> Vec<Tensor> {
+fn grad_with(how: &SweepOptions, loss: Tensor, wrt: &[Tensor]) -> Vec<Tensor> {
     let poison = || vec![Tensor::poison(); wrt.len()];
     if loss.is_poison() || wrt.iter().any(|t| t.is_poison()) {
         return poison();

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 use super::apart::apart;
 use super::rerun::{Rerun, add, emit, level, out, param, scan_of};
-use super::sweep::{Below, Invariants, Settings, sweep};
+use super::sweep::{Below, Invariants, SweepOptions, sweep};
 use super::vjp::passes;
 use crate::tensor::graph::{self, Graph};
 use crate::tensor::op::{Body, Scan};
@@ -52,7 +52,7 @@ fn operands(id: NodeId) -> Option<Vec<Tensor>> {
 
 /// Cotangents of the operands of the loop at `id`, from those of its results (by result number).
 pub(super) fn vjp(
-    how: &Settings,
+    how: &SweepOptions,
     id: NodeId,
     cotangents: &[(usize, Tensor)],
     active: &dyn Fn(NodeId) -> bool,
@@ -61,7 +61,7 @@ pub(super) fn vjp(
 }
 
 fn backward(
-    how: &Settings,
+    how: &SweepOptions,
     id: NodeId,
     cotangents: &[(usize, Tensor)],
     active: &dyn Fn(NodeId) -> bool,
@@ -74,11 +74,11 @@ fn backward(
     for (i, g) in cotangents {
         given[*i] = Some(*g);
     }
-    let flow = graph::with(|g| Flow::new(g, &scan, &src, &given, active))?;
+    let flow = graph::with(|g| Dependences::new(g, &scan, &src, &given, active))?;
     let carried: Vec<usize> = (0..n).filter(|i| flow.carries[*i]).collect();
     let read: Vec<usize> = (n..body.outs.len()).filter(|i| flow.outputs[*i]).collect();
 
-    let mut step = Step::open(&scan)?;
+    let mut step = TracedBody::open(&scan)?;
     let incoming: Vec<Tensor> = carried.iter().map(|i| step.carry(src[*i])).collect();
     let saved_at = body.outs.len() - n;
     let saved: Vec<Tensor> = (0..n).map(|i| step.row(out(Tensor::from_id(node), saved_at + i))).collect();
@@ -146,15 +146,21 @@ fn backward(
 }
 
 /// The dependences between carries and results of a loop.
-struct Flow {
+struct Dependences {
     /// Carries that have a cotangent: they depend on what is differentiated, and something asked for depends on them.
     carries: Vec<bool>,
     /// Results of the body with a given cotangent that depend on what is differentiated.
     outputs: Vec<bool>,
 }
 
-impl Flow {
-    fn new(g: &Graph, scan: &Scan, src: &[Tensor], given: &[Option<Tensor>], active: &dyn Fn(NodeId) -> bool) -> Flow {
+impl Dependences {
+    fn new(
+        g: &Graph,
+        scan: &Scan,
+        src: &[Tensor],
+        given: &[Option<Tensor>],
+        active: &dyn Fn(NodeId) -> bool,
+    ) -> Dependences {
         let (n, body) = (scan.carries, &scan.body);
         let nodes = level(g, &body.outs, body.scope);
         let captures: FxHashSet<NodeId> = src[n + scan.xs..].iter().map(|t| t.raw()).filter(|id| active(*id)).collect();
@@ -183,7 +189,7 @@ impl Flow {
         }
         let carries = (0..n).map(|i| differentiated[i] && asked[i]).collect();
         let outputs = (0..outputs.len()).map(|i| outputs[i] && given[i].is_some()).collect();
-        Flow { carries, outputs }
+        Dependences { carries, outputs }
     }
 }
 
@@ -224,7 +230,7 @@ enum Term {
 }
 
 /// The body of a loop that is being traced.
-struct Step {
+struct TracedBody {
     scope: u32,
     index: Tensor,
     params: Vec<Tensor>,
@@ -234,11 +240,18 @@ struct Step {
     reverse: bool,
 }
 
-impl Step {
-    fn open(of: &Scan) -> Option<Step> {
+impl TracedBody {
+    fn open(of: &Scan) -> Option<TracedBody> {
         let scope = graph::with(|g| g.open_scope())?;
         let index = param(0, Vec::new(), DType::U32);
-        Some(Step { scope, index, params: vec![index], inputs: Vec::new(), outputs: Vec::new(), reverse: !of.reverse })
+        Some(TracedBody {
+            scope,
+            index,
+            params: vec![index],
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            reverse: !of.reverse,
+        })
     }
 
     fn carry(&mut self, like: Tensor) -> Tensor {

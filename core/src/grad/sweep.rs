@@ -21,7 +21,7 @@ pub(super) enum Invariants {
 
 /// Settings that a derivative shares with the derivatives that it is made of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct SweepOptions {
     pub(super) invariants: Invariants,
     /// Where the derivative was asked for.
     pub(super) at: &'static Location<'static>,
@@ -37,7 +37,12 @@ pub(super) enum Below {
 }
 
 /// Cotangents of `wrt`, given those of some results. `None` where there is no dependence.
-pub(super) fn sweep(how: &Settings, seeds: &[(Tensor, Tensor)], wrt: &[Tensor], below: Below) -> Vec<Option<Tensor>> {
+pub(super) fn sweep(
+    how: &SweepOptions,
+    seeds: &[(Tensor, Tensor)],
+    wrt: &[Tensor],
+    below: Below,
+) -> Vec<Option<Tensor>> {
     let targets: FxHashSet<NodeId> = wrt.iter().map(|t| t.raw()).collect();
     let roots: Vec<NodeId> = seeds.iter().map(|(t, _)| t.raw()).collect();
     let Some(active) = graph::with(|g| Active::new(g, &roots, &targets, below)) else {
@@ -242,7 +247,7 @@ pub(super) fn uses(g: &Graph, root: NodeId, via: NodeId, found: impl Fn(NodeId, 
 
 /// A call is differentiated through its sub-graph, traced again on the actual operands.
 fn call_vjp(
-    how: &Settings,
+    how: &SweepOptions,
     call: &crate::tensor::op::Call,
     node: &Node,
     outs: &[(usize, Tensor)],

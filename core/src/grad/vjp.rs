@@ -3,12 +3,12 @@
 use crate::DType;
 use crate::tensor::{Binary, Node, NodeId, Op, Tensor, Unary, fail, graph};
 
-use super::sweep::Settings;
+use super::sweep::SweepOptions;
 
 /// Cotangents of a node's operands, from the cotangent `g` of its result.
 ///
 /// `needs[i]` says whether operand `i` depends on what is differentiated; of the others none is computed.
-pub(super) fn vjp(how: &Settings, id: NodeId, node: &Node, g: Tensor, needs: &[bool]) -> Vec<Option<Tensor>> {
+pub(super) fn vjp(how: &SweepOptions, id: NodeId, node: &Node, g: Tensor, needs: &[bool]) -> Vec<Option<Tensor>> {
     let y = Tensor::from_id(id);
     let x: Vec<Tensor> = node.src.iter().map(|s| Tensor::from_id(*s)).collect();
     let want = |i: usize, f: &dyn Fn() -> Tensor| needs.get(i).is_some_and(|n| *n).then(f);
@@ -126,7 +126,7 @@ fn per_row(index: Tensor, rank: usize) -> Tensor {
 ///
 /// The derivative of `store` with respect to its rows gathers at the store's index. Its own derivative, which second
 /// order needs, is a store at that index. Indices beyond the end read the last row, so their cotangents go there.
-fn gather(how: &Settings, source: Tensor, index: Tensor, g: Tensor) -> Tensor {
+fn gather(how: &SweepOptions, source: Tensor, index: Tensor, g: Tensor) -> Tensor {
     let axis = index.rank() - 1;
     let n = source.size(axis);
     let distinct = graph::with(|graph| {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::faults::{Fault, Kind};
+use super::faults::{Fault, FaultKind};
 use super::{Chance, Fleet, HostEnv, Transition};
 use crate::{Error, Result};
 
@@ -12,7 +12,7 @@ pub(super) type Make = dyn Fn(usize) -> Result<Box<dyn HostEnv>> + Send + Sync;
 
 /// A call, with its arguments.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Call<'a> {
+pub(super) enum EnvCall<'a> {
     /// A new environment where there is none.
     Make,
     SampleTask(Chance),
@@ -30,17 +30,17 @@ pub(super) enum Answer {
 }
 
 /// The result of a call, or how it went wrong.
-pub(super) type Outcome<T> = std::result::Result<T, Fault>;
+pub(super) type CallResult<T> = std::result::Result<T, Fault>;
 
-impl Call<'_> {
+impl EnvCall<'_> {
     /// Its name in errors.
     pub fn doing(&self) -> &'static str {
         match self {
-            Call::Make => "make",
-            Call::SampleTask(_) => "sample_task",
-            Call::SetTask(_) => "set_task",
-            Call::Reset(_) => "reset",
-            Call::Step(..) => "step",
+            EnvCall::Make => "make",
+            EnvCall::SampleTask(_) => "sample_task",
+            EnvCall::SetTask(_) => "set_task",
+            EnvCall::Reset(_) => "reset",
+            EnvCall::Step(..) => "step",
         }
     }
 
@@ -51,25 +51,25 @@ impl Call<'_> {
         number: usize,
         fleet: &Fleet,
         make: Option<&Make>,
-    ) -> Outcome<Answer> {
+    ) -> CallResult<Answer> {
         let Some(env) = place.as_deref_mut() else {
             *place = Some(caught(|| new(number, fleet, make))?);
             return Ok(Answer::Done);
         };
         match self {
-            Call::Make => Ok(Answer::Done),
-            Call::SampleTask(chance) => {
+            EnvCall::Make => Ok(Answer::Done),
+            EnvCall::SampleTask(chance) => {
                 let task = caught(|| env.sample_task(*chance))?;
                 expect("the task", &task, fleet.spec.task.len())?;
                 Ok(Answer::Numbers(task))
             }
-            Call::SetTask(task) => caught(|| env.set_task(task)).map(|()| Answer::Done),
-            Call::Reset(chance) => {
+            EnvCall::SetTask(task) => caught(|| env.set_task(task)).map(|()| Answer::Done),
+            EnvCall::Reset(chance) => {
                 let first = caught(|| env.reset(*chance))?;
                 expect("the observation", &first, fleet.observations())?;
                 Ok(Answer::Numbers(first))
             }
-            Call::Step(action, chance) => {
+            EnvCall::Step(action, chance) => {
                 let transition = caught(|| env.step(action, *chance))?;
                 expect("the observation", &transition.observation, fleet.observations())?;
                 expect("the reward", &[transition.reward], 1)?;
@@ -89,12 +89,12 @@ fn new(number: usize, fleet: &Fleet, make: Option<&Make>) -> Result<Box<dyn Host
 }
 
 /// Calls `f`; an error or a panic of it becomes a fault.
-fn caught<T>(f: impl FnOnce() -> Result<T>) -> Outcome<T> {
+fn caught<T>(f: impl FnOnce() -> Result<T>) -> CallResult<T> {
     let (kind, problem) = match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(value)) => return Ok(value),
-        Ok(Err(Error::Environment { problem, .. })) => (Kind::Failed, problem),
-        Ok(Err(other)) => (Kind::Failed, other.to_string()),
-        Err(panic) => (Kind::Panicked, format!("panicked: {}", message(&*panic))),
+        Ok(Err(Error::Environment { problem, .. })) => (FaultKind::Failed, problem),
+        Ok(Err(other)) => (FaultKind::Failed, other.to_string()),
+        Err(panic) => (FaultKind::Panicked, format!("panicked: {}", message(&*panic))),
     };
     Err(Fault { kind, problem })
 }
@@ -113,7 +113,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 }
 
 /// Numbers that must be so many, all finite.
-fn expect(what: &str, numbers: &[f64], expected: usize) -> Outcome<()> {
+fn expect(what: &str, numbers: &[f64], expected: usize) -> CallResult<()> {
     let problem = if numbers.len() != expected {
         format!("{what} has {} numbers, expected {expected}", numbers.len())
     } else if let Some(number) = numbers.iter().find(|x| !x.is_finite()) {
@@ -121,5 +121,5 @@ fn expect(what: &str, numbers: &[f64], expected: usize) -> Outcome<()> {
     } else {
         return Ok(());
     };
-    Err(Fault { kind: Kind::Nonsense, problem })
+    Err(Fault { kind: FaultKind::Nonsense, problem })
 }

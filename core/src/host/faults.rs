@@ -57,13 +57,13 @@ impl Faults {
     }
 
     /// One more.
-    pub(super) fn count(&mut self, kind: Kind, error: Error) {
+    pub(super) fn count(&mut self, kind: FaultKind, error: Error) {
         let counter = match kind {
-            Kind::Panicked => &mut self.panicked,
-            Kind::Failed => &mut self.failed,
-            Kind::Nonsense => &mut self.nonsense,
+            FaultKind::Panicked => &mut self.panicked,
+            FaultKind::Failed => &mut self.failed,
+            FaultKind::Nonsense => &mut self.nonsense,
             #[cfg(feature = "parallel")]
-            Kind::Hung => &mut self.hung,
+            FaultKind::Hung => &mut self.hung,
         };
         *counter += 1;
         self.last = Some(error);
@@ -72,7 +72,7 @@ impl Faults {
 
 /// How a call went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FaultKind {
     Panicked,
     Failed,
     Nonsense,
@@ -84,6 +84,6 @@ pub(super) enum Kind {
 /// A call that went wrong.
 #[derive(Debug)]
 pub(super) struct Fault {
-    pub kind: Kind,
+    pub kind: FaultKind,
     pub problem: String,
 }

@@ -71,7 +71,7 @@ pub use padded::{BlockShape, Padded, PathArrays};
 pub use parallel::ParallelExecutor;
 pub use path::{HostPath, Samples};
 pub use player::{PlayedStep, Player};
-pub use sampler::{MetaSampler, Sampler, Until};
+pub use sampler::{MetaSampler, Quota, Sampler};
 pub use task_per_episode::TaskPerEpisode;
 #[cfg(feature = "standalone")]
 pub use wrapped::Wrapped;

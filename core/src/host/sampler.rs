@@ -8,7 +8,7 @@ use crate::{Error, Result};
 
 /// When there is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum Quota {
     /// So many episodes of each environment, in order of their numbers; one each is what programs on a device collect.
     Episodes(usize),
     /// Whole episodes with this many steps together, in order of their ends: tasks whose episodes end early have more of them.
@@ -21,7 +21,7 @@ pub enum Until {
 pub struct MetaSampler {
     player: Player,
     /// When there is enough.
-    pub until: Until,
+    pub quota: Quota,
 }
 
 impl fmt::Debug for MetaSampler {
@@ -35,12 +35,12 @@ impl MetaSampler {
     pub fn new(executor: Box<dyn Executor>, rollouts: usize) -> MetaSampler {
         let fleet = executor.fleet();
         let steps = fleet.tasks as u64 * rollouts as u64 * fleet.horizon as u64;
-        MetaSampler { player: Player::new(executor), until: Until::Steps(steps.max(1)) }
+        MetaSampler { player: Player::new(executor), quota: Quota::Steps(steps.max(1)) }
     }
 
     /// So many episodes of each environment in each collection.
     pub fn episodes(executor: Box<dyn Executor>, each: usize) -> MetaSampler {
-        MetaSampler { player: Player::new(executor), until: Until::Episodes(each.max(1)) }
+        MetaSampler { player: Player::new(executor), quota: Quota::Episodes(each.max(1)) }
     }
 
     /// The executor that runs its environments.
@@ -79,17 +79,17 @@ impl MetaSampler {
         let first: Vec<Key> = env_keys.iter().map(|key| fold_in(*key, 0)).collect();
         let fleet = self.executor().fleet();
         let mut collection = Collection::new(fleet.tasks, fleet.num_envs());
-        let (until, before) = (self.until, self.env_steps());
+        let (quota, before) = (self.quota, self.env_steps());
         self.player.begin(&first).await?;
         actor.begin(keys)?;
         let mut add = |step: PlayedStep<'_>| {
-            collection.add(&step, until);
-            !collection.enough(until)
+            collection.add(&step, quota);
+            !collection.enough(quota)
         };
         self.player.play(actor, &env_keys, 1, &mut add).await?;
         let kept: u64 = collection.tasks.iter().flatten().map(|path| path.len() as u64).sum();
         let mut tasks = collection.tasks;
-        if matches!(self.until, Until::Episodes(_)) {
+        if matches!(self.quota, Quota::Episodes(_)) {
             tasks.iter_mut().for_each(|paths| paths.sort_by_key(|path| path.copy));
         }
         let env_steps = self.env_steps() - before;
@@ -123,7 +123,7 @@ impl Collection {
         }
     }
 
-    fn add(&mut self, step: &PlayedStep<'_>, until: Until) {
+    fn add(&mut self, step: &PlayedStep<'_>, quota: Quota) {
         let PlayedStep { fleet, observations, acted, stepped } = step;
         for number in 0..fleet.num_envs() {
             let path = &mut self.running[number];
@@ -135,22 +135,22 @@ impl Collection {
             if stepped.ended(number) {
                 extend(&mut path.last_observation, &stepped.last_observations, number, fleet.observations());
                 path.terminated = stepped.terminated[number];
-                self.finish(number, fleet.envs_per_task, until);
+                self.finish(number, fleet.envs_per_task, quota);
             }
         }
     }
 
-    fn enough(&self, until: Until) -> bool {
-        match until {
-            Until::Episodes(each) => self.ended.iter().all(|ended| *ended >= each),
-            Until::Steps(steps) => self.steps >= steps,
+    fn enough(&self, quota: Quota) -> bool {
+        match quota {
+            Quota::Episodes(each) => self.ended.iter().all(|ended| *ended >= each),
+            Quota::Steps(steps) => self.steps >= steps,
         }
     }
 
-    fn finish(&mut self, number: usize, envs_per_task: usize, until: Until) {
+    fn finish(&mut self, number: usize, envs_per_task: usize, quota: Quota) {
         let mut path = std::mem::take(&mut self.running[number]);
         self.ended[number] += 1;
-        if matches!(until, Until::Episodes(each) if self.ended[number] > each) {
+        if matches!(quota, Quota::Episodes(each) if self.ended[number] > each) {
             return;
         }
         path.copy = number % envs_per_task;
@@ -172,7 +172,7 @@ impl Sampler {
         if tasks != 1 {
             return Err(Error::config("tasks", format!("a sampler plays one task, and the executor has {tasks}")));
         }
-        Ok(Sampler(MetaSampler { player: Player::new(executor), until: Until::Steps(batch_size.max(1)) }))
+        Ok(Sampler(MetaSampler { player: Player::new(executor), quota: Quota::Steps(batch_size.max(1)) }))
     }
 
     /// Steps that environments have made in all collections.

@@ -1,7 +1,7 @@
 //! A slot holds one environment of an executor: its episode, time limit and automatic reset, and another environment when it fails.
 
-use super::call::{Answer, Call, Outcome};
-use super::faults::{Fault, Faults, Kind, Tolerance};
+use super::call::{Answer, CallResult, EnvCall};
+use super::faults::{Fault, FaultKind, Faults, Tolerance};
 use super::{Chance, Fleet, HostEnv, Stepped, Transition};
 use crate::rng::Key;
 use crate::{Error, Result};
@@ -37,20 +37,20 @@ pub(super) struct Slot {
     untold: bool,
     /// Failures since the last step.
     failures: u32,
-    made: Made,
+    made: CommandResults,
 }
 
 /// Results of the running command so far.
 #[derive(Default)]
-struct Made {
+struct CommandResults {
     told: bool,
     tasks: Vec<Vec<f64>>,
-    step: Option<Step>,
+    step: Option<MadeStep>,
     first: Option<Vec<f64>>,
 }
 
 /// A step that was made, and how long its episode is by now.
-struct Step {
+struct MadeStep {
     transition: Transition,
     length: usize,
 }
@@ -85,7 +85,7 @@ pub(super) fn slots(
         task: None,
         untold: false,
         failures: 0,
-        made: Made::default(),
+        made: CommandResults::default(),
     };
     Ok((fleet, envs.into_iter().enumerate().map(slot).collect()))
 }
@@ -99,32 +99,32 @@ impl Slot {
 
     /// A command begins.
     pub fn begin(&mut self) {
-        self.made = Made::default();
+        self.made = CommandResults::default();
     }
 
     /// The next call of the running command, or nothing when it is carried out.
-    pub fn next<'a>(&self, command: &'a Command, fleet: &Fleet) -> Result<Option<Call<'a>>> {
+    pub fn next<'a>(&self, command: &'a Command, fleet: &Fleet) -> Result<Option<EnvCall<'a>>> {
         let (task, copy) = (self.number / fleet.envs_per_task, self.number % fleet.envs_per_task);
         let chance = |keys: &[Key]| Chance { key: keys[task], element: copy as u32 };
         if let (Command::Step(..), None, None) = (command, self.steps, &self.made.step) {
             return Err(self.error(fleet, "step", "no episode is running; reset first"));
         }
         if self.env.is_none() && !self.away {
-            return Ok(Some(Call::Make));
+            return Ok(Some(EnvCall::Make));
         }
         if let (true, Some(task)) = (self.untold, &self.task) {
-            return Ok(Some(Call::SetTask(task.clone())));
+            return Ok(Some(EnvCall::SetTask(task.clone())));
         }
         Ok(match command {
-            Command::SampleTasks(chances) => chances.get(self.made.tasks.len()).copied().map(Call::SampleTask),
-            Command::SetTasks(tasks) => (!self.made.told).then(|| Call::SetTask(tasks[task].clone())),
-            Command::Reset(keys) => self.made.first.is_none().then(|| Call::Reset(chance(keys))),
+            Command::SampleTasks(chances) => chances.get(self.made.tasks.len()).copied().map(EnvCall::SampleTask),
+            Command::SetTasks(tasks) => (!self.made.told).then(|| EnvCall::SetTask(tasks[task].clone())),
+            Command::Reset(keys) => self.made.first.is_none().then(|| EnvCall::Reset(chance(keys))),
             Command::Step(actions, keys) => match &self.made.step {
                 None => {
                     let width = fleet.actions();
-                    Some(Call::Step(&actions[self.number * width..(self.number + 1) * width], chance(keys)))
+                    Some(EnvCall::Step(&actions[self.number * width..(self.number + 1) * width], chance(keys)))
                 }
-                Some(step) if step.ended() && self.made.first.is_none() => Some(Call::Reset(chance(keys))),
+                Some(step) if step.ended() && self.made.first.is_none() => Some(EnvCall::Reset(chance(keys))),
                 Some(_) => None,
             },
         })
@@ -142,9 +142,9 @@ impl Slot {
     /// If the call failed and that is not tolerated, or no longer.
     pub fn accept(
         &mut self,
-        call: &Call<'_>,
+        call: &EnvCall<'_>,
         env: &mut Option<Box<dyn HostEnv>>,
-        outcome: Outcome<Answer>,
+        outcome: CallResult<Answer>,
         fleet: &Fleet,
         trouble: &mut Trouble,
     ) -> Result<()> {
@@ -154,8 +154,8 @@ impl Slot {
             Err(fault) => {
                 let refused = match call {
                     // To refuse a task, or that tasks are drawn at all, is an environment's right.
-                    Call::SetTask(_) => fault.kind == Kind::Failed && !self.untold,
-                    Call::SampleTask(_) => fault.kind == Kind::Failed,
+                    EnvCall::SetTask(_) => fault.kind == FaultKind::Failed && !self.untold,
+                    EnvCall::SampleTask(_) => fault.kind == FaultKind::Failed,
                     _ => false,
                 };
                 if refused || trouble.tolerance.is_none() {
@@ -168,23 +168,23 @@ impl Slot {
         };
         self.env = env.take();
         match (call, answer) {
-            (Call::SetTask(task), _) => {
+            (EnvCall::SetTask(task), _) => {
                 self.task = Some(task.clone());
                 (self.made.told, self.untold) = (true, false);
             }
-            (Call::SampleTask(_), Answer::Numbers(task)) => self.made.tasks.push(task),
-            (Call::Reset(_), Answer::Numbers(first)) => {
+            (EnvCall::SampleTask(_), Answer::Numbers(task)) => self.made.tasks.push(task),
+            (EnvCall::Reset(_), Answer::Numbers(first)) => {
                 self.steps = Some(0);
                 self.seen.clone_from(&first);
                 self.made.first = Some(first);
             }
-            (Call::Step(..), Answer::Transition(mut transition)) => {
+            (EnvCall::Step(..), Answer::Transition(mut transition)) => {
                 let length = self.steps.unwrap_or(0) + 1;
                 transition.truncated = !transition.terminated && (transition.truncated || length >= fleet.horizon);
                 self.steps = Some(length);
                 self.seen.clone_from(&transition.observation);
                 self.failures = 0;
-                self.made.step = Some(Step { transition, length });
+                self.made.step = Some(MadeStep { transition, length });
             }
             _ => {}
         }
@@ -195,7 +195,7 @@ impl Slot {
     ///
     /// # Errors
     /// If that is not tolerated, or no longer.
-    pub fn fail(&mut self, call: &Call<'_>, fault: Fault, fleet: &Fleet, trouble: &mut Trouble) -> Result<()> {
+    pub fn fail(&mut self, call: &EnvCall<'_>, fault: Fault, fleet: &Fleet, trouble: &mut Trouble) -> Result<()> {
         let error = self.error(fleet, call.doing(), &fault.problem);
         trouble.faults.count(fault.kind, error.clone());
         let steps = self.steps.take();
@@ -205,14 +205,14 @@ impl Slot {
             self.failures = 0;
             return Err(error);
         }
-        if let Call::Step(..) = call {
+        if let EnvCall::Step(..) = call {
             let transition = Transition {
                 observation: self.seen.clone(),
                 truncated: true,
                 info: vec![0.0; fleet.info.len()],
                 ..Transition::default()
             };
-            self.made.step = Some(Step { transition, length: steps.unwrap_or(0) + 1 });
+            self.made.step = Some(MadeStep { transition, length: steps.unwrap_or(0) + 1 });
         }
         Ok(())
     }
@@ -241,8 +241,8 @@ impl Slot {
 
     /// Put the results of a reset or of a step behind those of others.
     pub fn collect(&mut self, all: &mut Stepped) {
-        let Made { step, first, .. } = std::mem::take(&mut self.made);
-        let Some(Step { transition, length }) = step else {
+        let CommandResults { step, first, .. } = std::mem::take(&mut self.made);
+        let Some(MadeStep { transition, length }) = step else {
             all.observations.extend(first.unwrap_or_default());
             return;
         };
@@ -257,7 +257,7 @@ impl Slot {
     }
 }
 
-impl Step {
+impl MadeStep {
     fn ended(&self) -> bool {
         self.transition.terminated || self.transition.truncated
     }

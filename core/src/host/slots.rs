@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::call::{Make, discard};
-use super::faults::{Fault, Kind};
+use super::faults::{Fault, FaultKind};
 use super::parallel::gone;
 use super::slot::{Command, Slot, Trouble};
 use super::{Faults, Fleet, Stepped, Tolerance};
@@ -22,9 +22,9 @@ pub(super) struct Shared {
 }
 
 /// The slots of one thread.
-pub(super) struct Slots(Mutex<Work>);
+pub(super) struct Slots(Mutex<ThreadWork>);
 
-struct Work {
+struct ThreadWork {
     slots: Vec<Slot>,
     /// The index of the slot that is worked at.
     at: usize,
@@ -59,11 +59,11 @@ pub(super) fn work(slots: &Slots, shared: &Shared, commands: &Receiver<Arc<Comma
 impl Slots {
     pub fn new(slots: Vec<Slot>, tolerance: Option<Tolerance>) -> Slots {
         let trouble = Trouble { tolerance, faults: Faults::default() };
-        let work = Work { slots, at: 0, moves: 0, finished: true, abandoned: false, error: None, trouble };
+        let work = ThreadWork { slots, at: 0, moves: 0, finished: true, abandoned: false, error: None, trouble };
         Slots(Mutex::new(work))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Work> {
+    fn lock(&self) -> MutexGuard<'_, ThreadWork> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -123,7 +123,7 @@ impl Slots {
             work = self.lock();
             if !work.abandoned {
                 work.moves += 1;
-                let Work { slots, at, trouble, .. } = &mut *work;
+                let ThreadWork { slots, at, trouble, .. } = &mut *work;
                 work.error = slots[*at].accept(&call, &mut env, outcome, &shared.fleet, trouble).err();
             }
             if env.is_some() {
@@ -147,16 +147,16 @@ impl Slots {
         let (at, mut error) = (old.at, old.error.take());
         drop(old);
         if let (None, Ok(Some(call))) = (&error, slots[at].next(command, &shared.fleet)) {
-            let fault = Fault { kind: Kind::Hung, problem: format!("took longer than {limit:?}") };
+            let fault = Fault { kind: FaultKind::Hung, problem: format!("took longer than {limit:?}") };
             error = slots[at].fail(&call, fault, &shared.fleet, &mut trouble).err();
         }
         let going_on = error.is_none();
-        let work = Work { slots, at, moves: 0, finished: !going_on, abandoned: false, error, trouble };
+        let work = ThreadWork { slots, at, moves: 0, finished: !going_on, abandoned: false, error, trouble };
         Some((Slots(Mutex::new(work)), going_on))
     }
 }
 
-impl Work {
+impl ThreadWork {
     /// The next call, and its environment if there is one.
     fn next<'a>(&mut self, command: &'a Command, fleet: &Fleet) -> Result<Option<Next<'a>>> {
         if let Some(error) = self.error.take() {
@@ -174,4 +174,4 @@ impl Work {
     }
 }
 
-type Next<'a> = (super::call::Call<'a>, Option<Box<dyn super::HostEnv>>);
+type Next<'a> = (super::call::EnvCall<'a>, Option<Box<dyn super::HostEnv>>);

@@ -1,8 +1,8 @@
 //! Meta-testing on environments of the host: explore, adapt, measure on the same tasks.
 
 use super::meta_algorithm::{MetaAlgorithm, MetaPolicy};
-use super::performance::{AVERAGE, Outcome, Performance, UNNAMED};
-use crate::host::{Actor, Executor, HostPath, MetaSampler, SUCCESS, Until};
+use super::performance::{AVERAGE, EpisodeOutcome, Performance, UNNAMED};
+use crate::host::{Actor, Executor, HostPath, MetaSampler, Quota, SUCCESS};
 use crate::rng::{Key, fold_in, stream};
 use crate::{Error, Result};
 
@@ -78,13 +78,13 @@ impl MetaEvaluator {
         let keys = |key: Key| -> Vec<Key> { (0..tasks.len() as u32).map(|task| fold_in(key, task)).collect() };
         let mut policy: Box<dyn MetaPolicy> = algorithm.exploration_policy(&fleet).await?;
         for round in 0..algorithm.rounds() as u32 {
-            self.sampler.until = Until::Episodes(self.n_exploration_eps);
+            self.sampler.quota = Quota::Episodes(self.n_exploration_eps);
             let keys = keys(fold_in(fold_in(key, EXPLORATION), round));
             let actor: &mut dyn Actor = &mut *policy;
             let episodes = self.sampler.obtain(actor, &keys).await?;
             policy = policy.adapt(&episodes).await?;
         }
-        self.sampler.until = Until::Episodes(self.n_test_episodes);
+        self.sampler.quota = Quota::Episodes(self.n_test_episodes);
         let samples = self.sampler.obtain(&mut *policy, &keys(fold_in(key, TEST))).await?;
 
         let name = |task: &TestTask| task.name.clone().unwrap_or_else(|| UNNAMED.to_owned());
@@ -99,7 +99,8 @@ impl MetaEvaluator {
         let success = fleet.info.iter().position(|name| name == SUCCESS).map(|at| (at, fleet.info.len()));
         let measure = |paths: &[&HostPath]| {
             let gamma = algorithm.discount();
-            let outcomes: Vec<Outcome> = paths.iter().map(|path| Outcome::of(path, gamma, success)).collect();
+            let outcomes: Vec<EpisodeOutcome> =
+                paths.iter().map(|path| EpisodeOutcome::of(path, gamma, success)).collect();
             Performance::of(self.iteration, &outcomes)
         };
         let mut rows = Vec::new();

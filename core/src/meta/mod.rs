@@ -26,6 +26,6 @@ pub use maml::{Learner, MAML_FAMILY, Maml};
 pub use meta_algorithm::{MetaAlgorithm, MetaPolicy};
 pub use meta_evaluator::{MetaEvaluator, TestTask};
 pub use objective::{MetaLoss, Objective, meta_loss};
-pub use performance::{AVERAGE, Outcome, Performance, UNNAMED};
+pub use performance::{AVERAGE, EpisodeOutcome, Performance, UNNAMED};
 pub use rl2::{RL2, Rl2, Rl2Config, Rl2Variant};
 pub use surrogate::{Phase, Surrogate, clipped, surrogate, weighted};

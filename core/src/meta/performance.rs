@@ -33,7 +33,7 @@ pub struct Performance {
 
 /// An episode that is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct EpisodeOutcome {
     /// Sum of its rewards.
     pub ret: f64,
     /// Σ γᵗ rₜ.
@@ -44,12 +44,12 @@ pub struct Outcome {
     pub success: Option<bool>,
 }
 
-impl Outcome {
+impl EpisodeOutcome {
     /// Of an episode of the host. `success`: which of the numbers per step says it, and how many there are.
     #[must_use]
-    pub fn of(path: &HostPath, gamma: f64, success: Option<(usize, usize)>) -> Outcome {
+    pub fn of(path: &HostPath, gamma: f64, success: Option<(usize, usize)>) -> EpisodeOutcome {
         let succeeded = |(at, infos): (usize, usize)| path.env_infos.chunks(infos).any(|step| step[at] != 0.0);
-        Outcome {
+        EpisodeOutcome {
             ret: path.rewards.iter().sum(),
             discounted: path.discounted_return(gamma),
             terminated: path.terminated,
@@ -61,9 +61,9 @@ impl Outcome {
 impl Performance {
     /// Of some episodes, all NaN of none.
     #[must_use]
-    pub fn of(iteration: u64, episodes: &[Outcome]) -> Performance {
+    pub fn of(iteration: u64, episodes: &[EpisodeOutcome]) -> Performance {
         let n = episodes.len() as f64;
-        let mean = |f: &dyn Fn(&Outcome) -> f64| episodes.iter().map(f).sum::<f64>() / n;
+        let mean = |f: &dyn Fn(&EpisodeOutcome) -> f64| episodes.iter().map(f).sum::<f64>() / n;
         let rate = |x: bool| f64::from(u8::from(x));
         let average = mean(&|episode| episode.ret);
         let extreme = |f: fn(f64, f64) -> f64| episodes.iter().map(|one| one.ret).reduce(f).unwrap_or(f64::NAN);

@@ -28,7 +28,7 @@ pub use loss::{TrialBatch, TrialLosses, losses};
 pub use policy::{TrialPolicy, augmented};
 
 use config::MAX_BATCH;
-use update::{Data, natural, proximal};
+use update::{TrialData, natural, proximal};
 
 use crate::algo::{Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metrics, StateEntry, update_parameters};
 use crate::backend::ScalarValue;
@@ -146,7 +146,7 @@ impl Algorithm for Rl2 {
         let (key, n) = (fold_in(it.key(), it.number()), config.episodes);
         let trials = Trials::from(&it.episodes(cast, &tasks, key, n, config.trial_steps(*horizon)));
 
-        let data = Data::new(config, &trials);
+        let data = TrialData::new(config, &trials);
         let (updated, adam) = match variant {
             Rl2Variant::Ppo => {
                 let order = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::MINIBATCH)), it.number());

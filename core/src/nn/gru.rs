@@ -18,7 +18,7 @@
 //! what it writes as z is the same gate here.
 
 use super::init::Init;
-use super::layout::{Layout, Slot};
+use super::layout::{Layout, SliceId};
 use crate::Tensor;
 use crate::tensor::scan_tree;
 
@@ -50,11 +50,11 @@ const GATES: [&str; 3] = ["update", "reset", "candidate"];
 /// A layer of gated recurrent units. Parameters and states are values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gru {
-    w_x: Slot,
-    w_h: Slot,
-    b_x: Slot,
+    w_x: SliceId,
+    w_h: SliceId,
+    b_x: SliceId,
     /// Bias of the recurrent product, if the reset comes after it.
-    b_h: Option<Slot>,
+    b_h: Option<SliceId>,
     inputs: usize,
     hidden: usize,
 }

@@ -6,10 +6,10 @@ use crate::rng::{Key, Threefry, fold_in, key_from_seed, streams};
 use crate::{Array, Device, Result, Tensor};
 
 /// Number of a slice within its [`Layout`].
-pub type Slot = usize;
+pub type SliceId = usize;
 
 #[derive(Clone, Debug, PartialEq)]
-struct Entry {
+struct Slice {
     name: String,
     shape: Vec<usize>,
     offset: usize,
@@ -52,7 +52,7 @@ impl Part {
 /// Which part of θ is what.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
-    entries: Vec<Entry>,
+    entries: Vec<Slice>,
     len: usize,
 }
 
@@ -63,7 +63,7 @@ impl Layout {
     }
 
     /// Append a slice; a matrix is `[inputs, outputs]`.
-    pub fn add(&mut self, name: impl Into<String>, shape: &[usize], init: Init) -> Slot {
+    pub fn add(&mut self, name: impl Into<String>, shape: &[usize], init: Init) -> SliceId {
         self.add_blocks(name, &[], shape, init)
     }
 
@@ -74,8 +74,8 @@ impl Layout {
         blocks: &'static [&'static str],
         shape: &[usize],
         init: Init,
-    ) -> Slot {
-        self.entries.push(Entry { name: name.into(), shape: shape.to_vec(), offset: self.len, init, blocks });
+    ) -> SliceId {
+        self.entries.push(Slice { name: name.into(), shape: shape.to_vec(), offset: self.len, init, blocks });
         self.len += shape.iter().product::<usize>();
         self.entries.len() - 1
     }
@@ -98,7 +98,7 @@ impl Layout {
     /// The tensors that θ consists of outside of programs, such as in snapshots. Together they hold each element once.
     pub fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::with_capacity(self.entries.len());
-        for Entry { name, shape, offset, blocks, .. } in &self.entries {
+        for Slice { name, shape, offset, blocks, .. } in &self.entries {
             let blocks = if blocks.is_empty() { &[""] } else { *blocks };
             for (i, block) in blocks.iter().enumerate() {
                 let (shape, row, width) = match shape[..] {
@@ -150,7 +150,7 @@ impl Layout {
     #[track_caller]
     pub fn split(&self, theta: Tensor) -> Vec<Tensor> {
         let seeds = theta.size(0);
-        let part = |e: &Entry| {
+        let part = |e: &Slice| {
             let len: usize = e.shape.iter().product();
             theta.slice(1, e.offset, e.offset + len).reshape(&[&[seeds], &e.shape[..]].concat())
         };

@@ -1,7 +1,7 @@
 //! Multi-layer perceptrons.
 
 use super::init::Init;
-use super::layout::{Layout, Slot};
+use super::layout::{Layout, SliceId};
 use crate::Tensor;
 
 /// The function that follows each hidden layer.
@@ -30,7 +30,7 @@ impl Activation {
 /// Linear layers `x W + b` with an activation after each but the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mlp {
-    layers: Vec<(Slot, Slot)>,
+    layers: Vec<(SliceId, SliceId)>,
     activation: Activation,
 }
 

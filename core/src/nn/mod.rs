@@ -35,5 +35,5 @@ mod mlp;
 
 pub use gru::{Gru, RecurrentInit, Reset};
 pub use init::{Init, orthogonal};
-pub use layout::{Layout, Part, Slot};
+pub use layout::{Layout, Part, SliceId};
 pub use mlp::{Activation, Mlp};

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::backend::LocalFuture;
 use crate::dist::{RowNoise, fold_in};
 use crate::host::{Acted, Actor, Stepped};
-use crate::policy::{Acting, How, Policy, Transition};
+use crate::policy::{Acting, Feedback, How, Policy};
 use crate::rng::{self, Key, streams};
 use crate::tensor::Named;
 use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
@@ -118,7 +118,7 @@ impl PolicyActor {
                 let reward = cx.input("reward", &[k, n, 1], DType::F32);
                 let terminated = cx.input("terminated", &[k, n, 1], DType::U32);
                 let truncated = cx.input("truncated", &[k, n, 1], DType::U32);
-                let memory = policy.observe(&memory, &Transition { played, reward, terminated, truncated });
+                let memory = policy.observe(&memory, &Feedback { played, reward, terminated, truncated });
                 let key = fold_in(words(cx, "action_key", k), cx.scalar_u32("step"));
                 let begun = policy.begin(&acting, rows, Some(&memory), &RowNoise::new(key, n));
                 let ended = terminated.bit_or(truncated);

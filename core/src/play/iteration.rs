@@ -16,7 +16,7 @@ use crate::{DType, Device, Result, Tensor};
 
 /// Where the environments of an iteration are.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum EnvPlace<'a> {
     /// In the program itself.
     Device(&'a EnvDef),
     /// On the host, run by an executor of this fleet; the device acts and learns.
@@ -30,7 +30,7 @@ pub enum Place<'a> {
 #[derive(Debug)]
 pub struct Iteration<'a> {
     cx: &'a mut Context,
-    place: Place<'a>,
+    place: EnvPlace<'a>,
     key: [Tensor; 2],
     number: Tensor,
     stage: usize,
@@ -75,7 +75,7 @@ struct Request {
 
 impl<'a> Iteration<'a> {
     /// The iteration of that number (u32 `[]`, from 1), of the first stage, with each seed's key, words `[S, 1]`.
-    pub fn new(cx: &'a mut Context, place: Place<'a>, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
+    pub fn new(cx: &'a mut Context, place: EnvPlace<'a>, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
         Iteration { cx, place, key, number, stage: 0, told: false, acts: Vec::new() }
     }
 
@@ -93,8 +93,8 @@ impl<'a> Iteration<'a> {
     /// Spaces and time limit of the environments.
     pub fn spec(&self) -> &EnvSpec {
         match self.place {
-            Place::Device(env) => env.spec(),
-            Place::Host(_, fleet) => &fleet.spec,
+            EnvPlace::Device(env) => env.spec(),
+            EnvPlace::Host(_, fleet) => &fleet.spec,
         }
     }
 
@@ -135,7 +135,7 @@ impl<'a> Iteration<'a> {
     pub fn tasks(&mut self, source: TaskSource, count: usize) -> Tasks {
         let key = fold_in(self.key, Tensor::constant_u32(streams::TASK));
         let parameters = match self.place {
-            Place::Device(env) if !env.spec().task.is_empty() => Some(source.trace(env, key, self.number, count)),
+            EnvPlace::Device(env) if !env.spec().task.is_empty() => Some(source.trace(env, key, self.number, count)),
             _ => None,
         };
         Tasks { source, count, numbers: source.trace_numbers(key, self.number, count), parameters }
@@ -154,7 +154,7 @@ impl<'a> Iteration<'a> {
     ) -> Experience {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
         match self.place {
-            Place::Device(env) => {
+            EnvPlace::Device(env) => {
                 let by_row = |parameters: Tensor| match rows[0] == parameters.size(0) {
                     true => parameters,
                     false => parameters.reshape(&[rows[0], parameters.size(2)]),
@@ -162,7 +162,7 @@ impl<'a> Iteration<'a> {
                 let tasks = tasks.parameters.map(by_row);
                 Play { env, policy, acting, how: How::Explore, rows, tasks, keys }.episodes(episodes, steps)
             }
-            Place::Host(device, fleet) => {
+            EnvPlace::Host(device, fleet) => {
                 let once = !std::mem::replace(&mut self.told, true) && !fleet.spec.task.is_empty();
                 let tasks = once.then_some((tasks.source, tasks.count));
                 let request = Request { steps, episodes: Some(episodes), lasting: None, tasks };
@@ -180,10 +180,10 @@ impl<'a> Iteration<'a> {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of_iteration(self.key, self.number));
         let keys = Keys { first, ..keys };
         match self.place {
-            Place::Device(env) => {
+            EnvPlace::Device(env) => {
                 Play { env, policy, acting, how: How::Explore, rows, tasks: None, keys }.go_on(from, until)
             }
-            Place::Host(device, fleet) => {
+            EnvPlace::Host(device, fleet) => {
                 let Until { steps, lasting, .. } = until;
                 let request = Request { steps, episodes: None, lasting, tasks: None };
                 self.ask(device, fleet, cast, keys, request).1.went_on(from)

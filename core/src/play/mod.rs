@@ -13,7 +13,7 @@ mod stepping;
 
 pub use actor::{ActorSpec, BROKEN, PolicyActor};
 pub use experience::{Experience, Running, Steps, Totals};
-pub use iteration::{Cast, Iteration, Place, Tasks};
+pub use iteration::{Cast, EnvPlace, Iteration, Tasks};
 pub use keys::{Keys, row_keys};
 pub use recorded::{Recorded, Tape};
 pub use stage::{Compute, HostAct, HostCall, HostPlay, Stage};

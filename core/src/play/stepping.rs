@@ -4,7 +4,7 @@ use super::{Experience, Keys, Recorded, Running, Steps, Totals};
 use crate::Tensor;
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, TracedStep};
-use crate::policy::{Acting, How, Policy, Transition};
+use crate::policy::{Acting, Feedback, How, Policy};
 use crate::rng::streams;
 use crate::tensor::{Tree, scan_tree, scan_tree_until};
 
@@ -47,7 +47,7 @@ fn word(x: usize) -> Tensor {
 }
 
 /// The outcome of one step.
-struct Stepped {
+struct StepOutcome {
     next: Running,
     steps: Steps,
     /// Observations before any reset, `[K, N, O]`.
@@ -84,7 +84,7 @@ impl Agent<'_> {
         episode: Option<(Tensor, usize)>,
         lasting: Option<Tensor>,
         outcome: &dyn Fn(Tensor) -> TracedStep,
-    ) -> Stepped {
+    ) -> StepOutcome {
         let (acting, rows) = (self.acting, self.rows);
         let noise = RowNoise::new(fold_in(self.keys.action, t), rows[1]);
         let act = self.policy.act(acting, from.obs, &from.memory, lasting, &noise, how);
@@ -92,8 +92,8 @@ impl Agent<'_> {
             outcome(act.played);
         let ended = column(terminated.bit_or(truncated));
         let (terminated, truncated, reward) = (column(terminated), column(truncated), column(reward));
-        let transition = Transition { played: act.played, reward, terminated, truncated };
-        let observed = self.policy.observe(&act.memory, &transition);
+        let feedback = Feedback { played: act.played, reward, terminated, truncated };
+        let observed = self.policy.observe(&act.memory, &feedback);
         let begun = self.policy.begin(acting, rows, Some(&observed), &noise);
         let memory = from.memory.iter().map(|(name, _)| match (observed.get(name), begun.get(name)) {
             (old, new) if old == new => (name, old),
@@ -120,7 +120,7 @@ impl Agent<'_> {
             lost: unseen + policy * 2.0 * (1.0 - unseen),
             extras: act.extras,
         };
-        Stepped { next, steps, last_obs: last_observation, ended }
+        StepOutcome { next, steps, last_obs: last_observation, ended }
     }
 
     /// Episodes one after the other, of which as many count.
@@ -129,7 +129,7 @@ impl Agent<'_> {
         from: Running,
         steps: usize,
         xs: &X,
-        step: impl FnOnce(Tensor, &Running, Tensor, X) -> Stepped,
+        step: impl FnOnce(Tensor, &Running, Tensor, X) -> StepOutcome,
     ) -> Experience {
         let init = (from, word(0).broadcast_to(&self.rows));
         let ((next, _), steps) = scan_tree(steps, &init, xs, |t, (running, episode): (Running, Tensor), row| {
@@ -190,7 +190,13 @@ impl Play<'_> {
         (one.next, one.steps)
     }
 
-    fn stepped(&self, t: Tensor, from: &Running, episode: Option<(Tensor, usize)>, lasting: Option<Tensor>) -> Stepped {
+    fn stepped(
+        &self,
+        t: Tensor,
+        from: &Running,
+        episode: Option<(Tensor, usize)>,
+        lasting: Option<Tensor>,
+    ) -> StepOutcome {
         let (element, task) = (self.element(), from.task.or_else(|| self.task()));
         let key = fold_in(self.keys.env, t);
         let mut one = self.agent().step(self.how, t, from, episode, lasting, &|played| {

@@ -79,7 +79,7 @@ pub struct Act {
 
 /// The outcome of an action, for policies that remember.
 #[derive(Clone, Copy, Debug)]
-pub struct Transition {
+pub struct Feedback {
     /// The action as environments got it, `[K, N, A]`.
     pub played: Tensor,
     /// Rewards `[K, N, 1]`.
@@ -112,7 +112,7 @@ pub trait Policy: Debug {
     ) -> Act;
 
     /// The memory after an action had its outcome.
-    fn observe(&self, memory: &Named, _outcome: &Transition) -> Named {
+    fn observe(&self, memory: &Named, _outcome: &Feedback) -> Named {
         memory.clone()
     }
 

@@ -4,7 +4,7 @@ use super::{Act, Acting, Bounds, Distribution, How, Policy};
 use crate::Tensor;
 use crate::dist::{Categorical, Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
 use crate::env::{ActionSpace, EnvSpec};
-use crate::nn::{Activation, Init, Layout, Mlp, Slot};
+use crate::nn::{Activation, Init, Layout, Mlp, SliceId};
 use crate::settings::{Range, Settings as _};
 use crate::tensor::Named;
 use crate::{Error, Result};
@@ -53,8 +53,8 @@ impl NetConfig {
 #[derive(Clone, Debug, PartialEq)]
 enum Head {
     Choice,
-    Gaussian(Slot),
-    StateDependent(Slot),
+    Gaussian(SliceId),
+    StateDependent(SliceId),
 }
 
 /// A policy for one environment. Parameters are values: `parts` is [`Layout::split`] of θ `[S, P]`.

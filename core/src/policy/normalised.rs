@@ -1,6 +1,6 @@
 //! A policy that sees observations standardised.
 
-use super::{Act, Acting, How, Policy, Transition};
+use super::{Act, Acting, Feedback, How, Policy};
 use crate::Tensor;
 use crate::credit::Moments;
 use crate::dist::RowNoise;
@@ -43,7 +43,7 @@ impl Policy for Normalised<'_> {
         self.0.act(acting, Normalised::seen(acting, observation), memory, lasting, noise, how)
     }
 
-    fn observe(&self, memory: &Named, outcome: &Transition) -> Named {
+    fn observe(&self, memory: &Named, outcome: &Feedback) -> Named {
         self.0.observe(memory, outcome)
     }
 

@@ -3,7 +3,7 @@
 use crate::Tensor;
 use crate::dist::{Categorical, Gaussian, RowNoise};
 use crate::env::ActionSpace;
-use crate::nn::{Gru, Init, Layout, RecurrentInit, Reset, Slot};
+use crate::nn::{Gru, Init, Layout, RecurrentInit, Reset, SliceId};
 use crate::settings::Range;
 use crate::tensor::Named;
 
@@ -35,10 +35,10 @@ crate::settings! {
 #[derive(Clone, Debug)]
 pub struct RecurrentPolicy {
     gru: Gru,
-    weights: Slot,
-    biases: Slot,
+    weights: SliceId,
+    biases: SliceId,
     /// `[A]`, for vectors.
-    log_std: Option<Slot>,
+    log_std: Option<SliceId>,
     bounds: Bounds,
 }
 

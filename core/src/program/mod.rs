@@ -50,7 +50,7 @@ pub use context::Context;
 pub use flops::Flops;
 pub use footprint::{Footprint, Holds};
 pub use native::NativeCall;
-pub use plan::{Arg, Kernel, Kind, Place, Plan, Role, ScalarSpec, Schedule, is_long_product, is_long_sum};
+pub use plan::{Arg, Kernel, KernelSchedule, Kind, Place, Plan, Role, ScalarSpec, is_long_product, is_long_sum};
 pub use planner::{PlanOptions, is_leaf, is_view};
 pub use program::{Outputs, Program};
 pub use segments::{Host, Segments};

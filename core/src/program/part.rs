@@ -18,7 +18,7 @@ pub(super) struct Divided<'a> {
 
 /// The work of a part for the loop that it is in or that it begins.
 #[derive(Default)]
-pub(super) struct Work {
+pub(super) struct LoopWork {
     /// Carries that it writes in place, and their new values.
     pub carries: Vec<(NodeId, NodeId)>,
     /// First values of carries that it copies: the number of the carry, and the value.
@@ -29,7 +29,7 @@ pub(super) struct Work {
     pub entries: Vec<(NodeId, usize)>,
 }
 
-impl Work {
+impl LoopWork {
     fn is_empty(&self) -> bool {
         self.carries.is_empty() && self.firsts.is_empty() && self.results.is_empty()
     }
@@ -37,7 +37,7 @@ impl Work {
 
 /// The program between two cuts.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct ProgramPart {
     pub program: Program,
     /// Names of the inputs that hold values from outside.
     pub reads: Vec<(NodeId, String)>,
@@ -60,9 +60,9 @@ pub(super) fn first(carry: usize) -> String {
 
 /// Values of nodes: a handful.
 #[derive(Default)]
-pub(super) struct Values(Vec<(NodeId, Array)>);
+pub(super) struct NodeValues(Vec<(NodeId, Array)>);
 
-impl Values {
+impl NodeValues {
     /// The value of a node.
     pub fn get(&self, id: NodeId) -> Result<Array> {
         let found = self.0.iter().find(|(known, _)| *known == id).map(|(_, array)| array.clone());
@@ -78,14 +78,14 @@ impl Values {
     }
 }
 
-impl Part {
+impl ProgramPart {
     /// All of a trace that is not cut.
-    pub fn whole(program: Program) -> Part {
-        Part { program, reads: Vec::new(), gives: Vec::new(), writes: Vec::new(), inputs: Vec::new() }
+    pub fn whole(program: Program) -> ProgramPart {
+        ProgramPart { program, reads: Vec::new(), gives: Vec::new(), writes: Vec::new(), inputs: Vec::new() }
     }
 
     /// A part; none if it has nothing to compute.
-    pub fn new(device: &Device, of: &Divided<'_>, number: usize, work: &Work) -> Result<Option<Part>> {
+    pub fn new(device: &Device, of: &Divided<'_>, number: usize, work: &LoopWork) -> Result<Option<ProgramPart>> {
         let Divided { cx, graph, division } = *of;
         let (mut reads, gives) = (division.reads[number].nodes(), division.gives[number].nodes());
         if gives.is_empty() && work.is_empty() {
@@ -147,11 +147,11 @@ impl Part {
         let program = Program::of(device, own, extract.graph)?;
         let named = |ids: Vec<NodeId>| ids.into_iter().map(|id| (id, name(id))).collect();
         let writes = named(work.carries.iter().map(|carry| carry.0).collect());
-        Ok(Some(Part { program, reads: named(reads), gives: named(gives), writes, inputs: Vec::new() }))
+        Ok(Some(ProgramPart { program, reads: named(reads), gives: named(gives), writes, inputs: Vec::new() }))
     }
 
     /// Runs with the values that are there so far, and adds its own.
-    pub fn run(&mut self, state: &State, scalars: &[(&str, ScalarValue)], values: &mut Values) -> Result<Outputs> {
+    pub fn run(&mut self, state: &State, scalars: &[(&str, ScalarValue)], values: &mut NodeValues) -> Result<Outputs> {
         let read = |(id, name): &(NodeId, String)| Ok((name.clone(), values.get(*id)?));
         self.inputs = self.reads.iter().map(read).collect::<Result<_>>()?;
         let inputs: Vec<(&str, &Array)> = self.inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();

@@ -3,15 +3,15 @@
 use super::context::Context;
 use super::division::Division;
 use super::marks::Marks;
-use super::part::Work;
-use super::segments::Step;
+use super::part::LoopWork;
+use super::segments::CutStep;
 use super::versions::versions;
 use crate::tensor::{Graph, NodeId, Op};
 use crate::{Error, Result};
 
 /// Leaves what a part makes of a large entry of the state where the entry is, for later parts to read and change it there. Then it is not
 /// as before if the host fails after that part.
-pub(super) fn in_place(cx: &Context, graph: &Graph, division: &mut Division<'_>, work: &mut [Work]) -> Result<()> {
+pub(super) fn in_place(cx: &Context, graph: &Graph, division: &mut Division<'_>, work: &mut [LoopWork]) -> Result<()> {
     for (number, arg) in cx.args.iter().enumerate().filter(|(_, arg)| arg.bulk) {
         let is_it = |op: &Op| matches!(op, Op::Input(i) if *i as usize == number);
         let Some(first) = graph.nodes.iter().position(|node| is_it(&node.op)) else { continue };
@@ -42,8 +42,8 @@ pub(super) fn carried(
     cx: &Context,
     graph: &Graph,
     division: &mut Division<'_>,
-    steps: &mut [Step],
-    work: &mut [Work],
+    steps: &mut [CutStep],
+    work: &mut [LoopWork],
     [begin, end]: [usize; 2],
 ) -> Result<()> {
     let last = steps.len();

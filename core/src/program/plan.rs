@@ -104,7 +104,7 @@ pub struct Kernel {
     /// The values that it keeps, and where.
     pub writes: Vec<(NodeId, Place)>,
     /// Of a Scan: its inside.
-    pub body: Option<Box<Schedule>>,
+    pub body: Option<Box<KernelSchedule>>,
 }
 
 /// A contraction at least this long, of few results, takes two dispatches on a device with many cores: partial sums
@@ -203,7 +203,7 @@ impl Kernel {
 
 /// The kernels of one scope: the whole program, or the body of a scan.
 #[derive(Clone, Debug, Default)]
-pub struct Schedule {
+pub struct KernelSchedule {
     /// Kernels in an order in which they can run.
     pub kernels: Vec<Kernel>,
     /// Where each value that a kernel computes and keeps is.
@@ -212,7 +212,7 @@ pub struct Schedule {
     pub slots: Vec<usize>,
 }
 
-impl Schedule {
+impl KernelSchedule {
     /// Number of dispatches of one run, as [`Kernel::dispatches`] counts them.
     pub fn dispatches(&self, graph: &Graph) -> usize {
         self.kernels.iter().map(|k| k.dispatches(graph)).sum()
@@ -236,7 +236,7 @@ pub struct Plan {
     /// Which value ends in which argument.
     pub results: Vec<(NodeId, usize)>,
     /// The kernels.
-    pub schedule: Schedule,
+    pub schedule: KernelSchedule,
 }
 
 impl Plan {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::plan::{Kernel, Place, Plan, Role, Schedule};
+use super::plan::{Kernel, KernelSchedule, Place, Plan, Role};
 use super::planner::{is_leaf, is_view};
 use super::program::Program;
 use crate::DType;
@@ -67,7 +67,7 @@ impl Text<'_> {
         Ok(())
     }
 
-    fn schedule(&mut self, schedule: &Schedule, indent: &str, prefix: &str) -> fmt::Result {
+    fn schedule(&mut self, schedule: &KernelSchedule, indent: &str, prefix: &str) -> fmt::Result {
         for (k, kernel) in schedule.kernels.iter().enumerate() {
             let name = format!("{prefix}{k}");
             self.kernel(kernel, indent, &name)?;

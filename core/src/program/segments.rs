@@ -6,7 +6,7 @@ use super::array::{Array, State};
 use super::context::Context;
 use super::cut::{Cut, CutKind};
 use super::division::{Around, Division};
-use super::part::{Divided, Part, Values, Work, first};
+use super::part::{Divided, LoopWork, NodeValues, ProgramPart, first};
 use super::places::{carried, in_place};
 use super::program::{Outputs, Program};
 use crate::backend::reference::NonFinite;
@@ -29,15 +29,15 @@ pub trait Host {
 pub struct Segments {
     device: Device,
     /// Up to each cut; none where nothing has to be computed.
-    before: Vec<Option<Part>>,
+    before: Vec<Option<ProgramPart>>,
     /// After the last cut.
-    last: Part,
-    steps: Vec<Step>,
+    last: ProgramPart,
+    steps: Vec<CutStep>,
 }
 
 /// A cut as running needs it.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct CutStep {
     kind: CutKind,
     /// How many asks there are before it.
     number: usize,
@@ -75,7 +75,7 @@ impl Segments {
         if !cx.cuts.is_empty() {
             return Segments::divided(device, &cx, graph);
         }
-        let last = Part::whole(Program::of(device, cx, graph)?);
+        let last = ProgramPart::whole(Program::of(device, cx, graph)?);
         Ok(Segments { device: device.clone(), before: Vec::new(), last, steps: Vec::new() })
     }
 
@@ -92,11 +92,11 @@ impl Segments {
             }
         }
         let nodes = |answers: &Range<usize>| arguments[answers.clone()].iter().flatten().copied().collect();
-        let mut steps: Vec<Step> = Vec::with_capacity(cx.cuts.len());
+        let mut steps: Vec<CutStep> = Vec::with_capacity(cx.cuts.len());
         for Cut { kind, asks, answers } in &cx.cuts {
             let number = steps.iter().filter(|step| step.kind == CutKind::Ask).count();
             let (asks, answers) = (asks.iter().map(|tensor| tensor.raw()).collect(), nodes(answers));
-            steps.push(Step { kind: *kind, number, asks, answers, entries: Vec::new(), early: Vec::new() });
+            steps.push(CutStep { kind: *kind, number, asks, answers, entries: Vec::new(), early: Vec::new() });
         }
         let last = cx.cuts.len();
         let mut division = Division::new(&graph, &cx.args, &cx.cuts);
@@ -113,7 +113,7 @@ impl Segments {
         }
         division.check()?;
         // Demands may have reached back: only now is it known what each part does.
-        let mut work: Vec<Work> = (0..=last).map(|_| Work::default()).collect();
+        let mut work: Vec<LoopWork> = (0..=last).map(|_| LoopWork::default()).collect();
         work[last].results = cx.results.iter().map(|(value, arg)| (value.raw(), *arg)).collect();
         for Around { begin, end } in division.loops.clone() {
             carried(cx, &graph, &mut division, &mut steps, &mut work, [begin, end])?;
@@ -122,10 +122,10 @@ impl Segments {
         let of = Divided { cx, graph: &graph, division: &division };
         let mut parts = Vec::with_capacity(last);
         for (number, work) in work[..last].iter().enumerate() {
-            parts.push(Part::new(device, &of, number, work)?);
+            parts.push(ProgramPart::new(device, &of, number, work)?);
         }
         let nothing = || Error::Program("nothing is computed: declare an output or update a state".to_owned());
-        let last = Part::new(device, &of, last, &work[last])?.ok_or_else(nothing)?;
+        let last = ProgramPart::new(device, &of, last, &work[last])?.ok_or_else(nothing)?;
         Ok(Segments { device: device.clone(), before: parts, last, steps })
     }
 
@@ -139,7 +139,7 @@ impl Segments {
         scalars: &[(&str, ScalarValue)],
         host: &mut dyn Host,
     ) -> Result<Outputs> {
-        let mut values = Values::default();
+        let mut values = NodeValues::default();
         // The loop that runs: where it begins, and its index.
         let mut running: Option<(usize, u32)> = None;
         let mut at = 0;
@@ -154,7 +154,7 @@ impl Segments {
                     values.insert(*value, values.get(*carry)?);
                 }
             }
-            let Step { kind, number, asks: asked, answers, entries, .. } = &self.steps[at];
+            let CutStep { kind, number, asks: asked, answers, entries, .. } = &self.steps[at];
             match kind {
                 CutKind::Ask => {
                     let asked = asked.iter().map(|id| values.get(*id)).collect::<Result<_>>()?;
@@ -174,7 +174,7 @@ impl Segments {
                 }
                 CutKind::End => {
                     let (begin, index) = running.take().unwrap_or_default();
-                    let Step { kind, answers: carries, .. } = &self.steps[begin];
+                    let CutStep { kind, answers: carries, .. } = &self.steps[begin];
                     if let CutKind::Repeat(passes) = kind
                         && (index as usize) + 1 < *passes
                     {
@@ -242,7 +242,7 @@ mod tests {
         cx.ask(&[x], &[(x.shape(), DType::F32)])[0]
     }
 
-    fn parts(segments: &Segments) -> impl Iterator<Item = &Part> {
+    fn parts(segments: &Segments) -> impl Iterator<Item = &ProgramPart> {
         segments.before.iter().flatten().chain([&segments.last])
     }
 

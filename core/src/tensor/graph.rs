@@ -68,21 +68,21 @@ impl Node {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Scope {
+struct Nesting {
     parent: u32,
     depth: u32,
 }
 
-type Key = (Op, Vec<NodeId>, Vec<usize>, DType, u32);
+type NodeKey = (Op, Vec<NodeId>, Vec<usize>, DType, u32);
 
 /// A traced expression graph.
 #[derive(Debug)]
 pub struct Graph {
     /// The nodes, operands before users.
     pub nodes: Vec<Node>,
-    scopes: Vec<Scope>,
+    scopes: Vec<Nesting>,
     open: Vec<u32>,
-    cse: FxHashMap<Key, NodeId>,
+    cse: FxHashMap<NodeKey, NodeId>,
     /// Of a scan node: the same scan with its carries stacked, so that all orders of derivative share it.
     pub stacked: FxHashMap<NodeId, NodeId>,
     /// The origin of new nodes that are made for a derivative or a copy of another node, if they are: that node's.
@@ -101,7 +101,7 @@ impl Graph {
     fn new() -> Self {
         Graph {
             nodes: Vec::new(),
-            scopes: vec![Scope { parent: ROOT, depth: 0 }],
+            scopes: vec![Nesting { parent: ROOT, depth: 0 }],
             open: vec![ROOT],
             cse: FxHashMap::default(),
             stacked: FxHashMap::default(),
@@ -177,7 +177,7 @@ impl Graph {
     pub fn open_scope(&mut self) -> u32 {
         let parent = self.current_scope();
         let depth = self.depth(parent) + 1;
-        self.scopes.push(Scope { parent, depth });
+        self.scopes.push(Nesting { parent, depth });
         let scope = (self.scopes.len() - 1) as u32;
         self.open.push(scope);
         scope

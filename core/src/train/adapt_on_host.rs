@@ -1,11 +1,11 @@
 //! Meta-tests of policies on environments of the host.
 
-use super::adapted::{Adaptation, MetaTest, PathStep, Stage, StageUnit};
+use super::adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
 use super::evaluate::{Episode, Evaluator, eval_key};
 use super::meta_test;
 use super::play_on_host::drawn_only;
 use crate::env::ActionSpace;
-use crate::host::{Chance, Executor, HostPath, MetaSampler, SUCCESS, Samples, Until};
+use crate::host::{Chance, Executor, HostPath, MetaSampler, Quota, SUCCESS, Samples};
 use crate::meta::{MetaAlgorithm as _, Outcome, Trial};
 use crate::rng::{Key, fold_in, streams};
 use crate::task::TaskSource;
@@ -118,7 +118,7 @@ impl Evaluator {
         };
         let mut policy = self.meta_algorithm()?.exploration_policy(&fleet).await?;
         let steps = trial.rounds;
-        sampler.until = Until::Episodes(trial.episodes);
+        sampler.quota = Quota::Episodes(trial.episodes);
         let mut all = Vec::with_capacity(steps + 1);
         for k in 0..=steps {
             let samples = sampler.obtain(&mut *policy, &keys(k)).await?;
@@ -153,7 +153,7 @@ fn by_stage(
     trial: &Trial,
     (unit, count): (StageUnit, usize),
     outcome: &dyn Fn(&HostPath) -> Outcome,
-) -> Result<Vec<Stage>> {
+) -> Result<Vec<AdaptationStage>> {
     let mut stages = meta_test::empty(count, trial)?;
     for (task, paths) in samples.tasks.iter().enumerate() {
         let mut episode = vec![0; trial.rollouts];

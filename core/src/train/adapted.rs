@@ -40,7 +40,7 @@ pub struct Adaptation {
     /// Steps after which an episode ends.
     pub horizon: usize,
     /// In order: before adaptation and after each step of it, or episode by episode.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<AdaptationStage>,
 }
 
 /// The unit by which a policy adapts from one stage to the next.
@@ -56,7 +56,7 @@ pub enum StageUnit {
 
 /// The episodes of a policy at one stage of adaptation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stage {
+pub struct AdaptationStage {
     /// Return of each rollout, by task.
     pub returns: Vec<Vec<f64>>,
     /// Each task's first rollout, from its beginning to its end.
@@ -84,7 +84,7 @@ impl PathStep {
     }
 }
 
-impl Stage {
+impl AdaptationStage {
     /// How well the episodes went that ended in this stage, all tasks together; `iteration` is the number of the evaluation.
     pub fn performance(&self, iteration: u64) -> Performance {
         Performance::of(iteration, &self.outcomes)

@@ -11,11 +11,11 @@ use super::own::Own;
 use super::playground::Playground;
 use super::setup::Setup;
 use super::snapshot::{self, Header};
-use super::tensors::{self, Words};
+use super::tensors::{self, SeedArray};
 use crate::algo::{Algorithm, AlgorithmDef, Family};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
-use crate::meta::{Adaptive, Outcome};
+use crate::meta::{Adaptive, EpisodeOutcome};
 use crate::play::{BROKEN, Keys, Play};
 use crate::policy::How;
 use crate::program::{Plan, PlanOptions};
@@ -34,7 +34,7 @@ pub struct Episode {
     pub terminated: bool,
     /// Of policies that adapt, in programs: the episode after adaptation, which is the last one of a trial, as
     /// [`MetaEvaluator`](crate::meta::MetaEvaluator) measures it.
-    pub adapted: Option<Outcome>,
+    pub adapted: Option<EpisodeOutcome>,
 }
 
 /// One episode step by step, for drawing.
@@ -280,7 +280,7 @@ impl Evaluator {
         let fitted = def.fit(&header.config, env.spec()).map_err(|e| snapshot::wrong(e.to_string()))?;
         let algorithm: Rc<dyn Algorithm> = fitted.into();
         let env_steps = snapshot::steps_made(&header, algorithm.batch())?;
-        let array = |Words { entry, words }| {
+        let array = |SeedArray { entry, words }| {
             let shape = [&[1], &entry.shape[..]].concat();
             Ok((entry.name, device.array_f32(&shape, bytemuck::cast_slice(&words))?))
         };

@@ -1,6 +1,6 @@
 //! Meta-tests on a device: adaptation to held-out tasks, stage by stage.
 
-use super::adapted::{Adaptation, MetaTest, PathStep, Stage, StageUnit};
+use super::adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
 use super::evaluate::{Episodes, Evaluator, UnderTest, expect_finite};
 use crate::algo::{Algorithm, Family, Held};
 use crate::backend::{Lease, copied, room};
@@ -82,7 +82,7 @@ impl Evaluator {
 }
 
 /// Sizes of an adaptation's results.
-struct Kept {
+struct ResultSizes {
     /// Held-out tasks.
     tasks: usize,
     /// Rollouts of each.
@@ -95,15 +95,15 @@ struct Kept {
     read: usize,
 }
 
-impl Kept {
+impl ResultSizes {
     /// Bytes of a list's address, length and place in the heap.
     const LIST: usize = 64;
 
     /// Takes the memory of the results and of what they are made from, before anything runs.
     fn lease(&self, test: &UnderTest<'_>) -> Result<Lease> {
         let numbers = test.env.state_len() + test.env.spec().action.dim();
-        let step = size_of::<f64>() + 2 * Kept::LIST + 4 * numbers;
-        let stages = self.stages.saturating_mul(2 * Kept::LIST + 8 * self.rollouts);
+        let step = size_of::<f64>() + 2 * ResultSizes::LIST + 4 * numbers;
+        let stages = self.stages.saturating_mul(2 * ResultSizes::LIST + 8 * self.rollouts);
         let task = self.steps.saturating_mul(step).saturating_add(stages);
         let bytes = self.tasks.saturating_mul(task).saturating_add(self.read);
         test.device.take_on_host(bytes as u64)
@@ -125,7 +125,7 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
     let read = steps.saturating_mul(20 * m * rollouts + 8 * m * numbers).saturating_add(24 * m * rollouts);
     let measured = 4 * size_of::<f64>() + size_of::<Outcome>();
     let read = read.saturating_add((rounds + 1).max(episodes).saturating_mul(measured * m * rollouts));
-    let kept = Kept { tasks: m, rollouts, stages: count, steps: steps.saturating_mul(rounds + 1), read };
+    let kept = ResultSizes { tasks: m, rollouts, stages: count, steps: steps.saturating_mul(rounds + 1), read };
     let lower: &[&'static str] = match course.family {
         Family::Memory => &["tasks", "rollouts", "episodes"],
         _ => &["tasks", "rollouts"],
@@ -230,10 +230,11 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
 }
 
 /// Stages in which nothing has happened yet.
-pub(super) fn empty(count: usize, trial: &Trial) -> Result<Vec<Stage>> {
-    let mut all: Vec<Stage> = room(count)?;
+pub(super) fn empty(count: usize, trial: &Trial) -> Result<Vec<AdaptationStage>> {
+    let mut all: Vec<AdaptationStage> = room(count)?;
     for _ in 0..count {
-        let mut stage = Stage { returns: room(trial.tasks)?, paths: room(trial.tasks)?, outcomes: Vec::new() };
+        let mut stage =
+            AdaptationStage { returns: room(trial.tasks)?, paths: room(trial.tasks)?, outcomes: Vec::new() };
         for _ in 0..trial.tasks {
             let mut returns = room(trial.rollouts)?;
             returns.resize(trial.rollouts, 0.0);

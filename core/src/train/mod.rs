@@ -34,7 +34,7 @@ mod snapshot;
 mod tensors;
 mod viewer;
 
-pub use adapted::{Adaptation, MetaTest, PathStep, Stage, StageUnit};
+pub use adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
 pub use evaluate::{Episode, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};
 pub use metric_docs::METRIC_DOCS;
 pub use own::Own;

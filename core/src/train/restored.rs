@@ -3,7 +3,7 @@
 use super::finished::Finished;
 use super::own::Own;
 use super::setup::Setup;
-use super::snapshot::{self, Decoded, Kind};
+use super::snapshot::{self, Decoded, SnapshotKind};
 use super::tensors;
 use crate::backend::room;
 use crate::{DType, Device, Result, State};
@@ -25,7 +25,7 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[&[u8]]) -> R
         return Err(snapshot::wrong("no snapshot was given"));
     };
     for (header, ..) in &decoded {
-        if header.kind != Kind::Session {
+        if header.kind != SnapshotKind::Session {
             return Err(snapshot::wrong("it holds a policy only, not the state that training goes on from"));
         }
         let same = header.algorithm == first.algorithm

@@ -7,8 +7,8 @@ use super::finished::Finished;
 use super::own::Own;
 use super::restored::{Progress, restored};
 use super::setup::{MAX_STEPS, Setup};
-use super::snapshot::{self, Header, Kind};
-use super::tensors::{self, Words};
+use super::snapshot::{self, Header, SnapshotKind};
+use super::tensors::{self, SeedArray};
 use crate::algo::{Arena, Metrics, StateEntry, Training};
 use crate::backend::Lease;
 use crate::host::Executor;
@@ -284,7 +284,7 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
-        self.read_stack(Kind::Session, self.entries()).await
+        self.read_stack(SnapshotKind::Session, self.entries()).await
     }
 
     /// Everything that training changes, for one seed.
@@ -305,10 +305,10 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn policy_snapshots(&self) -> Result<Snapshots<'_>> {
-        self.read_stack(Kind::Policy, self.setup.fitted().policy_state()).await
+        self.read_stack(SnapshotKind::Policy, self.setup.fitted().policy_state()).await
     }
 
-    async fn read_stack(&self, kind: Kind, entries: Vec<StateEntry>) -> Result<Snapshots<'_>> {
+    async fn read_stack(&self, kind: SnapshotKind, entries: Vec<StateEntry>) -> Result<Snapshots<'_>> {
         self.whole()?;
         let mut arrays = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -389,7 +389,7 @@ fn room_for_copies(device: &Device, setup: &Setup) -> Lease {
 #[derive(Debug)]
 pub struct Snapshots<'a> {
     session: &'a Session,
-    kind: Kind,
+    kind: SnapshotKind,
     /// Arrays of the state, all seeds of each.
     arrays: Vec<(StateEntry, Vec<u32>)>,
     layout: Layout,
@@ -409,10 +409,10 @@ impl Snapshots<'_> {
         let mut own = Vec::with_capacity(self.arrays.len());
         for (entry, words) in &self.arrays {
             let len = words.len() / seeds;
-            own.push(Words { entry: entry.clone(), words: words[member * len..(member + 1) * len].into() });
+            own.push(SeedArray { entry: entry.clone(), words: words[member * len..(member + 1) * len].into() });
         }
         let mut entries = tensors::written(&own, &self.layout)?;
-        if self.kind == Kind::Session {
+        if self.kind == SnapshotKind::Session {
             entries.extend(snapshot::of_finished(&self.session.finished[member]));
         }
         let env = &setup.env.spec().name;

@@ -26,7 +26,7 @@ const KEY: &str = "quickstudy";
 /// The kinds of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(super) enum SnapshotKind {
     /// All that training changes.
     Session,
     /// Parameters and normalisers.
@@ -39,7 +39,7 @@ pub(super) struct Header {
     pub format: u32,
     /// Of the program that wrote it.
     version: String,
-    pub kind: Kind,
+    pub kind: SnapshotKind,
     pub algorithm: String,
     pub env: String,
     pub seed: u64,
@@ -60,7 +60,7 @@ pub(super) struct Header {
 struct Written<'a> {
     format: u32,
     version: String,
-    kind: Kind,
+    kind: SnapshotKind,
     algorithm: String,
     env: String,
     seed: u64,
@@ -114,22 +114,22 @@ struct Version {
 }
 
 /// Counts the keys of a JSON object, those that are there twice included.
-struct Keys(usize);
+struct KeyCount(usize);
 
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Keys, D::Error> {
-        from.deserialize_map(Keys(0))
+impl<'de> Deserialize<'de> for KeyCount {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<KeyCount, D::Error> {
+        from.deserialize_map(KeyCount(0))
     }
 }
 
-impl<'de> Visitor<'de> for Keys {
-    type Value = Keys;
+impl<'de> Visitor<'de> for KeyCount {
+    type Value = KeyCount;
 
     fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
         text.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<Keys, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<KeyCount, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
             self.0 += 1;
         }
@@ -178,7 +178,7 @@ impl Entry<'_> {
 }
 
 impl Header {
-    pub fn new(kind: Kind, algorithm: &str, env: &str, seed: u64, config: toml::Table) -> Header {
+    pub fn new(kind: SnapshotKind, algorithm: &str, env: &str, seed: u64, config: toml::Table) -> Header {
         Header {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -289,7 +289,7 @@ pub(super) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Resu
     let (header, def) = written.header(own)?;
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
     // The metadata's entry is a key beside those of the tensors.
-    let keys = serde_json::from_slice::<Keys>(&bytes[8..8 + length]).map_or(0, |keys| keys.0);
+    let keys = serde_json::from_slice::<KeyCount>(&bytes[8..8 + length]).map_or(0, |keys| keys.0);
     if keys != file.len() + 1 {
         return Err(wrong("the file is damaged: it names a tensor twice"));
     }
@@ -383,7 +383,7 @@ mod tests {
 
     fn example() -> (Header, Vec<Entry<'static>>) {
         let mut header = Header::new(
-            Kind::Session,
+            SnapshotKind::Session,
             "ppo",
             "cartpole",
             u64::MAX,

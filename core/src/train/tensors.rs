@@ -35,7 +35,7 @@ const NAMES: &[(&str, &str)] = &[
 
 /// An array of the state of one seed, as bits.
 #[derive(Debug)]
-pub(super) struct Words<'a> {
+pub(super) struct SeedArray<'a> {
     pub entry: StateEntry,
     pub words: Cow<'a, [u32]>,
 }
@@ -63,9 +63,9 @@ fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory) if there is no room for them.
-pub(super) fn written(arrays: &[Words<'_>], layout: &Layout) -> Result<Vec<Entry<'static>>> {
+pub(super) fn written(arrays: &[SeedArray<'_>], layout: &Layout) -> Result<Vec<Entry<'static>>> {
     let mut entries = Vec::new();
-    for Words { entry, words } in arrays {
+    for SeedArray { entry, words } in arrays {
         for part in parts(entry, layout, u32::MAX) {
             let mut bytes = room(4 * part.shape.iter().product::<usize>())?;
             part.places().for_each(|at| bytes.extend(words[at].to_le_bytes()));
@@ -82,7 +82,7 @@ pub(super) fn read(
     format: u32,
     entries: &[StateEntry],
     layout: &Layout,
-) -> Result<Vec<Words<'static>>> {
+) -> Result<Vec<SeedArray<'static>>> {
     let arrays = entries.iter().map(|entry| array(tensors, format, entry, layout)).collect::<Result<Vec<_>>>()?;
     // A number that a file holds twice is the same twice.
     for expected in derived(&arrays).into_iter().filter(|_| format > 1) {
@@ -113,7 +113,7 @@ fn possible(name: &str, number: f32) -> bool {
     }
 }
 
-fn array(tensors: &[Entry<'_>], format: u32, entry: &StateEntry, layout: &Layout) -> Result<Words<'static>> {
+fn array(tensors: &[Entry<'_>], format: u32, entry: &StateEntry, layout: &Layout) -> Result<SeedArray<'static>> {
     let parts = parts(entry, layout, format);
     // All are looked at before memory is taken for what the header speaks of.
     let tensors = parts.iter().map(|part| fitting(tensors, part, dtype(entry.dtype))).collect::<Result<Vec<_>>>()?;
@@ -129,11 +129,11 @@ fn array(tensors: &[Entry<'_>], format: u32, entry: &StateEntry, layout: &Layout
             }
         }
     }
-    Ok(Words { entry: entry.clone(), words: words.into() })
+    Ok(SeedArray { entry: entry.clone(), words: words.into() })
 }
 
 /// Derives layer 0 of each network, which normalises, from the statistics of observations, so that a reader needs nothing else.
-fn derived(arrays: &[Words<'_>]) -> Vec<Entry<'static>> {
+fn derived(arrays: &[SeedArray<'_>]) -> Vec<Entry<'static>> {
     let find = |name| arrays.iter().find(|array| array.entry.name == name);
     let (Some(mean), Some(variance)) = (find("obs_mean"), find("obs_var")) else { return Vec::new() };
     let of = |name: String, numbers: &[f32]| Entry {
@@ -142,7 +142,7 @@ fn derived(arrays: &[Words<'_>]) -> Vec<Entry<'static>> {
         shape: vec![numbers.len()],
         bytes: numbers.iter().flat_map(|x| x.to_le_bytes()).collect(),
     };
-    let numbers = |array: &Words<'_>| array.words.iter().map(|word| f32::from_bits(*word)).collect::<Vec<_>>();
+    let numbers = |array: &SeedArray<'_>| array.words.iter().map(|word| f32::from_bits(*word)).collect::<Vec<_>>();
     let mean = numbers(mean);
     let std: Vec<f32> = numbers(variance).into_iter().map(Moments::deviation).collect();
     let layer = |net: &str| {

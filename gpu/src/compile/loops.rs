@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use quickstudy_core::Result;
-use quickstudy_core::program::{Kernel, Place, Schedule};
+use quickstudy_core::program::{Kernel, KernelSchedule, Place};
 use quickstudy_core::tensor::op::Scan;
 use quickstudy_core::tensor::{NodeId, Op};
 
@@ -18,7 +18,7 @@ struct Of<'a> {
     kernel: &'a Kernel,
     node: NodeId,
     scan: &'a Scan,
-    body: &'a Schedule,
+    body: &'a KernelSchedule,
 }
 
 /// A value to copy before or after a loop.

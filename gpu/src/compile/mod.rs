@@ -4,7 +4,7 @@ mod bind;
 mod loops;
 mod pack;
 
-use quickstudy_core::program::{Kernel, Kind, Plan, Schedule};
+use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Plan};
 use quickstudy_core::{Error, Result};
 
 use crate::wgsl::{self, Pass, Shader};
@@ -185,12 +185,12 @@ impl Compiler<'_> {
         })
     }
 
-    fn slots(&mut self, schedule: &Schedule) -> Vec<Spot> {
+    fn slots(&mut self, schedule: &KernelSchedule) -> Vec<Spot> {
         schedule.slots.iter().enumerate().map(|(i, len)| self.own(Key::slot(schedule, i), *len)).collect()
     }
 
     /// The steps of each kernel.
-    fn schedule(&mut self, schedule: &Schedule, frame: &Frame<'_>) -> Result<Vec<Vec<Step>>> {
+    fn schedule(&mut self, schedule: &KernelSchedule, frame: &Frame<'_>) -> Result<Vec<Vec<Step>>> {
         let steps = schedule.kernels.iter().map(|kernel| {
             let mut steps = Vec::new();
             match kernel.kind {

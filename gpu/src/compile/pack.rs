@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quickstudy_core::program::{Kernel, Schedule};
+use quickstudy_core::program::{Kernel, KernelSchedule};
 
 use super::Home;
 use super::bind::Spot;
@@ -19,7 +19,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    pub fn slot(schedule: &Schedule, i: usize) -> Key {
+    pub fn slot(schedule: &KernelSchedule, i: usize) -> Key {
         Key::Slot(std::ptr::from_ref(schedule).addr(), i)
     }
 

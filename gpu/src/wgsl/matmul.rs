@@ -18,7 +18,7 @@ const SHORTEST: usize = 256;
 
 /// How the work of a product is divided.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct MatMulWork {
     /// The product.
     pub node: NodeId,
     /// Shape of its result.
@@ -37,14 +37,14 @@ pub(super) struct Work {
     pub tile: Option<(usize, usize)>,
 }
 
-impl Work {
-    pub fn of(emitter: &Emitter<'_>, node: NodeId, limits: KernelLimits) -> Work {
+impl MatMulWork {
+    pub fn of(emitter: &Emitter<'_>, node: NodeId, limits: KernelLimits) -> MatMulWork {
         let shape = emitter.graph.nodes[node as usize].shape.clone();
         let (m, n) = (shape[shape.len() - 2], shape[shape.len() - 1]);
         let k = emitter.contracted(node);
         let results: usize = shape.iter().product();
         let tile = if limits.tiled { tiled::size(m, n, k) } else { None };
-        let mut work = Work { node, shape, m, n, k, slices: 1, each: k, tile };
+        let mut work = MatMulWork { node, shape, m, n, k, slices: 1, each: k, tile };
         // More parts than the plan has counted where one invocation may not do it all.
         let least = split::least(k, limits.trips.saturating_mul(if tile.is_some() { tiled::DEPTH } else { 1 }));
         if is_long_product(results, k) || least > 1 {
@@ -89,7 +89,7 @@ impl Work {
     }
 }
 
-pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &Work) -> Code {
+pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &MatMulWork) -> Code {
     if let Some(tile) = work.tile {
         return tiled::emit(emitter, kernel, memory, work, tile);
     }

@@ -99,12 +99,12 @@ pub(crate) fn passes(
     let mut heads = Vec::new();
     let code = match (kernel.kind, product) {
         (Kind::Reduce, _) if reduce::by_groups(graph, kernel, &emitter) => {
-            let of = reduce::Work::of(&emitter, kernel, limits);
+            let of = reduce::ReduceWork::of(&emitter, kernel, limits);
             (slices, heads) = (of.slices, of.heads.clone());
             reduce::emit(&mut emitter, kernel, memory, &of)
         }
         (Kind::MatMul, Some(product)) => {
-            let of = matmul::Work::of(&emitter, product, limits);
+            let of = matmul::MatMulWork::of(&emitter, product, limits);
             (slices, heads) = (of.slices, vec![product]);
             matmul::emit(&mut emitter, kernel, memory, &of)
         }

@@ -38,7 +38,7 @@ pub(super) fn by_groups(graph: &Graph, kernel: &Kernel, emitter: &Emitter<'_>) -
 
 /// How the work of reductions is divided.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct ReduceWork {
     /// The reductions.
     pub heads: Vec<NodeId>,
     /// Lengths of the reduced axes, outermost first.
@@ -53,8 +53,8 @@ pub(super) struct Work {
     each: usize,
 }
 
-impl Work {
-    pub fn of(emitter: &Emitter<'_>, kernel: &Kernel, limits: KernelLimits) -> Work {
+impl ReduceWork {
+    pub fn of(emitter: &Emitter<'_>, kernel: &Kernel, limits: KernelLimits) -> ReduceWork {
         let graph = emitter.graph;
         let results: usize = kernel.space.iter().product();
         let heads = reductions(graph, kernel, emitter);
@@ -72,7 +72,7 @@ impl Work {
         } else {
             (1, total)
         };
-        Work { heads, stages, width, across, slices, each }
+        ReduceWork { heads, stages, width, across, slices, each }
     }
 }
 
@@ -91,9 +91,9 @@ fn ends_at_last_axis(graph: &Graph, mut id: NodeId, stages: usize) -> bool {
     }
 }
 
-pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &Work) -> Code {
+pub(super) fn emit(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, work: &ReduceWork) -> Code {
     let graph = emitter.graph;
-    let Work { heads, stages, width, slices, each, .. } = work;
+    let ReduceWork { heads, stages, width, slices, each, .. } = work;
     let results: usize = kernel.space.iter().product();
     let total: usize = stages.iter().product();
     let (lanes, blocks) = (GROUP / width, results.div_ceil(*width));

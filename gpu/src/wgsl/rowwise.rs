@@ -4,7 +4,7 @@
 //! The body's kernels are followed one by one, each for one row: their slots become private arrays. Whether the rows are
 //! independent shows while the code is written: a private value is only known at its own row.
 
-use quickstudy_core::program::{Kernel, Kind, Place, Schedule};
+use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Place};
 use quickstudy_core::tensor::op::Scan;
 use quickstudy_core::tensor::{Graph, NodeId, Op};
 use quickstudy_core::{DType, Error, Result};
@@ -25,7 +25,7 @@ pub(crate) struct RowLoop<'a> {
     pub graph: &'a Graph,
     pub node: NodeId,
     pub scan: &'a Scan,
-    pub body: &'a Schedule,
+    pub body: &'a KernelSchedule,
     /// Number of loops around.
     pub level: usize,
     /// The values that the body reads from around it, and the step of loops around.

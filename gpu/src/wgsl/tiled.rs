@@ -10,7 +10,7 @@ use quickstudy_core::tensor::Op;
 
 use super::emit::Emitter;
 use super::index::Ix;
-use super::matmul::{BLOCK, Work};
+use super::matmul::{BLOCK, MatMulWork};
 use super::{Code, DIMENSION, GROUP, Memory};
 
 /// Steps of the summed axis that are in workgroup memory.
@@ -23,7 +23,7 @@ pub(super) fn size(m: usize, n: usize, k: usize) -> Option<(usize, usize)> {
 }
 
 /// A load by an invocation, in each step of the summed axis, from an operand: four neighbours along the free axis.
-struct Load {
+struct TileLoad {
     /// Rows or columns.
     free: Vec<Ix>,
     /// Distance along the summed axis from the step's first.
@@ -38,7 +38,7 @@ pub(super) fn emit(
     emitter: &mut Emitter<'_>,
     kernel: &Kernel,
     memory: &Memory,
-    work: &Work,
+    work: &MatMulWork,
     (rows, columns): (usize, usize),
 ) -> Code {
     // Padding spreads what neighbours write over the banks of workgroup memory.
@@ -119,7 +119,13 @@ pub(super) fn emit(
 }
 
 /// The loads of this invocation from an operand.
-fn places(emitter: &mut Emitter<'_>, work: &Work, side: usize, corner: &Ix, (tile, size): (usize, usize)) -> Vec<Load> {
+fn places(
+    emitter: &mut Emitter<'_>,
+    work: &MatMulWork,
+    side: usize,
+    corner: &Ix,
+    (tile, size): (usize, usize),
+) -> Vec<TileLoad> {
     let summed_last = match emitter.graph.nodes[work.node as usize].op {
         Op::MatMul { ta, tb } => (side == 0) != if side == 0 { ta } else { !tb },
         _ => true,
@@ -147,13 +153,13 @@ fn places(emitter: &mut Emitter<'_>, work: &Work, side: usize, corner: &Ix, (til
             });
         }
         let first = (vectors < GROUP).then_some(vectors);
-        loads.push(Load { free, depth, to, first });
+        loads.push(TileLoad { free, depth, to, first });
     }
     loads
 }
 
 /// Load it.
-fn fetch(emitter: &mut Emitter<'_>, work: &Work, side: usize, outer: &[Ix], load: &Load, whole: bool) {
+fn fetch(emitter: &mut Emitter<'_>, work: &MatMulWork, side: usize, outer: &[Ix], load: &TileLoad, whole: bool) {
     let k = emitter.add(&Ix::var("front"), &load.depth);
     let inside = if whole { k.clone() } else { Ix::var(&emitter.bind(format!("min({k}, {}u)", work.k - 1))) };
     let x: Vec<String> = load.free.iter().map(|i| emitter.factor(work.node, side, outer, i, &inside)).collect();

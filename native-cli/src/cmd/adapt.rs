@@ -35,7 +35,7 @@ Examples:
   quickstudy adapt runs/point-corner-promp-s0
   quickstudy adapt runs/point-corner-promp-s0 --tasks 200 --inner-steps 3
   quickstudy adapt runs/point-corner-promp-s0 --stochastic --out pictures")]
-pub struct Args {
+pub struct AdaptArgs {
     /// Run folder, or a snapshot file
     #[arg(value_name = "DIR")]
     pub run: PathBuf,
@@ -80,7 +80,7 @@ pub struct Args {
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot, its policy does not adapt or a file cannot be written; with code 1
 /// if adaptation fails.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     let path = run_folder::policy(&args.run, args.last, args.best)?;
     let bytes = run_folder::read(&path)?;
     let device = args.device.open()?;
@@ -237,10 +237,10 @@ fn summary(adaptation: &Adaptation) -> Vec<String> {
 mod tests {
     use super::*;
     use quickstudy_core::meta::Outcome;
-    use quickstudy_core::train::Stage;
+    use quickstudy_core::train::AdaptationStage;
 
     fn adaptation() -> Adaptation {
-        let stage = |a: f64, b: f64| Stage {
+        let stage = |a: f64, b: f64| AdaptationStage {
             returns: vec![vec![a, a + 2.0], vec![b, b]],
             paths: vec![Vec::new(); 2],
             outcomes: [false, true, true, true]

@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 /// Arguments of `quickstudy bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = help())]
-pub struct Args {
+pub struct BenchArgs {
     /// Only this part [default: environments and training]
     #[arg(value_enum)]
-    pub part: Option<Part>,
+    pub part: Option<BenchPart>,
     /// Only this environment
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
@@ -75,7 +75,7 @@ fn lines() -> usize {
 
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Part {
+pub enum BenchPart {
     /// Environments alone with random actions, on one core
     Environments,
     /// Training, updates included
@@ -88,7 +88,7 @@ pub enum Part {
 ///
 /// # Errors
 /// [`Stop`] with code 2 for an unknown environment; with code 1 or 3 if training fails.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     if !(args.seconds > 0.0 && args.seconds < 3600.0) {
         return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)).into());
     }
@@ -97,13 +97,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let start = Instant::now();
     let device = args.device.open()?;
     say(&format!("{}, opened in {}", args.device.describe(&device), brief(start.elapsed())));
-    if matches!(args.part, None | Some(Part::Environments)) {
+    if matches!(args.part, None | Some(BenchPart::Environments)) {
         environments(args.seconds, &chosen)?;
     }
-    if matches!(args.part, None | Some(Part::Training)) {
+    if matches!(args.part, None | Some(BenchPart::Training)) {
         training(&device, args, &chosen)?;
     }
-    if args.part == Some(Part::Learning) {
+    if args.part == Some(BenchPart::Learning) {
         let of = |preset: &Preset| args.algorithm.as_ref().is_none_or(|name| name == preset.algorithm);
         learning(&device, args, &|preset| chosen(preset.env) && of(preset))?;
     }
@@ -152,7 +152,7 @@ const TRAINING: [(&str, &str, &str); 4] = [
     ("4 envs × 1024, 2 epochs", "pendulum", "envs = 4\nhorizon = 1024\nepochs = 2\nminibatches = 16"),
 ];
 
-fn training(device: &Device, args: &Args, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
+fn training(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
     let head = ["with updates", "steps/s", "GFLOP/s", "dispatches", "host µs", "set-up", "first"];
     say(&format!("\n{}", columns(head.map(str::to_owned))));
     for (name, env, text) in TRAINING.into_iter().filter(|(_, env, _)| chosen(env)) {
@@ -215,7 +215,7 @@ fn trained(device: &Device, setup: &Setup, seconds: f64) -> Result<Speed, Stop> 
     })
 }
 
-fn learning(device: &Device, args: &Args, chosen: &dyn Fn(&Preset) -> bool) -> Result<(), Stop> {
+fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool) -> Result<(), Stop> {
     let seeds = &args.seed.0;
     let episodes = args.episodes as usize;
     say(&format!("\n{} seeds, deterministic policy at the end of training, {episodes} episodes per seed", seeds.len()));

@@ -15,13 +15,13 @@ Examples:
   quickstudy train ppo --env cartpole --device gpu:0
   QUICKSTUDY_ISA=avx2 quickstudy train ppo --env cartpole   as a processor without
                                                             AVX-512 would train")]
-pub struct Args {}
+pub struct DevicesArgs {}
 
 /// Runs the verb.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if `QUICKSTUDY_ISA` names no instruction set of this processor.
-pub fn run(_: &Args) -> Result<(), Stop> {
+pub fn run(_: &DevicesArgs) -> Result<(), Stop> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (isa, best) = (isa()?, Isa::detect());
     let by = if isa == best { String::new() } else { format!(" as {ISA_VARIABLE} says; the processor has {best}") };

@@ -34,7 +34,7 @@ Examples:
   quickstudy eval runs/cartpole-ppo-s*                  ten seeds, and their mean
   quickstudy eval runs/cartpole-ppo-s0 --last --stochastic
   quickstudy eval runs/cartpole-ppo-s0 --episodes 1 --gif episode.gif")]
-pub struct Args {
+pub struct EvalArgs {
     /// Run folders, folders of run folders, or snapshot files
     #[arg(required = true, value_name = "DIR")]
     pub runs: Vec<PathBuf>,
@@ -81,7 +81,7 @@ struct Evaluated {
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no such snapshot or a file cannot be written; with code 1 if evaluation fails.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.csv {
         expect_extension("--csv", path, "a table", &["csv", "txt"])?;
     }
@@ -124,7 +124,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// The snapshots of all runs that were named, each once.
-fn policies(args: &Args) -> Result<Vec<PathBuf>, Stop> {
+fn policies(args: &EvalArgs) -> Result<Vec<PathBuf>, Stop> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for path in &args.runs {
@@ -149,7 +149,7 @@ fn load(device: &Device, path: &Path) -> Result<Evaluator, Stop> {
 }
 
 /// How long some episodes of a run take.
-fn time_of_episodes(args: &Args, device: &Device, run: &Path) -> Result<Duration, Stop> {
+fn time_of_episodes(args: &EvalArgs, device: &Device, run: &Path) -> Result<Duration, Stop> {
     let mut policy = load(device, run)?;
     let count = count(args).min(TRIAL);
     let mut trial = || pollster::block_on(policy.evaluate(count, args.seed, !args.stochastic));
@@ -160,7 +160,7 @@ fn time_of_episodes(args: &Args, device: &Device, run: &Path) -> Result<Duration
     Ok(start.elapsed())
 }
 
-fn evaluated(args: &Args, device: &Device, path: &Path) -> Result<Evaluated, Stop> {
+fn evaluated(args: &EvalArgs, device: &Device, path: &Path) -> Result<Evaluated, Stop> {
     let mut policy = load(device, path)?;
     activity::begin(Work::Evaluation(policy.env_steps()));
     activity::watch(device.interrupt());
@@ -169,11 +169,11 @@ fn evaluated(args: &Args, device: &Device, path: &Path) -> Result<Evaluated, Sto
     Ok(Evaluated { path: path.to_owned(), policy, episodes })
 }
 
-fn count(args: &Args) -> usize {
+fn count(args: &EvalArgs) -> usize {
     usize::try_from(args.episodes).unwrap_or(usize::MAX)
 }
 
-fn heading(args: &Args, device: &Device, one: &Evaluated) -> String {
+fn heading(args: &EvalArgs, device: &Device, one: &Evaluated) -> String {
     format!(
         "{} · {} · seed {} after {} steps · {} actions · {}",
         one.policy.env().spec().name,
@@ -185,7 +185,7 @@ fn heading(args: &Args, device: &Device, one: &Evaluated) -> String {
     )
 }
 
-fn record(args: &Args, path: &Path, policy: &Evaluator) -> Result<(), Stop> {
+fn record(args: &EvalArgs, path: &Path, policy: &Evaluator) -> Result<(), Stop> {
     let env = policy.env().device()?;
     let trajectory = pollster::block_on(policy.trajectory(args.seed, !args.stochastic))?;
     let scenes: Result<Vec<_>, _> = trajectory.states.iter().map(|s| env.draw(s, &trajectory.task)).collect();

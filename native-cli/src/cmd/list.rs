@@ -16,10 +16,10 @@ Examples:
   quickstudy list settings                             every key for --set
   quickstudy list settings promp                       those of one algorithm
   quickstudy train ppo --env cartpole --print-config   every setting and its origin")]
-pub struct Args {
+pub struct ListArgs {
     /// Only this part
     #[arg(value_enum)]
-    pub part: Option<Part>,
+    pub part: Option<ListPart>,
     /// Only the settings of this algorithm
     #[arg(value_name = "ALGORITHM", value_parser = clap::builder::PossibleValuesParser::new(known::algorithm_names()), hide_possible_values = true)]
     pub algorithm: Option<String>,
@@ -27,7 +27,7 @@ pub struct Args {
 
 /// Parts of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Part {
+pub enum ListPart {
     /// What can learn
     #[value(alias = "algos")]
     Algorithms,
@@ -46,10 +46,10 @@ pub enum Part {
 ///
 /// # Errors
 /// [`Stop`] with code 2 for an algorithm beside another part than the settings.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &ListArgs) -> anyhow::Result<()> {
     let found = match (&args.algorithm, args.part) {
         (None, part) => lines(part)?,
-        (Some(algorithm), Some(Part::Settings)) => settings(algorithm)?,
+        (Some(algorithm), Some(ListPart::Settings)) => settings(algorithm)?,
         (Some(algorithm), _) => {
             let hint = format!("`quickstudy list settings {algorithm}` lists its settings");
             return Err(Stop::user("only settings are listed by algorithm").hint(hint).into());
@@ -62,12 +62,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// The asked part; without one what can be trained, on what, and where the other parts are.
-fn lines(part: Option<Part>) -> Result<Vec<String>, Stop> {
+fn lines(part: Option<ListPart>) -> Result<Vec<String>, Stop> {
     if let Some(part) = part {
         return section(part);
     }
     let mut out = Vec::new();
-    for part in [Part::Algorithms, Part::Environments, Part::Presets] {
+    for part in [ListPart::Algorithms, ListPart::Environments, ListPart::Presets] {
         out.extend(section(part)?);
         out.push(String::new());
     }
@@ -77,16 +77,16 @@ fn lines(part: Option<Part>) -> Result<Vec<String>, Stop> {
     Ok(out)
 }
 
-fn section(part: Part) -> Result<Vec<String>, Stop> {
+fn section(part: ListPart) -> Result<Vec<String>, Stop> {
     let mut out = Vec::new();
     match part {
-        Part::Algorithms => {
+        ListPart::Algorithms => {
             out.push("Algorithms".to_owned());
             for def in known::algorithms() {
                 out.extend(columns(&[(format!("  {}", def.name), 14), (def.line.to_owned(), 66)]));
             }
         }
-        Part::Environments => {
+        ListPart::Environments => {
             let row = |cells: [String; 6]| {
                 let [name, seen, limit, solved, action, tasks] = cells;
                 columns(&[(name, 26), (seen, 5), (limit, 6), (solved, 7), (action, 22), (tasks, 15)])
@@ -110,7 +110,7 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
             }
             out.push("sees: numbers observed; limit: steps of an episode; solved: at this mean return".to_owned());
         }
-        Part::Presets => {
+        ListPart::Presets => {
             let all = presets()?;
             let width = all.iter().map(|preset| preset.name.chars().count()).max().unwrap_or(0) + 3;
             let row = |name: String, steps: String, origin: String| {
@@ -122,12 +122,12 @@ fn section(part: Part) -> Result<Vec<String>, Stop> {
                 out.extend(row(format!("  {}", preset.name), steps, origin(preset.text)));
             }
         }
-        Part::Settings => {
+        ListPart::Settings => {
             for def in known::algorithms() {
                 out.extend(settings(def.name)?);
             }
         }
-        Part::Metrics => {
+        ListPart::Metrics => {
             out.push(format!("{:<28}in metrics.csv, metrics.jsonl and TensorBoard", "Metrics"));
             for (name, meaning) in METRIC_DOCS {
                 // A long name has a line of its own.
@@ -267,7 +267,9 @@ mod tests {
         let words = |name: &str| line(name).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(words("cartpole"), "cartpole 4 500 475 2: left, right one");
         assert!(line("bandit").ends_with("chance_0 …") && all.contains(" chance_4 (5)\n"), "{all}");
-        for part in [Part::Algorithms, Part::Environments, Part::Presets, Part::Settings, Part::Metrics] {
+        for part in
+            [ListPart::Algorithms, ListPart::Environments, ListPart::Presets, ListPart::Settings, ListPart::Metrics]
+        {
             for line in section(part).unwrap() {
                 assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
             }
@@ -279,6 +281,6 @@ mod tests {
         assert_eq!(wrap("  a bcd ef", 8), ["  a bcd", "ef"]);
         let text = "# PPO on X: the zoo (a.yml,\n# tuned). More.\nsteps = 1  # x\n";
         assert_eq!(origin(text), "the zoo (a.yml, tuned)");
-        assert!(!lines(Some(Part::Presets)).unwrap().join("\n").contains("Environments"));
+        assert!(!lines(Some(ListPart::Presets)).unwrap().join("\n").contains("Environments"));
     }
 }

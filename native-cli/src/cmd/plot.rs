@@ -27,7 +27,7 @@ Examples:
   quickstudy plot runs/* --by gamma              a line for each value of gamma
   quickstudy plot runs/a runs/b --label old --label new
   quickstudy plot runs/a --metric train/entropy  any column of metrics.csv")]
-pub struct Args {
+pub struct PlotArgs {
     /// Run folders, or folders of run folders
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
@@ -51,7 +51,7 @@ pub struct Args {
 /// # Errors
 /// [`Stop`] with code 2 if a folder holds no run, no run has the metric or a key, the labels are too few or too many, or
 /// the file cannot be written.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
     let format = Format::of("--out", &out)?;
     output::reserve(args.out.as_deref())?;
@@ -153,9 +153,9 @@ mod tests {
         fs::write(dir.join(file::CSV), csv).unwrap();
     }
 
-    fn args(dir: &Path, metric: &str) -> Args {
+    fn args(dir: &Path, metric: &str) -> PlotArgs {
         let out = Some(dir.join("x.svg"));
-        Args { folders: vec![dir.to_owned()], out, metric: metric.into(), by: Vec::new(), labels: Vec::new() }
+        PlotArgs { folders: vec![dir.to_owned()], out, metric: metric.into(), by: Vec::new(), labels: Vec::new() }
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         assert!(lines[2].contains("11.50     11.50"), "{}", lines[2]);
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:?}");
         // Labels of the caller's.
-        let named = |labels: &[&str]| Args {
+        let named = |labels: &[&str]| PlotArgs {
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
             ..args(&dir, EPISODE_RETURN)
         };

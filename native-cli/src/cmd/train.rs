@@ -11,7 +11,7 @@ use crate::outcome::Stop;
 use crate::plan::{Plan, Request, eval_episodes};
 use crate::progress::{duration, grouped, say};
 use crate::provenance;
-use crate::recover::Run;
+use crate::recover::RecordedSession;
 use crate::run::{self, End, Member, Pace, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
 use crate::signals;
@@ -57,7 +57,7 @@ pub(crate) fn help(arguments: &[OsString]) -> String {
 
 /// Arguments of `quickstudy train`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct TrainArgs {
     /// Algorithm (see `quickstudy list`); --config and --resume know it already
     pub algorithm: Option<String>,
     /// Environment (see `quickstudy list`)
@@ -125,7 +125,7 @@ fn count_or_zero(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// [`Stop`] with the exit code.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     if !(0.0..1e9).contains(&args.save_every) {
         return Err(Stop::user(format!("--save-every: {} is no number of seconds", args.save_every)).into());
     }
@@ -141,7 +141,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Args {
+impl TrainArgs {
     fn flags(&self) -> RunKeys {
         RunKeys {
             algorithm: self.algorithm.clone(),
@@ -164,7 +164,7 @@ impl Args {
     }
 }
 
-fn start(args: &Args) -> Result<(), Stop> {
+fn start(args: &TrainArgs) -> Result<(), Stop> {
     let plan = Plan::resolve(&args.request())?;
     let seeds = &plan.setup.seeds;
     if args.print_config {
@@ -226,7 +226,7 @@ fn with_smaller(error: Error, device: &Device, setup: &Setup) -> Stop {
 }
 
 /// One folder per seed: `--out` itself for one seed, folders below it for several, numbered names below `runs` without.
-fn open_folders(args: &Args, setup: &Setup) -> Result<Vec<RunFolder>, Stop> {
+fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop> {
     let name = |seed: u64| default_name(&setup.env.spec().name, setup.algorithm.name, seed);
     match (&args.out, setup.seeds.as_slice()) {
         (None, seeds) => seeds.iter().map(|seed| RunFolder::create_numbered(Path::new("runs"), &name(*seed))).collect(),
@@ -249,19 +249,19 @@ fn title(setup: &Setup, seed: u64) -> String {
 }
 
 /// Writes `command.txt` and `version.json`.
-fn record(folder: &RunFolder, args: &Args, device: &Device, env_steps: u64) -> Result<(), Stop> {
+fn record(folder: &RunFolder, args: &TrainArgs, device: &Device, env_steps: u64) -> Result<(), Stop> {
     let arguments: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     folder.record_command(&arguments)?;
     provenance::record(folder, &device.caps().name, args.device.threads(), env_steps)
 }
 
-fn train(args: &Args, session: Session, members: Vec<Member>, pace: Pace) -> Result<(), Stop> {
+fn train(args: &TrainArgs, session: Session, members: Vec<Member>, pace: Pace) -> Result<(), Stop> {
     let all_made = |session: &Session| (0..members.len()).map(|member| session.steps_made(member)).sum::<u64>();
     let (start, before) = (Instant::now(), all_made(&session));
-    let mut run = Run { session, members, debug: args.debug };
+    let mut run = RecordedSession { session, members, debug: args.debug };
     let reopen = |again: bool| args.device.reopen(again);
     let end = run.train(pace, &signals::stop_asked, args.device.threads(), &reopen)?;
-    let Run { session, members, .. } = run;
+    let RecordedSession { session, members, .. } = run;
     let seconds = start.elapsed().as_secs_f64();
     let made = (0..members.len()).map(|member| session.steps_made(member)).sum::<u64>() - before;
     say(&format!(
@@ -287,7 +287,7 @@ fn train(args: &Args, session: Session, members: Vec<Member>, pace: Pace) -> Res
 }
 
 /// Resumes the folders together where their snapshots allow it, otherwise one after the other.
-fn resume(args: &Args) -> Result<(), Stop> {
+fn resume(args: &TrainArgs) -> Result<(), Stop> {
     activity::begin(Work::SettingUp);
     let mut runs = Vec::new();
     let mut seen = HashSet::new();
@@ -341,7 +341,12 @@ fn resume(args: &Args) -> Result<(), Stop> {
     Ok(())
 }
 
-fn resume_session(args: &Args, device: &Device, mut session: Session, folders: Vec<RunFolder>) -> Result<(), Stop> {
+fn resume_session(
+    args: &TrainArgs,
+    device: &Device,
+    mut session: Session,
+    folders: Vec<RunFolder>,
+) -> Result<(), Stop> {
     check_unchanged(args, session.setup())?;
     session.set_debug(args.debug);
     let asked = args.steps.unwrap_or(session.setup().steps);
@@ -409,7 +414,7 @@ fn resume_session(args: &Args, device: &Device, mut session: Session, folders: V
 }
 
 /// Names and settings given beside `--resume` must be those of the run: it could not be told from a new one otherwise.
-fn check_unchanged(args: &Args, setup: &Setup) -> Result<(), Stop> {
+fn check_unchanged(args: &TrainArgs, setup: &Setup) -> Result<(), Stop> {
     let request = args.request();
     let (file_keys, file_settings) = match &request.config {
         Some(path) => config::read_file(path)?,

@@ -8,7 +8,7 @@ const MOST_PULLS: usize = 200;
 const RATES: usize = 2000;
 
 pub(super) fn controls(arms: usize, pulls: usize) -> Vec<Box<dyn Control>> {
-    let mut all: Vec<Box<dyn Control>> = vec![Box::new(Random { arms })];
+    let mut all: Vec<Box<dyn Control>> = vec![Box::new(RandomPulls { arms })];
     if pulls <= MOST_PULLS {
         all.push(Box::new(Index::new(arms, pulls)));
     }
@@ -16,11 +16,11 @@ pub(super) fn controls(arms: usize, pulls: usize) -> Vec<Box<dyn Control>> {
     all
 }
 
-struct Random {
+struct RandomPulls {
     arms: usize,
 }
 
-impl Control for Random {
+impl Control for RandomPulls {
     fn name(&self) -> String {
         "pulling at random".to_owned()
     }

@@ -12,12 +12,12 @@ type Rewards = [[f64; ACTIONS]; STATES];
 type Chances = [[[f64; STATES]; ACTIONS]; STATES];
 
 pub(super) fn controls(horizon: usize) -> Vec<Box<dyn Control>> {
-    vec![Box::new(Random), Box::new(Optimist::new(horizon)), Box::new(Knowing { horizon, plan: Vec::new() })]
+    vec![Box::new(RandomActions), Box::new(Optimist::new(horizon)), Box::new(Knowing { horizon, plan: Vec::new() })]
 }
 
-struct Random;
+struct RandomActions;
 
-impl Control for Random {
+impl Control for RandomActions {
     fn name(&self) -> String {
         "acting at random".to_owned()
     }

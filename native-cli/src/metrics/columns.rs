@@ -41,7 +41,7 @@ impl Header {
     }
 
     /// The line with its unknown names replaced by near ones, those of `seen` first. Names of `seen` stay as they are.
-    fn mended(&self, seen: &[Seen]) -> Vec<String> {
+    fn mended(&self, seen: &[NameCount]) -> Vec<String> {
         if self.cells.len() > MOST {
             return Vec::new();
         }
@@ -78,7 +78,7 @@ fn is_known(name: &str) -> bool {
 
 /// A name, and how many rows have it.
 #[derive(Debug)]
-struct Seen {
+struct NameCount {
     name: String,
     json: u64,
     events: u64,
@@ -87,7 +87,7 @@ struct Seen {
 /// Names in the rows of the JSON lines and the events, in the order of the columns.
 #[derive(Debug, Default)]
 struct Names {
-    seen: Vec<Seen>,
+    seen: Vec<NameCount>,
     /// Rows of the JSON lines.
     rows: u64,
 }
@@ -102,7 +102,7 @@ impl Names {
                 if self.seen.len() == MOST {
                     continue;
                 }
-                self.seen.insert(at, Seen { name: name.clone(), json: 0, events: 0 });
+                self.seen.insert(at, NameCount { name: name.clone(), json: 0, events: 0 });
             }
             let found = found.unwrap_or(at);
             let one = &mut self.seen[found];
@@ -131,7 +131,7 @@ pub(super) fn settle(header: &Header, [csv, json, events]: [Option<BufReader<Fil
         }
     }
     // A name in most rows is none that damage made.
-    let often: Vec<Seen> = names
+    let often: Vec<NameCount> = names
         .seen
         .into_iter()
         .filter(|one| one.events > 0 || 2 * one.json > names.rows || is_known(&one.name))
@@ -147,7 +147,7 @@ pub(super) fn settle(header: &Header, [csv, json, events]: [Option<BufReader<Fil
         columns.retain(|name| is_known(name) || often.iter().any(|one| one.name == *name));
     }
     let believed = fits && columns.iter().all(|name| is_known(name));
-    let own = |one: &&Seen| one.events > 0 || !believed || columns.contains(&one.name);
+    let own = |one: &&NameCount| one.events > 0 || !believed || columns.contains(&one.name);
     let new: Vec<String> = often.iter().filter(own).map(|one| one.name.clone()).collect();
     add(&mut columns, &new);
     Ok(columns)

@@ -4,7 +4,7 @@
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::train::{
-    Episode, Evaluator, Layer, MetaTest, PathStep, Playground, Session, Setup, Stage, StageUnit,
+    AdaptationStage, Episode, Evaluator, Layer, MetaTest, PathStep, Playground, Session, Setup, StageUnit,
 };
 use quickstudy_core::{Device, Result};
 
@@ -237,7 +237,7 @@ fn a_memory_adapts_on_the_host() {
         let executor = Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap());
         let adaptation = wait(policy.adapt_in(executor, Some(arms.clone()), test));
         assert_eq!((adaptation.unit, adaptation.stages.len()), (StageUnit::Steps(1), 20));
-        let pull = |stage: &Stage| stage.task_means().iter().sum::<f64>() / 100.0;
+        let pull = |stage: &AdaptationStage| stage.task_means().iter().sum::<f64>() / 100.0;
         [pull(&adaptation.stages[0]), adaptation.stages[15..].iter().map(pull).sum::<f64>() / 5.0]
     };
     let ([_, never], [first, after]) = (last(&untrained), last(&trained));

@@ -4,7 +4,7 @@
 use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
-use quickstudy_core::meta::{AVERAGE, MetaEvaluator, Outcome, Performance, TestTask};
+use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, MetaEvaluator, Performance, TestTask};
 use quickstudy_core::train::{Adaptation, Evaluator, Layer, MetaTest, Session, Setup};
 
 fn policy(algorithm: &str, env: &str, text: &str) -> Evaluator {
@@ -37,7 +37,7 @@ fn the_episode_after_gradient_steps_is_the_one_that_is_evaluated() {
 fn the_last_episode_of_a_trial_is_measured_where_a_memory_adapts() {
     let small = "meta_batch = 2\nminibatches = 1\nepisodes = 3\nunits = 4\ngamma = 0.5";
     let episodes = pollster::block_on(policy("rl2-ppo", "dark-room", small).evaluate(300, 1, false)).unwrap();
-    let adapted: Vec<Outcome> = episodes.iter().map(|episode| episode.adapted.unwrap()).collect();
+    let adapted: Vec<EpisodeOutcome> = episodes.iter().map(|episode| episode.adapted.unwrap()).collect();
     for (whole, last) in episodes.iter().zip(&adapted) {
         assert!(last.ret <= whole.ret && last.success == Some(last.ret > 0.0));
         assert!(last.discounted <= 2.0, "at most 1 + 1/2 + …");

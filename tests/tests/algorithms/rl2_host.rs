@@ -7,7 +7,7 @@ use std::rc::Rc;
 use quickstudy_core::algo::Algorithm;
 use quickstudy_core::credit::Paths;
 use quickstudy_core::env::{ActionSpace, EnvDef, builtin};
-use quickstudy_core::host::{Executor, HostPath, IterativeExecutor, MetaSampler, Samples, Until, Wrapped};
+use quickstudy_core::host::{Executor, HostPath, IterativeExecutor, MetaSampler, Quota, Samples, Wrapped};
 use quickstudy_core::meta::rl2::{Rl2Config, Rl2Net, TrialPolicy, Trials};
 use quickstudy_core::meta::{Adaptive, MetaAlgorithm, MetaEvaluator, MetaPolicy, Rl2, Rl2Variant, TestTask};
 use quickstudy_core::policy::{Acting, RecurrentConfig};
@@ -33,7 +33,7 @@ fn draw_tasks(env: &EnvDef, count: usize) -> Vec<Vec<f64>> {
 }
 
 fn play(sampler: &mut MetaSampler, policy: &mut dyn MetaPolicy, episodes: usize, keys: &[Key]) -> Samples {
-    sampler.until = Until::Episodes(episodes);
+    sampler.quota = Quota::Episodes(episodes);
     pollster::block_on(sampler.obtain(policy, keys)).unwrap()
 }
 

@@ -6,7 +6,7 @@ use quickstudy_core::dist::{RowNoise, fold_in};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::learn::{Descent, Look};
-use quickstudy_core::nn::{Activation, Init, Layout, Mlp, Slot};
+use quickstudy_core::nn::{Activation, Init, Layout, Mlp, SliceId};
 use quickstudy_core::optim::Adam;
 use quickstudy_core::play::{Cast, Iteration, Running, Until};
 use quickstudy_core::policy::{Acting, NetConfig, Policy, Squashed, Uniform};
@@ -29,7 +29,7 @@ struct Sac {
     /// Plays the first iteration.
     beginner: Uniform,
     values: [Mlp; 2],
-    log_alpha: Slot,
+    log_alpha: SliceId,
     observations: usize,
     actions: usize,
     horizon: usize,

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::algo::ppo::{clip_loss, value_loss};
-use quickstudy_core::credit::{Steps, gae};
+use quickstudy_core::credit::{ValuedSteps, gae};
 use quickstudy_core::dist::Gaussian;
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::learn::log_ratio;
@@ -61,7 +61,7 @@ fn advantages(bar: &Bar, rewards: &[f64], values: &[f64], ends: &[usize], gamma:
     let done: Vec<u32> = (0..t).map(|i| u32::from(ends.contains(&i))).collect();
     let mut out = bar.run(&[(vec![t, 1], rewards.to_vec()), (vec![t, 1], values.to_vec())], |x| {
         let none = Tensor::constant_u32(0).broadcast_to(&[t, 1]);
-        let steps = Steps {
+        let steps = ValuedSteps {
             rewards: x[0],
             values: x[1],
             terminated: Tensor::literal_u32(&done).reshape(&[t, 1]),

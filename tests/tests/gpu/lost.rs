@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy::provenance;
-use quickstudy::recover::Run;
+use quickstudy::recover::RecordedSession;
 use quickstudy::run::{End, Member, Pace};
 use quickstudy::run_folder::{RunFolder, file, read_snapshot};
 use quickstudy_core::train::{Layer, Session, Setup};
@@ -25,7 +25,7 @@ fn pace(save_every: Duration) -> Pace {
     Pace { save_every, eval_every: 0, eval_episodes: 1, log_every: 0 }
 }
 
-fn start(dir: &Path, device: &Device) -> Run {
+fn start(dir: &Path, device: &Device) -> RecordedSession {
     let session = Session::new(device, &setup()).unwrap();
     let member = |seed: &u64| {
         let folder = RunFolder::create(&dir.join(format!("s{seed}"))).unwrap();
@@ -33,7 +33,7 @@ fn start(dir: &Path, device: &Device) -> Run {
         Member::create(folder, "a run".into(), "").unwrap()
     };
     let members = session.setup().seeds.iter().map(member).collect();
-    Run { session, members, debug: false }
+    RecordedSession { session, members, debug: false }
 }
 
 fn folder(name: &str) -> std::path::PathBuf {

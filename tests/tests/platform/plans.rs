@@ -2,7 +2,7 @@
 
 use quickstudy_core::algo::ppo::PpoConfig;
 use quickstudy_core::algo::{Ppo, Training};
-use quickstudy_core::program::{Kernel, Kind, Plan, Schedule};
+use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Plan};
 use quickstudy_core::tensor::Op;
 
 fn ppo(env: &str) -> Plan {
@@ -13,7 +13,7 @@ fn ppo(env: &str) -> Plan {
     plan
 }
 
-fn loops(schedule: &Schedule) -> Vec<&Schedule> {
+fn loops(schedule: &KernelSchedule) -> Vec<&KernelSchedule> {
     schedule.kernels.iter().filter_map(|k| k.body.as_deref()).collect()
 }
 
@@ -32,7 +32,7 @@ fn ppo_takes_few_dispatches() {
 
 #[test]
 fn no_kernel_binds_more_than_a_gpu_does() {
-    fn visit(plan: &Plan, schedule: &Schedule) {
+    fn visit(plan: &Plan, schedule: &KernelSchedule) {
         for kernel in &schedule.kernels {
             match &kernel.body {
                 Some(body) => visit(plan, body),

@@ -5,7 +5,7 @@ use quickstudy_core::dist::RowNoise;
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Real, Scene, Step, builtin};
 use quickstudy_core::host::{IterativeExecutor, MetaSampler, Wrapped};
 use quickstudy_core::play::{ActorSpec, Experience, Keys, Play, PolicyActor, Until};
-use quickstudy_core::policy::{Act, Acting, How, Policy, Transition, Uniform};
+use quickstudy_core::policy::{Act, Acting, Feedback, How, Policy, Uniform};
 use quickstudy_core::tensor::Named;
 use quickstudy_core::{Device, Program, State, Tensor};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ impl Policy for Counts {
         Act { action, played: action, memory, extras }
     }
 
-    fn observe(&self, memory: &Named, outcome: &Transition) -> Named {
+    fn observe(&self, memory: &Named, outcome: &Feedback) -> Named {
         memory.clone().and("rewards", memory.get("rewards") + outcome.reward)
     }
 

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::steps::{Lowered, ScanStep, Step, Storage, Value, View};
+use super::steps::{Lowered, LoweredStep, ScanStep, Storage, ValueId, View};
 use super::tile::{Instr, Mem, Opnd};
 
 /// How a step reads a value.
@@ -10,7 +10,7 @@ enum Read<'a> {
     /// Each row of a tile its own.
     Rows(&'a Mem),
     /// The first value of a carry, all of it.
-    Init(Value),
+    Init(ValueId),
     /// In any other way.
     Any,
 }
@@ -18,12 +18,12 @@ enum Read<'a> {
 impl Lowered {
     /// Let results be computed in their arguments where nobody needs the old value any more.
     pub fn elide_results(&mut self) {
-        let copies: Vec<(usize, Value, usize)> = self
+        let copies: Vec<(usize, ValueId, usize)> = self
             .steps
             .iter()
             .enumerate()
             .filter_map(|(i, s)| match s {
-                Step::Copy { src, dst } => match self.storage[*dst] {
+                LoweredStep::Copy { src, dst } => match self.storage[*dst] {
                     Storage::Arg(arg) if self.is_whole_temp(src) => Some((i, src.value, arg)),
                     _ => None,
                 },
@@ -34,7 +34,7 @@ impl Lowered {
             if !matches!(self.storage[value], Storage::Temp(_)) {
                 continue;
             }
-            let old: FxHashSet<Value> =
+            let old: FxHashSet<ValueId> =
                 (0..self.storage.len()).filter(|v| self.storage[*v] == Storage::Arg(arg)).collect();
             if self.may_overwrite(value, &old, Some(copy)) {
                 self.storage[value] = Storage::Arg(arg);
@@ -49,7 +49,7 @@ impl Lowered {
     }
 
     /// Tells whether `value` can be in the same memory as the `old` ones: nobody reads those once it is written.
-    fn may_overwrite(&self, value: Value, old: &FxHashSet<Value>, except: Option<usize>) -> bool {
+    fn may_overwrite(&self, value: ValueId, old: &FxHashSet<ValueId>, except: Option<usize>) -> bool {
         let Some(first) = self.steps.iter().position(|s| writes(s, value)) else { return false };
         self.steps.iter().enumerate().skip(first).filter(|(i, _)| Some(*i) != except).all(|(i, step)| {
             let mut fits = true;
@@ -90,21 +90,21 @@ impl ScanStep {
 }
 
 /// Tells whether a step writes a value.
-fn writes(step: &Step, value: Value) -> bool {
+fn writes(step: &LoweredStep, value: ValueId) -> bool {
     match step {
-        Step::Copy { dst, .. } => *dst == value,
-        Step::Node(n) => n.dst.contains(&value),
-        Step::Scan(s) => s.carries.iter().any(|c| c.kept == value) || s.ys.iter().any(|y| y.0 == value),
-        Step::Tile(t) => terminal(step, value) || store(&t.code, value).is_some(),
+        LoweredStep::Copy { dst, .. } => *dst == value,
+        LoweredStep::Node(n) => n.dst.contains(&value),
+        LoweredStep::Scan(s) => s.carries.iter().any(|c| c.kept == value) || s.ys.iter().any(|y| y.0 == value),
+        LoweredStep::Tile(t) => terminal(step, value) || store(&t.code, value).is_some(),
     }
 }
 
 /// Tells whether a value is a sum over rows that this step's tile writes when it has read all rows.
-fn terminal(step: &Step, value: Value) -> bool {
-    matches!(step, Step::Tile(t) if t.terminals.iter().any(|t| t.dst == value))
+fn terminal(step: &LoweredStep, value: ValueId) -> bool {
+    matches!(step, LoweredStep::Tile(t) if t.terminals.iter().any(|t| t.dst == value))
 }
 
-fn store(code: &[Instr], value: Value) -> Option<&Mem> {
+fn store(code: &[Instr], value: ValueId) -> Option<&Mem> {
     code.iter().find_map(|i| match i {
         Instr::Store { dst, .. } if dst.value == value => Some(dst),
         Instr::Loop(l) => store(&l.code, value),
@@ -113,8 +113,8 @@ fn store(code: &[Instr], value: Value) -> Option<&Mem> {
 }
 
 /// Tells whether reading `mem` by rows sees only the row that the store of `value` writes afterwards.
-fn rows_fit(step: &Step, value: Value, mem: &Mem) -> bool {
-    let Step::Tile(tile) = step else { return false };
+fn rows_fit(step: &LoweredStep, value: ValueId, mem: &Mem) -> bool {
+    let LoweredStep::Tile(tile) = step else { return false };
     if terminal(step, value) {
         return true;
     }
@@ -126,11 +126,11 @@ fn rows_fit(step: &Step, value: Value, mem: &Mem) -> bool {
 }
 
 /// Call `f` for every value that a step reads.
-fn reads<'a>(step: &'a Step, f: &mut dyn FnMut(Value, Read<'a>)) {
+fn reads<'a>(step: &'a LoweredStep, f: &mut dyn FnMut(ValueId, Read<'a>)) {
     match step {
-        Step::Copy { src, .. } => f(src.value, Read::Any),
-        Step::Node(n) => n.src.iter().for_each(|v| f(v.value, Read::Any)),
-        Step::Scan(s) => {
+        LoweredStep::Copy { src, .. } => f(src.value, Read::Any),
+        LoweredStep::Node(n) => n.src.iter().for_each(|v| f(v.value, Read::Any)),
+        LoweredStep::Scan(s) => {
             for c in &s.carries {
                 let whole = c.init == View::whole(c.init.value, &c.init.shape);
                 f(c.init.value, if whole { Read::Init(c.kept) } else { Read::Any });
@@ -142,11 +142,11 @@ fn reads<'a>(step: &'a Step, f: &mut dyn FnMut(Value, Read<'a>)) {
                 }
             }
         }
-        Step::Tile(t) => tile_reads(&t.code, f),
+        LoweredStep::Tile(t) => tile_reads(&t.code, f),
     }
 }
 
-fn tile_reads<'a>(code: &'a [Instr], f: &mut dyn FnMut(Value, Read<'a>)) {
+fn tile_reads<'a>(code: &'a [Instr], f: &mut dyn FnMut(ValueId, Read<'a>)) {
     for instr in code {
         instr.operands(&mut |o| {
             if let Opnd::Uniform(mem) = o {

@@ -6,7 +6,7 @@ use super::halt::{Halt, Ran, copy};
 use super::memory::{Memory, Span};
 use super::node::{self, gather_view};
 use super::simd::isa::Isa;
-use super::steps::{Lowered, ScanStep, Step, Storage, Value, View};
+use super::steps::{Lowered, LoweredStep, ScanStep, Storage, ValueId, View};
 use crate::backend::{Buffer, Counters, Executable, Interrupt, ScalarValue};
 use crate::program::{Footprint, Plan};
 use crate::{Error, Result};
@@ -143,7 +143,7 @@ impl Lowered {
     }
 
     #[inline(never)]
-    fn steps(steps: &mut [Step], mem: &mut Memory<'_>, run: &Run<'_>, cache: &mut Vec<Words>) -> Ran<()> {
+    fn steps(steps: &mut [LoweredStep], mem: &mut Memory<'_>, run: &Run<'_>, cache: &mut Vec<Words>) -> Ran<()> {
         let parts = steps.len();
         for (i, step) in steps.iter_mut().enumerate() {
             if run.interrupt.asked() {
@@ -153,16 +153,16 @@ impl Lowered {
                 run.interrupt.enter(i + 1, parts);
             }
             match step {
-                Step::Copy { src, dst } => {
+                LoweredStep::Copy { src, dst } => {
                     if !in_place(mem, src, *dst) {
                         run.moves(2 * src.len());
                         let data = gather_view(mem, src)?;
                         mem.words_mut(*dst).copy_from_slice(&data);
                     }
                 }
-                Step::Node(step) => node::run(step, mem, run)?,
-                Step::Scan(scan) => scan.run(mem, run)?,
-                Step::Tile(tile) => tile.run(mem, run, cache)?,
+                LoweredStep::Node(step) => node::run(step, mem, run)?,
+                LoweredStep::Scan(scan) => scan.run(mem, run)?,
+                LoweredStep::Tile(tile) => tile.run(mem, run, cache)?,
             }
         }
         Ok(())
@@ -170,7 +170,7 @@ impl Lowered {
 }
 
 /// Tells whether a view is the whole of a value's own memory.
-fn in_place(mem: &Memory<'_>, src: &View, dst: Value) -> bool {
+fn in_place(mem: &Memory<'_>, src: &View, dst: ValueId) -> bool {
     src.is_contiguous() && mem.span(src.value).part(src.offset, 1).same_start(mem.span(dst))
 }
 

@@ -2,7 +2,7 @@
 
 use super::buffer::Words;
 use super::memory::Span;
-use super::steps::{Lowered, NO_NODE, Step, Storage};
+use super::steps::{Lowered, LoweredStep, NO_NODE, Storage};
 use crate::program::{Footprint, Holds, Plan};
 use crate::tensor::{NodeId, Op};
 
@@ -38,8 +38,8 @@ fn schedule(lowered: &Lowered, threads: usize, footprint: &mut Footprint) -> (u6
     let mut most = (0, NO_NODE);
     for step in &lowered.steps {
         let (moment, node) = match step {
-            Step::Copy { src, .. } => (bytes(src.len()), NO_NODE),
-            Step::Node(step) => {
+            LoweredStep::Copy { src, .. } => (bytes(src.len()), NO_NODE),
+            LoweredStep::Node(step) => {
                 let operands = || step.src.iter().map(|view| bytes(view.len())).fold(0, u64::saturating_add);
                 let result = bytes(step.shape.iter().product());
                 let moment = match &step.op {
@@ -57,14 +57,14 @@ fn schedule(lowered: &Lowered, threads: usize, footprint: &mut Footprint) -> (u6
                 };
                 (moment, step.id)
             }
-            Step::Scan(scan) => {
+            LoweredStep::Scan(scan) => {
                 let (inside, node) = schedule(&scan.body, threads, footprint);
                 let copied = |words: usize| bytes(words).saturating_mul(2);
                 let stacked = scan.xs.iter().map(|x| copied(x.0.len())).fold(0, u64::saturating_add);
                 let carried = scan.carries.iter().map(|c| bytes(c.next.len())).max().unwrap_or(0);
                 (stacked.saturating_add(inside.max(carried)), node)
             }
-            Step::Tile(tile) => {
+            LoweredStep::Tile(tile) => {
                 let shares = tile.shares(threads);
                 let partials = shares.partials.saturating_mul(shares.tasks);
                 let words = std::iter::repeat_n(shares.scratch, shares.workers).chain([partials]);

@@ -3,9 +3,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::layout::{Access, access};
-use super::steps::{Carry, Lowered, NO_NODE, NodeStep, ScanStep, Step, Storage, Value, View};
+use super::steps::{Carry, Lowered, LoweredStep, NO_NODE, NodeStep, ScanStep, Storage, ValueId, View};
 use super::tile::{self, Formed};
-use crate::program::{Kernel, Plan, Schedule, is_view};
+use crate::program::{Kernel, KernelSchedule, Plan, is_view};
 use crate::tensor::graph::ROOT;
 use crate::tensor::op::Scan;
 use crate::tensor::{DType, Graph, NodeId, Op};
@@ -19,13 +19,13 @@ pub struct Lowering<'a> {
     tiles: bool,
     /// Threads that will share the rows of groups.
     pub threads: usize,
-    values: FxHashMap<NodeId, Value>,
+    values: FxHashMap<NodeId, ValueId>,
     /// Kernels that read a node; `usize::MAX` for what comes after the schedule.
     users: FxHashMap<NodeId, Vec<usize>>,
     /// Nodes of the scopes around, as they lie in the values of the schedule around.
     captured: FxHashMap<NodeId, View>,
     /// Parameters of a body that are carries: the loop keeps their memory, and a new carry may be written there.
-    carried: Vec<Value>,
+    carried: Vec<ValueId>,
     /// Stores whose results replace a state that they change: they may happen in the state's own memory.
     replacing: FxHashSet<NodeId>,
     out: Lowered,
@@ -58,20 +58,20 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn add(&mut self, storage: Storage) -> Value {
+    fn add(&mut self, storage: Storage) -> ValueId {
         self.out.storage.push(storage);
         self.out.nodes.push(NO_NODE);
         self.out.storage.len() - 1
     }
 
     /// Dense memory for a node's elements.
-    fn keep(&mut self, node: NodeId) -> Value {
+    fn keep(&mut self, node: NodeId) -> ValueId {
         let value = self.add(Storage::Temp(self.graph.nodes[node as usize].len()));
         self.register(node, value);
         value
     }
 
-    fn schedule(&mut self, schedule: &Schedule, outs: &[NodeId]) -> Result<()> {
+    fn schedule(&mut self, schedule: &KernelSchedule, outs: &[NodeId]) -> Result<()> {
         let kernels = &units(self.graph, schedule);
         self.users(kernels, outs);
         let mut done = vec![false; kernels.len()];
@@ -116,7 +116,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The memory that a store changes, if it may change it where it is: nobody reads the old rows afterwards.
-    fn changed_in_place(&self, id: NodeId, old: &View, read: &dyn Fn(usize) -> bool) -> Option<Value> {
+    fn changed_in_place(&self, id: NodeId, old: &View, read: &dyn Fn(usize) -> bool) -> Option<ValueId> {
         let node = &self.graph.nodes[id as usize];
         let own = match self.out.storage[old.value] {
             Storage::Temp(len) => len == node.len(),
@@ -151,7 +151,7 @@ impl<'a> Lowering<'a> {
         for (node, arg) in results {
             let src = self.view(*node)?;
             let dst = self.add(Storage::Arg(*arg));
-            self.out.steps.push(Step::Copy { src, dst });
+            self.out.steps.push(LoweredStep::Copy { src, dst });
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The value that an access starts from, if it is in memory now.
-    pub fn external(&mut self, id: NodeId) -> Option<Value> {
+    pub fn external(&mut self, id: NodeId) -> Option<ValueId> {
         self.root(id).ok()
     }
 
@@ -219,28 +219,28 @@ impl<'a> Lowering<'a> {
     pub fn copy(&mut self, id: NodeId) -> Result<()> {
         let src = self.view(id)?;
         let dst = self.keep(id);
-        self.out.steps.push(Step::Copy { src, dst });
+        self.out.steps.push(LoweredStep::Copy { src, dst });
         Ok(())
     }
 
     /// Memory that belongs to no node yet.
-    pub fn reserve(&mut self, len: usize) -> Value {
+    pub fn reserve(&mut self, len: usize) -> ValueId {
         self.add(Storage::Temp(len))
     }
 
     /// Give up reserved memory.
-    pub fn release(&mut self, value: Value) {
+    pub fn release(&mut self, value: ValueId) {
         self.out.storage[value] = Storage::Temp(0);
     }
 
     /// Reserved memory holds a node from now on.
-    pub fn register(&mut self, id: NodeId, value: Value) {
+    pub fn register(&mut self, id: NodeId, value: ValueId) {
         self.values.insert(id, value);
         self.out.nodes[value] = id;
     }
 
     /// Add a step.
-    pub fn step(&mut self, step: Step) {
+    pub fn step(&mut self, step: LoweredStep) {
         self.out.steps.push(step);
     }
 
@@ -278,23 +278,23 @@ impl<'a> Lowering<'a> {
             _ => (vec![self.keep(id)], Vec::new()),
         };
         let step = NodeStep { id, op: node.op.clone(), dtype, src, dst, shape: node.shape.clone(), widths };
-        self.out.steps.push(Step::Node(step));
+        self.out.steps.push(LoweredStep::Node(step));
         Ok(())
     }
 
     /// Memory for each result of a scan or call, also for those that nobody reads.
-    fn outs(&mut self, id: NodeId, n: usize) -> Vec<(NodeId, Value)> {
+    fn outs(&mut self, id: NodeId, n: usize) -> Vec<(NodeId, ValueId)> {
         self.outs_of(id, n).into_iter().map(|o| (o, self.keep(o))).collect()
     }
 
     #[inline(never)]
-    fn scan(&mut self, id: NodeId, scan: &Scan, schedule: &Schedule) -> Result<()> {
+    fn scan(&mut self, id: NodeId, scan: &Scan, schedule: &KernelSchedule) -> Result<()> {
         let src = self.graph.nodes[id as usize].src.clone();
         let views: Vec<View> = src.iter().map(|s| self.view(*s)).collect::<Result<_>>()?;
         let n = scan.carries;
         let captured = src.iter().copied().zip(views.iter().cloned()).skip(n + scan.xs).collect();
         let mut body = Lowering::new(self.graph, scan.body.scope, captured, self.tiles, self.threads);
-        let params: Vec<Value> = scan
+        let params: Vec<ValueId> = scan
             .body
             .params
             .iter()
@@ -341,7 +341,7 @@ impl<'a> Lowering<'a> {
             body: body.out,
         };
         step.elide_carries();
-        self.out.steps.push(Step::Scan(Box::new(step)));
+        self.out.steps.push(LoweredStep::Scan(Box::new(step)));
         Ok(())
     }
 
@@ -362,7 +362,7 @@ impl<'a> Lowering<'a> {
 
     /// The value that an access starts from.
     #[inline(never)]
-    fn root(&mut self, id: NodeId) -> Result<Value> {
+    fn root(&mut self, id: NodeId) -> Result<ValueId> {
         if let Some(v) = self.values.get(&id) {
             return Ok(*v);
         }
@@ -392,7 +392,7 @@ impl<'a> Lowering<'a> {
 /// A schedule's nodes one by one, in the order of the trace: tiles are formed of nodes, not of kernels. Values have memory
 /// of their own and arguments are written at the end, so any order in which operands come first will do.
 #[inline(never)]
-fn units(graph: &Graph, schedule: &Schedule) -> Vec<Kernel> {
+fn units(graph: &Graph, schedule: &KernelSchedule) -> Vec<Kernel> {
     let mut units: Vec<Kernel> = Vec::new();
     for kernel in &schedule.kernels {
         for id in kernel.nodes.iter().filter(|id| !matches!(graph.nodes[**id as usize].op, Op::Out(_))) {
@@ -441,11 +441,11 @@ mod tests {
     fn steps(f: impl FnOnce(&mut Context)) -> String {
         let plan = Program::plan_of(PlanOptions { fuse: false, ..Default::default() }, f).unwrap();
         let lowered = lower(&plan, true, 1).unwrap();
-        let name = |s: &Step| match s {
-            Step::Copy { .. } => "copy".to_owned(),
-            Step::Node(n) => n.op.name().to_owned(),
-            Step::Scan(_) => "scan".to_owned(),
-            Step::Tile(t) => format!("tile{}", t.terminals.len()),
+        let name = |s: &LoweredStep| match s {
+            LoweredStep::Copy { .. } => "copy".to_owned(),
+            LoweredStep::Node(n) => n.op.name().to_owned(),
+            LoweredStep::Scan(_) => "scan".to_owned(),
+            LoweredStep::Tile(t) => format!("tile{}", t.terminals.len()),
         };
         lowered.steps.iter().map(name).collect::<Vec<_>>().join(" ")
     }

@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use super::steps::Value;
+use super::steps::ValueId;
 
 /// Address and length of a value.
 #[derive(Clone, Copy, Debug)]
@@ -73,28 +73,28 @@ impl<'a> Memory<'a> {
     }
 
     /// Address of a value.
-    pub fn span(&self, value: Value) -> Span {
+    pub fn span(&self, value: ValueId) -> Span {
         self.spans[value]
     }
 
     /// Move a parameter to another address.
-    pub fn set(&mut self, value: Value, span: Span) {
+    pub fn set(&mut self, value: ValueId, span: Span) {
         self.spans[value] = span;
     }
 
     /// Words of a value.
-    pub fn words(&self, value: Value) -> &[u32] {
+    pub fn words(&self, value: ValueId) -> &[u32] {
         // SAFETY: writing needs `&mut self`.
         unsafe { self.spans[value].words() }
     }
 
     /// Elements of an f32 value.
-    pub fn floats(&self, value: Value) -> &[f32] {
+    pub fn floats(&self, value: ValueId) -> &[f32] {
         bytemuck::cast_slice(self.words(value))
     }
 
     /// Words of a value, to write.
-    pub fn words_mut(&mut self, value: Value) -> &mut [u32] {
+    pub fn words_mut(&mut self, value: ValueId) -> &mut [u32] {
         // SAFETY: `&mut self` is held as long as the slice.
         unsafe { self.spans[value].words_mut() }
     }

@@ -9,7 +9,7 @@ use crate::tensor::{DType, NodeId, Op};
 pub const NO_NODE: NodeId = NodeId::MAX;
 
 /// Number of a value: something that is in memory while a schedule runs.
-pub type Value = usize;
+pub type ValueId = usize;
 
 /// The memory of a value.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,18 +25,18 @@ pub enum Storage {
     /// The run-time scalar of that number.
     Scalar(usize),
     /// A value of the schedule around this one.
-    Outer(Value),
+    Outer(ValueId),
     /// A parameter of the body: its memory is set by the loop.
     Param,
     /// The memory of another value, whose old content nobody needs any more.
-    Same(Value),
+    Same(ValueId),
 }
 
 /// A strided view of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     /// The value.
-    pub value: Value,
+    pub value: ValueId,
     /// Position of the first element.
     pub offset: usize,
     /// Size of each axis.
@@ -47,7 +47,7 @@ pub struct View {
 
 impl View {
     /// All of a dense value.
-    pub fn whole(value: Value, shape: &[usize]) -> View {
+    pub fn whole(value: ValueId, shape: &[usize]) -> View {
         View { value, offset: 0, shape: shape.to_vec(), strides: row_major(shape) }
     }
 
@@ -68,13 +68,13 @@ impl View {
 
 /// One step of a lowered schedule.
 #[derive(Debug)]
-pub enum Step {
+pub enum LoweredStep {
     /// Write the elements of a view one after the other to a value.
     Copy {
         /// The elements to copy.
         src: View,
         /// Where to.
-        dst: Value,
+        dst: ValueId,
     },
     /// Compute one node for all its elements.
     Node(NodeStep),
@@ -96,7 +96,7 @@ pub struct NodeStep {
     /// Its operands.
     pub src: Vec<View>,
     /// Where its results go, dense.
-    pub dst: Vec<Value>,
+    pub dst: Vec<ValueId>,
     /// Its shape.
     pub shape: Vec<usize>,
     /// Of a call: the trailing sizes of its results.
@@ -115,11 +115,11 @@ pub struct ScanStep {
     /// Carries.
     pub carries: Vec<Carry>,
     /// The body's index parameter.
-    pub index: Value,
+    pub index: ValueId,
     /// Stacked inputs: view of the whole, body's parameter, elements of a row.
-    pub xs: Vec<(View, Value, usize)>,
+    pub xs: Vec<(View, ValueId, usize)>,
     /// Stacked outputs: value, body's view of a row.
-    pub ys: Vec<(Value, View)>,
+    pub ys: Vec<(ValueId, View)>,
     /// The body.
     pub body: Lowered,
 }
@@ -130,13 +130,13 @@ pub struct Carry {
     /// Its first value, in the schedule around.
     pub init: View,
     /// Where it is kept and ends up, in the schedule around.
-    pub kept: Value,
+    pub kept: ValueId,
     /// The body's parameter.
-    pub param: Value,
+    pub param: ValueId,
     /// Its new value, in the body.
     pub next: View,
     /// Copy of the new value, made before any carry changes, where the new value is a view of a parameter.
-    pub staged: Option<Value>,
+    pub staged: Option<ValueId>,
     /// The new value is the old one.
     pub unchanged: bool,
 }
@@ -145,7 +145,7 @@ pub struct Carry {
 #[derive(Debug, Default)]
 pub struct Lowered {
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LoweredStep>,
     /// The values.
     pub storage: Vec<Storage>,
     /// The nodes that they hold; [`NO_NODE`] where that is not one.

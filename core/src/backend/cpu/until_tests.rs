@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::lower::lower;
-use super::steps::Step;
+use super::steps::LoweredStep;
 use super::tile::Instr;
 use super::{Cpu, CpuOptions};
 use crate::program::{PlanOptions, Program};
@@ -77,8 +77,9 @@ fn a_loop_that_ends_row_by_row_is_one_tile() {
     for stacked in [false, true] {
         let plan = Program::plan_of(PlanOptions::default(), |cx| layers(cx, stacked)).unwrap();
         let lowered = lower(&plan, true, 1).unwrap();
-        assert!(!lowered.steps.iter().any(|s| matches!(s, Step::Scan(_))), "{:?}", lowered.steps);
-        let tiles = lowered.steps.iter().filter_map(|s| if let Step::Tile(tile) = s { Some(tile) } else { None });
+        assert!(!lowered.steps.iter().any(|s| matches!(s, LoweredStep::Scan(_))), "{:?}", lowered.steps);
+        let tiles =
+            lowered.steps.iter().filter_map(|s| if let LoweredStep::Tile(tile) = s { Some(tile) } else { None });
         let loops: Vec<bool> = tiles
             .flat_map(|tile| &tile.code)
             .filter_map(|instr| if let Instr::Loop(l) = instr { Some(l.until.is_some()) } else { None })

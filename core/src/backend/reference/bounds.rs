@@ -210,7 +210,7 @@ fn accumulated(total: f64, bound: f64, finest: f64, chain: f64) -> f64 {
     checked(total, bound + (total + bound) * growth + chain * TINY)
 }
 
-fn matmul(p: moves::Product, a: &Cell, b: &Cell) -> Vec<f64> {
+fn matmul(p: moves::BatchedProduct, a: &Cell, b: &Cell) -> Vec<f64> {
     let (Data::F64(x), Data::F64(y)) = (&a.data, &b.data) else { return Vec::new() };
     let sizes = |v: &[f64]| v.iter().map(|v| v.abs()).collect::<Vec<f64>>();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| times(*a, *b)).sum::<f64>();
@@ -249,7 +249,7 @@ pub(super) fn of(node: &Node, src: &[&Cell], shapes: &[&[usize]], result: &Data)
             Data::U32(_) => vec![f64::INFINITY; result.len()],
         },
         (Op::ReduceMax { axis }, [x]) => reduce_max(x, shapes[0], *axis),
-        (Op::MatMul { ta, tb }, [a, b]) => matmul(moves::Product::new(shapes[0], &node.shape, *ta, *tb), a, b),
+        (Op::MatMul { ta, tb }, [a, b]) => matmul(moves::BatchedProduct::new(shapes[0], &node.shape, *ta, *tb), a, b),
         _ => (0..result.len()).map(|i| src.iter().map(|c| c.bound[i]).sum()).collect(),
     }
 }

@@ -15,16 +15,16 @@ use crate::{DType, Error, Result};
 pub struct Reference;
 
 #[derive(Debug)]
-struct Memory(RefCell<Data>);
+struct ReferenceBuffer(RefCell<Data>);
 
-impl BufferData for Memory {
+impl BufferData for ReferenceBuffer {
     fn as_any(&self) -> &dyn Any {
         self
     }
 }
 
 fn memory(buffer: &Buffer) -> Result<&RefCell<Data>> {
-    let found = buffer.data.as_any().downcast_ref::<Memory>().map(|m| &m.0);
+    let found = buffer.data.as_any().downcast_ref::<ReferenceBuffer>().map(|m| &m.0);
     found.ok_or_else(|| Error::Device("a buffer of another backend was passed to the reference".to_owned()))
 }
 
@@ -34,7 +34,7 @@ impl Backend for Reference {
     }
 
     fn alloc(&self, dtype: DType, len: usize) -> Result<Rc<dyn BufferData>> {
-        Ok(Rc::new(Memory(RefCell::new(match dtype {
+        Ok(Rc::new(ReferenceBuffer(RefCell::new(match dtype {
             DType::F32 => Data::F64(vec![0.0; len]),
             DType::U32 => Data::U32(vec![0; len]),
         }))))

@@ -378,7 +378,7 @@ fn compute(graph: &Graph, id: NodeId, src: &[&Cell], shapes: &[&[usize]]) -> Opt
             Data::U32(x) => Data::U32(moves::fold(x, shapes[0], *axis, |g| g.iter().copied().fold(0, u32::max))),
         },
         (Op::MatMul { ta, tb }, [a, b]) => {
-            let product = moves::Product::new(shapes[0], &node.shape, *ta, *tb);
+            let product = moves::BatchedProduct::new(shapes[0], &node.shape, *ta, *tb);
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum();
             Data::F64(product.each(floats(a), floats(b), dot))
         }

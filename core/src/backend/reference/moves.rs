@@ -128,7 +128,7 @@ pub(super) fn store<T: Copy>(destination: &[T], rows: &[T], sources: &[usize]) -
 
 /// Sizes and storage of a batched matrix product.
 #[derive(Clone, Copy)]
-pub(super) struct Product {
+pub(super) struct BatchedProduct {
     pub batch: usize,
     pub m: usize,
     pub k: usize,
@@ -137,17 +137,17 @@ pub(super) struct Product {
     pub tb: bool,
 }
 
-impl Product {
+impl BatchedProduct {
     /// From the first operand's shape, the result's shape and the flags.
-    pub(super) fn new(a: &[usize], result: &[usize], ta: bool, tb: bool) -> Product {
+    pub(super) fn new(a: &[usize], result: &[usize], ta: bool, tb: bool) -> BatchedProduct {
         let r = result.len();
         let k = if ta { a[r - 2] } else { a[r - 1] };
-        Product { batch: result[..r - 2].iter().product(), m: result[r - 2], k, n: result[r - 1], ta, tb }
+        BatchedProduct { batch: result[..r - 2].iter().product(), m: result[r - 2], k, n: result[r - 1], ta, tb }
     }
 
     /// `f` of the k-vectors behind each element of the result.
     pub(super) fn each<U>(self, a: &[f64], b: &[f64], mut f: impl FnMut(&[f64], &[f64]) -> U) -> Vec<U> {
-        let Product { batch, m, k, n, .. } = self;
+        let BatchedProduct { batch, m, k, n, .. } = self;
         let a = if self.ta { transposed(a, k, m) } else { a.to_vec() };
         let b = if self.tb { b.to_vec() } else { transposed(b, k, n) };
         let mut found = Vec::with_capacity(batch * m * n);

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::interpret::{Cell, Interpreter, Mode};
 use super::{Data, Value, moves};
 use crate::backend::ScalarValue;
-use crate::program::{Kernel, Place, Plan, Schedule, is_view};
+use crate::program::{Kernel, KernelSchedule, Place, Plan, is_view};
 use crate::tensor::op::Scan;
 use crate::tensor::{DType, Graph, NodeId, Op};
 use crate::{Error, Result};
@@ -23,14 +23,14 @@ use crate::{Error, Result};
 pub fn run_plan(plan: &Plan, args: &[Value], scalars: &[ScalarValue]) -> Result<Vec<Value>> {
     let mut run = Planned { graph: &plan.graph, args: args.to_vec(), scalars, steps: Vec::new() };
     let cells = args.iter().map(|v| Rc::new(Cell { data: v.data.clone(), bound: Vec::new() }));
-    let mut held: Held = cells.enumerate().map(|(i, c)| (Place::Arg(i), c)).collect();
+    let mut held: HeldValues = cells.enumerate().map(|(i, c)| (Place::Arg(i), c)).collect();
     run.schedule(&plan.schedule, &mut held, &FxHashMap::default())?;
     let after = |(i, v): (usize, &Value)| Value { shape: v.shape.clone(), data: held[&Place::Arg(i)].data.clone() };
     Ok(args.iter().enumerate().map(after).collect())
 }
 
 /// The present value of each place.
-type Held = FxHashMap<Place, Rc<Cell>>;
+type HeldValues = FxHashMap<Place, Rc<Cell>>;
 
 struct Planned<'a> {
     graph: &'a Graph,
@@ -41,7 +41,12 @@ struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    fn schedule(&mut self, schedule: &Schedule, held: &mut Held, outer: &FxHashMap<NodeId, Rc<Cell>>) -> Result<()> {
+    fn schedule(
+        &mut self,
+        schedule: &KernelSchedule,
+        held: &mut HeldValues,
+        outer: &FxHashMap<NodeId, Rc<Cell>>,
+    ) -> Result<()> {
         for kernel in &schedule.kernels {
             let mut known: FxHashMap<NodeId, Rc<Cell>> = FxHashMap::default();
             for (node, place) in &kernel.reads {
@@ -82,7 +87,7 @@ impl Planned<'_> {
         &mut self,
         id: NodeId,
         known: &mut FxHashMap<NodeId, Rc<Cell>>,
-        held: &Held,
+        held: &HeldValues,
         kernel: &Kernel,
     ) -> Result<()> {
         let graph = self.graph;
@@ -200,9 +205,9 @@ impl Planned<'_> {
     fn scan(
         &mut self,
         kernel: &Kernel,
-        body: &Schedule,
+        body: &KernelSchedule,
         known: &mut FxHashMap<NodeId, Rc<Cell>>,
-        held: &mut Held,
+        held: &mut HeldValues,
     ) -> Result<()> {
         let graph = self.graph;
         let Some(id) = kernel.nodes.iter().find(|id| matches!(graph.nodes[**id as usize].op, Op::Scan(_))) else {
@@ -217,7 +222,7 @@ impl Planned<'_> {
             self.ensure(*s, known)?;
         }
         // First values are copied to where the carries are kept; a place that holds them is used as it is.
-        let mut inner: Held = FxHashMap::default();
+        let mut inner: HeldValues = FxHashMap::default();
         for i in 0..scan.carries {
             inner.insert(Place::Param(1 + i), known[&node.src[i]].clone());
         }

@@ -23,7 +23,7 @@ impl Default for DarkRoom {
 
 crate::fields! {
     /// Which cell, counted from the lower left one.
-    pub struct Cell {
+    pub struct RoomCell {
         /// Column.
         x,
         /// Row.
@@ -31,7 +31,7 @@ crate::fields! {
     }
 }
 
-impl<R: Real> Cell<R> {
+impl<R: Real> RoomCell<R> {
     /// One step up, down, left or right, or none, within a square room.
     #[inline(always)]
     pub(super) fn moved(self, action: R, size: usize) -> Self {
@@ -84,7 +84,7 @@ pub(super) fn room(size: usize, squares: &[([f32; 2], Color)]) -> Scene {
 }
 
 impl Env for DarkRoom {
-    type State<R: Real> = Cell<R>;
+    type State<R: Real> = RoomCell<R>;
 
     fn spec(&self) -> EnvSpec {
         let name = super::parameters::full_name("dark-room", &[("size", self.size, Self::default().size)]);
@@ -99,20 +99,20 @@ impl Env for DarkRoom {
     }
 
     #[inline(always)]
-    fn reset<R: Real>(&self, _task: &[R], _rng: &mut Draws<R>) -> Cell<R> {
+    fn reset<R: Real>(&self, _task: &[R], _rng: &mut Draws<R>) -> RoomCell<R> {
         let middle = R::lit((self.size / 2) as f64);
-        Cell { x: middle, y: middle }
+        RoomCell { x: middle, y: middle }
     }
 
     #[inline(always)]
-    fn step<R: Real>(&self, s: Cell<R>, action: &[R], task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
+    fn step<R: Real>(&self, s: RoomCell<R>, action: &[R], task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
         let next = s.moved(action[0], self.size);
         let reward = R::from_mask(next.is(task[0], task[1]));
         Step { next, reward, terminated: R::Mask::splat(false) }
     }
 
     #[inline(always)]
-    fn observe<R: Real>(&self, s: &Cell<R>, _task: &[R], out: &mut [R]) {
+    fn observe<R: Real>(&self, s: &RoomCell<R>, _task: &[R], out: &mut [R]) {
         out.copy_from_slice(&s.seen(self.size));
     }
 

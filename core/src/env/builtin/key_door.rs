@@ -7,7 +7,7 @@
 //!
 //! Knowing both cells earns 2.
 
-use super::dark_room::{Cell, actions, cell_dims, observation, room};
+use super::dark_room::{RoomCell, actions, cell_dims, observation, room};
 use crate::env::{Color, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// A dark room with a key and a door.
@@ -58,7 +58,7 @@ impl Env for KeyDoor {
 
     #[inline(always)]
     fn step<R: Real>(&self, s: Seeker<R>, action: &[R], task: &[R], _rng: &mut Draws<R>) -> Step<R, Self> {
-        let at = Cell { x: s.x, y: s.y }.moved(action[0], self.size);
+        let at = RoomCell { x: s.x, y: s.y }.moved(action[0], self.size);
         let had = s.key.truth();
         let found = at.is(task[0], task[1]).and(had.not());
         let opened = at.is(task[2], task[3]).and(had.or(found));
@@ -68,7 +68,7 @@ impl Env for KeyDoor {
 
     #[inline(always)]
     fn observe<R: Real>(&self, s: &Seeker<R>, _task: &[R], out: &mut [R]) {
-        out.copy_from_slice(&Cell { x: s.x, y: s.y }.seen(self.size));
+        out.copy_from_slice(&RoomCell { x: s.x, y: s.y }.seen(self.size));
     }
 
     #[inline(always)]

@@ -31,9 +31,9 @@ use crate::env::{Env, EnvDef};
 use crate::{Error, Result};
 
 /// A name, the parameters it takes, and how it is made.
-type Entry = (&'static str, &'static [Parameter], fn(&Given<'_>) -> Result<EnvDef>);
+type BuiltinEntry = (&'static str, &'static [Parameter], fn(&Given<'_>) -> Result<EnvDef>);
 
-const BUILTIN: &[Entry] = &[
+const BUILTIN: &[BuiltinEntry] = &[
     ("cartpole", &[], standard::<CartPole>),
     ("pendulum", &[], standard::<Pendulum>),
     ("acrobot", &[], standard::<Acrobot>),

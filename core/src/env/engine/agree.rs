@@ -35,7 +35,7 @@ const NAMES: [&str; 9] = [
 pub(in crate::env) fn check(env: &EnvDef) -> Result<()> {
     let device = Device::cpu(1);
     let mut rows = Lockstep::new(env, Isa::detect(), ROWS);
-    let mut graph = Graph::new(env, &device)?;
+    let mut graph = GraphTwin::new(env, &device)?;
     let mut rng = Threefry::new(key_from_seed(3));
     rows.sample_tasks(key_from_seed(3));
     rows.reset(key_from_seed(1));
@@ -105,14 +105,14 @@ fn same(a: f32, b: f32) -> bool {
 }
 
 /// The sub-graphs of reset and step as a program, without native calls.
-struct Graph {
+struct GraphTwin {
     program: Program,
     device: Device,
     state: State,
     inputs: Vec<(&'static str, DType)>,
 }
 
-impl Graph {
+impl GraphTwin {
     fn new(env: &EnvDef, device: &Device) -> Result<Self> {
         let spec = env.spec();
         let mut inputs = vec![("state", DType::F32, env.state_len()), ("steps", DType::U32, 1)];

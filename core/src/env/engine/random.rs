@@ -45,7 +45,7 @@ per_pack! {
 }
 
 /// One group of lanes on its way.
-struct Group<E: Env, P: Pack> {
+struct LaneGroup<E: Env, P: Pack> {
     state: E::State<P>,
     first: E::State<P>,
     steps: P::Bits,
@@ -54,7 +54,7 @@ struct Group<E: Env, P: Pack> {
 }
 
 /// Data that all groups share.
-struct Shared<'a, E, P> {
+struct LaneInputs<'a, E, P> {
     env: &'a E,
     task: &'a [P],
     key: Key,
@@ -73,7 +73,7 @@ fn random_lanes<E: Env, P: Pack>(
 ) -> RandomSteps {
     let task: Vec<P> = spec.task.iter().map(|d| P::lit((d.low + d.high) / 2.0)).collect();
     let horizon = u32::try_from(spec.horizon).unwrap_or(u32::MAX);
-    let shared = Shared { env, task: &task, key: fold_in(key, 1), horizon, from };
+    let shared = LaneInputs { env, task: &task, key: fold_in(key, 1), horizon, from };
     let ranges = ranges(&spec.action);
     let mut action = vec![P::lit(0.0); ranges.len()];
     let action_key = fold_in(key, 0).map(P::Bits::splat);
@@ -83,7 +83,7 @@ fn random_lanes<E: Env, P: Pack>(
     for group in (0..count).step_by(P::LANES) {
         let element = P::count_from(group);
         let first = first_state(env, &task, fold_in(key, 2).map(P::Bits::splat), element);
-        let mut now = Group::<E, P> {
+        let mut now = LaneGroup::<E, P> {
             state: first,
             first,
             steps: P::Bits::splat(0),
@@ -128,8 +128,8 @@ fn random_lanes<E: Env, P: Pack>(
 }
 
 #[inline(always)]
-fn advance<E: Env, P: Pack>(shared: &Shared<'_, E, P>, now: &mut Group<E, P>, action: &[P], element: P::Bits) {
-    let Shared { env, task, horizon, .. } = *shared;
+fn advance<E: Env, P: Pack>(shared: &LaneInputs<'_, E, P>, now: &mut LaneGroup<E, P>, action: &[P], element: P::Bits) {
+    let LaneInputs { env, task, horizon, .. } = *shared;
     let key = shared.key.map(P::Bits::splat);
     let step = env.step(now.state, action, task, &mut Draws::new(key, element, STEP_BLOCK));
     now.reward = now.reward + step.reward;

@@ -1,6 +1,6 @@
 use super::numbers;
 use crate::grad::check::{Point, check, gradient};
-use crate::grad::sweep::{Invariants, Settings};
+use crate::grad::sweep::{Invariants, SweepOptions};
 use crate::grad::{grad, grad_with};
 use crate::tensor::{DType, Graph, Loop, Op, Tensor, push, scan};
 
@@ -161,7 +161,7 @@ fn constant_and_invariant_results_of_a_body() {
 
 /// Gradients, and the Hessian times the weights' gradient, with invariants leaving the loop in one way.
 fn derivatives(how: Invariants, point: &Point, f: impl Fn(&[Tensor]) -> Tensor) -> (Vec<Vec<f64>>, usize) {
-    let settings = Settings { invariants: how, at: std::panic::Location::caller() };
+    let settings = SweepOptions { invariants: how, at: std::panic::Location::caller() };
     let (outs, graph) = Graph::trace(|| {
         let at = std::panic::Location::caller();
         let x: Vec<Tensor> = (point.iter().enumerate())

@@ -3,7 +3,7 @@
 use super::config::{Critic, Rl2Config};
 use crate::Tensor;
 use crate::env::EnvSpec;
-use crate::nn::{Init, Layout, Slot};
+use crate::nn::{Init, Layout, SliceId};
 use crate::policy::{Distribution, RecurrentPolicy};
 
 /// A recurrent policy and, if it is learned, a value read from its memory. Parameters are values: `parts` is
@@ -15,7 +15,7 @@ pub struct Rl2Net {
     /// The policy.
     pub policy: RecurrentPolicy,
     /// Weights `[H, 1]` and bias `[1]` of the value.
-    value: Option<[Slot; 2]>,
+    value: Option<[SliceId; 2]>,
 }
 
 impl Rl2Net {

@@ -5,7 +5,7 @@ use crate::Tensor;
 use crate::dist::RowNoise;
 use crate::env::{ActionSpace, EnvDef};
 use crate::play::{Keys, Play};
-use crate::policy::{Act, Acting, How, Policy, Transition};
+use crate::policy::{Act, Acting, Feedback, How, Policy};
 use crate::tensor::Named;
 
 /// A recurrent policy that sees, beside the observation, its previous action and the outcome; the state of its units lasts through
@@ -95,8 +95,8 @@ impl Policy for TrialPolicy<'_> {
         Act { extras: act.extras.and("value", value), ..act }
     }
 
-    fn observe(&self, memory: &Named, outcome: &Transition) -> Named {
-        let Transition { played, reward, terminated, .. } = *outcome;
+    fn observe(&self, memory: &Named, outcome: &Feedback) -> Named {
+        let Feedback { played, reward, terminated, .. } = *outcome;
         memory.clone().and("previous", shown(self.space, [played, reward, terminated.to_f32()]))
     }
 }

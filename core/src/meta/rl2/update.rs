@@ -13,7 +13,7 @@ use crate::optim::AdamState;
 use crate::policy::RecurrentPolicy;
 
 /// Trials with advantages and value targets, `[T, S, M, ·]`.
-pub(super) struct Data {
+pub(super) struct TrialData {
     paths: Paths,
     logp: Tensor,
     advantage: Tensor,
@@ -23,11 +23,11 @@ pub(super) struct Data {
     pub explained: Tensor,
 }
 
-impl Data {
-    pub fn new(config: &Rl2Config, trials: &Trials) -> Data {
+impl TrialData {
+    pub fn new(config: &Rl2Config, trials: &Trials) -> TrialData {
         let credit = config.credit(trials);
         let rows = RecurrentPolicy::by_rows;
-        Data {
+        TrialData {
             paths: trials.paths,
             logp: trials.logp,
             advantage: credit.advantage,
@@ -58,7 +58,7 @@ impl Data {
         }
     }
 
-    /// The inverse of [`rows`](Data::rows) for some trials, `[S, B, …]`.
+    /// The inverse of [`rows`](TrialData::rows) for some trials, `[S, B, …]`.
     fn batch(&self, rows: Tensor) -> TrialBatch {
         let (s, b, t) = (rows.size(0), rows.size(1), self.paths.obs.size(0));
         let (i, a) = (self.paths.obs.size(3), self.paths.action.size(3));
@@ -94,7 +94,7 @@ pub(super) fn proximal(
     net: &Rl2Net,
     theta: Tensor,
     adam: AdamState,
-    data: &Data,
+    data: &TrialData,
     order: [Tensor; 2],
     learning_rate: Tensor,
 ) -> (Updated, AdamState) {
@@ -125,7 +125,7 @@ pub(super) fn proximal(
 }
 
 /// One trust-region step on all trials.
-pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, theta: Tensor, data: &Data) -> Updated {
+pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, theta: Tensor, data: &TrialData) -> Updated {
     let batch = data.whole();
     let at = |parts: &[Tensor]| losses(net, config, parts, &batch, None);
     let before = at(&net.layout.split(theta));
@@ -183,7 +183,7 @@ mod tests {
             let config = Rl2Config { critic, ..Rl2Config::of(Rl2Variant::Ppo) };
             let credit = config.credit(&trials);
             let outputs = [credit.values, credit.returns, valid.to_f32()];
-            cx.output("explained", Data::new(&config, &trials).explained);
+            cx.output("explained", TrialData::new(&config, &trials).explained);
             for (name, x) in ["values", "returns", "valid"].into_iter().zip(outputs) {
                 cx.output(name, RecurrentPolicy::by_rows(x));
             }

@@ -138,7 +138,7 @@ impl Bulk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::program::plan::Schedule;
+    use crate::program::plan::KernelSchedule;
     use crate::program::planner::fold;
     use crate::program::{Kernel, PlanOptions};
     use crate::tensor::{Graph, Loop, Op, scan};
@@ -178,7 +178,7 @@ mod tests {
     }
 
     /// Numbers that the kernels of a schedule write.
-    fn written(schedule: &Schedule, graph: &Graph) -> usize {
+    fn written(schedule: &KernelSchedule, graph: &Graph) -> usize {
         let of = |kernel: &Kernel| match (&kernel.body, kernel.nodes.first().map(|id| &graph.nodes[*id as usize].op)) {
             (Some(body), Some(Op::Scan(scan))) => {
                 // First values of carries that are elsewhere are copied.

@@ -6,14 +6,14 @@ use super::flow::{Class, Flow, Use};
 use super::fuse::Group;
 use super::inline::Inlined;
 use super::order::{Home, Ordered};
-use super::{Place, Schedule, Scope, fold};
+use super::{KernelSchedule, Place, Scope, fold};
 use crate::Result;
 use crate::program::plan::{Kernel, Kind};
 use crate::tensor::{NodeId, Op};
 
 /// Slots for temporaries, handed out in the order of the kernels.
 #[derive(Default)]
-struct Slots {
+struct SlotPool {
     /// Number of elements of each slot.
     lens: Vec<usize>,
     /// Slots that are free, by size class.
@@ -25,7 +25,7 @@ fn size_class(len: usize) -> usize {
     len.next_power_of_two()
 }
 
-impl Slots {
+impl SlotPool {
     fn take(&mut self, len: usize) -> usize {
         match self.free.get_mut(&size_class(len)).and_then(Vec::pop) {
             Some(slot) => {
@@ -46,13 +46,13 @@ impl Slots {
 
 /// Make the schedule.
 #[inline(never)]
-pub(super) fn emit(scope: &Scope<'_>, flow: &Flow<'_>, inlined: &Inlined, ordered: Ordered) -> Result<Schedule> {
+pub(super) fn emit(scope: &Scope<'_>, flow: &Flow<'_>, inlined: &Inlined, ordered: Ordered) -> Result<KernelSchedule> {
     let (slot_of, lens) = allocate(flow, &ordered);
     let place = |home: Home| match home {
         Home::Fixed(place) => place,
         Home::Temp(t) => Place::Slot(slot_of[t]),
     };
-    let mut schedule = Schedule { slots: lens, ..Default::default() };
+    let mut schedule = KernelSchedule { slots: lens, ..Default::default() };
     for k in &ordered.order {
         let group = &ordered.groups.list[*k];
         let mut writes: Vec<(NodeId, Place)> = Vec::new();
@@ -93,7 +93,7 @@ fn contents(
     flow: &Flow<'_>,
     inlined: &Inlined,
     group: &Group,
-) -> Result<(Vec<NodeId>, Option<Box<Schedule>>)> {
+) -> Result<(Vec<NodeId>, Option<Box<KernelSchedule>>)> {
     let mut nodes = Vec::new();
     let mut body = None;
     let mut stack: Vec<usize> = group.items.clone();
@@ -173,7 +173,7 @@ fn allocate(flow: &Flow<'_>, ordered: &Ordered) -> (Vec<usize>, Vec<usize>) {
             last[t] = last[t].max(at);
         }
     }
-    let mut slots = Slots::default();
+    let mut slots = SlotPool::default();
     let mut slot_of = vec![usize::MAX; n];
     let mut handed_on = vec![false; n];
     for (at, k) in ordered.order.iter().enumerate() {

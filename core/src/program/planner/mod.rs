@@ -33,7 +33,7 @@ mod validate;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::context::Context;
-use super::plan::{Kernel, Kind, Place, Plan, Role, Schedule};
+use super::plan::{Kernel, KernelSchedule, Kind, Place, Plan, Role};
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op, Unary};
 use crate::{Error, Result};
@@ -110,12 +110,12 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    fn schedule(&self, wants: &[Want]) -> Result<Schedule> {
+    fn schedule(&self, wants: &[Want]) -> Result<KernelSchedule> {
         if self.options.fuse { self.fused(wants) } else { self.unfused(wants) }
     }
 
     #[inline(never)]
-    fn fused(&self, wants: &[Want]) -> Result<Schedule> {
+    fn fused(&self, wants: &[Want]) -> Result<KernelSchedule> {
         let flow = flow::Flow::new(self, wants);
         let mut forced = vec![false; flow.items.len()];
         let mut cap = fuse::Cap { most: self.options.max_bindings, in_place: true };
@@ -141,7 +141,7 @@ impl Scope<'_> {
 
     /// Schedule of a scan's body.
     #[inline(never)]
-    fn body(&self, scan: &Scan) -> Result<Schedule> {
+    fn body(&self, scan: &Scan) -> Result<KernelSchedule> {
         let wants: Vec<Want> = scan
             .body
             .outs

@@ -1,12 +1,12 @@
 //! Dispatch counts of programs that matter: a lost fusion fails here, without a GPU.
 
 use super::PlanOptions;
-use crate::credit::{Steps, gae};
+use crate::credit::{ValuedSteps, gae};
 use crate::dist::Gaussian;
 use crate::grad::grad;
 use crate::nn::{Activation, Layout, Mlp};
 use crate::optim::{Adam, AdamState};
-use crate::program::{Context, Kernel, Kind, Place, Plan, Program, Schedule};
+use crate::program::{Context, Kernel, KernelSchedule, Kind, Place, Plan, Program};
 use crate::tensor::{Loop, scan};
 use crate::{DType, Tensor};
 
@@ -17,7 +17,7 @@ fn plan(f: impl FnOnce(&mut Context)) -> Plan {
     plan
 }
 
-fn most_bindings(schedule: &Schedule) -> usize {
+fn most_bindings(schedule: &KernelSchedule) -> usize {
     let of = |k: &Kernel| k.body.as_ref().map_or_else(|| k.bindings(), |body| most_bindings(body));
     schedule.kernels.iter().map(of).max().unwrap_or(0)
 }
@@ -86,7 +86,7 @@ fn gae_is_one_map_per_step() {
             (input("rewards", DType::F32), input("values", DType::F32), input("cut", DType::F32));
         let (terminated, truncated) = (input("terminated", DType::U32), input("truncated", DType::U32));
         let last_value = cx.input("last", &[n], DType::F32);
-        let steps = Steps { rewards, values, terminated, truncated, cut_values, last_value };
+        let steps = ValuedSteps { rewards, values, terminated, truncated, cut_values, last_value };
         let out = gae(&steps, 0.99, 0.95);
         cx.output("advantages", out.advantages);
         cx.output("returns", out.returns);

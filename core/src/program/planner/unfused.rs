@@ -1,13 +1,13 @@
 //! One kernel per node: what the fused plans are compared with.
 
-use super::{Place, Schedule, Scope, Want, fold, is_constant, is_leaf, is_view};
+use super::{KernelSchedule, Place, Scope, Want, fold, is_constant, is_leaf, is_view};
 use crate::Result;
 use crate::program::plan::{Kernel, Kind};
 use crate::tensor::{NodeId, Op};
 
 impl Scope<'_> {
     /// One kernel per node, then copies of the wanted values to their places.
-    pub(super) fn unfused(&self, wants: &[Want]) -> Result<Schedule> {
+    pub(super) fn unfused(&self, wants: &[Want]) -> Result<KernelSchedule> {
         let nodes: Vec<NodeId> = wants.iter().map(|w| w.node).collect();
         let mut schedule = self.kernel_per_node(&nodes)?;
         let wants: Vec<&Want> = wants.iter().filter(|w| w.old != Some(w.node)).collect();
@@ -17,7 +17,7 @@ impl Scope<'_> {
             let leaf = matches!(self.graph.nodes[root as usize].op, Op::Input(_) | Op::Param(_));
             if leaf && !schedule.places.contains_key(&want.node) {
                 let place = self.keep(&mut schedule, want.node);
-                let reads = self.reads(&Schedule::default(), &[want.node]);
+                let reads = self.reads(&KernelSchedule::default(), &[want.node]);
                 schedule.kernels.push(self.copy(want.node, place, reads));
             }
         }
@@ -37,7 +37,7 @@ impl Scope<'_> {
         Kernel { kind: Kind::Map, space, nodes, operands: None, reads, writes, body: None }
     }
 
-    fn keep(&self, schedule: &mut Schedule, node: NodeId) -> Place {
+    fn keep(&self, schedule: &mut KernelSchedule, node: NodeId) -> Place {
         let place = Place::Slot(schedule.slots.len());
         schedule.slots.push(self.graph.nodes[node as usize].len());
         schedule.places.insert(node, place);
@@ -45,7 +45,7 @@ impl Scope<'_> {
     }
 
     /// The values in memory that these nodes are views of, and where they are.
-    fn reads(&self, schedule: &Schedule, nodes: &[NodeId]) -> Vec<(NodeId, Place)> {
+    fn reads(&self, schedule: &KernelSchedule, nodes: &[NodeId]) -> Vec<(NodeId, Place)> {
         let mut reads: Vec<(NodeId, Place)> = Vec::new();
         for id in nodes {
             let (root, _) = fold(self.graph, *id);
@@ -66,9 +66,9 @@ impl Scope<'_> {
     }
 
     /// One kernel for each node that is neither a view nor a leaf.
-    pub(super) fn kernel_per_node(&self, outs: &[NodeId]) -> Result<Schedule> {
+    pub(super) fn kernel_per_node(&self, outs: &[NodeId]) -> Result<KernelSchedule> {
         let graph = self.graph;
-        let mut schedule = Schedule::default();
+        let mut schedule = KernelSchedule::default();
         for id in graph.reachable(outs, self.scope) {
             let node = &graph.nodes[id as usize];
             if node.scope != self.scope || is_view(&node.op) || is_leaf(&node.op) || matches!(node.op, Op::Out(_)) {

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Place, Schedule, fold, is_constant};
+use super::{KernelSchedule, Place, fold, is_constant};
 use crate::program::plan::{Kernel, Kind, Plan};
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op};
@@ -23,7 +23,7 @@ impl Plan {
                 held.insert(Place::Arg(i as usize), id as NodeId);
             }
         }
-        let mut check = Check { graph, held, begun: FxHashMap::default(), slots: &self.schedule.slots, outer: &[] };
+        let mut check = Validator { graph, held, begun: FxHashMap::default(), slots: &self.schedule.slots, outer: &[] };
         check.schedule(&self.schedule)?;
         for (node, arg) in &self.results {
             check.holds(Place::Arg(*arg), *node, "the results")?;
@@ -32,7 +32,7 @@ impl Plan {
     }
 }
 
-struct Check<'a> {
+struct Validator<'a> {
     graph: &'a Graph,
     /// The value that each place holds.
     held: FxHashMap<Place, NodeId>,
@@ -43,7 +43,7 @@ struct Check<'a> {
     outer: &'a [(NodeId, Place)],
 }
 
-impl Check<'_> {
+impl Validator<'_> {
     fn fault<T>(&self, what: String) -> Result<T> {
         Err(Error::Program(format!("fault in the plan: {what}")))
     }
@@ -63,7 +63,7 @@ impl Check<'_> {
         }
     }
 
-    fn schedule(&mut self, schedule: &Schedule) -> Result<()> {
+    fn schedule(&mut self, schedule: &KernelSchedule) -> Result<()> {
         for (k, kernel) in schedule.kernels.iter().enumerate() {
             let who = format!("kernel {k} ({})", kernel.kind.name());
             for (node, place) in &kernel.reads {
@@ -237,7 +237,7 @@ impl Check<'_> {
         })
     }
 
-    fn body(&self, kernel: &Kernel, body: &Schedule, who: &str) -> Result<()> {
+    fn body(&self, kernel: &Kernel, body: &KernelSchedule, who: &str) -> Result<()> {
         let Some(Op::Scan(scan)) = kernel.nodes.first().map(|id| &self.graph.nodes[*id as usize].op) else {
             return self.fault(format!("{who} has a body but is no loop"));
         };
@@ -245,7 +245,7 @@ impl Check<'_> {
         let scan: &Scan = scan;
         let params = scan.body.params.iter().enumerate().map(|(p, id)| (Place::Param(p), *id));
         let (graph, held, begun) = (self.graph, params.collect(), FxHashMap::default());
-        let mut inner = Check { graph, held, begun, slots: &body.slots, outer: &kernel.reads };
+        let mut inner = Validator { graph, held, begun, slots: &body.slots, outer: &kernel.reads };
         inner.schedule(body)?;
         for (i, out) in scan.body.outs.iter().enumerate() {
             let place = if i < scan.carries { Place::Param(1 + i) } else { Place::Row(i - scan.carries) };

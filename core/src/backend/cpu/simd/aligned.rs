@@ -5,26 +5,26 @@ use std::ops::{Deref, DerefMut};
 /// A cache line, and the widest register.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
-struct Line([f32; 16]);
+struct FloatLine([f32; 16]);
 
 /// A vector of `f32` that starts on a cache line: with a `Vec<f32>`, which starts anywhere, every load of a 64-byte
 /// register crosses two lines and costs two.
 #[derive(Clone, Debug, Default)]
 pub struct AlignedVec {
-    lines: Vec<Line>,
+    lines: Vec<FloatLine>,
     len: usize,
 }
 
 impl AlignedVec {
     /// `len` zeros.
     pub fn zeroed(len: usize) -> Self {
-        AlignedVec { lines: vec![Line::default(); len.div_ceil(16)], len }
+        AlignedVec { lines: vec![FloatLine::default(); len.div_ceil(16)], len }
     }
 
     /// Make it `len` values long; what it held stays as far as it fits, new values are 0 or what an earlier, longer
     /// state held.
     pub fn resize(&mut self, len: usize) {
-        self.lines.resize(len.div_ceil(16), Line::default());
+        self.lines.resize(len.div_ceil(16), FloatLine::default());
         self.len = len;
     }
 }

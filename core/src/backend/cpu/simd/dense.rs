@@ -39,7 +39,7 @@ impl Strided<'_> {
 /// Elementwise work that follows a dense layer, block by block while it is in registers and the first cache. Anything else follows as a [`super::chain::Chain`],
 /// after a part of the outputs, which takes a few percent of the layer's time longer.
 #[derive(Clone, Copy, Debug)]
-pub enum After<'a> {
+pub enum Epilogue<'a> {
     /// Nothing.
     Linear,
     /// tanh.
@@ -74,7 +74,7 @@ pub fn dense(
     w: Strided<'_>,
     bias: Option<Strided<'_>>,
     dims: DenseDims,
-    after: After<'_>,
+    after: Epilogue<'_>,
 ) {
     let DenseDims { k, n, r } = dims;
     assert_eq!(r % LANES, 0, "dense: lanes come in groups of 16");
@@ -89,9 +89,9 @@ pub fn dense(
         bias.check("dense bias", n, 1);
     }
     let (tanh, slope) = match after {
-        After::Linear => (false, std::ptr::null()),
-        After::Tanh => (true, std::ptr::null()),
-        After::Slope(y) => {
+        Epilogue::Linear => (false, std::ptr::null()),
+        Epilogue::Tanh => (true, std::ptr::null()),
+        Epilogue::Slope(y) => {
             assert_eq!(y.len(), out.len(), "dense: values of tanh and results");
             (false, y.as_ptr())
         }
@@ -141,9 +141,9 @@ pub fn dense(
         }
     }
     match after {
-        After::Linear => {}
-        After::Tanh => elementwise::unary(isa, UnaryOp::Tanh, out, Operand::Dst),
-        After::Slope(y) => out.iter_mut().zip(y).for_each(|(g, y)| *g *= 1.0 + -(y * y)),
+        Epilogue::Linear => {}
+        Epilogue::Tanh => elementwise::unary(isa, UnaryOp::Tanh, out, Operand::Dst),
+        Epilogue::Slope(y) => out.iter_mut().zip(y).for_each(|(g, y)| *g *= 1.0 + -(y * y)),
     }
 }
 

@@ -33,10 +33,10 @@ fn check_dense(isa: Isa, k: usize, n: usize, r: usize) {
     let backward = Strided { values: &w, row: 1, col: k }; // the same sizes, stored [N][K]
     let y = values(n * r, 4);
     let cases = [
-        (forward, true, After::Tanh),
-        (forward, false, After::Linear),
-        (backward, true, After::Linear),
-        (backward, false, After::Slope(&y)),
+        (forward, true, Epilogue::Tanh),
+        (forward, false, Epilogue::Linear),
+        (backward, true, Epilogue::Linear),
+        (backward, false, Epilogue::Slope(&y)),
     ];
     for (w, with_bias, after) in cases {
         let mut out = vec![f32::NAN; n * r];
@@ -47,9 +47,9 @@ fn check_dense(isa: Isa, k: usize, n: usize, r: usize) {
                 let sum = chain(isa, k, |t| (a[t * r + l], w.values[t * w.row + i * w.col]));
                 let sum = if with_bias { sum + bias[i] } else { sum };
                 let want = match after {
-                    After::Linear => sum,
-                    After::Tanh => math::tanh(sum),
-                    After::Slope(y) => sum * (1.0 - y[i * r + l] * y[i * r + l]),
+                    Epilogue::Linear => sum,
+                    Epilogue::Tanh => math::tanh(sum),
+                    Epilogue::Slope(y) => sum * (1.0 - y[i * r + l] * y[i * r + l]),
                 };
                 assert_eq!(out[i * r + l].to_bits(), want.to_bits(), "{isa} k {k} n {n} r {r} at {i}, {l}");
             }
@@ -80,7 +80,7 @@ fn dense_with_nothing_to_sum_is_the_bias() {
         let (mut out, bias) = (vec![f32::NAN; 32], [0.5, -2.0]);
         let bias = Strided { values: &bias, row: 1, col: 0 };
         let none = Strided { values: &[], row: 2, col: 1 };
-        dense(isa, &mut out, &[], none, Some(bias), DenseDims { k: 0, n: 2, r: 16 }, After::Linear);
+        dense(isa, &mut out, &[], none, Some(bias), DenseDims { k: 0, n: 2, r: 16 }, Epilogue::Linear);
         assert_eq!(out, [[0.5; 16], [-2.0; 16]].concat());
     }
 }
@@ -148,5 +148,5 @@ fn gemm_equals_a_scalar_loop() {
 #[should_panic(expected = "dense weights")]
 fn weights_that_are_too_short_are_refused() {
     let w = Strided { values: &[0.0; 5], row: 3, col: 1 };
-    dense(Isa::Baseline, &mut [0.0; 48], &[0.0; 32], w, None, DenseDims { k: 2, n: 3, r: 16 }, After::Linear);
+    dense(Isa::Baseline, &mut [0.0; 48], &[0.0; 32], w, None, DenseDims { k: 2, n: 3, r: 16 }, Epilogue::Linear);
 }

@@ -3,7 +3,7 @@
 use super::dense::{DenseDims, Strided};
 use super::lanes::LANES;
 use super::slice_len;
-use super::sum::{Steps, sum};
+use super::sum::{SumOperands, sum};
 use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
 
@@ -130,7 +130,7 @@ unsafe fn tile<V: Vector, const W: usize>(p: &Few, row: usize, j: usize) {
     unsafe {
         let mut acc = [[V::splat(0.0); W]; ROWS];
         let (a, b) = (p.a.add(row), p.w.add(j));
-        sum(&mut acc, &Steps { a, a_row: 1, a_inner: LANES, b, b_inner: p.w_row, count: p.k });
+        sum(&mut acc, &SumOperands { a, a_row: 1, a_inner: LANES, b, b_inner: p.w_row, count: p.k });
         for c in 0..W {
             let bias = match p.bias.is_null() {
                 true => None,
@@ -146,7 +146,7 @@ unsafe fn tile<V: Vector, const W: usize>(p: &Few, row: usize, j: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dense::{After, dense};
+    use super::super::dense::{Epilogue, dense};
     use super::*;
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
             for isa in Isa::available() {
                 for bias in [None, Some(b)] {
                     let (mut whole, mut turned) = (vec![0.0; n * LANES], vec![f32::NAN; n * LANES]);
-                    dense(isa, &mut whole, &a, w, bias, dims, After::Linear);
+                    dense(isa, &mut whole, &a, w, bias, dims, Epilogue::Linear);
                     let lanes = few(w, bias, dims, rows).unwrap();
                     assert!(lanes >= rows && lanes < rows + ROWS);
                     let mut results = vec![f32::NAN; LANES * n];

@@ -23,7 +23,7 @@ pub(crate) trait Lane2 {
 }
 
 /// Where an operand's values come from.
-pub(crate) trait Source: Copy {
+pub(crate) trait LaneSource: Copy {
     /// The 16 values from `i` on.
     ///
     /// # Safety
@@ -45,7 +45,7 @@ pub(crate) struct Contiguous(pub *const f32);
 #[derive(Clone, Copy)]
 pub(crate) struct Same(pub f32);
 
-impl Source for Contiguous {
+impl LaneSource for Contiguous {
     #[inline(always)]
     unsafe fn block(self, i: usize) -> Block {
         // SAFETY: readable by the caller's promise; a `Block` is aligned as an `f32`.
@@ -61,7 +61,7 @@ impl Source for Contiguous {
     }
 }
 
-impl Source for Same {
+impl LaneSource for Same {
     #[inline(always)]
     unsafe fn block(self, _i: usize) -> Block {
         [self.0; LANES]
@@ -127,7 +127,7 @@ fn choose(mask: Block, a: Block, b: Block) -> Block {
 }
 
 // SAFETY of all that follow: a source of sources reads what they read, so the caller's promise is passed on.
-impl<O: Lane1, A: Source> Source for Map1<O, A> {
+impl<O: Lane1, A: LaneSource> LaneSource for Map1<O, A> {
     #[inline(always)]
     unsafe fn block(self, i: usize) -> Block {
         unsafe { lanes1::<O>(self.0.block(i)) }
@@ -139,7 +139,7 @@ impl<O: Lane1, A: Source> Source for Map1<O, A> {
     }
 }
 
-impl<O: Lane2, A: Source, B: Source> Source for Map2<O, A, B> {
+impl<O: Lane2, A: LaneSource, B: LaneSource> LaneSource for Map2<O, A, B> {
     #[inline(always)]
     unsafe fn block(self, i: usize) -> Block {
         unsafe { lanes2::<O>(self.0.block(i), self.1.block(i)) }
@@ -151,7 +151,7 @@ impl<O: Lane2, A: Source, B: Source> Source for Map2<O, A, B> {
     }
 }
 
-impl<M: Source, A: Source, B: Source> Source for Choose<M, A, B> {
+impl<M: LaneSource, A: LaneSource, B: LaneSource> LaneSource for Choose<M, A, B> {
     #[inline(always)]
     unsafe fn block(self, i: usize) -> Block {
         unsafe { choose(self.0.block(i), self.1.block(i), self.2.block(i)) }
@@ -187,7 +187,7 @@ pub(crate) fn keep_blocks() {
 /// optimiser has done in a millisecond instead of half a second for all of them.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
-pub(crate) unsafe fn store(dst: *mut f32, source: impl Source, len: usize) {
+pub(crate) unsafe fn store(dst: *mut f32, source: impl LaneSource, len: usize) {
     let mut i = 0;
     while i + LANES <= len {
         keep_blocks();

@@ -2,7 +2,7 @@
 
 use super::lanes::{Contiguous, LANES, Map1, Map2, store};
 use super::ops;
-use super::sum::{Steps, sum};
+use super::sum::{SumOperands, sum};
 use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
 use std::marker::PhantomData;
@@ -145,7 +145,7 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
         }
         // Where there is nothing to sum, there need not be anything to point at.
         let (a, b) = (p.a.wrapping_add(i * p.a_row), p.b.wrapping_add(j));
-        let steps = Steps { a, a_row: p.a_row, a_inner: p.a_inner, b, b_inner: p.b_inner, count: p.inner };
+        let steps = SumOperands { a, a_row: p.a_row, a_inner: p.a_inner, b, b_inner: p.b_inner, count: p.inner };
         sum(&mut acc, &steps);
         for r in 0..R {
             if !p.bias.is_null() {

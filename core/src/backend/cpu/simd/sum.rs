@@ -3,7 +3,7 @@
 use super::vector::Vector;
 
 /// The operands of a register tile's sum: a value of each row of `a` times whole registers of `b`, `count` times.
-pub(super) struct Steps {
+pub(super) struct SumOperands {
     pub a: *const f32,
     /// Distance of the tile's rows.
     pub a_row: usize,
@@ -22,7 +22,7 @@ pub(super) struct Steps {
 #[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]
-pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[V; W]; R], steps: &Steps) {
+pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[V; W]; R], steps: &SumOperands) {
     // SAFETY: by the caller's promise.
     unsafe {
         // One pointer for three rows: [pointer + 0, 1 or 2 · distance] is an address the processor forms by itself.
@@ -72,7 +72,7 @@ fn opaque(pointer: *const f32) -> *const f32 {
 /// As above. An address in wasm is one register and a constant: what is next to each other shares a pointer.
 #[cfg(target_arch = "wasm32")]
 #[inline(always)]
-pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[V; W]; R], steps: &Steps) {
+pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[V; W]; R], steps: &SumOperands) {
     // SAFETY: by the caller's promise.
     unsafe {
         match (steps.a_row, steps.a_inner) {
@@ -89,7 +89,7 @@ pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[
 #[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]
 unsafe fn four_steps<V: Vector, const R: usize, const W: usize, const ROWS: bool, const STEPS: bool>(
     acc: &mut [[V; W]; R],
-    steps: &Steps,
+    steps: &SumOperands,
 ) {
     // Distances are read from memory. If the compiler knew them to be constant, it would keep sums of distances
     // instead of pointers and add them up for each value that is read, which takes a sixth of the time.

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::layout::{Access, access};
 use super::super::lower::Lowering;
-use super::super::steps::Value;
+use super::super::steps::ValueId;
 use super::{Instr, Mem, Opnd, Reg, Table, Terminal, ops};
 use crate::tensor::{NodeId, Op};
 
@@ -83,7 +83,7 @@ pub struct Builder {
     /// Sums over rows.
     pub terminals: Vec<(NodeId, Terminal)>,
     /// Stacked outputs: nodes that will be in memory once the group has run.
-    pub pending: Vec<(NodeId, Value)>,
+    pub pending: Vec<(NodeId, ValueId)>,
     /// Rough number of operations per row.
     pub work: usize,
     /// Operations are this often repeated by the open loops.
@@ -176,7 +176,7 @@ impl Builder {
     }
 
     /// Memory for a stacked output.
-    pub fn pend(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Value {
+    pub fn pend(&mut self, low: &mut Lowering<'_>, id: NodeId) -> ValueId {
         let value = low.reserve(low.graph.nodes[id as usize].len());
         self.pending.push((id, value));
         value

@@ -2,7 +2,7 @@
 
 use crate::backend::cpu::lower::lower;
 use crate::backend::cpu::simd::isa::Isa;
-use crate::backend::cpu::steps::Step;
+use crate::backend::cpu::steps::LoweredStep;
 use crate::backend::cpu::tile::{Instr, Tile};
 use crate::backend::cpu::{Cpu, CpuOptions};
 use crate::grad::grad;
@@ -65,7 +65,7 @@ impl Net {
             _ => None,
         };
         let inside = |tile: &Tile| tile.code.iter().filter_map(wide).collect::<Vec<_>>();
-        let tiles = lowered.steps.iter().filter_map(|s| if let Step::Tile(t) = s { Some(t) } else { None });
+        let tiles = lowered.steps.iter().filter_map(|s| if let LoweredStep::Tile(t) = s { Some(t) } else { None });
         let tile = tiles.max_by_key(|tile| inside(tile).len()).unwrap();
         let outside = |i: &&Instr| i.elementwise().is_some_and(|(_, dst, _)| tile.registers[dst].1 > 1);
         (inside(tile), tile.code.iter().filter(outside).count())

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::lower::Lowering;
-use super::super::steps::Step;
+use super::super::steps::LoweredStep;
 use super::build::{Builder, Domain, Lead, Loc};
 use super::registers::assign;
 use super::{Instr, Mem, Opnd, Table, Tile};
@@ -43,15 +43,15 @@ pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: us
     let Some((_, mut builder, mut taken)) = best else { return Formed::Alone(first) };
     loop {
         match phase(low, &builder, kernels, done, &taken, others_first) {
-            Phase::Whole => break,
-            Phase::Part(needed) => {
+            NextPart::Whole => break,
+            NextPart::Part(needed) => {
                 let domain = builder.domain.clone();
                 discard(low, builder);
                 let wanted: Vec<bool> = (0..kernels.len()).map(|k| done[k] || !needed.contains(&k)).collect();
                 let start = needed.iter().copied().min().unwrap_or(first);
                 (builder, taken) = gather(low, kernels, &wanted, start, domain);
             }
-            Phase::After(kernel) => {
+            NextPart::After(kernel) => {
                 discard(low, builder);
                 return form(low, kernels, done, kernel, false);
             }
@@ -62,7 +62,7 @@ pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: us
 }
 
 /// The part of a group that should run next.
-enum Phase {
+enum NextPart {
     /// All of it.
     Whole,
     /// Only these kernels: later ones on the same rows wait for sums that they make.
@@ -80,7 +80,7 @@ fn phase(
     done: &[bool],
     taken: &[usize],
     others_first: bool,
-) -> Phase {
+) -> NextPart {
     let graph = low.graph;
     let members: FxHashSet<usize> = taken.iter().copied().collect();
     let mut owner: FxHashMap<NodeId, usize> = FxHashMap::default();
@@ -134,7 +134,7 @@ fn phase(
     waiting.sort_unstable();
     for id in waiting {
         if others_first && !depends(low, &builder.map, id, &mut memo) {
-            return Phase::After(owner[&id]);
+            return NextPart::After(owner[&id]);
         }
     }
     // What those sums need.
@@ -149,7 +149,7 @@ fn phase(
         }
         sums.extend(&graph.nodes[id as usize].src);
     }
-    if needed.is_empty() || needed.len() == taken.len() { Phase::Whole } else { Phase::Part(needed) }
+    if needed.is_empty() || needed.len() == taken.len() { NextPart::Whole } else { NextPart::Part(needed) }
 }
 
 /// Tells whether a node needs any value of a group.
@@ -279,7 +279,7 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
     // Single values have no products whose tiles had better be wide: the first-level cache is what counts.
     let room = if widest == 1 { ((1 << 13) / blocks.max(1) / 16 * 16).clamp(128, 1024) } else { room };
     let lanes = share.min(cap).min(room.max(if widest > 16 { 128 } else { 16 }));
-    low.step(Step::Tile(Box::new(Tile {
+    low.step(LoweredStep::Tile(Box::new(Tile {
         groups,
         rows,
         lanes,

@@ -1,15 +1,15 @@
 //! Runs products with what follows them, part by part.
 
-use super::super::simd::dense::{After, DenseDims, Strided, dense};
+use super::super::simd::dense::{DenseDims, Epilogue, Strided, dense};
 use super::super::simd::elementwise::{BinaryOp, Operand, UnaryOp, unary};
 use super::super::simd::few::{dense_few, few, turn};
-use super::link::Layer;
+use super::link::DenseLayer;
 use super::run::Frame;
 use super::{Dense, Instr, Opnd, Reg, Table};
 
 impl Frame<'_> {
     #[inline(never)]
-    pub(super) fn layer(&mut self, layer: &Layer) {
+    pub(super) fn layer(&mut self, layer: &DenseLayer) {
         let product = &layer.product;
         let Dense { dst, a, w, strides: [ks, ns, k, n], bias, .. } = product;
         let (isa, lanes) = (self.isa, self.lanes);
@@ -33,7 +33,7 @@ impl Frame<'_> {
         let (whole, strided) = (DenseDims { k: *k, n: *n, r: lanes }, Strided { values: w, row: *ks, col: *ns });
         let rows = few(strided, bias, whole, self.valid);
         let after = match &product.after[..] {
-            [Instr::Unary { op: UnaryOp::Tanh, dst: to, .. }] if to == dst => Some(After::Tanh),
+            [Instr::Unary { op: UnaryOp::Tanh, dst: to, .. }] if to == dst => Some(Epilogue::Tanh),
             [
                 Instr::Binary {
                     op: BinaryOp::TanhGrad,
@@ -41,8 +41,8 @@ impl Frame<'_> {
                     a: Opnd::Reg(g, _),
                     b: Opnd::Reg(y, Table::Dense { start, .. }),
                 },
-            ] if to == dst && g == dst => Some(After::Slope(&self.reg(*y)[start * lanes..][..n * lanes])),
-            [] => Some(After::Linear),
+            ] if to == dst && g == dst => Some(Epilogue::Slope(&self.reg(*y)[start * lanes..][..n * lanes])),
+            [] => Some(Epilogue::Linear),
             _ => None,
         };
         let mut spare = std::mem::take(&mut self.spare);
@@ -52,9 +52,9 @@ impl Frame<'_> {
         let input = &self.reg(a.0)[a.1 * lanes..];
         match (after, rows) {
             (Some(after), None) => dense(isa, self.reg_mut(*dst), input, strided, bias, whole, after),
-            (Some(after @ (After::Linear | After::Tanh)), Some(rows)) => {
+            (Some(after @ (Epilogue::Linear | Epilogue::Tanh)), Some(rows)) => {
                 dense_few(isa, &mut spare, input, strided, bias, whole, rows);
-                if matches!(after, After::Tanh) {
+                if matches!(after, Epilogue::Tanh) {
                     unary(isa, UnaryOp::Tanh, &mut spare[..rows * n], Operand::Dst);
                 }
                 turn(isa, self.reg_mut(*dst), &mut spare, rows);
@@ -67,13 +67,13 @@ impl Frame<'_> {
     /// A product and the chain that follows it: part by part, where few rows are computed turned and, if the chain suits, stay so for it.
     fn in_parts(
         &mut self,
-        layer: &Layer,
+        layer: &DenseLayer,
         w: Strided<'_>,
         bias: Option<Strided<'_>>,
         rows: Option<usize>,
         spare: &mut [f32],
     ) {
-        let Layer { product, linked, ends, last } = layer;
+        let DenseLayer { product, linked, ends, last } = layer;
         let Dense { dst, a, strides: [.., k, n], part, inner, .. } = product;
         let (isa, lanes) = (self.isa, self.lanes);
         let values = self.values(linked);
@@ -88,7 +88,7 @@ impl Frame<'_> {
             };
             let input = &self.reg(a.0)[a.1 * lanes..];
             match (rows, last) {
-                (None, _) => dense(isa, own(self, *dst), input, w, bias, dims, After::Linear),
+                (None, _) => dense(isa, own(self, *dst), input, w, bias, dims, Epilogue::Linear),
                 (Some(rows), Some(_)) => dense_few(isa, own(self, *dst), input, w, bias, dims, rows),
                 (Some(rows), None) => {
                     dense_few(isa, spare, input, w, bias, dims, rows);

@@ -3,22 +3,22 @@
 use std::ops::Range;
 
 use super::super::simd::chain::{Chain, Job, Src, Work};
-use super::{Dense, Instr, Loop, Mem, Opnd, Reg, Table};
+use super::{Dense, Instr, Mem, Opnd, Reg, Table, TileLoop};
 
 /// Jobs that one instruction may become; more are not worth it.
 const MOST: usize = 64;
 
 /// A part of a tile as it is run: one instruction, or several joined.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum TilePart {
     /// Elementwise instructions.
     Chain(Linked),
     /// A product with what follows it.
-    Layer(Box<Layer>),
+    Layer(Box<DenseLayer>),
     /// Another instruction, no loop.
     Instr(Box<Instr>),
     /// A loop, whose inside is here. New carries are copied by the last of its parts.
-    Loop(Loop, Vec<Part>),
+    Loop(TileLoop, Vec<TilePart>),
 }
 
 /// A chain with its values that are the same for all rows.
@@ -36,7 +36,7 @@ pub struct Linked {
 
 /// A product with the chain that follows each part of it.
 #[derive(Clone, Debug)]
-pub struct Layer {
+pub struct DenseLayer {
     /// The product.
     pub product: Dense,
     /// The elementwise work that follows.
@@ -48,7 +48,7 @@ pub struct Layer {
 }
 
 /// Join the instructions of a tile. `registers` are the first block and the blocks of each register.
-pub fn link(code: &[Instr], registers: &[(usize, usize)], lanes: usize) -> Vec<Part> {
+pub fn link(code: &[Instr], registers: &[(usize, usize)], lanes: usize) -> Vec<TilePart> {
     let mut linker = Linker {
         registers,
         lanes,
@@ -74,10 +74,10 @@ pub fn link(code: &[Instr], registers: &[(usize, usize)], lanes: usize) -> Vec<P
                     }
                 }
                 let inside = link(&code, registers, lanes);
-                Part::Loop(Loop { code: Vec::new(), ..(**l).clone() }, inside)
+                TilePart::Loop(TileLoop { code: Vec::new(), ..(**l).clone() }, inside)
             }
-            Instr::Dense(product) => Part::Layer(Box::new(linker.layer(product))),
-            other => Part::Instr(Box::new(other.clone())),
+            Instr::Dense(product) => TilePart::Layer(Box::new(linker.layer(product))),
+            other => TilePart::Instr(Box::new(other.clone())),
         });
     }
     linker.flush(&mut parts);
@@ -96,9 +96,9 @@ struct Linker<'a> {
 }
 
 impl<'a> Linker<'a> {
-    fn flush(&mut self, parts: &mut Vec<Part>) {
+    fn flush(&mut self, parts: &mut Vec<TilePart>) {
         if !self.jobs.is_empty() {
-            parts.push(Part::Chain(self.linked()));
+            parts.push(TilePart::Chain(self.linked()));
         }
     }
 
@@ -109,7 +109,7 @@ impl<'a> Linker<'a> {
         Linked { chain, constants, fetched, streams: std::mem::take(&mut self.streams) }
     }
 
-    fn layer(&mut self, product: &'a Dense) -> Layer {
+    fn layer(&mut self, product: &'a Dense) -> DenseLayer {
         let n = product.strides[3];
         let mut ends = Vec::new();
         for start in (0..n).step_by(product.part) {
@@ -120,7 +120,7 @@ impl<'a> Linker<'a> {
             ends.push(self.jobs.len());
         }
         self.inner = (&[], 0);
-        Layer { linked: self.linked(), ends, last: last(product), product: product.clone() }
+        DenseLayer { linked: self.linked(), ends, last: last(product), product: product.clone() }
     }
 
     /// Add these blocks of an elementwise instruction.

@@ -20,7 +20,7 @@ mod scan;
 use std::sync::Arc;
 
 use super::simd::elementwise::{BinaryOp, UnaryOp};
-use super::steps::Value;
+use super::steps::ValueId;
 use crate::program::NativeCall;
 
 pub use group::{Formed, form};
@@ -33,7 +33,7 @@ pub type Reg = usize;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mem {
     /// The value.
-    pub value: Value,
+    pub value: ValueId,
     /// Position of the first element.
     pub offset: usize,
     /// Distance of groups.
@@ -275,7 +275,7 @@ pub enum Instr {
         b: (Reg, usize, usize),
     },
     /// Run the instructions up to the loop's end `len` times.
-    Loop(Box<Loop>),
+    Loop(Box<TileLoop>),
 }
 
 /// A product of each row with one matrix, and what is done with its results while they are in the caches.
@@ -301,7 +301,7 @@ pub struct Dense {
 
 /// A loop inside a tile.
 #[derive(Clone, Debug)]
-pub struct Loop {
+pub struct TileLoop {
     /// Number of steps.
     pub len: usize,
     /// Backwards.
@@ -322,7 +322,7 @@ pub struct Loop {
 #[derive(Clone, Debug)]
 pub struct Terminal {
     /// Where it goes: `[groups, size]`, dense.
-    pub dst: Value,
+    pub dst: ValueId,
     /// Elements per group.
     pub size: usize,
     /// Partial sums have 16 lanes each (a row sum), or one (an outer product).
@@ -351,7 +351,7 @@ pub struct Tile {
     /// Nesting of loops.
     pub depth: usize,
     /// The parts to run: the instructions with chains joined, made at the first run.
-    pub linked: std::sync::OnceLock<Vec<link::Part>>,
+    pub linked: std::sync::OnceLock<Vec<link::TilePart>>,
 }
 
 #[cfg(test)]

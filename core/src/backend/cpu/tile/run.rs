@@ -14,8 +14,8 @@ use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
 use super::super::simd::isa::Isa;
 use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
-use super::link::{Linked, Part, link};
-use super::{Instr, Loop, Mem, Opnd, Reg, Table, Tile};
+use super::link::{Linked, TilePart, link};
+use super::{Instr, Mem, Opnd, Reg, Table, Tile, TileLoop};
 use crate::backend::Interrupt;
 use crate::rng;
 
@@ -216,13 +216,13 @@ impl Frame<'_> {
         (unsafe { self.mem.span(mem.value).words() }, at)
     }
 
-    fn parts(&mut self, parts: &[Part], starts: &[usize]) {
+    fn parts(&mut self, parts: &[TilePart], starts: &[usize]) {
         for part in parts {
             match part {
-                Part::Instr(instr) => self.instr(instr, starts),
-                Part::Chain(chain) => self.chain(chain),
-                Part::Layer(layer) => self.layer(layer),
-                Part::Loop(body, parts) => self.repeat(body, parts, starts),
+                TilePart::Instr(instr) => self.instr(instr, starts),
+                TilePart::Chain(chain) => self.chain(chain),
+                TilePart::Layer(layer) => self.layer(layer),
+                TilePart::Loop(body, parts) => self.repeat(body, parts, starts),
             }
         }
     }
@@ -363,7 +363,7 @@ impl Frame<'_> {
         bytemuck::cast_slice_mut(words)
     }
 
-    fn repeat(&mut self, body: &Loop, parts: &[Part], starts: &[usize]) {
+    fn repeat(&mut self, body: &TileLoop, parts: &[TilePart], starts: &[usize]) {
         for (reg, init, _) in &body.carries {
             self.copy(*reg, init);
         }

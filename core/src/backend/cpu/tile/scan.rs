@@ -4,14 +4,14 @@ use rustc_hash::FxHashSet;
 
 use super::super::lower::Lowering;
 use super::build::{Builder, Fit, Lead, Loc, Stacked, Unfit};
-use super::{Instr, Loop, Mem, Opnd, Reg, Table};
-use crate::program::Schedule;
+use super::{Instr, Mem, Opnd, Reg, Table, TileLoop};
+use crate::program::KernelSchedule;
 use crate::tensor::op::Scan;
 use crate::tensor::{NodeId, Op};
 
 impl Builder {
     /// Add the nodes of a kernel.
-    pub fn kernel(&mut self, low: &mut Lowering<'_>, nodes: &[NodeId], body: Option<&Schedule>) -> Fit<()> {
+    pub fn kernel(&mut self, low: &mut Lowering<'_>, nodes: &[NodeId], body: Option<&KernelSchedule>) -> Fit<()> {
         for &id in nodes {
             if self.map.contains_key(&id) || low.is_kept(id) {
                 continue;
@@ -28,7 +28,7 @@ impl Builder {
     }
 
     #[inline(never)]
-    fn scan(&mut self, low: &mut Lowering<'_>, id: NodeId, scan: &Scan, schedule: &Schedule) -> Fit<()> {
+    fn scan(&mut self, low: &mut Lowering<'_>, id: NodeId, scan: &Scan, schedule: &KernelSchedule) -> Fit<()> {
         if self.domain.flat {
             return Err(Unfit);
         }
@@ -72,7 +72,7 @@ impl Builder {
         // With stacked outputs there are rows to write in all steps.
         let until = scan.until.filter(|_| scan.body.outs.len() == scan.carries).map(|u| carries[u].0);
         let (len, reverse) = (scan.len, scan.reverse);
-        let body = Loop { len, reverse, level: self.depth, index: Some(index), carries, until, code };
+        let body = TileLoop { len, reverse, level: self.depth, index: Some(index), carries, until, code };
         self.code.push(Instr::Loop(Box::new(body)));
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Builder {
         low: &mut Lowering<'_>,
         id: NodeId,
         scan: &Scan,
-        schedule: &Schedule,
+        schedule: &KernelSchedule,
         carries: &[(Reg, Opnd)],
     ) -> Fit<Vec<Opnd>> {
         for kernel in &schedule.kernels {
