@@ -38,8 +38,8 @@ impl Training for Session {
         Session::env_steps(self)
     }
 
-    fn steps_made(&self, member: usize) -> u64 {
-        Session::steps_made(self, member)
+    fn steps_made(&self, index: usize) -> u64 {
+        Session::steps_made(self, index)
     }
 
     fn adapts(&self) -> bool {
@@ -56,12 +56,12 @@ impl Training for Session {
 
     fn snapshots(&self) -> Result<Encode<'_>, Stop> {
         let copy = pollster::block_on(Session::snapshots(self))?;
-        Ok(Box::new(move |member| Ok(copy.encode(member)?)))
+        Ok(Box::new(move |index| Ok(copy.encode(index)?)))
     }
 
     fn policy_snapshots(&self) -> Result<Encode<'_>, Stop> {
         let copy = pollster::block_on(Session::policy_snapshots(self))?;
-        Ok(Box::new(move |member| Ok(copy.encode(member)?)))
+        Ok(Box::new(move |index| Ok(copy.encode(index)?)))
     }
 
     fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop> {

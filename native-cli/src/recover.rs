@@ -5,18 +5,18 @@ use crate::known;
 use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{grouped, say};
 use crate::provenance;
-use crate::run::{self, End, Member, Pace};
+use crate::run::{self, End, Pace, SeedRun};
 use crate::run_folder::{self, file};
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Own, Session};
 
-/// A session and its files.
+/// A session and the runs of its seeds.
 #[derive(Debug)]
 pub struct RecordedSession {
     /// The session that trains.
     pub session: Session,
-    /// One per seed.
-    pub members: Vec<Member>,
+    /// The run of each seed.
+    pub runs: Vec<SeedRun>,
     /// True if the session is in debug mode.
     pub debug: bool,
 }
@@ -36,7 +36,7 @@ impl RecordedSession {
     ) -> Result<End, Stop> {
         let (mut lost_at, mut in_vain) = (None, 0);
         loop {
-            let stop = match run::run(&mut self.session, &mut self.members, pace, stop_asked) {
+            let stop = match run::run(&mut self.session, &mut self.runs, pace, stop_asked) {
                 Err(stop) if stop.lost && in_vain < 2 => stop,
                 // Debug mode has named the operation already, and would name the same one again.
                 Err(stop) if self.debug && stop.code == NON_FINITE => {
@@ -64,8 +64,8 @@ impl RecordedSession {
 
     /// Restores the last snapshots on another device; environment steps made until then.
     fn move_to(&mut self, device: &Device, threads: usize) -> Result<u64, Stop> {
-        let read = |member: &Member| run_folder::read_snapshot(member.folder.path(), file::LAST);
-        let snapshots = self.members.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let read = |run: &SeedRun| run_folder::read_snapshot(run.folder.path(), file::LAST);
+        let snapshots = self.runs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let snapshots: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
         let setup = self.session.setup();
         let own = Own { env: Some(setup.env.clone()), ..known::own() };
@@ -74,10 +74,10 @@ impl RecordedSession {
         session.set_debug(self.debug);
         let steps = session.env_steps();
         self.session = session;
-        for (number, member) in self.members.iter_mut().enumerate() {
-            member.rewind(self.session.steps_made(number))?;
-            provenance::note_change(&member.folder, &device.caps().name);
-            provenance::record(&member.folder, &device.caps().name, threads, steps)?;
+        for (index, run) in self.runs.iter_mut().enumerate() {
+            run.rewind(self.session.steps_made(index))?;
+            provenance::note_change(&run.folder, &device.caps().name);
+            provenance::record(&run.folder, &device.caps().name, threads, steps)?;
         }
         Ok(steps)
     }

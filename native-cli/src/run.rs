@@ -39,8 +39,8 @@ pub trait Training {
     fn step(&mut self) -> Result<Vec<Row>, Stop>;
     /// Environment steps so far, per seed, as they were planned: the same for all.
     fn env_steps(&self) -> u64;
-    /// Environment steps that a seed has made.
-    fn steps_made(&self, member: usize) -> u64;
+    /// Environment steps that the seed of this number, from 0, has made.
+    fn steps_made(&self, index: usize) -> u64;
     /// True if policies adapt: their episodes after it are measured apart.
     fn adapts(&self) -> bool;
     /// Environment steps to make, per seed.
@@ -77,9 +77,9 @@ pub struct Pace {
     pub log_every: u64,
 }
 
-/// One seed's files.
+/// One seed's run: its folder and what is written there.
 #[derive(Debug)]
-pub struct Member {
+pub struct SeedRun {
     /// Its run folder, locked.
     pub folder: RunFolder,
     log: MetricsLog,
@@ -94,7 +94,7 @@ pub struct Member {
     kept: Option<Instant>,
 }
 
-impl Member {
+impl SeedRun {
     /// A new run; `title` heads its learning curve.
     ///
     /// # Errors
@@ -110,15 +110,15 @@ impl Member {
     /// [`Stop`] with code 1 if the metrics files cannot be read or written.
     pub fn resume(folder: RunFolder, title: String, config: &str, env_steps: u64) -> Result<Self, Stop> {
         let (log, history) = go_back(&folder, config, env_steps)?;
-        let mut member = Self::with(folder, title, log, history);
+        let mut run = Self::with(folder, title, log, history);
         // From here on rows may be others: which ones there were is known by it.
-        member.keep_history()?;
-        Ok(member)
+        run.keep_history()?;
+        Ok(run)
     }
 
     fn with(folder: RunFolder, title: String, log: MetricsLog, history: History) -> Self {
         let best = f32::NEG_INFINITY;
-        let mut member = Self {
+        let mut run = Self {
             folder,
             log,
             title,
@@ -128,8 +128,8 @@ impl Member {
             history: History::default(),
             kept: None,
         };
-        member.know(history);
-        member
+        run.know(history);
+        run
     }
 
     /// Goes back to the snapshot at `env_steps`; newer rows of the metrics are cut.
@@ -260,40 +260,40 @@ pub enum End {
 /// [`Stop`] with code 1 (failure) or 3 (non-finite value), with a hint how to continue from the last snapshot.
 pub fn run(
     session: &mut dyn Training,
-    members: &mut [Member],
+    runs: &mut [SeedRun],
     pace: Pace,
     stop_asked: &dyn Fn() -> bool,
 ) -> Result<End, Stop> {
-    let mut progress = Progress::new(session.env_steps(), session.total_steps(), members.len() as u64);
-    let result = iterate(session, members, pace, stop_asked, &mut progress);
+    let mut progress = Progress::new(session.env_steps(), session.total_steps(), runs.len() as u64);
+    let result = iterate(session, runs, pace, stop_asked, &mut progress);
     progress.finish();
     // Whatever happened, readers of the metrics should see all rows; the first error is the one that matters.
-    let flushed = members.iter_mut().try_for_each(|member| member.log.flush());
-    let end = result.map_err(|stop| with_resume_hint(stop, members))?;
+    let flushed = runs.iter_mut().try_for_each(|run| run.log.flush());
+    let end = result.map_err(|stop| with_resume_hint(stop, runs))?;
     flushed?;
-    members.iter_mut().try_for_each(Member::draw)?;
+    runs.iter_mut().try_for_each(SeedRun::draw)?;
     Ok(end)
 }
 
 fn iterate(
     session: &mut dyn Training,
-    members: &mut [Member],
+    runs: &mut [SeedRun],
     pace: Pace,
     stop_asked: &dyn Fn() -> bool,
     progress: &mut Progress,
 ) -> Result<End, Stop> {
-    let (start, seeds) = (Instant::now(), members.len());
-    let made = |session: &dyn Training| (0..seeds).map(|member| session.steps_made(member)).sum::<u64>();
+    let (start, seeds) = (Instant::now(), runs.len());
+    let made = |session: &dyn Training| (0..seeds).map(|index| session.steps_made(index)).sum::<u64>();
     let start_steps = made(session);
-    let mut eval_return = last_mean(members);
+    let mut eval_return = last_mean(runs);
     activity::begin(Work::Saving);
-    save(session, members)?;
+    save(session, runs)?;
     let (mut saved, mut flushed, mut dirty) = (Instant::now(), Instant::now(), false);
     while !session.done() {
         if stop_asked() {
             if dirty {
                 activity::begin(Work::Saving);
-                save(session, members)?;
+                save(session, runs)?;
             }
             return Ok(End::Interrupted);
         }
@@ -306,7 +306,7 @@ fn iterate(
         let evaluate = pace.eval_every > 0 && (before / pace.eval_every != now / pace.eval_every || session.done());
         if evaluate {
             activity::begin(Work::Evaluation(now));
-            evaluate_into(session, members, pace.eval_episodes, &mut rows)?;
+            evaluate_into(session, runs, pace.eval_episodes, &mut rows)?;
             eval_return = mean_of(&rows, EVAL_RETURN);
         } else {
             let none = adapted_columns(session.adapts(), Performance::of(0, &[]));
@@ -317,42 +317,42 @@ fn iterate(
         }
         let elapsed = start.elapsed().as_secs_f64();
         let speed = (made(session) - start_steps) as f64 / elapsed.max(1e-9);
-        for (row, member) in rows.iter_mut().zip(members.iter_mut()) {
-            row.push((SECONDS.to_owned(), round(member.seconds_before + elapsed, 1e3)));
+        for (row, run) in rows.iter_mut().zip(runs.iter_mut()) {
+            row.push((SECONDS.to_owned(), round(run.seconds_before + elapsed, 1e3)));
             row.push((SPEED.to_owned(), round(speed, 1.0)));
             // Which rows are kept depends on the steps alone, and evaluations always are.
             if evaluate || session.done() || is_due(before, now, pace.log_every) {
-                let written = member.log.append(row)?;
-                member.history.push(&written);
+                let written = run.log.append(row)?;
+                run.history.push(&written);
             }
         }
         let made = made(session) / seeds.max(1) as u64;
         progress.update(Report { steps: now, made, episode_return: mean_of(&rows, EPISODE_RETURN), eval_return });
         if saved.elapsed() >= pace.save_every {
             activity::begin(Work::Saving);
-            save(session, members)?;
+            save(session, runs)?;
             (saved, flushed, dirty) = (Instant::now(), Instant::now(), false);
         } else if flushed.elapsed() > Duration::from_millis(500) {
-            members.iter_mut().try_for_each(|member| member.log.flush())?;
+            runs.iter_mut().try_for_each(|run| run.log.flush())?;
             flushed = Instant::now();
         }
     }
     if dirty {
         activity::begin(Work::Saving);
-        save(session, members)?;
+        save(session, runs)?;
     }
     Ok(End::Finished)
 }
 
 /// Writes all seeds' files. Most of the time goes into waiting for the disk, which many threads do as fast as one; but where the
 /// address space is limited, their stacks and heaps would take what training has counted on.
-fn save(session: &dyn Training, members: &mut [Member]) -> Result<(), Stop> {
+fn save(session: &dyn Training, runs: &mut [SeedRun]) -> Result<(), Stop> {
     const TOGETHER: usize = 32;
     let encode = session.snapshots()?;
-    for (chunk, members) in members.chunks_mut(TOGETHER).enumerate() {
+    for (chunk, runs) in runs.chunks_mut(TOGETHER).enumerate() {
         let first = chunk * TOGETHER;
-        let snapshots: Vec<Vec<u8>> = (first..first + members.len()).map(&encode).collect::<Result<_, _>>()?;
-        let saves = members.iter_mut().zip(&snapshots).map(|(member, snapshot)| || member.save(snapshot)).collect();
+        let snapshots: Vec<Vec<u8>> = (first..first + runs.len()).map(&encode).collect::<Result<_, _>>()?;
+        let saves = runs.iter_mut().zip(&snapshots).map(|(run, snapshot)| || run.save(snapshot)).collect();
         side_by_side(saves, !memory::is_limited())?;
     }
     Ok(())
@@ -382,13 +382,13 @@ fn side_by_side<F: FnOnce() -> Result<(), Stop> + Send>(works: Vec<F>, threads: 
 
 fn evaluate_into(
     session: &mut dyn Training,
-    members: &mut [Member],
+    runs: &mut [SeedRun],
     episodes: usize,
     rows: &mut [Row],
 ) -> Result<(), Stop> {
     let results = session.evaluate(episodes)?;
     let mut encode = None;
-    for (i, ((row, member), episodes)) in rows.iter_mut().zip(members).zip(results).enumerate() {
+    for (i, ((row, run), episodes)) in rows.iter_mut().zip(runs).zip(results).enumerate() {
         let returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
         let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
         let mean = stats::mean(&returns);
@@ -397,13 +397,13 @@ fn evaluate_into(
         let adapted: Vec<EpisodeOutcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
         let iteration = value(row, "time/iterations").unwrap_or(0.0) as u64;
         row.extend(adapted_columns(session.adapts(), Performance::of(iteration, &adapted)));
-        if (mean as f32) > member.best {
-            member.best = mean as f32;
+        if (mean as f32) > run.best {
+            run.best = mean as f32;
             let encode = match &encode {
                 Some(encode) => encode,
                 None => encode.insert(session.policy_snapshots()?),
             };
-            member.best_policy = Some(encode(i)?);
+            run.best_policy = Some(encode(i)?);
         }
     }
     Ok(())
@@ -424,8 +424,8 @@ fn mean_of(rows: &[Row], column: &str) -> f64 {
     stats::mean(&values)
 }
 
-fn last_mean(members: &[Member]) -> f64 {
-    let values: Vec<f64> = members.iter().filter_map(Member::last_evaluation).collect();
+fn last_mean(runs: &[SeedRun]) -> f64 {
+    let values: Vec<f64> = runs.iter().filter_map(SeedRun::last_evaluation).collect();
     stats::mean(&values)
 }
 
@@ -442,25 +442,25 @@ fn round(value: f64, per_unit: f64) -> f64 {
 
 /// `quickstudy train --resume DIR…` for these runs.
 #[must_use]
-pub fn resume_command<'a>(members: impl IntoIterator<Item = &'a Member>) -> String {
+pub fn resume_command<'a>(runs: impl IntoIterator<Item = &'a SeedRun>) -> String {
     let mut command = format!("{} train --resume", known::program());
-    for member in members {
+    for run in runs {
         command.push(' ');
-        command.push_str(&shell_quote(&member.folder.path().to_string_lossy()));
+        command.push_str(&shell_quote(&run.folder.path().to_string_lossy()));
     }
     command
 }
 
 /// Says how to go on from the snapshots that there are.
-fn with_resume_hint(mut stop: Stop, members: &[Member]) -> Stop {
-    let intact: Vec<&Member> = members.iter().filter(|member| member.folder.resumable()).collect();
+fn with_resume_hint(mut stop: Stop, runs: &[SeedRun]) -> Stop {
+    let intact: Vec<&SeedRun> = runs.iter().filter(|run| run.folder.resumable()).collect();
     if intact.is_empty() {
         return stop;
     }
-    let first = match (stop.hint.is_empty(), intact.len() == members.len()) {
+    let first = match (stop.hint.is_empty(), intact.len() == runs.len()) {
         (false, _) => stop.hint.clone(),
         (true, true) => "the last snapshot is intact".to_owned(),
-        (true, false) => format!("{} of {} runs still have their last snapshot", intact.len(), members.len()),
+        (true, false) => format!("{} of {} runs still have their last snapshot", intact.len(), runs.len()),
     };
     let command = resume_command(intact);
     stop.hint = if stop.code == NON_FINITE {

@@ -182,7 +182,7 @@ test("what cannot be says what was wrong, with a class and a stable code", () =>
     });
   }));
 
-test("a snapshot with fewer steps than are made says so; a member that does not exist, too", () =>
+test("a snapshot with fewer steps than are made says so; a seed that does not exist, too", () =>
   withPage(async (page) => {
     const seen = await page.evaluate(async () => {
       const { train } = await import("/quickstudy/index.js");
@@ -190,13 +190,13 @@ test("a snapshot with fewer steps than are made says so; a member that does not 
       await run.finished;
       const snapshot = await run.save();
       const told = ({ code, message }) => [code, message];
-      const member = await run.save(1).catch(told);
+      const missing = await run.save(1).catch(told);
       await run.dispose();
       const fewer = await train({ snapshot: snapshot.buffer, steps: 64 }).finished.catch(told);
-      return [member, fewer];
+      return [missing, fewer];
     });
     assert.deepEqual(seen, [
-      ["config", "member: expected a whole number in 0 to 0, got 1"],
+      ["config", "index: expected a whole number in 0 to 0, got 1"],
       ["config", "steps: 128 are made already, so 64 in all cannot be"],
     ]);
   }));

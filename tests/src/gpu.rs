@@ -51,6 +51,6 @@ pub fn distance(a: &[f64], b: &[f64]) -> f64 {
 /// If there is no such seed or the device fails.
 #[must_use]
 #[allow(clippy::unwrap_used, reason = "called by tests only")]
-pub fn theta(session: &Session, member: usize) -> Vec<f64> {
-    pollster::block_on(session.parameters(member)).unwrap().into_iter().map(f64::from).collect()
+pub fn theta(session: &Session, index: usize) -> Vec<f64> {
+    pollster::block_on(session.parameters(index)).unwrap().into_iter().map(f64::from).collect()
 }

@@ -246,8 +246,8 @@ export class Engine {
   async snapshots(id: number, what: "session" | "policy", seeds: number): Promise<Uint8Array[]> {
     return this.#on(id, async ({ session }: SessionThing) => {
       const all: Uint8Array[] = [];
-      for (let member = 0; member < seeds; member++) {
-        all.push(await (what === "session" ? session.snapshot(member) : session.policySnapshot(member)));
+      for (let index = 0; index < seeds; index++) {
+        all.push(await (what === "session" ? session.snapshot(index) : session.policySnapshot(index)));
       }
       return all;
     });

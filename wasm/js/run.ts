@@ -225,16 +225,19 @@ export class Run implements AsyncIterable<Progress> {
     this.resume();
   }
 
-  /** Everything needed to go on with a seed, from the last iteration on: a file that the command line reads, too. */
-  async save(member = 0): Promise<Uint8Array> {
+  /**
+   * Everything needed to go on with the seed of this number, from 0, as the last iteration left it: a file that the command line reads,
+   * too.
+   */
+  async save(index = 0): Promise<Uint8Array> {
     const session = await this.session;
-    whole("member", member, 0, session.setup.seeds.length - 1);
-    return (await session.snapshots())[member]!;
+    whole("index", index, 0, session.setup.seeds.length - 1);
+    return (await session.snapshots())[index]!;
   }
 
-  /** The policy of a seed as it is now. Dispose of it after use. */
-  async policy(member = 0): Promise<Policy> {
-    return (await this.session).policy(member);
+  /** The policy of the seed of this number, from 0, as it is now. Dispose of it after use. */
+  async policy(index = 0): Promise<Policy> {
+    return (await this.session).policy(index);
   }
 
   /** As {@link Session.evaluate}, between two iterations. */

@@ -124,9 +124,9 @@ export class Session {
     }
   }
 
-  /** The policy of a seed as it is now. Dispose of it after use. */
-  async policy(member = 0): Promise<Policy> {
-    const bytes = (await this.policyBytes())[whole("member", member, 0, this.setup.seeds.length - 1)]!;
+  /** The policy of the seed of this number, from 0, as it is now. Dispose of it after use. */
+  async policy(index = 0): Promise<Policy> {
+    const bytes = (await this.policyBytes())[whole("index", index, 0, this.setup.seeds.length - 1)]!;
     const { env } = this.#request;
     return loadPolicy(bytes, env.kind === "builtin" ? {} : { env: env.kind === "module" ? { module: env.url } : env.definition });
   }
@@ -142,8 +142,8 @@ export class Session {
         return (await this.#engine.evaluateSession(this.#id, episodes)) as Episodes[];
       }
       const all: Episodes[] = [];
-      for (let member = 0; member < this.setup.seeds.length; member++) {
-        const policy = await this.policy(member);
+      for (let index = 0; index < this.setup.seeds.length; index++) {
+        const policy = await this.policy(index);
         try {
           all.push(await policy.evaluate({ episodes }));
         } finally {

@@ -209,21 +209,21 @@ impl RawSession {
         plain(&rows.into_iter().map(object).collect::<Vec<_>>())
     }
 
-    /// Everything needed to go on with one seed.
+    /// Everything needed to go on with the seed of this number, from 0.
     ///
     /// # Errors
     /// If there is no such seed or the device fails.
-    pub async fn snapshot(&self, member: usize) -> Thrown<Vec<u8>> {
-        self.session.snapshot(member).await.map_err(thrown)
+    pub async fn snapshot(&self, index: usize) -> Thrown<Vec<u8>> {
+        self.session.snapshot(index).await.map_err(thrown)
     }
 
-    /// The policy of one seed.
+    /// The policy of the seed of this number, from 0.
     ///
     /// # Errors
     /// If there is no such seed or the device fails.
     #[wasm_bindgen(js_name = policySnapshot)]
-    pub async fn policy_snapshot(&self, member: usize) -> Thrown<Vec<u8>> {
-        self.session.policy_snapshot(member).await.map_err(thrown)
+    pub async fn policy_snapshot(&self, index: usize) -> Thrown<Vec<u8>> {
+        self.session.policy_snapshot(index).await.map_err(thrown)
     }
 
     /// Episodes of the deterministic policy of each seed, `{ returns, lengths, terminated }`.

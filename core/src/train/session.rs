@@ -168,9 +168,10 @@ impl Session {
         self.iteration * self.batch()
     }
 
-    /// Environment steps that a seed has made, fewer than planned where episodes ended early; none of a seed that there is not.
-    pub fn steps_made(&self, member: usize) -> u64 {
-        self.made.get(member).copied().unwrap_or(0)
+    /// Environment steps that the seed of this number, from 0, has made: fewer than planned where episodes ended early, none if there is
+    /// no such seed.
+    pub fn steps_made(&self, index: usize) -> u64 {
+        self.made.get(index).copied().unwrap_or(0)
     }
 
     /// Environment steps to make, per seed: whole iterations, so that it may be more than was asked for.
@@ -271,12 +272,12 @@ impl Session {
         ))
     }
 
-    /// Everything needed to go on with one seed, alone or stacked: the same bytes for the same training.
+    /// Everything needed to go on with the seed of this number, from 0, alone or stacked: the same bytes for the same training.
     ///
     /// # Errors
-    /// If `member` does not exist or the device fails.
-    pub async fn snapshot(&self, member: usize) -> Result<Vec<u8>> {
-        self.snapshots().await?.encode(member)
+    /// If there is no such seed or the device fails.
+    pub async fn snapshot(&self, index: usize) -> Result<Vec<u8>> {
+        self.snapshots().await?.encode(index)
     }
 
     /// The same for all seeds, read from the device once.
@@ -292,12 +293,12 @@ impl Session {
         self.training.algorithm().entries(self.setup.env.state_len())
     }
 
-    /// Parameters, normalisers and configuration of one seed: what [`Evaluator`](super::Evaluator) needs.
+    /// Parameters, normalisers and configuration of the seed of this number, from 0: what [`Evaluator`](super::Evaluator) needs.
     ///
     /// # Errors
-    /// If `member` does not exist or the device fails.
-    pub async fn policy_snapshot(&self, member: usize) -> Result<Vec<u8>> {
-        self.policy_snapshots().await?.encode(member)
+    /// If there is no such seed or the device fails.
+    pub async fn policy_snapshot(&self, index: usize) -> Result<Vec<u8>> {
+        self.policy_snapshots().await?.encode(index)
     }
 
     /// The same for all seeds, read from the device once.
@@ -323,19 +324,19 @@ impl Session {
         Ok(Snapshots { session: self, kind, arrays, layout })
     }
 
-    /// θ of one seed, as programs have it: the slices of its layout one after the other.
+    /// θ of the seed of this number, from 0, as programs have it: the slices of its layout one after the other.
     ///
     /// # Errors
-    /// If `member` does not exist or the device fails.
-    pub async fn parameters(&self, member: usize) -> Result<Vec<f32>> {
+    /// If there is no such seed or the device fails.
+    pub async fn parameters(&self, index: usize) -> Result<Vec<f32>> {
         let theta = self.device.read_f32(self.training.state().get("theta")?).await?;
         let len = theta.len() / self.setup.seeds.len();
-        let own = theta.chunks(len).nth(member).ok_or_else(|| self.no_seed(member))?;
+        let own = theta.chunks(len).nth(index).ok_or_else(|| self.no_seed(index))?;
         Ok(own.to_vec())
     }
 
-    fn no_seed(&self, member: usize) -> Error {
-        Error::Program(format!("there are {} seeds, so there is no number {member}", self.setup.seeds.len()))
+    fn no_seed(&self, index: usize) -> Error {
+        Error::Program(format!("there are {} seeds, so there is no number {index}", self.setup.seeds.len()))
     }
 
     /// Makes ready what [`evaluate`](Self::evaluate) will run, so that a number of episodes that cannot be evaluated is
@@ -396,29 +397,29 @@ pub struct Snapshots<'a> {
 }
 
 impl Snapshots<'_> {
-    /// The snapshot of one seed.
+    /// The snapshot of the seed of this number, from 0.
     ///
     /// # Errors
-    /// If `member` does not exist.
-    pub fn encode(&self, member: usize) -> Result<Vec<u8>> {
+    /// If there is no such seed.
+    pub fn encode(&self, index: usize) -> Result<Vec<u8>> {
         let setup = &self.session.setup;
         let seeds = setup.seeds.len();
-        if member >= seeds {
-            return Err(self.session.no_seed(member));
+        if index >= seeds {
+            return Err(self.session.no_seed(index));
         }
         let mut own = Vec::with_capacity(self.arrays.len());
         for (entry, words) in &self.arrays {
             let len = words.len() / seeds;
-            own.push(SeedArray { entry: entry.clone(), words: words[member * len..(member + 1) * len].into() });
+            own.push(SeedArray { entry: entry.clone(), words: words[index * len..(index + 1) * len].into() });
         }
         let mut entries = tensors::written(&own, &self.layout)?;
         if self.kind == SnapshotKind::Session {
-            entries.extend(snapshot::of_finished(&self.session.finished[member]));
+            entries.extend(snapshot::of_finished(&self.session.finished[index]));
         }
         let env = &setup.env.spec().name;
-        let mut header = Header::new(self.kind, setup.algorithm.name, env, setup.seeds[member], setup.table());
+        let mut header = Header::new(self.kind, setup.algorithm.name, env, setup.seeds[index], setup.table());
         (header.steps, header.iteration) = (setup.steps, self.session.iteration);
-        header.env_steps = self.session.made[member];
+        header.env_steps = self.session.made[index];
         snapshot::encode(header, &entries)
     }
 }

@@ -232,8 +232,8 @@ fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool)
         }
         let seconds = start.elapsed().as_secs_f64();
         let mut means = Vec::with_capacity(seeds.len());
-        for member in 0..seeds.len() {
-            let bytes = pollster::block_on(session.policy_snapshot(member))?;
+        for index in 0..seeds.len() {
+            let bytes = pollster::block_on(session.policy_snapshot(index))?;
             let mut policy = Evaluator::load(device, &bytes)?;
             let ended = pollster::block_on(policy.evaluate(episodes, 1, true))?;
             means.push(stats::mean(&ended.iter().map(|episode| episode.ret).collect::<Vec<f64>>()));

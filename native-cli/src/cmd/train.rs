@@ -12,7 +12,7 @@ use crate::plan::{Plan, Request, eval_episodes};
 use crate::progress::{duration, grouped, say};
 use crate::provenance;
 use crate::recover::RecordedSession;
-use crate::run::{self, End, Member, Pace, resume_command};
+use crate::run::{self, End, Pace, SeedRun, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
 use crate::signals;
 use crate::ticker::Ticker;
@@ -182,19 +182,19 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     prepare(&mut session, &pace)?;
     drop(ticker);
     activity::begin(Work::Saving);
-    let mut members = Vec::with_capacity(seeds.len());
+    let mut runs = Vec::with_capacity(seeds.len());
     for (seed, folder) in seeds.iter().zip(open_folders(args, &plan.setup)?) {
         let config = plan.config_toml(*seed);
         folder.write_unsynced(file::CONFIG, config.as_bytes())?;
         record(&folder, args, &device, 0)?;
-        members.push(Member::create(folder, title(&plan.setup, *seed), &config)?);
+        runs.push(SeedRun::create(folder, title(&plan.setup, *seed), &config)?);
     }
     headline(&plan.setup, &args.device.describe(&device));
     why.iter().for_each(|why| say(why));
     if let Some(preset) = preset(plan.setup.algorithm.name, &plan.setup.env.spec().name)? {
         say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text)));
     }
-    train(args, session, members, pace)
+    train(args, session, runs, pace)
 }
 
 /// Finds what cannot be evaluated before a folder is made or changed, and not after a tenth of the training.
@@ -255,31 +255,31 @@ fn record(folder: &RunFolder, args: &TrainArgs, device: &Device, env_steps: u64)
     provenance::record(folder, &device.caps().name, args.device.threads(), env_steps)
 }
 
-fn train(args: &TrainArgs, session: Session, members: Vec<Member>, pace: Pace) -> Result<(), Stop> {
-    let all_made = |session: &Session| (0..members.len()).map(|member| session.steps_made(member)).sum::<u64>();
+fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> Result<(), Stop> {
+    let all_made = |session: &Session| (0..runs.len()).map(|index| session.steps_made(index)).sum::<u64>();
     let (start, before) = (Instant::now(), all_made(&session));
-    let mut run = RecordedSession { session, members, debug: args.debug };
+    let mut recorded = RecordedSession { session, runs, debug: args.debug };
     let reopen = |again: bool| args.device.reopen(again);
-    let end = run.train(pace, &signals::stop_asked, args.device.threads(), &reopen)?;
-    let RecordedSession { session, members, .. } = run;
+    let end = recorded.train(pace, &signals::stop_asked, args.device.threads(), &reopen)?;
+    let RecordedSession { session, runs, .. } = recorded;
     let seconds = start.elapsed().as_secs_f64();
-    let made = (0..members.len()).map(|member| session.steps_made(member)).sum::<u64>() - before;
+    let made = (0..runs.len()).map(|index| session.steps_made(index)).sum::<u64>() - before;
     say(&format!(
         "{} environment steps in {} ({} steps/s)",
         grouped(made),
         duration(seconds),
         short_count((made as f64 / seconds.max(1e-9)).round()),
     ));
-    for member in members.iter() {
-        say(&format!("saved {}", member.folder.path().display()));
-        if let Some(line) = member.ended_at(pace.eval_episodes) {
+    for run in runs.iter() {
+        say(&format!("saved {}", run.folder.path().display()));
+        if let Some(line) = run.ended_at(pace.eval_episodes) {
             say(&format!("  {line}"));
         }
     }
     if end == End::Interrupted {
         say(&format!("stopped at {} steps; continue with", grouped(session.env_steps())));
-        say(&format!("  {}", resume_command(&members)));
-    } else if let Some(first) = members.first() {
+        say(&format!("  {}", resume_command(&runs)));
+    } else if let Some(first) = runs.first() {
         let path = run_folder::shell_quote(&first.folder.path().to_string_lossy());
         say(&format!("next: {} eval {path}", known::program()));
     }
@@ -353,12 +353,12 @@ fn resume_session(
     let extended = asked != session.setup().steps;
     session.set_steps(asked);
     if session.done() {
-        for (member, folder) in folders.iter().enumerate() {
-            run::mend(folder, session.steps_made(member))?;
+        for (index, folder) in folders.iter().enumerate() {
+            run::mend(folder, session.steps_made(index))?;
             say(&format!(
                 "{} is finished: it made {} of {} environment steps; go further with a larger --steps",
                 folder.path().display(),
-                grouped(session.steps_made(member)),
+                grouped(session.steps_made(index)),
                 grouped(asked),
             ));
         }
@@ -387,10 +387,10 @@ fn resume_session(
     if extended {
         say("note: linear schedules now end at the new number of steps");
     }
-    let mut members = Vec::new();
+    let mut runs = Vec::new();
     let seeds = session.setup().seeds.clone();
-    for (number, ((folder, text), seed)) in folders.into_iter().zip(texts).zip(seeds).enumerate() {
-        let made = session.steps_made(number);
+    for (index, ((folder, text), seed)) in folders.into_iter().zip(texts).zip(seeds).enumerate() {
+        let made = session.steps_made(index);
         let flags = [
             ("steps", args.steps),
             ("eval_every", args.eval_every),
@@ -403,14 +403,14 @@ fn resume_session(
         });
         provenance::note_change(&folder, &device.caps().name);
         record(&folder, args, device, made)?;
-        let member = Member::resume(folder, title(session.setup(), seed), &changed, made)?;
+        let run = SeedRun::resume(folder, title(session.setup(), seed), &changed, made)?;
         // The rows so far are those of the configuration as it was.
         if changed != text {
-            member.folder.write_unsynced(file::CONFIG, changed.as_bytes())?;
+            run.folder.write_unsynced(file::CONFIG, changed.as_bytes())?;
         }
-        members.push(member);
+        runs.push(run);
     }
-    train(args, session, members, pace)
+    train(args, session, runs, pace)
 }
 
 /// Names and settings given beside `--resume` must be those of the run: it could not be told from a new one otherwise.

@@ -22,10 +22,10 @@ impl Counter {
         Self { seeds: seeds.to_vec(), steps, fail_at: u64::MAX, infinite_at: u64::MAX, reads: Cell::new(0) }
     }
 
-    fn score(&self, member: usize) -> f64 {
+    fn score(&self, index: usize) -> f64 {
         // Rises, then falls: the best evaluation is neither the first nor the last.
         let x = self.steps as f64;
-        x * (3000.0 - x) / 7.0 + self.seeds[member] as f64 / 3.0
+        x * (3000.0 - x) / 7.0 + self.seeds[index] as f64 / 3.0
     }
 }
 
@@ -63,11 +63,11 @@ impl Training for Counter {
     }
     fn snapshots(&self) -> Result<Encode<'_>, Stop> {
         self.reads.set(self.reads.get() + 1);
-        Ok(Box::new(|member| Ok(format!("{} {}", self.seeds[member], self.steps).into_bytes())))
+        Ok(Box::new(|index| Ok(format!("{} {}", self.seeds[index], self.steps).into_bytes())))
     }
     fn policy_snapshots(&self) -> Result<Encode<'_>, Stop> {
         self.reads.set(self.reads.get() + 1);
-        Ok(Box::new(|member| Ok(format!("policy {} {}", self.seeds[member], self.steps).into_bytes())))
+        Ok(Box::new(|index| Ok(format!("policy {} {}", self.seeds[index], self.steps).into_bytes())))
     }
     fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop> {
         let episode = |i| Episode { ret: self.score(i), length: 7, terminated: true, adapted: None };
@@ -77,10 +77,10 @@ impl Training for Counter {
 
 const PACE: Pace = Pace { save_every: Duration::ZERO, eval_every: 500, eval_episodes: 3, log_every: 0 };
 
-fn create(dir: &Path, seeds: &[u64]) -> Vec<Member> {
+fn create(dir: &Path, seeds: &[u64]) -> Vec<SeedRun> {
     let one = |seed: &u64| {
         let folder = RunFolder::create(&dir.join(format!("s{seed}"))).unwrap();
-        Member::create(folder, "title".into(), "c").unwrap()
+        SeedRun::create(folder, "title".into(), "c").unwrap()
     };
     seeds.iter().map(one).collect()
 }
@@ -99,20 +99,20 @@ fn a_stopped_and_resumed_seed_makes_the_same_files() {
 
     let polls = Cell::new(0);
     let stop = || polls.replace(polls.get() + 1) >= 17;
-    let mut members = create(&parts, &[1, 2]);
-    let end = run(&mut Counter::new(&[1, 2], 0), &mut members, PACE, &stop);
+    let mut runs = create(&parts, &[1, 2]);
+    let end = run(&mut Counter::new(&[1, 2], 0), &mut runs, PACE, &stop);
     assert_eq!(end.unwrap(), End::Interrupted);
-    assert!(resume_command(&members).starts_with("quickstudy train --resume /"));
-    drop(members);
+    assert!(resume_command(&runs).starts_with("quickstudy train --resume /"));
+    drop(runs);
 
     // Seed 2 of the stack resumes alone, from its own folder.
     let dir = parts.join("s2");
     let snapshot = String::from_utf8(read_snapshot(&dir, file::LAST).unwrap()).unwrap();
     assert_eq!(snapshot, "2 1700");
-    let member = Member::resume(RunFolder::open(&dir).unwrap(), "title".into(), "c", 1700).unwrap();
+    let resumed = SeedRun::resume(RunFolder::open(&dir).unwrap(), "title".into(), "c", 1700).unwrap();
     // The best so far was at 1500 steps and stays known.
-    assert_eq!(member.best(), Some((1500.0_f64 * 1500.0 / 7.0 + 2.0 / 3.0) as f32));
-    run(&mut Counter::new(&[2], 1700), &mut [member], PACE, &|| false).unwrap();
+    assert_eq!(resumed.best(), Some((1500.0_f64 * 1500.0 / 7.0 + 2.0 / 3.0) as f32));
+    run(&mut Counter::new(&[2], 1700), &mut [resumed], PACE, &|| false).unwrap();
 
     for name in [file::LAST, file::BEST, file::CURVE] {
         assert_eq!(fs::read(whole.join("s2").join(name)).unwrap(), fs::read(dir.join(name)).unwrap(), "{name}");
@@ -183,9 +183,9 @@ fn rows_get_rarer_in_long_runs_and_evaluations_always_have_theirs() {
     let polls = Cell::new(0);
     let stop = || polls.replace(polls.get() + 1) >= 13;
     run(&mut Counter::new(&[1], 0), &mut create(&parts, &[1]), pace, &stop).unwrap();
-    let member = Member::resume(RunFolder::open(&parts.join("s1")).unwrap(), "title".into(), "c", 1300).unwrap();
-    assert_eq!(member.last_evaluation(), Some(1000.0 * 2000.0 / 7.0 + 1.0 / 3.0));
-    run(&mut Counter::new(&[1], 1300), &mut [member], pace, &|| false).unwrap();
+    let resumed = SeedRun::resume(RunFolder::open(&parts.join("s1")).unwrap(), "title".into(), "c", 1300).unwrap();
+    assert_eq!(resumed.last_evaluation(), Some(1000.0 * 2000.0 / 7.0 + 1.0 / 3.0));
+    run(&mut Counter::new(&[1], 1300), &mut [resumed], pace, &|| false).unwrap();
     for name in [file::CURVE, file::BEST] {
         assert_eq!(
             fs::read(dir.join("s1").join(name)).unwrap(),

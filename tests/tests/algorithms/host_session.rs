@@ -36,7 +36,7 @@ fn pair(algorithm: &str, env: &EnvDef, text: &str) -> [Setup; 2] {
 
 fn policies(session: &Session) -> Vec<Vec<u8>> {
     let all = wait(session.policy_snapshots());
-    (0..2).map(|member| all.encode(member).unwrap()).collect()
+    (0..2).map(|index| all.encode(index).unwrap()).collect()
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
             same(wait(inside.step()), wait(session.step()));
         }
         assert_eq!(policies(&inside), policies(&session), "{algorithm}");
-        let saved: Vec<Vec<u8>> = (0..2).map(|member| wait(session.snapshot(member))).collect();
+        let saved: Vec<Vec<u8>> = (0..2).map(|index| wait(session.snapshot(index))).collect();
         let bytes: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
         let again =
             Session::restore_on_host(&device, env.spec().clone(), &bytes, |setup| Ok(executor(&env, setup))).unwrap();

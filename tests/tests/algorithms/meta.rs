@@ -48,11 +48,11 @@ fn every_variant_makes_finite_iterations_and_seeds_do_not_depend_on_each_other()
         }
         // The line search of a trust region may refuse every step; of three, some must be taken.
         assert_ne!(theta(&stacked, 1), first, "{algorithm}: nothing was learnt");
-        for (member, seed) in [1, 2, 3].into_iter().enumerate() {
+        for (index, seed) in [1, 2, 3].into_iter().enumerate() {
             let mut alone = start(&[seed]);
             run(&mut alone);
             let bytes = |s: &Session, m: usize| pollster::block_on(s.snapshot(m)).unwrap();
-            assert!(bytes(&alone, 0) == bytes(&stacked, member), "{algorithm}: seed {seed} depends on others");
+            assert!(bytes(&alone, 0) == bytes(&stacked, index), "{algorithm}: seed {seed} depends on others");
         }
     }
 }

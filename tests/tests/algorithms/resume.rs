@@ -15,8 +15,8 @@ fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
     (0..n).map(|_| pollster::block_on(session.step()).unwrap()).collect()
 }
 
-fn snapshot(session: &Session, member: usize) -> Vec<u8> {
-    pollster::block_on(session.snapshot(member)).unwrap()
+fn snapshot(session: &Session, index: usize) -> Vec<u8> {
+    pollster::block_on(session.snapshot(index)).unwrap()
 }
 
 const SMALL: &str = "envs = 4\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [16]";
@@ -47,10 +47,10 @@ fn twice_n_iterations_equal_n_restored_and_n() {
         let mut alone = Session::restore(&device, &saved[1..2]).unwrap();
         assert_eq!(alone.setup().seeds, [8]);
         let rows_alone = steps(&mut alone, 4);
-        for (member, position) in [(2, 0), (0, 1), (1, 2)] {
-            assert!(snapshot(&through, member) == snapshot(&rest, position), "{name}, seed {member}");
+        for (index, position) in [(2, 0), (0, 1), (1, 2)] {
+            assert!(snapshot(&through, index) == snapshot(&rest, position), "{name}, seed {index}");
             for (t, rows) in rows.iter().enumerate() {
-                assert_eq!(format!("{:?}", rows[position]), format!("{:?}", all[4 + t][member]), "{name}");
+                assert_eq!(format!("{:?}", rows[position]), format!("{:?}", all[4 + t][index]), "{name}");
             }
         }
         assert!(snapshot(&through, 1) == snapshot(&alone, 0), "{name}, alone");

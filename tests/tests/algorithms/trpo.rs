@@ -81,7 +81,7 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
     let more = "sde = true\nsde_sample_freq = 8\nnormalise_observations = true\nnormalise_rewards = true\n";
     for (env, more) in [("cartpole", ""), ("pendulum", more)] {
         let settings = format!("{SMALL}{more}");
-        let bytes = |s: &Session, member: usize| pollster::block_on(s.snapshot(member)).unwrap();
+        let bytes = |s: &Session, index: usize| pollster::block_on(s.snapshot(index)).unwrap();
         let mut stacked = session(&Device::cpu(2), env, &[7, 8, 9], Some(4096), &settings);
         steps(&mut stacked, 6);
         let mut alone = session(&Device::cpu(1), env, &[8], Some(4096), &settings);

@@ -3,7 +3,7 @@
 
 use quickstudy::provenance;
 use quickstudy::recover::RecordedSession;
-use quickstudy::run::{End, Member, Pace};
+use quickstudy::run::{End, Pace, SeedRun};
 use quickstudy::run_folder::{RunFolder, file, read_snapshot};
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, env};
@@ -27,13 +27,13 @@ fn pace(save_every: Duration) -> Pace {
 
 fn start(dir: &Path, device: &Device) -> RecordedSession {
     let session = Session::new(device, &setup()).unwrap();
-    let member = |seed: &u64| {
+    let run = |seed: &u64| {
         let folder = RunFolder::create(&dir.join(format!("s{seed}"))).unwrap();
         provenance::record(&folder, &device.caps().name, 1, 0).unwrap();
-        Member::create(folder, "a run".into(), "").unwrap()
+        SeedRun::create(folder, "a run".into(), "").unwrap()
     };
-    let members = session.setup().seeds.iter().map(member).collect();
-    RecordedSession { session, members, debug: false }
+    let runs = session.setup().seeds.iter().map(run).collect();
+    RecordedSession { session, runs, debug: false }
 }
 
 fn folder(name: &str) -> std::path::PathBuf {
