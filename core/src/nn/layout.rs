@@ -8,6 +8,7 @@ use crate::{Array, Device, Result, Tensor};
 /// Number of a slice within its [`Layout`].
 pub type SliceId = usize;
 
+/// A part of θ with a name and a shape.
 #[derive(Clone, Debug, PartialEq)]
 struct Slice {
     name: String,

@@ -67,6 +67,7 @@ impl Node {
     }
 }
 
+/// The scope around a scope, and how many there are.
 #[derive(Clone, Copy, Debug)]
 struct Nesting {
     parent: u32,

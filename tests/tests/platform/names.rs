@@ -1,7 +1,8 @@
-//! The register is the only list of algorithms: nothing else tells them apart by name.
+//! The register is the only list of algorithms: nothing else tells them apart by name. And a name is that of one type of a crate.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -101,4 +102,58 @@ fn names_and_their_prefixes_are_found_as_whole_words() {
     assert_eq!(literals("if x == \"ppo\" { y('\"', \"a \\\" b\") } // \"trpo\"")[..2], ["ppo", "a   b"]);
     assert!(named("ppo") && named("rl2") && named("maml-") && named("train `promp`"));
     assert!(!named("ppo_loss") && !named("quickstudy train ppo") && !named("improper") && !named(""));
+}
+
+/// The types that a file declares outside of its tests, and the aliases.
+fn declared(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut types, mut aliases) = (Vec::new(), Vec::new());
+    for line in text.lines().take_while(|line| !line.ends_with("mod tests {")) {
+        let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub") || *word == "unsafe");
+        let (Some(kind), Some(rest)) = (words.next(), words.next()) else { continue };
+        let name = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap();
+        // The types of macros are `$name`s.
+        if name.starts_with(|c: char| c.is_ascii_uppercase()) {
+            match kind {
+                "struct" | "enum" | "trait" | "union" => types.push(name),
+                // Indented ones are a trait's.
+                "type" if !line.starts_with(' ') => aliases.push(name),
+                _ => {}
+            }
+        }
+    }
+    (types, aliases)
+}
+
+#[test]
+fn no_two_types_of_a_crate_have_one_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let (mut wrong, mut checked) = (Vec::new(), 0);
+    for dir in ["core/src", "gpu/src", "native-cli/src", "tests/src", "wasm/src"] {
+        let mut files = Vec::new();
+        sources(&root.join(dir), &[".rs"], &mut files);
+        let (mut types, mut aliases) = (BTreeMap::<String, Vec<String>>::new(), Vec::new());
+        for file in files {
+            let own = file.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+            let text = fs::read_to_string(&file).unwrap();
+            let (named, other) = declared(&text);
+            checked += named.len();
+            named.iter().for_each(|name| types.entry((*name).to_owned()).or_default().push(own.clone()));
+            aliases.extend(other.iter().map(|name| ((*name).to_owned(), own.clone())));
+        }
+        // The same alias may stand in several modules, but not beside a type of its name.
+        for (name, file) in aliases {
+            types.entry(name).and_modify(|files| files.push(file));
+        }
+        let several = types.iter().filter(|(_, files)| files.len() > 1);
+        wrong.extend(several.map(|(name, files)| format!("{name} of {}", files.join(" and of "))));
+    }
+    assert!(checked > 500, "{checked} types");
+    assert!(wrong.is_empty(), "give each of these types a name of its own:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn types_and_aliases_are_found_as_declared() {
+    let text = "/// struct A\npub(super) struct B<'a> {\nunsafe trait C: D {\n    enum E {\n    type F = u32;\npub type G = u32;\n\
+        struct $name;\nmod tests {\nstruct H;";
+    assert_eq!(declared(text), (vec!["B", "C", "E"], vec!["G"]));
 }
