@@ -6,7 +6,7 @@ use super::meta_test;
 use super::play_on_host::drawn_only;
 use crate::env::ActionSpace;
 use crate::host::{Chance, Executor, HostPath, MetaSampler, Quota, SUCCESS, Samples};
-use crate::meta::{MetaAlgorithm as _, Outcome, Trial};
+use crate::meta::{EpisodeOutcome, MetaAlgorithm as _, Trial};
 use crate::rng::{Key, fold_in, streams};
 use crate::task::TaskSource;
 use crate::{Error, Result};
@@ -53,7 +53,7 @@ impl Evaluator {
         let info = &executor.fleet().info;
         let success = info.iter().position(|name| name == SUCCESS).map(|at| (at, info.len()));
         let discount = self.fitted().course().discount;
-        let outcome = |path: &HostPath| Outcome::of(path, discount, success);
+        let outcome = |path: &HostPath| EpisodeOutcome::of(path, discount, success);
         let parts = (unit, if self.family().in_rounds() { 1 } else { count });
         let of_round = |samples: Samples| by_stage(&samples, &space, &trial, parts, &outcome);
         let (tasks, rounds) = self.try_in(executor, tasks, &test, &trial, of_round).await?;
@@ -152,7 +152,7 @@ fn by_stage(
     space: &ActionSpace,
     trial: &Trial,
     (unit, count): (StageUnit, usize),
-    outcome: &dyn Fn(&HostPath) -> Outcome,
+    outcome: &dyn Fn(&HostPath) -> EpisodeOutcome,
 ) -> Result<Vec<AdaptationStage>> {
     let mut stages = meta_test::empty(count, trial)?;
     for (task, paths) in samples.tasks.iter().enumerate() {

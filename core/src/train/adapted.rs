@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::backend::copied;
 use crate::env::EnvDef;
-use crate::meta::{Outcome, Performance};
+use crate::meta::{EpisodeOutcome, Performance};
 
 /// Sizes of a test on held-out tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct AdaptationStage {
     /// Each task's first rollout, from its beginning to its end.
     pub paths: Vec<Vec<PathStep>>,
     /// Outcomes of the episodes that ended in this stage, all tasks and rollouts together.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<EpisodeOutcome>,
 }
 
 /// A step of an episode.

@@ -5,7 +5,7 @@ use super::evaluate::{Episodes, Evaluator, UnderTest, expect_finite};
 use crate::algo::{Algorithm, Family, Held};
 use crate::backend::{Lease, copied, room};
 use crate::env::EnvDef;
-use crate::meta::{Outcome, Trial, try_adapting};
+use crate::meta::{EpisodeOutcome, Trial, try_adapting};
 use crate::play::Steps;
 use crate::program::Outputs;
 use crate::tensor::{Named, scan_tree};
@@ -123,7 +123,7 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
     let numbers = env.state_len() + env.spec().action.dim();
     // Rewards are read as f64 and counts as u32, each beside the bytes that it came in.
     let read = steps.saturating_mul(20 * m * rollouts + 8 * m * numbers).saturating_add(24 * m * rollouts);
-    let measured = 4 * size_of::<f64>() + size_of::<Outcome>();
+    let measured = 4 * size_of::<f64>() + size_of::<EpisodeOutcome>();
     let read = read.saturating_add((rounds + 1).max(episodes).saturating_mul(measured * m * rollouts));
     let kept = ResultSizes { tasks: m, rollouts, stages: count, steps: steps.saturating_mul(rounds + 1), read };
     let lower: &[&'static str] = match course.family {
@@ -289,7 +289,7 @@ pub(super) fn trace(
 /// Names the outcomes of the last episode after adaptation.
 pub(super) const ADAPTED: &str = "adapted";
 
-/// The outcome of the episode of that number (u32 `[]`) of each rollout, `[K, N, 1]` under each name: the fields of [`Outcome`]. A success
+/// The outcome of the episode of that number (u32 `[]`) of each rollout, `[K, N, 1]` under each name: the fields of [`EpisodeOutcome`]. A success
 /// below 0 is unknown.
 fn outcome(env: &EnvDef, steps: &Steps, tasks: Option<Tensor>, episode: Tensor, discount: f64) -> Named {
     let (k, n) = (steps.reward.size(1), steps.reward.size(2));
@@ -324,13 +324,13 @@ fn output_outcomes(cx: &mut Context, of: &str, outcomes: Named) {
 }
 
 /// The outcomes that a program left under that name, in order.
-pub(super) async fn read_outcomes(device: &Device, out: &Outputs, of: &str) -> Result<Vec<Outcome>> {
+pub(super) async fn read_outcomes(device: &Device, out: &Outputs, of: &str) -> Result<Vec<EpisodeOutcome>> {
     let read = async |name: &str| device.read(out.get(&format!("{name} {of}"))?).await;
     let (returns, discounted) = (read("ret").await?, read("discounted").await?);
     let (terminated, success) = (read("terminated").await?, read("success").await?);
     let one = |((ret, discounted), (terminated, success)): ((f64, f64), (f64, f64))| {
         let success = (success >= 0.0).then_some(success != 0.0);
-        Outcome { ret, discounted, terminated: terminated != 0.0, success }
+        EpisodeOutcome { ret, discounted, terminated: terminated != 0.0, success }
     };
     let mut all = room(returns.len())?;
     all.extend(returns.into_iter().zip(discounted).zip(terminated.into_iter().zip(success)).map(one));

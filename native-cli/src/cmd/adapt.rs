@@ -236,7 +236,7 @@ fn summary(adaptation: &Adaptation) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quickstudy_core::meta::Outcome;
+    use quickstudy_core::meta::EpisodeOutcome;
     use quickstudy_core::train::AdaptationStage;
 
     fn adaptation() -> Adaptation {
@@ -244,7 +244,7 @@ mod tests {
             returns: vec![vec![a, a + 2.0], vec![b, b]],
             paths: vec![Vec::new(); 2],
             outcomes: [false, true, true, true]
-                .map(|success| Outcome { ret: a, discounted: b, terminated: false, success: Some(success) })
+                .map(|success| EpisodeOutcome { ret: a, discounted: b, terminated: false, success: Some(success) })
                 .to_vec(),
         };
         Adaptation {
