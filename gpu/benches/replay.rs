@@ -83,10 +83,10 @@ fn ppo(c: &mut Criterion, device: &Device) -> Result<()> {
     let env = builtin("cartpole")?;
     let mut ppo = Training::new(device, std::rc::Rc::new(Ppo::new(&config, env.spec())?), Arena::Device(&env), &[1])?;
     measure(c, "iteration of PPO", || {
-        let before = ppo.program().counters();
+        let before = ppo.program(0).counters();
         let metrics = pollster::block_on(ppo.step(0, 10))?;
         pollster::block_on(device.read_f32(&metrics))?;
-        let spent = ppo.program().counters() - before;
+        let spent = ppo.program(0).counters() - before;
         Ok((spent.dispatches, spent.host))
     });
     Ok(())
