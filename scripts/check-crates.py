@@ -7,7 +7,9 @@ target/package. Some two minutes on two cores, most of which compile dependencie
 """
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -30,6 +32,14 @@ def cargo(*arguments):
     if done.returncode:
         sys.exit(done.returncode)
     return done.stdout
+
+
+def forget_extracted(crates):
+    """Removes what cargo has unpacked of earlier packages of these versions: it would build that in place of today's."""
+    registry = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "registry"
+    for crate in crates:
+        for old in registry.glob(f"*/*/{crate['name']}-{crate['version']}*"):
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
 
 
 def faults_of(crate, packages):
@@ -66,6 +76,7 @@ def main():
     published = [crate for crate in crates if crate["publish"] != []]
     excluded = [word for crate in crates if crate["publish"] == [] for word in ("--exclude", crate["name"])]
     # Without debug information: nothing that is built here is run.
+    forget_extracted(published)
     cargo("package", "--quiet", "--workspace", *excluded, "--allow-dirty", "--config", "profile.dev.debug=0")
     faults = [fault for crate in published for fault in faults_of(crate, packages)]
     for fault in faults:
