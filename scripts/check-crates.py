@@ -3,7 +3,7 @@
 
 Fails where a crate needs a file from outside of its folder, lacks a document or licence, or has a manifest that a registry refuses.
 It needs cargo 1.90 or newer, and takes changes that are not committed too, which `cargo publish` does not. Packages lie in
-target/package. Some two minutes on two cores, most of which compile dependencies; ten seconds the next time.
+target/packages/package. Some two minutes on two cores, most of which compile dependencies; ten seconds the next time.
 """
 
 import json
@@ -34,11 +34,13 @@ def cargo(*arguments):
     return done.stdout
 
 
-def forget_extracted(crates):
-    """Removes what cargo has unpacked of earlier packages of these versions: it would build that in place of today's."""
+def forget(crates, target):
+    """Removes what cargo has unpacked and built of earlier packages of these versions: it would take that in place of today's."""
     registry = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "registry"
     for crate in crates:
-        for old in registry.glob(f"*/*/{crate['name']}-{crate['version']}*"):
+        unpacked = registry.glob(f"*/*/{crate['name']}-{crate['version']}*")
+        built = target.glob(f"debug/.fingerprint/{crate['name']}-*")
+        for old in [*unpacked, *built]:
             shutil.rmtree(old) if old.is_dir() else old.unlink()
 
 
@@ -72,12 +74,14 @@ def faults_of(crate, packages):
 
 def main():
     workspace = json.loads(cargo("metadata", "--no-deps", "--format-version", "1"))
-    crates, packages = workspace["packages"], Path(workspace["target_directory"], "package")
+    crates, target = workspace["packages"], Path(workspace["target_directory"], "packages")
+    packages = target / "package"
     published = [crate for crate in crates if crate["publish"] != []]
     excluded = [word for crate in crates if crate["publish"] == [] for word in ("--exclude", crate["name"])]
     # Without debug information: nothing that is built here is run.
-    forget_extracted(published)
-    cargo("package", "--quiet", "--workspace", *excluded, "--allow-dirty", "--config", "profile.dev.debug=0")
+    forget(published, target)
+    options = ["--allow-dirty", "--config", "profile.dev.debug=0", "--target-dir", str(target)]
+    cargo("package", "--quiet", "--workspace", *excluded, *options)
     faults = [fault for crate in published for fault in faults_of(crate, packages)]
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)
