@@ -9,7 +9,10 @@ pub(crate) fn number(bits: u64, dtype: DType) -> String {
         return format!("{}u", bits as u32);
     }
     let value = f64::from_bits(bits) as f32;
-    if value == 0.0 || value.is_normal() {
+    if value.abs() == f32::MAX {
+        // All digits: the few that name it are those of a number beyond it, which browsers refuse.
+        format!("{:?}f", f64::from(value))
+    } else if value == 0.0 || value.is_normal() {
         format!("{value:?}f")
     } else {
         format!("bitcast<f32>({:#x}u | words[0].x)", value.to_bits())
@@ -48,5 +51,20 @@ pub(super) fn binary(op: Binary, x: &str, y: &str) -> String {
         Binary::Xor => format!("{x} ^ {y}"),
         Binary::Shl => format!("{x} << ({y} & 31u)"),
         Binary::Shr => format!("{x} >> ({y} & 31u)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_number_is_written_as_one_that_f32_has_not() {
+        for value in [f32::MAX, f32::MIN, f32::MIN_POSITIVE, 1.0, -0.1, 3.0e38] {
+            let text = number(f64::from(value).to_bits(), DType::F32);
+            let exact: f64 = text.strip_suffix('f').unwrap().parse().unwrap();
+            assert!(exact.abs() <= f64::from(f32::MAX) && exact as f32 == value, "{text}");
+        }
+        assert!(number(f64::INFINITY.to_bits(), DType::F32).starts_with("bitcast<f32>(0x7f800000u"));
     }
 }
