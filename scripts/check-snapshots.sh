@@ -62,6 +62,7 @@ check ppo cartpole 100k
 check ppo mountain-car-continuous 20k
 check trpo acrobot 40k
 check ppo pendulum 40k normalise_observations=true
+check sac pendulum 2k hidden=[32,32] batch_size=64
 # Where observations are normalised nobody gets a network without its normaliser.
 "$python" - <<'P'
 import play

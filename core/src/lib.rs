@@ -98,6 +98,7 @@ pub mod optim;
 pub mod play;
 pub mod policy;
 pub mod program;
+pub mod replay;
 pub mod rng;
 pub mod settings;
 pub mod task;

@@ -70,7 +70,7 @@ impl RecordedSession {
         let setup = self.session.setup();
         let own = Own { env: Some(setup.env.clone()), ..known::own() };
         let mut session = Session::restore_with(device, own, &snapshots)?;
-        session.set_steps(setup.steps);
+        session.set_steps(setup.steps)?;
         session.set_debug(self.debug);
         let steps = session.env_steps();
         self.session = session;

@@ -106,6 +106,54 @@ export interface TrpoConfig {
   log_std_init?: number;
 }
 
+/** Settings of `sac`: Soft Actor-Critic (arXiv:1812.05905). */
+export interface SacConfig {
+  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.0003. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 1. */
+  envs?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** transitions that are remembered; never more than a run makes. Values: 1 or more; default 1000000. */
+  memory_size?: number;
+  /** transitions of an update. Values: 1 or more; default 256. */
+  batch_size?: number;
+  /** steps by even draws of actions before the first update, in whole iterations. Values: 0 or more; default 100. */
+  learning_starts?: number;
+  /** steps of each environment between updates. Values: 1 or more; default 1. */
+  train_freq?: number;
+  /** updates each time. Values: 1 or more; default 1. */
+  gradient_steps?: number;
+  /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
+  iteration_steps?: number;
+  /** share of the critics in their targets, each update; small is slow. Values: above 0, to 1; default 0.005. */
+  tau?: number;
+  /** first weight of the entropy, α. Values: > 0; default 1.0. */
+  temperature?: number;
+  /** learn α, so that the entropy comes to its target. Values: true, false; default true. */
+  learn_temperature?: boolean;
+  /** target of the entropy for each number of an action. Values: -100 to 100; default -1.0. */
+  target_entropy?: number;
+  /** α makes its step first, and the others use the new one. Values: true, false; default false. */
+  temperature_first?: boolean;
+  /** factor of rewards, once. Values: > 0; default 1.0. */
+  reward_scale?: number;
+  /** divide each batch's rewards by their deviation, after taking off their mean. Values: true, false; default false. */
+  standardise_rewards?: boolean;
+  /** longer gradients of the policy are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  max_grad_norm?: number;
+  /** hidden layers of each network. Values: list of widths; default [256, 256]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "relu". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default false. */
+  orthogonal_init?: boolean;
+}
+
 /** Settings of `promp`: Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784). */
 export interface PrompConfig {
   /** tasks per iteration (M). Values: 1 or more; default 40. */
@@ -520,6 +568,7 @@ export interface Rl2TrpoConfig {
 export interface Configs {
   "ppo": PpoConfig;
   "trpo": TrpoConfig;
+  "sac": SacConfig;
   "promp": PrompConfig;
   "maml-ppo": MamlPpoConfig;
   "maml-vpg": MamlVpgConfig;

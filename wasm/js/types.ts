@@ -80,6 +80,8 @@ export interface Catalogue {
     name: string;
     meaning: string;
     family: Family;
+    /** Built-in environments that it trains on, with its defaults. */
+    envs: string[];
     settings: { key: string; range: string; meaning: string; default: unknown }[];
   }[];
   envs: { spec: SpecInfo; parameters: { name: string; default: string; meaning: string }[] }[];

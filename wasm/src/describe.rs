@@ -22,6 +22,8 @@ struct AlgorithmInfo {
     name: &'static str,
     meaning: &'static str,
     family: Family,
+    /// Built-in environments that it trains on, with its defaults.
+    envs: Vec<&'static str>,
     settings: Vec<SettingInfo>,
 }
 
@@ -68,7 +70,10 @@ fn everything() -> quickstudy_core::Result<Everything> {
             let default = defaults.remove(doc.key)?;
             Some(SettingInfo { key: doc.key, range: doc.range.to_string(), meaning: doc.meaning, default })
         });
-        AlgorithmInfo { name: def.name, meaning: def.line, family: def.family, settings: settings.collect() }
+        let settings = settings.collect();
+        let fits = |name: &&str| builtin(name).and_then(|env| def.fit(&toml::Table::new(), env.spec())).is_ok();
+        let envs = builtin_names().into_iter().filter(fits).collect();
+        AlgorithmInfo { name: def.name, meaning: def.line, family: def.family, envs, settings }
     };
     let env = |name: &'static str| {
         let parameters = builtin_parameters(name).iter();

@@ -182,9 +182,12 @@ impl RawSession {
     }
 
     /// Make so many environment steps in all.
+    ///
+    /// # Errors
+    /// If a setting does not fit so many, or the device lacks memory for them.
     #[wasm_bindgen(js_name = setSteps)]
-    pub fn set_steps(&mut self, steps: f64) {
-        self.session.set_steps(steps.max(1.0) as u64);
+    pub fn set_steps(&mut self, steps: f64) -> Thrown<()> {
+        self.session.set_steps(steps.max(1.0) as u64).map_err(thrown)
     }
 
     /// Dispatches that all iterations so far took on a GPU.

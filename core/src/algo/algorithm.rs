@@ -6,7 +6,7 @@ use crate::learn::Metrics;
 use crate::nn::Layout;
 use crate::optim::AdamState;
 use crate::play::Iteration;
-use crate::{Context, DType, Tensor};
+use crate::{Context, DType, Result, Tensor};
 
 /// How an entry of the state begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,8 +15,8 @@ pub enum First {
     Value(f64),
     /// The seed's key.
     Key,
-    /// First parameters, as the [layout](Algorithm::layout) has them.
-    Parameters,
+    /// First parameters, as the [layout](Algorithm::layout) has them, from this one on: copies of as many as the entry has.
+    Parameters(usize),
     /// Tasks of environments, where each episode has its own.
     Task,
     /// States of environments after their first reset.
@@ -59,12 +59,25 @@ impl StateEntry {
         StateEntry { bulk: true, ..self }
     }
 
+    /// Episodes that run on in N environments, `[N, O, D]`: states of so many numbers, none where environments keep theirs to themselves;
+    /// tasks of D numbers, each episode's own, if there are many; observations, steps and returns so far.
+    pub(super) fn running(environment: Option<usize>, [n, o, d]: [usize; 3]) -> Vec<StateEntry> {
+        let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
+        let mut entries = Vec::new();
+        entries.extend(environment.map(|numbers| of("env_state", &[n, numbers]).from(First::EnvState)));
+        entries.extend(environment.filter(|_| d > 0).map(|_| of("task", &[n, d]).from(First::Task)));
+        entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32));
+        entries.push(of("obs", &[n, o]).from(First::Observation));
+        entries.push(of("ep_return", &[n, 1]));
+        entries
+    }
+
     /// A key, P parameters and Adam's memory of them.
     #[must_use]
     pub fn learner(p: usize) -> Vec<StateEntry> {
         vec![
             StateEntry::new("key", &[2], DType::U32).from(First::Key),
-            StateEntry::new("theta", &[p], DType::F32).from(First::Parameters),
+            StateEntry::new("theta", &[p], DType::F32).from(First::Parameters(0)),
             StateEntry::new("adam_m", &[p], DType::F32),
             StateEntry::new("adam_v", &[p], DType::F32),
             StateEntry::new("adam_scale", &[2], DType::F32),
@@ -131,6 +144,14 @@ pub trait Algorithm: Learned {
     /// Environment steps of one iteration and seed by which runs are planned, the same for all seeds: it may make fewer of them, where
     /// episodes end early.
     fn batch(&self) -> u64;
+
+    /// The same for a run of so many environment steps, if its state depends on that: a memory is no larger than what can be collected.
+    ///
+    /// # Errors
+    /// If a setting does not fit so many steps.
+    fn for_steps(&self, _steps: u64) -> Result<Option<Box<dyn Algorithm>>> {
+        Ok(None)
+    }
 
     /// Names of the entries that a policy consists of.
     fn policy_entries(&self) -> Vec<&'static str> {

@@ -2,10 +2,14 @@
 
 mod actor_critic;
 mod algorithm;
+mod count;
 mod definition;
+mod groups;
 mod learned;
+pub mod off_policy;
 mod on_policy;
 pub mod ppo;
+pub mod sac;
 mod training;
 pub mod trpo;
 
@@ -16,5 +20,6 @@ pub use definition::{AlgorithmDef, Configure, Family, IntoAlgorithm};
 pub use learned::{Course, Learned};
 pub use on_policy::{OnPolicy, OnPolicyLearner, Sampling};
 pub use ppo::{PPO, Ppo, PpoConfig};
+pub use sac::{SAC, Sac, SacConfig};
 pub use training::{Arena, Training};
 pub use trpo::{TRPO, Trpo, TrpoConfig};

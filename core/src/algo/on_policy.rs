@@ -85,12 +85,7 @@ impl Sampling {
         let (n, o) = (self.envs, net.observations());
         let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
         let mut entries = StateEntry::learner(net.layout.len());
-        entries.extend(environment.map(|numbers| of("env_state", &[n, numbers]).from(First::EnvState)));
-        let task = || of("task", &[n, tasks]).from(First::Task);
-        entries.extend(environment.filter(|_| tasks > 0).map(|_| task()));
-        entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32));
-        entries.push(of("obs", &[n, o]).from(First::Observation));
-        entries.push(of("ep_return", &[n, 1]));
+        entries.extend(StateEntry::running(environment, [n, o, tasks]));
         let one = First::Value(1.0);
         if self.normalise_observations {
             entries.extend([of("obs_mean", &[o]), of("obs_var", &[o]).from(one), of("obs_count", &[1])]);
@@ -158,11 +153,8 @@ impl<'a> Sampled<'a> {
 
     /// The episodes that ended.
     pub fn metrics(&self) -> Metrics {
-        let (seeds, count) = (self.rollout.next_obs.size(0), &self.rollout.count);
-        let sum = |x: Tensor| x.sum_keep(1).reshape(&[seeds, 1]);
-        let places = self.collector.sampling.horizon * self.collector.sampling.envs;
-        let ended = by_seed(self.rollout.ended).reshape(&[seeds, places]);
-        Metrics::of_episodes(sum(count.episodes), sum(count.returns), sum(count.lengths)).returns(ended, places)
+        let Sampling { horizon, envs, .. } = self.collector.sampling;
+        self.rollout.count.metrics(self.rollout.ended, [horizon, self.rollout.next_obs.size(0), envs])
     }
 
     /// The explained variance of the values, `[S, 1]`.

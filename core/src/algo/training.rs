@@ -78,20 +78,39 @@ impl Training {
                 EnvPlace::Host(device, executor.fleet())
             }
         };
-        let (mut traced, mut acts) = (Vec::new(), Vec::new());
-        for stage in 0..algorithm.stages().max(1) {
-            let (mut names, mut of_stage) = (Vec::new(), Vec::new());
-            let trace = |cx: &mut Context| (names, of_stage) = trace(cx, &*algorithm, stage, place, seeds.len());
-            let segments = Segments::new(device, trace)?;
-            traced.push(Traced { segments, names });
-            acts.push(of_stage);
-        }
+        let (traced, acts) = trace_all(device, &*algorithm, place, seeds.len())?;
         let executor = match arena {
             Arena::Device(_) => None,
             Arena::Host(executor) => Some(executor),
         };
         let stage = Stage::new(device, executor, seeds, acts);
         Ok(Training { device: device.clone(), algorithm, traced, stage, state })
+    }
+
+    /// Goes on with the same algorithm for a run of other steps, whose state has entries of another length: they are cut off, or go on with
+    /// zeros. `env`: the environment, if it is in the program.
+    ///
+    /// # Errors
+    /// If the device lacks memory; then nothing has changed.
+    pub fn resize(&mut self, algorithm: Rc<dyn Algorithm>, env: Option<&EnvDef>) -> Result<()> {
+        let seeds = self.state.get("key")?.shape[0];
+        let place = match (env, self.stage.fleet()) {
+            (_, Some(fleet)) => EnvPlace::Host(&self.device, fleet),
+            (Some(env), None) => EnvPlace::Device(env),
+            (None, None) => return Err(Error::Program("there is no environment".to_owned())),
+        };
+        let (traced, acts) = trace_all(&self.device, &*algorithm, place, seeds)?;
+        let mut resized = Vec::new();
+        for entry in algorithm.entries(env.map(EnvDef::state_len)) {
+            let (array, shape) = (self.state.get(entry.name)?, [&[seeds], &entry.shape[..]].concat());
+            if array.shape != shape {
+                resized.push((entry.name, with_rows(&self.device, array, &shape)?));
+            }
+        }
+        resized.into_iter().for_each(|(name, array)| self.state.insert(name, array));
+        (self.traced, self.algorithm) = (traced, algorithm);
+        self.stage.set_acts(acts);
+        Ok(())
     }
 
     /// The plans of an iteration of each stage on a device, without one.
@@ -202,6 +221,24 @@ impl Training {
     }
 }
 
+/// Traces and compiles the iterations of all stages, and what the host does in each.
+fn trace_all(
+    device: &Device,
+    algorithm: &dyn Algorithm,
+    place: EnvPlace<'_>,
+    seeds: usize,
+) -> Result<(Vec<Traced>, Vec<Vec<HostAct>>)> {
+    let (mut traced, mut acts) = (Vec::new(), Vec::new());
+    for stage in 0..algorithm.stages().max(1) {
+        let (mut names, mut of_stage) = (Vec::new(), Vec::new());
+        let trace = |cx: &mut Context| (names, of_stage) = trace(cx, algorithm, stage, place, seeds);
+        let segments = Segments::new(device, trace)?;
+        traced.push(Traced { segments, names });
+        acts.push(of_stage);
+    }
+    Ok((traced, acts))
+}
+
 /// Traces an iteration of a stage: names of its metrics, and what the host does.
 fn trace(
     cx: &mut Context,
@@ -233,7 +270,13 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
         let shape = [&[seeds.len()], &shape[..]].concat();
         let array = match first {
             First::Key => device.array_u32(&shape, keys.as_flattened()),
-            First::Parameters => algorithm.layout().first(device, seeds),
+            First::Parameters(0) if shape[1..] == [algorithm.layout().len()] => algorithm.layout().first(device, seeds),
+            First::Parameters(from) => {
+                let all = keys.iter().flat_map(|key| {
+                    algorithm.layout().init(*key).into_iter().skip(*from).take(shape[1..].iter().product())
+                });
+                device.array(&shape, &all.collect::<Vec<_>>())
+            }
             First::Value(value) if *value != 0.0 => device.array(&shape, &vec![*value; shape.iter().product()]),
             First::Value(_) | First::Task | First::EnvState | First::Observation => device.zeros(&shape, *dtype),
         };
@@ -262,6 +305,22 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
         }
     }
     Ok(state)
+}
+
+/// The first rows of an array `[S, R, …]`, or all and zeros behind them.
+fn with_rows(device: &Device, array: &Array, shape: &[usize]) -> Result<Array> {
+    let mut program = Program::new(device, |cx| {
+        let old = cx.input("old", &array.shape, array.dtype());
+        let kept = old.slice(1, 0, array.shape[1].min(shape[1]));
+        let mut more = shape.to_vec();
+        more[1] -= kept.size(1);
+        let zero = match array.dtype() {
+            DType::F32 => Tensor::constant_f32(0.0),
+            DType::U32 => Tensor::constant_u32(0),
+        };
+        cx.output("new", if more[1] == 0 { kept } else { Tensor::concat(&[kept, zero.broadcast_to(&more)], 1) });
+    })?;
+    program.run(&State::new(), &[("old", array)], &[])?.get("new").cloned()
 }
 
 /// Says in a state that environments of the host began new episodes, with these observations.

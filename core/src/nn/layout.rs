@@ -81,6 +81,22 @@ impl Layout {
         self.entries.len() - 1
     }
 
+    /// Appends all slices of another layout.
+    pub fn append(&mut self, other: &Layout) {
+        let moved = |slice: &Slice| Slice { offset: slice.offset + self.len, ..slice.clone() };
+        let all: Vec<Slice> = other.entries.iter().map(moved).collect();
+        self.entries.extend(all);
+        self.len += other.len;
+    }
+
+    /// The slices that lie between two elements, as a layout of their own.
+    #[must_use]
+    pub fn between(&self, from: usize, to: usize) -> Layout {
+        let inside = |slice: &&Slice| (from..to).contains(&slice.offset);
+        let moved = |slice: &Slice| Slice { offset: slice.offset - from, ..slice.clone() };
+        Layout { entries: self.entries.iter().filter(inside).map(moved).collect(), len: to - from }
+    }
+
     /// P, the number of parameters.
     pub fn len(&self) -> usize {
         self.len

@@ -80,7 +80,13 @@ impl Stage {
         Stage { device: device.clone(), keys, player: executor.map(Player::new), acts, iteration: 0, of: 0 }
     }
 
-    fn fleet(&self) -> Option<&Fleet> {
+    /// The same environments under iterations that ask for other acts.
+    pub(crate) fn set_acts(&mut self, acts: Vec<Vec<HostAct>>) {
+        self.acts = acts;
+    }
+
+    /// The executor's fleet, if environments are on the host.
+    pub(crate) fn fleet(&self) -> Option<&Fleet> {
         self.player.as_ref().map(|player| player.executor().fleet())
     }
 

@@ -17,6 +17,8 @@ pub enum Range {
     Unit,
     /// Numbers between 0 and 1, both left out.
     Fraction,
+    /// Numbers above 0, up to 1.
+    Share,
     /// Numbers from the first to the second.
     Between(f64, f64),
     /// Whole numbers from the first to the second.
@@ -44,6 +46,7 @@ impl Range {
             Range::NotNegative => within(|x| x >= 0.0, "0 or more"),
             Range::Unit => within(|x| (0.0..=1.0).contains(&x), "in 0 to 1"),
             Range::Fraction => within(|x| x > 0.0 && x < 1.0, "between 0 and 1"),
+            Range::Share => within(|x| x > 0.0 && x <= 1.0, "above 0 and at most 1"),
             Range::Between(low, high) => {
                 let x = number();
                 Error::in_range(key, x, (low..=high).contains(&x), &format!("in {low} to {high}"))
@@ -64,6 +67,7 @@ impl fmt::Display for Range {
             Range::Positive => f.write_str("> 0"),
             Range::NotNegative => f.write_str("0 or more"),
             Range::Unit | Range::Fraction => f.write_str("0 to 1"),
+            Range::Share => f.write_str("above 0, to 1"),
             Range::Between(low, high) => write!(f, "{low} to {high}"),
             Range::Count(least, most) if *most <= SHOWN => write!(f, "{least} to {most}"),
             Range::Count(least, _) => write!(f, "{least} or more"),

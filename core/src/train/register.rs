@@ -7,6 +7,7 @@ use crate::{Error, Result, meta};
 pub static ALGORITHMS: &[&AlgorithmDef] = &[
     &algo::PPO,
     &algo::TRPO,
+    &algo::SAC,
     &meta::MAML_FAMILY[0],
     &meta::MAML_FAMILY[1],
     &meta::MAML_FAMILY[2],
@@ -71,9 +72,8 @@ mod tests {
             assert!(def.settings().all(|doc| !doc.meaning.is_empty()));
             assert_eq!((def.defaults)().len(), def.declared.len(), "{}: groups share a key", def.name);
             // Every declared setting is used by some algorithm that declares it.
-            let used = |doc: &SettingDoc| {
-                ALGORITHMS.iter().any(|other| other.declared == def.declared && (other.uses)(doc.key))
-            };
+            let used =
+                |doc: &SettingDoc| ALGORITHMS.iter().any(|other| other.declared.contains(doc) && (other.uses)(doc.key));
             assert!(def.declared.iter().all(used), "{}", def.name);
         }
         assert!(algorithm("pp").unwrap_err().to_string().contains("`ppo`"));
@@ -86,6 +86,7 @@ mod tests {
             Range::Positive => [of(&["1e-6"]), of(&["0", "-1", "nan"])],
             Range::NotNegative => [of(&["0", "7"]), of(&["-1", "inf"])],
             Range::Unit => [of(&["0", "1"]), of(&["-0.1", "1.1"])],
+            Range::Share => [of(&["1e-6", "1"]), of(&["0", "-1", "1.1", "nan"])],
             Range::Fraction => [of(&["1e-6", "0.999"]), of(&["0", "1", "1.1"])],
             Range::Between(low, high) => {
                 [vec![low.to_string(), high.to_string()], vec![(low - 1.0).to_string(), (high + 1.0).to_string()]]
@@ -104,7 +105,7 @@ mod tests {
     }
 
     /// Values in a setting's range that need another setting too, or that another algorithm takes.
-    const NEED_MORE: [(&str, &str, &str); 16] = [
+    const NEED_MORE: [(&str, &str, &str); 19] = [
         ("ppo", "minibatches", "2"),
         ("ppo", "horizon", "2"),
         ("ppo", "envs", "2"),
@@ -121,6 +122,9 @@ mod tests {
         ("rl2-trpo", "critic", "\"gru\""),
         ("rl2-trpo", "entropy_coef", "7"),
         ("promp", "target_inner_kl", "7"),
+        ("sac", "train_freq", "64"),
+        ("sac", "memory_size", "2"),
+        ("sac", "memory_size", "64"),
     ];
 
     #[test]

@@ -43,7 +43,7 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[&[u8]]) -> R
     }
     let env = own.environment(first)?;
     let seeds: Vec<u64> = decoded.iter().map(|(h, ..)| h.seed).collect();
-    let setup = Setup::of_snapshot(algorithm, env, &seeds, first.steps, &first.config)
+    let setup = Setup::of_snapshot(algorithm, env, &seeds, (first.steps, first.iteration), &first.config)
         .map_err(|e| snapshot::wrong(e.to_string()))?;
     let made = decoded.iter().map(|(header, ..)| snapshot::steps_made(header, setup.batch()));
     let made = made.collect::<Result<Vec<_>>>()?;

@@ -186,9 +186,20 @@ impl Session {
 
     /// Make `steps` environment steps per seed in all, for example more than a finished run was meant to.
     ///
-    /// Linear schedules end at the new number. It is at least 1 and at most 10¹⁵.
-    pub fn set_steps(&mut self, steps: u64) {
-        self.setup.steps = steps.clamp(1, MAX_STEPS);
+    /// Linear schedules end at the new number. It is at least 1 and at most 10¹⁵. A memory that is as large as the run grows with it.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if a setting does not fit so many steps; [`Error::Memory`] if there is no room.
+    pub fn set_steps(&mut self, steps: u64) -> Result<()> {
+        let setup = self.setup.for_steps(steps.clamp(1, MAX_STEPS), self.env_steps())?;
+        let env = self.setup.env.device().ok();
+        let entries = |setup: &Setup| setup.fitted().entries(setup.env.state_len());
+        if entries(&setup) != entries(&self.setup) {
+            self.training.resize(setup.fitted().clone(), env)?;
+            self._copies = room_for_copies(&self.device, &setup);
+        }
+        self.setup = setup;
+        Ok(())
     }
 
     /// One iteration of all seeds; a row of metrics for each.

@@ -94,9 +94,10 @@ impl Setup {
         for layer in layers {
             apply(algorithm, &mut settings, &layer.settings, &layer.origin)?;
         }
-        let fitted = algorithm.fit(&table(&settings), env.spec())?.into();
+        let fitted = algorithm.fit(&table(&settings), env.spec())?;
         let steps = steps.or(preset.as_ref().map(|p| p.steps)).unwrap_or(DEFAULT_STEPS);
         check_steps(steps)?;
+        let fitted = fitted.for_steps(steps)?.unwrap_or(fitted).into();
         Ok(Setup { algorithm, env, seeds: seeds.to_vec(), steps, settings, preset: preset.map(|p| p.name), fitted })
     }
 
@@ -166,16 +167,25 @@ impl Setup {
         self.fitted.batch()
     }
 
-    /// The setup of settings that were resolved before, as a snapshot holds them.
+    /// The same for other steps, at least `made` of which are made already.
+    pub(super) fn for_steps(&self, steps: u64, made: u64) -> Result<Setup> {
+        let other = self.fitted.for_steps(steps.max(made))?;
+        let fitted = other.map_or_else(|| self.fitted.clone(), Rc::from);
+        Ok(Setup { steps, fitted, ..self.clone() })
+    }
+
+    /// The setup of settings that were resolved before, as a snapshot holds them, after so many iterations.
     pub(super) fn of_snapshot(
         algorithm: &'static AlgorithmDef,
         env: Playground,
         seeds: &[u64],
-        steps: u64,
+        (steps, iteration): (u64, u64),
         config: &Table,
     ) -> Result<Setup> {
         check_seeds(seeds)?;
-        let fitted = algorithm.fit(config, env.spec())?.into();
+        let fitted = algorithm.fit(config, env.spec())?;
+        let made = iteration.saturating_mul(fitted.batch());
+        let fitted = fitted.for_steps(steps.max(made))?.unwrap_or(fitted).into();
         let mut settings = defaults(algorithm);
         apply(algorithm, &mut settings, config, "snapshot")?;
         Ok(Setup { algorithm, env, seeds: seeds.to_vec(), steps, settings, preset: None, fitted })

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use safetensors::tensor::Dtype;
 
 use super::snapshot::{Entry, find, wrong};
-use crate::algo::StateEntry;
+use crate::algo::{First, StateEntry};
 use crate::backend::room;
 use crate::credit::Moments;
 use crate::nn::{Layout, Part};
@@ -19,6 +19,11 @@ use crate::{DType, Result};
 const NAMES: &[(&str, &str)] = &[
     ("key", "random.key"),
     ("adam_scale", "optimiser.bias_correction"),
+    ("adam_scale_values", "optimiser.bias_correction.values"),
+    ("adam_scale_temperature", "optimiser.bias_correction.temperature"),
+    ("memory", "memory.transitions"),
+    ("memory_next", "memory.next"),
+    ("memory_filled", "memory.filled"),
     ("task", "environment.task"),
     ("env_state", "environment.state"),
     ("env_steps", "environment.steps"),
@@ -43,7 +48,10 @@ pub(super) struct SeedArray<'a> {
 /// The tensors that hold an array of the state; θ is made of the slices of `layout`.
 fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
     let of_parameters = |prefix: &str| {
-        let mut parts = layout.parts();
+        let mut parts = match entry.first {
+            First::Parameters(from) => layout.between(from, from + entry.shape[0]).parts(),
+            _ => layout.parts(),
+        };
         parts.iter_mut().for_each(|part| part.name.insert_str(0, prefix));
         parts
     };
@@ -52,6 +60,7 @@ fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
         "theta" => of_parameters(""),
         "adam_m" => of_parameters("optimiser.first_moment."),
         "adam_v" => of_parameters("optimiser.second_moment."),
+        "target" => of_parameters("target."),
         name => {
             let known = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, known)| known);
             vec![Part::whole(known, &entry.shape)]
@@ -106,7 +115,7 @@ pub(super) fn read(
 fn possible(name: &str, number: f32) -> bool {
     match name {
         // β is rounded to the nearest number, so 1 − βᵗ may become 1 and never more.
-        "adam_scale" => (0.0..=1.0).contains(&number),
+        "adam_scale" | "adam_scale_values" | "adam_scale_temperature" => (0.0..=1.0).contains(&number),
         "obs_count" | "reward_count" => number >= 0.0 && number.fract() == 0.0,
         "adam_v" | "obs_var" | "reward_var" => number >= 0.0,
         _ => true,

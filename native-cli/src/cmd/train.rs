@@ -351,7 +351,7 @@ fn resume_session(
     session.set_debug(args.debug);
     let asked = args.steps.unwrap_or(session.setup().steps);
     let extended = asked != session.setup().steps;
-    session.set_steps(asked);
+    session.set_steps(asked)?;
     if session.done() {
         for (index, folder) in folders.iter().enumerate() {
             run::mend(folder, session.steps_made(index))?;

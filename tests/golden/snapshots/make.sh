@@ -12,7 +12,7 @@ binary=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-wanted=" ${*:-ppo trpo promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo} "
+wanted=" ${*:-ppo trpo sac promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo} "
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
@@ -36,6 +36,8 @@ make() {
 make ppo pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 sde=true sde_sample_freq=4 \
   normalise_observations=true normalise_rewards=true
 make trpo cartpole 32 hidden=[4,4] envs=2 horizon=8
+# The memory is full after two iterations, and grows.
+make sac pendulum 40 hidden=[4,3] batch_size=4 learning_starts=20 iteration_steps=20
 family=(hidden=[4] meta_batch=2 rollouts=2)
 make promp point-corner 1600 "${family[@]}"
 make maml-ppo point-corner 1600 "${family[@]}" learn_inner_lr=true

@@ -70,7 +70,7 @@ fn a_run_ends_after_its_steps_also_when_resumed() {
     assert!(!session.done());
     steps(&mut session, 1);
     assert!(session.done());
-    session.set_steps(200);
+    session.set_steps(200).unwrap();
     assert_eq!((session.done(), session.iterations()), (false, 7));
 }
 

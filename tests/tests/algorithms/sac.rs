@@ -1,245 +1,124 @@
-//! Soft Actor-Critic written on the contract of algorithms, as short as it can be: it shows that learning from memory fits.
+//! Soft Actor-Critic: it learns, in programs and on the host alike, remembers what it should, and goes on exactly.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::{Algorithm, Arena, Course, First, Held, Learned, Metrics, StateEntry, Training};
-use quickstudy_core::dist::{RowNoise, fold_in};
+use std::rc::Rc;
+
+use quickstudy_core::algo::off_policy::{OffPolicy, OffPolicyLearner, Replay};
+use quickstudy_core::algo::sac::{SacConfig, SacLearner, SacNets};
+use quickstudy_core::algo::{Algorithm, Arena, Held, Metrics, StateEntry, Training};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
-use quickstudy_core::learn::{Descent, Look};
-use quickstudy_core::nn::{Activation, Init, Layout, Mlp, SliceId};
-use quickstudy_core::optim::Adam;
-use quickstudy_core::play::{Cast, Iteration, Running, Until};
-use quickstudy_core::policy::{Acting, NetConfig, Policy, Squashed, Uniform};
-use quickstudy_core::rng::streams;
+use quickstudy_core::nn::Layout;
+use quickstudy_core::optim::AdamConfig;
+use quickstudy_core::play::Iteration;
+use quickstudy_core::policy::{Acting, NetConfig, Policy};
+use quickstudy_core::replay::Transitions;
 use quickstudy_core::tensor::Named;
-use quickstudy_core::{DType, Device, Result, Tensor};
-
-/// Steps of an iteration, each with an update; a time limit of the environment.
-const STEPS: usize = 200;
-const BATCH: usize = 128;
-const GAMMA: f64 = 0.98;
-const TAU: f64 = 0.01;
-const LEARNING_RATE: f64 = 2e-3;
-
-/// Haarnoja et al. 2018, arXiv:1812.05905, algorithm 1, with one step and one update in turn. All networks make their steps at once.
-#[derive(Debug)]
-struct Sac {
-    layout: Layout,
-    policy: Squashed,
-    /// Plays the first iteration.
-    beginner: Uniform,
-    values: [Mlp; 2],
-    log_alpha: SliceId,
-    observations: usize,
-    actions: usize,
-    horizon: usize,
-    /// Rows of the memory.
-    rows: usize,
-    /// −1 turns the gradient around.
-    sign: f64,
-}
-
-impl Sac {
-    fn new(spec: &EnvSpec, iterations: usize, sign: f64) -> Sac {
-        let config = NetConfig { activation: Activation::Relu, orthogonal_init: false, ..NetConfig::default() };
-        let (observations, actions) = (spec.observation.len(), spec.action.dim());
-        let mut layout = Layout::new();
-        let policy = Squashed::new(&mut layout, spec, &config).unwrap();
-        let sizes = [observations + actions, 64, 64, 1];
-        let values = ["value.0", "value.1"].map(|name| Mlp::new(&mut layout, name, 0, &sizes, Activation::Relu, None));
-        let log_alpha = layout.add("log_alpha", &[1], Init::Constant(0.0));
-        let (horizon, rows, beginner) = (spec.horizon, iterations * STEPS, Uniform::new(&spec.action));
-        Sac { layout, policy, beginner, values, log_alpha, observations, actions, horizon, rows, sign }
-    }
-
-    /// The lower one of the two values, `[S, B, 1]`.
-    fn value(&self, parts: &[Tensor], obs: Tensor, action: Tensor) -> Tensor {
-        let [a, b] = self.both(parts, obs, action);
-        a.min(b)
-    }
-
-    fn both(&self, parts: &[Tensor], obs: Tensor, action: Tensor) -> [Tensor; 2] {
-        let input = Tensor::concat(&[obs, action], 2);
-        [0, 1].map(|i| self.values[i].forward(parts, input))
-    }
-
-    /// The losses of critics, policy and temperature, summed: each depends on its own parameters alone. `noise` is of the actions that are
-    /// drawn at the next observations and at these.
-    fn loss(&self, parts: &[Tensor], target: &[Tensor], batch: Tensor, noise: [RowNoise; 2]) -> Look {
-        let (o, a) = (self.observations, self.actions);
-        let part = |first: usize, width: usize| batch.slice(2, first, first + width);
-        let (obs, action, next) = (part(0, o), part(o, a), part(o + a, o));
-        let (reward, terminated) = (part(2 * o + a, 1), part(2 * o + a + 1, 1));
-        let fixed: Vec<Tensor> = parts.iter().map(|part| part.stop_gradient()).collect();
-        let mean = |x: Tensor| x.sum_keep(1).reshape(&[x.size(0), 1]) * (1.0 / BATCH as f64);
-        let log_alpha = parts[self.log_alpha].unsqueeze(1);
-        let alpha = log_alpha.stop_gradient().exp();
-
-        let ahead = self.policy.distribution(&fixed, next);
-        let u = ahead.sample(&noise[0]);
-        let soft = self.value(target, next, u.tanh()) - alpha * ahead.log_prob_before(u);
-        let y = (reward + (1.0 - terminated) * soft * GAMMA).stop_gradient(); // eq. 2 and 3
-        let critics = self.both(parts, obs, action).map(|q| mean((q - y).square()));
-
-        let here = self.policy.distribution(parts, obs);
-        let u = here.sample(&noise[1]);
-        let log_prob = here.log_prob_before(u);
-        let actor = mean(alpha * log_prob - self.value(&fixed, obs, u.tanh())); // eq. 7
-        let surplus = log_prob.stop_gradient() - self.actions as f64;
-        let temperature = -mean(log_alpha * surplus); // eq. 18 with H̄ = −A
-        Look { loss: (critics[0] + critics[1] + actor + temperature) * self.sign, seen: Named::new() }
-    }
-}
-
-impl Learned for Sac {
-    fn policy(&self) -> Box<dyn Policy + '_> {
-        Box::new(self.policy.clone())
-    }
-
-    fn course(&self) -> Course {
-        Course::fixed(self.horizon, GAMMA)
-    }
-
-    fn start(&self, held: &Held, _: usize) -> Acting {
-        Acting::of(&self.layout.split(held.get("theta")))
-    }
-}
-
-impl Algorithm for Sac {
-    fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
-        let (o, p) = (self.observations, self.layout.len());
-        let mut entries = StateEntry::learner(p);
-        let state = |numbers| StateEntry::new("env_state", &[1, numbers], DType::F32).from(First::EnvState);
-        entries.extend(environment.map(state));
-        entries.extend([
-            StateEntry::new("env_steps", &[1], DType::U32),
-            StateEntry::new("obs", &[1, o], DType::F32).from(First::Observation),
-            StateEntry::new("target", &[p], DType::F32).from(First::Parameters),
-            StateEntry::new("memory", &[self.rows, 2 * o + self.actions + 2], DType::F32).bulk(),
-        ]);
-        entries
-    }
-
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds, 1, self.horizon]
-    }
-
-    fn batch(&self) -> u64 {
-        STEPS as u64
-    }
-
-    /// A warm-up without updates, and training.
-    fn stages(&self) -> usize {
-        2
-    }
-
-    fn stage(&self, done: u64) -> usize {
-        usize::from(done > 0)
-    }
-
-    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
-        let policy: &dyn Policy = if it.stage() == 0 { &self.beginner } else { &self.policy };
-        let (seeds, obs, number) = (it.seeds(), held.get("obs"), it.number());
-        let state = held.find("env_state").unwrap_or(obs);
-        let running = Running { state, steps: held.get("env_steps"), obs, memory: Named::new(), task: None };
-        let keys = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), number);
-        let before = (number + Tensor::constant_u32(u32::MAX)) * Tensor::constant_u32(STEPS as u32);
-        let descent = Descent {
-            layout: &self.layout,
-            optimiser: Adam::default(),
-            learning_rate: Tensor::constant_f32(LEARNING_RATE),
-            max_grad_norm: 0.0,
-            sums: &[],
-            stop: None,
-            first_norm: false,
-        };
-        let learner = ((held.get("theta"), held.adam()), held.get("target"));
-        let init = ((running, held.get("memory")), learner);
-        let (last, metrics) = it.repeat(STEPS, &init, |it, step, ((running, memory), ((theta, adam), target))| {
-            let acting = Acting::of(&self.layout.split(theta));
-            let cast = Cast { policy, acting: &acting, rows: [seeds, 1] };
-            let played = it.go_on(cast, running, Until { steps: 1, span: 1, lasting: None }, step);
-            let one = &played.steps;
-            let flat = |x: Tensor| x.reshape(&[seeds, 1, x.size(3)]);
-            // A time limit ends no value: what it cut off is followed by its own last observation.
-            let cut = flat(played.cut_obs.unwrap());
-            let next = flat(one.truncated).select(cut, played.next.obs);
-            let row = [flat(one.obs), flat(one.action), next, flat(one.reward), flat(one.terminated).to_f32()];
-            let count = before + step;
-            let memory = memory.store(count.broadcast_to(&[seeds, 1]), Tensor::concat(&row, 2));
-            // An episode of Pendulum is one iteration.
-            let metrics = Metrics::default().sum("rollout/return", one.reward.reshape(&[seeds, 1]));
-            if it.stage() == 0 {
-                return (((played.next, memory), ((theta, adam), target)), metrics);
-            }
-
-            let key = fold_in(keys, step);
-            let filled = (count + Tensor::constant_u32(1)).to_f32();
-            let index = (RowNoise::new(key, BATCH).uniform() * filled).to_u32().reshape(&[seeds, BATCH]);
-            let batch = memory.gather(index);
-            let noise = [1, 2].map(|stream| RowNoise::new(key, BATCH).apart(stream));
-            let parts = self.layout.split(target);
-            let end = descent.run(theta, adam, 1, &(), |theta, ()| self.loss(theta, &parts, batch, noise));
-            let target = target + (end.theta - target) * TAU;
-            (((played.next, memory), ((end.theta, end.adam), target)), metrics.with(end.counts()))
-        });
-        let ((running, memory), ((theta, adam), target)) = last;
-        if held.find("env_state").is_some() {
-            it.update("env_state", running.state);
-        }
-        for (name, value) in [
-            ("env_steps", running.steps),
-            ("obs", running.obs),
-            ("memory", memory),
-            ("theta", theta),
-            ("target", target),
-            ("adam_m", adam.m),
-            ("adam_v", adam.v),
-            ("adam_scale", adam.scale),
-        ] {
-            it.update(name, value);
-        }
-        metrics
-    }
-}
+use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
+use quickstudy_core::{Device, Result, Tensor};
+use quickstudy_tests::gpu;
 
 fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
     pollster::block_on(future).unwrap()
 }
 
+fn config() -> SacConfig {
+    let base = SacConfig::default();
+    SacConfig {
+        adam: AdamConfig { learning_rate: 2e-3, ..base.adam },
+        replay: Replay { gamma: 0.98, batch_size: 128, learning_starts: 200, iteration_steps: 200, ..base.replay },
+        tau: 0.01,
+        net: NetConfig { hidden: vec![64, 64], ..base.net },
+        ..base
+    }
+}
+
+/// SAC that makes its steps in the wrong direction.
+#[derive(Clone, Debug)]
+struct Turned(SacNets);
+
+impl OffPolicy for Turned {
+    type Learner = SacLearner;
+
+    fn replay(&self) -> &Replay {
+        self.0.replay()
+    }
+    fn layout(&self) -> &Layout {
+        self.0.layout()
+    }
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        self.0.policy()
+    }
+    fn entries(&self) -> Vec<StateEntry> {
+        self.0.entries()
+    }
+    fn begin(&self, held: &Held) -> SacLearner {
+        self.0.begin(held)
+    }
+    fn acting(&self, learner: &SacLearner) -> Acting {
+        self.0.acting(learner)
+    }
+    fn update(
+        &self,
+        learner: SacLearner,
+        rates: &Named,
+        batch: &Transitions,
+        key: [Tensor; 2],
+    ) -> (SacLearner, Metrics) {
+        let turned = Named::from([("learning_rate", -rates.get("learning_rate"))]);
+        self.0.update(learner, &turned, batch, key)
+    }
+    fn keep(&self, it: &mut Iteration<'_>, learner: &SacLearner) {
+        self.0.keep(it, learner);
+    }
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        self.0.sizes()
+    }
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        self.0.schedules(done, total)
+    }
+}
+
+fn fitted(spec: &EnvSpec, config: &SacConfig, turned: bool, steps: u64) -> Rc<dyn Algorithm> {
+    let nets = SacNets::new(config, spec).unwrap();
+    let algorithm: Box<dyn Algorithm> = match turned {
+        true => Box::new(OffPolicyLearner::new(Turned(nets), spec).unwrap()),
+        false => Box::new(OffPolicyLearner::new(nets, spec).unwrap()),
+    };
+    algorithm.for_steps(steps).unwrap().unwrap().into()
+}
+
 const SEEDS: [u64; 2] = [0, 1];
 
-/// Returns of each seed's episodes.
-fn train(device: &Device, training: &mut Training, range: std::ops::Range<u64>, episodes: u64) -> [Vec<f64>; 2] {
+/// Returns of each seed's iterations, which are episodes of Pendulum.
+fn train(device: &Device, training: &mut Training, range: std::ops::Range<u64>, total: u64) -> [Vec<f64>; 2] {
     let mut returns = [Vec::new(), Vec::new()];
     for done in range {
-        let metrics = wait(training.step(done, episodes));
+        let column = training.metric_names(done).iter().position(|name| name == Metrics::RETURN_SUM).unwrap();
+        let metrics = wait(training.step(done, total));
         let metrics = wait(device.read(&metrics));
-        let counts: &[f64] = if done == 0 { &[] } else { &[0.0, STEPS as f64] };
-        for (returns, row) in returns.iter_mut().zip(metrics.chunks(1 + counts.len())) {
-            returns.push(row[0]);
-            assert_eq!(&row[1..], counts, "updates that were dropped, and made");
-        }
+        let width = metrics.len() / SEEDS.len();
+        returns.iter_mut().zip(metrics.chunks(width)).for_each(|(returns, row)| returns.push(row[column]));
     }
     returns
+}
+
+fn bits(device: &Device, training: &Training, name: &str) -> Vec<u32> {
+    wait(device.read_f32(training.state().get(name).unwrap())).into_iter().map(f32::to_bits).collect()
 }
 
 #[test]
 fn sac_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
     let device = Device::cpu(2);
     let env = builtin("pendulum").unwrap();
-    let late = |sign: f64, episodes: usize| {
-        let sac = std::rc::Rc::new(Sac::new(env.spec(), episodes, sign));
+    let late = |turned: bool, episodes: usize| {
+        let sac = fitted(env.spec(), &config(), turned, 200 * episodes as u64);
         let mut training = Training::new(&device, sac, Arena::Device(&env), &SEEDS).unwrap();
         train(&device, &mut training, 0..episodes as u64, episodes as u64)
             .map(|returns| returns[episodes - 10..].iter().sum::<f64>() / 10.0)
     };
     // A policy that is as good as drawn by chance comes to −1200.
-    let (trained, turned) = (late(1.0, 30), late(-1.0, 30));
+    let (trained, turned) = (late(false, 30), late(true, 30));
     println!("{trained:?}, turned around {turned:?}");
     assert!(trained.iter().all(|mean| *mean > -400.0), "{trained:?}");
     assert!(turned.iter().all(|mean| *mean < -700.0), "{turned:?}");
@@ -249,40 +128,193 @@ fn sac_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
 fn sac_is_the_same_with_environments_of_the_host() {
     let device = Device::cpu(1);
     let env = builtin("pendulum").unwrap();
-    let sac = || std::rc::Rc::new(Sac::new(env.spec(), 3, 1.0));
-    let mut in_program = Training::new(&device, sac(), Arena::Device(&env), &SEEDS).unwrap();
-    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-    let executor = Box::new(IterativeExecutor::new(SEEDS.len(), 1, 0, make).unwrap());
-    let mut on_host = Training::new(&device, sac(), Arena::Host(executor), &SEEDS).unwrap();
-    assert_eq!(train(&device, &mut in_program, 0..3, 3), train(&device, &mut on_host, 0..3, 3));
-    for name in ["theta", "target", "adam_v", "memory"] {
-        let bits = |training: &Training| -> Vec<u32> {
-            wait(device.read_f32(training.state.get(name).unwrap())).into_iter().map(f32::to_bits).collect()
-        };
-        assert!(bits(&in_program) == bits(&on_host), "{name}");
+    for (train_freq, gradient_steps, envs) in [(1, 1, 1), (4, 2, 3)] {
+        let small = Replay { train_freq, gradient_steps, envs, batch_size: 16, ..config().replay };
+        let config = SacConfig { replay: small, ..config() };
+        let sac = || fitted(env.spec(), &config, false, 3 * 200 * envs as u64);
+        let mut in_program = Training::new(&device, sac(), Arena::Device(&env), &SEEDS).unwrap();
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+        let executor = Box::new(IterativeExecutor::new(SEEDS.len(), envs, 0, make).unwrap());
+        let mut on_host = Training::new(&device, sac(), Arena::Host(executor), &SEEDS).unwrap();
+        assert_eq!(train(&device, &mut in_program, 0..3, 3), train(&device, &mut on_host, 0..3, 3));
+        for name in ["theta", "target", "adam_v", "memory"] {
+            assert!(bits(&device, &in_program, name) == bits(&device, &on_host, name), "{name}, {envs} environments");
+        }
     }
 }
 
 #[test]
-fn sac_goes_on_in_the_stage_that_its_iteration_is_of() {
+fn a_seed_trains_alone_as_it_does_beside_others() {
     let device = Device::cpu(1);
     let env = builtin("pendulum").unwrap();
-    let sac = || std::rc::Rc::new(Sac::new(env.spec(), 3, 1.0));
-    let fresh = || Training::new(&device, sac(), Arena::Device(&env), &SEEDS).unwrap();
-    let theta = |training: &Training| wait(device.read_f32(training.state.get("theta").unwrap()));
-    let (mut whole, mut begun) = (fresh(), fresh());
-    let first = theta(&whole);
-    let want = train(&device, &mut whole, 0..3, 3);
-    let before = train(&device, &mut begun, 0..1, 3);
-    assert_eq!(theta(&begun), first, "the warm-up has learned");
-    let state = wait(begun.state.copy(&device));
-    let mut resumed = Training::resume(&device, sac(), Arena::Device(&env), &SEEDS, state).unwrap();
-    let after = train(&device, &mut resumed, 1..3, 3);
-    for seed in 0..SEEDS.len() {
-        assert_eq!([&before[seed][..], &after[seed]].concat(), want[seed]);
+    let small = SacConfig { replay: Replay { batch_size: 16, ..config().replay }, ..config() };
+    let sac = || fitted(env.spec(), &small, false, 600);
+    let mut both = Training::new(&device, sac(), Arena::Device(&env), &SEEDS).unwrap();
+    let mut alone = Training::new(&device, sac(), Arena::Device(&env), &SEEDS[1..]).unwrap();
+    for done in 0..3 {
+        wait(both.step(done, 3));
+        wait(alone.step(done, 3));
     }
-    assert_eq!(theta(&resumed), theta(&whole));
-    assert_eq!(whole.metric_names(0), ["rollout/return"]);
-    assert_eq!(whole.metric_names(1), ["rollout/return", Metrics::NON_FINITE, Metrics::UPDATES]);
-    assert_eq!(whole.all_metric_names(), whole.metric_names(1));
+    for name in ["theta", "target", "memory"] {
+        let (both, alone) = (bits(&device, &both, name), bits(&device, &alone, name));
+        assert!(both[both.len() / 2..] == alone, "{name}");
+    }
+}
+
+#[test]
+fn the_memory_holds_what_followed_also_where_time_limits_cut_off() {
+    let device = Device::cpu(1);
+    let env = builtin("pendulum").unwrap();
+    let small = Replay { batch_size: 4, iteration_steps: 100, learning_starts: 100, ..config().replay };
+    let sac = fitted(env.spec(), &SacConfig { replay: small, ..config() }, false, 300);
+    let mut training = Training::new(&device, sac, Arena::Device(&env), &SEEDS[..1]).unwrap();
+    for done in 0..3 {
+        wait(training.step(done, 3));
+    }
+    let memory = wait(device.read(training.state().get("memory").unwrap()));
+    let width = Transitions::width(3, 1);
+    let rows: Vec<&[f64]> = memory.chunks(width).collect();
+    assert_eq!(rows.len(), 300);
+    for (t, pair) in rows.windows(2).enumerate() {
+        let (next, obs) = (&pair[0][4..7], &pair[1][..3]);
+        // The limit of 200 steps: another episode begins, and is not what followed.
+        assert_eq!(next == obs, t != 199, "step {t}");
+    }
+    for row in &rows {
+        let (cos, sin, speed) = (row[4], row[5], row[6]);
+        assert!((cos.hypot(sin) - 1.0).abs() < 1e-5 && speed.abs() <= 8.0);
+        // Turned by the new speed, dt = 0.05.
+        let turned = row[1].atan2(row[0]) + 0.05 * speed;
+        assert!((cos - turned.cos()).abs() < 1e-4 && (sin - turned.sin()).abs() < 1e-4);
+        assert!(row[3].abs() <= 1.0 && row[7] <= 0.0 && row[8] == 0.0, "{row:?}");
+    }
+}
+
+#[test]
+fn targets_follow_the_critics_by_tau() {
+    let device = Device::cpu(1);
+    let env = builtin("pendulum").unwrap();
+    let small = Replay { batch_size: 8, iteration_steps: 1, learning_starts: 1, ..config().replay };
+    let config = SacConfig { replay: small, tau: 0.25, ..config() };
+    let sac = fitted(env.spec(), &config, false, 9);
+    let values = |name: &str, part: &str| {
+        let layout = sac.layout();
+        let names: Vec<bool> =
+            layout.slices().flat_map(|(name, shape, _)| vec![name.starts_with(part); shape.iter().product()]).collect();
+        (name.to_owned(), names)
+    };
+    let mut training = Training::new(&device, sac.clone(), Arena::Device(&env), &SEEDS[..1]).unwrap();
+    let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
+    let (_, is_value) = values("theta", "value");
+    let critics = |training: &Training| -> Vec<f64> {
+        read(training, "theta").into_iter().zip(&is_value).filter_map(|(x, is)| is.then_some(x)).collect()
+    };
+    assert_eq!(read(&training, "target"), critics(&training), "targets begin as copies");
+    wait(training.step(0, 9));
+    assert_eq!(read(&training, "target"), critics(&training), "the warm-up learns nothing");
+    let before = read(&training, "target");
+    wait(training.step(1, 9));
+    let (after, critics) = (read(&training, "target"), critics(&training));
+    assert_ne!(before, after);
+    for i in 0..after.len() {
+        let want = before[i] + 0.25 * (critics[i] - before[i]);
+        assert!((after[i] - want).abs() < 1e-6, "{i}: {} for {want}", after[i]);
+    }
+}
+
+const SMALL: &str = "batch_size = 16\nhidden = [8]\nlearning_starts = 100";
+
+fn setup(steps: u64) -> Setup {
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(SMALL).unwrap() };
+    Setup::resolve("sac", builtin("pendulum").unwrap(), &SEEDS, Some(steps), &[layer]).unwrap()
+}
+
+#[test]
+fn a_session_resumes_exactly_and_its_memory_grows_with_a_longer_run() {
+    let device = Device::cpu(1);
+    let finish = |session: &mut Session| {
+        while !session.done() {
+            wait(session.step());
+        }
+        [0, 1].map(|index| wait(session.snapshot(index)))
+    };
+    let mut whole = Session::new(&device, &setup(800)).unwrap();
+    let want = finish(&mut whole);
+
+    let mut first = Session::new(&device, &setup(400)).unwrap();
+    wait(first.step());
+    let begun = [0, 1].map(|index| wait(first.snapshot(index)));
+    // In the middle of the warm-up, in training, and at the end, where the memory is full.
+    let half = finish(&mut first);
+    for snapshots in [&begun, &half] {
+        let snapshots: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
+        let mut longer = Session::restore(&device, &snapshots).unwrap();
+        longer.set_steps(800).unwrap();
+        assert!(finish(&mut longer) == want);
+    }
+    first.set_steps(800).unwrap();
+    assert!(finish(&mut first) == want);
+    // Fewer steps than were made keep all of them.
+    first.set_steps(100).unwrap();
+    let all = [0, 1].map(|index| wait(first.snapshot(index)));
+    let all: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
+    assert!(Session::restore(&device, &all).unwrap().done());
+
+    let policy = wait(whole.policy_snapshot(0));
+    let episodes = wait(Evaluator::load(&device, &policy).unwrap().evaluate(3, 1, true));
+    assert!(episodes.iter().all(|episode| episode.ret < 0.0 && episode.length == 200));
+}
+
+#[test]
+fn what_does_not_fit_is_said_before_training() {
+    let problem = |env: &str, steps: u64, text: &str| {
+        let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
+        let setup = Setup::resolve("sac", builtin(env).unwrap(), &[0], Some(steps), &[layer]);
+        setup.unwrap_err().to_string()
+    };
+    for (env, steps, text, parts) in [
+        ("cartpole", 1000, "", ["env: ", "choices"]),
+        ("pendulum", 100, "learning_starts = 100", ["learning_starts: 100 steps", "a run of 100"]),
+        ("pendulum", 1000, "memory_size = 100", ["batch_size: 256", "memory_size = 100"]),
+        ("pendulum", 1000, "memory_size = 0", ["memory_size: ", "0 is not in 1"]),
+        ("pendulum", 1000, "tau = 0.0", ["tau: ", "0 is not above 0"]),
+        ("pendulum", 1000, "tau = 1.5", ["tau: ", "at most 1"]),
+        ("pendulum", 1000, "train_freq = 3", ["iteration_steps: ", "does not divide 100; try 102"]),
+        ("pendulum", 1000, "log_std_init = 0.0", ["unknown key", "log_std_init"]),
+    ] {
+        let message = problem(env, steps, text);
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    }
+    // A memory of half a billion numbers and its copies do not fit into a gigabyte.
+    let setup = Setup::resolve(
+        "sac",
+        builtin("pendulum").unwrap(),
+        &[0],
+        Some(16_000_000),
+        &[Layer { origin: "test".into(), settings: toml::from_str("memory_size = 16000000").unwrap() }],
+    );
+    let need = Session::memory(&Device::cpu(1), &setup.unwrap()).unwrap();
+    assert!(need > 4 * 9 * 16_000_000, "{need}");
+}
+
+#[test]
+fn an_iteration_on_the_gpu_is_near_that_of_the_cpu() {
+    let Some(gpu) = gpu::device() else { return };
+    let env = builtin("pendulum").unwrap();
+    let small = Replay { batch_size: 16, iteration_steps: 20, learning_starts: 20, ..config().replay };
+    let config = SacConfig { replay: small, net: NetConfig { hidden: vec![16], ..config().net }, ..config() };
+    let after = |device: &Device| {
+        let sac = fitted(env.spec(), &config, false, 40);
+        let mut training = Training::new(device, sac, Arena::Device(&env), &SEEDS).unwrap();
+        let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
+        let first = read(&training, "theta");
+        (0..2).for_each(|done| drop(wait(training.step(done, 2))));
+        (first, read(&training, "theta"), read(&training, "memory"))
+    };
+    let ((first, on_gpu, memory), (_, on_cpu, same)) = (after(&gpu), after(&Device::cpu(1)));
+    let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+    let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
+    println!("parameters moved by {moved:e} and are {apart:e} apart");
+    assert!(moved > 1e-3 && apart <= 0.05 * moved, "{apart:e} of {moved:e}");
+    assert!(memory.iter().zip(&same).all(|(a, b)| (a - b).abs() < 1e-2 * (1.0 + b.abs())));
 }

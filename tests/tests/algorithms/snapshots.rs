@@ -192,7 +192,7 @@ fn counts_that_cannot_be_are_refused() {
     let env = || env::builtin("cartpole").unwrap();
     assert!(Setup::resolve("ppo", env(), &[0], Some(u64::MAX), &[]).unwrap_err().to_string().contains("steps"));
     let mut most = most;
-    most.set_steps(u64::MAX);
+    most.set_steps(u64::MAX).unwrap();
     assert_eq!(most.setup().steps, 1_000_000_000_000_000);
 }
 

@@ -9,5 +9,6 @@ mod policies;
 mod ppo;
 mod recurrent;
 mod rl2;
+mod sac;
 mod samples;
 mod snapshots;

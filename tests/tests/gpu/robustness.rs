@@ -62,9 +62,9 @@ fn a_lost_gpu_is_an_error_and_the_session_goes_on_elsewhere() {
             Device::cpu(1)
         };
         session = Session::restore(&device, &[&saved]).unwrap();
-        session.set_steps(session.env_steps() + 32);
+        session.set_steps(session.env_steps() + 32).unwrap();
     }
-    session.set_steps(session.env_steps() + 64);
+    session.set_steps(session.env_steps() + 64).unwrap();
     while !session.done() {
         step(&mut session).unwrap();
     }
@@ -97,7 +97,7 @@ fn buffers_do_not_grow() {
     assert_eq!(gpu.buffers_made(), made);
 
     let mut session = Session::new(&device, &setup("pendulum", &[1])).unwrap();
-    session.set_steps(10_000);
+    session.set_steps(10_000).unwrap();
     step(&mut session).unwrap();
     step(&mut session).unwrap();
     let made = gpu.buffers_made();

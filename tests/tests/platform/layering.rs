@@ -11,7 +11,7 @@ const LAYERS: [&[&str]; 10] = [
     &["tensor", "program", "backend", "grad"],
     &["nn", "dist", "optim"],
     &["env"],
-    &["credit", "host", "learn", "task"],
+    &["credit", "host", "learn", "replay", "task"],
     &["policy"],
     &["play"],
     &["algo"],

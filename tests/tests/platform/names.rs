@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use quickstudy_core::train::ALGORITHMS;
 
 /// The rooms of algorithms, and the presets, which are files by name.
-const MAY: [&str; 8] = [
+const MAY: [&str; 9] = [
     "core/src/algo/ppo",
+    "core/src/algo/sac",
     "core/src/algo/trpo",
     "core/src/meta/config.rs",
     "core/src/meta/maml.rs",

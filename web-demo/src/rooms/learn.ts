@@ -51,7 +51,7 @@ export class LearnRoom implements RoomView, Watcher {
     this.#animationSwitch();
     const envs = catalogue.envs.filter(({ spec }) => spec.task.length === 0).map(({ spec }) => spec.name);
     const single = catalogue.algorithms.filter(({ family }) => family === "single-task");
-    const offers = single.map(({ name }) => ({ algorithm: name, envs }));
+    const offers = single.map(({ name, envs: fits }) => ({ algorithm: name, envs: envs.filter((env) => fits.includes(env)) }));
     this.trainer = new Trainer(byId("learn-controls"), byId("learn-choices"), catalogue, offers, given, this);
     this.trainer.reset();
   }

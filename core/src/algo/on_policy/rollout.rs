@@ -1,9 +1,10 @@
 //! Rollouts as learners need them: values, returns and episodes are computed from what was played, on devices and on the host alike.
 
-use crate::algo::{ActorCritic, Held, Metrics};
+use crate::algo::count::Count;
+use crate::algo::{ActorCritic, Held};
 use crate::play::{Cast, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, Normalised};
-use crate::tensor::{Named, fail, scan_tree, tree};
+use crate::tensor::{Named, fail};
 use crate::{Error, Tensor};
 
 use super::{Sampling, by_seed};
@@ -44,25 +45,6 @@ pub(super) struct Rollout {
     /// Running episodes there, and those that ended in this rollout.
     pub count: Count,
 }
-
-/// Episodes that run on from one rollout to the next, and sums over those that ended, `[S, N, 1]` each.
-#[derive(Clone, Debug)]
-pub(super) struct Count {
-    /// Steps of the running episodes, u32.
-    pub steps: Tensor,
-    /// Returns of the running episodes so far.
-    pub ep_return: Tensor,
-    /// Discounted returns so far, for the scale of rewards.
-    pub discounted: Tensor,
-    /// Number of the episodes that ended.
-    pub episodes: Tensor,
-    /// Sum of their returns.
-    pub returns: Tensor,
-    /// Sum of their lengths.
-    pub lengths: Tensor,
-}
-
-tree!(Count: steps, ep_return, discounted, episodes, returns, lengths);
 
 /// An actor-critic that plays and learns with fixed parameters.
 pub(super) struct Collector<'a> {
@@ -136,33 +118,10 @@ impl<'a> Collector<'a> {
             by_time(self.net.policy.distribution(parts, seen).log_prob(by_seed(steps.action)))
         });
         let values = self.net.value(parts, all);
-        let zero = Tensor::zeros(&[s, n, 1]);
-        let (none, one) = (Tensor::constant_f32(0.0), Tensor::constant_u32(1));
-        let init = Count {
-            steps: held.get("env_steps"),
-            ep_return: held.get("ep_return"),
-            discounted: held.find("discounted").unwrap_or(zero),
-            episodes: zero,
-            returns: zero,
-            lengths: zero,
-        };
+        let discounted = held.find("discounted").unwrap_or(Tensor::zeros(&[s, n, 1]));
+        let init = Count::from(held.get("env_steps"), held.get("ep_return"), discounted);
         let xs = [steps.reward, steps.terminated, steps.truncated];
-        let not_ended = Tensor::constant_f32(Metrics::NOT_ENDED);
-        let (count, steps_of) = scan_tree(t, &init, &xs, |_, now: Count, [reward, terminated, truncated]| {
-            let ended = terminated.bit_or(truncated);
-            let (ep_return, discounted) = (now.ep_return + reward, now.discounted * self.sampling.gamma + reward);
-            let length = now.steps + one;
-            let next = Count {
-                steps: ended.select(Tensor::constant_u32(0), length),
-                ep_return: ended.select(none, ep_return),
-                discounted: ended.select(none, discounted),
-                episodes: now.episodes + ended.to_f32(),
-                returns: now.returns + ended.select(ep_return, none),
-                lengths: now.lengths + ended.select(length.to_f32(), none),
-            };
-            (next, [discounted, ended.select(ep_return, not_ended)])
-        });
-        let [discounted, ended] = steps_of.unwrap_or([Tensor::poison(); 2]);
+        let (count, [discounted, ended]) = init.over(t, xs, self.sampling.gamma);
         Rollout {
             obs: steps.obs,
             seen,
@@ -188,7 +147,7 @@ impl Rollout {
     /// The rollout of a trace that has failed.
     fn poison() -> Rollout {
         let x = Tensor::poison();
-        let count = Count { steps: x, ep_return: x, discounted: x, episodes: x, returns: x, lengths: x };
+        let count = Count::from(x, x, x);
         Rollout {
             obs: x,
             seen: x,

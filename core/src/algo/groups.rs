@@ -1,0 +1,100 @@
+//! Networks that make their steps apart, on one θ.
+
+use super::{First, Held, StateEntry};
+use crate::nn::Layout;
+use crate::optim::AdamState;
+use crate::play::Iteration;
+use crate::tensor::tree;
+use crate::{DType, Tensor};
+
+/// Parameters that make their steps together, and their optimiser's memory.
+#[derive(Clone, Debug)]
+pub(super) struct Trained {
+    /// θ, `[S, P]`.
+    pub theta: Tensor,
+    /// The optimiser's memory.
+    pub adam: AdamState,
+}
+
+tree!(Trained: theta, adam);
+
+/// Parameters that make their steps together.
+#[derive(Clone, Debug)]
+struct ParameterGroup {
+    /// The entry of Adam's bias correction.
+    scale: &'static str,
+    layout: Layout,
+}
+
+/// ParameterGroups of parameters, one behind the other in one θ. Each makes its steps apart from the others.
+#[derive(Clone, Debug)]
+pub(super) struct ParameterGroups {
+    groups: Vec<ParameterGroup>,
+    whole: Layout,
+}
+
+impl ParameterGroups {
+    /// These groups, each with the name of the entry of Adam's bias correction.
+    pub fn new(groups: Vec<(&'static str, Layout)>) -> ParameterGroups {
+        let mut whole = Layout::new();
+        groups.iter().for_each(|(_, layout)| whole.append(layout));
+        ParameterGroups {
+            groups: groups.into_iter().map(|(scale, layout)| ParameterGroup { scale, layout }).collect(),
+            whole,
+        }
+    }
+
+    /// The slices of all groups.
+    pub fn whole(&self) -> &Layout {
+        &self.whole
+    }
+
+    /// The slices of a group.
+    pub fn of(&self, group: usize) -> &Layout {
+        &self.groups[group].layout
+    }
+
+    /// The place in θ of a group's first parameter.
+    pub fn offset(&self, group: usize) -> usize {
+        self.groups[..group].iter().map(|group| group.layout.len()).sum()
+    }
+
+    /// A key, all parameters, and the optimisers' memories.
+    pub fn entries(&self) -> Vec<StateEntry> {
+        let p = self.whole.len();
+        let of = |name, len: usize| StateEntry::new(name, &[len], DType::F32);
+        let mut entries = vec![
+            StateEntry::new("key", &[2], DType::U32).from(First::Key),
+            of("theta", p).from(First::Parameters(0)),
+            of("adam_m", p),
+            of("adam_v", p),
+        ];
+        entries.extend(self.groups.iter().map(|group| of(group.scale, 2)));
+        entries
+    }
+
+    /// The groups as a state holds them.
+    pub fn begin(&self, held: &Held) -> Vec<Trained> {
+        let mut from = 0;
+        let one = |group: &ParameterGroup| {
+            let to = from + group.layout.len();
+            let part = |name: &str| held.get(name).slice(1, from, to);
+            let adam = AdamState { m: part("adam_m"), v: part("adam_v"), scale: held.get(group.scale) };
+            let trained = Trained { theta: part("theta"), adam };
+            from = to;
+            trained
+        };
+        self.groups.iter().map(one).collect()
+    }
+
+    /// Their new values.
+    pub fn keep(&self, it: &mut Iteration<'_>, trained: &[Trained]) {
+        let joined = |of: &dyn Fn(&Trained) -> Tensor| Tensor::concat(&trained.iter().map(of).collect::<Vec<_>>(), 1);
+        it.update("theta", joined(&|group| group.theta));
+        it.update("adam_m", joined(&|group| group.adam.m));
+        it.update("adam_v", joined(&|group| group.adam.v));
+        for (group, trained) in self.groups.iter().zip(trained) {
+            it.update(group.scale, trained.adam.scale);
+        }
+    }
+}

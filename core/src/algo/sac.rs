@@ -1,0 +1,262 @@
+//! Soft Actor-Critic.
+//!
+//! Haarnoja et al. 2018, arXiv:1812.05905, algorithm 1 and eq. 2 to 7, 18.
+//! Departures from the paper, each with its reason:
+//!  1. the gradient of the temperature is that of ln α (as in the authors' code): it does not vanish as α does
+//!  2. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
+//!  3. an update with a gradient that is not finite is dropped and counted
+//!
+//! An update: the critics make a step towards the soft target, then the policy by the new critics, then the temperature, then the targets.
+
+mod config;
+mod loss;
+
+pub use config::SacConfig;
+pub use loss::{critic_loss, policy_loss, standardised, target, temperature_loss};
+
+use super::groups::{ParameterGroups, Trained};
+use super::off_policy::{OffPolicy, OffPolicyLearner, Replay};
+use super::{AlgorithmDef, Family, First, Held, Metrics, StateEntry};
+use crate::dist::RowNoise;
+use crate::env::EnvSpec;
+use crate::learn::{Descent, Look};
+use crate::nn::{Init, Layout, Mlp};
+use crate::play::Iteration;
+use crate::policy::{Acting, Policy, Squashed};
+use crate::replay::Transitions;
+use crate::settings::Settings as _;
+use crate::tensor::{Named, tree};
+use crate::{DType, Result, Tensor};
+
+/// SAC in the register.
+pub static SAC: AlgorithmDef = AlgorithmDef {
+    uses: SacConfig::uses,
+    ..AlgorithmDef::new::<SacConfig>(
+        "sac",
+        "Soft Actor-Critic (arXiv:1812.05905)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(Sac::of(&SacConfig::default().with(settings)?, spec)?)),
+    )
+};
+
+/// SAC on one environment.
+pub type Sac = OffPolicyLearner<SacNets>;
+
+/// The groups of parameters.
+const POLICY: usize = 0;
+const VALUES: usize = 1;
+const TEMPERATURE: usize = 2;
+
+/// Networks and settings of SAC.
+#[derive(Clone, Debug)]
+pub struct SacNets {
+    config: SacConfig,
+    groups: ParameterGroups,
+    policy: Squashed,
+    values: [Mlp; 2],
+    actions: usize,
+}
+
+/// All that updates change.
+#[derive(Clone, Debug)]
+pub struct SacLearner {
+    policy: Trained,
+    values: Trained,
+    /// ln α, if it is learned.
+    temperature: Option<Trained>,
+    /// Parameters of the target critics, `[S, P]`.
+    target: Tensor,
+}
+
+tree!(SacLearner: policy, values, temperature, target);
+
+impl Sac {
+    /// For an environment whose actions are vectors.
+    ///
+    /// # Errors
+    /// If a setting is invalid, or does not fit the environment.
+    pub fn of(config: &SacConfig, spec: &EnvSpec) -> Result<Sac> {
+        OffPolicyLearner::new(SacNets::new(config, spec)?, spec)
+    }
+}
+
+impl SacNets {
+    /// For an environment whose actions are vectors.
+    ///
+    /// # Errors
+    /// If a setting is invalid, or does not fit the environment.
+    pub fn new(config: &SacConfig, spec: &EnvSpec) -> Result<SacNets> {
+        config.validate()?;
+        let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());
+        let policy = Squashed::new(&mut of_policy, spec, &config.net)?;
+        let (observations, actions) = (spec.observation.len(), spec.action.dim());
+        let sizes = [&[observations + actions], &config.net.hidden[..], &[1]].concat();
+        let gain = config.net.orthogonal_init.then_some(1.0);
+        let values =
+            ["value.0", "value.1"].map(|name| Mlp::new(&mut of_values, name, 0, &sizes, config.net.activation, gain));
+        let mut groups = vec![("adam_scale", of_policy), ("adam_scale_values", of_values)];
+        if config.learn_temperature {
+            let mut layout = Layout::new();
+            layout.add("log_temperature", &[1], Init::Constant(config.temperature.ln()));
+            groups.push(("adam_scale_temperature", layout));
+        }
+        Ok(SacNets { config: config.clone(), groups: ParameterGroups::new(groups), policy, values, actions })
+    }
+
+    /// Both critics, `[S, B, 1]`.
+    fn both(&self, parts: &[Tensor], obs: Tensor, action: Tensor) -> [Tensor; 2] {
+        let input = Tensor::concat(&[obs, action], 2);
+        [0, 1].map(|i| self.values[i].forward(parts, input))
+    }
+
+    /// The lower one.
+    fn lower(&self, parts: &[Tensor], obs: Tensor, action: Tensor) -> Tensor {
+        let [a, b] = self.both(parts, obs, action);
+        a.min(b)
+    }
+
+    /// Rewards as they are learned from.
+    fn rewards(&self, reward: Tensor) -> Tensor {
+        let config = &self.config;
+        let reward = match config.standardise_rewards {
+            false => reward,
+            true => standardised(reward),
+        };
+        if config.reward_scale == 1.0 { reward } else { reward * config.reward_scale }
+    }
+
+    fn descent<'a>(&'a self, group: usize, rate: Tensor, sums: &'a [&'static str]) -> Descent<'a> {
+        Descent {
+            layout: self.groups.of(group),
+            optimiser: self.config.adam.optimiser(),
+            learning_rate: rate,
+            max_grad_norm: if group == POLICY { self.config.max_grad_norm } else { 0.0 },
+            sums,
+            stop: None,
+            first_norm: false,
+        }
+    }
+
+    /// The temperature's step, by the mean log-probability `[S, 1]` of actions that the policy drew.
+    fn temper(&self, temperature: Option<Trained>, rate: Tensor, log_prob: Tensor) -> Option<Trained> {
+        let Trained { theta, adam } = temperature?;
+        let target = self.config.target_entropy * self.actions as f64;
+        let end = self.descent(TEMPERATURE, rate, &[]).run(theta, adam, 1, &(), |parts, ()| Look {
+            loss: temperature_loss(parts[0], log_prob, target),
+            seen: Named::new(),
+        });
+        Some(Trained { theta: end.theta, adam: end.adam })
+    }
+}
+
+impl OffPolicy for SacNets {
+    type Learner = SacLearner;
+
+    fn replay(&self) -> &Replay {
+        &self.config.replay
+    }
+
+    fn layout(&self) -> &Layout {
+        self.groups.whole()
+    }
+
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(self.policy.clone())
+    }
+
+    fn entries(&self) -> Vec<StateEntry> {
+        let mut entries = self.groups.entries();
+        let target = StateEntry::new("target", &[self.groups.of(VALUES).len()], DType::F32);
+        entries.push(target.from(First::Parameters(self.groups.offset(VALUES))));
+        entries
+    }
+
+    fn begin(&self, held: &Held) -> SacLearner {
+        let mut groups = self.groups.begin(held).into_iter();
+        let mut next = || groups.next();
+        let none = || Trained { theta: Tensor::poison(), adam: held.adam() };
+        let (policy, values) = (next().unwrap_or_else(none), next().unwrap_or_else(none));
+        SacLearner { policy, values, temperature: next(), target: held.get("target") }
+    }
+
+    fn acting(&self, learner: &SacLearner) -> Acting {
+        Acting::of(&self.groups.of(POLICY).split(learner.policy.theta))
+    }
+
+    fn update(
+        &self,
+        learner: SacLearner,
+        rates: &Named,
+        batch: &Transitions,
+        key: [Tensor; 2],
+    ) -> (SacLearner, Metrics) {
+        let SacLearner { policy, values, mut temperature, target: targets } = learner;
+        let Transitions { obs, action, next_obs, reward, terminated } = *batch;
+        let (rate, rows) = (rates.get("learning_rate"), obs.size(1));
+        let [of_next, of_obs] = [1, 2].map(|stream| RowNoise::new(key, rows).apart(stream));
+        let mean = |x: Tensor| x.sum_keep(1).reshape(&[x.size(0), 1]) * (1.0 / rows as f64);
+        let parts = self.groups.of(POLICY).split(policy.theta);
+        if self.config.temperature_first {
+            let here = self.policy.distribution(&parts, obs);
+            let log_prob = mean(here.log_prob_before(here.sample(&of_obs)));
+            temperature = self.temper(temperature, rate, log_prob);
+        }
+        let log_alpha = match &temperature {
+            Some(temperature) => temperature.theta,
+            None => Tensor::constant_f32(self.config.temperature.ln()).broadcast_to(&[obs.size(0), 1]),
+        };
+        let alpha = log_alpha.exp().unsqueeze(2);
+
+        let ahead = self.policy.distribution(&parts, next_obs);
+        let u = ahead.sample(&of_next);
+        let value = self.lower(&self.groups.of(VALUES).split(targets), next_obs, u.tanh());
+        let gamma = self.config.replay.gamma;
+        let y = target(self.rewards(reward), terminated, value, ahead.log_prob_before(u), alpha, gamma);
+        let critics = self.descent(VALUES, rate, &["value_loss"]);
+        let critic = critics.run(values.theta, values.adam, 1, &(), |parts, ()| {
+            let loss = critic_loss(self.both(parts, obs, action), y);
+            Look { loss, seen: [("value_loss", loss)].into() }
+        });
+
+        let fixed = self.groups.of(VALUES).split(critic.theta);
+        let actors = self.descent(POLICY, rate, &["policy_loss", "entropy", "grad_norm"]);
+        let actor = actors.run(policy.theta, policy.adam, 1, &(), |parts, ()| {
+            let here = self.policy.distribution(parts, obs);
+            let u = here.sample(&of_obs);
+            let log_prob = here.log_prob_before(u);
+            let loss = policy_loss(alpha, log_prob, self.lower(&fixed, obs, u.tanh()));
+            Look { loss, seen: [("policy_loss", loss), ("entropy", -mean(log_prob))].into() }
+        });
+        if !self.config.temperature_first {
+            let entropy = actor.averages().slice(1, 1, 2);
+            temperature = self.temper(temperature, rate, -entropy);
+        }
+
+        let metrics = actors.means(&actor).with(critics.means(&critic));
+        let metrics = metrics.last("train/temperature", alpha.reshape(&[obs.size(0), 1])).with(critic.counts());
+        let learner = SacLearner {
+            policy: Trained { theta: actor.theta, adam: actor.adam },
+            values: Trained { theta: critic.theta, adam: critic.adam },
+            temperature,
+            target: targets + (critic.theta - targets) * self.config.tau,
+        };
+        (learner, metrics)
+    }
+
+    fn keep(&self, it: &mut Iteration<'_>, learner: &SacLearner) {
+        let SacLearner { policy, values, temperature, target } = learner.clone();
+        let groups: Vec<Trained> = [policy, values].into_iter().chain(temperature).collect();
+        self.groups.keep(it, &groups);
+        it.update("target", target);
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let Replay { envs, batch_size, .. } = self.config.replay;
+        let hidden = self.config.net.hidden.iter().copied().max().unwrap_or(0);
+        vec![("batch_size", batch_size), ("envs", envs), ("hidden", hidden)]
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        vec![("train/learning_rate", self.config.adam.rate(done, total))]
+    }
+}

@@ -1,0 +1,63 @@
+//! SAC's settings.
+
+use crate::Result;
+use crate::algo::off_policy::Replay;
+use crate::nn::Activation;
+use crate::optim::AdamConfig;
+use crate::policy::NetConfig;
+use crate::settings::{Range, Settings};
+
+crate::settings! {
+    /// Hyper-parameters. Defaults are those of Stable-Baselines3.
+    pub struct SacConfig {
+        /// The steps of all networks.
+        ..adam: AdamConfig = AdamConfig { learning_rate: 3e-4, adam_eps: 1e-8, ..AdamConfig::default() };
+        /// What is played, remembered and drawn.
+        ..replay: Replay;
+        /// share of the critics in their targets, each update; small is slow
+        ///
+        /// Polyak's τ. Pyrado's `tau` is 1 − τ.
+        tau: f64 = 0.005, Range::Share;
+        /// first weight of the entropy, α
+        temperature: f64 = 1.0, Range::Positive;
+        /// learn α, so that the entropy comes to its target
+        learn_temperature: bool = true;
+        /// target of the entropy for each number of an action
+        target_entropy: f64 = -1.0, Range::Between(-100.0, 100.0);
+        /// α makes its step first, and the others use the new one
+        ///
+        /// As Pyrado; otherwise it makes its step last, as in the paper's algorithm.
+        temperature_first: bool = false;
+        /// factor of rewards, once
+        reward_scale: f64 = 1.0, Range::Positive;
+        /// divide each batch's rewards by their deviation, after taking off their mean
+        ///
+        /// As Pyrado; it changes what is best, where episodes can end.
+        standardise_rewards: bool = false;
+        /// longer gradients of the policy are scaled down; 0: never
+        max_grad_norm: f64 = 0.0, Range::NotNegative;
+        /// The networks.
+        ..net: NetConfig = NetConfig {
+            hidden: vec![256, 256],
+            activation: Activation::Relu,
+            orthogonal_init: false,
+            ..NetConfig::default()
+        };
+    }
+}
+
+impl SacConfig {
+    /// Tells whether SAC looks at a setting: deviations depend on observations.
+    pub(super) fn uses(key: &str) -> bool {
+        key != "log_std_init"
+    }
+
+    /// Every value on its own and in combination.
+    ///
+    /// # Errors
+    /// [`crate::Error::Config`] with the first setting that cannot work and what to do about it.
+    pub fn validate(&self) -> Result<()> {
+        self.check()?;
+        self.net.validate()
+    }
+}

@@ -1,0 +1,149 @@
+//! A memory of the latest transitions, from which batches are drawn evenly.
+
+use super::Transitions;
+use crate::Tensor;
+use crate::dist::RowNoise;
+use crate::tensor::tree;
+
+/// A memory of at most so many transitions; a new one takes the place of the oldest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplayMemory {
+    /// Most transitions, R.
+    pub rows: usize,
+    /// O, numbers of an observation.
+    pub observations: usize,
+    /// A, numbers of an action.
+    pub actions: usize,
+}
+
+/// The content of a memory, in a trace.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored {
+    /// Transitions, `[S, R, W]`; a bulk entry of the state.
+    pub rows: Tensor,
+    /// The row that is written next, 0 to R, where R stands for the first one; u32 `[S, 1]`.
+    pub next: Tensor,
+    /// Rows that hold transitions, the first ones, u32 `[S, 1]`.
+    pub filled: Tensor,
+}
+
+tree!(Stored: rows, next, filled);
+
+impl ReplayMemory {
+    /// Most transitions that a memory can hold: their numbers are exact in f32.
+    pub const MOST: usize = 1 << 24;
+
+    /// Shape of one seed's rows.
+    #[must_use]
+    pub fn shape(&self) -> [usize; 2] {
+        [self.rows, Transitions::width(self.observations, self.actions)]
+    }
+
+    /// Adds transitions, at most as many as there are rows.
+    #[track_caller]
+    #[must_use]
+    pub fn push(&self, stored: Stored, new: &Transitions) -> Stored {
+        let rows = new.rows();
+        let (b, all) = (rows.size(1), Tensor::constant_u32(self.rows as u32));
+        // Whole numbers have no differences, but they wrap around.
+        let minus = Tensor::constant_u32(0u32.wrapping_sub(self.rows as u32));
+        let wrapped = |at: Tensor, rows: Tensor| at.lt(rows).select(at, at + minus);
+        let count = Tensor::constant_u32(b as u32);
+        let index = wrapped(stored.next + Tensor::iota(&[1, b], 1), all);
+        let filled = stored.filled + count;
+        Stored {
+            rows: stored.rows.store(index, rows),
+            // R after the last row: what is added to a memory that has grown goes behind it.
+            next: wrapped(stored.next + count, all + Tensor::constant_u32(1)),
+            filled: filled.lt(all).select(filled, all),
+        }
+    }
+
+    /// `batch` transitions, each drawn evenly among all that are held; one may be drawn more than once. `key`: words `[S, 1]`.
+    #[track_caller]
+    #[must_use]
+    pub fn sample(&self, stored: &Stored, key: [Tensor; 2], batch: usize) -> Transitions {
+        let seeds = stored.filled.size(0);
+        let filled = stored.filled.to_f32().unsqueeze(2);
+        let index = (RowNoise::new(key, batch).uniform() * filled).to_u32().reshape(&[seeds, batch]);
+        Transitions::of_rows(stored.rows.gather(index), self.observations, self.actions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::State;
+    use crate::{Array, DType, Device, Program};
+
+    const MEMORY: ReplayMemory = ReplayMemory { rows: 5, observations: 1, actions: 1 };
+
+    fn transitions(number: Tensor) -> Transitions {
+        let obs = number;
+        Transitions { obs, action: obs * 10.0, next_obs: obs + 1.0, reward: -obs, terminated: obs * 0.0 }
+    }
+
+    /// Pushes transitions 0 to 2, then 3 to 5, and so on; draws batches after the last push.
+    fn play(pushes: usize, batch: usize) -> [Vec<f64>; 4] {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let stored = Stored {
+                rows: cx.bulk("rows", &[1, 5, 5], DType::F32),
+                next: cx.state("next", &[1, 1], DType::U32),
+                filled: cx.state("filled", &[1, 1], DType::U32),
+            };
+            let first = cx.input("first", &[1], DType::F32);
+            let number = Tensor::iota(&[1, 3, 1], 1).to_f32() + first;
+            let stored = MEMORY.push(stored, &transitions(number));
+            let key = [0, 1].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
+            let drawn = MEMORY.sample(&stored, key, batch);
+            for (name, value) in [("rows", stored.rows), ("next", stored.next), ("filled", stored.filled)] {
+                cx.update(name, value);
+            }
+            cx.output("drawn", drawn.rows());
+        })
+        .unwrap();
+        let mut state = State::new();
+        state.insert("rows", device.zeros(&[1, 5, 5], DType::F32).unwrap());
+        state.insert("next", device.zeros(&[1, 1], DType::U32).unwrap());
+        state.insert("filled", device.zeros(&[1, 1], DType::U32).unwrap());
+        let read = |array: &Array| -> Vec<f64> {
+            match array.dtype() {
+                DType::F32 => pollster::block_on(device.read(array)).unwrap(),
+                DType::U32 => pollster::block_on(device.read_u32(array)).unwrap().into_iter().map(f64::from).collect(),
+            }
+        };
+        let mut drawn = Vec::new();
+        for push in 0..pushes {
+            let first = device.array(&[1], &[3.0 * push as f64]).unwrap();
+            drawn = read(program.run(&state, &[("first", &first)], &[]).unwrap().get("drawn").unwrap());
+        }
+        let of = |name: &str| read(state.get(name).unwrap());
+        [of("rows"), of("next"), of("filled"), drawn]
+    }
+
+    #[test]
+    fn the_latest_transitions_are_held() {
+        let firsts = |rows: &[f64]| rows.chunks(5).map(|row| row[0]).collect::<Vec<f64>>();
+        let [rows, next, filled, _] = play(1, 1);
+        assert_eq!((firsts(&rows), next[0], filled[0]), (vec![0.0, 1.0, 2.0, 0.0, 0.0], 3.0, 3.0));
+        assert_eq!(rows[5..10], [1.0, 10.0, 2.0, -1.0, 0.0]);
+        let [rows, next, filled, _] = play(2, 1);
+        assert_eq!((firsts(&rows), next[0], filled[0]), (vec![5.0, 1.0, 2.0, 3.0, 4.0], 1.0, 5.0));
+        let [rows, next, filled, _] = play(4, 1);
+        assert_eq!((firsts(&rows), next[0], filled[0]), (vec![10.0, 11.0, 7.0, 8.0, 9.0], 2.0, 5.0));
+    }
+
+    #[test]
+    fn batches_are_drawn_evenly_among_what_is_held() {
+        for (pushes, held) in [(1, vec![0.0, 1.0, 2.0]), (3, vec![4.0, 5.0, 6.0, 7.0, 8.0])] {
+            let [.., drawn] = play(pushes, 4000);
+            for number in &held {
+                let times = drawn.chunks(5).filter(|row| row[0] == *number).count() as f64;
+                let expected = 4000.0 / held.len() as f64;
+                assert!((times - expected).abs() < 5.0 * expected.sqrt(), "{number}: {times} of 4000");
+            }
+            assert!(drawn.chunks(5).all(|row| held.contains(&row[0]) && row[1] == 10.0 * row[0]));
+        }
+    }
+}
