@@ -10,6 +10,7 @@ pub mod process;
 pub mod random_graph;
 pub mod table;
 pub mod toy_env;
+pub mod turned;
 
 /// Pages whose examples are tests: they compile and run as those of the documentation do.
 #[cfg(doctest)]

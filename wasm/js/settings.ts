@@ -106,6 +106,54 @@ export interface TrpoConfig {
   log_std_init?: number;
 }
 
+/** Settings of `dqn`: Deep Q-Networks, also double and dueling (arXiv:1312.5602, 1509.06461, 1511.06581). */
+export interface DqnConfig {
+  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.0001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 1. */
+  envs?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** transitions that are remembered; never more than a run makes. Values: 1 or more; default 1000000. */
+  memory_size?: number;
+  /** transitions of an update. Values: 1 or more; default 32. */
+  batch_size?: number;
+  /** steps by even draws of actions before the first update, in whole iterations. Values: 0 or more; default 100. */
+  learning_starts?: number;
+  /** steps of each environment between updates. Values: 1 or more; default 4. */
+  train_freq?: number;
+  /** updates each time. Values: 1 or more; default 1. */
+  gradient_steps?: number;
+  /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
+  iteration_steps?: number;
+  /** probability of an even draw at the start. Values: 0 to 1; default 1.0. */
+  epsilon_initial?: number;
+  /** the same from the end of exploration_fraction on. Values: 0 to 1; default 0.05. */
+  epsilon_final?: number;
+  /** share of the run in which that falls, on a line. Values: 0 to 1; default 0.1. */
+  exploration_fraction?: number;
+  /** updates from one step of the target to the next. Values: 1 or more; default 2500. */
+  target_update_interval?: number;
+  /** share of the network in its target at such a step; 1 copies it. Values: above 0, to 1; default 1.0. */
+  tau?: number;
+  /** the network chooses the action whose value the target gives. Values: true, false; default false. */
+  double?: boolean;
+  /** a value of the state and advantages of choices in place of values. Values: true, false; default false. */
+  dueling?: boolean;
+  /** longer gradients are scaled down; 0: never. Values: 0 or more; default 10.0. */
+  max_grad_norm?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "relu". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default false. */
+  orthogonal_init?: boolean;
+}
+
 /** Settings of `sac`: Soft Actor-Critic (arXiv:1812.05905). */
 export interface SacConfig {
   /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.0003. */
@@ -568,6 +616,7 @@ export interface Rl2TrpoConfig {
 export interface Configs {
   "ppo": PpoConfig;
   "trpo": TrpoConfig;
+  "dqn": DqnConfig;
   "sac": SacConfig;
   "promp": PrompConfig;
   "maml-ppo": MamlPpoConfig;

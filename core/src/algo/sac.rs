@@ -179,7 +179,7 @@ impl OffPolicy for SacNets {
         SacLearner { policy, values, temperature: next(), target: held.get("target") }
     }
 
-    fn acting(&self, learner: &SacLearner) -> Acting {
+    fn acting(&self, learner: &SacLearner, _rates: &Named) -> Acting {
         Acting::of(&self.groups.of(POLICY).split(learner.policy.theta))
     }
 

@@ -20,6 +20,8 @@ const CHOICE: u32 = stream("choice");
 pub struct EpsilonGreedy {
     mlp: Mlp,
     choices: usize,
+    /// The network's last output is the value of the state, the others are advantages.
+    dueling: bool,
 }
 
 impl EpsilonGreedy {
@@ -28,20 +30,39 @@ impl EpsilonGreedy {
     /// # Errors
     /// [`Error::Config`] if the environment takes vectors.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
+        EpsilonGreedy::of(layout, spec, config, false)
+    }
+
+    /// The same with advantages of choices and a value of the state, both read from the last hidden layer: Q = V + A − mean A.
+    ///
+    /// Wang et al. 2016, arXiv:1511.06581, eq. 9.
+    ///
+    /// # Errors
+    /// As [`new`](EpsilonGreedy::new).
+    pub fn dueling(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
+        EpsilonGreedy::of(layout, spec, config, true)
+    }
+
+    fn of(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, dueling: bool) -> Result<EpsilonGreedy> {
         let Some(choices) = spec.action.choices() else {
             let problem = format!("`{}` takes vectors of numbers, and values of actions need choices", spec.name);
             return Err(Error::config("env", problem));
         };
-        let sizes = [&[spec.observation.len()], &config.hidden[..], &[choices]].concat();
+        let sizes = [&[spec.observation.len()], &config.hidden[..], &[choices + usize::from(dueling)]].concat();
         let gain = config.orthogonal_init.then_some(1.0);
         let mlp = Mlp::new(layout, "q", 0, &sizes, config.activation, gain);
-        Ok(EpsilonGreedy { mlp, choices })
+        Ok(EpsilonGreedy { mlp, choices, dueling })
     }
 
     /// Values of all choices at `obs: [K, N, O]`, `[K, N, C]`.
     #[track_caller]
     pub fn values(&self, parts: &[Tensor], obs: Tensor) -> Tensor {
-        self.mlp.forward(parts, obs)
+        let out = self.mlp.forward(parts, obs);
+        if !self.dueling {
+            return out;
+        }
+        let (advantage, value) = (out.slice(2, 0, self.choices), out.slice(2, self.choices, self.choices + 1));
+        value + advantage - advantage.sum_keep(2) * (1.0 / self.choices as f64)
     }
 }
 

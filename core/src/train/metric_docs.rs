@@ -17,6 +17,8 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
         "½ (v − R)², mean over the minibatches; of RL² in deviations of returns; of SAC, both critics",
     ),
     ("train/entropy", "of the policy, in nats; falls as it becomes certain"),
+    ("train/value_mean", "mean of the values of actions that were taken, of DQN"),
+    ("train/epsilon", "probability of an even draw of DQN, as its schedule has it now"),
     ("train/temperature", "α, the weight of the entropy in SAC"),
     ("train/approx_kl", "KL divergence of the old policy from the new one, estimated"),
     ("train/kl", "mean KL divergence of the old policy from the new one, after TRPO's step"),

@@ -31,6 +31,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("trpo", "pendulum", include_str!("presets/trpo-pendulum.toml")),
     ("trpo", "acrobot", include_str!("presets/trpo-acrobot.toml")),
     ("trpo", "mountain-car-continuous", include_str!("presets/trpo-mountain-car-continuous.toml")),
+    ("dqn", "cartpole", include_str!("presets/dqn-cartpole.toml")),
     ("sac", "pendulum", include_str!("presets/sac-pendulum.toml")),
     ("promp", "point-corner", include_str!("presets/promp-point-corner.toml")),
     ("promp", "navigation", include_str!("presets/promp-navigation.toml")),

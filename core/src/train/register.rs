@@ -7,6 +7,7 @@ use crate::{Error, Result, meta};
 pub static ALGORITHMS: &[&AlgorithmDef] = &[
     &algo::PPO,
     &algo::TRPO,
+    &algo::DQN,
     &algo::SAC,
     &meta::MAML_FAMILY[0],
     &meta::MAML_FAMILY[1],
@@ -55,7 +56,10 @@ mod tests {
 
     /// An environment that the algorithm can work on.
     fn env_of(def: &AlgorithmDef) -> EnvDef {
-        builtin(if def.family == Family::SingleTask { "pendulum" } else { "point-corner" }).unwrap()
+        let names = if def.family == Family::SingleTask { ["pendulum", "cartpole"] } else { ["point-corner"; 2] };
+        // By vectors of numbers, or by choices.
+        let [first, other] = names.map(|name| builtin(name).unwrap());
+        if def.fit(&toml::Table::new(), first.spec()).is_ok() { first } else { other }
     }
 
     /// Tells whether an algorithm takes `key = value`.
@@ -105,7 +109,7 @@ mod tests {
     }
 
     /// Values in a setting's range that need another setting too, or that another algorithm takes.
-    const NEED_MORE: [(&str, &str, &str); 19] = [
+    const NEED_MORE: [(&str, &str, &str); 23] = [
         ("ppo", "minibatches", "2"),
         ("ppo", "horizon", "2"),
         ("ppo", "envs", "2"),
@@ -122,6 +126,10 @@ mod tests {
         ("rl2-trpo", "critic", "\"gru\""),
         ("rl2-trpo", "entropy_coef", "7"),
         ("promp", "target_inner_kl", "7"),
+        ("dqn", "train_freq", "64"),
+        ("dqn", "iteration_steps", "2"),
+        ("dqn", "memory_size", "2"),
+        ("dqn", "epsilon_initial", "0"),
         ("sac", "train_freq", "64"),
         ("sac", "memory_size", "2"),
         ("sac", "memory_size", "64"),

@@ -21,6 +21,7 @@ const NAMES: &[(&str, &str)] = &[
     ("adam_scale", "optimiser.bias_correction"),
     ("adam_scale_values", "optimiser.bias_correction.values"),
     ("adam_scale_temperature", "optimiser.bias_correction.temperature"),
+    ("updates_since_target", "target.updates_since"),
     ("memory", "memory.transitions"),
     ("memory_next", "memory.next"),
     ("memory_filled", "memory.filled"),

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod determinism;
+mod dqn;
 mod host_session;
 mod host_training;
 mod interrupt;

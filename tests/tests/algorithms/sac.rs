@@ -3,20 +3,18 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::algo::off_policy::{OffPolicy, OffPolicyLearner, Replay};
-use quickstudy_core::algo::sac::{SacConfig, SacLearner, SacNets};
-use quickstudy_core::algo::{Algorithm, Arena, Held, Metrics, StateEntry, Training};
+use quickstudy_core::algo::off_policy::{OffPolicyLearner, Replay};
+use quickstudy_core::algo::sac::{SacConfig, SacNets};
+use quickstudy_core::algo::{Algorithm, Arena, Metrics, Training};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
-use quickstudy_core::nn::Layout;
 use quickstudy_core::optim::AdamConfig;
-use quickstudy_core::play::Iteration;
-use quickstudy_core::policy::{Acting, NetConfig, Policy};
+use quickstudy_core::policy::NetConfig;
 use quickstudy_core::replay::Transitions;
-use quickstudy_core::tensor::Named;
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
-use quickstudy_core::{Device, Result, Tensor};
+use quickstudy_core::{Device, Result};
 use quickstudy_tests::gpu;
+use quickstudy_tests::turned::Turned;
 
 fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
     pollster::block_on(future).unwrap()
@@ -30,52 +28,6 @@ fn config() -> SacConfig {
         tau: 0.01,
         net: NetConfig { hidden: vec![64, 64], ..base.net },
         ..base
-    }
-}
-
-/// SAC that makes its steps in the wrong direction.
-#[derive(Clone, Debug)]
-struct Turned(SacNets);
-
-impl OffPolicy for Turned {
-    type Learner = SacLearner;
-
-    fn replay(&self) -> &Replay {
-        self.0.replay()
-    }
-    fn layout(&self) -> &Layout {
-        self.0.layout()
-    }
-    fn policy(&self) -> Box<dyn Policy + '_> {
-        self.0.policy()
-    }
-    fn entries(&self) -> Vec<StateEntry> {
-        self.0.entries()
-    }
-    fn begin(&self, held: &Held) -> SacLearner {
-        self.0.begin(held)
-    }
-    fn acting(&self, learner: &SacLearner) -> Acting {
-        self.0.acting(learner)
-    }
-    fn update(
-        &self,
-        learner: SacLearner,
-        rates: &Named,
-        batch: &Transitions,
-        key: [Tensor; 2],
-    ) -> (SacLearner, Metrics) {
-        let turned = Named::from([("learning_rate", -rates.get("learning_rate"))]);
-        self.0.update(learner, &turned, batch, key)
-    }
-    fn keep(&self, it: &mut Iteration<'_>, learner: &SacLearner) {
-        self.0.keep(it, learner);
-    }
-    fn sizes(&self) -> Vec<(&'static str, usize)> {
-        self.0.sizes()
-    }
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.0.schedules(done, total)
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod dqn;
 mod envs;
 mod executor;
 mod meta;

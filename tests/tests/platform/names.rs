@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use quickstudy_core::train::ALGORITHMS;
 
 /// The rooms of algorithms, and the presets, which are files by name.
-const MAY: [&str; 9] = [
+const MAY: [&str; 10] = [
+    "core/src/algo/dqn",
     "core/src/algo/ppo",
     "core/src/algo/sac",
     "core/src/algo/trpo",

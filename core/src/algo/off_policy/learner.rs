@@ -35,11 +35,11 @@ pub trait OffPolicy: Clone + Debug + 'static {
     /// The learner as a state holds it.
     fn begin(&self, held: &Held) -> Self::Learner;
 
-    /// The values by which the policy acts.
-    fn acting(&self, learner: &Self::Learner) -> Acting;
+    /// The values by which the policy acts. `rates` are [schedules](OffPolicy::schedules) by the names of their scalars; there are none in
+    /// the warm-up, where another policy acts.
+    fn acting(&self, learner: &Self::Learner, rates: &Named) -> Acting;
 
-    /// One update on transitions that were drawn. `rates` are [schedules](OffPolicy::schedules) by the names of their scalars; `key`, words
-    /// `[S, 1]`, is this update's own.
+    /// One update on transitions that were drawn. `key`, words `[S, 1]`, is this update's own.
     fn update(
         &self,
         learner: Self::Learner,
@@ -215,7 +215,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let init = ((running, held.get("ep_return")), (stored, self.algorithm.begin(held)));
         let passes = iteration_steps / train_freq;
         let (last, metrics) = it.repeat(passes, &init, |it, pass, ((running, ep_return), (stored, learner))| {
-            let acting = self.algorithm.acting(&learner);
+            let acting = self.algorithm.acting(&learner, &rates);
             let cast = Cast { policy: &*policy, acting: &acting, rows };
             let first = pass * Tensor::constant_u32(train_freq as u32);
             let steps = running.steps.unsqueeze(2);
