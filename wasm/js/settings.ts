@@ -2,7 +2,7 @@
 
 /** Settings of `ppo`: Proximal Policy Optimization, clipped objective (arXiv:1707.06347). */
 export interface PpoConfig {
-  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.00025. */
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.00025. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "linear". */
   learning_rate_schedule?: "constant" | "linear";
@@ -68,7 +68,7 @@ export interface TrpoConfig {
   backtrack_ratio?: number;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
-  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";
@@ -108,7 +108,7 @@ export interface TrpoConfig {
 
 /** Settings of `dqn`: Deep Q-Networks, also double and dueling (arXiv:1312.5602, 1509.06461, 1511.06581). */
 export interface DqnConfig {
-  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.0001. */
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";
@@ -156,7 +156,7 @@ export interface DqnConfig {
 
 /** Settings of `sac`: Soft Actor-Critic (arXiv:1812.05905). */
 export interface SacConfig {
-  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.0003. */
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0003. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";
@@ -242,7 +242,7 @@ export interface PrompConfig {
   target_inner_kl?: number;
   /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
-  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";
@@ -294,7 +294,7 @@ export interface MamlPpoConfig {
   clip_eps?: number;
   /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
-  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";
@@ -342,7 +342,7 @@ export interface MamlVpgConfig {
   positive_advantages?: boolean;
   /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
-  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";
@@ -492,7 +492,7 @@ export interface DiceMamlConfig {
   positive_advantages?: boolean;
   /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
-  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";
@@ -546,7 +546,7 @@ export interface Rl2PpoConfig {
   value_coef?: number;
   /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
   max_grad_norm?: number;
-  /** Adam's step size; lower it where train/approx_kl is above about 0.03. Values: > 0; default 0.001. */
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
   learning_rate_schedule?: "constant" | "linear";

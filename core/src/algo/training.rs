@@ -101,7 +101,7 @@ impl Training {
         };
         let (traced, acts) = trace_all(&self.device, &*algorithm, place, seeds)?;
         let mut resized = Vec::new();
-        for entry in algorithm.entries(env.map(EnvDef::state_len)) {
+        for entry in algorithm.entries(place.state_len()) {
             let (array, shape) = (self.state.get(entry.name)?, [&[seeds], &entry.shape[..]].concat());
             if array.shape != shape {
                 resized.push((entry.name, with_rows(&self.device, array, &shape)?));
@@ -247,11 +247,7 @@ fn trace(
     place: EnvPlace<'_>,
     seeds: usize,
 ) -> (Vec<String>, Vec<HostAct>) {
-    let environment = match place {
-        EnvPlace::Device(env) => Some(env.state_len()),
-        EnvPlace::Host(..) => None,
-    };
-    let held = Held::declare(cx, &algorithm.entries(environment), seeds);
+    let held = Held::declare(cx, &algorithm.entries(place.state_len()), seeds);
     let number = cx.scalar_u32("iteration");
     let words = held.get("key");
     let mut it = Iteration::new(cx, place, [words.slice(1, 0, 1), words.slice(1, 1, 2)], number).of_stage(stage);

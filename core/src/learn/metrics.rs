@@ -10,7 +10,7 @@ pub enum Join {
     Sum,
     /// Their mean, in which each counts by a weight of its own.
     Mean,
-    /// That of the last pass.
+    /// The value of the last pass.
     Last,
     /// The largest.
     Max,
@@ -25,7 +25,7 @@ struct Column {
     join: Join,
     /// `[S, W]`.
     values: Tensor,
-    /// What each value counts in a mean, `[S, 1]`.
+    /// The weight of each value in a mean, `[S, 1]`.
     weight: Option<Tensor>,
 }
 

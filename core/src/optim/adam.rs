@@ -9,7 +9,7 @@ crate::settings! {
     /// The settings of an algorithm that makes its steps by [`Adam`].
     #[derive(Copy)]
     pub struct AdamConfig {
-        /// Adam's step size; lower it where train/approx_kl is above about 0.03
+        /// Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03
         ///
         /// α of Adam.
         learning_rate: f64 = 1e-3, Range::Positive;

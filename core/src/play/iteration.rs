@@ -23,6 +23,16 @@ pub enum EnvPlace<'a> {
     Host(&'a Device, &'a Fleet),
 }
 
+impl EnvPlace<'_> {
+    /// Numbers of an environment's state; none where environments keep their states to themselves, on the host.
+    pub(crate) fn state_len(&self) -> Option<usize> {
+        match self {
+            EnvPlace::Device(env) => Some(env.state_len()),
+            EnvPlace::Host(..) => None,
+        }
+    }
+}
+
 /// An iteration that is being traced: wherever environments are, it plays them by the same calls.
 ///
 /// On a device the whole iteration is one program. On the host it asks for what is played, and the trace is divided there

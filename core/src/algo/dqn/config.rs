@@ -12,7 +12,7 @@ crate::settings! {
     pub struct DqnConfig {
         /// The network's steps.
         ..adam: AdamConfig = AdamConfig { learning_rate: 1e-4, adam_eps: 1e-8, ..AdamConfig::default() };
-        /// What is played, remembered and drawn.
+        /// The settings of playing, remembering and drawing.
         ..replay: Replay = Replay { batch_size: 32, train_freq: 4, ..Replay::default() };
         /// probability of an even draw at the start
         epsilon_initial: f64 = 1.0, Range::Unit;

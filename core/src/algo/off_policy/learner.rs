@@ -20,7 +20,7 @@ pub trait OffPolicy: Clone + Debug + 'static {
     /// Parameters, targets and optimisers: all that updates change.
     type Learner: Tree;
 
-    /// What is played, remembered and drawn.
+    /// The settings of playing, remembering and drawing.
     fn replay(&self) -> &Replay;
 
     /// Which part of θ is what.

@@ -65,10 +65,12 @@ impl Replay {
 
     /// Rows of the memory of a run of so many steps.
     pub(super) fn rows(&self, steps: u64) -> Result<usize> {
-        if self.learning_starts as u64 >= steps {
+        // The warm-up is whole iterations: it may be longer than was asked for.
+        if self.warm_up() >= steps.div_ceil(self.batch() as u64) {
             let problem = format!(
-                "{} steps without updates are all of a run of {steps} steps; lower it, or raise steps",
-                self.learning_starts
+                "{} steps without updates, in iterations of {}, are all of a run of {steps} steps; lower it, or raise steps",
+                self.learning_starts,
+                self.batch()
             );
             return Err(Error::config("learning_starts", problem));
         }

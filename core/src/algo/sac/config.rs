@@ -12,7 +12,7 @@ crate::settings! {
     pub struct SacConfig {
         /// The steps of all networks.
         ..adam: AdamConfig = AdamConfig { learning_rate: 3e-4, adam_eps: 1e-8, ..AdamConfig::default() };
-        /// What is played, remembered and drawn.
+        /// The settings of playing, remembering and drawing.
         ..replay: Replay;
         /// share of the critics in their targets, each update; small is slow
         ///
