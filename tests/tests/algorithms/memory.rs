@@ -26,8 +26,13 @@ fn lower_values_of_the_settings_that_are_named_take_less() {
     let devices = [Device::cpu(1), Device::cpu(2)];
     for algorithm in ALGORITHMS.iter().map(|def| def.name) {
         let (env, text) = match algorithm {
-            "dqn" => ("cartpole", "memory_size = 4000\nenvs = 64\ntrain_freq = 4\nbatch_size = 512\nhidden = [32, 32]"),
-            "sac" => ("pendulum", "memory_size = 4000\nenvs = 64\nbatch_size = 512\nhidden = [32, 32]"),
+            "dqn" => (
+                "cartpole",
+                "memory_size = 4000\nenvs = 64\niteration_steps = 16\ntrain_freq = 4\nbatch_size = 512\nhidden = [32, 32]",
+            ),
+            "sac" => {
+                ("pendulum", "memory_size = 4000\nenvs = 64\niteration_steps = 16\nbatch_size = 512\nhidden = [32, 32]")
+            }
             "ppo" | "trpo" => ("cartpole", "envs = 64\nhorizon = 64\nminibatches = 1\nhidden = [32, 32]"),
             _ if algorithm.starts_with("rl2") => ("point-corner", "meta_batch = 16\nepisodes = 4\nunits = 16"),
             _ => ("point-corner", "meta_batch = 8\nrollouts = 8\ninner_steps = 2\nhidden = [32, 32]\nhorizon = 40"),
