@@ -1,12 +1,10 @@
 //! Updates that are broken on purpose.
 
-use quickstudy_core::Tensor;
-use quickstudy_core::algo::off_policy::{OffPolicy, Replay};
-use quickstudy_core::algo::{Held, Metrics, StateEntry};
+use quickstudy_core::algo::off_policy::{Occasion, OffPolicy, Replay, Updated};
+use quickstudy_core::algo::{Held, StateEntry};
 use quickstudy_core::nn::Layout;
 use quickstudy_core::play::Iteration;
-use quickstudy_core::policy::{Acting, Policy};
-use quickstudy_core::replay::Transitions;
+use quickstudy_core::policy::{Acting, NetConfig, Policy};
 use quickstudy_core::tensor::Named;
 
 /// An algorithm that makes its steps in the wrong direction.
@@ -18,6 +16,10 @@ impl<C: OffPolicy> OffPolicy for Turned<C> {
 
     fn replay(&self) -> &Replay {
         self.0.replay()
+    }
+
+    fn net(&self) -> &NetConfig {
+        self.0.net()
     }
 
     fn layout(&self) -> &Layout {
@@ -40,23 +42,26 @@ impl<C: OffPolicy> OffPolicy for Turned<C> {
         self.0.acting(learner, rates)
     }
 
-    fn update(
-        &self,
-        learner: C::Learner,
-        rates: &Named,
-        batch: &Transitions,
-        key: [Tensor; 2],
-    ) -> (C::Learner, Metrics) {
-        let turned = rates.clone().and("learning_rate", -rates.get("learning_rate"));
-        self.0.update(learner, &turned, batch, key)
+    fn remembered(&self) -> Vec<(&'static str, usize)> {
+        self.0.remembered()
+    }
+
+    fn period(&self) -> usize {
+        self.0.period()
+    }
+
+    fn update(&self, learner: C::Learner, occasion: Occasion<'_>) -> Updated<C::Learner> {
+        let mut rates = occasion.rates.clone();
+        for name in ["learning_rate", "policy_learning_rate"] {
+            if let Some(rate) = occasion.rates.find(name) {
+                rates = rates.and(name, -rate);
+            }
+        }
+        self.0.update(learner, Occasion { rates: &rates, ..occasion })
     }
 
     fn keep(&self, it: &mut Iteration<'_>, learner: &C::Learner) {
         self.0.keep(it, learner);
-    }
-
-    fn sizes(&self) -> Vec<(&'static str, usize)> {
-        self.0.sizes()
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {

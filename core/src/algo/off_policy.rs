@@ -1,7 +1,9 @@
 //! Learning from a replay memory: steps under a policy that explores, and updates on batches of all that was seen.
 
+mod contract;
 mod learner;
 mod replay;
 
-pub use learner::{OffPolicy, OffPolicyLearner};
-pub use replay::Replay;
+pub use contract::{Occasion, OffPolicy, Updated};
+pub use learner::OffPolicyLearner;
+pub use replay::{Replay, WarmUp};

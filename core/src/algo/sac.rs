@@ -1,6 +1,6 @@
 //! Soft Actor-Critic.
 //!
-//! Haarnoja et al. 2018, arXiv:1812.05905, algorithm 1 and eq. 2 to 7, 18.
+//! Haarnoja et al. 2018, arXiv:1812.05905, algorithm 1 and eq. 2 to 7, 18; for choices Christodoulou 2019, arXiv:1910.07207.
 //! Departures from the paper, each with its reason:
 //!  1. the gradient of the temperature is that of ln α (as in the authors' code): it does not vanish as α does
 //!  2. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
@@ -8,22 +8,24 @@
 //!
 //! An update: the critics make a step towards the soft target, then the policy by the new critics, then the temperature, then the targets.
 
+mod actor;
 mod config;
 mod loss;
 
+use actor::{Soft, SoftActor};
 pub use config::SacConfig;
 pub use loss::{critic_loss, policy_loss, standardised, target, temperature_loss};
 
 use super::groups::{ParameterGroups, Trained};
-use super::off_policy::{OffPolicy, OffPolicyLearner, Replay};
-use super::{AlgorithmDef, Family, First, Held, Metrics, StateEntry};
+use super::off_policy::{Occasion, OffPolicy, OffPolicyLearner, Replay, Updated};
+use super::{AlgorithmDef, Family, First, Held, StateEntry};
 use crate::dist::RowNoise;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout, Mlp};
 use crate::play::Iteration;
-use crate::policy::{Acting, Policy, Squashed};
-use crate::replay::Transitions;
+use crate::policy::{Acting, NetConfig, Policy};
+use crate::replay::{Transitions, mean};
 use crate::settings::Settings as _;
 use crate::tensor::{Named, tree};
 use crate::{DType, Result, Tensor};
@@ -33,7 +35,7 @@ pub static SAC: AlgorithmDef = AlgorithmDef {
     uses: SacConfig::uses,
     ..AlgorithmDef::new::<SacConfig>(
         "sac",
-        "Soft Actor-Critic (arXiv:1812.05905)",
+        "Soft Actor-Critic (arXiv:1812.05905, for choices 1910.07207)",
         Family::SingleTask,
         |settings, spec| Ok(Box::new(Sac::of(&SacConfig::default().with(settings)?, spec)?)),
     )
@@ -52,9 +54,9 @@ const TEMPERATURE: usize = 2;
 pub struct SacNets {
     config: SacConfig,
     groups: ParameterGroups,
-    policy: Squashed,
+    actor: SoftActor,
     values: [Mlp; 2],
-    actions: usize,
+    target_entropy: f64,
 }
 
 /// All that updates change.
@@ -71,7 +73,7 @@ pub struct SacLearner {
 tree!(SacLearner: policy, values, temperature, target);
 
 impl Sac {
-    /// For an environment whose actions are vectors.
+    /// For an environment; choices have their own form (arXiv:1910.07207).
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
@@ -81,16 +83,16 @@ impl Sac {
 }
 
 impl SacNets {
-    /// For an environment whose actions are vectors.
+    /// For an environment; choices have their own form (arXiv:1910.07207).
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
     pub fn new(config: &SacConfig, spec: &EnvSpec) -> Result<SacNets> {
         config.validate()?;
         let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());
-        let policy = Squashed::new(&mut of_policy, spec, &config.net)?;
-        let (observations, actions) = (spec.observation.len(), spec.action.dim());
-        let sizes = [&[observations + actions], &config.net.hidden[..], &[1]].concat();
+        let actor = SoftActor::new(&mut of_policy, spec, &config.net)?;
+        let [inputs, outputs] = actor.sizes(spec.observation.len());
+        let sizes = [&[inputs], &config.net.hidden[..], &[outputs]].concat();
         let gain = config.net.orthogonal_init.then_some(1.0);
         let values =
             ["value.0", "value.1"].map(|name| Mlp::new(&mut of_values, name, 0, &sizes, config.net.activation, gain));
@@ -100,19 +102,11 @@ impl SacNets {
             layout.add("log_temperature", &[1], Init::Constant(config.temperature.ln()));
             groups.push(("adam_scale_temperature", layout));
         }
-        Ok(SacNets { config: config.clone(), groups: ParameterGroups::new(groups), policy, values, actions })
-    }
-
-    /// Both critics, `[S, B, 1]`.
-    fn both(&self, parts: &[Tensor], obs: Tensor, action: Tensor) -> [Tensor; 2] {
-        let input = Tensor::concat(&[obs, action], 2);
-        [0, 1].map(|i| self.values[i].forward(parts, input))
-    }
-
-    /// The lower one.
-    fn lower(&self, parts: &[Tensor], obs: Tensor, action: Tensor) -> Tensor {
-        let [a, b] = self.both(parts, obs, action);
-        a.min(b)
+        let target_entropy = match spec.action.choices() {
+            Some(choices) => config.target_entropy_share * (choices as f64).ln(),
+            None => config.target_entropy * spec.action.dim() as f64,
+        };
+        Ok(SacNets { config: config.clone(), groups: ParameterGroups::new(groups), actor, values, target_entropy })
     }
 
     /// Rewards as they are learned from.
@@ -140,9 +134,8 @@ impl SacNets {
     /// The temperature's step, by the mean log-probability `[S, 1]` of actions that the policy drew.
     fn temper(&self, temperature: Option<Trained>, rate: Tensor, log_prob: Tensor) -> Option<Trained> {
         let Trained { theta, adam } = temperature?;
-        let target = self.config.target_entropy * self.actions as f64;
         let end = self.descent(TEMPERATURE, rate, &[]).run(theta, adam, 1, &(), |parts, ()| Look {
-            loss: temperature_loss(parts[0], log_prob, target),
+            loss: temperature_loss(parts[0], log_prob, self.target_entropy),
             seen: Named::new(),
         });
         Some(Trained { theta: end.theta, adam: end.adam })
@@ -156,12 +149,16 @@ impl OffPolicy for SacNets {
         &self.config.replay
     }
 
+    fn net(&self) -> &NetConfig {
+        &self.config.net
+    }
+
     fn layout(&self) -> &Layout {
         self.groups.whole()
     }
 
     fn policy(&self) -> Box<dyn Policy + '_> {
-        Box::new(self.policy.clone())
+        self.actor.policy()
     }
 
     fn entries(&self) -> Vec<StateEntry> {
@@ -183,22 +180,16 @@ impl OffPolicy for SacNets {
         Acting::of(&self.groups.of(POLICY).split(learner.policy.theta))
     }
 
-    fn update(
-        &self,
-        learner: SacLearner,
-        rates: &Named,
-        batch: &Transitions,
-        key: [Tensor; 2],
-    ) -> (SacLearner, Metrics) {
+    fn update(&self, learner: SacLearner, occasion: Occasion<'_>) -> Updated<SacLearner> {
         let SacLearner { policy, values, mut temperature, target: targets } = learner;
-        let Transitions { obs, action, next_obs, reward, terminated } = *batch;
+        let Occasion { rates, batch, key, .. } = occasion;
+        let Transitions { obs, action, next_obs, reward, terminated } = batch.transitions;
         let (rate, rows) = (rates.get("learning_rate"), obs.size(1));
         let [of_next, of_obs] = [1, 2].map(|stream| RowNoise::new(key, rows).apart(stream));
-        let mean = |x: Tensor| x.sum_keep(1).reshape(&[x.size(0), 1]) * (1.0 / rows as f64);
-        let parts = self.groups.of(POLICY).split(policy.theta);
+        let (of_policy, of_values) = (self.groups.of(POLICY), self.groups.of(VALUES));
+        let parts = of_policy.split(policy.theta);
         if self.config.temperature_first {
-            let here = self.policy.distribution(&parts, obs);
-            let log_prob = mean(here.log_prob_before(here.sample(&of_obs)));
+            let log_prob = mean(self.actor.log_prob(&parts, obs, &of_obs));
             temperature = self.temper(temperature, rate, log_prob);
         }
         let log_alpha = match &temperature {
@@ -207,24 +198,22 @@ impl OffPolicy for SacNets {
         };
         let alpha = log_alpha.exp().unsqueeze(2);
 
-        let ahead = self.policy.distribution(&parts, next_obs);
-        let u = ahead.sample(&of_next);
-        let value = self.lower(&self.groups.of(VALUES).split(targets), next_obs, u.tanh());
-        let gamma = self.config.replay.gamma;
-        let y = target(self.rewards(reward), terminated, value, ahead.log_prob_before(u), alpha, gamma);
+        let Soft { log_prob, value } =
+            self.actor.soft(&parts, (&self.values, &of_values.split(targets)), next_obs, &of_next);
+        let y = target(self.rewards(reward), terminated, value, log_prob, alpha, batch.discount);
+        let taken = |parts: &[Tensor]| self.actor.taken((&self.values, parts), obs, action);
         let critics = self.descent(VALUES, rate, &["value_loss"]);
         let critic = critics.run(values.theta, values.adam, 1, &(), |parts, ()| {
-            let loss = critic_loss(self.both(parts, obs, action), y);
+            let loss = critic_loss(taken(parts), y, batch);
             Look { loss, seen: [("value_loss", loss)].into() }
         });
+        let [first, _] = taken(&of_values.split(values.theta));
 
-        let fixed = self.groups.of(VALUES).split(critic.theta);
+        let fixed = of_values.split(critic.theta);
         let actors = self.descent(POLICY, rate, &["policy_loss", "entropy", "grad_norm"]);
         let actor = actors.run(policy.theta, policy.adam, 1, &(), |parts, ()| {
-            let here = self.policy.distribution(parts, obs);
-            let u = here.sample(&of_obs);
-            let log_prob = here.log_prob_before(u);
-            let loss = policy_loss(alpha, log_prob, self.lower(&fixed, obs, u.tanh()));
+            let Soft { log_prob, value } = self.actor.soft(parts, (&self.values, &fixed), obs, &of_obs);
+            let loss = mean(policy_loss(alpha, log_prob, value));
             Look { loss, seen: [("policy_loss", loss), ("entropy", -mean(log_prob))].into() }
         });
         if !self.config.temperature_first {
@@ -240,7 +229,7 @@ impl OffPolicy for SacNets {
             temperature,
             target: targets + (critic.theta - targets) * self.config.tau,
         };
-        (learner, metrics)
+        Updated { learner, metrics, errors: (y - first).abs() }
     }
 
     fn keep(&self, it: &mut Iteration<'_>, learner: &SacLearner) {
@@ -248,12 +237,6 @@ impl OffPolicy for SacNets {
         let groups: Vec<Trained> = [policy, values].into_iter().chain(temperature).collect();
         self.groups.keep(it, &groups);
         it.update("target", target);
-    }
-
-    fn sizes(&self) -> Vec<(&'static str, usize)> {
-        let Replay { envs, batch_size, .. } = self.config.replay;
-        let hidden = self.config.net.hidden.iter().copied().max().unwrap_or(0);
-        vec![("batch_size", batch_size), ("envs", envs), ("hidden", hidden)]
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {

@@ -17,6 +17,12 @@ impl Categorical {
         Categorical { log_probs: logits.log_softmax(2) }
     }
 
+    /// Log-probabilities of all choices, `[S, B, A]`.
+    #[must_use]
+    pub fn log_probs(&self) -> Tensor {
+        self.log_probs
+    }
+
     fn choices(&self) -> usize {
         self.log_probs.size(2)
     }
@@ -24,9 +30,7 @@ impl Categorical {
     /// Log-probability of the choice `action: [S, B, 1]` → `[S, B, 1]`.
     #[track_caller]
     pub fn log_prob(&self, action: Tensor) -> Tensor {
-        let index = Tensor::iota(&[1, 1, self.choices()], 2).to_f32();
-        let chosen = index.eq(action);
-        chosen.select(self.log_probs, Tensor::constant_f32(0.0)).sum_keep(2)
+        at(self.log_probs, action)
     }
 
     /// −Σ p ln p, `[S, B, 1]`.
@@ -65,6 +69,13 @@ impl Categorical {
     pub fn mode(&self) -> Tensor {
         best(self.log_probs)
     }
+}
+
+/// The score of one choice each, `[S, B, A]` and the choice `[S, B, 1]` → `[S, B, 1]`.
+#[track_caller]
+pub fn at(scores: Tensor, choice: Tensor) -> Tensor {
+    let number = Tensor::iota(&[1, 1, scores.size(2)], 2).to_f32();
+    number.eq(choice).select(scores, Tensor::constant_f32(0.0)).sum_keep(2)
 }
 
 /// The number of the largest score, the first of equals: `[S, B, A]` → `[S, B, 1]`.

@@ -33,7 +33,7 @@ mod noise;
 mod squashed;
 mod state_dependent;
 
-pub use categorical::{Categorical, best};
+pub use categorical::{Categorical, at, best};
 pub use gaussian::{Gaussian, LOG_STD_RANGE};
 pub use noise::{RowNoise, fold_in};
 pub use squashed::SquashedGaussian;

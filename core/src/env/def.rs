@@ -199,6 +199,9 @@ pub(crate) fn spec_problem(spec: &EnvSpec, state_len: usize) -> Option<String> {
     if let Some(dim) = bounded.iter().find(|d| !(d.low.is_finite() && d.high.is_finite())) {
         return Some(format!("action `{}` needs finite bounds", dim.name));
     }
+    if let Some(problem) = spec.goal.as_ref().and_then(|goal| goal.problem(spec.observation.len())) {
+        return Some(problem);
+    }
     let mut all = spec.observation.iter().chain(bounded).chain(&spec.task);
     all.find(|d| d.low >= d.high || d.low.is_nan() || d.high.is_nan())
         .map(|d| format!("`{}` has the range {} to {}", d.name, d.low, d.high))

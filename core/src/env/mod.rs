@@ -66,7 +66,7 @@ pub use engine::{LaneBits, LaneMask, Lanes, TracedReset, TracedStep};
 pub use fields::Fields;
 pub use real::{Bits, Mask, Real};
 pub use scene::{Color, Scene, Shape};
-pub use spec::{ActionSpace, Dim, EnvSpec};
+pub use spec::{ActionSpace, Dim, EnvSpec, Goal};
 
 /// The outcome of a step.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
 //! The interface of an environment: spaces, time limit, task parameters.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 /// One number of an observation, an action or a task: its name and the range it keeps to.
@@ -73,6 +75,36 @@ impl ActionSpace {
     }
 }
 
+/// The places of goals in observations, where an environment is about reaching one.
+///
+/// Each step is worth −1 and the one that reaches the goal 0, which ends the episode: what was reached may then stand for what was sought
+/// (arXiv:1707.01495).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Goal {
+    /// The numbers of an observation that say what is reached.
+    pub achieved: Range<usize>,
+    /// As many that say what is sought.
+    pub desired: Range<usize>,
+    /// The goal is reached within this distance of it.
+    pub tolerance: f64,
+}
+
+impl Goal {
+    /// The fault of a goal in observations of so many numbers, if it has one.
+    pub(super) fn problem(&self, observations: usize) -> Option<String> {
+        let Goal { achieved, desired, tolerance } = self;
+        if achieved.is_empty() || achieved.len() != desired.len() {
+            let [reached, sought] = [achieved.len(), desired.len()];
+            return Some(format!("a goal of {sought} numbers is reached by {reached} numbers, expected as many"));
+        }
+        if achieved.end.max(desired.end) > observations {
+            return Some(format!("the goal is at numbers that an observation of {observations} has not"));
+        }
+        let wrong = !(*tolerance >= 0.0 && tolerance.is_finite());
+        wrong.then(|| format!("the goal's tolerance is {tolerance}, expected a distance"))
+    }
+}
+
 /// Everything fixed about an environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EnvSpec {
@@ -93,6 +125,9 @@ pub struct EnvSpec {
     /// Which numbers of the state are the agent's place in the plane that it is drawn in, if it moves in one: paths are
     /// drawn through these.
     pub plane: Option<[usize; 2]>,
+    /// Where its goals are, if it has such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Goal>,
 }
 
 impl EnvSpec {
@@ -108,6 +143,7 @@ impl EnvSpec {
             solved_at: None,
             task: Vec::new(),
             plane: None,
+            goal: None,
         }
     }
 
@@ -129,6 +165,13 @@ impl EnvSpec {
     #[must_use]
     pub fn task(mut self, task: Vec<Dim>) -> Self {
         self.task = task;
+        self
+    }
+
+    /// With goals at these places of observations.
+    #[must_use]
+    pub fn goal(mut self, goal: Goal) -> Self {
+        self.goal = Some(goal);
         self
     }
 

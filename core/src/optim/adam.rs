@@ -43,11 +43,13 @@ pub struct Adam {
     pub beta2: f64,
     /// Added to the square root of the second moment.
     pub eps: f64,
+    /// Divide averages by those of the number 1. Without it, and without a first moment, this is [RMSprop](super::RmsPropConfig).
+    pub corrected: bool,
 }
 
 impl Default for Adam {
     fn default() -> Self {
-        Adam { beta1: 0.9, beta2: 0.999, eps: 1e-8 }
+        Adam { beta1: 0.9, beta2: 0.999, eps: 1e-8, corrected: true }
     }
 }
 
@@ -77,7 +79,10 @@ impl Adam {
         let gain = Tensor::literal_f32(&[1.0 - self.beta1, 1.0 - self.beta2]);
         let scale = state.scale * decay + gain;
         let (c1, c2) = (scale.slice(1, 0, 1), scale.slice(1, 1, 2));
-        let step = m * (learning_rate / c1) / ((v * c2.recip()).sqrt() + self.eps);
+        let step = match self.corrected {
+            true => m * (learning_rate / c1) / ((v * c2.recip()).sqrt() + self.eps),
+            false => m * learning_rate / (v.sqrt() + self.eps),
+        };
         (theta - step, AdamState { m, v, scale })
     }
 }

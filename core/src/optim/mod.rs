@@ -30,10 +30,12 @@
 
 mod adam;
 mod conjugate_gradient;
+mod rms_prop;
 mod schedule;
 mod trust_region;
 
 pub use adam::{Adam, AdamConfig, AdamState, clip_by_norm, norm};
 pub use conjugate_gradient::{conjugate_gradient, dot};
+pub use rms_prop::RmsPropConfig;
 pub use schedule::{Decay, Schedule};
 pub use trust_region::{Hessian, TrustRegion, TrustStep};

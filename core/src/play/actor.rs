@@ -176,6 +176,17 @@ impl PolicyActor {
         Ok(())
     }
 
+    /// Its memory, in the order of its names.
+    pub(super) fn memory_arrays(&self) -> Vec<Array> {
+        self.memory.iter().map(|(_, array)| array.clone()).collect()
+    }
+
+    /// Remember this from now on, in the order of its names.
+    pub(super) fn set_memory_arrays(&mut self, arrays: &[Array]) {
+        let names = self.remembered.iter().map(|(name, _)| input(name));
+        self.memory = names.zip(arrays.iter().cloned()).collect();
+    }
+
     fn taken(&self, out: &crate::program::Outputs) -> Result<Vec<(String, Array)>> {
         self.remembered
             .iter()

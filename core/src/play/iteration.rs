@@ -11,7 +11,7 @@ use crate::policy::{Acting, How, Policy};
 use crate::program::Context;
 use crate::rng::streams;
 use crate::task::TaskSource;
-use crate::tensor::{Tree, fail, scan_tree};
+use crate::tensor::{Named, Tree, fail, scan_tree};
 use crate::{DType, Device, Result, Tensor};
 
 /// Where the environments of an iteration are.
@@ -176,7 +176,8 @@ impl<'a> Iteration<'a> {
                 let once = !std::mem::replace(&mut self.told, true) && !fleet.spec.task.is_empty();
                 let tasks = once.then_some((tasks.source, tasks.count));
                 let request = Request { steps, episodes: Some(episodes), lasting: None, tasks };
-                let (first, recorded) = self.ask(device, fleet, cast, keys, request);
+                let (first, recorded) = self.ask(device, fleet, cast, keys, &Named::new(), request);
+                let first = first.first().copied().unwrap_or(Tensor::poison());
                 replay(policy, acting, episodes, first, &recorded)
             }
         }
@@ -196,7 +197,9 @@ impl<'a> Iteration<'a> {
             EnvPlace::Host(device, fleet) => {
                 let Until { steps, lasting, .. } = until;
                 let request = Request { steps, episodes: None, lasting, tasks: None };
-                self.ask(device, fleet, cast, keys, request).1.went_on(from)
+                let (rest, recorded) = self.ask(device, fleet, cast, keys, &from.memory, request);
+                let memory = from.memory.with(&rest);
+                recorded.went_on(Running { memory, ..from })
             }
         }
     }
@@ -271,7 +274,8 @@ impl<'a> Iteration<'a> {
         self.cx.ask(asks, &answers)
     }
 
-    /// Asks the host to play: the first observations `[K, N, O]` and what was recorded.
+    /// Asks the host to play, with this memory of the policy where it goes on: the first observations `[K, N, O]` of new episodes, or the
+    /// memory after it; and what was recorded.
     #[track_caller]
     fn ask(
         &mut self,
@@ -279,12 +283,13 @@ impl<'a> Iteration<'a> {
         fleet: &Fleet,
         cast: Cast<'_>,
         keys: Keys,
+        memory: &Named,
         request: Request,
-    ) -> (Tensor, Recorded) {
+    ) -> (Vec<Tensor>, Recorded) {
         let (Cast { policy, acting, rows }, Request { steps, episodes, lasting, tasks }) = (cast, request);
         let ([k, n], o, a) = (rows, fleet.observations(), fleet.actions());
         if self.cx.tries() {
-            return (Tensor::poison(), Recorded::poison());
+            return (vec![Tensor::poison()], Recorded::poison());
         }
         let mut asks = acting.flat();
         // Programs of their own know nothing of this trace.
@@ -304,6 +309,7 @@ impl<'a> Iteration<'a> {
                 fail(error);
             }
         }
+        asks.extend(memory.flat());
         asks.extend([keys.action, keys.lasting].map(|words| Tensor::concat(&words, 1)));
         // The host reads these: one array.
         asks.push(Tensor::concat(&[Tensor::concat(&keys.env, 1).reshape(&[2 * k]), keys.first.reshape(&[1])], 0));
@@ -318,9 +324,10 @@ impl<'a> Iteration<'a> {
             wide(o, DType::F32),
         ];
         answers.extend(episodes.map(|_| (vec![k, n, o], DType::F32)));
+        answers.extend(memory.flat().iter().map(|x| (x.shape(), x.dtype())));
         let given = self.cx.ask(&asks, &answers);
         let [action, reward, terminated, truncated, last_observation, observation, rest @ ..] = &given[..] else {
-            return (Tensor::poison(), Recorded::poison());
+            return (vec![Tensor::poison()], Recorded::poison());
         };
         let recorded = Recorded {
             action: *action,
@@ -330,6 +337,6 @@ impl<'a> Iteration<'a> {
             last_observation: *last_observation,
             observation: *observation,
         };
-        (rest.first().copied().unwrap_or(Tensor::poison()), recorded)
+        (rest.to_vec(), recorded)
     }
 }

@@ -151,15 +151,18 @@ impl HostCall {
 }
 
 impl HostPlay {
-    /// Plays with what was asked: the values by which the policy acts, then keys of actions, of lasting noise and of environments.
+    /// Plays with what was asked: the values by which the policy acts, its memory if it goes on, then keys of actions, of lasting noise and
+    /// of environments.
     async fn run(&mut self, device: &Device, player: &mut Player, asked: Vec<Array>) -> Result<Vec<Array>> {
         let HostPlay { actor, acting, rows: [k, n], steps, episodes, .. } = self;
-        let [.., action, lasting, env] = &asked[..] else {
+        let [values @ .., action, lasting, env] = &asked[..] else {
             return Err(Error::Program("a play needs keys".to_owned()));
         };
+        let (values, memory) = values.split_at(acting.len().min(values.len()));
         let words = device.read_u32(env).await?;
         let (words, first_step) = words.split_at(2 * *k);
-        actor.set_acting(acting.iter().cloned().zip(asked.iter().cloned()).collect());
+        actor.set_acting(acting.iter().cloned().zip(values.iter().cloned()).collect());
+        actor.set_memory_arrays(memory);
         actor.set_key_arrays(action.clone(), lasting.clone());
         let of_groups = words.chunks(2).map(|words| [words[0], words[1]]);
         let groups = player.executor().fleet().tasks;
@@ -196,6 +199,7 @@ impl HostPlay {
             return Err(Error::Environment { name, problem });
         }
         let uploaded = tape.upload(device, fleet, [*steps, *k, *n])?;
-        Ok(uploaded.into_iter().map(|(_, array)| array).chain(first).collect())
+        let memory = if episodes.is_some() { Vec::new() } else { actor.memory_arrays() };
+        Ok(uploaded.into_iter().map(|(_, array)| array).chain(first).chain(memory).collect())
     }
 }

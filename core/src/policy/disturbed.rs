@@ -54,6 +54,15 @@ impl Disturbed {
         Ok(Disturbed { mlp, bounds, actions, noise })
     }
 
+    /// Names and widths of what it remembers: the noise of a process.
+    #[must_use]
+    pub fn remembered(&self) -> Vec<(&'static str, usize)> {
+        match self.noise {
+            Noise::Gaussian => Vec::new(),
+            Noise::OrnsteinUhlenbeck { .. } => vec![("disturbance", self.actions)],
+        }
+    }
+
     /// The action without noise at `obs: [K, N, O]`, `[K, N, A]` in −1 to 1.
     #[track_caller]
     pub fn action(&self, parts: &[Tensor], obs: Tensor) -> Tensor {
@@ -63,10 +72,7 @@ impl Disturbed {
 
 impl Policy for Disturbed {
     fn begin(&self, _: &Acting, [k, n]: [usize; 2], _: Option<&Named>, _: &RowNoise) -> Named {
-        match self.noise {
-            Noise::Gaussian => Named::new(),
-            Noise::OrnsteinUhlenbeck { .. } => Named::from([("disturbance", Tensor::zeros(&[k, n, self.actions]))]),
-        }
+        self.remembered().into_iter().map(|(name, width)| (name, Tensor::zeros(&[k, n, width]))).collect()
     }
 
     /// `action` is in −1 to 1.

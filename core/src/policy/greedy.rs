@@ -1,4 +1,4 @@
-//! A policy by values of actions: the actor of DQN.
+//! A policy by values of actions: the actor of DQN and DQL.
 
 use super::{Act, Acting, How, NetConfig, Policy};
 use crate::Tensor;
@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// The stream of the choices that chance makes, apart from whether it makes one.
 const CHOICE: u32 = stream("choice");
 
-/// A network from observations to the value of each choice. It takes the best one; when it explores, with the probability ε an even
+/// A network that values each choice. It takes the best one; when it explores, with the probability ε an even
 /// draw among all of them, the best one included.
 ///
 /// Mnih et al. 2015, doi:10.1038/nature14236, algorithm 1. ε is the acting value `epsilon`, `[]` or `[K, 1]`.
@@ -20,8 +20,18 @@ const CHOICE: u32 = stream("choice");
 pub struct EpsilonGreedy {
     mlp: Mlp,
     choices: usize,
-    /// The network's last output is the value of the state, the others are advantages.
-    dueling: bool,
+    head: Head,
+}
+
+/// How the network gives the values of choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Head {
+    /// An output for each.
+    Each,
+    /// The last output is the value of the state, the others are advantages.
+    Dueling,
+    /// One output, for the choice that it reads beside the observation.
+    Pair,
 }
 
 impl EpsilonGreedy {
@@ -30,7 +40,7 @@ impl EpsilonGreedy {
     /// # Errors
     /// [`Error::Config`] if the environment takes vectors.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
-        EpsilonGreedy::of(layout, spec, config, false)
+        EpsilonGreedy::of(layout, spec, config, Head::Each)
     }
 
     /// The same with advantages of choices and a value of the state, both read from the last hidden layer: Q = V + A − mean A.
@@ -40,29 +50,62 @@ impl EpsilonGreedy {
     /// # Errors
     /// As [`new`](EpsilonGreedy::new).
     pub fn dueling(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
-        EpsilonGreedy::of(layout, spec, config, true)
+        EpsilonGreedy::of(layout, spec, config, Head::Dueling)
     }
 
-    fn of(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, dueling: bool) -> Result<EpsilonGreedy> {
+    /// The same with a network from an observation and one choice, as a number from −1 for the first to 1 for the last, to its value.
+    ///
+    /// Pyrado's `DiscreteActQValPolicy`, which makes a table of the values of all choices.
+    ///
+    /// # Errors
+    /// As [`new`](EpsilonGreedy::new).
+    pub fn of_pairs(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
+        EpsilonGreedy::of(layout, spec, config, Head::Pair)
+    }
+
+    fn of(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, head: Head) -> Result<EpsilonGreedy> {
         let Some(choices) = spec.action.choices() else {
             let problem = format!("`{}` takes vectors of numbers, and values of actions need choices", spec.name);
             return Err(Error::config("env", problem));
         };
-        let sizes = [&[spec.observation.len()], &config.hidden[..], &[choices + usize::from(dueling)]].concat();
+        let (inputs, outputs) = match head {
+            Head::Each => (0, choices),
+            Head::Dueling => (0, choices + 1),
+            Head::Pair => (1, 1),
+        };
+        let sizes = [&[spec.observation.len() + inputs], &config.hidden[..], &[outputs]].concat();
         let gain = config.orthogonal_init.then_some(1.0);
         let mlp = Mlp::new(layout, "q", 0, &sizes, config.activation, gain);
-        Ok(EpsilonGreedy { mlp, choices, dueling })
+        Ok(EpsilonGreedy { mlp, choices, head })
     }
 
     /// Values of all choices at `obs: [K, N, O]`, `[K, N, C]`.
     #[track_caller]
     pub fn values(&self, parts: &[Tensor], obs: Tensor) -> Tensor {
+        if self.head == Head::Pair {
+            let ([k, n], c) = ([obs.size(0), obs.size(1)], self.choices);
+            let wide = |x: Tensor, width: usize| x.broadcast_to(&[k, n, c, width]).reshape(&[k, n * c, width]);
+            let choice = wide(Tensor::iota(&[1, 1, c, 1], 2).to_f32(), 1);
+            return self.value(parts, wide(obs.unsqueeze(2), obs.size(2)), choice).reshape(&[k, n, c]);
+        }
         let out = self.mlp.forward(parts, obs);
-        if !self.dueling {
+        if self.head == Head::Each {
             return out;
         }
         let (advantage, value) = (out.slice(2, 0, self.choices), out.slice(2, self.choices, self.choices + 1));
         value + advantage - advantage.sum_keep(2) * (1.0 / self.choices as f64)
+    }
+
+    /// The value of one choice each, `action: [K, N, 1]`, → `[K, N, 1]`.
+    #[track_caller]
+    pub fn value(&self, parts: &[Tensor], obs: Tensor, action: Tensor) -> Tensor {
+        match self.head {
+            Head::Each | Head::Dueling => dist::at(self.values(parts, obs), action),
+            Head::Pair => {
+                let number = action * (2.0 / (self.choices - 1).max(1) as f64) - 1.0;
+                self.mlp.forward(parts, Tensor::concat(&[obs, number], 2))
+            }
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{Error, Result};
 pub struct Squashed {
     mlp: Mlp,
     bounds: Bounds,
+    actions: usize,
 }
 
 impl Squashed {
@@ -28,7 +29,13 @@ impl Squashed {
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[2 * spec.action.dim()]].concat();
         let gain = config.orthogonal_init.then_some(0.01);
         let mlp = Mlp::new(layout, "policy", 0, &sizes, config.activation, gain);
-        Ok(Squashed { mlp, bounds })
+        Ok(Squashed { mlp, bounds, actions: spec.action.dim() })
+    }
+
+    /// A, how many numbers an action has.
+    #[must_use]
+    pub fn actions(&self) -> usize {
+        self.actions
     }
 
     /// The policy at `obs: [K, N, O]`.

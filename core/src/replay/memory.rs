@@ -1,12 +1,12 @@
-//! A memory of the latest transitions, from which batches are drawn evenly.
+//! A memory of the latest transitions, from which batches are drawn.
 
-use super::Transitions;
+use super::{Ahead, Batch, Hindsight, Priorities, SumTree, Transitions};
 use crate::Tensor;
 use crate::dist::RowNoise;
 use crate::tensor::tree;
 
 /// A memory of at most so many transitions; a new one takes the place of the oldest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReplayMemory {
     /// Most transitions, R.
     pub rows: usize,
@@ -14,10 +14,20 @@ pub struct ReplayMemory {
     pub observations: usize,
     /// A, numbers of an action.
     pub actions: usize,
+    /// N, environments whose steps lie side by side: each one's next step is N rows on.
+    pub envs: usize,
+    /// Discount of later rewards.
+    pub gamma: f64,
+    /// Steps whose rewards are learned from at once.
+    pub n_step: usize,
+    /// α, by which errors become priorities; none: all are drawn alike.
+    pub prioritised: Option<f64>,
+    /// Goals that were reached later take the place of those that were sought.
+    pub hindsight: Option<Hindsight>,
 }
 
 /// The content of a memory, in a trace.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Stored {
     /// Transitions, `[S, R, W]`; a bulk entry of the state.
     pub rows: Tensor,
@@ -25,25 +35,56 @@ pub struct Stored {
     pub next: Tensor,
     /// Rows that hold transitions, the first ones, u32 `[S, 1]`.
     pub filled: Tensor,
+    /// Of memories that are prioritised.
+    pub priorities: Option<Priorities>,
 }
 
-tree!(Stored: rows, next, filled);
+tree!(Stored: rows, next, filled, priorities);
+
+/// A batch, and where it was drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    /// The batch.
+    pub batch: Batch,
+    /// Its rows in the memory, u32 `[S, B]`.
+    pub index: Tensor,
+}
 
 impl ReplayMemory {
     /// Most transitions that a memory can hold: their numbers are exact in f32.
     pub const MOST: usize = 1 << 24;
 
+    /// A memory whose transitions are of one step each and drawn evenly.
+    #[must_use]
+    pub fn uniform(rows: usize, observations: usize, actions: usize, gamma: f64) -> ReplayMemory {
+        ReplayMemory { rows, observations, actions, envs: 1, gamma, n_step: 1, prioritised: None, hindsight: None }
+    }
+
+    /// Tells whether transitions are followed to later ones of their episodes: then each is stored with its number in its episode.
+    fn follows(&self) -> bool {
+        self.n_step > 1 || self.hindsight.is_some()
+    }
+
     /// Shape of one seed's rows.
     #[must_use]
     pub fn shape(&self) -> [usize; 2] {
-        [self.rows, Transitions::width(self.observations, self.actions)]
+        [self.rows, Transitions::width(self.observations, self.actions) + usize::from(self.follows())]
     }
 
-    /// Adds transitions, at most as many as there are rows.
+    /// The sums of priorities, if batches are drawn by these.
+    #[must_use]
+    pub fn tree(&self) -> Option<SumTree> {
+        self.prioritised.map(|_| SumTree { leaves: self.rows })
+    }
+
+    /// Adds transitions, at most as many as there are rows. `step`: their numbers in their episodes, from 0, u32 `[S, B, 1]`.
     #[track_caller]
     #[must_use]
-    pub fn push(&self, stored: Stored, new: &Transitions) -> Stored {
-        let rows = new.rows();
+    pub fn push(&self, stored: Stored, new: &Transitions, step: Tensor) -> Stored {
+        let rows = match self.follows() {
+            false => new.rows(),
+            true => Tensor::concat(&[new.rows(), step.to_f32()], 2),
+        };
         let (b, all) = (rows.size(1), Tensor::constant_u32(self.rows as u32));
         // Whole numbers have no differences, but they wrap around.
         let minus = Tensor::constant_u32(0u32.wrapping_sub(self.rows as u32));
@@ -51,22 +92,55 @@ impl ReplayMemory {
         let count = Tensor::constant_u32(b as u32);
         let index = wrapped(stored.next + Tensor::iota(&[1, b], 1), all);
         let filled = stored.filled + count;
+        let priorities = stored.priorities.zip(self.tree()).map(|(priorities, tree)| priorities.added(tree, index));
         Stored {
             rows: stored.rows.store(index, rows),
             // R after the last row: what is added to a memory that has grown goes behind it.
             next: wrapped(stored.next + count, all + Tensor::constant_u32(1)),
             filled: filled.lt(all).select(filled, all),
+            priorities,
         }
     }
 
-    /// `batch` transitions, each drawn evenly among all that are held; one may be drawn more than once. `key`: words `[S, 1]`.
+    /// `batch` transitions: each drawn evenly among all that are held, or by its priority; one may be drawn more than once. `key`: words
+    /// `[S, 1]`; `correction`: β of [`Priorities`], `[]` or `[S, 1]`, where they are drawn by these.
     #[track_caller]
     #[must_use]
-    pub fn sample(&self, stored: &Stored, key: [Tensor; 2], batch: usize) -> Transitions {
-        let seeds = stored.filled.size(0);
+    pub fn sample(&self, stored: &Stored, key: [Tensor; 2], batch: usize, correction: Option<Tensor>) -> Drawn {
+        let (seeds, noise) = (stored.filled.size(0), RowNoise::new(key, batch));
         let filled = stored.filled.to_f32().unsqueeze(2);
-        let index = (RowNoise::new(key, batch).uniform() * filled).to_u32().reshape(&[seeds, batch]);
-        Transitions::of_rows(stored.rows.gather(index), self.observations, self.actions)
+        let (index, weight) = match (&stored.priorities, self.tree(), correction) {
+            (Some(priorities), Some(tree), Some(beta)) => {
+                let (index, weight) = priorities.draw(tree, filled, noise.uniform(), beta);
+                (index, Some(weight))
+            }
+            _ => ((noise.uniform() * filled).to_u32().reshape(&[seeds, batch]), None),
+        };
+        let rows = stored.rows.gather(index);
+        let transitions = Transitions::of_rows(rows, self.observations, self.actions);
+        let width = self.shape()[1];
+        // If they are followed; otherwise nobody looks at it.
+        let ahead = Ahead { memory: self, stored, index, step: rows.slice(2, width - 1, width) };
+        let batch = match (&self.hindsight, self.n_step) {
+            (Some(hindsight), _) => {
+                Batch { weight, ..Batch::of(hindsight.relabel(&ahead, &transitions, noise), self.gamma) }
+            }
+            (None, 1) => Batch { weight, ..Batch::of(transitions, self.gamma) },
+            (None, steps) => Batch { weight, ..ahead.steps(&transitions, steps) },
+        };
+        Drawn { batch, index }
+    }
+
+    /// The same content after an update on what was drawn: the errors, `[S, B, 1]`, are the priorities of their rows from now on.
+    #[track_caller]
+    #[must_use]
+    pub fn learned(&self, stored: Stored, drawn: &Drawn, errors: Tensor) -> Stored {
+        match (stored.priorities.clone(), self.tree(), self.prioritised) {
+            (Some(priorities), Some(tree), Some(alpha)) => {
+                Stored { priorities: Some(priorities.changed(tree, drawn.index, errors, alpha)), ..stored }
+            }
+            _ => stored,
+        }
     }
 }
 
@@ -76,7 +150,9 @@ mod tests {
     use crate::program::State;
     use crate::{Array, DType, Device, Program};
 
-    const MEMORY: ReplayMemory = ReplayMemory { rows: 5, observations: 1, actions: 1 };
+    fn memory() -> ReplayMemory {
+        ReplayMemory::uniform(5, 1, 1, 0.9)
+    }
 
     fn transitions(number: Tensor) -> Transitions {
         let obs = number;
@@ -91,16 +167,17 @@ mod tests {
                 rows: cx.bulk("rows", &[1, 5, 5], DType::F32),
                 next: cx.state("next", &[1, 1], DType::U32),
                 filled: cx.state("filled", &[1, 1], DType::U32),
+                priorities: None,
             };
             let first = cx.input("first", &[1], DType::F32);
             let number = Tensor::iota(&[1, 3, 1], 1).to_f32() + first;
-            let stored = MEMORY.push(stored, &transitions(number));
+            let stored = memory().push(stored, &transitions(number), Tensor::zeros(&[1, 3, 1]).to_u32());
             let key = [0, 1].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
-            let drawn = MEMORY.sample(&stored, key, batch);
+            let drawn = memory().sample(&stored, key, batch, None);
             for (name, value) in [("rows", stored.rows), ("next", stored.next), ("filled", stored.filled)] {
                 cx.update(name, value);
             }
-            cx.output("drawn", drawn.rows());
+            cx.output("drawn", drawn.batch.transitions.rows());
         })
         .unwrap();
         let mut state = State::new();

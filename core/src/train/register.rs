@@ -8,6 +8,9 @@ pub static ALGORITHMS: &[&AlgorithmDef] = &[
     &algo::PPO,
     &algo::TRPO,
     &algo::DQN,
+    &algo::DQL,
+    &algo::DDPG,
+    &algo::TD3,
     &algo::SAC,
     &meta::MAML_FAMILY[0],
     &meta::MAML_FAMILY[1],
@@ -109,7 +112,7 @@ mod tests {
     }
 
     /// Values in a setting's range that need another setting too, or that another algorithm takes.
-    const NEED_MORE: [(&str, &str, &str); 23] = [
+    const NEED_MORE: &[(&str, &str, &str)] = &[
         ("ppo", "minibatches", "2"),
         ("ppo", "horizon", "2"),
         ("ppo", "envs", "2"),
@@ -126,13 +129,15 @@ mod tests {
         ("rl2-trpo", "critic", "\"gru\""),
         ("rl2-trpo", "entropy_coef", "7"),
         ("promp", "target_inner_kl", "7"),
-        ("dqn", "train_freq", "64"),
         ("dqn", "iteration_steps", "2"),
-        ("dqn", "memory_size", "2"),
         ("dqn", "epsilon_initial", "0"),
-        ("sac", "train_freq", "64"),
-        ("sac", "memory_size", "2"),
-        ("sac", "memory_size", "64"),
+        ("*", "train_freq", "64"),
+        ("*", "memory_size", "2"),
+        ("*", "memory_size", "64"),
+        ("*", "hindsight", "1"),
+        ("dql", "iteration_steps", "2"),
+        ("dql", "iteration_steps", "64"),
+        ("td3", "policy_delay", "64"),
     ];
 
     #[test]

@@ -25,6 +25,13 @@ const NAMES: &[(&str, &str)] = &[
     ("memory", "memory.transitions"),
     ("memory_next", "memory.next"),
     ("memory_filled", "memory.filled"),
+    ("priorities", "memory.priorities"),
+    ("priority_sums_1", "memory.priority_sums.1"),
+    ("priority_sums_2", "memory.priority_sums.2"),
+    ("priority_sums_3", "memory.priority_sums.3"),
+    ("priority_sums_4", "memory.priority_sums.4"),
+    ("priority_largest", "memory.largest_priority"),
+    ("disturbance", "exploration.noise"),
     ("task", "environment.task"),
     ("env_state", "environment.state"),
     ("env_steps", "environment.steps"),
@@ -119,6 +126,7 @@ fn possible(name: &str, number: f32) -> bool {
         "adam_scale" | "adam_scale_values" | "adam_scale_temperature" => (0.0..=1.0).contains(&number),
         "obs_count" | "reward_count" => number >= 0.0 && number.fract() == 0.0,
         "adam_v" | "obs_var" | "reward_var" => number >= 0.0,
+        name if name.starts_with("priorit") => number >= 0.0,
         _ => true,
     }
 }

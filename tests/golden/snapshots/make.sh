@@ -12,7 +12,7 @@ binary=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-wanted=" ${*:-ppo trpo dqn sac promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo} "
+wanted=" ${*:-ppo trpo dqn dql ddpg td3 sac promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo} "
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
@@ -38,6 +38,11 @@ make ppo pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 sde=tr
 make trpo cartpole 32 hidden=[4,4] envs=2 horizon=8
 make dqn cartpole 64 hidden=[4,3] batch_size=4 learning_starts=32 iteration_steps=32 train_freq=4 gradient_steps=2 \
   target_update_interval=3 dueling=true
+make dql cartpole 64 hidden=[4] batch_size=4 learning_starts=32 iteration_steps=32 train_freq=4 gradient_steps=2
+# A process as noise, transitions of several steps.
+make ddpg pendulum 40 hidden=[4,3] batch_size=4 learning_starts=20 iteration_steps=20 noise=ornstein_uhlenbeck n_step=3
+# Priorities, and two kinds of updates.
+make td3 pendulum 40 hidden=[4,3] batch_size=4 learning_starts=20 iteration_steps=20 prioritised=true
 # The memory is full after two iterations, and grows.
 make sac pendulum 40 hidden=[4,3] batch_size=4 learning_starts=20 iteration_steps=20
 family=(hidden=[4] meta_batch=2 rollouts=2)

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::algo::dqn::{DqnConfig, DqnNets};
+use quickstudy_core::algo::dqn::{self, DqnConfig};
 use quickstudy_core::algo::off_policy::{OffPolicyLearner, Replay};
 use quickstudy_core::algo::{Algorithm, Arena, Training};
 use quickstudy_core::env::{EnvSpec, builtin};
@@ -40,7 +40,7 @@ fn config() -> DqnConfig {
 }
 
 fn fitted(spec: &EnvSpec, config: &DqnConfig, turned: bool, steps: u64) -> Rc<dyn Algorithm> {
-    let nets = DqnNets::new(config, spec).unwrap();
+    let nets = dqn::networks(config, spec).unwrap();
     let algorithm: Box<dyn Algorithm> = match turned {
         true => Box::new(OffPolicyLearner::new(Turned(nets), spec).unwrap()),
         false => Box::new(OffPolicyLearner::new(nets, spec).unwrap()),

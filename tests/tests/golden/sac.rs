@@ -4,6 +4,7 @@
 use quickstudy_core::algo::sac::{critic_loss, policy_loss, standardised, target, temperature_loss};
 use quickstudy_core::dist::SquashedGaussian;
 use quickstudy_core::grad::value_and_grad;
+use quickstudy_core::replay::{Batch, Transitions};
 use quickstudy_core::{Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, numbers};
 use serde_json::Value;
@@ -53,7 +54,8 @@ fn values(parts: &[Tensor], obs: Tensor, action: Tensor) -> [Tensor; 2] {
 }
 
 fn descend(parts: &[Tensor], rate: f64, loss: impl Fn(&[Tensor]) -> Tensor) -> Vec<Tensor> {
-    let (_, gradients) = value_and_grad(parts, |parts| loss(parts).sum_all());
+    let mean = |loss: Tensor| loss.sum_all() * (1.0 / loss.len() as f64);
+    let (_, gradients) = value_and_grad(parts, |parts| mean(loss(parts)));
     parts.iter().zip(gradients).map(|(part, gradient)| *part - gradient * rate).collect()
 }
 
@@ -92,11 +94,13 @@ fn an_update_is_that_of_pyrado() {
 
             let (action, log_prob) = draw(&policy, of("next_observations"), ahead);
             let [a, b] = values(&targets, of("next_observations"), action);
-            let reward = of("rewards");
+            let (reward, discount) = (of("rewards"), Tensor::constant_f32(number("gamma")));
             let reward = if config["standardize_rew"].as_bool().unwrap() { standardised(reward) } else { reward };
-            let y = target(reward * number("rew_scale"), of("done"), a.min(b), log_prob, alpha, number("gamma"));
-            let new_critics =
-                descend(&critics, rate, |parts| critic_loss(values(parts, of("observations"), of("actions")), y));
+            let y = target(reward * number("rew_scale"), of("done"), a.min(b), log_prob, alpha, discount);
+            let batch = Batch::of(Transitions { obs: y, action: y, next_obs: y, reward: y, terminated: y }, 1.0);
+            let new_critics = descend(&critics, rate, |parts| {
+                critic_loss(values(parts, of("observations"), of("actions")), y, &batch)
+            });
             let new_policy = descend(&policy, rate, |parts| {
                 let (action, log_prob) = draw(parts, of("observations"), here);
                 let [a, b] = values(&new_critics, of("observations"), action);
@@ -140,4 +144,20 @@ fn an_update_is_that_of_pyrado() {
             }
         }
     }
+}
+
+#[test]
+fn rewards_are_standardised_as_pyrados() {
+    let golden = &load("pyrado_misc.json")["standardize"];
+    let device = Device::cpu(1);
+    let x = numbers(&golden["x"]);
+    let mut program = Program::new(&device, |cx| {
+        cx.output("y", standardised(Tensor::literal_f32(&x).reshape(&[1, x.len(), 1])));
+    })
+    .unwrap();
+    let out = program.run(&State::new(), &[], &[]).unwrap();
+    let got = pollster::block_on(device.read(out.get("y").unwrap())).unwrap();
+    let want = numbers(&golden["torch_unbiased"]);
+    assert_eq!(got.len(), want.len());
+    assert!(got.iter().zip(&want).all(|(got, want)| (got - want).abs() < 1e-6), "{got:?} {want:?}");
 }

@@ -1,62 +1,17 @@
-//! The iteration of algorithms that learn from a replay memory: the trait in which they differ, and the algorithm that each makes.
+//! The iteration of algorithms that learn from a replay memory.
 
-use std::fmt::Debug;
-
-use super::Replay;
+use super::{Occasion, OffPolicy, Replay, Updated, WarmUp};
 use crate::algo::count::Count;
-use crate::algo::{Algorithm, Course, Held, Learned, Metrics, StateEntry};
+use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::nn::Layout;
 use crate::play::{Cast, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, Policy, Uniform};
-use crate::replay::{ReplayMemory, Stored, Transitions};
+use crate::replay::{Priorities, ReplayMemory, Stored, SumTree, Transitions};
 use crate::rng::streams;
-use crate::tensor::{Named, Tree};
-use crate::{DType, Result, Tensor};
-
-/// Networks and settings of an algorithm that learns from a replay memory, fitted to an environment, and its update.
-pub trait OffPolicy: Clone + Debug + 'static {
-    /// Parameters, targets and optimisers: all that updates change.
-    type Learner: Tree;
-
-    /// The settings of playing, remembering and drawing.
-    fn replay(&self) -> &Replay;
-
-    /// Which part of θ is what.
-    fn layout(&self) -> &Layout;
-
-    /// Who acts.
-    fn policy(&self) -> Box<dyn Policy + '_>;
-
-    /// A key, and all that updates change.
-    fn entries(&self) -> Vec<StateEntry>;
-
-    /// The learner as a state holds it.
-    fn begin(&self, held: &Held) -> Self::Learner;
-
-    /// The values by which the policy acts. `rates` are [schedules](OffPolicy::schedules) by the names of their scalars; there are none in
-    /// the warm-up, where another policy acts.
-    fn acting(&self, learner: &Self::Learner, rates: &Named) -> Acting;
-
-    /// One update on transitions that were drawn. `key`, words `[S, 1]`, is this update's own.
-    fn update(
-        &self,
-        learner: Self::Learner,
-        rates: &Named,
-        batch: &Transitions,
-        key: [Tensor; 2],
-    ) -> (Self::Learner, Metrics);
-
-    /// Updates the state.
-    fn keep(&self, it: &mut Iteration<'_>, learner: &Self::Learner);
-
-    /// Settings of which lower values take less memory.
-    fn sizes(&self) -> Vec<(&'static str, usize)>;
-
-    /// As [`Algorithm::schedules`].
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)>;
-}
+use crate::tensor::{Named, Tree, scan_tree};
+use crate::{DType, Error, Result, Tensor};
 
 /// Steps, a memory of them, and updates on what it holds as `C` says.
 #[derive(Clone, Debug)]
@@ -81,10 +36,20 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
     /// If a setting does not fit others.
     pub fn new(algorithm: C, spec: &EnvSpec) -> Result<Self> {
         algorithm.replay().validate()?;
-        let (observations, actions) = (spec.observation.len(), spec.action.dim());
-        let memory = ReplayMemory { rows: algorithm.replay().memory_size, observations, actions };
+        let memory = algorithm.replay().memory(spec)?;
         let (beginner, horizon, tasks) = (Uniform::new(&spec.action), spec.horizon, spec.task.len());
-        Ok(OffPolicyLearner { algorithm, memory, beginner, horizon, tasks })
+        let learner = OffPolicyLearner { algorithm, memory, beginner, horizon, tasks };
+        let Replay { train_freq, iteration_steps, .. } = *learner.algorithm.replay();
+        let [turns, _] = learner.turns();
+        if !(iteration_steps / train_freq).is_multiple_of(turns) {
+            let whole = train_freq * turns;
+            let problem = format!(
+                "{iteration_steps} is no multiple of {whole}, the steps after which the kinds of updates repeat; try {}",
+                iteration_steps.div_ceil(whole) * whole
+            );
+            return Err(Error::config("iteration_steps", problem));
+        }
+        Ok(learner)
     }
 
     /// The networks and settings.
@@ -95,10 +60,6 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
     /// The transitions of T steps, one row per step and environment: `[S, T · N, …]`.
     fn transitions(&self, played: &Experience) -> Transitions {
         let steps = &played.steps;
-        let rows = |x: Tensor| match x.shape()[..] {
-            [t, s, n, d] => x.permute(&[1, 0, 2, 3]).reshape(&[s, t * n, d]),
-            _ => Tensor::poison(),
-        };
         let (t, next) = (steps.obs.size(0), played.next.obs.unsqueeze(0));
         let next = match t {
             1 => next,
@@ -107,34 +68,170 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         // What the time limit cut off is followed by its own last observation, and not by that of the next episode.
         let next_obs = steps.truncated.select(played.cut_obs.unwrap_or(Tensor::poison()), next);
         Transitions {
-            obs: rows(steps.obs),
-            action: rows(steps.action),
-            next_obs: rows(next_obs),
-            reward: rows(steps.reward),
-            terminated: rows(steps.terminated.to_f32()),
+            obs: by_seed(steps.obs),
+            action: by_seed(steps.action),
+            next_obs: by_seed(next_obs),
+            reward: by_seed(steps.reward),
+            terminated: by_seed(steps.terminated.to_f32()),
         }
     }
 
-    /// All updates after a pass, as far as it learns.
+    /// Passes that are written out before the kinds of updates repeat, and in them repetitions of their updates.
+    fn turns(&self) -> [usize; 2] {
+        let (period, updates) = (self.algorithm.period(), self.algorithm.replay().gradient_steps);
+        match updates.is_multiple_of(period) {
+            true => [1, updates / period],
+            false => [lcm(period, updates) / updates, 1],
+        }
+    }
+
+    /// All updates after the pass of that number among those that are [written out](Self::turns), as far as it learns.
     fn updates(
         &self,
         it: &mut Iteration<'_>,
-        learner: C::Learner,
         rates: &Named,
-        stored: &Stored,
+        (learner, stored): (C::Learner, Stored),
+        turn: usize,
         key: [Tensor; 2],
-    ) -> (C::Learner, Metrics) {
+    ) -> ((C::Learner, Stored), Metrics) {
         let Replay { batch_size, gradient_steps, .. } = *self.algorithm.replay();
-        let update = |number: Tensor, learner: C::Learner| {
+        let ([_, repeated], seeds, period) = (self.turns(), it.seeds(), self.algorithm.period());
+        let written_out = gradient_steps / repeated;
+        let update = |number: Tensor, kind: usize, (learner, stored): (C::Learner, Stored)| {
             let key = fold_in(key, number);
-            let batch = self.memory.sample(stored, key, batch_size);
-            self.algorithm.update(learner, rates, &batch, key)
+            let drawn = self.memory.sample(&stored, key, batch_size, rates.find(CORRECTION));
+            let occasion = Occasion { rates, batch: &drawn.batch, key, number: kind % period };
+            let Updated { learner, metrics, errors } = self.algorithm.update(learner, occasion);
+            ((learner, self.memory.learned(stored, &drawn, errors)), metrics)
         };
-        match gradient_steps {
-            1 => update(Tensor::constant_u32(0), learner),
-            _ => it.repeat(gradient_steps, &learner, |_, number, learner| update(number, learner)),
+        let several = |first: Tensor, mut at: (C::Learner, Stored)| {
+            let mut all = Vec::with_capacity(written_out);
+            for i in 0..written_out {
+                let (next, metrics) = update(first + Tensor::constant_u32(i as u32), turn * written_out + i, at);
+                at = next;
+                all.push(metrics);
+            }
+            (at, Metrics::of_passes(&all, seeds))
+        };
+        if repeated == 1 {
+            return several(Tensor::constant_u32(0), (learner, stored));
+        }
+        // Rows are only read here; priorities change.
+        let fixed = Stored { priorities: None, ..stored.clone() };
+        let init = (learner, stored.priorities);
+        let ((learner, priorities), metrics) = it.repeat(repeated, &init, |_, number, (learner, priorities)| {
+            let first = number * Tensor::constant_u32(written_out as u32);
+            let ((learner, stored), metrics) = several(first, (learner, Stored { priorities, ..fixed.clone() }));
+            ((learner, stored.priorities), metrics)
+        });
+        ((learner, Stored { priorities, ..fixed }), metrics)
+    }
+
+    /// One pass: steps, and then updates. `number` is the pass's, u32 `[]`, and `turn` that among those that are written out.
+    fn pass(
+        &self,
+        it: &mut Iteration<'_>,
+        cast: &Actors<'_>,
+        number: Tensor,
+        turn: usize,
+        from: Pass<C::Learner>,
+    ) -> (Pass<C::Learner>, Metrics) {
+        let Replay { envs, train_freq, .. } = *self.algorithm.replay();
+        let (Actors { policy, rates, key, learns }, rows) = (cast, [it.seeds(), envs]);
+        let Pass { running, ep_return, stored, learner } = from;
+        let acting = self.algorithm.acting(&learner, rates);
+        let first = number * Tensor::constant_u32(train_freq as u32);
+        let steps = running.steps.unsqueeze(2);
+        let played = it.go_on(
+            Cast { policy: &**policy, acting: &acting, rows },
+            running,
+            Until { steps: train_freq, span: 1, lasting: None },
+            first,
+        );
+        let xs = [played.steps.reward, played.steps.terminated, played.steps.truncated];
+        let stored = self.memory.push(stored, &self.transitions(&played), self.numbers(steps, &xs));
+        let (count, [_, ended]) = Count::from(steps, ep_return, ep_return * 0.0).over(train_freq, xs, 1.0);
+        let metrics = count.metrics(ended, [train_freq, rows[0], envs]);
+        let ((learner, stored), metrics) = match learns {
+            false => ((learner, stored), metrics),
+            true => {
+                let (after, learned) = self.updates(it, rates, (learner, stored), turn, fold_in(*key, number));
+                (after, metrics.with(learned))
+            }
+        };
+        (Pass { running: played.next, ep_return: count.ep_return, stored, learner }, metrics)
+    }
+
+    /// Numbers of steps in their episodes, u32 `[S, T · N, 1]`, from that of the first, u32 `[S, N, 1]`.
+    fn numbers(&self, first: Tensor, [_, terminated, truncated]: &[Tensor; 3]) -> Tensor {
+        let (t, zero, one) = (terminated.size(0), Tensor::constant_u32(0), Tensor::constant_u32(1));
+        let (_, numbers) = scan_tree(t, &first, &[*terminated, *truncated], |_, step: Tensor, [end, cut]| {
+            (end.bit_or(cut).select(zero, step + one), step)
+        });
+        by_seed(numbers.unwrap_or(Tensor::poison()))
+    }
+}
+
+/// Where a run is between two passes.
+#[derive(Clone, Debug)]
+struct Pass<L> {
+    running: Running,
+    /// Returns of the running episodes so far, `[S, N, 1]`.
+    ep_return: Tensor,
+    stored: Stored,
+    learner: L,
+}
+
+impl<L: Tree> Tree for Pass<L> {
+    fn leaves(&self, to: &mut Vec<Tensor>) {
+        self.running.leaves(to);
+        self.ep_return.leaves(to);
+        self.stored.leaves(to);
+        self.learner.leaves(to);
+    }
+
+    fn rebuild(&self, from: &mut dyn Iterator<Item = Tensor>) -> Self {
+        Pass {
+            running: self.running.rebuild(from),
+            ep_return: self.ep_return.rebuild(from),
+            stored: self.stored.rebuild(from),
+            learner: self.learner.rebuild(from),
         }
     }
+}
+
+/// Who acts in the passes of an iteration, and by what.
+struct Actors<'a> {
+    policy: Box<dyn Policy + 'a>,
+    rates: Named,
+    /// Names the updates' random numbers, words `[S, 1]`.
+    key: [Tensor; 2],
+    /// Whether passes have updates.
+    learns: bool,
+}
+
+/// The name of β's scalar.
+const CORRECTION: &str = "priority_correction";
+
+/// Names of the entries of priorities, by level.
+const PRIORITIES: [&str; SumTree::LEVELS] =
+    ["priorities", "priority_sums_1", "priority_sums_2", "priority_sums_3", "priority_sums_4"];
+
+/// `[T, S, N, D]` → `[S, T · N, D]`.
+#[track_caller]
+fn by_seed(x: Tensor) -> Tensor {
+    match x.shape()[..] {
+        [t, s, n, d] => x.permute(&[1, 0, 2, 3]).reshape(&[s, t * n, d]),
+        _ => Tensor::poison(),
+    }
+}
+
+fn lcm(a: usize, b: usize) -> usize {
+    let (mut x, mut y) = (a, b);
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x.max(1) * b
 }
 
 impl<C: OffPolicy> Learned for OffPolicyLearner<C> {
@@ -166,6 +263,14 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
             StateEntry::new("memory_next", &[1], DType::U32),
             StateEntry::new("memory_filled", &[1], DType::U32),
         ]);
+        if let Some(tree) = self.memory.tree() {
+            let nodes = |level: usize| [tree.nodes(level), 1];
+            let levels = PRIORITIES.iter().enumerate();
+            entries.extend(levels.map(|(level, name)| StateEntry::new(name, &nodes(level), DType::F32).bulk()));
+            entries.push(StateEntry::new("priority_largest", &[1], DType::F32).from(First::Value(1.0)));
+        }
+        let remembered = self.algorithm.remembered();
+        entries.extend(remembered.into_iter().map(|(name, width)| StateEntry::new(name, &[n, width], DType::F32)));
         entries
     }
 
@@ -178,14 +283,14 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
     }
 
     fn for_steps(&self, steps: u64) -> Result<Option<Box<dyn Algorithm>>> {
-        let memory = ReplayMemory { rows: self.algorithm.replay().rows(steps)?, ..self.memory };
+        let memory = ReplayMemory { rows: self.algorithm.replay().rows(steps)?, ..self.memory.clone() };
         Ok(Some(Box::new(OffPolicyLearner { memory, ..self.clone() })))
     }
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {
-        let mut sizes = self.algorithm.sizes();
-        sizes.insert(0, ("memory_size", self.memory.rows));
-        sizes
+        let Replay { envs, batch_size, .. } = *self.algorithm.replay();
+        let hidden = self.algorithm.net().hidden.iter().copied().max().unwrap_or(0);
+        vec![("memory_size", self.memory.rows), ("batch_size", batch_size), ("envs", envs), ("hidden", hidden)]
     }
 
     fn stages(&self) -> usize {
@@ -197,48 +302,66 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
-        let Replay { envs, train_freq, iteration_steps, .. } = *self.algorithm.replay();
-        let (rows, learns) = ([it.seeds(), envs], it.stage() == TRAINING);
-        let names: Vec<&'static str> =
-            if learns { self.schedules(0, 1).into_iter().map(|(name, _)| name).collect() } else { Vec::new() };
-        let scalar = |name: &'static str| name.trim_start_matches("train/");
-        let rates: Named = names.into_iter().map(|name| (scalar(name), it.scalar(scalar(name)))).collect();
-        let policy: Box<dyn Policy + '_> =
-            if learns { self.algorithm.policy() } else { Box::new(self.beginner.clone()) };
-        let keys = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), it.number());
+        let Replay { envs, train_freq, iteration_steps, warm_up, .. } = *self.algorithm.replay();
+        let learns = it.stage() == TRAINING;
+        let acts = learns || warm_up == WarmUp::Policy;
+        let scheduled = if acts { self.schedules(0, 1) } else { Vec::new() };
+        let names = scheduled.into_iter().map(|(name, _)| name.trim_start_matches("train/"));
+        let rates: Named = names.map(|name| (name, it.scalar(name))).collect();
+        let policy: Box<dyn Policy + '_> = if acts { self.algorithm.policy() } else { Box::new(self.beginner.clone()) };
+        let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), it.number());
+        let cast = Actors { policy, rates, key, learns };
         let (obs, steps) = (held.get("obs"), held.get("env_steps"));
         let state = held.find("env_state").unwrap_or(obs);
-        let running =
-            Running { state, steps: steps.reshape(&rows), obs, memory: Named::new(), task: held.find("task") };
-        let stored =
-            Stored { rows: held.get("memory"), next: held.get("memory_next"), filled: held.get("memory_filled") };
-        let init = ((running, held.get("ep_return")), (stored, self.algorithm.begin(held)));
-        let passes = iteration_steps / train_freq;
-        let (last, metrics) = it.repeat(passes, &init, |it, pass, ((running, ep_return), (stored, learner))| {
-            let acting = self.algorithm.acting(&learner, &rates);
-            let cast = Cast { policy: &*policy, acting: &acting, rows };
-            let first = pass * Tensor::constant_u32(train_freq as u32);
-            let steps = running.steps.unsqueeze(2);
-            let played = it.go_on(cast, running, Until { steps: train_freq, span: 1, lasting: None }, first);
-            let stored = self.memory.push(stored, &self.transitions(&played));
-            let xs = [played.steps.reward, played.steps.terminated, played.steps.truncated];
-            let (count, [_, ended]) = Count::from(steps, ep_return, ep_return * 0.0).over(train_freq, xs, 1.0);
-            let metrics = count.metrics(ended, [train_freq, rows[0], envs]);
-            let (learner, metrics) = match learns {
-                false => (learner, metrics),
-                true => {
-                    let (learner, learned) = self.updates(it, learner, &rates, &stored, fold_in(keys, pass));
-                    (learner, metrics.with(learned))
-                }
-            };
-            (((played.next, count.ep_return), (stored, learner)), metrics)
+        let remembered = if acts { self.algorithm.remembered() } else { Vec::new() };
+        let init = Pass {
+            running: Running {
+                state,
+                steps: steps.reshape(&[it.seeds(), envs]),
+                obs,
+                memory: remembered.iter().map(|(name, _)| (*name, held.get(name))).collect(),
+                task: held.find("task"),
+            },
+            ep_return: held.get("ep_return"),
+            stored: Stored {
+                rows: held.get("memory"),
+                next: held.get("memory_next"),
+                filled: held.get("memory_filled"),
+                priorities: self.memory.tree().map(|_| Priorities {
+                    levels: PRIORITIES.map(|name| held.get(name)).to_vec(),
+                    largest: held.get("priority_largest"),
+                }),
+            },
+            learner: self.algorithm.begin(held),
+        };
+        let turns = if learns { self.turns()[0] } else { 1 };
+        let passes = iteration_steps / train_freq / turns;
+        let (last, metrics) = it.repeat(passes, &init, |it, pass, mut at| {
+            let mut all = Vec::with_capacity(turns);
+            for turn in 0..turns {
+                let number = match turns {
+                    1 => pass,
+                    _ => pass * Tensor::constant_u32(turns as u32) + Tensor::constant_u32(turn as u32),
+                };
+                let (next, metrics) = self.pass(it, &cast, number, turn, at);
+                at = next;
+                all.push(metrics);
+            }
+            (at, Metrics::of_passes(&all, it.seeds()))
         });
-        let ((running, ep_return), (stored, learner)) = last;
+        let Pass { running, ep_return, stored, learner } = last;
         if held.find("env_state").is_some() {
             it.update("env_state", running.state);
         }
         if let Some(task) = running.task {
             it.update("task", task);
+        }
+        for (name, _) in remembered {
+            it.update(name, running.memory.get(name));
+        }
+        if let Some(Priorities { levels, largest }) = stored.priorities {
+            PRIORITIES.iter().zip(levels).for_each(|(name, level)| it.update(name, level));
+            it.update("priority_largest", largest);
         }
         for (name, value) in [
             ("env_steps", running.steps.unsqueeze(2)),
@@ -257,6 +380,10 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.algorithm.schedules(done, total)
+        let mut schedules = self.algorithm.schedules(done, total);
+        if self.memory.prioritised.is_some() {
+            schedules.push(("train/priority_correction", self.algorithm.replay().correction(done, total)));
+        }
+        schedules
     }
 }

@@ -1,8 +1,22 @@
 //! Settings of learning from a replay memory.
 
-use crate::replay::ReplayMemory;
+use crate::env::EnvSpec;
+use crate::optim::Decay;
+use crate::replay::{Hindsight, ReplayMemory};
 use crate::settings::Range;
 use crate::{Error, Result};
+
+/// Who acts before anything is learned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WarmUp {
+    /// Chance, evenly among all actions.
+    #[default]
+    Random,
+    /// The policy, as it explores.
+    Policy,
+}
+
+crate::words!(WarmUp { Random = "random", Policy = "policy" });
 
 crate::settings! {
     /// Settings of what is played, remembered and drawn.
@@ -16,12 +30,32 @@ crate::settings! {
         memory_size: usize = 1_000_000, Range::Count(1, ReplayMemory::MOST as u64);
         /// transitions of an update
         batch_size: usize = 256, Range::Count(1, 1 << 20);
-        /// steps by even draws of actions before the first update, in whole iterations
+        /// steps before the first update, in whole iterations
         learning_starts: usize = 100, Range::Count(0, ReplayMemory::MOST as u64);
+        /// who acts until then
+        ///
+        /// Pyrado's `use_trained_policy_for_refill`, where the memory of a trained policy is filled anew.
+        warm_up: WarmUp = WarmUp::Random;
         /// steps of each environment between updates
         train_freq: usize = 1, Range::Count(1, 1 << 16);
         /// updates each time
         gradient_steps: usize = 1, Range::Count(1, 1 << 16);
+        /// steps whose rewards are learned from at once
+        ///
+        /// Targets of n steps, arXiv:1710.02298; without a correction for the policy that acted.
+        n_step: usize = 1, Range::Count(1, 1000);
+        /// draw what was predicted worst most often
+        ///
+        /// Proportional priorities, arXiv:1511.05952.
+        prioritised: bool = false;
+        /// α: power of errors in priorities; 0 draws evenly
+        priority_exponent: f64 = 0.6, Range::Unit;
+        /// β: correction for uneven draws at the start; it becomes 1 at the end of the run
+        priority_correction: f64 = 0.4, Range::Unit;
+        /// share of the transitions whose goal is replaced by one that was reached later; 0: none
+        ///
+        /// Hindsight, arXiv:1707.01495: k / (k + 1) there, 0.8 for k = 4. Needs an environment with goals.
+        hindsight: f64 = 0.0, Range::Unit;
         /// steps of each environment in an iteration, which is a row of metrics
         iteration_steps: usize = 100, Range::Shown(&Range::Count(1, 1 << 24), "train_freq divides it");
     }
@@ -31,6 +65,38 @@ impl Replay {
     /// Environment steps of an iteration and seed.
     pub fn batch(&self) -> usize {
         self.iteration_steps * self.envs
+    }
+
+    /// The memory for an environment.
+    ///
+    /// # Errors
+    /// If hindsight is asked for and the environment has no goals, or with what it does not go together.
+    pub(super) fn memory(&self, spec: &EnvSpec) -> Result<ReplayMemory> {
+        let hindsight = match (self.hindsight > 0.0, &spec.goal) {
+            (false, _) => None,
+            (true, Some(goal)) => Some(Hindsight { share: self.hindsight, goal: goal.clone(), horizon: spec.horizon }),
+            (true, None) => {
+                let problem = format!("`{}` has no goals that could be replaced; set it to 0", spec.name);
+                return Err(Error::config("hindsight", problem));
+            }
+        };
+        if self.hindsight > 0.0 && self.n_step > 1 {
+            let problem =
+                format!("{} steps cannot be learned from at once with hindsight; set one of them back", self.n_step);
+            return Err(Error::config("n_step", problem));
+        }
+        Ok(ReplayMemory {
+            envs: self.envs,
+            n_step: self.n_step,
+            prioritised: self.prioritised.then_some(self.priority_exponent),
+            hindsight,
+            ..ReplayMemory::uniform(self.memory_size, spec.observation.len(), spec.action.dim(), self.gamma)
+        })
+    }
+
+    /// β, the correction for uneven draws, in the iteration after `done` of `total`.
+    pub(super) fn correction(&self, done: u64, total: u64) -> f64 {
+        Decay::Linear { from: self.priority_correction, to: 1.0, over: total.saturating_sub(1) }.at(done)
     }
 
     /// Iterations of the warm-up.

@@ -22,8 +22,12 @@ crate::settings! {
         temperature: f64 = 1.0, Range::Positive;
         /// learn α, so that the entropy comes to its target
         learn_temperature: bool = true;
-        /// target of the entropy for each number of an action
+        /// target of the entropy for each number of an action that is a vector
         target_entropy: f64 = -1.0, Range::Between(-100.0, 100.0);
+        /// target of the entropy of choices, as a share of the largest one
+        ///
+        /// arXiv:1910.07207, section 4: 0.98 ln C of C choices.
+        target_entropy_share: f64 = 0.98, Range::Unit;
         /// α makes its step first, and the others use the new one
         ///
         /// As Pyrado; otherwise it makes its step last, as in the paper's algorithm.

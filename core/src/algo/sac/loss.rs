@@ -1,12 +1,7 @@
-//! Losses of SAC, on B transitions of S seeds. All values are `[S, B, 1]`, losses `[S, 1]`.
+//! Losses of SAC, on B transitions of S seeds. All values are `[S, B, 1]`.
 
 use crate::Tensor;
-
-/// Mean over a batch, `[S, B, 1]` → `[S, 1]`.
-#[track_caller]
-fn mean(x: Tensor) -> Tensor {
-    x.sum_keep(1).reshape(&[x.size(0), 1]) * (1.0 / x.size(1) as f64)
-}
+use crate::replay::Batch;
 
 /// Rewards of a batch less their mean, over their deviation (that of a sample: B − 1).
 #[track_caller]
@@ -17,7 +12,8 @@ pub fn standardised(reward: Tensor) -> Tensor {
 }
 
 /// The target of both critics, y = r + γ (1 − d) (min Q' − α ln π), eq. 2 and 3 of arXiv:1812.05905: `value` is the lower one of the target
-/// critics at the next observation and an action drawn there, whose log-probability is `log_prob`.
+/// critics at the next observation and an action drawn there, whose log-probability is `log_prob`;
+/// `discount` is γ, or γⁿ after n steps.
 #[track_caller]
 pub fn target(
     reward: Tensor,
@@ -25,22 +21,21 @@ pub fn target(
     value: Tensor,
     log_prob: Tensor,
     alpha: Tensor,
-    gamma: f64,
+    discount: Tensor,
 ) -> Tensor {
-    (reward + (1.0 - terminated) * (value - alpha * log_prob) * gamma).stop_gradient()
+    (reward + (1.0 - terminated) * (value - alpha * log_prob) * discount).stop_gradient()
 }
 
-/// J_Q of both critics, eq. 5: ½ (Q − y)² each.
+/// J_Q of both critics, eq. 5: the mean of ½ (Q − y)² of each, `[S, B, 1]` → `[S, 1]`.
 #[track_caller]
-pub fn critic_loss(values: [Tensor; 2], target: Tensor) -> Tensor {
-    let [a, b] = values.map(|value| mean((value - target).square()));
-    (a + b) * 0.5
+pub fn critic_loss(values: [Tensor; 2], target: Tensor, batch: &Batch) -> Tensor {
+    batch.squared_errors(&values, target) * 0.5
 }
 
-/// J_π, eq. 7: α ln π − min Q at actions that are drawn anew.
+/// J_π, eq. 7, of each: α ln π − min Q at actions that are drawn anew, `[S, B, 1]`.
 #[track_caller]
 pub fn policy_loss(alpha: Tensor, log_prob: Tensor, value: Tensor) -> Tensor {
-    mean(alpha * log_prob - value)
+    alpha * log_prob - value
 }
 
 /// The temperature's loss, −ln α (mean ln π + H̄), `log_alpha` and `log_prob`, a mean over the batch, `[S, 1]`. Its gradient has the sign of

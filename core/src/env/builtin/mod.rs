@@ -2,6 +2,7 @@
 
 pub mod acrobot;
 pub mod bandit;
+pub mod bit_flip;
 pub mod cartpole;
 pub mod dark_room;
 pub mod grid_world;
@@ -17,6 +18,7 @@ pub use parameters::Parameter;
 
 use self::acrobot::Acrobot;
 use self::bandit::Bandit;
+use self::bit_flip::BitFlip;
 use self::cartpole::CartPole;
 use self::dark_room::DarkRoom;
 use self::grid_world::GridWorld;
@@ -40,6 +42,7 @@ const BUILTIN: &[BuiltinEntry] = &[
     ("mountain-car", &[], standard::<MountainCar>),
     ("mountain-car-continuous", &[], standard::<MountainCarContinuous>),
     ("grid-world", &[MAP], |p| EnvDef::new(GridWorld::map(p.text("map").unwrap_or(MAP.default))?)),
+    ("bit-flip", &[BITS], |p| EnvDef::new(BitFlip { bits: p.whole("bits", BitFlip::default().bits, BitFlip::BITS)? })),
     ("point-origin", &[], |_| EnvDef::new(PointGoal::origin())),
     ("point", &[], |_| EnvDef::new(PointGoal::anywhere())),
     ("navigation", &[], |_| EnvDef::new(PointGoal::navigation())),
@@ -67,6 +70,7 @@ const BUILTIN: &[BuiltinEntry] = &[
 ];
 
 const MAP: Parameter = Parameter { name: "map", default: "4x4", meaning: "4x4, 4x4-safe, 8x8 or chain" };
+const BITS: Parameter = Parameter { name: "bits", default: "15", meaning: "how many bits there are" };
 const ARMS: Parameter = Parameter { name: "arms", default: "5", meaning: "how many arms there are" };
 const PULLS: Parameter = Parameter { name: "pulls", default: "10", meaning: "steps of a trial" };
 const SIZE: Parameter = Parameter { name: "size", default: "9", meaning: "cells along each side" };

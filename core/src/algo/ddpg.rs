@@ -1,0 +1,69 @@
+//! Deep Deterministic Policy Gradient.
+//!
+//! Lillicrap et al. 2015, arXiv:1509.02971, algorithm 1.
+//! Departures from the paper, each with its reason:
+//!  1. the critic reads actions in its first layer, and not in its second, as in Stable-Baselines3
+//!  2. first weights of last layers are as those of other layers
+//!  3. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
+//!  4. an update with a gradient that is not finite is dropped and counted
+//!
+//! Noise is in units of actions from −1 to 1.
+
+mod config;
+
+pub use config::{DdpgConfig, DdpgNoise};
+
+use super::deterministic::{Deterministic, DeterministicSettings};
+use super::off_policy::OffPolicyLearner;
+use super::{AlgorithmDef, Family};
+use crate::Result;
+use crate::env::EnvSpec;
+use crate::policy::Noise;
+use crate::settings::Settings as _;
+
+/// DDPG in the register.
+pub static DDPG: AlgorithmDef = AlgorithmDef {
+    uses: DdpgConfig::uses,
+    ..AlgorithmDef::new::<DdpgConfig>(
+        "ddpg",
+        "Deep Deterministic Policy Gradient (arXiv:1509.02971)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(ddpg(&DdpgConfig::default().with(settings)?, spec)?)),
+    )
+};
+
+/// DDPG on an environment whose actions are vectors.
+///
+/// # Errors
+/// If a setting is invalid, or does not fit the environment.
+pub fn ddpg(config: &DdpgConfig, spec: &EnvSpec) -> Result<OffPolicyLearner<Deterministic>> {
+    OffPolicyLearner::new(networks(config, spec)?, spec)
+}
+
+/// Its networks and settings.
+///
+/// # Errors
+/// If a setting is invalid, or does not fit the environment.
+pub fn networks(config: &DdpgConfig, spec: &EnvSpec) -> Result<Deterministic> {
+    config.validate()?;
+    let noise = match config.noise {
+        DdpgNoise::Gaussian => Noise::Gaussian,
+        DdpgNoise::OrnsteinUhlenbeck => Noise::OrnsteinUhlenbeck { theta: config.noise_theta, dt: config.noise_dt },
+    };
+    let settings = DeterministicSettings {
+        replay: config.replay,
+        net: config.net.clone(),
+        adam: config.adam,
+        policy_learning_rate: config.policy_learning_rate,
+        tau: config.tau,
+        noise,
+        sigma: config.sigma,
+        weight_decay: config.weight_decay,
+        reward_scale: config.reward_scale,
+        max_grad_norm: config.max_grad_norm,
+        critics: 1,
+        delay: 1,
+        smoothing: None,
+    };
+    Deterministic::new(settings, spec)
+}

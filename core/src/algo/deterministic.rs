@@ -1,0 +1,252 @@
+//! Learning of a deterministic policy by the gradient of learned values: what DDPG and TD3 share.
+//!
+//! Silver et al. 2014, doi:10.5555/3044805.3044850. An update: the critics make a step towards the target, then the policy towards actions
+//! that the first critic values more, then the targets; the latter two at each d-th update only, if they are delayed.
+
+use super::groups::{ParameterGroups, Trained};
+use super::off_policy::{Occasion, OffPolicy, Replay, Updated};
+use super::{First, Held, Metrics, StateEntry};
+use crate::dist::RowNoise;
+use crate::env::EnvSpec;
+use crate::learn::{Descent, Look};
+use crate::nn::{Layout, Mlp};
+use crate::optim::AdamConfig;
+use crate::play::Iteration;
+use crate::policy::{Acting, Disturbed, NetConfig, Noise, Policy};
+use crate::replay::{Transitions, mean};
+use crate::tensor::{Named, tree};
+use crate::{DType, Result, Tensor};
+
+/// The settings in which algorithms that learn a deterministic policy differ.
+#[derive(Clone, Debug)]
+pub struct DeterministicSettings {
+    /// What is played, remembered and drawn.
+    pub replay: Replay,
+    /// The networks.
+    pub net: NetConfig,
+    /// The steps of the critics, and of the policy but for their size.
+    pub adam: AdamConfig,
+    /// Step size of the policy.
+    pub policy_learning_rate: f64,
+    /// Share of the networks in their targets, at each step of these.
+    pub tau: f64,
+    /// Noise on actions that are played.
+    pub noise: Noise,
+    /// σ of it.
+    pub sigma: f64,
+    /// Weight of the squares of the critics' weights in their loss.
+    pub weight_decay: f64,
+    /// Factor of rewards.
+    pub reward_scale: f64,
+    /// Longer gradients of the policy are scaled down; 0: never.
+    pub max_grad_norm: f64,
+    /// Number of critics, of which the lowest counts.
+    pub critics: usize,
+    /// d, updates of the critics for one of the policy and the targets.
+    pub delay: usize,
+    /// Noise on the target's actions, and its limit.
+    pub smoothing: Option<[f64; 2]>,
+}
+
+/// The groups of parameters.
+const POLICY: usize = 0;
+const VALUES: usize = 1;
+
+/// Networks and settings of an algorithm that learns a deterministic policy.
+#[derive(Clone, Debug)]
+pub struct Deterministic {
+    settings: DeterministicSettings,
+    groups: ParameterGroups,
+    policy: Disturbed,
+    values: Vec<Mlp>,
+    actions: usize,
+}
+
+/// All that updates change.
+#[derive(Clone, Debug)]
+pub struct DeterministicLearner {
+    policy: Trained,
+    values: Trained,
+    /// Parameters of all targets, `[S, P]`.
+    target: Tensor,
+}
+
+tree!(DeterministicLearner: policy, values, target);
+
+/// y = r + γ (1 − d) min Q'(s', ã), eq. 10 of arXiv:1802.09477: `value: [S, B, 1]` is the lowest of the target critics at the next observation
+/// and the target policy's action there; `discount` is γ, or γⁿ after n steps.
+#[track_caller]
+pub fn target(reward: Tensor, terminated: Tensor, value: Tensor, discount: Tensor) -> Tensor {
+    (reward + (1.0 - terminated) * value * discount).stop_gradient()
+}
+
+/// The target policy's action with smoothing, clip(μ'(s') + clip(ε, −c, c), −1, 1), ε ~ N(0, σ), eq. 14 of arXiv:1802.09477; `z: [S, B, A]`
+/// are standard normal numbers.
+#[track_caller]
+pub fn smoothed(action: Tensor, z: Tensor, [sigma, limit]: [f64; 2]) -> Tensor {
+    (action + (z * sigma).clamp(-limit, limit)).clamp(-1.0, 1.0)
+}
+
+impl Deterministic {
+    /// For an environment whose actions are vectors.
+    ///
+    /// # Errors
+    /// If it takes choices.
+    pub fn new(settings: DeterministicSettings, spec: &EnvSpec) -> Result<Deterministic> {
+        let (net, noise) = (&settings.net, settings.noise);
+        let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());
+        let policy = Disturbed::new(&mut of_policy, spec, net, noise)?;
+        let (observations, actions) = (spec.observation.len(), spec.action.dim());
+        let sizes = [&[observations + actions], &net.hidden[..], &[1]].concat();
+        let gain = net.orthogonal_init.then_some(1.0);
+        let name = |number: usize| match settings.critics {
+            1 => "value".to_owned(),
+            _ => format!("value.{number}"),
+        };
+        let values = (0..settings.critics)
+            .map(|number| Mlp::new(&mut of_values, &name(number), 0, &sizes, net.activation, gain))
+            .collect();
+        let groups = ParameterGroups::new(vec![("adam_scale", of_policy), ("adam_scale_values", of_values)]);
+        Ok(Deterministic { settings, groups, policy, values, actions })
+    }
+
+    /// All critics, `[S, B, 1]` each.
+    fn all(&self, parts: &[Tensor], obs: Tensor, action: Tensor) -> Vec<Tensor> {
+        let input = Tensor::concat(&[obs, action], 2);
+        self.values.iter().map(|value| value.forward(parts, input)).collect()
+    }
+
+    fn descent<'a>(&'a self, group: usize, rate: Tensor, sums: &'a [&'static str]) -> Descent<'a> {
+        Descent {
+            layout: self.groups.of(group),
+            optimiser: self.settings.adam.optimiser(),
+            learning_rate: rate,
+            max_grad_norm: if group == POLICY { self.settings.max_grad_norm } else { 0.0 },
+            sums,
+            stop: None,
+            first_norm: false,
+        }
+    }
+
+    /// ½ Σ w² of the critics' weights, `[S, 1]`, by its share in the loss.
+    fn decay(&self, parts: &[Tensor]) -> Option<Tensor> {
+        let weights = parts.iter().filter(|part| part.rank() == 3);
+        let squares = weights.map(|w| w.square().sum(&[1, 2]).reshape(&[w.size(0), 1]));
+        let decay = self.settings.weight_decay;
+        if decay == 0.0 { None } else { squares.reduce(|a, b| a + b).map(|sum| sum * (0.5 * decay)) }
+    }
+}
+
+impl OffPolicy for Deterministic {
+    type Learner = DeterministicLearner;
+
+    fn replay(&self) -> &Replay {
+        &self.settings.replay
+    }
+
+    fn net(&self) -> &NetConfig {
+        &self.settings.net
+    }
+
+    fn layout(&self) -> &Layout {
+        self.groups.whole()
+    }
+
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(self.policy.clone())
+    }
+
+    fn entries(&self) -> Vec<StateEntry> {
+        let mut entries = self.groups.entries();
+        entries.push(StateEntry::new("target", &[self.layout().len()], DType::F32).from(First::Parameters(0)));
+        entries
+    }
+
+    fn begin(&self, held: &Held) -> DeterministicLearner {
+        let mut groups = self.groups.begin(held).into_iter();
+        let mut next = || groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), adam: held.adam() });
+        DeterministicLearner { policy: next(), values: next(), target: held.get("target") }
+    }
+
+    fn acting(&self, learner: &DeterministicLearner, rates: &Named) -> Acting {
+        let values = rates.find("sigma").map(|sigma| ("sigma", sigma)).into_iter().collect();
+        Acting { parts: self.groups.of(POLICY).split(learner.policy.theta), values }
+    }
+
+    fn remembered(&self) -> Vec<(&'static str, usize)> {
+        self.policy.remembered()
+    }
+
+    fn period(&self) -> usize {
+        self.settings.delay
+    }
+
+    fn update(&self, learner: DeterministicLearner, occasion: Occasion<'_>) -> Updated<DeterministicLearner> {
+        let DeterministicLearner { policy, values, target: targets } = learner;
+        let (Occasion { rates, batch, key, number }, settings) = (occasion, &self.settings);
+        let Transitions { obs, action, next_obs, reward, terminated } = batch.transitions;
+        let at = self.groups.offset(VALUES);
+        let (of_policy, of_values) = (self.groups.of(POLICY), self.groups.of(VALUES));
+        let old = [targets.slice(1, 0, at), targets.slice(1, at, targets.size(1))];
+
+        let ahead = self.policy.action(&of_policy.split(old[0]), next_obs);
+        let ahead = match settings.smoothing {
+            Some(by) => smoothed(ahead, RowNoise::new(key, obs.size(1)).apart(1).normal(self.actions), by),
+            None => ahead,
+        };
+        let lowest = |values: Vec<Tensor>| values.into_iter().reduce(Tensor::min).unwrap_or(Tensor::poison());
+        let value = lowest(self.all(&of_values.split(old[1]), next_obs, ahead));
+        let reward = if settings.reward_scale == 1.0 { reward } else { reward * settings.reward_scale };
+        let y = target(reward, terminated, value, batch.discount);
+        let critics = self.descent(VALUES, rates.get("learning_rate"), &["value_loss"]);
+        let critic = critics.run(values.theta, values.adam, 1, &(), |parts, ()| {
+            let loss = batch.squared_errors(&self.all(parts, obs, action), y);
+            let seen = [("value_loss", loss)].into();
+            Look { loss: self.decay(parts).map_or(loss, |decay| loss + decay), seen }
+        });
+        let first = self.values[0].forward(&of_values.split(values.theta), Tensor::concat(&[obs, action], 2));
+        let errors = (y - first).abs();
+        let metrics = |actor: Metrics| actor.with(critics.means(&critic)).with(critic.counts());
+        let values = Trained { theta: critic.theta, adam: critic.adam };
+
+        let sums = ["policy_loss", "grad_norm"];
+        if number + 1 < settings.delay {
+            // The policy waits: no value of its own, and so no weight.
+            let none = Tensor::zeros(&[obs.size(0), 1]);
+            let nothing = Metrics::default().means(&sums, none.broadcast_to(&[obs.size(0), sums.len()]), none);
+            let learner = DeterministicLearner { policy, values, target: targets };
+            return Updated { learner, metrics: metrics(nothing), errors };
+        }
+        let fixed = of_values.split(values.theta);
+        let actors = self.descent(POLICY, rates.get("policy_learning_rate"), &sums);
+        let actor = actors.run(policy.theta, policy.adam, 1, &(), |parts, ()| {
+            let input = Tensor::concat(&[obs, self.policy.action(parts, obs)], 2);
+            // As the paper of priorities has it, only the critics' errors are weighted.
+            let loss = -mean(self.values[0].forward(&fixed, input));
+            Look { loss, seen: [("policy_loss", loss)].into() }
+        });
+        let new = Tensor::concat(&[actor.theta, values.theta], 1);
+        let learner = DeterministicLearner {
+            policy: Trained { theta: actor.theta, adam: actor.adam },
+            values,
+            target: targets + (new - targets) * settings.tau,
+        };
+        Updated { learner, metrics: metrics(actors.means(&actor)), errors }
+    }
+
+    fn keep(&self, it: &mut Iteration<'_>, learner: &DeterministicLearner) {
+        let DeterministicLearner { policy, values, target } = learner.clone();
+        self.groups.keep(it, &[policy, values]);
+        it.update("target", target);
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        let DeterministicSettings { adam, policy_learning_rate, sigma, .. } = self.settings;
+        let of_policy = policy_learning_rate * adam.learning_rate_schedule.factor(done, total);
+        vec![
+            ("train/learning_rate", adam.rate(done, total)),
+            ("train/policy_learning_rate", of_policy),
+            ("train/sigma", sigma),
+        ]
+    }
+}

@@ -1,0 +1,66 @@
+//! Deep Q-Learning as Pyrado has it.
+//!
+//! Muratore, SimuRLacra, `pyrado.algorithms.step_based.dql`: the network reads an observation and one action, and its values of all
+//! choices make a table; ε falls by a factor in each iteration; the target is copied after so many updates.
+//! Departures, each with its reason:
+//!  1. the loss is at the action that was taken; Pyrado's is at the best one, which is no temporal difference
+//!  2. the memory holds what followed each step; Pyrado takes the next row for it
+//!  3. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
+//!  4. an update with a gradient that is not finite is dropped and counted
+
+mod config;
+
+pub use config::DqlConfig;
+
+use super::off_policy::OffPolicyLearner;
+use super::q_learning::{Exploration, QLearning, QSettings};
+use super::{AlgorithmDef, Family};
+use crate::Result;
+use crate::env::EnvSpec;
+use crate::nn::Layout;
+use crate::optim::Decay;
+use crate::policy::EpsilonGreedy;
+use crate::settings::Settings as _;
+
+/// DQL in the register.
+pub static DQL: AlgorithmDef = AlgorithmDef {
+    uses: DqlConfig::uses,
+    ..AlgorithmDef::new::<DqlConfig>(
+        "dql",
+        "Deep Q-Learning of a network that reads observation and action (Pyrado's)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(dql(&DqlConfig::default().with(settings)?, spec)?)),
+    )
+};
+
+/// DQL on an environment whose actions are choices.
+///
+/// # Errors
+/// If a setting is invalid, or does not fit the environment.
+pub fn dql(config: &DqlConfig, spec: &EnvSpec) -> Result<OffPolicyLearner<QLearning>> {
+    OffPolicyLearner::new(networks(config, spec)?, spec)
+}
+
+/// Its network and settings.
+///
+/// # Errors
+/// If a setting is invalid, or does not fit the environment.
+pub fn networks(config: &DqlConfig, spec: &EnvSpec) -> Result<QLearning> {
+    config.validate()?;
+    let mut layout = Layout::new();
+    let policy = EpsilonGreedy::of_pairs(&mut layout, spec, &config.net)?;
+    let DqlConfig { epsilon_initial: from, epsilon_final: to, epsilon_decay: factor, .. } = *config;
+    let settings = QSettings {
+        replay: config.replay,
+        net: config.net.clone(),
+        optimiser: config.rms_prop.optimiser(),
+        learning_rate: config.rms_prop.learning_rate,
+        learning_rate_schedule: config.rms_prop.learning_rate_schedule,
+        max_grad_norm: config.max_grad_norm,
+        exploration: Exploration::By(Decay::Geometric { from, to, factor }),
+        target_update_interval: config.target_update_interval,
+        tau: 1.0,
+        double: false,
+    };
+    Ok(QLearning::new(settings, layout, policy))
+}

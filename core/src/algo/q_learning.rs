@@ -1,0 +1,179 @@
+//! Learning of values of actions, from a memory of what was played: what DQN and DQL share.
+
+mod loss;
+
+pub use loss::{huber, target};
+
+use super::groups::{ParameterGroups, Trained};
+use super::off_policy::{Occasion, OffPolicy, Replay, Updated};
+use super::{First, Held, StateEntry};
+use crate::learn::{Descent, Look};
+use crate::nn::Layout;
+use crate::optim::{Adam, Decay, Schedule};
+use crate::play::Iteration;
+use crate::policy::{Acting, EpsilonGreedy, NetConfig, Policy};
+use crate::replay::{Transitions, mean};
+use crate::tensor::{Named, tree};
+use crate::{DType, Tensor};
+
+/// The settings in which algorithms that learn values of actions differ.
+#[derive(Clone, Debug)]
+pub struct QSettings {
+    /// What is played, remembered and drawn.
+    pub replay: Replay,
+    /// The network.
+    pub net: NetConfig,
+    /// The network's steps.
+    pub optimiser: Adam,
+    /// The first step size.
+    pub learning_rate: f64,
+    /// How it changes.
+    pub learning_rate_schedule: Schedule,
+    /// Longer gradients are scaled down; 0: never.
+    pub max_grad_norm: f64,
+    /// How much it explores.
+    pub exploration: Exploration,
+    /// Updates from one step of the target to the next.
+    pub target_update_interval: usize,
+    /// Share of the network in its target at such a step.
+    pub tau: f64,
+    /// The network chooses the action whose value the target gives.
+    pub double: bool,
+}
+
+/// How ε changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Exploration {
+    /// It falls on a line from one value to another, over a share of the run.
+    Linear([f64; 2], f64),
+    /// By iterations, whatever the run's length.
+    By(Decay),
+}
+
+impl Exploration {
+    /// ε in the iteration after `done` of `total`.
+    #[must_use]
+    pub fn at(&self, done: u64, total: u64) -> f64 {
+        match *self {
+            Exploration::Linear([from, to], share) => {
+                let over = (share * total as f64).round() as u64;
+                Decay::Linear { from, to, over }.at(done)
+            }
+            Exploration::By(decay) => decay.at(done),
+        }
+    }
+}
+
+/// Network and settings of an algorithm that learns values of actions.
+#[derive(Clone, Debug)]
+pub struct QLearning {
+    settings: QSettings,
+    groups: ParameterGroups,
+    policy: EpsilonGreedy,
+}
+
+/// All that updates change.
+#[derive(Clone, Debug)]
+pub struct QLearner {
+    network: Trained,
+    /// Parameters of the target network, `[S, P]`.
+    target: Tensor,
+    /// Updates since its last step, u32 `[S, 1]`.
+    since: Tensor,
+}
+
+tree!(QLearner: network, target, since);
+
+impl QLearning {
+    /// On a policy whose slices these are.
+    #[must_use]
+    pub fn new(settings: QSettings, layout: Layout, policy: EpsilonGreedy) -> QLearning {
+        QLearning { settings, groups: ParameterGroups::new(vec![("adam_scale", layout)]), policy }
+    }
+}
+
+impl OffPolicy for QLearning {
+    type Learner = QLearner;
+
+    fn replay(&self) -> &Replay {
+        &self.settings.replay
+    }
+
+    fn net(&self) -> &NetConfig {
+        &self.settings.net
+    }
+
+    fn layout(&self) -> &Layout {
+        self.groups.whole()
+    }
+
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(self.policy.clone())
+    }
+
+    fn entries(&self) -> Vec<StateEntry> {
+        let mut entries = self.groups.entries();
+        entries.extend([
+            StateEntry::new("target", &[self.layout().len()], DType::F32).from(First::Parameters(0)),
+            StateEntry::new("updates_since_target", &[1], DType::U32),
+        ]);
+        entries
+    }
+
+    fn begin(&self, held: &Held) -> QLearner {
+        let network = Trained { theta: held.get("theta"), adam: held.adam() };
+        QLearner { network, target: held.get("target"), since: held.get("updates_since_target") }
+    }
+
+    fn acting(&self, learner: &QLearner, rates: &Named) -> Acting {
+        let values = rates.find("epsilon").map(|epsilon| ("epsilon", epsilon)).into_iter().collect();
+        Acting { parts: self.layout().split(learner.network.theta), values }
+    }
+
+    fn update(&self, learner: QLearner, occasion: Occasion<'_>) -> Updated<QLearner> {
+        let QLearner { network, target: targets, since } = learner;
+        let (Occasion { rates, batch, .. }, settings) = (occasion, &self.settings);
+        let Transitions { obs, action, next_obs, reward, terminated } = batch.transitions;
+        let values = |parts: &[Tensor], obs: Tensor| self.policy.values(parts, obs);
+        let own = settings.double.then(|| values(&self.layout().split(network.theta), next_obs));
+        let ahead = values(&self.layout().split(targets), next_obs);
+        let y = target(reward, terminated, ahead, own, batch.discount);
+        let descent = Descent {
+            layout: self.layout(),
+            optimiser: settings.optimiser,
+            learning_rate: rates.get("learning_rate"),
+            max_grad_norm: settings.max_grad_norm,
+            sums: &["value_loss", "value_mean", "grad_norm"],
+            stop: None,
+            first_norm: false,
+        };
+        let end = descent.run(network.theta, network.adam, 1, &(), |parts, ()| {
+            let value = self.policy.value(parts, obs, action);
+            let loss = batch.mean(huber(value, y));
+            Look { loss, seen: [("value_loss", loss), ("value_mean", mean(value))].into() }
+        });
+        let before = self.policy.value(&self.layout().split(network.theta), obs, action);
+        let (one, interval) = (Tensor::constant_u32(1), settings.target_update_interval as u32);
+        let due = (since + one).lt(Tensor::constant_u32(interval)).not();
+        let moved = if settings.tau == 1.0 { end.theta } else { targets + (end.theta - targets) * settings.tau };
+        let metrics = descent.means(&end).with(end.counts());
+        let learner = QLearner {
+            network: Trained { theta: end.theta, adam: end.adam },
+            target: due.select(moved, targets),
+            since: due.select(Tensor::constant_u32(0), since + one),
+        };
+        Updated { learner, metrics, errors: (y - before).abs() }
+    }
+
+    fn keep(&self, it: &mut Iteration<'_>, learner: &QLearner) {
+        self.groups.keep(it, std::slice::from_ref(&learner.network));
+        it.update("target", learner.target);
+        it.update("updates_since_target", learner.since);
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        let settings = &self.settings;
+        let rate = settings.learning_rate * settings.learning_rate_schedule.factor(done, total);
+        vec![("train/learning_rate", rate), ("train/epsilon", settings.exploration.at(done, total))]
+    }
+}

@@ -1,0 +1,105 @@
+//! SAC's policy: it draws vectors, or it weighs all choices.
+
+use crate::Tensor;
+use crate::dist::{RowNoise, at};
+use crate::env::EnvSpec;
+use crate::nn::{Layout, Mlp};
+use crate::policy::{Distribution, NetConfig, Policy, PolicyNet, Squashed};
+use crate::{Error, Result};
+
+/// Both critics and the slices of their parameters.
+type Critics<'a> = (&'a [Mlp; 2], &'a [Tensor]);
+
+/// The policy at some observations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Soft {
+    /// ln π of a draw, or its mean over all choices, `[S, B, 1]`.
+    pub log_prob: Tensor,
+    /// The lower critic's value of the same draw, or the mean over all choices, `[S, B, 1]`.
+    pub value: Tensor,
+}
+
+/// A policy by the kind of actions.
+#[derive(Clone, Debug)]
+pub(super) enum SoftActor {
+    /// Vectors: critics read an action beside the observation.
+    Vectors(Squashed),
+    /// C choices: critics value all of them, and means over them are exact (arXiv:1910.07207, section 3).
+    Choices(PolicyNet, usize),
+}
+
+impl SoftActor {
+    /// A policy whose slices are added to `layout`.
+    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<SoftActor> {
+        match spec.action.choices() {
+            None => Squashed::new(layout, spec, config).map(SoftActor::Vectors),
+            Some(1) => {
+                let problem = format!("`{}` takes one choice only, so there is nothing to learn", spec.name);
+                Err(Error::config("env", problem))
+            }
+            Some(choices) => Ok(SoftActor::Choices(PolicyNet::new(layout, spec, config), choices)),
+        }
+    }
+
+    /// Who acts.
+    pub fn policy(&self) -> Box<dyn Policy + '_> {
+        match self {
+            SoftActor::Vectors(policy) => Box::new(policy.clone()),
+            SoftActor::Choices(policy, _) => Box::new(policy.clone()),
+        }
+    }
+
+    /// Numbers that a critic reads and gives, for observations of so many.
+    pub fn sizes(&self, observations: usize) -> [usize; 2] {
+        match self {
+            SoftActor::Vectors(policy) => [observations + policy.actions(), 1],
+            SoftActor::Choices(_, choices) => [observations, *choices],
+        }
+    }
+
+    /// Both critics' values of actions, `[S, B, 1]` each.
+    #[track_caller]
+    pub fn taken(&self, (critics, parts): Critics<'_>, obs: Tensor, action: Tensor) -> [Tensor; 2] {
+        match self {
+            SoftActor::Vectors(_) => {
+                let input = Tensor::concat(&[obs, action], 2);
+                [0, 1].map(|i| critics[i].forward(parts, input))
+            }
+            SoftActor::Choices(..) => [0, 1].map(|i| at(critics[i].forward(parts, obs), action)),
+        }
+    }
+
+    /// ln π as in [`Soft`].
+    #[track_caller]
+    pub fn log_prob(&self, parts: &[Tensor], obs: Tensor, noise: &RowNoise) -> Tensor {
+        match self {
+            SoftActor::Vectors(policy) => {
+                let here = policy.distribution(parts, obs);
+                here.log_prob_before(here.sample(noise))
+            }
+            SoftActor::Choices(policy, _) => -policy.distribution(parts, obs).entropy(),
+        }
+    }
+
+    /// The policy at observations `[S, B, O]`, valued by these critics.
+    #[track_caller]
+    pub fn soft(&self, parts: &[Tensor], (critics, of): Critics<'_>, obs: Tensor, noise: &RowNoise) -> Soft {
+        match self {
+            SoftActor::Vectors(policy) => {
+                let here = policy.distribution(parts, obs);
+                let u = here.sample(noise);
+                let log_prob = here.log_prob_before(u);
+                let [a, b] = self.taken((critics, of), obs, u.tanh());
+                Soft { log_prob, value: a.min(b) }
+            }
+            SoftActor::Choices(policy, _) => {
+                let Distribution::Choice(here) = policy.distribution(parts, obs) else {
+                    return Soft { log_prob: Tensor::poison(), value: Tensor::poison() };
+                };
+                let [a, b] = [0, 1].map(|i| critics[i].forward(of, obs));
+                let probability = here.log_probs().exp();
+                Soft { log_prob: -here.entropy(), value: (probability * a.min(b)).sum_keep(2) }
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Twin Delayed Deep Deterministic policy gradient.
+//!
+//! Fujimoto et al. 2018, arXiv:1802.09477, algorithm 1.
+//! Departures from the paper, each with its reason:
+//!  1. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
+//!  2. an update with a gradient that is not finite is dropped and counted
+//!
+//! Noise is in units of actions from −1 to 1.
+
+mod config;
+
+pub use config::Td3Config;
+
+use super::deterministic::{Deterministic, DeterministicSettings};
+use super::off_policy::OffPolicyLearner;
+use super::{AlgorithmDef, Family};
+use crate::Result;
+use crate::env::EnvSpec;
+use crate::policy::Noise;
+use crate::settings::Settings as _;
+
+/// TD3 in the register.
+pub static TD3: AlgorithmDef = AlgorithmDef {
+    uses: Td3Config::uses,
+    ..AlgorithmDef::new::<Td3Config>(
+        "td3",
+        "Twin Delayed Deep Deterministic policy gradient (arXiv:1802.09477)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(td3(&Td3Config::default().with(settings)?, spec)?)),
+    )
+};
+
+/// TD3 on an environment whose actions are vectors.
+///
+/// # Errors
+/// If a setting is invalid, or does not fit the environment.
+pub fn td3(config: &Td3Config, spec: &EnvSpec) -> Result<OffPolicyLearner<Deterministic>> {
+    OffPolicyLearner::new(networks(config, spec)?, spec)
+}
+
+/// Its networks and settings.
+///
+/// # Errors
+/// If a setting is invalid, or does not fit the environment.
+pub fn networks(config: &Td3Config, spec: &EnvSpec) -> Result<Deterministic> {
+    config.validate()?;
+    let settings = DeterministicSettings {
+        replay: config.replay,
+        net: config.net.clone(),
+        adam: config.adam,
+        policy_learning_rate: config.policy_learning_rate,
+        tau: config.tau,
+        noise: Noise::Gaussian,
+        sigma: config.sigma,
+        weight_decay: 0.0,
+        reward_scale: config.reward_scale,
+        max_grad_norm: config.max_grad_norm,
+        critics: 2,
+        delay: config.policy_delay,
+        smoothing: Some([config.target_noise, config.target_noise_limit]),
+    };
+    Deterministic::new(settings, spec)
+}
