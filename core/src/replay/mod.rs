@@ -17,3 +17,6 @@ pub use hindsight::Hindsight;
 pub use memory::{Drawn, ReplayMemory, Stored};
 pub use priorities::{Priorities, SumTree};
 pub use transitions::Transitions;
+
+#[cfg(test)]
+mod tests;

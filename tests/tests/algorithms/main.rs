@@ -14,6 +14,7 @@ mod memory;
 mod meta;
 mod meta_evaluator;
 mod meta_gradients;
+mod off_policy;
 mod outcomes;
 mod pearl;
 mod resume;

@@ -26,13 +26,14 @@ fn lower_values_of_the_settings_that_are_named_take_less() {
     let devices = [Device::cpu(1), Device::cpu(2)];
     for algorithm in ALGORITHMS.iter().map(|def| def.name) {
         let (env, text) = match algorithm {
-            "dqn" => (
+            "dqn" | "dql" => (
                 "cartpole",
                 "memory_size = 4000\nenvs = 64\niteration_steps = 16\ntrain_freq = 4\nbatch_size = 512\nhidden = [32, 32]",
             ),
-            "sac" => {
-                ("pendulum", "memory_size = 4000\nenvs = 64\niteration_steps = 16\nbatch_size = 512\nhidden = [32, 32]")
-            }
+            "ddpg" | "td3" | "sac" => (
+                "pendulum",
+                "memory_size = 4000\nlearning_starts = 100\nenvs = 64\niteration_steps = 16\nbatch_size = 512\nhidden = [32, 32]",
+            ),
             "ppo" | "trpo" => ("cartpole", "envs = 64\nhorizon = 64\nminibatches = 1\nhidden = [32, 32]"),
             _ if algorithm.starts_with("rl2") => ("point-corner", "meta_batch = 16\nepisodes = 4\nunits = 16"),
             _ => ("point-corner", "meta_batch = 8\nrollouts = 8\ninner_steps = 2\nhidden = [32, 32]\nhorizon = 40"),
@@ -41,7 +42,7 @@ fn lower_values_of_the_settings_that_are_named_take_less() {
         let whole = setup(algorithm, env, &text, &[0, 1]);
         let keys = whole.memory_settings();
         assert!(keys.len() > 3, "{algorithm}: {keys:?}");
-        let other = ["rl2-ppo", "rl2-trpo", "dqn", "sac"].contains(&algorithm);
+        let other = ["rl2-ppo", "rl2-trpo", "dqn", "dql", "ddpg", "td3", "sac"].contains(&algorithm);
         assert!(other || keys.contains(&"horizon"), "{algorithm}: {keys:?}");
         for device in &devices {
             let needed = Session::memory(device, &whole).unwrap();

@@ -225,7 +225,6 @@ fn what_does_not_fit_is_said_before_training() {
         setup.unwrap_err().to_string()
     };
     for (env, steps, text, parts) in [
-        ("cartpole", 1000, "", ["env: ", "choices"]),
         ("pendulum", 100, "learning_starts = 100", ["learning_starts: 100 steps", "a run of 100"]),
         ("pendulum", 200, "learning_starts = 150", ["learning_starts: 150 steps", "iterations of 100"]),
         ("pendulum", 1000, "memory_size = 100", ["batch_size: 256", "memory_size = 100"]),

@@ -35,8 +35,8 @@ const SMALL: u64 = 100_000;
 
 fn setup(algorithm: &str, settings: &str, seeds: &[u64]) -> Setup {
     let env = match algorithm {
-        "ppo" | "trpo" | "dqn" => "cartpole",
-        "sac" => "pendulum",
+        "ppo" | "trpo" | "dqn" | "dql" => "cartpole",
+        "ddpg" | "td3" | "sac" => "pendulum",
         _ => "point-corner",
     };
     let layer = Layer { origin: "test".to_owned(), settings: toml::from_str(settings).unwrap() };
@@ -48,10 +48,10 @@ fn settings(algorithm: &str) -> &'static str {
     match algorithm {
         "ppo" => "envs = 64\nhorizon = 64\nminibatches = 1\nepochs = 1\nhidden = [64, 64]",
         "trpo" => "envs = 64\nhorizon = 64\nhidden = [64, 64]",
-        "dqn" => {
+        "dqn" | "dql" => {
             "train_freq = 4\ngradient_steps = 1\niteration_steps = 4\nlearning_starts = 0\nbatch_size = 4096\nhidden = [256, 256]"
         }
-        "sac" => "iteration_steps = 2\nlearning_starts = 0\nbatch_size = 4096\nhidden = [128, 128]",
+        "ddpg" | "td3" | "sac" => "iteration_steps = 2\nlearning_starts = 0\nbatch_size = 4096\nhidden = [128, 128]",
         "rl2-ppo" => "meta_batch = 32\nepisodes = 2\nunits = 32\nminibatches = 1\nepochs = 1",
         "rl2-trpo" => "meta_batch = 32\nepisodes = 2\nunits = 32",
         _ => "meta_batch = 8\nrollouts = 8\nhidden = [32, 32]",
