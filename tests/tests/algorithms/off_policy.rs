@@ -299,10 +299,12 @@ fn td3s_policy_and_targets_move_at_each_second_update() {
 #[test]
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     let Some(gpu) = gpu::device() else { return };
-    for (name, env, options) in ALL {
-        let (settings, env) = (small(options), builtin(env).unwrap());
+    // Each kind of network, of noise and of what is drawn.
+    for (name, env, options) in [0, 1, 2, 3, 4, 5, 8].map(|i| ALL[i]) {
+        let (mut settings, env) = (small(options), builtin(env).unwrap());
+        settings.extend(table("learning_starts = 12\niteration_steps = 12\nenvs = 1"));
         let after = |device: &Device| {
-            let algorithm = fitted(name, &env, &settings, 80);
+            let algorithm = fitted(name, &env, &settings, 24);
             let mut training = Training::new(device, algorithm, Arena::Device(&env), &SEEDS).unwrap();
             let read = |training: &Training| wait(device.read(training.state().get("theta").unwrap()));
             let first = read(&training);
