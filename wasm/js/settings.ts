@@ -122,12 +122,24 @@ export interface DqnConfig {
   memory_size?: number;
   /** transitions of an update. Values: 1 or more; default 32. */
   batch_size?: number;
-  /** steps by even draws of actions before the first update, in whole iterations. Values: 0 or more; default 100. */
+  /** steps before the first update, in whole iterations. Values: 0 or more; default 100. */
   learning_starts?: number;
+  /** who acts until then. Values: random, policy; default "random". */
+  warm_up?: "random" | "policy";
   /** steps of each environment between updates. Values: 1 or more; default 4. */
   train_freq?: number;
   /** updates each time. Values: 1 or more; default 1. */
   gradient_steps?: number;
+  /** steps whose rewards are learned from at once. Values: 1 or more; default 1. */
+  n_step?: number;
+  /** draw what was predicted worst most often. Values: true, false; default false. */
+  prioritised?: boolean;
+  /** α: power of errors in priorities; 0 draws evenly. Values: 0 to 1; default 0.6. */
+  priority_exponent?: number;
+  /** β: correction for uneven draws at the start; it becomes 1 at the end of the run. Values: 0 to 1; default 0.4. */
+  priority_correction?: number;
+  /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
+  hindsight?: number;
   /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
   iteration_steps?: number;
   /** probability of an even draw at the start. Values: 0 to 1; default 1.0. */
@@ -154,7 +166,185 @@ export interface DqnConfig {
   orthogonal_init?: boolean;
 }
 
-/** Settings of `sac`: Soft Actor-Critic (arXiv:1812.05905). */
+/** Settings of `dql`: Deep Q-Learning of a network that reads observation and action (Pyrado's). */
+export interface DqlConfig {
+  /** RMSprop's step size. Values: > 0; default 0.0005. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** α: share of the old squares in their average. Values: 0 to 1; default 0.99. */
+  rms_decay?: number;
+  /** RMSprop's ε. Values: > 0; default 0.00000001. */
+  rms_eps?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 1. */
+  envs?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.998. */
+  gamma?: number;
+  /** transitions that are remembered; never more than a run makes. Values: 1 or more; default 5000. */
+  memory_size?: number;
+  /** transitions of an update. Values: 1 or more; default 256. */
+  batch_size?: number;
+  /** steps before the first update, in whole iterations. Values: 0 or more; default 500. */
+  learning_starts?: number;
+  /** who acts until then. Values: random, policy; default "random". */
+  warm_up?: "random" | "policy";
+  /** steps of each environment between updates. Values: 1 or more; default 50. */
+  train_freq?: number;
+  /** updates each time. Values: 1 or more; default 20. */
+  gradient_steps?: number;
+  /** steps whose rewards are learned from at once. Values: 1 or more; default 1. */
+  n_step?: number;
+  /** draw what was predicted worst most often. Values: true, false; default false. */
+  prioritised?: boolean;
+  /** α: power of errors in priorities; 0 draws evenly. Values: 0 to 1; default 0.6. */
+  priority_exponent?: number;
+  /** β: correction for uneven draws at the start; it becomes 1 at the end of the run. Values: 0 to 1; default 0.4. */
+  priority_correction?: number;
+  /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
+  hindsight?: number;
+  /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
+  iteration_steps?: number;
+  /** probability of an even draw at the start. Values: 0 to 1; default 0.1286. */
+  epsilon_initial?: number;
+  /** the value that it comes near to. Values: 0 to 1; default 0.05. */
+  epsilon_final?: number;
+  /** its distance to that after an iteration, in distances before. Values: 0 to 1; default 0.9955. */
+  epsilon_decay?: number;
+  /** updates from one copy of the target to the next. Values: 1 or more; default 5. */
+  target_update_interval?: number;
+  /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
+  max_grad_norm?: number;
+  /** hidden layers of each network. Values: list of widths; default [32, 32]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default false. */
+  orthogonal_init?: boolean;
+}
+
+/** Settings of `ddpg`: Deep Deterministic Policy Gradient (arXiv:1509.02971). */
+export interface DdpgConfig {
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 1. */
+  envs?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** transitions that are remembered; never more than a run makes. Values: 1 or more; default 1000000. */
+  memory_size?: number;
+  /** transitions of an update. Values: 1 or more; default 64. */
+  batch_size?: number;
+  /** steps before the first update, in whole iterations. Values: 0 or more; default 100. */
+  learning_starts?: number;
+  /** who acts until then. Values: random, policy; default "random". */
+  warm_up?: "random" | "policy";
+  /** steps of each environment between updates. Values: 1 or more; default 1. */
+  train_freq?: number;
+  /** updates each time. Values: 1 or more; default 1. */
+  gradient_steps?: number;
+  /** steps whose rewards are learned from at once. Values: 1 or more; default 1. */
+  n_step?: number;
+  /** draw what was predicted worst most often. Values: true, false; default false. */
+  prioritised?: boolean;
+  /** α: power of errors in priorities; 0 draws evenly. Values: 0 to 1; default 0.6. */
+  priority_exponent?: number;
+  /** β: correction for uneven draws at the start; it becomes 1 at the end of the run. Values: 0 to 1; default 0.4. */
+  priority_correction?: number;
+  /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
+  hindsight?: number;
+  /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
+  iteration_steps?: number;
+  /** Adam's step size of the policy; learning_rate is that of the critic. Values: > 0; default 0.0001. */
+  policy_learning_rate?: number;
+  /** share of the networks in their targets, each update; small is slow. Values: above 0, to 1; default 0.001. */
+  tau?: number;
+  /** noise on actions. Values: gaussian, ornstein_uhlenbeck; default "ornstein_uhlenbeck". */
+  noise?: "gaussian" | "ornstein_uhlenbeck";
+  /** σ of the noise on actions, which are from −1 to 1. Values: 0 or more; default 0.2. */
+  sigma?: number;
+  /** θ of the process: how strongly it is drawn back to 0. Values: 0 or more; default 0.15. */
+  noise_theta?: number;
+  /** time of a step in the process. Values: > 0; default 1.0. */
+  noise_dt?: number;
+  /** weight of the squares of the critic's weights in its loss. Values: 0 or more; default 0.01. */
+  weight_decay?: number;
+  /** factor of rewards, once. Values: > 0; default 1.0. */
+  reward_scale?: number;
+  /** longer gradients of the policy are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  max_grad_norm?: number;
+  /** hidden layers of each network. Values: list of widths; default [400, 300]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "relu". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default false. */
+  orthogonal_init?: boolean;
+}
+
+/** Settings of `td3`: Twin Delayed Deep Deterministic policy gradient (arXiv:1802.09477). */
+export interface Td3Config {
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 1. */
+  envs?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** transitions that are remembered; never more than a run makes. Values: 1 or more; default 1000000. */
+  memory_size?: number;
+  /** transitions of an update. Values: 1 or more; default 256. */
+  batch_size?: number;
+  /** steps before the first update, in whole iterations. Values: 0 or more; default 100. */
+  learning_starts?: number;
+  /** who acts until then. Values: random, policy; default "random". */
+  warm_up?: "random" | "policy";
+  /** steps of each environment between updates. Values: 1 or more; default 1. */
+  train_freq?: number;
+  /** updates each time. Values: 1 or more; default 1. */
+  gradient_steps?: number;
+  /** steps whose rewards are learned from at once. Values: 1 or more; default 1. */
+  n_step?: number;
+  /** draw what was predicted worst most often. Values: true, false; default false. */
+  prioritised?: boolean;
+  /** α: power of errors in priorities; 0 draws evenly. Values: 0 to 1; default 0.6. */
+  priority_exponent?: number;
+  /** β: correction for uneven draws at the start; it becomes 1 at the end of the run. Values: 0 to 1; default 0.4. */
+  priority_correction?: number;
+  /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
+  hindsight?: number;
+  /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
+  iteration_steps?: number;
+  /** Adam's step size of the policy; learning_rate is that of the critics. Values: > 0; default 0.001. */
+  policy_learning_rate?: number;
+  /** share of the networks in their targets, at each step of these; small is slow. Values: above 0, to 1; default 0.005. */
+  tau?: number;
+  /** σ of the noise on actions, which are from −1 to 1. Values: 0 or more; default 0.1. */
+  sigma?: number;
+  /** d: updates of the critics for one of the policy and the targets. Values: 1 to 64; default 2. */
+  policy_delay?: number;
+  /** σ of the noise on the target's actions. Values: 0 or more; default 0.2. */
+  target_noise?: number;
+  /** limit of that noise, c. Values: 0 or more; default 0.5. */
+  target_noise_limit?: number;
+  /** factor of rewards, once. Values: > 0; default 1.0. */
+  reward_scale?: number;
+  /** longer gradients of the policy are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  max_grad_norm?: number;
+  /** hidden layers of each network. Values: list of widths; default [256, 256]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "relu". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default false. */
+  orthogonal_init?: boolean;
+}
+
+/** Settings of `sac`: Soft Actor-Critic (arXiv:1812.05905, for choices 1910.07207). */
 export interface SacConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0003. */
   learning_rate?: number;
@@ -170,12 +360,24 @@ export interface SacConfig {
   memory_size?: number;
   /** transitions of an update. Values: 1 or more; default 256. */
   batch_size?: number;
-  /** steps by even draws of actions before the first update, in whole iterations. Values: 0 or more; default 100. */
+  /** steps before the first update, in whole iterations. Values: 0 or more; default 100. */
   learning_starts?: number;
+  /** who acts until then. Values: random, policy; default "random". */
+  warm_up?: "random" | "policy";
   /** steps of each environment between updates. Values: 1 or more; default 1. */
   train_freq?: number;
   /** updates each time. Values: 1 or more; default 1. */
   gradient_steps?: number;
+  /** steps whose rewards are learned from at once. Values: 1 or more; default 1. */
+  n_step?: number;
+  /** draw what was predicted worst most often. Values: true, false; default false. */
+  prioritised?: boolean;
+  /** α: power of errors in priorities; 0 draws evenly. Values: 0 to 1; default 0.6. */
+  priority_exponent?: number;
+  /** β: correction for uneven draws at the start; it becomes 1 at the end of the run. Values: 0 to 1; default 0.4. */
+  priority_correction?: number;
+  /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
+  hindsight?: number;
   /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
   iteration_steps?: number;
   /** share of the critics in their targets, each update; small is slow. Values: above 0, to 1; default 0.005. */
@@ -184,8 +386,10 @@ export interface SacConfig {
   temperature?: number;
   /** learn α, so that the entropy comes to its target. Values: true, false; default true. */
   learn_temperature?: boolean;
-  /** target of the entropy for each number of an action. Values: -100 to 100; default -1.0. */
+  /** target of the entropy for each number of an action that is a vector. Values: -100 to 100; default -1.0. */
   target_entropy?: number;
+  /** target of the entropy of choices, as a share of the largest one. Values: 0 to 1; default 0.98. */
+  target_entropy_share?: number;
   /** α makes its step first, and the others use the new one. Values: true, false; default false. */
   temperature_first?: boolean;
   /** factor of rewards, once. Values: > 0; default 1.0. */
@@ -617,6 +821,9 @@ export interface Configs {
   "ppo": PpoConfig;
   "trpo": TrpoConfig;
   "dqn": DqnConfig;
+  "dql": DqlConfig;
+  "ddpg": DdpgConfig;
+  "td3": Td3Config;
   "sac": SacConfig;
   "promp": PrompConfig;
   "maml-ppo": MamlPpoConfig;

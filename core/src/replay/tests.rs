@@ -4,7 +4,7 @@ use super::*;
 use crate::env::Goal;
 use crate::program::State;
 use crate::tensor::Tree as _;
-use crate::{DType, Device, Program, Tensor};
+use crate::{Device, Program, Tensor};
 
 /// A transition as a test plays it: observation and next observation of two numbers each, reward, end, and number in its episode.
 #[derive(Clone, Copy, Debug)]
