@@ -20,15 +20,22 @@ const trainInPage = async ({ options, snapshot }) => {
   return { kind, saved: btoa(text) };
 };
 
+/** Twenty steps of chance, then twenty with an update each. */
+const MEMORY = { batch_size: 16, hidden: [16], learning_starts: 20, iteration_steps: 20 };
+const asFlags = (settings) => Object.entries(settings).flatMap(([key, value]) => ["--set", `${key}=${JSON.stringify(value)}`]);
+
 const SETTINGS = { envs: 16, horizon: 32, minibatches: 4, epochs: 2 };
-const flags = Object.entries(SETTINGS).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
+const flags = asFlags(SETTINGS);
 
 test("one iteration on WebGPU and on WebAssembly leads to what the native processor computes", () =>
   withCli(async (cli, folder) => {
     for (const [algorithm, env, steps, settings, set] of [
       ["ppo", "cartpole", 512, SETTINGS, flags],
       ["ppo", "pendulum", 512, SETTINGS, flags],
-      ["promp", "navigation", 1, { meta_batch: 2, rollouts: 4 }, ["--set", "meta_batch=2", "--set", "rollouts=4"]],
+      ["dqn", "cartpole", 40, { ...MEMORY, train_freq: 1 }, asFlags({ ...MEMORY, train_freq: 1 })],
+      ["td3", "pendulum", 40, { ...MEMORY, prioritised: true }, asFlags({ ...MEMORY, prioritised: true })],
+      ["sac", "pendulum", 40, MEMORY, asFlags(MEMORY)],
+      ["promp", "navigation", 1, { meta_batch: 2, rollouts: 4 }, asFlags({ meta_batch: 2, rollouts: 4 })],
     ]) {
       const run = `${algorithm}-${env}`;
       cli("train", algorithm, "--env", env, "--seed", "3", "--steps", String(steps), ...set, "--eval-every", "0", "--out", run);

@@ -46,6 +46,10 @@ impl<C: OffPolicy> OffPolicy for Turned<C> {
         self.0.remembered()
     }
 
+    fn noise_lasts(&self) -> bool {
+        self.0.noise_lasts()
+    }
+
     fn period(&self) -> usize {
         self.0.period()
     }

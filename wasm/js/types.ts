@@ -54,6 +54,12 @@ export interface DimInfo {
   high: number | null;
 }
 
+/** Numbers of an observation, from the first to the one before the last. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
 /** Everything fixed about a built-in environment. */
 export interface SpecInfo {
   name: string;
@@ -68,6 +74,8 @@ export interface SpecInfo {
   task: DimInfo[];
   /** Which numbers of the state are the agent's place in the plane that it is drawn in, if it moves in one. */
   plane: [number, number] | null;
+  /** Where its goals are in observations, if it is about reaching such: the numbers that say what is reached and what is sought. */
+  goal?: { achieved: Span; desired: Span; tolerance: number };
 }
 
 /** How the policies of an algorithm come to a task: trained on it, or adapting by gradient steps, by what they remember or by a belief. */

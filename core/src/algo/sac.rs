@@ -31,15 +31,12 @@ use crate::tensor::{Named, tree};
 use crate::{DType, Result, Tensor};
 
 /// SAC in the register.
-pub static SAC: AlgorithmDef = AlgorithmDef {
-    uses: SacConfig::uses,
-    ..AlgorithmDef::new::<SacConfig>(
-        "sac",
-        "Soft Actor-Critic (arXiv:1812.05905, for choices 1910.07207)",
-        Family::SingleTask,
-        |settings, spec| Ok(Box::new(Sac::of(&SacConfig::default().with(settings)?, spec)?)),
-    )
-};
+pub static SAC: AlgorithmDef = AlgorithmDef::new::<SacConfig>(
+    "sac",
+    "Soft Actor-Critic (arXiv:1812.05905, for choices 1910.07207)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(Sac::of(&SacConfig::default().with(settings)?, spec)?)),
+);
 
 /// SAC on one environment.
 pub type Sac = OffPolicyLearner<SacNets>;
@@ -90,7 +87,7 @@ impl SacNets {
     pub fn new(config: &SacConfig, spec: &EnvSpec) -> Result<SacNets> {
         config.validate()?;
         let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());
-        let actor = SoftActor::new(&mut of_policy, spec, &config.net)?;
+        let actor = SoftActor::new(&mut of_policy, spec, &config.net, config.sde)?;
         let [inputs, outputs] = actor.sizes(spec.observation.len());
         let sizes = [&[inputs], &config.net.hidden[..], &[outputs]].concat();
         let gain = config.net.orthogonal_init.then_some(1.0);
@@ -178,6 +175,10 @@ impl OffPolicy for SacNets {
 
     fn acting(&self, learner: &SacLearner, _rates: &Named) -> Acting {
         Acting::of(&self.groups.of(POLICY).split(learner.policy.theta))
+    }
+
+    fn noise_lasts(&self) -> bool {
+        self.config.sde
     }
 
     fn update(&self, learner: SacLearner, occasion: Occasion<'_>) -> Updated<SacLearner> {

@@ -22,10 +22,22 @@ impl SquashedGaussian {
         SquashedGaussian { inner: Gaussian::with_log_std(mean, log_std) }
     }
 
+    /// Of normal numbers u.
+    #[must_use]
+    pub(super) fn of(inner: Gaussian) -> SquashedGaussian {
+        SquashedGaussian { inner }
+    }
+
     /// u of a draw per row, `[S, B, A]`; the action is its tanh.
     #[track_caller]
     pub fn sample(&self, noise: &RowNoise) -> Tensor {
         self.inner.sample(noise)
+    }
+
+    /// u's mean, `[S, B, A]`.
+    #[track_caller]
+    pub fn middle(&self) -> Tensor {
+        self.inner.mode()
     }
 
     /// tanh of u's mean, `[S, B, A]`.

@@ -6,6 +6,7 @@
 
 use super::gaussian::{Gaussian, LOG_STD_RANGE};
 use super::noise::RowNoise;
+use super::squashed::SquashedGaussian;
 use crate::Tensor;
 
 /// Added to the variance, so that features of zero do not make it vanish (as Stable-Baselines3).
@@ -32,6 +33,13 @@ impl StateDependent {
     pub fn distribution(&self, mean: Tensor, features: Tensor) -> Gaussian {
         let variance = features.stop_gradient().square().matmul((self.log_std * 2.0).exp());
         Gaussian::with_variance(mean, variance + MIN_VARIANCE)
+    }
+
+    /// The same before a tanh, with features that the noise shapes too (as Stable-Baselines3's SAC): the deviation is learned with them.
+    #[track_caller]
+    pub fn squashed(&self, mean: Tensor, features: Tensor) -> SquashedGaussian {
+        let variance = features.square().matmul((self.log_std * 2.0).exp());
+        SquashedGaussian::of(Gaussian::with_variance(mean, variance + MIN_VARIANCE))
     }
 
     /// A noise matrix per row, `[S, N, A · L]`: the L entries of an action's number lie together.

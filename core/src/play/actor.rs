@@ -32,6 +32,8 @@ pub struct PolicyActor {
     step: u32,
     /// Steps for which lasting noise lasts; 0: for all of a play.
     pub lasts: usize,
+    /// The number of a play's first step, by which noise is named that lasts for all of it.
+    pub first: u32,
 }
 
 /// The specification of a [`PolicyActor`].
@@ -138,6 +140,7 @@ impl PolicyActor {
             keys: None,
             step: 0,
             lasts: 0,
+            first: 0,
         })
     }
 
@@ -281,7 +284,7 @@ impl Actor for PolicyActor {
                 inputs.extend([("action_key", action), ("lasting_key", lasting)]);
             }
             self.step = step;
-            let renewed = step.checked_div(self.lasts as u32).unwrap_or(0);
+            let renewed = step.checked_div(self.lasts as u32).unwrap_or(self.first);
             let scalars = [("step", step.into()), ("renewed", renewed.into())];
             let out = self.act.run(&State::new(), &inputs, &scalars)?;
             let rows = self.device.read(out.get("acted")?).await?;

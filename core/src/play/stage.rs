@@ -189,7 +189,9 @@ impl HostPlay {
             made += 1;
             made < *steps && (episodes.is_none() || left.iter().any(|episodes| *episodes > 0))
         };
-        player.play(actor, &keys, first_step.first().copied().unwrap_or(0), &mut record).await?;
+        actor.first = first_step.first().copied().unwrap_or(0);
+        let first_step = actor.first;
+        player.play(actor, &keys, first_step, &mut record).await?;
         let fleet = player.executor().fleet();
         if left.iter().any(|episodes| *episodes > 0) {
             let (name, horizon) = (fleet.spec.name.clone(), fleet.horizon);

@@ -221,7 +221,7 @@ impl Play<'_> {
         };
         let renewed = until.lasting.filter(|steps| *steps > 0);
         let shared = match until.lasting {
-            Some(0) => lasting(word(0)),
+            Some(0) => lasting(self.keys.first),
             _ => None,
         };
         let step = |t: Tensor, (running, _): (Running, Tensor), cut: Tensor, lasting: Option<Tensor>| {

@@ -2,9 +2,9 @@
 
 use super::{Act, Acting, Bounds, How, NetConfig, Policy};
 use crate::Tensor;
-use crate::dist::{RowNoise, SquashedGaussian};
+use crate::dist::{RowNoise, SquashedGaussian, StateDependent};
 use crate::env::EnvSpec;
-use crate::nn::{Layout, Mlp};
+use crate::nn::{Init, Layout, Mlp, SliceId};
 use crate::tensor::Named;
 use crate::{Error, Result};
 
@@ -17,7 +17,12 @@ pub struct Squashed {
     mlp: Mlp,
     bounds: Bounds,
     actions: usize,
+    /// ln σ of the noise that is a function of features, if it explores by such.
+    log_std: Option<SliceId>,
 }
+
+/// Means are kept in ± this where deviations are those of a noise matrix (as Stable-Baselines3): tanh has no slope beyond.
+const FURTHEST_MEAN: f64 = 2.0;
 
 impl Squashed {
     /// A network whose slices are added to `layout` as `policy.…`; its last layer gives A means, then A logarithms of deviations.
@@ -29,7 +34,23 @@ impl Squashed {
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[2 * spec.action.dim()]].concat();
         let gain = config.orthogonal_init.then_some(0.01);
         let mlp = Mlp::new(layout, "policy", 0, &sizes, config.activation, gain);
-        Ok(Squashed { mlp, bounds, actions: spec.action.dim() })
+        Ok(Squashed { mlp, bounds, actions: spec.action.dim(), log_std: None })
+    }
+
+    /// The same with deviations that come of a noise matrix on the last features, `policy.log_std`; it lasts for several steps.
+    ///
+    /// Raffin et al. 2021, arXiv:2005.05719.
+    ///
+    /// # Errors
+    /// As [`new`](Squashed::new).
+    pub fn state_dependent(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<Squashed> {
+        let (bounds, actions) = (vectors(spec)?, spec.action.dim());
+        let sizes = [&[spec.observation.len()], &config.hidden[..], &[actions]].concat();
+        let gain = config.orthogonal_init.then_some(0.01);
+        let mlp = Mlp::new(layout, "policy", 0, &sizes, config.activation, gain);
+        let features = config.hidden.last().copied().unwrap_or(spec.observation.len());
+        let log_std = layout.add("policy.log_std", &[features, actions], Init::Constant(config.log_std_init));
+        Ok(Squashed { mlp, bounds, actions, log_std: Some(log_std) })
     }
 
     /// A, how many numbers an action has.
@@ -41,9 +62,16 @@ impl Squashed {
     /// The policy at `obs: [K, N, O]`.
     #[track_caller]
     pub fn distribution(&self, parts: &[Tensor], obs: Tensor) -> SquashedGaussian {
-        let out = self.mlp.forward(parts, obs);
-        let actions = out.size(2) / 2;
-        SquashedGaussian::new(out.slice(2, 0, actions), out.slice(2, actions, 2 * actions))
+        self.distribution_and_features(parts, obs).0
+    }
+
+    fn distribution_and_features(&self, parts: &[Tensor], obs: Tensor) -> (SquashedGaussian, Tensor) {
+        let (out, features) = self.mlp.forward_features(parts, obs);
+        let distribution = match self.log_std {
+            None => SquashedGaussian::new(out.slice(2, 0, self.actions), out.slice(2, self.actions, 2 * self.actions)),
+            Some(slot) => StateDependent::new(parts[slot]).squashed(out.clamp(-FURTHEST_MEAN, FURTHEST_MEAN), features),
+        };
+        (distribution, features)
     }
 }
 
@@ -65,12 +93,17 @@ impl Policy for Squashed {
         acting: &Acting,
         observation: Tensor,
         memory: &Named,
-        _: Option<Tensor>,
+        lasting: Option<Tensor>,
         noise: &RowNoise,
         how: How,
     ) -> Act {
-        let distribution = self.distribution(&acting.parts, observation);
-        let drawn = distribution.sample(noise);
+        let (distribution, features) = self.distribution_and_features(&acting.parts, observation);
+        let drawn = match (self.log_std, lasting) {
+            (Some(slot), Some(matrix)) => {
+                distribution.middle() + StateDependent::new(acting.parts[slot]).disturb(features, matrix)
+            }
+            _ => distribution.sample(noise),
+        };
         let (action, log_prob) = match how {
             How::Explore => (drawn.tanh(), distribution.log_prob_before(drawn)),
             How::Exploit => (distribution.mode(), distribution.log_prob(distribution.mode())),
@@ -87,5 +120,10 @@ impl Policy for Squashed {
             ("broken", action.non_finite().to_f32().max_keep(2)),
         ]);
         Act { action, played: self.bounds.scale(action), memory: memory.clone(), extras }
+    }
+
+    /// A noise matrix per row, `[K, N, A · L]`, if exploration is state-dependent.
+    fn lasting(&self, acting: &Acting, noise: &RowNoise) -> Option<Tensor> {
+        self.log_std.map(|slot| StateDependent::new(acting.parts[slot]).draw(noise))
     }
 }

@@ -38,6 +38,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("ddpg", "pendulum", include_str!("presets/ddpg-pendulum.toml")),
     ("td3", "pendulum", include_str!("presets/td3-pendulum.toml")),
     ("sac", "pendulum", include_str!("presets/sac-pendulum.toml")),
+    ("sac", "mountain-car-continuous", include_str!("presets/sac-mountain-car-continuous.toml")),
     ("promp", "point-corner", include_str!("presets/promp-point-corner.toml")),
     ("promp", "navigation", include_str!("presets/promp-navigation.toml")),
     ("maml-ppo", "point-corner", include_str!("presets/maml-ppo-point-corner.toml")),

@@ -29,7 +29,7 @@ fn table(text: &str) -> Table {
 const SEEDS: [u64; 2] = [0, 1];
 
 /// All algorithms of this kind, with the options that change what is played, stored or drawn: small ones.
-const ALL: [(&str, &str, &str); 9] = [
+const ALL: [(&str, &str, &str); 10] = [
     ("dqn", "cartpole", "target_update_interval = 3\nn_step = 3\ntrain_freq = 4\ngradient_steps = 2"),
     (
         "dqn",
@@ -43,6 +43,7 @@ const ALL: [(&str, &str, &str); 9] = [
     ("td3", "pendulum", "policy_delay = 2\ntrain_freq = 2\ngradient_steps = 4"),
     ("td3", "pendulum", "policy_delay = 3\ntrain_freq = 2\ngradient_steps = 2\niteration_steps = 24\nenvs = 2"),
     ("sac", "cartpole", "envs = 2"),
+    ("sac", "pendulum", "sde = true\ntrain_freq = 4\ngradient_steps = 4"),
 ];
 
 fn small(options: &str) -> Table {
@@ -300,7 +301,7 @@ fn td3s_policy_and_targets_move_at_each_second_update() {
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     let Some(gpu) = gpu::device() else { return };
     // Each kind of network, of noise and of what is drawn.
-    for (name, env, options) in [0, 1, 2, 3, 4, 5, 8].map(|i| ALL[i]) {
+    for (name, env, options) in [0, 1, 2, 3, 4, 5, 8, 9].map(|i| ALL[i]) {
         let (mut settings, env) = (small(options), builtin(env).unwrap());
         settings.extend(table("learning_starts = 12\niteration_steps = 12\nenvs = 1"));
         let after = |device: &Device| {

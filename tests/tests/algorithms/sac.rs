@@ -232,7 +232,7 @@ fn what_does_not_fit_is_said_before_training() {
         ("pendulum", 1000, "tau = 0.0", ["tau: ", "0 is not above 0"]),
         ("pendulum", 1000, "tau = 1.5", ["tau: ", "at most 1"]),
         ("pendulum", 1000, "train_freq = 3", ["iteration_steps: ", "does not divide 100; try 102"]),
-        ("pendulum", 1000, "log_std_init = 0.0", ["unknown key", "log_std_init"]),
+        ("cartpole", 1000, "sde = true", ["sde: ", "choices"]),
     ] {
         let message = problem(env, steps, text);
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");

@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 use quickstudy_core::train::ALGORITHMS;
 
 /// The rooms of algorithms, and the presets, which are files by name.
-const MAY: [&str; 10] = [
+const MAY: [&str; 13] = [
+    "core/src/algo/ddpg",
+    "core/src/algo/dql",
     "core/src/algo/dqn",
     "core/src/algo/ppo",
     "core/src/algo/sac",
+    "core/src/algo/td3",
     "core/src/algo/trpo",
     "core/src/meta/config.rs",
     "core/src/meta/maml.rs",

@@ -67,6 +67,11 @@ pub trait OffPolicy: Clone + Debug + 'static {
         Vec::new()
     }
 
+    /// Tells whether the policy explores by [lasting](Policy::lasting) noise, which is drawn anew after the steps between updates.
+    fn noise_lasts(&self) -> bool {
+        false
+    }
+
     /// Updates after which their kinds repeat: d where only each d-th changes the policy.
     fn period(&self) -> usize {
         1

@@ -137,7 +137,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         from: Pass<C::Learner>,
     ) -> (Pass<C::Learner>, Metrics) {
         let Replay { envs, train_freq, .. } = *self.algorithm.replay();
-        let (Actors { policy, rates, key, learns }, rows) = (cast, [it.seeds(), envs]);
+        let (Actors { policy, rates, key, acts, learns }, rows) = (cast, [it.seeds(), envs]);
         let Pass { running, ep_return, stored, learner } = from;
         let acting = self.algorithm.acting(&learner, rates);
         let first = number * Tensor::constant_u32(train_freq as u32);
@@ -145,7 +145,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let played = it.go_on(
             Cast { policy: &**policy, acting: &acting, rows },
             running,
-            Until { steps: train_freq, span: 1, lasting: None },
+            Until { steps: train_freq, span: 1, lasting: (*acts && self.algorithm.noise_lasts()).then_some(0) },
             first,
         );
         let xs = [played.steps.reward, played.steps.terminated, played.steps.truncated];
@@ -206,6 +206,8 @@ struct Actors<'a> {
     rates: Named,
     /// Names the updates' random numbers, words `[S, 1]`.
     key: [Tensor; 2],
+    /// Whether the policy acts, and no chance.
+    acts: bool,
     /// Whether passes have updates.
     learns: bool,
 }
@@ -310,7 +312,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let rates: Named = names.map(|name| (name, it.scalar(name))).collect();
         let policy: Box<dyn Policy + '_> = if acts { self.algorithm.policy() } else { Box::new(self.beginner.clone()) };
         let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), it.number());
-        let cast = Actors { policy, rates, key, learns };
+        let cast = Actors { policy, rates, key, acts, learns };
         let (obs, steps) = (held.get("obs"), held.get("env_steps"));
         let state = held.find("env_state").unwrap_or(obs);
         let remembered = if acts { self.algorithm.remembered() } else { Vec::new() };

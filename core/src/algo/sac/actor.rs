@@ -30,8 +30,14 @@ pub(super) enum SoftActor {
 
 impl SoftActor {
     /// A policy whose slices are added to `layout`.
-    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<SoftActor> {
+    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, sde: bool) -> Result<SoftActor> {
         match spec.action.choices() {
+            None if sde => Squashed::state_dependent(layout, spec, config).map(SoftActor::Vectors),
+            Some(_) if sde => {
+                let problem =
+                    format!("`{}` takes choices, and noise matrices disturb vectors; set it to false", spec.name);
+                Err(Error::config("sde", problem))
+            }
             None => Squashed::new(layout, spec, config).map(SoftActor::Vectors),
             Some(1) => {
                 let problem = format!("`{}` takes one choice only, so there is nothing to learn", spec.name);

@@ -28,6 +28,10 @@ crate::settings! {
         ///
         /// arXiv:1910.07207, section 4: 0.98 ln C of C choices.
         target_entropy_share: f64 = 0.98, Range::Unit;
+        /// explore by a noise matrix on the policy's features, drawn anew after train_freq steps
+        ///
+        /// Generalised state-dependent exploration, arXiv:2005.05719.
+        sde: bool = false;
         /// α makes its step first, and the others use the new one
         ///
         /// As Pyrado; otherwise it makes its step last, as in the paper's algorithm.
@@ -45,17 +49,13 @@ crate::settings! {
             hidden: vec![256, 256],
             activation: Activation::Relu,
             orthogonal_init: false,
+            log_std_init: -3.0,
             ..NetConfig::default()
         };
     }
 }
 
 impl SacConfig {
-    /// Tells whether SAC looks at a setting: deviations depend on observations.
-    pub(super) fn uses(key: &str) -> bool {
-        key != "log_std_init"
-    }
-
     /// Every value on its own and in combination.
     ///
     /// # Errors
