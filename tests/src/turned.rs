@@ -1,6 +1,6 @@
 //! Updates that are broken on purpose.
 
-use quickstudy_core::algo::off_policy::{Occasion, OffPolicy, Replay, Updated};
+use quickstudy_core::algo::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use quickstudy_core::algo::{Held, StateEntry};
 use quickstudy_core::nn::Layout;
 use quickstudy_core::play::Iteration;
@@ -54,7 +54,7 @@ impl<C: OffPolicy> OffPolicy for Turned<C> {
         self.0.period()
     }
 
-    fn update(&self, learner: C::Learner, occasion: Occasion<'_>) -> Updated<C::Learner> {
+    fn update(&self, learner: C::Learner, occasion: Occasion<'_>) -> UpdateOutcome<C::Learner> {
         let mut rates = occasion.rates.clone();
         for name in ["learning_rate", "policy_learning_rate"] {
             if let Some(rate) = occasion.rates.find(name) {

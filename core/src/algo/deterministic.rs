@@ -4,7 +4,7 @@
 //! that the first critic values more, then the targets; the latter two at each d-th update only, if they are delayed.
 
 use super::groups::{ParameterGroups, Trained};
-use super::off_policy::{Occasion, OffPolicy, Replay, Updated};
+use super::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use super::{First, Held, Metrics, StateEntry};
 use crate::dist::RowNoise;
 use crate::env::EnvSpec;
@@ -181,7 +181,7 @@ impl OffPolicy for Deterministic {
         self.settings.delay
     }
 
-    fn update(&self, learner: DeterministicLearner, occasion: Occasion<'_>) -> Updated<DeterministicLearner> {
+    fn update(&self, learner: DeterministicLearner, occasion: Occasion<'_>) -> UpdateOutcome<DeterministicLearner> {
         let DeterministicLearner { policy, values, target: targets } = learner;
         let (Occasion { rates, batch, key, number }, settings) = (occasion, &self.settings);
         let Transitions { obs, action, next_obs, reward, terminated } = batch.transitions;
@@ -215,7 +215,7 @@ impl OffPolicy for Deterministic {
             let none = Tensor::zeros(&[obs.size(0), 1]);
             let nothing = Metrics::default().means(&sums, none.broadcast_to(&[obs.size(0), sums.len()]), none);
             let learner = DeterministicLearner { policy, values, target: targets };
-            return Updated { learner, metrics: metrics(nothing), errors };
+            return UpdateOutcome { learner, metrics: metrics(nothing), errors };
         }
         let fixed = of_values.split(values.theta);
         let actors = self.descent(POLICY, rates.get("policy_learning_rate"), &sums);
@@ -231,7 +231,7 @@ impl OffPolicy for Deterministic {
             values,
             target: targets + (new - targets) * settings.tau,
         };
-        Updated { learner, metrics: metrics(actors.means(&actor)), errors }
+        UpdateOutcome { learner, metrics: metrics(actors.means(&actor)), errors }
     }
 
     fn keep(&self, it: &mut Iteration<'_>, learner: &DeterministicLearner) {

@@ -4,6 +4,6 @@ mod contract;
 mod learner;
 mod replay;
 
-pub use contract::{Occasion, OffPolicy, Updated};
+pub use contract::{Occasion, OffPolicy, UpdateOutcome};
 pub use learner::OffPolicyLearner;
 pub use replay::{Replay, WarmUp};

@@ -5,7 +5,7 @@ mod loss;
 pub use loss::{huber, target};
 
 use super::groups::{ParameterGroups, Trained};
-use super::off_policy::{Occasion, OffPolicy, Replay, Updated};
+use super::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use super::{First, Held, StateEntry};
 use crate::learn::{Descent, Look};
 use crate::nn::Layout;
@@ -130,7 +130,7 @@ impl OffPolicy for QLearning {
         Acting { parts: self.layout().split(learner.network.theta), values }
     }
 
-    fn update(&self, learner: QLearner, occasion: Occasion<'_>) -> Updated<QLearner> {
+    fn update(&self, learner: QLearner, occasion: Occasion<'_>) -> UpdateOutcome<QLearner> {
         let QLearner { network, target: targets, since } = learner;
         let (Occasion { rates, batch, .. }, settings) = (occasion, &self.settings);
         let Transitions { obs, action, next_obs, reward, terminated } = batch.transitions;
@@ -162,7 +162,7 @@ impl OffPolicy for QLearning {
             target: due.select(moved, targets),
             since: due.select(Tensor::constant_u32(0), since + one),
         };
-        Updated { learner, metrics, errors: (y - before).abs() }
+        UpdateOutcome { learner, metrics, errors: (y - before).abs() }
     }
 
     fn keep(&self, it: &mut Iteration<'_>, learner: &QLearner) {

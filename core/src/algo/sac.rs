@@ -17,7 +17,7 @@ pub use config::SacConfig;
 pub use loss::{critic_loss, policy_loss, standardised, target, temperature_loss};
 
 use super::groups::{ParameterGroups, Trained};
-use super::off_policy::{Occasion, OffPolicy, OffPolicyLearner, Replay, Updated};
+use super::off_policy::{Occasion, OffPolicy, OffPolicyLearner, Replay, UpdateOutcome};
 use super::{AlgorithmDef, Family, First, Held, StateEntry};
 use crate::dist::RowNoise;
 use crate::env::EnvSpec;
@@ -181,7 +181,7 @@ impl OffPolicy for SacNets {
         self.config.sde
     }
 
-    fn update(&self, learner: SacLearner, occasion: Occasion<'_>) -> Updated<SacLearner> {
+    fn update(&self, learner: SacLearner, occasion: Occasion<'_>) -> UpdateOutcome<SacLearner> {
         let SacLearner { policy, values, mut temperature, target: targets } = learner;
         let Occasion { rates, batch, key, .. } = occasion;
         let Transitions { obs, action, next_obs, reward, terminated } = batch.transitions;
@@ -230,7 +230,7 @@ impl OffPolicy for SacNets {
             temperature,
             target: targets + (critic.theta - targets) * self.config.tau,
         };
-        Updated { learner, metrics, errors: (y - first).abs() }
+        UpdateOutcome { learner, metrics, errors: (y - first).abs() }
     }
 
     fn keep(&self, it: &mut Iteration<'_>, learner: &SacLearner) {

@@ -20,12 +20,12 @@ const CHOICE: u32 = stream("choice");
 pub struct EpsilonGreedy {
     mlp: Mlp,
     choices: usize,
-    head: Head,
+    head: ValueHead,
 }
 
 /// How the network gives the values of choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Head {
+enum ValueHead {
     /// An output for each.
     Each,
     /// The last output is the value of the state, the others are advantages.
@@ -40,7 +40,7 @@ impl EpsilonGreedy {
     /// # Errors
     /// [`Error::Config`] if the environment takes vectors.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
-        EpsilonGreedy::of(layout, spec, config, Head::Each)
+        EpsilonGreedy::of(layout, spec, config, ValueHead::Each)
     }
 
     /// The same with advantages of choices and a value of the state, both read from the last hidden layer: Q = V + A − mean A.
@@ -50,7 +50,7 @@ impl EpsilonGreedy {
     /// # Errors
     /// As [`new`](EpsilonGreedy::new).
     pub fn dueling(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
-        EpsilonGreedy::of(layout, spec, config, Head::Dueling)
+        EpsilonGreedy::of(layout, spec, config, ValueHead::Dueling)
     }
 
     /// The same with a network from an observation and one choice, as a number from −1 for the first to 1 for the last, to its value.
@@ -60,18 +60,18 @@ impl EpsilonGreedy {
     /// # Errors
     /// As [`new`](EpsilonGreedy::new).
     pub fn of_pairs(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
-        EpsilonGreedy::of(layout, spec, config, Head::Pair)
+        EpsilonGreedy::of(layout, spec, config, ValueHead::Pair)
     }
 
-    fn of(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, head: Head) -> Result<EpsilonGreedy> {
+    fn of(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, head: ValueHead) -> Result<EpsilonGreedy> {
         let Some(choices) = spec.action.choices() else {
             let problem = format!("`{}` takes vectors of numbers, and values of actions need choices", spec.name);
             return Err(Error::config("env", problem));
         };
         let (inputs, outputs) = match head {
-            Head::Each => (0, choices),
-            Head::Dueling => (0, choices + 1),
-            Head::Pair => (1, 1),
+            ValueHead::Each => (0, choices),
+            ValueHead::Dueling => (0, choices + 1),
+            ValueHead::Pair => (1, 1),
         };
         let sizes = [&[spec.observation.len() + inputs], &config.hidden[..], &[outputs]].concat();
         let gain = config.orthogonal_init.then_some(1.0);
@@ -82,14 +82,14 @@ impl EpsilonGreedy {
     /// Values of all choices at `obs: [K, N, O]`, `[K, N, C]`.
     #[track_caller]
     pub fn values(&self, parts: &[Tensor], obs: Tensor) -> Tensor {
-        if self.head == Head::Pair {
+        if self.head == ValueHead::Pair {
             let ([k, n], c) = ([obs.size(0), obs.size(1)], self.choices);
             let wide = |x: Tensor, width: usize| x.broadcast_to(&[k, n, c, width]).reshape(&[k, n * c, width]);
             let choice = wide(Tensor::iota(&[1, 1, c, 1], 2).to_f32(), 1);
             return self.value(parts, wide(obs.unsqueeze(2), obs.size(2)), choice).reshape(&[k, n, c]);
         }
         let out = self.mlp.forward(parts, obs);
-        if self.head == Head::Each {
+        if self.head == ValueHead::Each {
             return out;
         }
         let (advantage, value) = (out.slice(2, 0, self.choices), out.slice(2, self.choices, self.choices + 1));
@@ -100,8 +100,8 @@ impl EpsilonGreedy {
     #[track_caller]
     pub fn value(&self, parts: &[Tensor], obs: Tensor, action: Tensor) -> Tensor {
         match self.head {
-            Head::Each | Head::Dueling => dist::at(self.values(parts, obs), action),
-            Head::Pair => {
+            ValueHead::Each | ValueHead::Dueling => dist::at(self.values(parts, obs), action),
+            ValueHead::Pair => {
                 let number = action * (2.0 / (self.choices - 1).max(1) as f64) - 1.0;
                 self.mlp.forward(parts, Tensor::concat(&[obs, number], 2))
             }

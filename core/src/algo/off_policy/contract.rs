@@ -26,7 +26,7 @@ pub struct Occasion<'a> {
 
 /// The result of one update.
 #[derive(Clone, Debug)]
-pub struct Updated<L> {
+pub struct UpdateOutcome<L> {
     /// The learner from now on.
     pub learner: L,
     /// Metrics, the same ones of each update.
@@ -78,7 +78,7 @@ pub trait OffPolicy: Clone + Debug + 'static {
     }
 
     /// One update.
-    fn update(&self, learner: Self::Learner, occasion: Occasion<'_>) -> Updated<Self::Learner>;
+    fn update(&self, learner: Self::Learner, occasion: Occasion<'_>) -> UpdateOutcome<Self::Learner>;
 
     /// Updates the state.
     fn keep(&self, it: &mut Iteration<'_>, learner: &Self::Learner);

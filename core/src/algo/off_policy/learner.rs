@@ -1,6 +1,6 @@
 //! The iteration of algorithms that learn from a replay memory.
 
-use super::{Occasion, OffPolicy, Replay, Updated, WarmUp};
+use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp};
 use crate::algo::count::Count;
 use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry};
 use crate::dist::fold_in;
@@ -101,7 +101,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
             let key = fold_in(key, number);
             let drawn = self.memory.sample(&stored, key, batch_size, rates.find(CORRECTION));
             let occasion = Occasion { rates, batch: &drawn.batch, key, number: kind % period };
-            let Updated { learner, metrics, errors } = self.algorithm.update(learner, occasion);
+            let UpdateOutcome { learner, metrics, errors } = self.algorithm.update(learner, occasion);
             ((learner, self.memory.learned(stored, &drawn, errors)), metrics)
         };
         let several = |first: Tensor, mut at: (C::Learner, Stored)| {
