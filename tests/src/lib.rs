@@ -44,6 +44,9 @@ mod pages {
 
     #[doc = include_str!("../../docs/tutorials/5-in-the-browser.md")]
     struct InTheBrowser;
+
+    #[doc = include_str!("../../docs/tutorials/6-learning-from-memory.md")]
+    struct LearningFromMemory;
 }
 
 /// The built-in environments without those that differ from another one in the kind of reward only, for tests that compile
