@@ -17,7 +17,7 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ),
     (
         "train/value_loss",
-        "½ (v − R)², mean over the minibatches; of RL² in deviations of returns; of DDPG, TD3 and SAC, the critics'",
+        "½ (v − R)², mean over the minibatches; of RL² in deviations of returns; Huber's of DQN and DQL, squared errors of the critics of DDPG, TD3 and SAC",
     ),
     ("train/entropy", "of the policy, in nats; falls as it becomes certain"),
     ("train/value_mean", "mean of the values of actions that were taken, of DQN and DQL"),
