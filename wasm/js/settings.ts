@@ -390,6 +390,8 @@ export interface SacConfig {
   target_entropy?: number;
   /** target of the entropy of choices, as a share of the largest one. Values: 0 to 1; default 0.98. */
   target_entropy_share?: number;
+  /** explore by a noise matrix on the policy's features, drawn anew after train_freq steps. Values: true, false; default false. */
+  sde?: boolean;
   /** α makes its step first, and the others use the new one. Values: true, false; default false. */
   temperature_first?: boolean;
   /** factor of rewards, once. Values: > 0; default 1.0. */
@@ -404,6 +406,8 @@ export interface SacConfig {
   activation?: "tanh" | "relu";
   /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default false. */
   orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default -3.0. */
+  log_std_init?: number;
 }
 
 /** Settings of `promp`: Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784). */

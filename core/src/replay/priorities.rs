@@ -10,7 +10,7 @@ const CHILDREN: usize = 32;
 /// ε: also what was predicted exactly is drawn.
 const LEAST: f64 = 1e-6;
 
-/// Sums of priorities in levels: the nodes of each are the sums of [32](CHILDREN) of the one before. There are so many levels that the largest
+/// Sums of priorities in levels: the nodes of each are the sums of 32 of the one before. There are so many levels that the largest
 /// memory has 32 nodes in the last, so that a memory that grows only gets nodes behind those that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SumTree {
