@@ -1,5 +1,6 @@
 //! The backend: what the core asks of a GPU.
 
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -142,20 +143,19 @@ impl Backend for Gpu {
         Ok(Rc::new(GpuBuffer::zeros(&self.context, len)?))
     }
 
-    fn write(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
+    fn write(&self, buffer: &Buffer, first: usize, bytes: &[u8]) -> Result<()> {
         let to = buffer::of(buffer)?;
-        if to.bytes != bytes.len() as u64 {
-            return Err(Error::Device(format!("{} bytes do not fill a buffer of {}", bytes.len(), to.bytes)));
-        }
+        let at = to.range(first..first.saturating_add(bytes.len() / 4))?;
         // What is recorded comes first.
         self.context.submit();
-        self.context.queue.write_buffer(&to.buffer, 0, bytes);
+        self.context.queue.write_buffer(&to.buffer, at.start, bytes);
         self.context.check()
     }
 
-    fn read(&self, buffer: &Buffer) -> ReadFuture {
-        match buffer::of(buffer) {
-            Ok(buffer) => Box::pin(Read::new(&self.context, buffer)),
+    fn read(&self, buffer: &Buffer, elements: Range<usize>) -> ReadFuture {
+        let some = buffer::of(buffer).and_then(|buffer| Ok((buffer, buffer.range(elements)?)));
+        match some {
+            Ok((buffer, bytes)) => Box::pin(Read::new(&self.context, buffer, bytes)),
             Err(e) => Box::pin(std::future::ready(Err(e))),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use quickstudy_core::backend::{Buffer, BufferData};
@@ -60,6 +61,17 @@ impl GpuBuffer {
             context.record(|encoder| encoder.clear_buffer(&buffer.buffer, 0, None));
         }
         Ok(buffer)
+    }
+
+    /// The bytes of some elements.
+    pub fn range(&self, elements: Range<usize>) -> Result<Range<u64>> {
+        let bytes = (elements.start as u64).saturating_mul(4)..(elements.end as u64).saturating_mul(4);
+        match bytes.start < bytes.end && bytes.end <= self.bytes {
+            true => Ok(bytes),
+            false => {
+                Err(Error::Device(format!("elements {elements:?} of a buffer of {} were asked for", self.bytes / 4)))
+            }
+        }
     }
 
     /// A buffer, and whether it has been used before.

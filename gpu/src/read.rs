@@ -1,6 +1,7 @@
 //! Reading back: a copy takes its place in the queue at once, its bytes arrive later.
 
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
@@ -17,7 +18,7 @@ struct Arrival {
     waker: Option<Waker>,
 }
 
-/// The bytes of a buffer, once the GPU has delivered them.
+/// Bytes of a buffer, once the GPU has delivered them.
 pub(crate) struct Read {
     context: Rc<Context>,
     staging: wgpu::Buffer,
@@ -25,11 +26,12 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    pub fn new(context: &Rc<Context>, buffer: &GpuBuffer) -> Read {
+    pub fn new(context: &Rc<Context>, buffer: &GpuBuffer, bytes: Range<u64>) -> Read {
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let descriptor = wgpu::BufferDescriptor { label: None, size: buffer.bytes, usage, mapped_at_creation: false };
+        let size = bytes.end - bytes.start;
+        let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
         let staging = context.device.create_buffer(&descriptor);
-        context.record(|encoder| encoder.copy_buffer_to_buffer(&buffer.buffer, 0, &staging, 0, buffer.bytes));
+        context.record(|encoder| encoder.copy_buffer_to_buffer(&buffer.buffer, bytes.start, &staging, 0, size));
         context.submit();
         let arrival = Arc::new(Mutex::new(Arrival::default()));
         let there = arrival.clone();

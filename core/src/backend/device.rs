@@ -1,5 +1,6 @@
 //! Handle to a device.
 
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -110,9 +111,9 @@ impl Device {
         if self.caps.element_bytes == 8 {
             let mut wide: Vec<f64> = room(values.len())?;
             wide.extend(values.iter().map(|v| f64::from(*v)));
-            self.backend.write(&array.buffer, bytemuck::cast_slice(&wide))?;
+            self.backend.write(&array.buffer, 0, bytemuck::cast_slice(&wide))?;
         } else {
-            self.backend.write(&array.buffer, bytemuck::cast_slice(values))?;
+            self.backend.write(&array.buffer, 0, bytemuck::cast_slice(values))?;
         }
         Ok(array)
     }
@@ -122,9 +123,9 @@ impl Device {
         let array = self.sized(shape, values.len(), DType::U32)?;
         if self.caps.element_bytes == 8 {
             let wide: Vec<u64> = values.iter().map(|v| u64::from(*v)).collect();
-            self.backend.write(&array.buffer, bytemuck::cast_slice(&wide))?;
+            self.backend.write(&array.buffer, 0, bytemuck::cast_slice(&wide))?;
         } else {
-            self.backend.write(&array.buffer, bytemuck::cast_slice(values))?;
+            self.backend.write(&array.buffer, 0, bytemuck::cast_slice(values))?;
         }
         Ok(array)
     }
@@ -136,11 +137,11 @@ impl Device {
             return Err(Error::Program(format!("{} f32 values do not fit {:?}", values.len(), array.shape)));
         }
         if self.caps.element_bytes == 8 {
-            self.backend.write(&array.buffer, bytemuck::cast_slice(values))
+            self.backend.write(&array.buffer, 0, bytemuck::cast_slice(values))
         } else {
             let mut narrow: Vec<f32> = room(values.len())?;
             narrow.extend(values.iter().map(|v| *v as f32));
-            self.backend.write(&array.buffer, bytemuck::cast_slice(&narrow))
+            self.backend.write(&array.buffer, 0, bytemuck::cast_slice(&narrow))
         }
     }
 
@@ -161,7 +162,7 @@ impl Device {
 
     /// The values of an f32 array, once all work enqueued before is done.
     pub async fn read(&self, array: &Array) -> Result<Vec<f64>> {
-        let bytes = self.bytes(array, DType::F32).await?;
+        let bytes = self.bytes(array, DType::F32, 0..array.buffer.len).await?;
         match self.caps.element_bytes {
             8 => numbers(&bytes, |v: f64| v),
             _ => numbers(&bytes, |v: f32| f64::from(v)),
@@ -170,7 +171,7 @@ impl Device {
 
     /// The values of an f32 array as f32.
     pub async fn read_f32(&self, array: &Array) -> Result<Vec<f32>> {
-        let bytes = self.bytes(array, DType::F32).await?;
+        let bytes = self.bytes(array, DType::F32, 0..array.buffer.len).await?;
         match self.caps.element_bytes {
             8 => numbers(&bytes, |v: f64| v as f32),
             _ => numbers(&bytes, |v: f32| v),
@@ -179,19 +180,65 @@ impl Device {
 
     /// The values of a u32 array.
     pub async fn read_u32(&self, array: &Array) -> Result<Vec<u32>> {
-        let bytes = self.bytes(array, DType::U32).await?;
+        let bytes = self.bytes(array, DType::U32, 0..array.buffer.len).await?;
         match self.caps.element_bytes {
             8 => numbers(&bytes, |v: u64| v as u32),
             _ => numbers(&bytes, |v: u32| v),
         }
     }
 
-    async fn bytes(&self, array: &Array, dtype: DType) -> Result<Vec<u8>> {
+    /// The bits of some elements of an array, as 32-bit numbers, once all work enqueued before is done.
+    ///
+    /// # Errors
+    /// If there are no such elements, or the device fails.
+    pub async fn read_part(&self, array: &Array, elements: Range<usize>) -> Result<Vec<u32>> {
+        check_part(array, &elements)?;
+        if elements.is_empty() {
+            return Ok(Vec::new());
+        }
+        let dtype = array.buffer.dtype;
+        let bytes = self.bytes(array, dtype, elements).await?;
+        match (self.caps.element_bytes, dtype) {
+            (8, DType::F32) => numbers(&bytes, |v: f64| (v as f32).to_bits()),
+            (8, DType::U32) => numbers(&bytes, |v: u64| v as u32),
+            _ => numbers(&bytes, |v: u32| v),
+        }
+    }
+
+    /// Overwrite the elements of an array from number `first` on by those of these bits.
+    ///
+    /// # Errors
+    /// If it has not so many, or the device fails.
+    pub fn write_part(&self, array: &Array, first: usize, words: &[u32]) -> Result<()> {
+        self.own(array)?;
+        check_part(array, &(first..first.saturating_add(words.len())))?;
+        if words.is_empty() {
+            return Ok(());
+        }
+        if self.caps.element_bytes == 4 {
+            return self.backend.write(&array.buffer, first, bytemuck::cast_slice(words));
+        }
+        let wide: Vec<u64> = match array.buffer.dtype {
+            DType::F32 => words.iter().map(|word| f64::from(f32::from_bits(*word)).to_bits()).collect(),
+            DType::U32 => words.iter().map(|word| u64::from(*word)).collect(),
+        };
+        self.backend.write(&array.buffer, first, bytemuck::cast_slice(&wide))
+    }
+
+    async fn bytes(&self, array: &Array, dtype: DType, elements: Range<usize>) -> Result<Vec<u8>> {
         self.own(array)?;
         if array.buffer.dtype != dtype {
             return Err(Error::Program(format!("a {} array was read as {dtype}", array.buffer.dtype)));
         }
-        self.backend.read(&array.buffer).await
+        self.backend.read(&array.buffer, elements).await
+    }
+}
+
+/// Checks that an array has these elements.
+fn check_part(array: &Array, elements: &Range<usize>) -> Result<()> {
+    match elements.start <= elements.end && elements.end <= array.buffer.len {
+        true => Ok(()),
+        false => Err(Error::Program(format!("an array of {} elements has no elements {elements:?}", array.buffer.len))),
     }
 }
 
@@ -217,4 +264,29 @@ pub(crate) fn copied<T: Copy>(of: &[T]) -> Result<Vec<T>> {
 /// [`Error::Memory`] if there is none.
 pub(crate) fn room<T>(len: usize) -> Result<Vec<T>> {
     super::cpu::halt::room(len).map_err(super::cpu::halt::Halt::error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_arrays_are_read_and_written_where_they_are() {
+        for device in [Device::cpu(1), Device::reference()] {
+            let wait = |array: &Array, elements| pollster::block_on(device.read_part(array, elements));
+            let floats = device.array(&[2, 3], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+            let bits = |of: &[f32]| of.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
+            assert_eq!(wait(&floats, 2..5).unwrap(), bits(&[2.0, 3.0, 4.0]));
+            device.write_part(&floats, 4, &bits(&[-4.0, -5.0])).unwrap();
+            assert_eq!(pollster::block_on(device.read(&floats)).unwrap(), [0.0, 1.0, 2.0, 3.0, -4.0, -5.0]);
+            let words = device.array_u32(&[4], &[7, 8, 9, u32::MAX]).unwrap();
+            device.write_part(&words, 1, &[80]).unwrap();
+            assert_eq!(wait(&words, 0..4).unwrap(), [7, 80, 9, u32::MAX]);
+            assert_eq!(wait(&words, 4..4).unwrap(), [0; 0]);
+            device.write_part(&words, 4, &[]).unwrap();
+            assert!(wait(&words, 3..5).is_err() && wait(&words, 5..5).is_err());
+            assert!(device.write_part(&words, 3, &[1, 2]).is_err());
+            assert_eq!(pollster::block_on(device.read_u32(&words)).unwrap(), [7, 80, 9, u32::MAX]);
+        }
+    }
 }

@@ -10,6 +10,7 @@ pub mod reference;
 use std::any::Any;
 use std::fmt::Debug;
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -69,10 +70,10 @@ pub trait Backend: Debug {
     fn caps(&self) -> Caps;
     /// Memory of `len` elements, all zero.
     fn alloc(&self, dtype: DType, len: usize) -> Result<Rc<dyn BufferData>>;
-    /// Overwrite a buffer; `bytes` are `len` elements of `caps().element_bytes` in native byte order.
-    fn write(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()>;
-    /// The bytes of a buffer as they are after all work enqueued before this call.
-    fn read(&self, buffer: &Buffer) -> ReadFuture;
+    /// Overwrite the elements of a buffer from number `first` on; `bytes` are elements of `caps().element_bytes` in native byte order.
+    fn write(&self, buffer: &Buffer, first: usize, bytes: &[u8]) -> Result<()>;
+    /// The bytes of some elements of a buffer, at least one, as they are after all work enqueued before this call.
+    fn read(&self, buffer: &Buffer, elements: Range<usize>) -> ReadFuture;
     /// Make a plan ready to run. Its memory is allocated by the first run.
     fn compile(&self, plan: Arc<Plan>) -> Result<Box<dyn Executable>>;
     /// Asks its running programs to stop.

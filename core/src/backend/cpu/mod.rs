@@ -38,6 +38,7 @@ mod tile;
 mod until_tests;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -100,18 +101,20 @@ impl Backend for Cpu {
         Ok(Rc::new(CpuBuffer { words: RefCell::new(words) }))
     }
 
-    fn write(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
+    fn write(&self, buffer: &Buffer, first: usize, bytes: &[u8]) -> Result<()> {
         let mut words = words(buffer)?.words.borrow_mut();
         let to: &mut [u8] = bytemuck::cast_slice_mut(words.as_mut_slice());
-        if to.len() != bytes.len() {
-            return Err(Error::Device(format!("{} bytes do not fill a buffer of {}", bytes.len(), to.len())));
-        }
-        to.copy_from_slice(bytes);
+        let at = first.saturating_mul(4)..first.saturating_mul(4).saturating_add(bytes.len());
+        to.get_mut(at).ok_or_else(outside)?.copy_from_slice(bytes);
         Ok(())
     }
 
-    fn read(&self, buffer: &Buffer) -> ReadFuture {
-        let copy = |b: &CpuBuffer| halt::copy(bytemuck::cast_slice(b.words.borrow().as_slice())).map_err(Halt::error);
+    fn read(&self, buffer: &Buffer, elements: Range<usize>) -> ReadFuture {
+        let copy = |buffer: &CpuBuffer| {
+            let words = buffer.words.borrow();
+            let some = words.as_slice().get(elements).ok_or_else(outside)?;
+            halt::copy(bytemuck::cast_slice(some)).map_err(Halt::error)
+        };
         Box::pin(std::future::ready(words(buffer).and_then(copy)))
     }
 
@@ -124,6 +127,10 @@ impl Backend for Cpu {
     fn interrupt(&self) -> Interrupt {
         self.interrupt.clone()
     }
+}
+
+fn outside() -> Error {
+    Error::Device("elements outside of a buffer were asked for".to_owned())
 }
 
 fn words(buffer: &Buffer) -> Result<&CpuBuffer> {

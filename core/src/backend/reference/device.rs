@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -28,6 +29,10 @@ fn memory(buffer: &Buffer) -> Result<&RefCell<Data>> {
     found.ok_or_else(|| Error::Device("a buffer of another backend was passed to the reference".to_owned()))
 }
 
+fn outside() -> Error {
+    Error::Device("elements outside of a buffer were asked for".to_owned())
+}
+
 impl Backend for Reference {
     fn caps(&self) -> Caps {
         Caps { name: "reference (f64)".to_owned(), is_cpu: true, element_bytes: 8, max_bindings: usize::MAX }
@@ -40,23 +45,27 @@ impl Backend for Reference {
         }))))
     }
 
-    fn write(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
-        if bytes.len() != buffer.len * 8 {
-            return Err(Error::Device(format!("{} bytes do not fill {} elements of 8", bytes.len(), buffer.len)));
-        }
-        *memory(buffer)?.borrow_mut() = match buffer.dtype {
-            DType::F32 => Data::F64(bytemuck::pod_collect_to_vec(bytes)),
-            DType::U32 => {
-                Data::U32(bytemuck::pod_collect_to_vec::<u8, u64>(bytes).into_iter().map(|v| v as u32).collect())
+    fn write(&self, buffer: &Buffer, first: usize, bytes: &[u8]) -> Result<()> {
+        let at = first..first.saturating_add(bytes.len() / 8);
+        match &mut *memory(buffer)?.borrow_mut() {
+            Data::F64(x) => {
+                x.get_mut(at).ok_or_else(outside)?.copy_from_slice(&bytemuck::pod_collect_to_vec::<u8, f64>(bytes));
             }
-        };
+            Data::U32(x) => {
+                let new = bytemuck::pod_collect_to_vec::<u8, u64>(bytes);
+                x.get_mut(at).ok_or_else(outside)?.iter_mut().zip(new).for_each(|(old, new)| *old = new as u32);
+            }
+        }
         Ok(())
     }
 
-    fn read(&self, buffer: &Buffer) -> ReadFuture {
-        let bytes = memory(buffer).map(|m| match &*m.borrow() {
-            Data::F64(x) => bytemuck::cast_slice(x).to_vec(),
-            Data::U32(x) => bytemuck::pod_collect_to_vec(&x.iter().map(|v| u64::from(*v)).collect::<Vec<_>>()),
+    fn read(&self, buffer: &Buffer, elements: Range<usize>) -> ReadFuture {
+        let bytes = memory(buffer).and_then(|m| match &*m.borrow() {
+            Data::F64(x) => Ok(bytemuck::cast_slice(x.get(elements).ok_or_else(outside)?).to_vec()),
+            Data::U32(x) => {
+                let some = x.get(elements).ok_or_else(outside)?;
+                Ok(bytemuck::pod_collect_to_vec(&some.iter().map(|v| u64::from(*v)).collect::<Vec<_>>()))
+            }
         });
         Box::pin(std::future::ready(bytes))
     }
