@@ -24,7 +24,7 @@ python=$(realpath -s "$venv/bin/python")
 
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
-# The page has one block of Python: the program.
+# The page's Python: the program, and the function that reads a replay memory.
 sed -n '/^```python$/,/^```$/{/^```/!p}' docs/snapshots.md >"$scratch/play.py"
 grep -q "class Network" "$scratch/play.py" || {
   echo "docs/snapshots.md has no program" >&2
@@ -82,4 +82,15 @@ except AssertionError:
 else:
     raise SystemExit("a network without its first layer was read")
 P
-echo "$((tested + 1)) passed, 0 failed"
+# What is in segments is what one file has.
+"$binary" export pendulum-sac -o pendulum-sac.safetensors >/dev/null
+"$python" - <<'P'
+import numpy as np
+import play
+from safetensors.numpy import load_file
+
+expected = load_file("pendulum-sac.safetensors")["memory.transitions"]
+assert len(expected) == 2000 and np.abs(expected).sum() > 0
+assert np.array_equal(play.transitions("pendulum-sac"), expected)
+P
+echo "$((tested + 2)) passed, 0 failed"

@@ -132,16 +132,23 @@ fn replace(path: &Path, sync: bool, fill: &mut dyn FnMut(&mut File) -> io::Resul
     result
 }
 
+/// Waits until the folder of a file is on the disk, so that the file is found there after a power cut.
+///
+/// # Errors
+/// Any IO error.
 #[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub fn sync_folder(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-// Elsewhere a folder cannot be opened for syncing; the rename itself is journalled.
+/// Nothing: elsewhere a folder cannot be opened for syncing, and the rename itself is journalled.
+///
+/// # Errors
+/// None.
 #[cfg(not(unix))]
 #[allow(clippy::unnecessary_wraps)]
-fn sync_folder(_path: &Path) -> io::Result<()> {
+pub fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 

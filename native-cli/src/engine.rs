@@ -2,7 +2,8 @@
 
 use crate::metrics::Row;
 use crate::outcome::{INTERRUPTED, Stop};
-use crate::run::{Encode, Training};
+use crate::run::{Encode, EncodeParts, Training};
+use crate::segments::SegmentFolder;
 use quickstudy_core::algo::Family;
 use quickstudy_core::train::{Episode, Session};
 
@@ -54,14 +55,22 @@ impl Training for Session {
         Session::done(self)
     }
 
-    fn snapshots(&self) -> Result<Encode<'_>, Stop> {
+    fn snapshots(&self) -> Result<EncodeParts<'_>, Stop> {
         let copy = pollster::block_on(Session::snapshots(self))?;
-        Ok(Box::new(move |index| Ok(copy.encode(index)?)))
+        Ok(Box::new(move |index, segments: &mut SegmentFolder| {
+            let mut part = copy.parts(index, segments.saved())?;
+            while let Some(rows) = pollster::block_on(part.rows())? {
+                segments.append(&rows)?;
+            }
+            let (file, rings) = pollster::block_on(part.encode())?;
+            segments.expect(rings);
+            Ok(file)
+        }))
     }
 
     fn policy_snapshots(&self) -> Result<Encode<'_>, Stop> {
         let copy = pollster::block_on(Session::policy_snapshots(self))?;
-        Ok(Box::new(move |index| Ok(copy.encode(index)?)))
+        Ok(Box::new(move |index| Ok(pollster::block_on(copy.encode(index))?)))
     }
 
     fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop> {

@@ -35,6 +35,7 @@ pub mod raster;
 pub mod recover;
 pub mod run;
 pub mod run_folder;
+pub mod segments;
 pub mod sheet;
 pub mod signals;
 pub mod stats;

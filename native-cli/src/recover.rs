@@ -7,8 +7,9 @@ use crate::progress::{grouped, say};
 use crate::provenance;
 use crate::run::{self, End, Pace, SeedRun};
 use crate::run_folder::{self, file};
+use crate::segments;
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Own, Session};
+use quickstudy_core::train::{Own, Saved, Session};
 
 /// A session and the runs of its seeds.
 #[derive(Debug)]
@@ -66,16 +67,20 @@ impl RecordedSession {
     fn move_to(&mut self, device: &Device, threads: usize) -> Result<u64, Stop> {
         let read = |run: &SeedRun| run_folder::read_snapshot(run.folder.path(), file::LAST);
         let snapshots = self.runs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let snapshots: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
+        let folders = self.runs.iter().map(|run| run.folder.path());
+        let readers: Vec<_> =
+            folders.map(|folder| |name: &str, bytes: u64| segments::read(folder, name, bytes)).collect();
+        let saved: Vec<Saved<'_>> =
+            snapshots.iter().zip(&readers).map(|(file, read)| Saved::in_parts(file, read)).collect();
         let setup = self.session.setup();
         let own = Own { env: Some(setup.env.clone()), ..known::own() };
-        let mut session = Session::restore_with(device, own, &snapshots)?;
+        let mut session = Session::restore_saved(device, own, &saved)?;
         session.set_steps(setup.steps)?;
         session.set_debug(self.debug);
         let steps = session.env_steps();
         self.session = session;
         for (index, run) in self.runs.iter_mut().enumerate() {
-            run.rewind(self.session.steps_made(index))?;
+            run.rewind(self.session.steps_made(index), self.session.segments(index))?;
             provenance::note_change(&run.folder, &device.caps().name);
             provenance::record(&run.folder, &device.caps().name, threads, steps)?;
         }

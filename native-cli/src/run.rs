@@ -11,9 +11,10 @@ use crate::metrics::{ENV_STEPS, MetricsLog, Row, SECONDS, Table};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
+use crate::segments::SegmentFolder;
 use crate::{curve, known, memory, stats};
 use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance};
-use quickstudy_core::train::Episode;
+use quickstudy_core::train::{Episode, Ring};
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
@@ -25,10 +26,15 @@ pub const EVAL_RETURN: &str = "eval/return_mean";
 const EVAL_LENGTH: &str = "eval/ep_len_mean";
 const SPEED: &str = "time/sps";
 
-/// Makes the snapshot of one seed from a copy of the state.
+/// Makes the policy's snapshot of one seed from a copy of the state.
 ///
 /// It fails with code 1.
 pub type Encode<'a> = Box<dyn Fn(usize) -> Result<Vec<u8>, Stop> + 'a>;
+
+/// Makes the snapshot of one seed: rows of its replay memory that are new go into segments, all else is the file.
+///
+/// It fails with code 1.
+pub type EncodeParts<'a> = Box<dyn Fn(usize, &mut SegmentFolder) -> Result<Vec<u8>, Stop> + 'a>;
 
 /// A training session of one or several stacked seeds, as the loop needs it.
 pub trait Training {
@@ -47,11 +53,11 @@ pub trait Training {
     fn total_steps(&self) -> u64;
     /// Tells whether all steps are made.
     fn done(&self) -> bool;
-    /// Everything needed to resume each seed, read from the device once.
+    /// Everything needed to resume each seed; what is small is read from the device once.
     ///
     /// # Errors
     /// [`Stop`] with code 1.
-    fn snapshots(&self) -> Result<Encode<'_>, Stop>;
+    fn snapshots(&self) -> Result<EncodeParts<'_>, Stop>;
     /// Policy, normalisers and configuration of each seed, read from the device once.
     ///
     /// # Errors
@@ -82,6 +88,7 @@ pub struct Pace {
 pub struct SeedRun {
     /// Its run folder, locked.
     pub folder: RunFolder,
+    segments: SegmentFolder,
     log: MetricsLog,
     title: String,
     /// Best evaluation so far. An `f32`, because that is what a mean read back from the CSV is exact to.
@@ -104,13 +111,21 @@ impl SeedRun {
         Ok(Self::with(folder, title, log, History::default()))
     }
 
-    /// A run that continues at `env_steps`; newer rows of its metrics are cut, and damage to them is mended and said.
+    /// A run that continues at `env_steps`, where its snapshot names `segments`; newer rows of its metrics are cut, and damage to them is
+    /// mended and said.
     ///
     /// # Errors
     /// [`Stop`] with code 1 if the metrics files cannot be read or written.
-    pub fn resume(folder: RunFolder, title: String, config: &str, env_steps: u64) -> Result<Self, Stop> {
+    pub fn resume(
+        folder: RunFolder,
+        title: String,
+        config: &str,
+        env_steps: u64,
+        segments: &[Ring],
+    ) -> Result<Self, Stop> {
         let (log, history) = go_back(&folder, config, env_steps)?;
         let mut run = Self::with(folder, title, log, history);
+        run.segments = SegmentFolder::new(run.folder.path(), segments);
         // From here on rows may be others: which ones there were is known by it.
         run.keep_history()?;
         Ok(run)
@@ -118,8 +133,10 @@ impl SeedRun {
 
     fn with(folder: RunFolder, title: String, log: MetricsLog, history: History) -> Self {
         let best = f32::NEG_INFINITY;
+        let segments = SegmentFolder::new(folder.path(), &[]);
         let mut run = Self {
             folder,
+            segments,
             log,
             title,
             best,
@@ -132,12 +149,13 @@ impl SeedRun {
         run
     }
 
-    /// Goes back to the snapshot at `env_steps`; newer rows of the metrics are cut.
+    /// Goes back to the snapshot at `env_steps`, which names `segments`; newer rows of the metrics are cut.
     ///
     /// # Errors
     /// [`Stop`] with code 1 if the metrics files cannot be read or written.
-    pub fn rewind(&mut self, env_steps: u64) -> Result<(), Stop> {
+    pub fn rewind(&mut self, env_steps: u64, segments: &[Ring]) -> Result<(), Stop> {
         self.log.flush()?;
+        self.segments = SegmentFolder::new(self.folder.path(), segments);
         let config = crate::run_folder::read_own_text(&self.folder.join(file::CONFIG)).unwrap_or_default();
         let (log, history) = go_back(&self.folder, &String::from_utf8_lossy(&config), env_steps)?;
         self.log = log;
@@ -177,13 +195,15 @@ impl SeedRun {
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
 
-    /// Metrics first, the best policy second, the snapshot last: what a snapshot builds on is always there.
+    /// Metrics first, the best policy second, new rows of the replay memory third, the snapshot last: what a snapshot builds on is always there.
     fn save(&mut self, snapshot: &[u8]) -> Result<(), Stop> {
         self.log.sync()?;
         if let Some(policy) = self.best_policy.take() {
             self.folder.write(file::BEST, &policy)?;
         }
+        self.segments.sync()?;
         self.folder.write(file::LAST, snapshot)?;
+        self.segments.keep()?;
         // Whatever is newer than this is read from the rows, so it need not follow each of many snapshots.
         if self.kept.is_none_or(|kept| kept.elapsed() > Duration::from_secs(1)) {
             self.keep_history()?;
@@ -351,7 +371,8 @@ fn save(session: &dyn Training, runs: &mut [SeedRun]) -> Result<(), Stop> {
     let encode = session.snapshots()?;
     for (chunk, runs) in runs.chunks_mut(TOGETHER).enumerate() {
         let first = chunk * TOGETHER;
-        let snapshots: Vec<Vec<u8>> = (first..first + runs.len()).map(&encode).collect::<Result<_, _>>()?;
+        let one = |(i, run): (usize, &mut SeedRun)| encode(first + i, &mut run.segments);
+        let snapshots: Vec<Vec<u8>> = runs.iter_mut().enumerate().map(one).collect::<Result<_, _>>()?;
         let saves = runs.iter_mut().zip(&snapshots).map(|(run, snapshot)| || run.save(snapshot)).collect();
         side_by_side(saves, !memory::is_limited())?;
     }

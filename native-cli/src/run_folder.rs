@@ -7,6 +7,7 @@
 //!   version.json        program version, operating system, device
 //!   metrics.csv  metrics.jsonl  events.out.tfevents.quickstudy
 //!   last.safetensors    everything needed to resume, bit for bit
+//!   segments/           with a replay memory, its rows, which last.safetensors names
 //!   best.safetensors    the policy with the best evaluation
 //!   curve.svg           learning curve
 //!   curve.csv           its points and the best evaluation, from which a resume goes on
@@ -46,6 +47,8 @@ pub mod file {
     pub const EVENTS: &str = "events.out.tfevents.quickstudy";
     /// Snapshot to resume from.
     pub const LAST: &str = "last.safetensors";
+    /// Folder of the segments that it names.
+    pub const SEGMENTS: &str = "segments";
     /// Best policy so far.
     pub const BEST: &str = "best.safetensors";
     /// Learning curve.
@@ -54,7 +57,7 @@ pub mod file {
     pub const LOCK: &str = "run.lock";
     /// Points of the learning curve and the best evaluation, from which a run goes on.
     pub const HISTORY: &str = "curve.csv";
-    /// All of them.
+    /// All that are files.
     pub const ALL: [&str; 11] = [CONFIG, COMMAND, VERSION, CSV, JSONL, EVENTS, LAST, BEST, CURVE, LOCK, HISTORY];
 }
 

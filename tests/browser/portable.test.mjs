@@ -75,6 +75,23 @@ test("what the browser trained goes on and is evaluated on the command line, and
     });
   }));
 
+test("a run with a replay memory goes on in the browser once it is exported", () =>
+  withCli(async (cli, folder) => {
+    const settings = ["hidden=[8]", "batch_size=8", "learning_starts=100", "memory_size=250"].flatMap((set) => ["--set", set]);
+    cli("train", "sac", "--env", "pendulum", "--steps", "400", ...settings, "--eval-every", "0", "--out", "native");
+    cli("export", "native", "-o", "native.safetensors");
+    const read = (name) => toBase64(readFileSync(join(folder, name)));
+    await withPage(async (page) => {
+      const options = { steps: 600, device: "cpu" };
+      const on = await page.evaluate(trainInPage, { options, snapshot: read("native.safetensors") });
+      writeFileSync(join(folder, "on.safetensors"), fromBase64(on.saved));
+      assert.match(cli("eval", "on.safetensors", "--episodes", "1"), /after 600 steps/);
+      // Without its segments the file of the run folder is not all of it.
+      const alone = page.evaluate(trainInPage, { options, snapshot: read(join("native", "last.safetensors")) });
+      await assert.rejects(alone, /quickstudy export/);
+    });
+  }));
+
 test("a policy that the command line meta-trained adapts in the browser as there", () =>
   withCli(async (cli, folder) => {
     cli("train", "rl2-ppo", "--env", "bandit", "--steps", "200k", "--eval-every", "0", "--out", "bandit");

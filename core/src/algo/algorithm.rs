@@ -38,13 +38,15 @@ pub struct StateEntry {
     pub first: First,
     /// It is large: [`Context::bulk`].
     pub bulk: bool,
+    /// It is a ring of R rows; the entry of this name, `[1]`, says which row is written next.
+    pub ring: Option<&'static str>,
 }
 
 impl StateEntry {
     /// An entry of zeros.
     #[must_use]
     pub fn new(name: &'static str, shape: &[usize], dtype: DType) -> StateEntry {
-        StateEntry { name, shape: shape.to_vec(), dtype, first: First::Value(0.0), bulk: false }
+        StateEntry { name, shape: shape.to_vec(), dtype, first: First::Value(0.0), bulk: false, ring: None }
     }
 
     /// The same with another first value.
@@ -57,6 +59,14 @@ impl StateEntry {
     #[must_use]
     pub fn bulk(self) -> StateEntry {
         StateEntry { bulk: true, ..self }
+    }
+
+    /// The same as a ring: each iteration adds as many rows as the [batch](Algorithm::batch) has steps, in order, and changes no others. The
+    /// row number p of all that were ever added, from 0, lies at p mod R. `next` names the entry, u32 `[1]`, that says which row is written
+    /// next, 0 to R, where R stands for the first one: as [`ReplayMemory::push`](crate::replay::ReplayMemory::push) counts it.
+    #[must_use]
+    pub fn ring(self, next: &'static str) -> StateEntry {
+        StateEntry { bulk: true, ring: Some(next), ..self }
     }
 
     /// Episodes that run on in N environments, `[N, O, D]`: states of so many numbers, none where environments keep theirs to themselves;

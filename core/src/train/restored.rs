@@ -2,58 +2,66 @@
 
 use super::finished::Finished;
 use super::own::Own;
+use super::saved::{self, Saved, ring_of};
+use super::segments::Ring;
 use super::setup::Setup;
-use super::snapshot::{self, Decoded, SnapshotKind};
-use super::tensors;
+use super::snapshot::{self, Decoded, Header, SnapshotKind};
+use super::tensors::{self, SeedArray};
+use crate::algo::StateEntry;
 use crate::backend::room;
-use crate::{DType, Device, Result, State};
+use crate::{Array, DType, Device, Result, State};
 
-/// Iterations made, and of each seed the steps made and the finished episodes.
-pub(super) type Progress = (u64, Vec<u64>, Vec<Finished>);
+/// How far training has come.
+#[derive(Debug)]
+pub(super) struct Progress {
+    /// Iterations made.
+    pub iteration: u64,
+    /// Of each seed, the steps made.
+    pub made: Vec<u64>,
+    /// Of each seed, the finished episodes.
+    pub finished: Vec<Finished>,
+    /// Of each seed, the segments that its snapshot named.
+    pub segments: Vec<Vec<Ring>>,
+}
 
 /// The content of snapshots.
 pub(super) type Restored = (Setup, State, Progress);
 
 /// Reads snapshots, one per seed, of runs that differ in the seed alone.
-pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[&[u8]]) -> Result<Restored> {
-    // Their words, once by seed and once stacked.
-    let bytes = snapshots.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
-    let _copies = device.take_on_host(bytes.saturating_mul(2))?;
+pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) -> Result<Restored> {
     let decoded: Vec<Decoded<'_>> =
-        snapshots.iter().map(|bytes| snapshot::decode(bytes, own.algorithms)).collect::<Result<_>>()?;
+        snapshots.iter().map(|saved| snapshot::decode(saved.file, own.algorithms)).collect::<Result<_>>()?;
     let Some((first, algorithm, _)) = decoded.first() else {
         return Err(snapshot::wrong("no snapshot was given"));
     };
-    for (header, ..) in &decoded {
-        if header.kind != SnapshotKind::Session {
-            return Err(snapshot::wrong("it holds a policy only, not the state that training goes on from"));
-        }
-        let same = header.algorithm == first.algorithm
-            && header.env == first.env
-            && header.steps == first.steps
-            && header.config == first.config;
-        if !same {
-            return Err(snapshot::wrong("the runs differ in more than the seed; resume them one by one"));
-        }
-        if header.iteration != first.iteration {
-            return Err(snapshot::wrong(
-                "the runs stopped after different numbers of iterations; resume them one by one",
-            ));
-        }
-    }
-    let env = own.environment(first)?;
+    decoded.iter().try_for_each(|(header, ..)| check_alike(header, first))?;
     let seeds: Vec<u64> = decoded.iter().map(|(h, ..)| h.seed).collect();
-    let setup = Setup::of_snapshot(algorithm, env, &seeds, (first.steps, first.iteration), &first.config)
-        .map_err(|e| snapshot::wrong(e.to_string()))?;
+    let setup = saved::setup(first, algorithm, own, &seeds)?;
     let made = decoded.iter().map(|(header, ..)| snapshot::steps_made(header, setup.batch()));
     let made = made.collect::<Result<Vec<_>>>()?;
     let algorithm = setup.fitted();
-    let (layout, entries) = (algorithm.layout(), algorithm.entries(setup.env.state_len()));
+    let (rings, entries): (Vec<StateEntry>, Vec<StateEntry>) =
+        algorithm.entries(setup.env.state_len()).into_iter().partition(|entry| entry.ring.is_some());
+    // The words of all but the rings, once by seed and once stacked, and of rings what is read at once.
+    let elsewhere = |name: &str| rings.iter().any(|ring| tensors::name(ring.name) == name);
+    let tensors = decoded.iter().flat_map(|(.., tensors)| tensors).filter(|tensor| !elsewhere(&tensor.name));
+    let bytes = tensors.map(|tensor| 2 * tensor.bytes.len() as u64).sum::<u64>();
+    let at_once = rings.iter().map(|ring| 2 * Ring::bytes_at_once(&ring.shape)).max().unwrap_or(0);
+    let _copies = device.take_on_host(bytes.saturating_add(at_once))?;
     let mut arrays = Vec::with_capacity(decoded.len());
     for (header, _, tensors) in &decoded {
-        arrays.push(tensors::read(tensors, header.format, &entries, layout)?);
+        arrays.push(tensors::read(tensors, header.format, &entries, algorithm.layout())?);
     }
+    let added = saved::added(first, &setup);
     let mut state = State::new();
+    for ring in &rings {
+        arrays.iter().try_for_each(|arrays| check_next(arrays, ring, added))?;
+        let array = device.zeros(&[&[seeds.len()], &ring.shape[..]].concat(), ring.dtype)?;
+        for (seed, (saved, decoded)) in snapshots.iter().zip(&decoded).enumerate() {
+            fill(device, (&array, seed), ring, added, (saved, decoded))?;
+        }
+        state.insert(ring.name, array);
+    }
     for (i, entry) in entries.iter().enumerate() {
         let shape = [&[seeds.len()], &entry.shape[..]].concat();
         let mut words: Vec<u32> = room(shape.iter().product())?;
@@ -71,6 +79,61 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[&[u8]]) -> R
         state.insert(entry.name, array);
     }
     let finished = decoded.iter().map(|(_, _, e)| snapshot::finished(e)).collect::<Result<_>>()?;
+    let segments = decoded.iter().map(|(header, ..)| header.rings.clone()).collect();
     let iteration = first.iteration;
-    Ok((setup, state, (iteration, made, finished)))
+    Ok((setup, state, Progress { iteration, made, finished, segments }))
+}
+
+/// Checks that a snapshot can be stacked with the first one.
+fn check_alike(header: &Header, first: &Header) -> Result<()> {
+    if header.kind != SnapshotKind::Session {
+        return Err(snapshot::wrong("it holds a policy only, not the state that training goes on from"));
+    }
+    let same = header.algorithm == first.algorithm
+        && header.env == first.env
+        && header.steps == first.steps
+        && header.config == first.config;
+    if !same {
+        return Err(snapshot::wrong("the runs differ in more than the seed; resume them one by one"));
+    }
+    if header.iteration != first.iteration {
+        return Err(snapshot::wrong("the runs stopped after different numbers of iterations; resume them one by one"));
+    }
+    Ok(())
+}
+
+/// Checks that the next row of a ring is the one that follows so many.
+fn check_next(arrays: &[SeedArray<'_>], ring: &StateEntry, added: u64) -> Result<()> {
+    let next = arrays.iter().find(|array| Some(array.entry.name) == ring.ring);
+    let found = next.and_then(|next| next.words.first()).copied().unwrap_or(0);
+    let expected = Ring::next(ring.shape.first().copied().unwrap_or(0), added);
+    if u64::from(found) == expected {
+        return Ok(());
+    }
+    let name = tensors::name(ring.ring.unwrap_or_default());
+    Err(snapshot::wrong(format!("the tensor `{name}` holds {found}, and after {added} rows it is {expected}")))
+}
+
+/// Fills the part of a stacked ring that is the seed's of that number, from the file's tensor or its segments, without a copy of it.
+fn fill(
+    device: &Device,
+    (array, seed): (&Array, usize),
+    entry: &StateEntry,
+    added: u64,
+    (saved, (header, _, tensors)): (&Saved<'_>, &Decoded<'_>),
+) -> Result<()> {
+    /// Numbers that are written at once.
+    const SOME: usize = 1 << 16;
+    let before = seed * entry.shape.iter().product::<usize>();
+    if let Some(ring) = ring_of(header, entry) {
+        let mut put = |first: usize, words: &[u32]| device.write_part(array, before + first, words);
+        return saved.read_ring(ring, entry, added, &mut put);
+    }
+    let mut first = before;
+    for bytes in tensors::tensor(tensors, entry)?.bytes.chunks(4 * SOME) {
+        let words: Vec<u32> = bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+        device.write_part(array, first, &words)?;
+        first += words.len();
+    }
+    Ok(())
 }

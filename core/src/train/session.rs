@@ -6,16 +6,17 @@ use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays};
 use super::finished::Finished;
 use super::own::Own;
 use super::restored::{Progress, restored};
+use super::saved::Saved;
+use super::segments::Ring;
 use super::setup::{MAX_STEPS, Setup};
-use super::snapshot::{self, Header, SnapshotKind};
-use super::tensors::{self, SeedArray};
+use super::snapshot::SnapshotKind;
+use super::snapshots::Snapshots;
 use crate::algo::{Arena, Metrics, StateEntry, Training};
 use crate::backend::Lease;
 use crate::host::Executor;
 use crate::nn::Layout;
-use crate::program::Array;
 use crate::rng::{fold_in, key_from_seed, streams};
-use crate::{DType, Device, Error, Program, Result, State};
+use crate::{Device, Error, Program, Result, State};
 
 /// Named values of one iteration of one seed, in a fixed order. NaN: no value this time.
 pub type Row = Vec<(String, f64)>;
@@ -31,6 +32,8 @@ pub struct Session {
     made: Vec<u64>,
     /// The latest finished episodes of each seed.
     finished: Vec<Finished>,
+    /// Of each seed that was restored, the segments that its snapshot named.
+    segments: Vec<Vec<Ring>>,
     evaluation: Option<EpisodeProgram>,
     debug: bool,
     /// An iteration failed: the state may be half changed.
@@ -60,20 +63,16 @@ impl Session {
         let lower = |error: Error| error.lowered_by(&setup.memory_settings());
         let copies = room_for_copies(device, setup);
         let training = Training::new(device, setup.fitted().clone(), env, &setup.seeds).map_err(lower)?;
-        let finished = vec![Finished::default(); setup.seeds.len()];
-        let made = vec![0; setup.seeds.len()];
-        Ok(Session::of(device, setup.clone(), training, (0, made, finished), copies))
+        let seeds = setup.seeds.len();
+        let (made, finished) = (vec![0; seeds], vec![Finished::default(); seeds]);
+        let progress = Progress { iteration: 0, made, finished, segments: vec![Vec::new(); seeds] };
+        Ok(Session::of(device, setup.clone(), training, progress, copies))
     }
 
-    fn of(
-        device: &Device,
-        setup: Setup,
-        training: Training,
-        (iteration, made, finished): Progress,
-        _copies: Lease,
-    ) -> Session {
-        let (device, evaluation) = (device.clone(), None);
-        Session { device, setup, training, iteration, made, finished, evaluation, debug: false, torn: false, _copies }
+    fn of(device: &Device, setup: Setup, training: Training, progress: Progress, _copies: Lease) -> Session {
+        let Progress { iteration, made, finished, segments } = progress;
+        let (device, evaluation, debug, torn) = (device.clone(), None, false, false);
+        Session { device, setup, training, iteration, made, finished, segments, evaluation, debug, torn, _copies }
     }
 
     /// In debug mode the first gradient that is not finite is an error that names the operation where it began. Each
@@ -96,6 +95,15 @@ impl Session {
     /// # Errors
     /// As [`Session::restore`].
     pub fn restore_with<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[&[u8]]) -> Result<Session> {
+        let whole: Vec<Saved<'_>> = snapshots.iter().map(|file| Saved::whole(file)).collect();
+        Session::restore_saved(device, own, &whole)
+    }
+
+    /// The same of snapshots that may be in parts: their segments are read one at a time.
+    ///
+    /// # Errors
+    /// As [`Session::restore`], or what reading a segment gives.
+    pub fn restore_saved<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[Saved<'_>]) -> Result<Session> {
         let (setup, state, progress) = restored(device, &own.into(), snapshots)?;
         let arena = Arena::Device(setup.env.device()?);
         let copies = room_for_copies(device, &setup);
@@ -103,7 +111,8 @@ impl Session {
         Ok(Session::of(device, setup, training, progress, copies))
     }
 
-    /// The same of a run on the host, in new episodes: what environments were in the middle of is not part of a snapshot.
+    /// The same as [`Session::restore_with`] of a run on the host, in new episodes: what environments were in the middle of is not part of a
+    /// snapshot. Those in parts become [`whole`](super::whole) first.
     ///
     /// `executor` makes what plays the fleet of the setup that it is given.
     ///
@@ -115,7 +124,8 @@ impl Session {
         snapshots: &[&[u8]],
         executor: impl FnOnce(&Setup) -> Result<Box<dyn Executor>>,
     ) -> Result<Session> {
-        let (setup, state, progress) = restored(device, &own.into(), snapshots)?;
+        let whole: Vec<Saved<'_>> = snapshots.iter().map(|file| Saved::whole(file)).collect();
+        let (setup, state, progress) = restored(device, &own.into(), &whole)?;
         let arena = Arena::Host(executor(&setup)?);
         let copies = room_for_copies(device, &setup);
         let training = Training::resume(device, setup.fitted().clone(), arena, &setup.seeds, state)?;
@@ -288,15 +298,16 @@ impl Session {
     /// # Errors
     /// If there is no such seed or the device fails.
     pub async fn snapshot(&self, index: usize) -> Result<Vec<u8>> {
-        self.snapshots().await?.encode(index)
+        self.snapshots().await?.encode(index).await
     }
 
-    /// The same for all seeds, read from the device once.
+    /// The same for all seeds, whole or in parts.
     ///
     /// # Errors
     /// If the device fails.
     pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
-        self.read_stack(SnapshotKind::Session, self.entries()).await
+        self.whole()?;
+        Snapshots::of(self, SnapshotKind::Session, self.entries()).await
     }
 
     /// Everything that training changes, for one seed.
@@ -309,7 +320,7 @@ impl Session {
     /// # Errors
     /// If there is no such seed or the device fails.
     pub async fn policy_snapshot(&self, index: usize) -> Result<Vec<u8>> {
-        self.policy_snapshots().await?.encode(index)
+        self.policy_snapshots().await?.encode(index).await
     }
 
     /// The same for all seeds, read from the device once.
@@ -317,22 +328,30 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn policy_snapshots(&self) -> Result<Snapshots<'_>> {
-        self.read_stack(SnapshotKind::Policy, self.setup.fitted().policy_state()).await
+        self.whole()?;
+        Snapshots::of(self, SnapshotKind::Policy, self.setup.fitted().policy_state()).await
     }
 
-    async fn read_stack(&self, kind: SnapshotKind, entries: Vec<StateEntry>) -> Result<Snapshots<'_>> {
-        self.whole()?;
-        let mut arrays = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let array: &Array = self.training.state().get(entry.name)?;
-            let words = match array.dtype() {
-                DType::F32 => self.device.read_f32(array).await?.into_iter().map(f32::to_bits).collect(),
-                DType::U32 => self.device.read_u32(array).await?,
-            };
-            arrays.push((entry, words));
-        }
-        let layout = self.training.algorithm().layout().clone();
-        Ok(Snapshots { session: self, kind, arrays, layout })
+    /// The segments that the snapshot named from which the seed of this number, from 0, was restored: the next one in parts goes on from them.
+    pub fn segments(&self, index: usize) -> &[Ring] {
+        self.segments.get(index).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(super) fn state(&self) -> &State {
+        self.training.state()
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        self.training.algorithm().layout()
+    }
+
+    /// The latest finished episodes of a seed that there is.
+    pub(super) fn finished(&self, index: usize) -> &Finished {
+        &self.finished[index]
     }
 
     /// θ of the seed of this number, from 0, as programs have it: the slices of its layout one after the other.
@@ -346,7 +365,7 @@ impl Session {
         Ok(own.to_vec())
     }
 
-    fn no_seed(&self, index: usize) -> Error {
+    pub(super) fn no_seed(&self, index: usize) -> Error {
         Error::Program(format!("there are {} seeds, so there is no number {index}", self.setup.seeds.len()))
     }
 
@@ -395,42 +414,4 @@ impl Session {
 /// Room for them on the host, where the device is a part of it.
 fn room_for_copies(device: &Device, setup: &Setup) -> Lease {
     device.reserve(if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 })
-}
-
-/// A copy of all seeds' state on the host, from which snapshots are made one by one.
-#[derive(Debug)]
-pub struct Snapshots<'a> {
-    session: &'a Session,
-    kind: SnapshotKind,
-    /// Arrays of the state, all seeds of each.
-    arrays: Vec<(StateEntry, Vec<u32>)>,
-    layout: Layout,
-}
-
-impl Snapshots<'_> {
-    /// The snapshot of the seed of this number, from 0.
-    ///
-    /// # Errors
-    /// If there is no such seed.
-    pub fn encode(&self, index: usize) -> Result<Vec<u8>> {
-        let setup = &self.session.setup;
-        let seeds = setup.seeds.len();
-        if index >= seeds {
-            return Err(self.session.no_seed(index));
-        }
-        let mut own = Vec::with_capacity(self.arrays.len());
-        for (entry, words) in &self.arrays {
-            let len = words.len() / seeds;
-            own.push(SeedArray { entry: entry.clone(), words: words[index * len..(index + 1) * len].into() });
-        }
-        let mut entries = tensors::written(&own, &self.layout)?;
-        if self.kind == SnapshotKind::Session {
-            entries.extend(snapshot::of_finished(&self.session.finished[index]));
-        }
-        let env = &setup.env.spec().name;
-        let mut header = Header::new(self.kind, setup.algorithm.name, env, setup.seeds[index], setup.table());
-        (header.steps, header.iteration) = (setup.steps, self.session.iteration);
-        header.env_steps = self.session.made[index];
-        snapshot::encode(header, &entries)
-    }
 }

@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use super::playground::Playground;
 use super::presets::preset;
 use super::register::is_builtin;
+use super::segments::Ring;
 use super::snapshot::check_steps;
 use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Training};
 use crate::program::Plan;
@@ -151,15 +152,21 @@ impl Setup {
         keys
     }
 
-    /// Bytes that are there at once while all seeds are saved: the words of the state, the entries of one seed, and of each seed
-    /// its file and the policy of its best evaluation.
+    /// Bytes that are there at once while all seeds are saved in parts: the words of the state, the entries of one seed, and of each seed
+    /// its file and the policy of its best evaluation. Bulk entries are copied seed by seed, rings segment by segment.
     pub(super) fn bytes_of_copies(&self) -> u64 {
         let elements = |entry: &StateEntry| entry.shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
-        let all = |entries: Vec<StateEntry>| entries.iter().map(elements).fold(0, u64::saturating_add);
-        let (state, policy) = (all(self.fitted.entries(self.env.state_len())), all(self.fitted.policy_state()));
+        let all = |entries: &[StateEntry]| entries.iter().map(elements).fold(0, u64::saturating_add);
+        let (rings, entries): (Vec<_>, Vec<_>) =
+            self.fitted.entries(self.env.state_len()).into_iter().partition(|entry| entry.ring.is_some());
+        let (bulk, small): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.bulk);
+        let (small, bulk, policy) = (all(&small), all(&bulk), all(&self.fitted.policy_state()));
         let seeds = self.seeds.len() as u64;
-        let words = state.saturating_mul(2 * seeds + 1).saturating_add(policy.saturating_mul(seeds));
-        words.saturating_mul(4)
+        let words = small.saturating_mul(2 * seeds + 1).saturating_add(policy.saturating_mul(seeds));
+        let words = words.saturating_add(bulk.saturating_mul(seeds + 2));
+        // As the device gives them, as numbers, and as bytes of a segment: two of these at a time.
+        let rows = rings.iter().map(|ring| 2 * Ring::bytes_at_once(&ring.shape)).max().unwrap_or(0);
+        words.saturating_mul(4).saturating_add(rows)
     }
 
     /// Environment steps of one iteration and seed.

@@ -12,13 +12,19 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::finished::Finished;
 use super::register::algorithm;
+use super::segments::Ring;
 use super::setup::MAX_STEPS;
 use crate::algo::AlgorithmDef;
 use crate::backend::room;
 use crate::{Error, Result};
 
 /// Version of the format. Raised when an older program could misread a newer file.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
+/// Version of files that hold all of it themselves, which older programs read as well.
+const FORMAT_OF_WHOLE: u32 = 2;
+
+/// Version of the program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Key of the header in the file's metadata. One only: a map of several has no fixed order of bytes.
 const KEY: &str = "quickstudy";
@@ -51,6 +57,9 @@ pub(super) struct Header {
     pub env_steps: u64,
     /// The settings that the algorithm looks at.
     pub config: toml::Table,
+    /// Rings that are in segments, and no tensors of the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rings: Vec<Ring>,
     /// FNV-1a of the rest of the header and of the tensors, 16 digits: safetensors has no check of its own.
     checksum: String,
 }
@@ -69,6 +78,8 @@ struct Written<'a> {
     /// Files of older versions have it not: they counted steps as planned.
     env_steps: Option<u64>,
     config: toml::Table,
+    #[serde(default)]
+    rings: Vec<Ring>,
     /// The digits themselves, at their place in the header's text.
     checksum: &'a str,
 }
@@ -87,6 +98,7 @@ impl Written<'_> {
             iteration,
             env_steps,
             config,
+            rings,
             checksum,
         } = self;
         let def = match own.iter().find(|def| def.name == name) {
@@ -96,11 +108,26 @@ impl Written<'_> {
         };
         let config = def.checked(&config).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
         check_steps(steps).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
+        if rings.is_empty() != (format <= FORMAT_OF_WHOLE) {
+            return Err(wrong(format!("the header is damaged (format {format}, and {} rings)", rings.len())));
+        }
         let checksum = checksum.to_owned();
         let env_steps = env_steps.unwrap_or(AS_PLANNED);
         let algorithm = name;
-        let header =
-            Header { format, version, kind, algorithm, env, seed, steps, iteration, env_steps, config, checksum };
+        let header = Header {
+            format,
+            version,
+            kind,
+            algorithm,
+            env,
+            seed,
+            steps,
+            iteration,
+            env_steps,
+            config,
+            rings,
+            checksum,
+        };
         Ok((header, def))
     }
 }
@@ -163,25 +190,25 @@ impl Entry<'_> {
     }
 
     /// The index of its element number `at`: `[2, 0]`.
-    fn place(&self, mut at: usize) -> String {
+    fn place(&self, mut at: usize) -> Vec<usize> {
         let mut index = vec![0; self.shape.len()];
         for (i, size) in index.iter_mut().zip(&self.shape).rev() {
             (*i, at) = (at % size.max(&1), at / size.max(&1));
         }
-        format!("{index:?}")
+        index
     }
 
     /// The error that its element number `at` cannot be that number.
     pub fn cannot_hold(&self, at: usize, number: f64) -> Error {
-        wrong(format!("the tensor `{}` holds {number} at {}, which cannot be", self.name, self.place(at)))
+        wrong(format!("the tensor `{}` holds {number} at {:?}, which cannot be", self.name, self.place(at)))
     }
 }
 
 impl Header {
     pub fn new(kind: SnapshotKind, algorithm: &str, env: &str, seed: u64, config: toml::Table) -> Header {
         Header {
-            format: FORMAT,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            format: FORMAT_OF_WHOLE,
+            version: VERSION.to_owned(),
             kind,
             algorithm: algorithm.to_owned(),
             env: env.to_owned(),
@@ -190,8 +217,15 @@ impl Header {
             iteration: 0,
             env_steps: 0,
             config,
+            rings: Vec::new(),
             checksum: String::new(),
         }
+    }
+
+    /// The same of a file beside which these rings are in segments.
+    pub fn with_rings(self, rings: Vec<Ring>) -> Header {
+        let format = if rings.is_empty() { FORMAT_OF_WHOLE } else { FORMAT };
+        Header { format, version: VERSION.to_owned(), rings, ..self }
     }
 }
 
@@ -242,14 +276,18 @@ pub(super) fn steps_made(header: &Header, batch: u64) -> Result<u64> {
         .ok_or_else(|| wrong(format!("{} iterations of {batch} steps are more than can be made", header.iteration)))
 }
 
+/// The error that a state of that seed has a number that is none.
+pub(super) fn not_saved(seed: u64, name: &str, number: f64, place: &[usize]) -> Error {
+    Error::NonFinite(format!(
+        "seed {seed} has {number} in `{name}` at {place:?}, so this state is not saved; look at the environment's \
+         rewards and observations, or lower learning_rate"
+    ))
+}
+
 /// The file's bytes; the same for the same content.
 pub(super) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8>> {
     if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
-        let (seed, name, place) = (header.seed, &entry.name, entry.place(at));
-        return Err(Error::NonFinite(format!(
-            "seed {seed} has {number} in `{name}` at {place}, so this state is not saved; look at the environment's \
-             rewards and observations, or lower learning_rate"
-        )));
+        return Err(not_saved(header.seed, &entry.name, number, &entry.place(at)));
     }
     let text = |header: &Header| serde_json::to_string(header).map_err(|e| wrong(e.to_string()));
     // The digits are no part of what they are computed from.

@@ -69,11 +69,18 @@ fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
         "adam_m" => of_parameters("optimiser.first_moment."),
         "adam_v" => of_parameters("optimiser.second_moment."),
         "target" => of_parameters("target."),
-        name => {
-            let known = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, known)| known);
-            vec![Part::whole(known, &entry.shape)]
-        }
+        of => vec![Part::whole(name(of), &entry.shape)],
     }
+}
+
+/// The name of the tensor that an array of the state is, if it is one.
+pub(super) fn name(of: &str) -> &str {
+    NAMES.iter().find(|(ours, _)| *ours == of).map_or(of, |(_, known)| known)
+}
+
+/// The tensor that an array of the state is.
+pub(super) fn tensor<'a, 'b>(tensors: &'b [Entry<'a>], entry: &StateEntry) -> Result<&'b Entry<'a>> {
+    fitting(tensors, &Part::whole(name(entry.name), &entry.shape), dtype(entry.dtype))
 }
 
 /// The tensors of a file that holds these arrays.
@@ -182,7 +189,8 @@ fn fitting<'a, 'b>(entries: &'b [Entry<'a>], part: &Part, dtype: Dtype) -> Resul
     Ok(entry)
 }
 
-fn dtype(of: DType) -> Dtype {
+/// The same in files.
+pub(super) fn dtype(of: DType) -> Dtype {
     match of {
         DType::F32 => Dtype::F32,
         DType::U32 => Dtype::U32,

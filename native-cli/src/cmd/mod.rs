@@ -4,6 +4,7 @@ pub mod adapt;
 pub mod bench;
 pub mod devices;
 pub mod eval;
+pub mod export;
 pub mod list;
 pub mod plot;
 pub mod train;

@@ -14,11 +14,12 @@ use crate::provenance;
 use crate::recover::RecordedSession;
 use crate::run::{self, End, Pace, SeedRun, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
+use crate::segments;
 use crate::signals;
 use crate::ticker::Ticker;
 use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Layer, Session, Setup, preset};
+use quickstudy_core::train::{Layer, Saved, Session, Setup, preset};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -304,16 +305,17 @@ fn resume(args: &TrainArgs) -> Result<(), Stop> {
     let folders = runs.iter().map(|run| RunFolder::open(run)).collect::<Result<Vec<_>, _>>()?;
     let read = |run: &PathBuf| run_folder::read_snapshot(run, file::LAST);
     let snapshots = runs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let all: Vec<&[u8]> = snapshots.iter().map(Vec::as_slice).collect();
+    let readers: Vec<_> = runs.iter().map(|run| |name: &str, bytes: u64| segments::read(run, name, bytes)).collect();
+    let all: Vec<Saved<'_>> = snapshots.iter().zip(&readers).map(|(file, read)| Saved::in_parts(file, read)).collect();
     let (device, why) = args.device.open_for(&mut |device| {
         // All run folders of a command are of one kind, as a rule; the first one stands for them.
-        let first = Session::restore_with(device, known::own(), &all[..1])?;
+        let first = Session::restore_saved(device, known::own(), &all[..1])?;
         time_of_training(device, first.setup())
     })?;
     why.iter().for_each(|why| say(why));
     // A killed stack may leave folders one snapshot apart, and any folders may be named together.
     if all.len() > 1
-        && let Ok(session) = Session::restore_with(&device, known::own(), &all)
+        && let Ok(session) = Session::restore_saved(&device, known::own(), &all)
     {
         drop(snapshots);
         activity::watch(device.interrupt());
@@ -322,7 +324,7 @@ fn resume(args: &TrainArgs) -> Result<(), Stop> {
     }
     let mut sessions = Vec::new();
     for (folder, snapshot) in folders.into_iter().zip(&all) {
-        let session = Session::restore_with(&device, known::own(), &[*snapshot]).map_err(|error| {
+        let session = Session::restore_saved(&device, known::own(), &[*snapshot]).map_err(|error| {
             let stop = Stop::from(error);
             Stop { message: format!("{}: {}", folder.join(file::LAST).display(), stop.message), ..stop }
         })?;
@@ -403,7 +405,7 @@ fn resume_session(
         });
         provenance::note_change(&folder, &device.caps().name);
         record(&folder, args, device, made)?;
-        let run = SeedRun::resume(folder, title(session.setup(), seed), &changed, made)?;
+        let run = SeedRun::resume(folder, title(session.setup(), seed), &changed, made, session.segments(index))?;
         // The rows so far are those of the configuration as it was.
         if changed != text {
             run.folder.write_unsynced(file::CONFIG, changed.as_bytes())?;

@@ -61,9 +61,9 @@ impl Training for Counter {
     fn done(&self) -> bool {
         self.steps >= TOTAL
     }
-    fn snapshots(&self) -> Result<Encode<'_>, Stop> {
+    fn snapshots(&self) -> Result<EncodeParts<'_>, Stop> {
         self.reads.set(self.reads.get() + 1);
-        Ok(Box::new(|index| Ok(format!("{} {}", self.seeds[index], self.steps).into_bytes())))
+        Ok(Box::new(|index, _| Ok(format!("{} {}", self.seeds[index], self.steps).into_bytes())))
     }
     fn policy_snapshots(&self) -> Result<Encode<'_>, Stop> {
         self.reads.set(self.reads.get() + 1);
@@ -109,7 +109,7 @@ fn a_stopped_and_resumed_seed_makes_the_same_files() {
     let dir = parts.join("s2");
     let snapshot = String::from_utf8(read_snapshot(&dir, file::LAST).unwrap()).unwrap();
     assert_eq!(snapshot, "2 1700");
-    let resumed = SeedRun::resume(RunFolder::open(&dir).unwrap(), "title".into(), "c", 1700).unwrap();
+    let resumed = SeedRun::resume(RunFolder::open(&dir).unwrap(), "title".into(), "c", 1700, &[]).unwrap();
     // The best so far was at 1500 steps and stays known.
     assert_eq!(resumed.best(), Some((1500.0_f64 * 1500.0 / 7.0 + 2.0 / 3.0) as f32));
     run(&mut Counter::new(&[2], 1700), &mut [resumed], PACE, &|| false).unwrap();
@@ -183,7 +183,7 @@ fn rows_get_rarer_in_long_runs_and_evaluations_always_have_theirs() {
     let polls = Cell::new(0);
     let stop = || polls.replace(polls.get() + 1) >= 13;
     run(&mut Counter::new(&[1], 0), &mut create(&parts, &[1]), pace, &stop).unwrap();
-    let resumed = SeedRun::resume(RunFolder::open(&parts.join("s1")).unwrap(), "title".into(), "c", 1300).unwrap();
+    let resumed = SeedRun::resume(RunFolder::open(&parts.join("s1")).unwrap(), "title".into(), "c", 1300, &[]).unwrap();
     assert_eq!(resumed.last_evaluation(), Some(1000.0 * 2000.0 / 7.0 + 1.0 / 3.0));
     run(&mut Counter::new(&[1], 1300), &mut [resumed], pace, &|| false).unwrap();
     for name in [file::CURVE, file::BEST] {

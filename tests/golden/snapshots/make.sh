@@ -4,6 +4,7 @@
 #   FOLDER/ALGORITHM/session.safetensors   the run after two iterations, to go on from
 #                    policy.safetensors    the policy with the best evaluation
 #                    next.safetensors      where two more iterations led
+#                    segments/             the rows that session.safetensors names, from format 3 on
 #                    returns.csv           what `eval policy.safetensors --episodes 4 --seed 5` says of the policy
 #
 # A folder is made once, by the first version that writes its format, and is never changed: later versions read it.
@@ -25,10 +26,12 @@ make() {
   "$binary" train "$algorithm" --env "$env" --seed 3 --steps "$steps" --threads 1 --eval-episodes 4 --out run "${settings[@]}"
   mkdir "$folder/$algorithm"
   cp run/last.safetensors "$folder/$algorithm/session.safetensors"
+  [[ ! -d run/segments ]] || cp -r run/segments "$folder/$algorithm/"
   cp run/best.safetensors "$folder/$algorithm/policy.safetensors"
   "$binary" eval "$folder/$algorithm/policy.safetensors" --episodes 4 --seed 5 --csv "$folder/$algorithm/returns.csv"
   "$binary" train --resume run --steps $((2 * steps)) --threads 1
-  cp run/last.safetensors "$folder/$algorithm/next.safetensors"
+  if [[ -d run/segments ]]; then "$binary" export run -o "$folder/$algorithm/next.safetensors"
+  else cp run/last.safetensors "$folder/$algorithm/next.safetensors"; fi
   rm -r run
 }
 

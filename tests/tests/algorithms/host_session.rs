@@ -36,7 +36,7 @@ fn pair(algorithm: &str, env: &EnvDef, text: &str) -> [Setup; 2] {
 
 fn policies(session: &Session) -> Vec<Vec<u8>> {
     let all = wait(session.policy_snapshots());
-    (0..2).map(|index| all.encode(index).unwrap()).collect()
+    (0..2).map(|index| wait(all.encode(index))).collect()
 }
 
 #[test]

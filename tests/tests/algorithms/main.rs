@@ -16,6 +16,7 @@ mod meta_evaluator;
 mod meta_gradients;
 mod off_policy;
 mod outcomes;
+mod parts;
 mod pearl;
 mod resume;
 mod rl2;

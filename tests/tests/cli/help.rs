@@ -8,7 +8,8 @@ use quickstudy_core::train::ALGORITHMS;
 #[test]
 fn everything_that_explains_fits_80_columns() {
     let dir = sandbox();
-    let helps = ["", "train", "eval", "adapt", "plot", "list", "bench", "devices"].map(|verb| format!("{verb} --help"));
+    let helps = ["", "train", "eval", "adapt", "plot", "export", "list", "bench", "devices"]
+        .map(|verb| format!("{verb} --help"));
     let parts = ["", "algorithms", "environments", "presets", "settings", "metrics"].map(|part| format!("list {part}"));
     for arguments in helps.iter().chain(&parts) {
         let shown = dir.run(arguments);

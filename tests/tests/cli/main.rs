@@ -16,6 +16,7 @@ mod isa;
 mod memory;
 mod pictures;
 mod resume;
+mod segments;
 
 /// An empty folder in which the command line runs.
 fn sandbox() -> Sandbox {

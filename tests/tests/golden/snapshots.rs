@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use pollster::block_on;
 use quickstudy_core::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
-use quickstudy_core::train::{ALGORITHMS, Evaluator, Session};
+use quickstudy_core::train::{ALGORITHMS, Evaluator, Own, Saved, Session, whole};
 use quickstudy_tests::crafted::Crafted;
 
 fn folder(format: &str) -> PathBuf {
@@ -48,7 +48,13 @@ fn check(folder: &Path) {
     // The policy can be that of an earlier iteration; the session has its own.
     let session = read(&folder.join("session.safetensors"));
     Evaluator::load(&device, &session).unwrap();
-    let mut session = Session::restore(&device, &[&session]).unwrap();
+    let segment = |name: &str, bytes: u64| {
+        let rows = read(&folder.join("segments").join(name));
+        assert_eq!(rows.len() as u64, bytes, "{name}");
+        Ok(rows)
+    };
+    let saved = Saved::in_parts(&session, &segment);
+    let mut session = Session::restore_saved(&device, Own::default(), &[saved]).unwrap();
     let next = Session::restore(&device, &[&read(&folder.join("next.safetensors"))]).unwrap();
     session.set_steps(next.setup().steps).unwrap();
     while session.iteration() < next.iteration() {
@@ -65,6 +71,21 @@ fn check(folder: &Path) {
 fn golden_snapshots_of_format_2_are_read_and_go_on() {
     for algorithm in ALGORITHMS.iter().map(|def| def.name) {
         check(&folder("format-2").join(algorithm));
+    }
+}
+
+/// Where there is a replay memory, its rows are in segments; all else is still format 2.
+#[test]
+fn golden_snapshots_of_format_3_are_read_with_their_segments_and_go_on() {
+    for algorithm in ["dqn", "dql", "ddpg", "td3", "sac"] {
+        let folder = folder("format-3").join(algorithm);
+        check(&folder);
+        let file = read(&folder.join("session.safetensors"));
+        assert!(Crafted::read(&file).header.contains("\"format\":3"));
+        let segment = |name: &str, _: u64| Ok(read(&folder.join("segments").join(name)));
+        let one = whole(Own::default(), Saved::in_parts(&file, &segment)).unwrap();
+        let session = Session::restore(&Device::cpu(1), &[&one]).unwrap();
+        assert!(block_on(session.snapshot(0)).unwrap() == one, "{algorithm}");
     }
 }
 

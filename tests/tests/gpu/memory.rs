@@ -1,8 +1,12 @@
 //! Large entries of a state on the GPU: rows are changed where they are, at the cost of these rows, and are those of the CPU. Skipped without a GPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
+
+use pollster::block_on as wait;
 use quickstudy_core::tensor::{Loop, scan};
-use quickstudy_core::{Context, DType, Device, Program, State, Tensor};
+use quickstudy_core::train::{self, Layer, Own, Saved, Session, Setup};
+use quickstudy_core::{Context, DType, Device, Program, State, Tensor, env};
 use quickstudy_tests::gpu;
 
 const ROWS: usize = 5000;
@@ -53,6 +57,67 @@ fn rows_of_a_large_memory_are_those_of_the_cpu() {
     assert!(expected.contains(&5.5), "nothing was stored");
     let Some(device) = gpu::device() else { return };
     assert!(played(&device) == expected);
+}
+
+#[test]
+fn parts_of_an_array_are_read_and_written_alone() {
+    let Some(device) = gpu::device() else { return };
+    let numbers: Vec<u32> = (0..1000).collect();
+    let array = device.array_u32(&[10, 100], &numbers).unwrap();
+    let read = |elements| pollster::block_on(device.read_part(&array, elements));
+    assert_eq!(read(333..337).unwrap(), [333, 334, 335, 336]);
+    device.write_part(&array, 998, &[7, 8]).unwrap();
+    device.write_part(&array, 1, &[9]).unwrap();
+    assert_eq!((read(0..3).unwrap(), read(997..1000).unwrap()), (vec![0, 9, 2], vec![997, 7, 8]));
+    assert_eq!(read(5..5).unwrap(), [0; 0]);
+    assert!(read(999..1001).is_err() && device.write_part(&array, 999, &[1, 2]).is_err());
+    let floats = device.array(&[4], &[0.5, 1.5, 2.5, 3.5]).unwrap();
+    assert_eq!(pollster::block_on(device.read_part(&floats, 1..3)).unwrap(), [1.5f32, 2.5].map(f32::to_bits));
+}
+
+/// Snapshots in parts of a run on the GPU go on there and on the CPU.
+#[test]
+fn new_rows_of_a_replay_memory_are_saved_and_restored() {
+    let Some(device) = gpu::device() else { return };
+    let text = "memory_size = 30\nbatch_size = 4\nhidden = [4]\nlearning_starts = 1\niteration_steps = 10";
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
+    let setup = Setup::resolve("sac", env::builtin("pendulum").unwrap(), &[1, 2], Some(100), &[layer]).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    let mut segments = [BTreeMap::<String, Vec<u8>>::new(), BTreeMap::new()];
+    let mut rings = [Vec::new(), Vec::new()];
+    let mut files = [Vec::new(), Vec::new()];
+    for _ in 0..5 {
+        wait(session.step()).unwrap();
+        let all = wait(session.snapshots()).unwrap();
+        for index in 0..2 {
+            let mut part = all.parts(index, &rings[index]).unwrap();
+            let mut new = 0;
+            while let Some(rows) = wait(part.rows()).unwrap() {
+                new += rows.bytes.len();
+                let segment = segments[index].entry(rows.segment).or_default();
+                segment.truncate(rows.offset as usize);
+                segment.extend(rows.bytes);
+            }
+            // Ten rows of nine numbers.
+            assert_eq!(new, 360);
+            (files[index], rings[index]) = wait(part.encode()).unwrap();
+        }
+    }
+    let read = |index: usize| {
+        let segments = &segments[index];
+        move |name: &str, bytes: u64| Ok(segments[name][..bytes as usize].to_vec())
+    };
+    let readers = [read(0), read(1)];
+    let saved = [0, 1].map(|index| Saved::in_parts(&files[index], &readers[index]));
+    for other in [device.clone(), Device::cpu(1)] {
+        let mut restored = Session::restore_saved(&other, Own::default(), &saved).unwrap();
+        for (index, saved) in saved.iter().enumerate() {
+            let whole = wait(session.snapshot(index)).unwrap();
+            assert!(train::whole(Own::default(), *saved).unwrap() == whole);
+            assert!(wait(restored.snapshot(index)).unwrap() == whole);
+        }
+        wait(restored.step()).unwrap();
+    }
 }
 
 /// Declares a program on a memory of so many rows.

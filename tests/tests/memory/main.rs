@@ -5,12 +5,14 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use peak_alloc::PeakAlloc;
 use pollster::block_on;
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, MetaTest, Session, Setup, Snapshots};
+use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, MetaTest, Own, Saved, Session, Setup, Snapshots};
 use quickstudy_core::{Device, Error};
 
 #[global_allocator]
@@ -84,7 +86,7 @@ fn an_iteration_allocates_no_more_than_was_added_up() {
 
 /// The files of all seeds.
 fn files(of: Snapshots<'_>, seeds: usize) -> Vec<Vec<u8>> {
-    (0..seeds).map(|seed| of.encode(seed).unwrap()).collect()
+    (0..seeds).map(|seed| block_on(of.encode(seed)).unwrap()).collect()
 }
 
 #[test]
@@ -109,6 +111,46 @@ fn saving_allocates_no_more_than_was_added_up() {
             assert!(files.1[0].len() as u64 > SMALL, "{algorithm}: {} bytes show nothing", files.1[0].len());
             assert!(taken <= copies + SMALL, "{algorithm}: {taken} bytes, {copies} were added up");
         }
+    }
+}
+
+/// A replay memory counts by what is on its way at once, and not by what it takes.
+#[test]
+fn saving_and_restoring_a_replay_memory_takes_a_segment_at_a_time() {
+    let _alone = alone();
+    let text = "memory_size = 400000\nlearning_starts = 200000\niteration_steps = 200\nenvs = 1000\nhidden = [8]";
+    for seeds in [&[0][..], &[0, 1, 2]] {
+        let layer = Layer { origin: "test".to_owned(), settings: toml::from_str(text).unwrap() };
+        let of = Setup::resolve("sac", builtin("pendulum").unwrap(), seeds, Some(400_000), &[layer]).unwrap();
+        let device = Device::cpu(1);
+        // Both stages share the arrays, and each has its own.
+        let plans = of.plans().unwrap().into_iter().map(|plan| device.footprint(Arc::new(plan)).unwrap());
+        let run = plans.fold((0, 0), |(args, own), plan| (plan.args.max(args), plan.own + own));
+        let copies = Session::memory(&device, &of).unwrap() - run.0 - run.1;
+        let mut session = Session::new(&device, &of).unwrap();
+        block_on(session.step()).unwrap();
+        // An eighth of the rows, of nine numbers each.
+        let segment = 50_000 * 9 * 4;
+        assert!((2 * segment..2 * segment + 4 * SMALL).contains(&copies), "{copies}");
+        let disk = RefCell::new(BTreeMap::new());
+        let ((file, rings), taken) = peak(|| {
+            let all = block_on(session.snapshots()).unwrap();
+            let mut part = all.parts(0, &[]).unwrap();
+            while let Some(rows) = block_on(part.rows()).unwrap() {
+                // On a disk, which is not counted.
+                disk.borrow_mut().insert(rows.segment.clone(), rows.bytes.len() as u64);
+            }
+            block_on(part.encode()).unwrap()
+        });
+        assert!(taken <= copies + SMALL, "{taken} bytes, {copies} were added up");
+        assert_eq!(rings[0].files().collect::<BTreeMap<_, _>>(), disk.into_inner());
+        drop(session);
+        // Zeros that fit no checksum: the first segment is read, and the others are not.
+        let read = |_: &str, bytes: u64| Ok(vec![0; bytes as usize]);
+        let (refused, taken) =
+            peak(|| Session::restore_saved(&device, Own::default(), &[Saved::in_parts(&file, &read)]).unwrap_err());
+        assert!(refused.to_string().contains("transitions-0.rows is damaged"), "{refused}");
+        assert!(taken <= 8 * segment + copies + SMALL, "{taken} bytes");
     }
 }
 

@@ -261,7 +261,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let mut entries = self.algorithm.entries();
         entries.extend(StateEntry::running(environment, [n, self.memory.observations, self.tasks]));
         entries.extend([
-            StateEntry::new("memory", &self.memory.shape(), DType::F32).bulk(),
+            StateEntry::new("memory", &self.memory.shape(), DType::F32).ring("memory_next"),
             StateEntry::new("memory_next", &[1], DType::U32),
             StateEntry::new("memory_filled", &[1], DType::U32),
         ]);

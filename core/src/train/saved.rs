@@ -1,0 +1,106 @@
+//! Snapshots as they were kept: files, and segments beside them.
+
+use std::fmt;
+
+use super::own::Own;
+use super::segments::{ReadSegment, Ring};
+use super::setup::Setup;
+use super::snapshot::{self, Entry, Header, wrong};
+use super::tensors;
+use crate::algo::{AlgorithmDef, StateEntry};
+use crate::backend::{copied, room};
+use crate::{DType, Result};
+
+/// A snapshot: a file, and the segments that it names if it is not whole.
+#[derive(Clone, Copy)]
+pub struct Saved<'a> {
+    pub(super) file: &'a [u8],
+    segments: Option<ReadSegment<'a>>,
+}
+
+impl fmt::Debug for Saved<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let segments = self.segments.is_some();
+        f.debug_struct("Saved").field("bytes", &self.file.len()).field("segments", &segments).finish()
+    }
+}
+
+impl<'a> Saved<'a> {
+    /// A file with all of it.
+    pub fn whole(file: &'a [u8]) -> Saved<'a> {
+        Saved { file, segments: None }
+    }
+
+    /// A file and, if it is in parts, its segments: `read` gives one, or an [`Error::Snapshot`](crate::Error::Snapshot).
+    pub fn in_parts(file: &'a [u8], read: ReadSegment<'a>) -> Saved<'a> {
+        Saved { file, segments: Some(read) }
+    }
+
+    /// Reads a ring, after so many rows in all: `put` takes numbers, and the element of the ring from which on they lie.
+    pub(super) fn read_ring(
+        &self,
+        ring: &Ring,
+        entry: &StateEntry,
+        added: u64,
+        put: &mut dyn FnMut(usize, &[u32]) -> Result<()>,
+    ) -> Result<()> {
+        ring.check(&entry.shape, added)?;
+        let Some(read) = self.segments else {
+            return Err(wrong(format!(
+                "`{}` is in segments beside it; resume the folder of the run, or make one file of it by `quickstudy export`",
+                ring.tensor
+            )));
+        };
+        ring.read(entry.dtype == DType::F32, read, put)
+    }
+}
+
+/// The setup of a run of these seeds, as the header of one of their snapshots says.
+pub(super) fn setup(header: &Header, def: &'static AlgorithmDef, own: &Own<'_>, seeds: &[u64]) -> Result<Setup> {
+    let env = own.environment(header)?;
+    Setup::of_snapshot(def, env, seeds, (header.steps, header.iteration), &header.config)
+        .map_err(|e| wrong(e.to_string()))
+}
+
+/// Rows that a run of that setup has added to its rings.
+pub(super) fn added(header: &Header, setup: &Setup) -> u64 {
+    header.iteration.saturating_mul(setup.batch())
+}
+
+/// The ring of a file that is not among its tensors.
+pub(super) fn ring_of<'a>(header: &'a Header, entry: &StateEntry) -> Option<&'a Ring> {
+    header.rings.iter().find(|ring| ring.tensor == tensors::name(entry.name))
+}
+
+/// One file of a snapshot: that which [`Session::snapshot`](super::Session::snapshot) gives, with the rows of its segments in it.
+///
+/// # Errors
+/// [`Error::Snapshot`](crate::Error::Snapshot) if it cannot be read; [`Error::Memory`](crate::Error::Memory) if there is no room for it.
+pub fn whole<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> {
+    let own = own.into();
+    let (header, def, mut entries) = snapshot::decode(saved.file, own.algorithms)?;
+    if header.rings.is_empty() {
+        return copied(saved.file);
+    }
+    let setup = setup(&header, def, &own, &[header.seed])?;
+    let rings = setup.fitted().entries(setup.env.state_len()).into_iter().filter(|entry| entry.ring.is_some());
+    for entry in rings {
+        let Some(ring) = ring_of(&header, &entry) else {
+            tensors::tensor(&entries, &entry)?;
+            continue;
+        };
+        // The shape is that of the state from here on, and not of what the file says.
+        ring.check(&entry.shape, added(&header, &setup))?;
+        let len = 4 * entry.shape.iter().product::<usize>();
+        let mut bytes: Vec<u8> = room(len)?;
+        bytes.resize(len, 0);
+        saved.read_ring(ring, &entry, added(&header, &setup), &mut |first, words| {
+            let places = bytes.as_chunks_mut().0.iter_mut().skip(first);
+            places.zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
+            Ok(())
+        })?;
+        let (name, dtype) = (ring.tensor.clone(), tensors::dtype(entry.dtype));
+        entries.push(Entry { name, dtype, shape: entry.shape, bytes: bytes.into() });
+    }
+    snapshot::encode(header.with_rings(Vec::new()), &entries)
+}

@@ -1,0 +1,187 @@
+//! Snapshots of a session's seeds: whole, or in parts that cost what is new.
+
+use std::collections::VecDeque;
+
+use super::segments::{Ring, Stretch};
+use super::session::Session;
+use super::snapshot::{self, Header, SnapshotKind};
+use super::tensors::{self, SeedArray};
+use crate::algo::StateEntry;
+use crate::nn::Layout;
+use crate::{DType, Error, Result};
+
+/// The state of a session's seeds, from which snapshots are made one by one: small entries are copied to the host at once, bulk ones are read
+/// seed by seed.
+#[derive(Debug)]
+pub struct Snapshots<'a> {
+    session: &'a Session,
+    kind: SnapshotKind,
+    /// Entries of the state with the words of all seeds; without them where they are bulk.
+    arrays: Vec<(StateEntry, Vec<u32>)>,
+    layout: Layout,
+}
+
+impl<'a> Snapshots<'a> {
+    pub(super) async fn of(session: &'a Session, kind: SnapshotKind, entries: Vec<StateEntry>) -> Result<Self> {
+        let mut arrays = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let array = session.state().get(entry.name)?;
+            let words = match entry.bulk {
+                true => Vec::new(),
+                false => session.device().read_part(array, 0..array.len()).await?,
+            };
+            arrays.push((entry, words));
+        }
+        Ok(Snapshots { session, kind, arrays, layout: session.layout().clone() })
+    }
+
+    /// The whole snapshot of the seed of this number, from 0.
+    ///
+    /// # Errors
+    /// If there is no such seed, or the device fails; [`Error::Memory`] if there is no room for it.
+    pub async fn encode(&self, index: usize) -> Result<Vec<u8>> {
+        self.file(index, Vec::new()).await
+    }
+
+    /// A snapshot of the seed of this number, from 0, in parts: rows of its replay memory that are new since the segments of the snapshot
+    /// before, `saved`, which were none before the first one; and a small file, which is worth something once these are kept.
+    ///
+    /// # Errors
+    /// If there is no such seed, or the segments are not its own.
+    pub fn parts(&self, index: usize, saved: &[Ring]) -> Result<Part<'_>> {
+        let (mut rings, mut stretches) = (Vec::new(), VecDeque::new());
+        for (entry, next) in self.rings() {
+            let added = self.session.env_steps();
+            self.check_next(index, (entry, next), added)?;
+            let tensor = tensors::name(entry.name);
+            let new = || Ring::new(tensor.to_owned(), &entry.shape);
+            let mut ring = saved.iter().find(|ring| ring.tensor == tensor).cloned().unwrap_or_else(new);
+            let place = rings.len();
+            stretches.extend(ring.advance(&entry.shape, added)?.into_iter().map(|stretch| (place, stretch)));
+            rings.push(ring);
+        }
+        Ok(SnapshotParts { of: self, index, rings, stretches })
+    }
+
+    /// The entries that are rings, and the names of those that say which row is next.
+    fn rings(&self) -> impl Iterator<Item = (&StateEntry, &'static str)> {
+        self.arrays.iter().filter_map(|(entry, _)| Some((entry, entry.ring?)))
+    }
+
+    /// Checks that a ring has the rows that were planned.
+    fn check_next(&self, index: usize, (entry, next): (&StateEntry, &str), added: u64) -> Result<()> {
+        let words = self.arrays.iter().find(|(entry, _)| entry.name == next).map(|(_, words)| words.as_slice());
+        let found = words.and_then(|words| words.get(index));
+        let expected = Ring::next(entry.shape.first().copied().unwrap_or(0), added);
+        match found {
+            Some(found) if u64::from(*found) == expected => Ok(()),
+            _ => Err(Error::Program(format!(
+                "`{next}` is {found:?} after {added} rows of `{}`, which makes {expected}: it is no ring",
+                entry.name
+            ))),
+        }
+    }
+
+    /// The file; entries of `rings` are only named in it.
+    async fn file(&self, index: usize, rings: Vec<Ring>) -> Result<Vec<u8>> {
+        let (session, setup) = (self.session, self.session.setup());
+        let seeds = setup.seeds.len();
+        if index >= seeds {
+            return Err(session.no_seed(index));
+        }
+        let outside = |entry: &StateEntry| rings.iter().any(|ring| ring.tensor == tensors::name(entry.name));
+        let (mut own, mut bulk) = (Vec::with_capacity(self.arrays.len()), Vec::new());
+        for (entry, words) in self.arrays.iter().filter(|(entry, _)| !outside(entry)) {
+            let words = match entry.bulk {
+                true => {
+                    let array = session.state().get(entry.name)?;
+                    let len = array.len() / seeds;
+                    // Its words, the tensor's bytes and the file's.
+                    bulk.push(session.device().take_on_host(12 * len as u64)?);
+                    session.device().read_part(array, index * len..(index + 1) * len).await?.into()
+                }
+                false => {
+                    let len = words.len() / seeds;
+                    words[index * len..(index + 1) * len].into()
+                }
+            };
+            own.push(SeedArray { entry: entry.clone(), words });
+        }
+        let mut entries = tensors::written(&own, &self.layout)?;
+        drop(own);
+        if self.kind == SnapshotKind::Session {
+            entries.extend(snapshot::of_finished(session.finished(index)));
+        }
+        let env = &setup.env.spec().name;
+        let header = Header::new(self.kind, setup.algorithm.name, env, setup.seeds[index], setup.table());
+        let mut header = header.with_rings(rings);
+        (header.steps, header.iteration) = (setup.steps, session.iteration());
+        header.env_steps = session.steps_made(index);
+        snapshot::encode(header, &entries)
+    }
+}
+
+/// A snapshot of a seed in parts: first its new rows, then the small file.
+#[derive(Debug)]
+pub struct SnapshotParts<'a> {
+    of: &'a Snapshots<'a>,
+    index: usize,
+    rings: Vec<Ring>,
+    /// Rows that are to be read, each with the number of its ring.
+    stretches: VecDeque<(usize, Stretch)>,
+}
+
+/// New rows of a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentRows {
+    /// The segment's name, which is fit for a file.
+    pub segment: String,
+    /// The byte of the segment with which they begin: whatever is there, or behind it, is of no snapshot.
+    pub offset: u64,
+    /// They themselves.
+    pub bytes: Vec<u8>,
+}
+
+impl SnapshotParts<'_> {
+    /// The next rows that are new, read from the device; none after the last ones.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] for a number that is none; or if the device fails.
+    pub async fn rows(&mut self) -> Result<Option<SegmentRows>> {
+        let Some((ring, stretch)) = self.stretches.pop_front() else { return Ok(None) };
+        let session = self.of.session;
+        let (Some(ring), Some((entry, _))) = (self.rings.get_mut(ring), self.of.rings().nth(ring)) else {
+            return Ok(None);
+        };
+        let elements = ring.elements(stretch);
+        let array = session.state().get(entry.name)?;
+        let before = self.index * (array.len() / session.setup().seeds.len());
+        let words = session.device().read_part(array, before + elements.start..before + elements.end).await?;
+        let no_number = |word: &u32| entry.dtype == DType::F32 && !f32::from_bits(*word).is_finite();
+        if let Some(at) = words.iter().position(no_number) {
+            let width = elements.len() / (stretch.rows() as usize).max(1);
+            let (row, column, number) = ((elements.start + at) / width, at % width, f32::from_bits(words[at]));
+            let name = &ring.tensor;
+            return Err(snapshot::not_saved(session.setup().seeds[self.index], name, number.into(), &[row, column]));
+        }
+        let (segment, offset) = ring.put(stretch, &words)?;
+        let bytes = match cfg!(target_endian = "little") {
+            true => bytemuck::cast_slice(&words).to_vec(),
+            false => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+        };
+        Ok(Some(SegmentRows { segment, offset, bytes }))
+    }
+
+    /// The small file, to be kept once all rows are, and the segments that it names: the next snapshot goes on from them, and all others are
+    /// needed no more once the file has taken the place of the one before.
+    ///
+    /// # Errors
+    /// If rows are left; or if the device fails.
+    pub async fn encode(self) -> Result<(Vec<u8>, Vec<Ring>)> {
+        if !self.stretches.is_empty() {
+            return Err(Error::Program("the rows of a snapshot come before its file".to_owned()));
+        }
+        let file = self.of.file(self.index, self.rings.clone()).await?;
+        Ok((file, self.rings))
+    }
+}
