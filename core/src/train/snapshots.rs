@@ -48,7 +48,7 @@ impl<'a> Snapshots<'a> {
     ///
     /// # Errors
     /// If there is no such seed, or the segments are not its own.
-    pub fn parts(&self, index: usize, saved: &[Ring]) -> Result<Part<'_>> {
+    pub fn parts(&self, index: usize, saved: &[Ring]) -> Result<SnapshotParts<'_>> {
         let (mut rings, mut stretches) = (Vec::new(), VecDeque::new());
         for (entry, next) in self.rings() {
             let added = self.session.env_steps();
