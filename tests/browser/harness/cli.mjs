@@ -24,7 +24,7 @@ export async function withCli(use) {
 export function parameters(bytes) {
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
-  const names = Object.keys(header).filter((name) => /^(policy|value)\..*(weight|bias|log_std)$/.test(name));
+  const names = Object.keys(header).filter((name) => /^(policy|value|q)\..*(weight|bias|log_std)$/.test(name));
   if (!names.length) throw new Error("no parameters");
   const tensors = names.sort().map((name) => {
     const [from, to] = header[name].data_offsets;
