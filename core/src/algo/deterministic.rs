@@ -20,7 +20,7 @@ use crate::{DType, Result, Tensor};
 /// The settings in which algorithms that learn a deterministic policy differ.
 #[derive(Clone, Debug)]
 pub struct DeterministicSettings {
-    /// What is played, remembered and drawn.
+    /// The settings of playing, remembering and drawing.
     pub replay: Replay,
     /// The networks.
     pub net: NetConfig,

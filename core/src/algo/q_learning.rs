@@ -19,7 +19,7 @@ use crate::{DType, Tensor};
 /// The settings in which algorithms that learn values of actions differ.
 #[derive(Clone, Debug)]
 pub struct QSettings {
-    /// What is played, remembered and drawn.
+    /// The settings of playing, remembering and drawing.
     pub replay: Replay,
     /// The network.
     pub net: NetConfig,
@@ -27,11 +27,11 @@ pub struct QSettings {
     pub optimiser: Adam,
     /// The first step size.
     pub learning_rate: f64,
-    /// How it changes.
+    /// The schedule of the step size.
     pub learning_rate_schedule: Schedule,
     /// Longer gradients are scaled down; 0: never.
     pub max_grad_norm: f64,
-    /// How much it explores.
+    /// The schedule of ε.
     pub exploration: Exploration,
     /// Updates from one step of the target to the next.
     pub target_update_interval: usize,
@@ -41,7 +41,7 @@ pub struct QSettings {
     pub double: bool,
 }
 
-/// How ε changes.
+/// A schedule of ε, the probability of an even draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Exploration {
     /// It falls on a line from one value to another, over a share of the run.

@@ -39,13 +39,13 @@ impl Hindsight {
         let reached = ahead.later(steps).next_obs.slice(2, achieved.start, achieved.end);
         let which = noise.apart(WHICH).uniform().lt(Tensor::constant_f32(self.share));
         let replaced = |obs: Tensor| {
-            let (before, after) = (obs.slice(2, 0, desired.start), obs.size(2));
-            let mut parts = vec![before, which.select(reached, obs.slice(2, desired.start, desired.end))];
-            if desired.start == 0 {
-                parts.remove(0);
+            let mut parts = Vec::with_capacity(3);
+            if desired.start > 0 {
+                parts.push(obs.slice(2, 0, desired.start));
             }
-            if desired.end < after {
-                parts.push(obs.slice(2, desired.end, after));
+            parts.push(which.select(reached, obs.slice(2, desired.start, desired.end)));
+            if desired.end < obs.size(2) {
+                parts.push(obs.slice(2, desired.end, obs.size(2)));
             }
             Tensor::concat(&parts, 2)
         };

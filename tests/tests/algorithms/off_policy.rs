@@ -166,7 +166,7 @@ fn learner<C: OffPolicy>(networks: C, env: &EnvDef, steps: u64) -> Rc<dyn Algori
     OffPolicyLearner::new(networks, env.spec()).unwrap().for_steps(steps).unwrap().unwrap().into()
 }
 
-/// What comes of an algorithm, and of the same with its gradient turned around.
+/// Late returns of an algorithm, and of the same with its gradient turned around.
 fn both<C: OffPolicy>(networks: impl Fn() -> C, env: &EnvDef, iterations: u64, batch: u64) -> [[f64; 2]; 2] {
     let (steps, last) = (iterations * batch, iterations / 5);
     let learned = late(learner(networks(), env, steps), env, iterations, last);

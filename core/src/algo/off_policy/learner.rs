@@ -206,9 +206,9 @@ struct Actors<'a> {
     rates: Named,
     /// Names the updates' random numbers, words `[S, 1]`.
     key: [Tensor; 2],
-    /// Whether the policy acts, and no chance.
+    /// True if the policy acts, false if even draws do.
     acts: bool,
-    /// Whether passes have updates.
+    /// True if passes have updates.
     learns: bool,
 }
 
