@@ -6,7 +6,7 @@
 
 use super::lanes::LANES;
 use super::pack::pack_tile;
-use super::product::{PANEL, Product};
+use super::product::{After, PANEL, Product};
 use super::{elementwise, slice_len};
 use crate::backend::cpu::simd::isa::Isa;
 use elementwise::{BinaryOp, Operand, UnaryOp};
@@ -38,7 +38,7 @@ impl Strided<'_> {
 
 /// Elementwise work that follows a dense layer, block by block while it is in registers and the first cache. Anything else follows as a [`super::chain::Chain`],
 /// after a part of the outputs, which takes a few percent of the layer's time longer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub enum Epilogue<'a> {
     /// Nothing.
     Linear,
@@ -47,6 +47,10 @@ pub enum Epilogue<'a> {
     /// out · (1 − y²) with y as `out`: on the way back, the derivative of the tanh whose value is y. Rounded after each
     /// operation.
     Slope(&'a [f32]),
+    /// ReLU: 0 where the result is negative. Beside the result, if this is given, else in its place.
+    Relu(Option<&'a mut [f32]>),
+    /// 0 where x is negative, with x as `out`: on the way back, the derivative of ReLU at x.
+    Gate(&'a [f32]),
 }
 
 /// Sizes of a dense layer.
@@ -74,7 +78,7 @@ pub fn dense(
     w: Strided<'_>,
     bias: Option<Strided<'_>>,
     dims: DenseDims,
-    after: Epilogue<'_>,
+    mut after: Epilogue<'_>,
 ) {
     let DenseDims { k, n, r } = dims;
     assert_eq!(r % LANES, 0, "dense: lanes come in groups of 16");
@@ -88,14 +92,12 @@ pub fn dense(
     if let Some(bias) = bias {
         bias.check("dense bias", n, 1);
     }
-    let (tanh, slope) = match after {
-        Epilogue::Linear => (false, std::ptr::null()),
-        Epilogue::Tanh => (true, std::ptr::null()),
-        Epilogue::Slope(y) => {
-            assert_eq!(y.len(), out.len(), "dense: values of tanh and results");
-            (false, y.as_ptr())
-        }
+    let other = match &after {
+        Epilogue::Slope(y) | Epilogue::Gate(y) => Some(y.len()),
+        Epilogue::Relu(y) => y.as_ref().map(|y| y.len()),
+        Epilogue::Linear | Epilogue::Tanh => None,
     };
+    assert!(other.is_none_or(|len| len == out.len()), "dense: values of the activation and results");
     let slice = slice_len(k);
     let product = Product {
         rows: n,
@@ -111,15 +113,21 @@ pub fn dense(
         resume: false,
         bias: bias.map_or(std::ptr::null(), |bias| bias.values.as_ptr()),
         bias_row: bias.map_or(0, |bias| bias.row),
-        tanh,
-        slope,
+        after: match after {
+            Epilogue::Linear => After::Linear,
+            Epilogue::Tanh => After::Tanh,
+            Epilogue::Slope(y) => After::Slope(y.as_ptr()),
+            Epilogue::Relu(None) => After::Relu(out.as_mut_ptr()),
+            Epilogue::Relu(Some(ref mut y)) => After::Relu(y.as_mut_ptr()),
+            Epilogue::Gate(x) => After::Gate(x.as_ptr()),
+        },
     };
     if slice >= k {
         // SAFETY: lengths checked above; `out` is borrowed mutably, so apart from the others.
         unsafe { product.run(isa) }
         return;
     }
-    let bare = Product { bias: std::ptr::null(), tanh: false, slope: std::ptr::null(), ..product };
+    let bare = Product { bias: std::ptr::null(), after: After::Linear, ..product };
     // SAFETY: as above; slices stay within k.
     unsafe { bare.run(isa) }
     let mut part = vec![0.0; n * r];
@@ -144,6 +152,9 @@ pub fn dense(
         Epilogue::Linear => {}
         Epilogue::Tanh => elementwise::unary(isa, UnaryOp::Tanh, out, Operand::Dst),
         Epilogue::Slope(y) => out.iter_mut().zip(y).for_each(|(g, y)| *g *= 1.0 + -(y * y)),
+        Epilogue::Relu(None) => elementwise::binary(isa, BinaryOp::Max, out, Operand::Dst, Operand::Splat(0.0)),
+        Epilogue::Relu(Some(y)) => elementwise::binary(isa, BinaryOp::Max, y, Operand::Slice(out), Operand::Splat(0.0)),
+        Epilogue::Gate(x) => out.iter_mut().zip(x).for_each(|(g, x)| *g = if *x < 0.0 { 0.0 } else { *g }),
     }
 }
 
@@ -204,8 +215,7 @@ pub fn dense_accumulate_outer(isa: Isa, dw: &mut [f32], dw_row: usize, outer: Ou
         resume: true,
         bias: std::ptr::null(),
         bias_row: 0,
-        tanh: false,
-        slope: std::ptr::null(),
+        after: After::Linear,
     };
     if cost(n, k) + copied < cost(k, n) {
         let width = k.next_multiple_of(LANES);

@@ -31,27 +31,46 @@ fn check_dense(isa: Isa, k: usize, n: usize, r: usize) {
     let (a, w, bias) = (values(k * r, 1), values(k * n, 2), values(n, 3));
     let forward = Strided { values: &w, row: n, col: 1 };
     let backward = Strided { values: &w, row: 1, col: k }; // the same sizes, stored [N][K]
-    let y = values(n * r, 4);
+    let mut y = values(n * r, 4);
+    y.iter_mut().step_by(5).for_each(|y| *y = -0.0);
     let cases = [
-        (forward, true, Epilogue::Tanh),
-        (forward, false, Epilogue::Linear),
-        (backward, true, Epilogue::Linear),
-        (backward, false, Epilogue::Slope(&y)),
+        (forward, true, "tanh"),
+        (forward, false, "linear"),
+        (forward, true, "relu"),
+        (forward, false, "relu beside"),
+        (backward, true, "linear"),
+        (backward, false, "slope"),
+        (backward, false, "gate"),
     ];
-    for (w, with_bias, after) in cases {
-        let mut out = vec![f32::NAN; n * r];
+    for (w, with_bias, name) in cases {
+        let (mut out, mut beside) = (vec![f32::NAN; n * r], vec![f32::NAN; n * r]);
+        let after = match name {
+            "tanh" => Epilogue::Tanh,
+            "slope" => Epilogue::Slope(&y),
+            "relu" => Epilogue::Relu(None),
+            "relu beside" => Epilogue::Relu(Some(&mut beside)),
+            "gate" => Epilogue::Gate(&y),
+            _ => Epilogue::Linear,
+        };
         let strided = Strided { values: &bias, row: 1, col: 0 };
         dense(isa, &mut out, &a, w, with_bias.then_some(strided), DenseDims { k, n, r }, after);
         for i in 0..n {
             for l in 0..r {
                 let sum = chain(isa, k, |t| (a[t * r + l], w.values[t * w.row + i * w.col]));
                 let sum = if with_bias { sum + bias[i] } else { sum };
-                let want = match after {
-                    Epilogue::Linear => sum,
-                    Epilogue::Tanh => math::tanh(sum),
-                    Epilogue::Slope(y) => sum * (1.0 - y[i * r + l] * y[i * r + l]),
+                let at = i * r + l;
+                let want = match name {
+                    "tanh" => math::tanh(sum),
+                    "slope" => sum * (1.0 - y[at] * y[at]),
+                    "relu" if sum < 0.0 => 0.0,
+                    "gate" if y[at] < 0.0 => 0.0,
+                    _ => sum,
                 };
-                assert_eq!(out[i * r + l].to_bits(), want.to_bits(), "{isa} k {k} n {n} r {r} at {i}, {l}");
+                assert_eq!(out[at].to_bits(), want.to_bits(), "{isa} {name} k {k} n {n} r {r} at {i}, {l}");
+                if name == "relu beside" {
+                    let want = if sum < 0.0 { 0.0 } else { sum };
+                    assert_eq!(beside[at].to_bits(), want.to_bits(), "{isa} {name} k {k} n {n} r {r} at {i}, {l}");
+                }
             }
         }
     }

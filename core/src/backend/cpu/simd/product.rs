@@ -31,10 +31,23 @@ pub(crate) struct Product {
     /// Added to row i at the end: bias\[i · bias_row\]. Null for none.
     pub bias: *const f32,
     pub bias_row: usize,
-    /// Apply tanh at the end.
-    pub tanh: bool,
-    /// Multiply by 1 − y² at the end, where y lies as `c` does. Null for none.
-    pub slope: *const f32,
+    /// What is done to the result at the end.
+    pub after: After,
+}
+
+/// The elementwise end of a product. Its other operand or result lies as `c` does.
+#[derive(Clone, Copy)]
+pub(crate) enum After {
+    /// Nothing.
+    Linear,
+    /// tanh.
+    Tanh,
+    /// Multiply by 1 − y².
+    Slope(*const f32),
+    /// Write 0 here where the result is negative, else the result. This may be `c` itself.
+    Relu(*mut f32),
+    /// 0 where x is negative.
+    Gate(*const f32),
 }
 
 impl Product {
@@ -79,16 +92,16 @@ unsafe fn product<V: Vector>(p: Product) {
                 }
                 j += width;
             }
-            if p.tanh {
-                for row in i..i + rows {
-                    let y = p.c.add(row * p.c_row);
-                    store(y, Map1::<ops::Tanh, _>(Contiguous(y), PhantomData), p.cols);
-                }
-            }
-            if !p.slope.is_null() {
-                for row in i..i + rows {
-                    let (g, y) = (p.c.add(row * p.c_row), p.slope.add(row * p.c_row));
-                    store(g, Map2::<ops::TanhGrad, _, _>(Contiguous(g), Contiguous(y), PhantomData), p.cols);
+            for row in i..i + rows {
+                let c = p.c.add(row * p.c_row);
+                match p.after {
+                    After::Tanh => store(c, Map1::<ops::Tanh, _>(Contiguous(c), PhantomData), p.cols),
+                    After::Slope(y) => {
+                        let y = Contiguous(y.add(row * p.c_row));
+                        store(c, Map2::<ops::TanhGrad, _, _>(Contiguous(c), y, PhantomData), p.cols)
+                    }
+                    // In the registers already.
+                    After::Linear | After::Relu(_) | After::Gate(_) => break,
                 }
             }
         }
@@ -154,9 +167,43 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
                     acc[r][w] = acc[r][w].add(bias);
                 }
             }
-            for w in 0..W {
-                acc[r][w].store(c.add(r * p.c_row + w * V::LANES));
+        }
+        match p.after {
+            After::Relu(y) => {
+                let y = y.add(i * p.c_row + j);
+                if y != c {
+                    write(&acc, c, p.c_row);
+                }
+                for r in 0..R {
+                    for w in 0..W {
+                        acc[r][w] = acc[r][w].relu();
+                    }
+                }
+                write(&acc, y, p.c_row);
+                return;
             }
+            After::Gate(x) => {
+                let x = x.add(i * p.c_row + j);
+                for r in 0..R {
+                    for w in 0..W {
+                        acc[r][w] = acc[r][w].gate(V::load(x.add(r * p.c_row + w * V::LANES)));
+                    }
+                }
+            }
+            After::Linear | After::Tanh | After::Slope(_) => {}
+        }
+        write(&acc, c, p.c_row);
+    }
+}
+
+/// Store a register tile.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]
+unsafe fn write<V: Vector, const R: usize, const W: usize>(acc: &[[V; W]; R], to: *mut f32, row: usize) {
+    for r in 0..R {
+        for w in 0..W {
+            // SAFETY: the caller has checked that rows and columns exist.
+            unsafe { acc[r][w].store(to.add(r * row + w * V::LANES)) }
         }
     }
 }

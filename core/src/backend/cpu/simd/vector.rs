@@ -19,6 +19,10 @@ pub(crate) trait Vector: Copy {
     unsafe fn add(self, other: Self) -> Self;
     /// self · factor + acc, rounded once where the instruction set fuses ([`super::isa::Isa::fuses`]).
     unsafe fn mul_add(self, factor: Self, acc: Self) -> Self;
+    /// 0 where self < 0, else self: −0 and NaN stay.
+    unsafe fn relu(self) -> Self;
+    /// 0 where x < 0, else self.
+    unsafe fn gate(self, x: Self) -> Self;
     /// dst\[c\]\[r\] = src\[r\]\[c\] for 16 × 16 values with rows `src_row` and `dst_row` apart.
     unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize);
 }
@@ -83,6 +87,14 @@ mod x86 {
             unsafe { _mm512_fmadd_ps(self, factor, acc) }
         }
         #[inline(always)]
+        unsafe fn relu(self) -> Self {
+            unsafe { _mm512_max_ps(_mm512_setzero_ps(), self) }
+        }
+        #[inline(always)]
+        unsafe fn gate(self, x: Self) -> Self {
+            unsafe { _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, _mm512_setzero_ps()), self) }
+        }
+        #[inline(always)]
         unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
             for q in 0..4 {
                 unsafe {
@@ -135,6 +147,14 @@ mod x86 {
         #[inline(always)]
         unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
             unsafe { _mm256_fmadd_ps(self, factor, acc) }
+        }
+        #[inline(always)]
+        unsafe fn relu(self) -> Self {
+            unsafe { _mm256_max_ps(_mm256_setzero_ps(), self) }
+        }
+        #[inline(always)]
+        unsafe fn gate(self, x: Self) -> Self {
+            unsafe { _mm256_andnot_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(x, _mm256_setzero_ps()), self) }
         }
         #[inline(always)]
         unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
@@ -191,6 +211,14 @@ mod x86 {
         #[inline(always)]
         unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
             unsafe { _mm_add_ps(_mm_mul_ps(self, factor), acc) }
+        }
+        #[inline(always)]
+        unsafe fn relu(self) -> Self {
+            unsafe { _mm_max_ps(_mm_setzero_ps(), self) }
+        }
+        #[inline(always)]
+        unsafe fn gate(self, x: Self) -> Self {
+            unsafe { _mm_andnot_ps(_mm_cmplt_ps(x, _mm_setzero_ps()), self) }
         }
         #[inline(always)]
         unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
@@ -251,6 +279,14 @@ mod neon {
             unsafe { vfmaq_f32(acc, self, factor) }
         }
         #[inline(always)]
+        unsafe fn relu(self) -> Self {
+            unsafe { self.gate(self) }
+        }
+        #[inline(always)]
+        unsafe fn gate(self, x: Self) -> Self {
+            unsafe { vbslq_f32(vcltzq_f32(x), vdupq_n_f32(0.0), self) }
+        }
+        #[inline(always)]
         unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
             unsafe { transpose_scalars(dst, dst_row, src, src_row) }
         }
@@ -292,6 +328,14 @@ mod simd128 {
         #[inline(always)]
         unsafe fn mul_add(self, factor: Self, acc: Self) -> Self {
             f32x4_add(f32x4_mul(self, factor), acc)
+        }
+        #[inline(always)]
+        unsafe fn relu(self) -> Self {
+            f32x4_pmax(self, f32x4_splat(0.0))
+        }
+        #[inline(always)]
+        unsafe fn gate(self, x: Self) -> Self {
+            v128_andnot(self, f32x4_lt(x, f32x4_splat(0.0)))
         }
         #[inline(always)]
         unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {
@@ -362,6 +406,18 @@ mod array {
                 sum[i] += self[i] * factor[i];
             }
             sum
+        }
+        #[inline(always)]
+        unsafe fn relu(self) -> Self {
+            unsafe { self.gate(self) }
+        }
+        #[inline(always)]
+        unsafe fn gate(self, x: Self) -> Self {
+            let mut y = self;
+            for i in 0..4 {
+                y[i] = if x[i] < 0.0 { 0.0 } else { y[i] };
+            }
+            y
         }
         #[inline(always)]
         unsafe fn transpose(dst: *mut f32, dst_row: usize, src: *const f32, src_row: usize) {

@@ -1,11 +1,11 @@
 //! Runs products with what follows them, part by part.
 
 use super::super::simd::dense::{DenseDims, Epilogue, Strided, dense};
-use super::super::simd::elementwise::{BinaryOp, Operand, UnaryOp, unary};
+use super::super::simd::elementwise::{Operand, UnaryOp, unary};
 use super::super::simd::few::{dense_few, few, turn};
-use super::link::DenseLayer;
+use super::link::{DenseLayer, Inside};
 use super::run::Frame;
-use super::{Dense, Instr, Opnd, Reg, Table};
+use super::{Dense, Reg, Table};
 
 impl Frame<'_> {
     #[inline(never)]
@@ -29,32 +29,21 @@ impl Frame<'_> {
             }
         });
         let bias = bias.map(|b| if b.values.is_empty() { Strided { values: &flat, ..b } } else { b });
-        // Tanh and its derivative alone are done inside of the product, which saves a few percent.
         let (whole, strided) = (DenseDims { k: *k, n: *n, r: lanes }, Strided { values: w, row: *ks, col: *ns });
         let rows = few(strided, bias, whole, self.valid);
-        let after = match &product.after[..] {
-            [Instr::Unary { op: UnaryOp::Tanh, dst: to, .. }] if to == dst => Some(Epilogue::Tanh),
-            [
-                Instr::Binary {
-                    op: BinaryOp::TanhGrad,
-                    dst: to,
-                    a: Opnd::Reg(g, _),
-                    b: Opnd::Reg(y, Table::Dense { start, .. }),
-                },
-            ] if to == dst && g == dst => Some(Epilogue::Slope(&self.reg(*y)[start * lanes..][..n * lanes])),
-            [] => Some(Epilogue::Linear),
-            _ => None,
-        };
         let mut spare = std::mem::take(&mut self.spare);
         if rows.is_some() {
             spare.resize(spare.len().max(lanes * n), 0.0);
         }
         let input = &self.reg(a.0)[a.1 * lanes..];
-        match (after, rows) {
-            (Some(after), None) => dense(isa, self.reg_mut(*dst), input, strided, bias, whole, after),
-            (Some(after @ (Epilogue::Linear | Epilogue::Tanh)), Some(rows)) => {
+        match (layer.inside, rows) {
+            (Some(inside), None) => {
+                let (to, after) = self.epilogue(*dst, *n, inside);
+                dense(isa, self.reg_mut(to), input, strided, bias, whole, after);
+            }
+            (Some(inside @ (Inside::Linear | Inside::Tanh)), Some(rows)) => {
                 dense_few(isa, &mut spare, input, strided, bias, whole, rows);
-                if matches!(after, Epilogue::Tanh) {
+                if inside == Inside::Tanh {
                     unary(isa, UnaryOp::Tanh, &mut spare[..rows * n], Operand::Dst);
                 }
                 turn(isa, self.reg_mut(*dst), &mut spare, rows);
@@ -62,6 +51,18 @@ impl Frame<'_> {
             _ => self.in_parts(layer, strided, bias, rows, &mut spare),
         }
         self.spare = spare;
+    }
+
+    /// Where the kernel of a product of `n` blocks writes, and what it does with its results.
+    fn epilogue(&self, dst: Reg, n: usize, inside: Inside) -> (Reg, Epilogue<'_>) {
+        let blocks = |(reg, start): (Reg, usize)| &self.reg(reg)[start * self.lanes..][..n * self.lanes];
+        match inside {
+            Inside::Linear => (dst, Epilogue::Linear),
+            Inside::Tanh => (dst, Epilogue::Tanh),
+            Inside::Slope(y, start) => (dst, Epilogue::Slope(blocks((y, start)))),
+            Inside::Relu(to) => (dst, Epilogue::Relu((to != dst).then(|| self.reg_mut(to)))),
+            Inside::Gate(to, x) => (to, Epilogue::Gate(blocks(x))),
+        }
     }
 
     /// A product and the chain that follows it: part by part, where few rows are computed turned and, if the chain suits, stay so for it.
@@ -73,7 +74,7 @@ impl Frame<'_> {
         rows: Option<usize>,
         spare: &mut [f32],
     ) {
-        let DenseLayer { product, linked, ends, last } = layer;
+        let DenseLayer { product, linked, ends, last, .. } = layer;
         let Dense { dst, a, strides: [.., k, n], part, inner, .. } = product;
         let (isa, lanes) = (self.isa, self.lanes);
         let values = self.values(linked);

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::super::simd::chain::{Chain, Job, Src, Work};
+use super::super::simd::elementwise::{BinaryOp, UnaryOp};
 use super::{Dense, Instr, Mem, Opnd, Reg, Table, TileLoop};
 
 /// Jobs that one instruction may become; more are not worth it.
@@ -39,12 +40,29 @@ pub struct Linked {
 pub struct DenseLayer {
     /// The product.
     pub product: Dense,
+    /// How the kernel itself does all that follows; else that is the work of chains.
+    pub inside: Option<Inside>,
     /// The elementwise work that follows.
     pub linked: Linked,
     /// Where the jobs of each part end.
     pub ends: Vec<usize>,
     /// The result of all, where the chain may work on the turned results of few rows as well: it reads nothing else of the rows.
     pub last: Option<Reg>,
+}
+
+/// Elementwise work that the kernel of a product does while results are in registers or the first cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inside {
+    /// None.
+    Linear,
+    /// tanh in place.
+    Tanh,
+    /// tanh's derivative in place, by its values: a register from that block on.
+    Slope(Reg, usize),
+    /// ReLU into a register, which may be the product's own.
+    Relu(Reg),
+    /// ReLU's derivative into the first register, by what ReLU was applied to: the second from that block on.
+    Gate(Reg, (Reg, usize)),
 }
 
 /// Join the instructions of a tile. `registers` are the first block and the blocks of each register.
@@ -120,7 +138,8 @@ impl<'a> Linker<'a> {
             ends.push(self.jobs.len());
         }
         self.inner = (&[], 0);
-        DenseLayer { linked: self.linked(), ends, last: last(product), product: product.clone() }
+        let inside = inside(product);
+        DenseLayer { inside, linked: self.linked(), ends, last: last(product), product: product.clone() }
     }
 
     /// Add these blocks of an elementwise instruction.
@@ -272,6 +291,40 @@ impl Instr {
             Instr::Select { dst, c, a, b } => Some((Work::Select, *dst, vec![c, a, b])),
             _ => None,
         }
+    }
+}
+
+/// Finds whether the kernel of a product does itself what follows it.
+fn inside(product: &Dense) -> Option<Inside> {
+    let Dense { dst, strides: [.., n], after, inner, .. } = product;
+    let whole = |o: &Opnd| match o {
+        Opnd::Reg(reg, Table::Dense { start, len }) if len == n => Some((*reg, *start)),
+        _ => None,
+    };
+    let made = |o: &Opnd| whole(o) == Some((*dst, 0));
+    let zero = |o: &Opnd| *o == Opnd::Const(0);
+    match &after[..] {
+        [] => Some(Inside::Linear),
+        [Instr::Unary { op: UnaryOp::Tanh, dst: to, a }] if to == dst && made(a) => Some(Inside::Tanh),
+        [Instr::Binary { op: BinaryOp::TanhGrad, dst: to, a, b }] if to == dst && made(a) => {
+            whole(b).map(|(y, start)| Inside::Slope(y, start))
+        }
+        [Instr::Binary { op: BinaryOp::Max, dst: to, a, b }]
+            if made(a) && zero(b) && !inner.contains(to) && (to == dst || !inner.contains(dst)) =>
+        {
+            Some(Inside::Relu(*to))
+        }
+        [Instr::Binary { op: BinaryOp::Lt, dst: less, a: x, b }, Instr::Select { dst: to, c, a, b: g }]
+            if zero(b)
+                && zero(a)
+                && made(g)
+                && whole(c) == Some((*less, 0))
+                && !inner.contains(to)
+                && [less, dst].into_iter().all(|reg| reg == to || inner.contains(reg)) =>
+        {
+            whole(x).filter(|(x, _)| x != dst && x != to).map(|x| Inside::Gate(*to, x))
+        }
+        _ => None,
     }
 }
 
