@@ -7,6 +7,7 @@ use super::memory::{Memory, Span};
 use super::node::{self, gather_view};
 use super::simd::isa::Isa;
 use super::steps::{Lowered, LoweredStep, ScanStep, Storage, ValueId, View};
+use super::tile::Workspace;
 use crate::backend::{Buffer, Counters, Executable, Interrupt, ScalarValue};
 use crate::program::{Footprint, Plan};
 use crate::{Error, Result};
@@ -100,7 +101,7 @@ impl Lowered {
     /// Run all steps of a program.
     fn run(&mut self, run: &Run<'_>) -> Ran<()> {
         let mut mem = self.memory(run, None)?;
-        Lowered::steps(&mut self.steps, &mut mem, run, &mut self.cache)
+        Lowered::steps(&mut self.steps, &mut mem, run, &mut self.space)
     }
 
     /// Addresses of all values.
@@ -143,7 +144,7 @@ impl Lowered {
     }
 
     #[inline(never)]
-    fn steps(steps: &mut [LoweredStep], mem: &mut Memory<'_>, run: &Run<'_>, cache: &mut Vec<Words>) -> Ran<()> {
+    fn steps(steps: &mut [LoweredStep], mem: &mut Memory<'_>, run: &Run<'_>, space: &mut Workspace) -> Ran<()> {
         let parts = steps.len();
         for (i, step) in steps.iter_mut().enumerate() {
             if run.interrupt.asked() {
@@ -162,7 +163,7 @@ impl Lowered {
                 }
                 LoweredStep::Node(step) => node::run(step, mem, run)?,
                 LoweredStep::Scan(scan) => scan.run(mem, run)?,
-                LoweredStep::Tile(tile) => tile.run(mem, run, cache)?,
+                LoweredStep::Tile(tile) => tile.run(mem, run, space)?,
             }
         }
         Ok(())
@@ -217,7 +218,7 @@ impl ScanStep {
             for ((_, param, row), words) in self.xs.iter().zip(&mut xs) {
                 inner.set(*param, Span::of(&mut words.as_mut_slice()[t * row..(t + 1) * row]));
             }
-            Lowered::steps(&mut self.body.steps, &mut inner, &inside, &mut self.body.cache)?;
+            Lowered::steps(&mut self.body.steps, &mut inner, &inside, &mut self.body.space)?;
             for (value, view) in &self.ys {
                 run.moves(2 * view.len());
                 let data = gather_view(&inner, view)?;

@@ -2,7 +2,7 @@
 
 use super::buffer::Words;
 use super::layout::{Access, row_major};
-use super::tile::Tile;
+use super::tile::{Tile, Workspace};
 use crate::tensor::{DType, NodeId, Op};
 
 /// Number that no node has.
@@ -153,5 +153,5 @@ pub struct Lowered {
     /// Memory of the values that have their own, made at the first run.
     pub words: Vec<Words>,
     /// Scratch of the tiles.
-    pub cache: Vec<Words>,
+    pub space: Workspace,
 }

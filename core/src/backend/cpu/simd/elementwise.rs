@@ -252,6 +252,7 @@ pub(super) unsafe fn select_body(dst: *mut f32, mask: Raw, a: Raw, b: Raw, len: 
             let chosen = if mask.to_bits() != 0 { a } else { b };
             return unsafe {
                 match chosen {
+                    Raw::Slice(x) if std::ptr::eq(x, dst) => {}
                     Raw::Slice(x) => store(dst, Contiguous(x), len),
                     Raw::Splat(x) => store(dst, Same(x), len),
                 }

@@ -24,6 +24,7 @@ use super::steps::ValueId;
 use crate::program::NativeCall;
 
 pub use group::{Formed, form};
+pub use run::Workspace;
 
 /// A register number: a lane-major block `[M][lanes]`.
 pub type Reg = usize;

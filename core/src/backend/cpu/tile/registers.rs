@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Instr, Opnd, Reg};
+use super::{Instr, Opnd, Reg, Table};
 
 impl Instr {
     /// Call `f` on every register that the instruction itself reads or writes (`true`), loops included.
@@ -104,12 +104,15 @@ impl Instr {
 
 /// Positions of each register in scratch (first block, blocks), and the blocks of all.
 ///
-/// Straight code frees a register after its last use. What a loop touches from outside lives through all of it.
+/// Straight code frees a register after its last use, and an elementwise result takes the place of an operand that nobody reads any
+/// more. What a loop touches from outside lives through all of it.
 #[inline(never)]
 pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
     let mut spans: FxHashMap<Reg, (usize, usize)> = FxHashMap::default();
     let mut at = 0;
     spans_of(code, &mut at, &mut spans);
+    let mut heirs: FxHashMap<Reg, Reg> = FxHashMap::default();
+    heirs_of(code, &mut 0, &spans, sizes, &mut heirs);
     let mut order: Vec<(Reg, (usize, usize))> = spans.into_iter().collect();
     order.sort_unstable_by_key(|(r, s)| (s.0, *r));
     let mut placed: Vec<(usize, usize)> = sizes.iter().map(|m| (0, *m)).collect();
@@ -118,6 +121,11 @@ pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
     let mut total = 0;
     for (reg, (start, end)) in order {
         live.retain(|l| l.0 >= start);
+        if let Some(old) = heirs.get(&reg) {
+            placed[reg] = placed[*old];
+            live.iter_mut().filter(|l| l.1 == placed[reg].0).for_each(|l| l.0 = end);
+            continue;
+        }
         let mut lo = 0;
         for l in &live {
             if l.1 >= lo + sizes[reg] {
@@ -131,6 +139,43 @@ pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
         live.insert(at, (end, lo, sizes[reg]));
     }
     (placed, total)
+}
+
+/// Results of elementwise instructions and the operands, block for block theirs, whose last use these are.
+#[inline(never)]
+fn heirs_of(
+    code: &[Instr],
+    at: &mut usize,
+    spans: &FxHashMap<Reg, (usize, usize)>,
+    sizes: &[usize],
+    heirs: &mut FxHashMap<Reg, Reg>,
+) {
+    for instr in code {
+        *at += 1;
+        if let Instr::Loop(l) = instr {
+            heirs_of(&l.code, at, spans, sizes, heirs);
+            *at += 1;
+        }
+        let Some((_, dst, src)) = instr.elementwise() else { continue };
+        let size = sizes[dst];
+        // Where an operand is read in another order, blocks would be overwritten before their turn. Others are always part of a chain.
+        let plain = |o: &&Opnd| match o {
+            Opnd::Reg(_, table) => *table == Table::Dense { start: 0, len: size },
+            Opnd::Uniform(mem) => size == 1 || matches!(mem.table, Table::Repeat { .. }),
+            Opnd::Const(_) => true,
+        };
+        let ends = |o: &&Opnd| match o {
+            Opnd::Reg(reg, _) => (*reg != dst && sizes[*reg] == size && spans[reg].1 == *at).then_some(*reg),
+            _ => None,
+        };
+        if spans[&dst].0 == *at
+            && src.iter().all(plain)
+            // Of a selection rather what is chosen from than the mask.
+            && let Some(old) = src[1..].iter().chain(&src[..1]).find_map(ends)
+        {
+            heirs.insert(dst, old);
+        }
+    }
 }
 
 /// First and last instruction, in order of execution, at which each register is in use.

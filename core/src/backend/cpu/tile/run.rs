@@ -48,6 +48,23 @@ pub(super) struct Frame<'a> {
     streams: Vec<Stream>,
 }
 
+/// Memory in which the tiles of a schedule work, one after the other. What it holds between two of them is of no value.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    /// Of each thread.
+    threads: Vec<Desk>,
+    /// Partial sums of all.
+    partials: Words,
+}
+
+/// A thread's part of a workspace.
+#[derive(Debug, Default)]
+struct Desk {
+    scratch: Words,
+    spare: Vec<f32>,
+    values: Vec<f32>,
+}
+
 /// How the tiles of a group are shared by threads, and the words that this takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
@@ -93,27 +110,26 @@ impl Tile {
 
     /// Run all tiles.
     #[inline(never)]
-    pub fn run(&self, mem: &mut Memory<'_>, run: &Run<'_>, cache: &mut Vec<Words>) -> Ran<()> {
+    pub fn run(&self, mem: &mut Memory<'_>, run: &Run<'_>, space: &mut Workspace) -> Ran<()> {
         let isa = run.isa;
         let Shares { slice, slices, tasks, workers, scratch, .. } = self.shares(run.threads);
         let (starts, per_slice) = self.partial_sizes();
-        // Scratch of each worker, then the partial sums.
-        cache.resize_with(workers + 1, Words::default);
-        for words in cache.iter_mut().take(workers) {
-            words.grow(scratch)?;
+        let Workspace { threads: desks, partials: sums } = space;
+        desks.resize_with(desks.len().max(workers), Desk::default);
+        for desk in &mut desks[..workers] {
+            desk.scratch.grow(scratch)?;
         }
-        cache[workers].grow(per_slice * tasks)?;
-        let partials = Span::of(cache[workers].as_mut_slice());
-        let scratch: Vec<Span> = cache[..workers].iter_mut().map(|w| Span::of(w.as_mut_slice())).collect();
+        sums.grow(per_slice * tasks)?;
+        let partials = Span::of(sums.as_mut_slice());
         let shared: &Memory<'_> = mem;
         let parts = self.linked.get_or_init(|| link(&self.code, &self.registers, self.lanes));
-        let work = |worker: usize| {
+        let work = |worker: usize, desk: &mut Desk| {
             let mut frame = Frame {
                 tile: self,
                 mem: shared,
                 isa,
-                scratch: scratch[worker],
-                spare: Vec::new(),
+                scratch: Span::of(desk.scratch.as_mut_slice()),
+                spare: std::mem::take(&mut desk.spare),
                 group: 0,
                 row: 0,
                 valid: 0,
@@ -122,7 +138,7 @@ impl Tile {
                 partials,
                 interrupt: run.interrupt,
                 reports: run.outermost && worker == 0,
-                values: Vec::new(),
+                values: std::mem::take(&mut desk.values),
                 streams: Vec::new(),
             };
             let (lo, hi) = (worker * tasks / workers, (worker + 1) * tasks / workers);
@@ -141,27 +157,28 @@ impl Tile {
                     row += frame.valid;
                 }
             }
+            (desk.spare, desk.values) = (frame.spare, frame.values);
         };
         #[cfg(feature = "parallel")]
-        if workers > 1 {
+        if let [first, others @ ..] = &mut desks[..workers]
+            && !others.is_empty()
+        {
             rayon::scope(|s| {
-                for worker in 1..workers {
+                for (i, desk) in others.iter_mut().enumerate() {
                     let work = &work;
-                    s.spawn(move |_| work(worker));
+                    s.spawn(move |_| work(i + 1, desk));
                 }
-                work(0);
+                work(0, first);
             });
         } else {
-            work(0);
+            desks[..workers].iter_mut().for_each(|desk| work(0, desk));
         }
         #[cfg(not(feature = "parallel"))]
-        for worker in 0..workers {
-            work(worker);
-        }
+        desks[..workers].iter_mut().enumerate().for_each(|(worker, desk)| work(worker, desk));
         if run.interrupt.asked() {
             return Err(Halt::Interrupted);
         }
-        let sums = cache[workers].as_slice();
+        let sums = sums.as_slice();
         for (terminal, start) in self.terminals.iter().zip(&starts) {
             for g in 0..self.groups {
                 let out = mem.words_mut(terminal.dst);
