@@ -115,6 +115,12 @@ impl Descent<'_> {
             sums: (!self.sums.is_empty()).then(|| Tensor::zeros(&[seeds, self.sums.len()])),
             stopped: self.stop.map(|_| Tensor::constant_u32(0).broadcast_to(&[seeds, 1])),
         };
+        if steps == 1 {
+            // Not a loop, which would copy what it carries.
+            let row = |x: &Tensor| x.reshape(x.shape().get(1..).unwrap_or_default());
+            let x: Vec<Tensor> = xs.iter().map(row).collect();
+            return self.step(Tensor::constant_u32(0), init, &mut |parts| look(parts, &x));
+        }
         let (end, _) = scan_tree(steps, &init, &xs.to_vec(), |t, at: Descended, x: Vec<Tensor>| {
             (self.step(t, at, &mut |parts| look(parts, &x)), ())
         });

@@ -1,7 +1,8 @@
 //! How many dispatches programs take on a GPU with as many buffers as any browser binds; none is needed for it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::{Ppo, PpoConfig, Sampling, Training};
+use quickstudy_core::algo::{Ppo, PpoConfig, Sac, SacConfig, Sampling, Td3Config, Training};
+use quickstudy_core::algo::td3;
 use quickstudy_core::dist::Gaussian;
 use quickstudy_core::env;
 use quickstudy_core::grad::value_and_grad;
@@ -57,6 +58,23 @@ fn an_iteration_of_ppo_is_at_most_700_dispatches_and_a_rollout_4() {
                     assert!(all <= most, "{name}: {all}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_step_of_sac_with_its_update_is_at_most_93_dispatches_and_of_td3_69() {
+    let env = env::builtin("pendulum").unwrap();
+    let (sac, td3_config) = (SacConfig::default(), Td3Config::default());
+    let sac = Training::plan(&Sac::of(&sac, env.spec()).unwrap(), &env, 1).unwrap();
+    let td3 = Training::plan(&td3::td3(&td3_config, env.spec()).unwrap(), &env, 1).unwrap();
+    // A pass of TD3 has two steps and two updates, of which one moves the policy.
+    for (name, plan, steps, most) in [("SAC", sac, 1, 93), ("TD3", td3, 2, 69)] {
+        for bindings in [8, 32] {
+            let (loops, all) = loops(&plan, bindings);
+            println!("{name}, {bindings} buffers: {loops:?}, {all} in all");
+            let (passes, count) = *loops.iter().max_by_key(|(_, count)| *count).unwrap();
+            assert!(count <= most * passes * steps, "{name}: {loops:?}");
         }
     }
 }
