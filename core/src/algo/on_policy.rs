@@ -91,7 +91,7 @@ impl Sampling {
             entries.extend([of("obs_mean", &[o]), of("obs_var", &[o]).from(one), of("obs_count", &[1])]);
         }
         if self.normalise_rewards {
-            entries.push(of("discounted", &[n, 1]));
+            entries.push(of("discounted", &[n, 1]).of_episode());
             entries.extend([of("reward_mean", &[1]), of("reward_var", &[1]).from(one), of("reward_count", &[1])]);
         }
         entries
