@@ -42,6 +42,8 @@ pub struct StateEntry {
     pub ring: Option<&'static str>,
     /// It belongs to the episodes that are running: where all environments begin new ones, it has its first value again.
     pub of_episode: bool,
+    /// It holds statistics that parameters were trained by, such as those of observations: they go where the parameters go.
+    pub statistics: bool,
 }
 
 impl StateEntry {
@@ -56,6 +58,7 @@ impl StateEntry {
             bulk: false,
             ring: None,
             of_episode: false,
+            statistics: false,
         }
     }
 
@@ -83,6 +86,12 @@ impl StateEntry {
     #[must_use]
     pub fn of_episode(self) -> StateEntry {
         StateEntry { of_episode: true, ..self }
+    }
+
+    /// The same, as statistics that go where the parameters go.
+    #[must_use]
+    pub fn statistics(self) -> StateEntry {
+        StateEntry { statistics: true, ..self }
     }
 
     /// Episodes that run on in N environments, `[N, O, D]`: states of so many numbers, none where environments keep theirs to themselves;
