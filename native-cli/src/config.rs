@@ -26,10 +26,13 @@ pub struct RunKeys {
     pub eval_episodes: Option<u64>,
     /// Environment steps between rows of the metrics, 0 for rows that get rarer.
     pub log_every: Option<u64>,
+    /// Run folders and snapshots whose parameters training begins with.
+    pub from: Option<Vec<String>>,
 }
 
 /// The keys of [`RunKeys`] as they are spelled in files.
-pub const RUN_KEYS: [&str; 7] = ["algorithm", "env", "seed", "steps", "eval_every", "eval_episodes", "log_every"];
+pub const RUN_KEYS: [&str; 8] =
+    ["algorithm", "env", "seed", "steps", "eval_every", "eval_episodes", "log_every", "from"];
 
 impl RunKeys {
     /// Values of `self`, and those of `other` where it has none.
@@ -43,6 +46,7 @@ impl RunKeys {
             eval_every: self.eval_every.or(other.eval_every),
             eval_episodes: self.eval_episodes.or(other.eval_episodes),
             log_every: self.log_every.or(other.log_every),
+            from: self.from.or(other.from),
         }
     }
 
@@ -86,7 +90,17 @@ impl RunKeys {
                 return Err(format!("seed: expected a whole number or a range in quotes, got {other}"));
             }
         };
-        Ok(Self { algorithm, env, seeds, steps, eval_every, eval_episodes, log_every })
+        let from = match table.remove("from") {
+            None => None,
+            Some(Value::String(path)) => Some(vec![path]),
+            Some(Value::Array(paths)) => {
+                let paths: Option<Vec<_>> = paths.iter().map(|path| path.as_str().map(str::to_owned)).collect();
+                let paths = paths.filter(|paths| !paths.is_empty());
+                Some(paths.ok_or("from: expected a path in quotes, or a list of them")?)
+            }
+            Some(other) => return Err(format!("from: expected a path in quotes, or a list of them, got {other}")),
+        };
+        Ok(Self { algorithm, env, seeds, steps, eval_every, eval_episodes, log_every, from })
     }
 }
 
@@ -201,12 +215,15 @@ mod tests {
             ("steps = [1]", "steps"),
             ("eval_episodes = 0", "eval_episodes"),
             ("log_every = -1", "log_every"),
+            ("from = 3", "from: expected a path"),
+            ("from = []", "from: expected a path"),
             ("eval_episodes = 2000000", "eval_episodes: one evaluation has at most 1048576"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
         assert_eq!(parse("seed = \"0..2\"").unwrap().0.seeds, Some(vec![0, 1]));
+        assert_eq!(parse("from = \"a\"").unwrap().0.from, parse("from = [\"a\"]").unwrap().0.from);
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Run {
         }
         let mut config = read_config(folder)?;
         let seed = config.remove("seed");
-        config.retain(|key, _| !RUN_KEYS.contains(&key) || key == "steps" || NAMES.contains(&key));
+        config.retain(|key, _| !RUN_KEYS.contains(&key) || ["steps", "from"].contains(&key) || NAMES.contains(&key));
         Ok(Self { folder: folder.to_owned(), seed, config, points: points(&table, metric) })
     }
 

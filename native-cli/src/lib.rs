@@ -41,3 +41,4 @@ pub mod signals;
 pub mod stats;
 pub mod tfevents;
 pub mod ticker;
+pub mod warm_start;

@@ -41,6 +41,8 @@ pub struct Plan {
     pub eval_episodes: u64,
     /// Environment steps between rows of the metrics, 0 for rows that get rarer.
     pub log_every: u64,
+    /// Run folders and snapshots whose parameters training begins with; none for first parameters.
+    pub from: Vec<PathBuf>,
     /// The run's keys except the seed, with their origins.
     keys: Vec<Resolved>,
 }
@@ -111,7 +113,7 @@ impl Plan {
             pick(&flag("--log-every"), |k| &k.log_every).unwrap_or_else(|| (0, "default: rows get rarer".to_owned()));
         let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
         let resolved = |key: &str, value: Value, origin: String| Resolved { key: key.to_owned(), value, origin };
-        let keys = vec![
+        let mut keys = vec![
             resolved("algorithm", algorithm.into(), algorithm_origin),
             resolved("env", env_name.into(), env_origin),
             resolved("steps", number(setup.steps), steps_origin),
@@ -119,7 +121,13 @@ impl Plan {
             resolved("eval_episodes", number(episodes), episodes_origin),
             resolved("log_every", number(log_every), log_origin),
         ];
-        Ok(Self { setup, eval_every, eval_episodes: episodes, log_every, keys })
+        let (from, from_origin) = pick(&flag("--from"), |k| &k.from).unwrap_or_default();
+        if !from.is_empty() {
+            let paths = from.iter().map(|path| Value::from(path.as_str())).collect();
+            keys.push(resolved("from", Value::Array(paths), from_origin));
+        }
+        let from = from.into_iter().map(PathBuf::from).collect();
+        Ok(Self { setup, eval_every, eval_episodes: episodes, log_every, from, keys })
     }
 
     /// The text of `config.toml` for one seed.

@@ -92,6 +92,32 @@ test("a run with a replay memory goes on in the browser once it is exported", ()
     });
   }));
 
+test("a run begins in the browser with the parameters of one of the command line", () =>
+  withCli(async (cli, folder) => {
+    const settings = { hidden: [8], batch_size: 8, learning_starts: 100, memory_size: 250 };
+    cli("train", "sac", "--env", "pendulum", "--steps", "400", ...asFlags(settings), "--eval-every", "0", "--out", "native");
+    const file = readFileSync(join(folder, "native", "last.safetensors"));
+    const begin = async ({ options, text }) => {
+      const { createSession } = await import("/quickstudy/index.js");
+      const from = text && Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+      const session = await createSession({ ...options, from });
+      const all = await session.snapshots();
+      await session.step();
+      session.dispose();
+      return all.map((saved) => btoa(Array.from(saved, (byte) => String.fromCharCode(byte)).join("")));
+    };
+    await withPage(async (page) => {
+      const options = { algorithm: "sac", env: "pendulum", seeds: [8, 9], steps: 600, config: settings, device: "cpu" };
+      const text = toBase64(file);
+      // Its memory is in segments, which are not needed.
+      for (const saved of await page.evaluate(begin, { options, text })) {
+        assert.deepEqual(parameters(fromBase64(saved)), parameters(new Uint8Array(file)));
+      }
+      const other = { ...options, config: { ...settings, hidden: [4] } };
+      await assert.rejects(page.evaluate(begin, { options: other, text }), /policy\.0\.weight.*\[8, 3\].*expected \[4, 3\]/);
+    });
+  }));
+
 test("a policy that the command line meta-trained adapts in the browser as there", () =>
   withCli(async (cli, folder) => {
     cli("train", "rl2-ppo", "--env", "bandit", "--steps", "200k", "--eval-every", "0", "--out", "bandit");

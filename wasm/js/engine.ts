@@ -21,6 +21,8 @@ export interface SessionRequest {
   config: Record<string, unknown>;
   /** Go on from these instead, one per seed. */
   snapshots: Uint8Array[] | undefined;
+  /** Begin with the parameters of these. */
+  from: Uint8Array[];
   device: DeviceRequest;
 }
 
@@ -157,9 +159,9 @@ export class Engine {
       }
       return session;
     }
-    const { algorithm, env, seeds, steps, config } = request;
+    const { algorithm, env, seeds, steps, config, from } = request;
     const name = env.kind === "builtin" ? env.name : undefined;
-    return RawSession.start(device, { algorithm, env: name, seeds, steps, config }, source);
+    return RawSession.start(device, { algorithm, env: name, seeds, steps, config }, source, from);
   }
 
   /** Milliseconds of an iteration after the first one, on a device of its own. */

@@ -11,6 +11,9 @@ import type { DeviceRequest } from "./types.js";
  */
 export type EnvironmentOption = string | URL | { module: string | URL } | EnvironmentDefinition;
 
+/** Snapshots as bytes, one or several. */
+export type Snapshots = Uint8Array | ArrayBuffer | readonly Uint8Array[];
+
 /** What to train. */
 export interface SessionOptions<A extends AlgorithmName = AlgorithmName> {
   /** Name of the algorithm, such as `"ppo"`. */
@@ -24,6 +27,11 @@ export interface SessionOptions<A extends AlgorithmName = AlgorithmName> {
   seeds?: readonly number[];
   /** Environment steps per seed; default the preset's, or 100,000. */
   steps?: number;
+  /**
+   * Begin with the parameters of other runs, of their snapshots or policies: one for all seeds, or one for each. All else begins anew, a
+   * replay memory too, which the policy fills with `config: { warm_up: "policy" }`.
+   */
+  from?: Snapshots;
   /** Default `"auto"`. */
   device?: DeviceRequest;
   /** Whether to train in a worker, default true where there are any. A definition's environments run where it was made. */
@@ -33,7 +41,7 @@ export interface SessionOptions<A extends AlgorithmName = AlgorithmName> {
 /** Training that goes on from a snapshot, of this package or of the command line. */
 export interface RestoreOptions extends Pick<SessionOptions, "device" | "worker" | "steps"> {
   /** One per seed. */
-  snapshot: Uint8Array | ArrayBuffer | readonly Uint8Array[];
+  snapshot: Snapshots;
   /** Only for an environment that is not built in. */
   env?: EnvironmentOption;
   /** A snapshot brings its own. */
@@ -44,6 +52,8 @@ export interface RestoreOptions extends Pick<SessionOptions, "device" | "worker"
   seed?: never;
   /** A snapshot brings its own. */
   seeds?: never;
+  /** A snapshot brings its own. */
+  from?: never;
 }
 
 /** An environment as threads are told of it. */
@@ -66,12 +76,23 @@ export function envRequest(env: EnvironmentOption): EnvRequest {
 }
 
 const KEYS = [
-  ...["algorithm", "env", "config", "seed", "seeds", "steps", "device", "worker", "snapshot"],
+  ...["algorithm", "env", "config", "seed", "seeds", "steps", "device", "worker", "snapshot", "from"],
   ...["signal", "onProgress", "onNotice", "saveEvery", "paused"],
 ];
 
 /** What a snapshot brings along. */
-const OF_SNAPSHOTS = ["algorithm", "config", "seed", "seeds"] as const;
+const OF_SNAPSHOTS = ["algorithm", "config", "seed", "seeds", "from"] as const;
+
+/** The files of an option that takes snapshots. */
+function files(key: "snapshot" | "from", given: Snapshots): Uint8Array[] {
+  const bytes = given instanceof ArrayBuffer ? new Uint8Array(given) : given;
+  const all = Array.isArray(bytes) ? [...(bytes as Uint8Array[])] : [bytes as Uint8Array];
+  if (all.length === 0 || !all.every((one) => one instanceof Uint8Array)) {
+    const problem = `${key}: expected bytes (Uint8Array or ArrayBuffer), or a list of Uint8Arrays, got ${shown(given)}`;
+    throw new ConfigError(problem, { key });
+  }
+  return all;
+}
 
 /** Checks options and names what is wrong with them. */
 export function sessionRequest(options: SessionOptions | RestoreOptions): SessionRequest {
@@ -88,15 +109,9 @@ export function sessionRequest(options: SessionOptions | RestoreOptions): Sessio
     if (own !== undefined) {
       throw new ConfigError(`${own}: a snapshot brings its own; leave it out`, { key: own });
     }
-    const { snapshot } = options;
-    const bytes = snapshot instanceof ArrayBuffer ? new Uint8Array(snapshot) : snapshot;
-    const snapshots = Array.isArray(bytes) ? [...(bytes as Uint8Array[])] : [bytes as Uint8Array];
-    if (snapshots.length === 0 || !snapshots.every((one) => one instanceof Uint8Array)) {
-      const problem = `snapshot: expected bytes (Uint8Array or ArrayBuffer), or a list of Uint8Arrays, got ${shown(snapshot)}`;
-      throw new ConfigError(problem, { key: "snapshot" });
-    }
+    const snapshots = files("snapshot", options.snapshot);
     const env = options.env === undefined ? none : envRequest(options.env);
-    return { algorithm: "", env, seeds: [], steps, config: {}, snapshots, device };
+    return { algorithm: "", env, seeds: [], steps, config: {}, snapshots, from: [], device };
   }
   if (typeof options.algorithm !== "string") {
     throw new ConfigError(`algorithm: expected a name, got ${shown(options.algorithm)}`, { key: "algorithm" });
@@ -106,7 +121,9 @@ export function sessionRequest(options: SessionOptions | RestoreOptions): Sessio
   }
   const seeds = (options.seeds ?? [options.seed ?? 0]).map((seed) => whole("seed", seed, 0));
   const config = settings(options.config);
-  return { algorithm: options.algorithm, env: envRequest(options.env), seeds, steps, config, snapshots: undefined, device };
+  const from = options.from === undefined ? [] : files("from", options.from);
+  const env = envRequest(options.env);
+  return { algorithm: options.algorithm, env, seeds, steps, config, snapshots: undefined, from, device };
 }
 
 /** Settings that are given; what they may be, the algorithm says. */

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::Executor;
-use quickstudy_core::train::{Episode, Layer, Playground, Row, Session, Setup};
+use quickstudy_core::train::{Episode, Layer, Own, Playground, Row, Session, Setup};
 use quickstudy_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -75,6 +75,11 @@ fn executor(setup: &Setup, source: &JsEnvSource, cause: &Cause) -> Result<Box<dy
     Ok(Box::new(JsExecutor::new(source, setup.fleet(), cause)?))
 }
 
+/// The bytes of files.
+fn files(arrays: &js_sys::Array) -> Vec<Vec<u8>> {
+    arrays.iter().map(|bytes| js_sys::Uint8Array::new(&bytes).to_vec()).collect()
+}
+
 /// The environments of the page, if there are any.
 pub fn source(env: &JsValue) -> Thrown<Option<JsEnvSource>> {
     (!env.is_undefined() && !env.is_null()).then(|| JsEnvSource::new(env)).transpose()
@@ -92,11 +97,12 @@ pub fn caused(error: Error, cause: &Cause) -> JsValue {
 
 #[wasm_bindgen]
 impl RawSession {
-    /// Fresh training; `env` makes environments of the page, if the request names none.
+    /// Fresh training; `env` makes environments of the page, if the request names none. It begins with the parameters of the snapshots
+    /// `from`, if there are any.
     ///
     /// # Errors
     /// For a name or value that cannot be, or if the device fails.
-    pub fn start(device: &RawDevice, request: JsValue, env: JsValue) -> Thrown<RawSession> {
+    pub fn start(device: &RawDevice, request: JsValue, env: JsValue, from: js_sys::Array) -> Thrown<RawSession> {
         let request: Request = read("train", request)?;
         let cause = Cause::default();
         let layer = Layer { origin: "config".to_owned(), settings: request.config };
@@ -111,7 +117,14 @@ impl RawSession {
                 .and_then(|env| resolve(env.into()))
                 .and_then(|setup| Session::new(device.device(), &setup)),
         };
-        match session {
+        let begun = |mut session: Session| {
+            if from.length() > 0 {
+                let bytes = files(&from);
+                session.start_from(Own::default(), &bytes.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+            }
+            Ok(session)
+        };
+        match session.and_then(begun) {
             Ok(session) => Ok(RawSession { session, cause }),
             Err(error) => Err(caused(error, &cause)),
         }
@@ -122,7 +135,7 @@ impl RawSession {
     /// # Errors
     /// If the bytes are no such snapshots, or the device fails.
     pub fn restore(device: &RawDevice, snapshots: js_sys::Array, env: JsValue) -> Thrown<RawSession> {
-        let bytes: Vec<Vec<u8>> = snapshots.iter().map(|bytes| js_sys::Uint8Array::new(&bytes).to_vec()).collect();
+        let bytes = files(&snapshots);
         let slices: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
         let cause = Rc::new(RefCell::new(None));
         let session = match source(&env)? {

@@ -40,13 +40,26 @@ pub struct StateEntry {
     pub bulk: bool,
     /// It is a ring of R rows; the entry of this name, `[1]`, says which row is written next.
     pub ring: Option<&'static str>,
+    /// It belongs to the episodes that are running: where all environments begin new ones, it has its first value again.
+    pub of_episode: bool,
+    /// It holds statistics that parameters were trained by, such as those of observations: they go where the parameters go.
+    pub statistics: bool,
 }
 
 impl StateEntry {
     /// An entry of zeros.
     #[must_use]
     pub fn new(name: &'static str, shape: &[usize], dtype: DType) -> StateEntry {
-        StateEntry { name, shape: shape.to_vec(), dtype, first: First::Value(0.0), bulk: false, ring: None }
+        StateEntry {
+            name,
+            shape: shape.to_vec(),
+            dtype,
+            first: First::Value(0.0),
+            bulk: false,
+            ring: None,
+            of_episode: false,
+            statistics: false,
+        }
     }
 
     /// The same with another first value.
@@ -69,6 +82,18 @@ impl StateEntry {
         StateEntry { bulk: true, ring: Some(next), ..self }
     }
 
+    /// The same, as a part of the episodes that are running.
+    #[must_use]
+    pub fn of_episode(self) -> StateEntry {
+        StateEntry { of_episode: true, ..self }
+    }
+
+    /// The same, as statistics that go where the parameters go.
+    #[must_use]
+    pub fn statistics(self) -> StateEntry {
+        StateEntry { statistics: true, ..self }
+    }
+
     /// Episodes that run on in N environments, `[N, O, D]`: states of so many numbers, none where environments keep theirs to themselves;
     /// tasks of D numbers, each episode's own, if there are many; observations, steps and returns so far.
     pub(super) fn running(environment: Option<usize>, [n, o, d]: [usize; 3]) -> Vec<StateEntry> {
@@ -76,9 +101,9 @@ impl StateEntry {
         let mut entries = Vec::new();
         entries.extend(environment.map(|numbers| of("env_state", &[n, numbers]).from(First::EnvState)));
         entries.extend(environment.filter(|_| d > 0).map(|_| of("task", &[n, d]).from(First::Task)));
-        entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32));
+        entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32).of_episode());
         entries.push(of("obs", &[n, o]).from(First::Observation));
-        entries.push(of("ep_return", &[n, 1]));
+        entries.push(of("ep_return", &[n, 1]).of_episode());
         entries
     }
 

@@ -86,13 +86,16 @@ impl Sampling {
         let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
         let mut entries = StateEntry::learner(net.layout.len());
         entries.extend(StateEntry::running(environment, [n, o, tasks]));
-        let one = First::Value(1.0);
+        let statistics = |mean, variance, count, width: usize| {
+            let variance = of(variance, &[width]).from(First::Value(1.0));
+            [of(mean, &[width]), variance, of(count, &[1])].map(StateEntry::statistics)
+        };
         if self.normalise_observations {
-            entries.extend([of("obs_mean", &[o]), of("obs_var", &[o]).from(one), of("obs_count", &[1])]);
+            entries.extend(statistics("obs_mean", "obs_var", "obs_count", o));
         }
         if self.normalise_rewards {
-            entries.push(of("discounted", &[n, 1]));
-            entries.extend([of("reward_mean", &[1]), of("reward_var", &[1]).from(one), of("reward_count", &[1])]);
+            entries.push(of("discounted", &[n, 1]).of_episode());
+            entries.extend(statistics("reward_mean", "reward_var", "reward_count", 1));
         }
         entries
     }

@@ -199,7 +199,7 @@ impl Training {
             if self.state.get("obs").is_ok()
                 && let Some(first) = self.stage.begin().await?
             {
-                begin_episodes(&mut self.state, first, &self.device)?;
+                begin_episodes(&mut self.state, first, &self.algorithm.entries(None), &self.device)?;
             }
             let stage = self.algorithm.stage(done).min(self.traced.len() - 1);
             self.stage.of = stage;
@@ -262,7 +262,8 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
     let entries = algorithm.entries(env.map(EnvDef::state_len));
     let keys: Vec<[u32; 2]> = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
     let mut state = State::new();
-    for StateEntry { name, shape, dtype, first, .. } in &entries {
+    for entry in &entries {
+        let StateEntry { name, shape, first, .. } = entry;
         let shape = [&[seeds.len()], &shape[..]].concat();
         let array = match first {
             First::Key => device.array_u32(&shape, keys.as_flattened()),
@@ -273,8 +274,7 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
                 });
                 device.array(&shape, &all.collect::<Vec<_>>())
             }
-            First::Value(value) if *value != 0.0 => device.array(&shape, &vec![*value; shape.iter().product()]),
-            First::Value(_) | First::Task | First::EnvState | First::Observation => device.zeros(&shape, *dtype),
+            First::Value(_) | First::Task | First::EnvState | First::Observation => alike(device, &shape, entry),
         };
         state.insert(*name, array?);
     }
@@ -319,16 +319,23 @@ fn with_rows(device: &Device, array: &Array, shape: &[usize]) -> Result<Array> {
     program.run(&State::new(), &[("old", array)], &[])?.get("new").cloned()
 }
 
-/// Says in a state that environments of the host began new episodes, with these observations.
-fn begin_episodes(state: &mut State, first: Array, device: &Device) -> Result<()> {
+/// Says in a state of these entries that environments of the host began new episodes, with these observations: steps, returns and what
+/// policies remember begin anew.
+fn begin_episodes(state: &mut State, first: Array, entries: &[StateEntry], device: &Device) -> Result<()> {
     state.insert("obs", first);
-    for name in ["env_steps", "ep_return", "discounted"] {
-        if let Ok(array) = state.get(name) {
-            let zeros = device.zeros(&array.shape, array.dtype())?;
-            state.insert(name, zeros);
-        }
+    for entry in entries.iter().filter(|entry| entry.of_episode) {
+        let shape = state.get(entry.name)?.shape.clone();
+        state.insert(entry.name, alike(device, &shape, entry)?);
     }
     Ok(())
+}
+
+/// An array with the same first value everywhere.
+fn alike(device: &Device, shape: &[usize], entry: &StateEntry) -> Result<Array> {
+    match entry.first {
+        First::Value(value) if value != 0.0 => device.array(shape, &vec![value; shape.iter().product()]),
+        _ => device.zeros(shape, entry.dtype),
+    }
 }
 
 /// Checks that an executor plays so many groups, environments each and steps.

@@ -4,7 +4,7 @@ use super::*;
 use crate::env::Goal;
 use crate::program::State;
 use crate::tensor::Tree as _;
-use crate::{Device, Program, Tensor};
+use crate::{Context, Device, Program, Tensor};
 
 /// A transition as a test plays it: observation and next observation of two numbers each, reward, end, and number in its episode.
 #[derive(Clone, Copy, Debug)]
@@ -151,6 +151,71 @@ fn hindsight_replaces_goals_by_what_the_episode_reached() {
     assert_eq!(same(&drawn(0.0)), 600);
     let some = same(&drawn(0.75)) as f64;
     assert!((some - 150.0).abs() < 45.0, "{some} of 600 kept their goals");
+}
+
+#[test]
+fn hindsight_finds_goals_wherever_they_stand_in_observations() {
+    // Of five numbers two say what was reached and two what is sought; an order says which of them stands where.
+    let mine = [0, 1, 2, 3, 4];
+    let drawn = |order: [usize; 5], achieved: usize, desired: usize| {
+        let goal = Goal { achieved: achieved..achieved + 2, desired: desired..desired + 2, tolerance: 0.25 };
+        let memory = ReplayMemory {
+            hindsight: Some(Hindsight { share: 0.75, goal, horizon: 4 }),
+            ..ReplayMemory::uniform(12, 5, 1, 0.9)
+        };
+        let row = |t: usize, k: usize| order[k] as f64 * 100.0 + t as f64;
+        let program = |cx: &mut Context| {
+            let mut stored = Stored {
+                rows: Tensor::zeros(&[&[1], &memory.shape()[..]].concat()),
+                next: Tensor::zeros(&[1, 1]).to_u32(),
+                filled: Tensor::zeros(&[1, 1]).to_u32(),
+                priorities: None,
+            };
+            for t in 0..12 {
+                let of = |t: usize| Tensor::literal_f32(&[0, 1, 2, 3, 4].map(|k| row(t, k))).reshape(&[1, 1, 5]);
+                let one = Tensor::zeros(&[1, 1, 1]);
+                let (obs, next_obs) = (of(t), of(t + 1));
+                let new = Transitions { obs, action: one, next_obs, reward: one - 1.0, terminated: one };
+                stored = memory.push(stored, &new, (one + (t % 4) as f64).to_u32());
+            }
+            let all = memory.sample(&stored, key(5), 200, None).batch.transitions;
+            let columns = [all.obs, all.next_obs, all.reward, all.terminated];
+            cx.output("all", Tensor::concat(&columns, 2));
+        };
+        let device = Device::cpu(1);
+        let out = Program::new(&device, program).unwrap().run(&State::new(), &[], &[]).unwrap();
+        let all = pollster::block_on(device.read(out.get("all").unwrap())).unwrap();
+        // Back in the first order.
+        let sorted = |row: &[f64]| {
+            let mut sorted = row.to_vec();
+            for (k, number) in order.iter().enumerate() {
+                sorted[*number] = row[k];
+                sorted[5 + number] = row[5 + k];
+            }
+            sorted
+        };
+        all.chunks(12).map(sorted).collect::<Vec<_>>()
+    };
+    let at_the_end = drawn(mine, 1, 3);
+    let mut replaced = 0;
+    for row in &at_the_end {
+        // The number of its step is in all that is its own.
+        let t = row[0];
+        assert_eq!((row[1], row[2], &row[5..8]), (100.0 + t, 200.0 + t, &[t + 1.0, 101.0 + t, 201.0 + t][..]));
+        let own = [[300.0 + t, 400.0 + t], [301.0 + t, 401.0 + t]];
+        if [&row[3..5], &row[8..10]] != own {
+            let later = row[3] - 100.0;
+            assert_eq!([&row[3..5], &row[8..10]], [[row[3], 200.0 + later]; 2], "both observations have the goal");
+            assert!(later > t && later <= 4.0 * (t / 4.0).floor() + 4.0, "{row:?}");
+            let is_there = later == t + 1.0;
+            assert_eq!(row[10..], if is_there { [0.0, 1.0] } else { [-1.0, 0.0] });
+            replaced += 1;
+        }
+    }
+    assert!((100..190).contains(&replaced), "{replaced} of 200");
+    assert_eq!(drawn([3, 4, 0, 1, 2], 3, 0), at_the_end, "at the start");
+    assert_eq!(drawn([1, 2, 3, 4, 0], 0, 2), at_the_end, "in the middle");
+    assert_eq!(drawn([3, 4, 1, 2, 0], 2, 0), at_the_end, "at the start, and what was reached after it");
 }
 
 #[test]

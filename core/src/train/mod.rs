@@ -36,6 +36,7 @@ mod snapshot;
 mod snapshots;
 mod tensors;
 mod viewer;
+mod warm_start;
 
 pub use adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
 pub use evaluate::{Episode, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};

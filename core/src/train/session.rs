@@ -311,7 +311,7 @@ impl Session {
     }
 
     /// Everything that training changes, for one seed.
-    fn entries(&self) -> Vec<StateEntry> {
+    pub(super) fn entries(&self) -> Vec<StateEntry> {
         self.training.algorithm().entries(self.setup.env.state_len())
     }
 
@@ -343,6 +343,10 @@ impl Session {
 
     pub(super) fn state(&self) -> &State {
         self.training.state()
+    }
+
+    pub(super) fn state_mut(&mut self) -> &mut State {
+        &mut self.training.state
     }
 
     pub(super) fn layout(&self) -> &Layout {

@@ -83,6 +83,25 @@ pub(super) fn tensor<'a, 'b>(tensors: &'b [Entry<'a>], entry: &StateEntry) -> Re
     fitting(tensors, &Part::whole(name(entry.name), &entry.shape), dtype(entry.dtype))
 }
 
+/// Names of the tensors that hold these entries in a file of that format, and of those that follow from them.
+pub(super) fn names(entries: &[StateEntry], layout: &Layout, format: u32) -> Vec<String> {
+    let zeros =
+        |entry: &StateEntry| SeedArray { entry: entry.clone(), words: vec![0; entry.shape.iter().product()].into() };
+    let derived = derived(&entries.iter().map(zeros).collect::<Vec<_>>());
+    let parts = entries.iter().flat_map(|entry| parts(entry, layout, format));
+    parts.map(|part| part.name).chain(derived.into_iter().map(|entry| entry.name)).collect()
+}
+
+/// Checks the shapes of the tensors that hold these entries, as far as a file of that format has them.
+pub(super) fn check_shapes(tensors: &[Entry<'_>], format: u32, entries: &[StateEntry], layout: &Layout) -> Result<()> {
+    for entry in entries {
+        let there = |part: &Part| tensors.iter().any(|tensor| tensor.name == part.name);
+        let mut parts = parts(entry, layout, format).into_iter().filter(there);
+        parts.try_for_each(|part| fitting(tensors, &part, dtype(entry.dtype)).map(|_| ()))?;
+    }
+    Ok(())
+}
+
 /// The tensors of a file that holds these arrays.
 ///
 /// # Errors
@@ -182,7 +201,7 @@ fn fitting<'a, 'b>(entries: &'b [Entry<'a>], part: &Part, dtype: Dtype) -> Resul
     let entry = find(entries, &part.name)?;
     if entry.dtype != dtype || entry.shape != part.shape {
         return Err(wrong(format!(
-            "the tensor `{}` is {:?} {:?}, expected {:?} {dtype:?}; was it made with another environment?",
+            "the tensor `{}` is {:?} {:?}, expected {:?} {dtype:?}; was it made with another environment or other networks?",
             part.name, entry.shape, entry.dtype, part.shape
         )));
     }

@@ -17,6 +17,7 @@ use crate::run_folder::{self, RunFolder, default_name, file};
 use crate::segments;
 use crate::signals;
 use crate::ticker::Ticker;
+use crate::warm_start;
 use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Layer, Saved, Session, Setup, preset};
@@ -37,6 +38,8 @@ Examples:
   quickstudy train trpo --env cartpole
   quickstudy train promp --env point-corner                    learns to adapt
   quickstudy train rl2-ppo --env bandit                        learns to explore
+  quickstudy train ppo --env cartpole --from runs/cartpole-ppo-s0   begin with its
+                                                        parameters, all else anew
   quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run
   quickstudy train --resume runs/cartpole-ppo-s0               continue a run";
 
@@ -86,6 +89,10 @@ pub struct TrainArgs {
     /// Continue the runs in these folders, or folders of runs, from their last snapshots
     #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with = "out")]
     pub resume: Vec<PathBuf>,
+    /// Begin with the parameters of a run (its last snapshot) or of a snapshot file instead of first ones: policy, critics, targets
+    /// and statistics of normalisers. One is for all seeds, as many as there are seeds are for the same seeds
+    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "resume")]
+    pub from: Vec<PathBuf>,
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -152,6 +159,8 @@ impl TrainArgs {
             eval_every: self.eval_every,
             eval_episodes: self.eval_episodes,
             log_every: self.log_every,
+            from: (!self.from.is_empty())
+                .then(|| self.from.iter().map(|path| path.to_string_lossy().into_owned()).collect()),
         }
     }
 
@@ -178,6 +187,7 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
     activity::watch(device.interrupt());
     let mut session = Session::new(&device, &plan.setup).map_err(|error| with_smaller(error, &device, &plan.setup))?;
+    warm_start::begin_with(&mut session, &plan.from)?;
     session.set_debug(args.debug);
     let pace = args.pace([plan.eval_every, plan.eval_episodes, plan.log_every]);
     prepare(&mut session, &pace)?;
@@ -192,6 +202,7 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     }
     headline(&plan.setup, &args.device.describe(&device));
     why.iter().for_each(|why| say(why));
+    plan.from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
     if let Some(preset) = preset(plan.setup.algorithm.name, &plan.setup.env.spec().name)? {
         say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text)));
     }

@@ -1,12 +1,15 @@
 //! Sessions whose environments are played on the host, and policies on environments and tasks of the caller's.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::rc::Rc;
+
+use quickstudy_core::algo::{Arena, Training};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::train::{
-    AdaptationStage, Episode, Evaluator, Layer, MetaTest, PathStep, Playground, Session, Setup, StageUnit,
+    ALGORITHMS, AdaptationStage, Episode, Evaluator, Layer, MetaTest, PathStep, Playground, Session, Setup, StageUnit,
 };
-use quickstudy_core::{Device, Result};
+use quickstudy_core::{DType, Device, Result, State};
 
 fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
     pollster::block_on(future).unwrap()
@@ -76,6 +79,43 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
             assert!(error.contains("`environment.state` is missing"), "{error}");
         }
     }
+}
+
+#[test]
+fn episodes_after_a_resume_begin_without_the_noise_of_those_before() {
+    let device = Device::cpu(1);
+    let env = builtin("pendulum").unwrap();
+    let text = "hidden = [8]\nbatch_size = 8\nlearning_starts = 40\niteration_steps = 40\nenvs = 2\nwarm_up = \"policy\"\n\
+                noise = \"ornstein_uhlenbeck\"";
+    let settings = toml::from_str(text).unwrap();
+    let def = ALGORITHMS.iter().find(|def| def.name == "ddpg").unwrap();
+    let fitted = || Rc::from(def.fit(&settings, env.spec()).unwrap().for_steps(400).unwrap().unwrap());
+    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+    let arena = || Arena::Host(Box::new(IterativeExecutor::new(1, 2, 0, make).unwrap()));
+    let mut training = Training::new(&device, fitted(), arena(), &[3]).unwrap();
+    wait(training.step(0, 5));
+    wait(training.step(1, 5));
+    let noise = training.state().get("disturbance").unwrap();
+    assert!(wait(device.read(noise)).iter().all(|x| *x != 0.0), "there is noise that could be kept");
+    // Going on from where it is, and from a state that has never had noise.
+    let [after, want] = [false, true].map(|fresh| {
+        // What passes change is changed where it is: each run has its own.
+        let mut state = State::new();
+        for (name, array) in training.state().iter() {
+            let copy = match array.dtype() {
+                DType::F32 => device.array(&array.shape, &wait(device.read(array))),
+                DType::U32 => device.array_u32(&array.shape, &wait(device.read_u32(array))),
+            };
+            state.insert(name, copy.unwrap());
+        }
+        if fresh {
+            state.insert("disturbance", device.zeros(&noise.shape, noise.dtype()).unwrap());
+        }
+        let mut training = Training::resume(&device, fitted(), arena(), &[3], state).unwrap();
+        wait(training.step(2, 5));
+        ["memory", "disturbance", "theta"].map(|name| wait(device.read(training.state().get(name).unwrap())))
+    });
+    assert!(after == want);
 }
 
 #[test]

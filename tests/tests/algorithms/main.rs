@@ -25,3 +25,4 @@ mod sac;
 mod snapshots;
 mod steps_made;
 mod trpo;
+mod warm_start;

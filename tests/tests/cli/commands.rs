@@ -20,9 +20,19 @@ fn help_is_complete_with_examples() {
         assert!(help.out.contains("Examples:\n  quickstudy "), "{}", help.out);
     }
     let train = dir.run("train --help").out;
-    for flag in
-        ["--env", "--seed", "--device", "--threads", "--config", "--set", "--steps", "--out", "--resume", "gamma=0.9"]
-    {
+    for flag in [
+        "--env",
+        "--seed",
+        "--device",
+        "--threads",
+        "--config",
+        "--set",
+        "--steps",
+        "--out",
+        "--resume",
+        "--from",
+        "gamma=0.9",
+    ] {
         assert!(train.contains(flag), "{flag} is missing: {train}");
     }
     let eval = dir.run("eval --help").out;

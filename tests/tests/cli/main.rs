@@ -17,6 +17,7 @@ mod memory;
 mod pictures;
 mod resume;
 mod segments;
+mod warm_start;
 
 /// An empty folder in which the command line runs.
 fn sandbox() -> Sandbox {

@@ -6,6 +6,7 @@ mod dqn;
 mod envs;
 mod executor;
 mod meta;
+mod off_policy;
 mod policies;
 mod ppo;
 mod recurrent;

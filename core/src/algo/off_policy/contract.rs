@@ -62,7 +62,7 @@ pub trait OffPolicy: Clone + Debug + 'static {
     /// a warm-up by even draws, where another policy acts.
     fn acting(&self, learner: &Self::Learner, rates: &Named) -> Acting;
 
-    /// Names and widths of the policy's memory, which lasts to the end of an episode.
+    /// Names and widths of the policy's memory, which lasts to the end of an episode and begins with zeros.
     fn remembered(&self) -> Vec<(&'static str, usize)> {
         Vec::new()
     }

@@ -271,8 +271,8 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
             entries.extend(levels.map(|(level, name)| StateEntry::new(name, &nodes(level), DType::F32).bulk()));
             entries.push(StateEntry::new("priority_largest", &[1], DType::F32).from(First::Value(1.0)));
         }
-        let remembered = self.algorithm.remembered();
-        entries.extend(remembered.into_iter().map(|(name, width)| StateEntry::new(name, &[n, width], DType::F32)));
+        let of_policy = |(name, width)| StateEntry::new(name, &[n, width], DType::F32).of_episode();
+        entries.extend(self.algorithm.remembered().into_iter().map(of_policy));
         entries
     }
 
