@@ -1,8 +1,8 @@
 //! How many dispatches programs take on a GPU with as many buffers as any browser binds; none is needed for it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use quickstudy_core::algo::{Ppo, PpoConfig, Sac, SacConfig, Sampling, Td3Config, Training};
 use quickstudy_core::algo::td3;
+use quickstudy_core::algo::{Ppo, PpoConfig, Sac, SacConfig, Sampling, Td3Config, Training};
 use quickstudy_core::dist::Gaussian;
 use quickstudy_core::env;
 use quickstudy_core::grad::value_and_grad;
