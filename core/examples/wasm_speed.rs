@@ -112,10 +112,10 @@ fn kernels() -> Vec<Case> {
         } else {
             ""
         };
-        let after = if tanh { Epilogue::Tanh } else { Epilogue::Linear };
+        let after = move || if tanh { Epilogue::Tanh } else { Epilogue::Linear };
         let run = move || {
             let (w, bias) = (Strided { values: black_box(&w), row, col }, Strided { values: &bias, row: 1, col: 0 });
-            dense(isa, &mut out, black_box(&a), w, Some(bias), DenseDims { k, n, r: lanes }, after);
+            dense(isa, &mut out, black_box(&a), w, Some(bias), DenseDims { k, n, r: lanes }, after());
         };
         add(format!("dense {k}x{n} of {lanes} rows{what}, FLOP"), flops(k, n, lanes), Box::new(run));
     }
