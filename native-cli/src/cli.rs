@@ -33,7 +33,7 @@ Examples:
   quickstudy train ppo --env cartpole --seed 0..10   ten seeds, a folder each
   quickstudy train --resume runs/cartpole-ppo-s0     continue where it stopped
   quickstudy eval runs/cartpole-ppo-s0 --gif out.gif evaluate and record
-  quickstudy adapt runs/point-corner-promp-s0   returns before and after adapting
+  quickstudy adapt runs/point-corner-promp-s0   before and after adapting
   quickstudy plot runs/*                        learning curves over seeds
   quickstudy export runs/pendulum-sac-s0 -o sac.safetensors  a run as one file
 

@@ -14,7 +14,9 @@ impl From<quickstudy_core::Error> for Stop {
         let message = error.to_string();
         match error {
             Error::NonFinite(_) => Stop::non_finite(message),
-            Error::Unknown { kind: "key", .. } => Stop::user(message).hint("`quickstudy list settings` explains all"),
+            Error::Unknown { kind: "key", .. } => {
+                Stop::user(message).hint("`quickstudy list settings` explains those of each algorithm")
+            }
             Error::Unknown { .. } => Stop::user(message).hint("`quickstudy list` shows what there is"),
             Error::Config { .. } | Error::Snapshot(_) | Error::NewerSnapshot { .. } => Stop::user(message),
             // What is known to be too much; an allocation that fails may succeed another time.

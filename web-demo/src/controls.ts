@@ -70,7 +70,7 @@ export class Controls {
 
   /** Where it runs, and why there. */
   device({ kind, name, reason }: Session["device"]): void {
-    const text = reason ?? `training on the ${kind === "gpu" ? "GPU" : "CPU"}: ${name}`;
+    const text = reason ?? `training on the ${kind === "gpu" ? "GPU" : "CPU"}${name && `: ${name}`}`;
     say(this.#device, `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
   }
 }

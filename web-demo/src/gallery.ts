@@ -48,7 +48,7 @@ export class Gallery {
     new ResizeObserver(() => this.#fit()).observe(canvas);
     onThemeChange(() => {
       this.#paper = theme().paper;
-      this.#fresh = this.#list !== undefined;
+      this.#fresh = true;
     });
     this.#fit();
   }
@@ -135,7 +135,7 @@ export class Gallery {
     const [width, height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
     if (width > 0 && (this.#canvas.width !== width || this.#canvas.height !== height)) {
       [this.#canvas.width, this.#canvas.height] = [width, height];
-      this.#fresh = this.#list !== undefined;
+      this.#fresh = true;
     }
   }
 

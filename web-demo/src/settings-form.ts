@@ -37,7 +37,7 @@ function value(text: string, { default: standard }: SettingInfo): unknown {
   }
   const number = (part: string): unknown => (part.trim() !== "" && Number.isFinite(Number(part)) ? Number(part) : part.trim());
   if (Array.isArray(standard)) {
-    return text.split(",").map(number);
+    return text.replace(/^\s*\[|\]\s*$/g, "").split(",").map(number);
   }
   return typeof standard === "number" ? number(text) : text;
 }

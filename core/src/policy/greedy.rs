@@ -65,7 +65,7 @@ impl EpsilonGreedy {
 
     fn of(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, head: ValueHead) -> Result<EpsilonGreedy> {
         let Some(choices) = spec.action.choices() else {
-            let problem = format!("`{}` takes vectors of numbers, and values of actions need choices", spec.name);
+            let problem = format!("`{}` takes vectors of numbers, and this policy acts by choices", spec.name);
             return Err(Error::config("env", problem));
         };
         let (inputs, outputs) = match head {

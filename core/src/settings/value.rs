@@ -58,7 +58,11 @@ impl SettingValue for usize {
     const RANGE: Range = Range::Count(0, u64::MAX);
 
     fn of(value: &Value) -> std::result::Result<usize, String> {
-        whole(value).map_or_else(|| other("a whole number of at least 0", value), Ok)
+        let expected = match value {
+            Value::Float(x) if *x >= 0.0 && x.fract() == 0.0 => "a whole number without point or exponent",
+            _ => "a whole number of at least 0",
+        };
+        whole(value).map_or_else(|| other(expected, value), Ok)
     }
 
     fn to_value(&self) -> Value {

@@ -281,6 +281,8 @@ mod tests {
         );
         assert_eq!(problem("hidden = 64"), "hidden: expected a list of whole numbers such as [64,64], got 64");
         assert_eq!(problem("epochs = 2.5"), "epochs: expected a whole number of at least 0, got 2.5");
+        let exponent = "epochs: expected a whole number without point or exponent, got 10.0";
+        assert_eq!(problem("epochs = 1e1"), exponent);
         assert_eq!(problem("value_clip = 1"), "value_clip: expected true or false, got 1");
         assert_eq!(problem("activation = 3"), "activation: expected a word, got 3");
         assert!(problem("activation = \"gelu\"").starts_with("activation: "));

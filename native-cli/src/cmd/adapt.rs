@@ -25,10 +25,11 @@ use std::path::{Path, PathBuf};
 Tasks are drawn from the training distribution, on random numbers that training
 never uses. Stages are gradient steps or, of policies that adapt by memory or by
 inference, the episodes of a trial (of a single one, stretches of it). Where an
-environment tells success, its share is shown. Where there are policies that need
-no training, such as standing still or an index of bandits, what they earn on the
-same tasks is printed too. Writes adapt.csv (one row per task, stage and rollout), adapt.svg
-(returns by stage) and, where the agent moves in a plane, paths.svg.
+environment tells success, its share is shown. Where there are policies that
+need no training, such as standing still or an index of bandits, what they earn
+on the same tasks is printed too. Writes adapt.csv (one row per task, stage and
+rollout), adapt.svg (returns by stage) and, where the agent moves in a plane,
+paths.svg.
 The last line of the output is `before <x> after <y> tasks <n>`.
 
 Examples:

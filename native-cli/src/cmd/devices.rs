@@ -13,8 +13,7 @@ use crate::progress::say;
 Examples:
   quickstudy devices
   quickstudy train ppo --env cartpole --device gpu:0
-  QUICKSTUDY_ISA=avx2 quickstudy train ppo --env cartpole   as a processor without
-                                                            AVX-512 would train")]
+  QUICKSTUDY_ISA=avx2 quickstudy train ppo --env cartpole   as without AVX-512")]
 pub struct DevicesArgs {}
 
 /// Runs the verb.

@@ -22,16 +22,16 @@ use std::time::{Duration, Instant};
 /// Arguments of `quickstudy eval`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The last line of the output is `mean_return <x> stderr <y> episodes <n>`. Several
-runs have such a line each, with the path of the policy after it; the last line
-is then over the means of the runs, and ends with `runs <k>`. Runs of several
-environments or algorithms have a last line for each of these. Where - gives
-standard output to a file, all lines go to standard error.
+The last line of the output is `mean_return <x> stderr <y> episodes <n>`.
+Several runs have such a line each, with the path of the policy after it; the
+last line is then over the means of the runs, and ends with `runs <k>`. Runs of
+several environments or algorithms have a last line for each of these. Where -
+gives standard output to a file, all lines go to standard error.
 
 Examples:
   quickstudy eval runs/cartpole-ppo-s0
-  quickstudy eval runs/cartpole-ppo-s0 --episodes 1000 --seed 7 --csv episodes.csv
-  quickstudy eval runs/cartpole-ppo-s*                  ten seeds, and their mean
+  quickstudy eval runs/cartpole-ppo-s0 --episodes 1k --seed 7 --csv episodes.csv
+  quickstudy eval runs/cartpole-ppo-s*              ten seeds, and their mean
   quickstudy eval runs/cartpole-ppo-s0 --last --stochastic
   quickstudy eval runs/cartpole-ppo-s0 --episodes 1 --gif episode.gif")]
 pub struct EvalArgs {

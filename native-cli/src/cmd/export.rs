@@ -15,11 +15,12 @@ use std::path::PathBuf;
 #[command(after_help = "\
 In the folder of a run, the rows of a replay memory lie in segments/, beside the
 last.safetensors that names them. An exported file holds all of it: it can be
-moved, is read by the npm package (Session.restore), and goes on as the
+moved, is read by the npm package (train({ snapshot })), and goes on as the
 last.safetensors of another folder. The same training gives the same bytes.
 
 Examples:
   quickstudy export runs/pendulum-sac-s0 -o pendulum.safetensors
+  mkdir new
   quickstudy export runs/pendulum-sac-s0 -o new/last.safetensors
   quickstudy train --resume new")]
 pub struct ExportArgs {

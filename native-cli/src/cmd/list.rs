@@ -15,7 +15,7 @@ Examples:
   quickstudy list presets
   quickstudy list settings                             every key for --set
   quickstudy list settings promp                       those of one algorithm
-  quickstudy train ppo --env cartpole --print-config   every setting and its origin")]
+  quickstudy train ppo --env cartpole --print-config   every setting, its origin")]
 pub struct ListArgs {
     /// Only this part
     #[arg(value_enum)]

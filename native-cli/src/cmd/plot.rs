@@ -17,11 +17,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Two folders of the same settings and seed hold the same run, which counts once:
-the longer one, and a note names both. Labels are algorithm and environment, then
-the settings that tell lines apart.
+the longer one, and a note names both. Labels are algorithm and environment,
+then the settings that tell lines apart.
 
 Examples:
-  quickstudy plot runs/cartpole-ppo-s*           ten seeds: one line, an interval
+  quickstudy plot runs/cartpole-ppo-s*           ten seeds: a line, an interval
   quickstudy plot runs/*                         a line for each experiment
   quickstudy plot runs/a runs/b -o compare.png   two settings: two lines
   quickstudy plot runs/* --by gamma              a line for each value of gamma

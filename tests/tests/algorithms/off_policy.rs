@@ -343,7 +343,7 @@ fn what_does_not_fit_is_said_before_training() {
     for (name, env, text, parts) in [
         ("ddpg", "cartpole", "", ["env: ", "choices"]),
         ("td3", "cartpole", "", ["env: ", "choices"]),
-        ("dql", "pendulum", "", ["env: ", "need choices"]),
+        ("dql", "pendulum", "", ["env: ", "acts by choices"]),
         ("td3", "pendulum", "policy_delay = 3", ["iteration_steps: ", "try 102"]),
         ("td3", "pendulum", "hindsight = 0.8", ["hindsight: ", "`pendulum` has no goals"]),
         ("dqn", "bit-flip", "hindsight = 0.8\nn_step = 2", ["n_step: ", "hindsight"]),

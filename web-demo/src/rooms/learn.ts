@@ -16,11 +16,12 @@ const STORIES: Record<string, string> = {
   "mountain-car": "The engine is too weak: rock back and forth to get up the hill. Each step costs a point.",
   "mountain-car-continuous": "The same hill with a throttle: 100 points for the flag, less the fuel.",
   "grid-world": "Cross the ice to the goal; holes end the episode.",
+  "bit-flip": "Flip bits until the lower row equals the upper one. Each step that does not get there costs a point.",
   "point-origin": "Move the point to the middle. Each step costs its distance from there.",
 };
 
 /** Steps per second where each is a leap. */
-const PACES: Record<string, number> = { "grid-world": 6 };
+const PACES: Record<string, number> = { "grid-world": 6, "bit-flip": 6 };
 
 /** Learn: one environment, one algorithm, hundreds of copies to look at. */
 export class LearnRoom implements RoomView, Watcher {
