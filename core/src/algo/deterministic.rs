@@ -173,6 +173,10 @@ impl OffPolicy for Deterministic {
         Acting { parts: self.groups.of(POLICY).split(learner.policy.theta), values }
     }
 
+    fn last_rates(&self) -> Named {
+        [("sigma", Tensor::constant_f32(self.settings.sigma))].into()
+    }
+
     fn remembered(&self) -> Vec<(&'static str, usize)> {
         self.policy.remembered()
     }

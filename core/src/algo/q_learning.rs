@@ -62,6 +62,15 @@ impl Exploration {
             Exploration::By(decay) => decay.at(done),
         }
     }
+
+    /// ε at the end of a long run.
+    #[must_use]
+    pub fn last(&self) -> f64 {
+        match *self {
+            Exploration::Linear([_, to], _) => to,
+            Exploration::By(Decay::Linear { to, .. } | Decay::Geometric { to, .. }) => to,
+        }
+    }
 }
 
 /// Network and settings of an algorithm that learns values of actions.
@@ -128,6 +137,10 @@ impl OffPolicy for QLearning {
     fn acting(&self, learner: &QLearner, rates: &Named) -> Acting {
         let values = rates.find("epsilon").map(|epsilon| ("epsilon", epsilon)).into_iter().collect();
         Acting { parts: self.layout().split(learner.network.theta), values }
+    }
+
+    fn last_rates(&self) -> Named {
+        [("epsilon", Tensor::constant_f32(self.settings.exploration.last()))].into()
     }
 
     fn update(&self, learner: QLearner, occasion: Occasion<'_>) -> UpdateOutcome<QLearner> {

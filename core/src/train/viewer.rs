@@ -47,14 +47,15 @@ impl Viewer {
         }
         let how = if deterministic { How::Exploit } else { How::Explore };
         let rows = Rows { env: &env, algorithm: policy.fitted(), how, count };
-        let mut first = Program::new(&device, |cx| rows.first(cx))?;
-        let step = Program::new(&device, |cx| rows.step(cx))?;
+        let mut remembered = Vec::new();
+        let mut first = Program::new(&device, |cx| remembered = rows.first(cx))?;
+        let step = Program::new(&device, |cx| rows.step(cx, &remembered))?;
         let key = device.array_u32(&[1, 2], &crate::rng::fold_in(key_from_seed(seed), streams::EVAL))?;
         let mut inputs = vec![("key", &key)];
         inputs.extend(policy.policy().arrays.iter().map(|(name, array)| (*name, array)));
         let out = first.run(&State::new(), &inputs, &[])?;
         let mut state = State::new();
-        for name in ["env_state", "obs"] {
+        for name in ["env_state", "obs"].into_iter().chain(remembered.iter().map(|(name, _)| *name)) {
             state.insert(name, out.get(name)?.clone());
         }
         state.insert("env_steps", device.zeros(&[1, count], DType::U32)?);
@@ -128,24 +129,32 @@ impl Rows<'_> {
         trace(cx, Play { env: self.env, policy: &*policy, acting: &acting, how: self.how, rows, tasks: None, keys });
     }
 
-    fn first(&self, cx: &mut Context) {
+    /// Traces the beginning, and gives names and shapes of what the policy remembers.
+    fn first(&self, cx: &mut Context) -> Vec<(&'static str, Vec<usize>)> {
+        let mut remembered = Vec::new();
         self.play(cx, |cx, play| {
             let first = play.begin();
             cx.output("env_state", first.state);
             cx.output("obs", first.obs);
+            first.memory.iter().for_each(|(name, x)| cx.output(name, x));
+            remembered = first.memory.iter().map(|(name, x)| (name, x.shape())).collect();
         });
+        remembered
     }
 
-    fn step(&self, cx: &mut Context) {
+    fn step(&self, cx: &mut Context, remembered: &[(&'static str, Vec<usize>)]) {
         self.play(cx, |cx, play| {
             let state = cx.state("env_state", &[1, self.count, self.env.state_len()], DType::F32);
             let steps = cx.state("env_steps", &[1, self.count], DType::U32);
             let obs = cx.state("obs", &[1, self.count, self.env.spec().observation.len()], DType::F32);
-            let from = Running { state, steps, obs, memory: Named::new(), task: None };
+            let memory: Named =
+                remembered.iter().map(|(name, shape)| (*name, cx.state(name, shape, DType::F32))).collect();
+            let from = Running { state, steps, obs, memory, task: None };
             let (next, _) = play.step(cx.scalar_u32("t"), &from);
             cx.update("env_state", next.state);
             cx.update("env_steps", next.steps);
             cx.update("obs", next.obs);
+            next.memory.iter().for_each(|(name, x)| cx.update(name, x));
         });
     }
 }

@@ -12,7 +12,7 @@ use quickstudy_core::algo::{
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{ALGORITHMS, Layer, Session, Setup};
+use quickstudy_core::train::{ALGORITHMS, Episode, Evaluator, Layer, Session, Setup, Viewer};
 use quickstudy_core::{Device, Program, Result, State, Tensor};
 use quickstudy_tests::gpu;
 use quickstudy_tests::turned::Turned;
@@ -141,6 +141,31 @@ fn sessions_resume_exactly_and_memories_grow_with_longer_runs() {
         let mut longer = Session::restore(&device, &half).unwrap();
         longer.set_steps(240).unwrap();
         assert!(finish(&mut longer) == want, "{name} {options}");
+    }
+}
+
+#[test]
+fn trained_policies_play_with_exploration_and_without_on_devices_on_the_host_and_in_viewers() {
+    let device = Device::cpu(1);
+    for (name, env, options) in ALL {
+        let layer = Layer { origin: "test".into(), settings: small(options) };
+        let setup = Setup::resolve(name, builtin(env).unwrap(), &SEEDS[..1], Some(160), &[layer]).unwrap();
+        let mut session = Session::new(&device, &setup).unwrap();
+        wait(session.step());
+        let mut policy = Evaluator::load(&device, &wait(session.snapshot(0))).unwrap();
+        let env = builtin(env).unwrap();
+        let returns = |episodes: Vec<Episode>| episodes.iter().map(|episode| episode.ret).collect::<Vec<f64>>();
+        let played = [true, false].map(|deterministic| {
+            let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+            let [groups, each, _] = policy.fleet(4).unwrap();
+            let executor = Box::new(IterativeExecutor::new(groups, each, 0, make).unwrap());
+            let on_host = returns(wait(policy.play(executor, 7, deterministic)));
+            assert!(on_host.len() >= 4 && on_host.iter().all(|x| x.is_finite()), "{name} {options}: {on_host:?}");
+            Viewer::new(&policy, 2, 0, deterministic).unwrap().advance().unwrap();
+            returns(wait(policy.evaluate(4, 7, deterministic)))
+        });
+        // Vectors are never the same with noise on them; choices may be.
+        assert!(env.spec().action.choices().is_some() || played[0] != played[1], "{name} {options}: {played:?}");
     }
 }
 

@@ -62,6 +62,12 @@ pub trait OffPolicy: Clone + Debug + 'static {
     /// a warm-up by even draws, where another policy acts.
     fn acting(&self, learner: &Self::Learner, rates: &Named) -> Acting;
 
+    /// Those of the values by which the policy acts that are no parameters, as they are at the end of training: a trained policy that
+    /// explores plays by these.
+    fn last_rates(&self) -> Named {
+        Named::new()
+    }
+
     /// Names and widths of the policy's memory, which lasts to the end of an episode and begins with zeros.
     fn remembered(&self) -> Vec<(&'static str, usize)> {
         Vec::new()

@@ -247,7 +247,8 @@ impl<C: OffPolicy> Learned for OffPolicyLearner<C> {
 
     fn start(&self, held: &Held, _tasks: usize) -> Acting {
         // The policy's slices come first.
-        Acting::of(&self.algorithm.layout().split(held.get("theta")))
+        let parts = self.algorithm.layout().split(held.get("theta"));
+        Acting { parts, values: self.algorithm.last_rates() }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::lanes::LANES;
 use super::pack::pack_tile;
-use super::product::{After, PANEL, Product};
+use super::product::{Finish, PANEL, Product};
 use super::{elementwise, slice_len};
 use crate::backend::cpu::simd::isa::Isa;
 use elementwise::{BinaryOp, Operand, UnaryOp};
@@ -114,12 +114,12 @@ pub fn dense(
         bias: bias.map_or(std::ptr::null(), |bias| bias.values.as_ptr()),
         bias_row: bias.map_or(0, |bias| bias.row),
         after: match after {
-            Epilogue::Linear => After::Linear,
-            Epilogue::Tanh => After::Tanh,
-            Epilogue::Slope(y) => After::Slope(y.as_ptr()),
-            Epilogue::Relu(None) => After::Relu(out.as_mut_ptr()),
-            Epilogue::Relu(Some(ref mut y)) => After::Relu(y.as_mut_ptr()),
-            Epilogue::Gate(x) => After::Gate(x.as_ptr()),
+            Epilogue::Linear => Finish::Linear,
+            Epilogue::Tanh => Finish::Tanh,
+            Epilogue::Slope(y) => Finish::Slope(y.as_ptr()),
+            Epilogue::Relu(None) => Finish::Relu(out.as_mut_ptr()),
+            Epilogue::Relu(Some(ref mut y)) => Finish::Relu(y.as_mut_ptr()),
+            Epilogue::Gate(x) => Finish::Gate(x.as_ptr()),
         },
     };
     if slice >= k {
@@ -127,7 +127,7 @@ pub fn dense(
         unsafe { product.run(isa) }
         return;
     }
-    let bare = Product { bias: std::ptr::null(), after: After::Linear, ..product };
+    let bare = Product { bias: std::ptr::null(), after: Finish::Linear, ..product };
     // SAFETY: as above; slices stay within k.
     unsafe { bare.run(isa) }
     let mut part = vec![0.0; n * r];
@@ -215,7 +215,7 @@ pub fn dense_accumulate_outer(isa: Isa, dw: &mut [f32], dw_row: usize, outer: Ou
         resume: true,
         bias: std::ptr::null(),
         bias_row: 0,
-        after: After::Linear,
+        after: Finish::Linear,
     };
     if cost(n, k) + copied < cost(k, n) {
         let width = k.next_multiple_of(LANES);

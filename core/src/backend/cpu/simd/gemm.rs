@@ -4,7 +4,7 @@ use super::dense::Strided;
 use super::elementwise::{BinaryOp, Operand, binary};
 use super::lanes::LANES;
 use super::pack::pack;
-use super::product::{After, PANEL, Product};
+use super::product::{Finish, PANEL, Product};
 use super::slice_len;
 use crate::backend::cpu::simd::isa::Isa;
 
@@ -94,7 +94,7 @@ pub fn gemm(
                     resume: t > start,
                     bias: std::ptr::null(),
                     bias_row: 0,
-                    after: After::Linear,
+                    after: Finish::Linear,
                 };
                 if packs_a {
                     let width = rows.next_multiple_of(LANES);

@@ -32,12 +32,12 @@ pub(crate) struct Product {
     pub bias: *const f32,
     pub bias_row: usize,
     /// What is done to the result at the end.
-    pub after: After,
+    pub after: Finish,
 }
 
 /// The elementwise end of a product. Its other operand or result lies as `c` does.
 #[derive(Clone, Copy)]
-pub(crate) enum After {
+pub(crate) enum Finish {
     /// Nothing.
     Linear,
     /// tanh.
@@ -95,13 +95,13 @@ unsafe fn product<V: Vector>(p: Product) {
             for row in i..i + rows {
                 let c = p.c.add(row * p.c_row);
                 match p.after {
-                    After::Tanh => store(c, Map1::<ops::Tanh, _>(Contiguous(c), PhantomData), p.cols),
-                    After::Slope(y) => {
+                    Finish::Tanh => store(c, Map1::<ops::Tanh, _>(Contiguous(c), PhantomData), p.cols),
+                    Finish::Slope(y) => {
                         let y = Contiguous(y.add(row * p.c_row));
                         store(c, Map2::<ops::TanhGrad, _, _>(Contiguous(c), y, PhantomData), p.cols)
                     }
                     // In the registers already.
-                    After::Linear | After::Relu(_) | After::Gate(_) => break,
+                    Finish::Linear | Finish::Relu(_) | Finish::Gate(_) => break,
                 }
             }
         }
@@ -169,7 +169,7 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
             }
         }
         match p.after {
-            After::Relu(y) => {
+            Finish::Relu(y) => {
                 let y = y.add(i * p.c_row + j);
                 if y != c {
                     write(&acc, c, p.c_row);
@@ -182,7 +182,7 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
                 write(&acc, y, p.c_row);
                 return;
             }
-            After::Gate(x) => {
+            Finish::Gate(x) => {
                 let x = x.add(i * p.c_row + j);
                 for r in 0..R {
                     for w in 0..W {
@@ -190,7 +190,7 @@ unsafe fn tile<V: Vector, const R: usize, const W: usize>(p: &Product, i: usize,
                     }
                 }
             }
-            After::Linear | After::Tanh | After::Slope(_) => {}
+            Finish::Linear | Finish::Tanh | Finish::Slope(_) => {}
         }
         write(&acc, c, p.c_row);
     }
