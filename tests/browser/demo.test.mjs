@@ -32,13 +32,15 @@ test("Learn trains CartPole: the curve rises, the pictures move, the figures are
     await page.locator('#learn-curve[aria-label*="nothing yet"]').waitFor({ state: "attached", ...PATIENCE });
   }));
 
-test("Learn offers every environment with a single task, and both algorithms", () =>
+test("Learn offers every environment with a single task, and trains by every kind of algorithm", () =>
   inRoom("#room=learn", async (page) => {
     const room = page.locator("#learn");
     await until(room.getByTestId("status"), /Ready/);
     const envs = await room.getByTestId("env").locator("option").evaluateAll((all) => all.map(({ value }) => value));
     assert.ok(envs.includes("pendulum") && envs.includes("grid-world") && !envs.includes("navigation"), envs.join());
-    for (const [env, algorithm] of [["pendulum", "trpo"], ["grid-world", "ppo"]]) {
+    // One behind the other so that each environment is one that the algorithm before can have.
+    const pairs = [..."trpo ddpg td3 sac".split(" ").map((name) => ["pendulum", name]), ["cartpole", "dqn"], ["cartpole", "dql"]];
+    for (const [env, algorithm] of [...pairs, ["grid-world", "ppo"]]) {
       await room.getByTestId("env").selectOption(env);
       await room.getByTestId("algorithm").selectOption(algorithm);
       // Pressed before it is ready, it begins as soon as it is.

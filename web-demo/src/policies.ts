@@ -98,6 +98,13 @@ export const RECIPES: Record<string, Recipe> = {
     steps: 4_000_000,
     settings: { meta_batch: 10, rollouts: 10, inner_steps: 1, inner_lr: 0.02, learning_rate: 0.003 },
   },
+  // An update at each step or so: networks and batches as small as these tasks need.
+  "dqn/cartpole": { steps: 50_000, settings: { hidden: [64, 64] } },
+  "dqn/acrobot": { steps: 50_000, settings: { hidden: [64, 64], batch_size: 64 } },
+  "ddpg/pendulum": { steps: 10_000, settings: { hidden: [64, 64], batch_size: 64, learning_starts: 1000 } },
+  "td3/pendulum": { steps: 10_000, settings: { hidden: [64, 64], batch_size: 64, learning_starts: 1000 } },
+  "sac/pendulum": { steps: 10_000, settings: { hidden: [64, 64], batch_size: 64, learning_starts: 500 } },
+  "sac/mountain-car-continuous": { steps: 30_000, settings: { hidden: [64, 64], batch_size: 128 } },
 };
 
 /** Environments in which policies can be compared. */
