@@ -54,10 +54,10 @@ fn check_dense(isa: Isa, k: usize, n: usize, r: usize) {
         };
         let strided = Strided { values: &bias, row: 1, col: 0 };
         dense(isa, &mut out, &a, w, with_bias.then_some(strided), DenseDims { k, n, r }, after);
-        for i in 0..n {
+        for (i, bias) in bias.iter().enumerate() {
             for l in 0..r {
                 let sum = chain(isa, k, |t| (a[t * r + l], w.values[t * w.row + i * w.col]));
-                let sum = if with_bias { sum + bias[i] } else { sum };
+                let sum = if with_bias { sum + bias } else { sum };
                 let at = i * r + l;
                 let want = match name {
                     "tanh" => math::tanh(sum),
