@@ -6,11 +6,12 @@
 //! ratio only.
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group};
 use quickstudy_core::algo::ppo::PpoConfig;
-use quickstudy_core::algo::{Arena, Ppo, Training};
+use quickstudy_core::algo::{Arena, Ppo, Sac, SacConfig, Training};
 use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use quickstudy_core::tensor::{Loop, scan, scan_until};
 use quickstudy_core::{DType, Device, Program, State, Tensor, env};
@@ -30,6 +31,17 @@ fn planning(c: &mut Criterion) {
                 let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec())?);
                 Training::new(&device, ppo, Arena::Device(&env), &[0])
             });
+        });
+    }
+    if let Ok(env) = env::builtin("pendulum") {
+        let config = SacConfig::default();
+        group.bench_function("trace and plan SAC on pendulum", |b| {
+            b.iter(|| Training::plan(&Sac::of(&config, env.spec())?, &env, 1))
+        });
+        let plan = Sac::of(&config, env.spec()).and_then(|sac| Training::plan(&sac, &env, 1)).map(Arc::new);
+        let device = Device::cpu(1);
+        group.bench_function("compile the plan of SAC for the CPU", |b| {
+            b.iter(|| plan.as_ref().map(|plan| device.compile(plan.clone()).is_ok()))
         });
     }
     let Ok(env) = env::builtin("point-corner") else { return };

@@ -21,10 +21,9 @@ const startUp = async () => {
 };
 
 /** Environment steps per second of training, the best of some stretches. */
-const speed = async ([envs, horizon]) => {
+const speed = async (options) => {
   const { createSession } = await import("/quickstudy/index.js");
-  const config = { envs, horizon, minibatches: 4, epochs: 4, hidden: [64, 64] };
-  const session = await createSession({ algorithm: "ppo", env: "cartpole", device: "cpu", steps: 1e9, config });
+  const session = await createSession({ ...options, device: "cpu", steps: 1e9 });
   for (let i = 0; i < 10; i++) await session.step();
   let best = 0;
   for (let i = 0; i < 6; i++) {
@@ -63,7 +62,14 @@ for (const [key, what] of [["import", "import"], ["first", "from there to the fi
 }
 await withPage(async (page) => {
   for (const size of [[4, 128], [64, 32], [256, 32]]) {
-    console.log(`PPO CartPole, ${size.join(" × ")}: ${Math.round(await page.evaluate(speed, size)).toLocaleString("en")} environment steps/s`);
+    const config = { envs: size[0], horizon: size[1], minibatches: 4, epochs: 4, hidden: [64, 64] };
+    const made = await page.evaluate(speed, { algorithm: "ppo", env: "cartpole", config });
+    console.log(`PPO CartPole, ${size.join(" × ")}: ${Math.round(made).toLocaleString("en")} environment steps/s`);
+  }
+  for (const algorithm of ["sac", "td3"]) {
+    const config = { hidden: [64, 64], batch_size: 100, learning_starts: 100, memory_size: 100_000 };
+    const made = await page.evaluate(speed, { algorithm, env: "pendulum", config });
+    console.log(`${algorithm.toUpperCase()} Pendulum, 64 × 64, batches of 100, an update per step: ${Math.round(made).toLocaleString("en")} steps/s`);
   }
 });
 await withPage(async (page) => {

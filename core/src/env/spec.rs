@@ -116,7 +116,8 @@ pub struct EnvSpec {
     pub action: ActionSpace,
     /// Steps after which an episode is cut off (truncated, not terminated).
     pub horizon: usize,
-    /// Seconds that a step takes in the simulated world: recordings play at this speed.
+    /// Seconds that a step takes in the simulated world: recordings play at this speed. Where steps are leaps from cell to cell or pulls of
+    /// an arm, a sixth of a second can be followed.
     pub dt: f64,
     /// Mean return from which the environment counts as solved, where its authors name one.
     pub solved_at: Option<f64>,

@@ -368,12 +368,12 @@ fn resume_session(
     if session.done() {
         for (index, folder) in folders.iter().enumerate() {
             run::mend(folder, session.steps_made(index))?;
-            say(&format!(
-                "{} is finished: it made {} of {} environment steps; go further with a larger --steps",
-                folder.path().display(),
-                grouped(session.steps_made(index)),
-                grouped(asked),
-            ));
+            let (made, path) = (session.steps_made(index), folder.path().display());
+            let numbers = match made <= asked {
+                true => format!("{} of {} environment steps", grouped(made), grouped(asked)),
+                false => format!("{} environment steps, more than {}", grouped(made), grouped(asked)),
+            };
+            say(&format!("{path} is finished: it made {numbers}; go further with a larger --steps"));
         }
         return Ok(());
     }

@@ -45,7 +45,9 @@ impl Env for Bandit {
         );
         let names: Vec<String> = (0..self.arms).map(|i| format!("arm {i}")).collect();
         let task = (0..self.arms).map(|i| Dim::new(format!("chance_{i}"), 0.0, 1.0)).collect();
-        EnvSpec::new(name, vec![Dim::new("nothing", 0.0, 1.0)], ActionSpace::Discrete { names }, self.pulls).task(task)
+        EnvSpec::new(name, vec![Dim::new("nothing", 0.0, 1.0)], ActionSpace::Discrete { names }, self.pulls)
+            .dt(1.0 / 6.0)
+            .task(task)
     }
 
     #[inline(always)]

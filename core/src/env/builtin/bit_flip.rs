@@ -40,7 +40,9 @@ impl Env for BitFlip {
         let dims = |what: &str| (0..n).map(|i| Dim::new(format!("{what}_{i}"), 0.0, 1.0)).collect::<Vec<_>>();
         let names = (0..n).map(|i| format!("flip {i}")).collect();
         let goal = Goal { achieved: 0..n, desired: n..2 * n, tolerance: 0.5 };
-        EnvSpec::new(name, [dims("bit"), dims("goal")].concat(), ActionSpace::Discrete { names }, n).goal(goal)
+        EnvSpec::new(name, [dims("bit"), dims("goal")].concat(), ActionSpace::Discrete { names }, n)
+            .dt(1.0 / 6.0)
+            .goal(goal)
     }
 
     #[inline(always)]

@@ -88,7 +88,10 @@ impl Env for DarkRoom {
 
     fn spec(&self) -> EnvSpec {
         let name = super::parameters::full_name("dark-room", &[("size", self.size, Self::default().size)]);
-        EnvSpec::new(name, observation(), actions(), 20).task(cell_dims("goal", self.size).to_vec()).plane(0, 1)
+        EnvSpec::new(name, observation(), actions(), 20)
+            .dt(1.0 / 6.0)
+            .task(cell_dims("goal", self.size).to_vec())
+            .plane(0, 1)
     }
 
     #[inline(always)]

@@ -97,6 +97,7 @@ impl Env for GridWorld {
     fn spec(&self) -> EnvSpec {
         let observation = (0..self.cells.len()).map(|c| Dim::new(format!("on_cell_{c}"), 0.0, 1.0)).collect();
         EnvSpec::new(&*self.name, observation, ActionSpace::discrete(&["left", "down", "right", "up"]), 100)
+            .dt(1.0 / 6.0)
     }
 
     #[inline(always)]

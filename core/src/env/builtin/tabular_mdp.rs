@@ -72,7 +72,7 @@ impl<const S: usize, const A: usize> Env for TabularMdp<S, A> {
         let observation = (0..S).map(|s| Dim::new(format!("in_state_{s}"), 0.0, 1.0)).collect();
         let names = (0..A).map(|a| format!("action {a}")).collect();
         let task = ["key_high", "key_low"].map(|half| Dim::new(half, 0.0, HALF_KEY - 1.0)).to_vec();
-        EnvSpec::new(name, observation, ActionSpace::Discrete { names }, self.steps).task(task)
+        EnvSpec::new(name, observation, ActionSpace::Discrete { names }, self.steps).dt(1.0 / 6.0).task(task)
     }
 
     #[inline(always)]

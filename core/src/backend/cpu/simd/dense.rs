@@ -99,6 +99,7 @@ pub fn dense(
     };
     assert!(other.is_none_or(|len| len == out.len()), "dense: values of the activation and results");
     let slice = slice_len(k);
+    let c = out.as_mut_ptr();
     let product = Product {
         rows: n,
         cols: r,
@@ -108,7 +109,7 @@ pub fn dense(
         a_inner: w.row,
         b: a.as_ptr(),
         b_inner: r,
-        c: out.as_mut_ptr(),
+        c,
         c_row: r,
         resume: false,
         bias: bias.map_or(std::ptr::null(), |bias| bias.values.as_ptr()),
@@ -117,7 +118,7 @@ pub fn dense(
             Epilogue::Linear => Finish::Linear,
             Epilogue::Tanh => Finish::Tanh,
             Epilogue::Slope(y) => Finish::Slope(y.as_ptr()),
-            Epilogue::Relu(None) => Finish::Relu(out.as_mut_ptr()),
+            Epilogue::Relu(None) => Finish::Relu(c),
             Epilogue::Relu(Some(ref mut y)) => Finish::Relu(y.as_mut_ptr()),
             Epilogue::Gate(x) => Finish::Gate(x.as_ptr()),
         },
