@@ -15,7 +15,7 @@ use quickstudy_core::{Device, Error, Result};
 use quickstudy_tests::toy_env::ToyEnv;
 
 /// Long enough that a busy machine lets every thread take part within it.
-const PATIENCE: Tolerance = Tolerance { time_limit: Duration::from_millis(800), in_a_row: 3 };
+const PATIENCE: Tolerance = Tolerance { time_limit: Duration::from_millis(400), in_a_row: 3 };
 
 /// The ways in which a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
