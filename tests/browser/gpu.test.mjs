@@ -23,7 +23,7 @@ test("a rollout is a few dispatches, however long it is", () =>
     const once = { epochs: 1, minibatches: 1 };
     const short = await page.evaluate(cost, { horizon: 16, ...once });
     const long = await page.evaluate(cost, { horizon: 64, ...once });
-    // The rollout takes as many; of an update's sums over rows one gets long enough to be split in two.
+    // A rollout step by step would take 48 steps' dispatches more. One more has been seen; which one it is was not looked for.
     const more = long.dispatches - short.dispatches;
     assert.ok(more >= 0 && more <= 1, `${short.dispatches} dispatches, ${long.dispatches} of four times as many steps`);
     // Four at most for rollout and advantages besides one update, which natively takes 42 (and is split in two where sums are long).

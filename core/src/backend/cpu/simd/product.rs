@@ -31,7 +31,7 @@ pub(crate) struct Product {
     /// Added to row i at the end: bias\[i · bias_row\]. Null for none.
     pub bias: *const f32,
     pub bias_row: usize,
-    /// What is done to the result at the end.
+    /// The elementwise operation on the result, at the end.
     pub after: Finish,
 }
 
