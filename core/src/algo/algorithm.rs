@@ -176,9 +176,19 @@ pub trait Algorithm: Learned {
     /// Groups of environments for so many seeds, environments of each, and their time limit: what an executor of the host must have.
     fn fleet(&self, seeds: usize) -> [usize; 3];
 
-    /// Environment steps of one iteration and seed by which runs are planned, the same for all seeds: it may make fewer of them, where
-    /// episodes end early.
+    /// Environment steps of one iteration of the last stage and seed by which runs are planned, the same for all seeds: it may make others,
+    /// where episodes end early.
     fn batch(&self) -> u64;
+
+    /// Environment steps of so many iterations from the first on, as they are planned.
+    fn planned(&self, iterations: u64) -> u64 {
+        iterations.saturating_mul(self.batch())
+    }
+
+    /// Iterations that make at least so many environment steps, as they are planned.
+    fn iterations(&self, steps: u64) -> u64 {
+        steps.div_ceil(self.batch())
+    }
 
     /// The same for a run of so many environment steps, if its state depends on that: a memory is no larger than what can be collected.
     ///
@@ -199,7 +209,8 @@ pub trait Algorithm: Learned {
     }
 
     /// Number of its stages: kinds of iterations on the same state, such as a warm-up that plays and does not learn. Each is traced once,
-    /// before training begins, and plays as many steps as any other; the last is that of training.
+    /// before training begins; the last is that of training. Where others play other numbers of steps, [`planned`](Algorithm::planned) and
+    /// [`iterations`](Algorithm::iterations) say so.
     fn stages(&self) -> usize {
         1
     }

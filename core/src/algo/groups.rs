@@ -9,7 +9,7 @@ use crate::{DType, Tensor};
 
 /// Parameters that make their steps together, and their optimiser's memory.
 #[derive(Clone, Debug)]
-pub(super) struct Trained {
+pub struct Trained {
     /// θ, `[S, P]`.
     pub theta: Tensor,
     /// The optimiser's memory.
@@ -28,7 +28,7 @@ struct ParameterGroup {
 
 /// ParameterGroups of parameters, one behind the other in one θ. Each makes its steps apart from the others.
 #[derive(Clone, Debug)]
-pub(super) struct ParameterGroups {
+pub struct ParameterGroups {
     groups: Vec<ParameterGroup>,
     whole: Layout,
 }

@@ -26,6 +26,7 @@ pub use ddpg::{DDPG, DdpgConfig};
 pub use definition::{AlgorithmDef, Configure, Family, IntoAlgorithm};
 pub use dql::{DQL, DqlConfig};
 pub use dqn::{DQN, DqnConfig};
+pub use groups::{ParameterGroups, Trained};
 pub use learned::{Course, Learned};
 pub use on_policy::{OnPolicy, OnPolicyLearner, Sampling};
 pub use ppo::{PPO, Ppo, PpoConfig};

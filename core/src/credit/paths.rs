@@ -9,6 +9,8 @@ use crate::settings::Range;
 pub struct Paths {
     /// Observations acted on, `[T, K, N, O]`.
     pub obs: Tensor,
+    /// Observations that the steps led to, before any reset, `[T, K, N, O]`.
+    pub next_obs: Tensor,
     /// Actions as drawn, `[T, K, N, A]`.
     pub action: Tensor,
     /// Rewards, 0 after the end, `[T, K, N, 1]`.

@@ -54,10 +54,22 @@ impl Gaussian {
         each.broadcast_to(&self.mean.shape()).sum_keep(2)
     }
 
+    /// The logarithm of the standard deviation, `[S, 1 or B, A]`, within [`LOG_STD_RANGE`].
+    #[must_use]
+    pub fn log_std(&self) -> Tensor {
+        self.log_std
+    }
+
+    /// The draw that standard normal numbers `[S, B, A]` lead to.
+    #[track_caller]
+    pub fn disturbed(&self, normal: Tensor) -> Tensor {
+        self.mean + self.log_std.exp() * normal
+    }
+
     /// A draw per row, `[S, B, A]`.
     #[track_caller]
     pub fn sample(&self, noise: &RowNoise) -> Tensor {
-        self.mean + self.log_std.exp() * noise.normal(self.mean.size(2))
+        self.disturbed(noise.normal(self.mean.size(2)))
     }
 
     /// KL(self ‖ other), `[S, B, 1]`: Σ ((μ₁ − μ₂)² + σ₁² − σ₂²) / (2 σ₂² + 1e-8) + ln σ₂ − ln σ₁.

@@ -34,6 +34,18 @@ impl SquashedGaussian {
         self.inner.sample(noise)
     }
 
+    /// u that standard normal numbers `[S, B, A]` lead to.
+    #[track_caller]
+    pub fn disturbed(&self, normal: Tensor) -> Tensor {
+        self.inner.disturbed(normal)
+    }
+
+    /// The logarithm of u's standard deviation, `[S, B, A]`.
+    #[must_use]
+    pub fn log_std(&self) -> Tensor {
+        self.inner.log_std()
+    }
+
     /// u's mean, `[S, B, A]`.
     #[track_caller]
     pub fn middle(&self) -> Tensor {

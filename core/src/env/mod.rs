@@ -127,6 +127,13 @@ pub trait Env: Sized + Send + Sync + 'static {
         None
     }
 
+    /// A reward that shows the way from everywhere, of an environment whose own reward is sparse: for learners that may train by more than
+    /// they will be paid. Of the state `before` the step and the action.
+    #[inline(always)]
+    fn dense_reward<R: Real>(&self, _before: &Self::State<R>, _action: &[R], _task: &[R]) -> Option<R> {
+        None
+    }
+
     /// Shapes to paint: pictures, GIFs and the web page share it. By default a [bar](Scene::bars) for each number of the state.
     fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
         Scene::bars(state)

@@ -26,6 +26,7 @@ pub struct Padded {
     /// Its sizes.
     pub shape: BlockShape,
     obs: Vec<f64>,
+    next_obs: Vec<f64>,
     action: Vec<f64>,
     reward: Vec<f64>,
     valid: Vec<u32>,
@@ -33,7 +34,7 @@ pub struct Padded {
 
 /// A block on a device: inputs of a program.
 #[derive(Clone, Debug)]
-pub struct PathArrays([(String, Array); 4]);
+pub struct PathArrays([(String, Array); 5]);
 
 impl BlockShape {
     /// T steps of as many paths per task as environments play it.
@@ -58,6 +59,7 @@ impl BlockShape {
         let mut input = |part: &str, width: usize, dtype| cx.input(&name(prefix, part), &self.of_width(width), dtype);
         Paths {
             obs: input("obs", self.observations, DType::F32),
+            next_obs: input("next_obs", self.observations, DType::F32),
             action: input("action", self.actions, DType::F32),
             reward: input("reward", 1, DType::F32),
             valid: input("valid", 1, DType::U32),
@@ -92,6 +94,7 @@ impl Padded {
         let mut block = Padded {
             shape,
             obs: vec![0.0; rows * observations],
+            next_obs: vec![0.0; rows * observations],
             action: vec![0.0; rows * actions],
             reward: vec![0.0; rows],
             valid: vec![0; rows],
@@ -103,7 +106,9 @@ impl Padded {
             }
             for (n, path) in paths.iter().enumerate() {
                 let t = path.len();
-                let whole = path.observations.len() == t * observations && path.actions.len() == t * actions;
+                let whole = path.observations.len() == t * observations
+                    && path.last_observation.len() == observations
+                    && path.actions.len() == t * actions;
                 if t == 0 || t > steps || !whole {
                     let problem = format!(
                         "episode {n} of task {k} has {t} steps with {} and {} numbers, expected 1 to {steps} steps with \
@@ -118,6 +123,10 @@ impl Padded {
                     block.reward[row] = path.rewards[s];
                     block.valid[row] = 1;
                     copy(&mut block.obs, row, &path.observations, s, observations);
+                    match s + 1 == t {
+                        true => copy(&mut block.next_obs, row, &path.last_observation, 0, observations),
+                        false => copy(&mut block.next_obs, row, &path.observations, s + 1, observations),
+                    }
                     copy(&mut block.action, row, &path.actions, s, actions);
                 }
             }
@@ -133,6 +142,7 @@ impl Padded {
         let of = |width| self.shape.of_width(width);
         Ok(PathArrays([
             (name(prefix, "obs"), device.array(&of(self.shape.observations), &self.obs)?),
+            (name(prefix, "next_obs"), device.array(&of(self.shape.observations), &self.next_obs)?),
             (name(prefix, "action"), device.array(&of(self.shape.actions), &self.action)?),
             (name(prefix, "reward"), device.array(&of(1), &self.reward)?),
             (name(prefix, "valid"), device.array_u32(&of(1), &self.valid)?),

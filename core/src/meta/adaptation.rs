@@ -4,7 +4,7 @@ use crate::Tensor;
 use crate::algo::{Held, Learned};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
-use crate::play::{Keys, Play, Steps, row_keys};
+use crate::play::{Amount, Keys, Play, Steps, row_keys};
 use crate::policy::How;
 use crate::rng::{stream, streams};
 use crate::task::TaskSource;
@@ -82,7 +82,7 @@ pub fn try_adapting(
             let rows = if course.per_task() { [seeds * m, rollouts] } else { [seeds, m * rollouts] };
             let (tasks, keys) = (of_rows(rollouts), Keys::of(key));
             let play = Play { env, policy: &*policy, acting: &acting, how, rows, tasks, keys };
-            play.episodes(trial.episodes, trial.episodes * course.steps).steps
+            play.episodes(Amount::Episodes(trial.episodes), trial.episodes * course.steps).steps
         };
         let measuring = if trial.deterministic { How::Exploit } else { How::Explore };
         // A policy that only remembers adapts in the episodes that measure it.

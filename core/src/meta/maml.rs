@@ -19,7 +19,7 @@ use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout};
 use crate::optim::AdamState;
-use crate::play::{Cast, Iteration, row_keys};
+use crate::play::{Amount, Cast, Iteration, row_keys};
 use crate::policy::{Acting, Policy, PolicyNet};
 use crate::settings::Settings as _;
 use crate::tensor::Named;
@@ -260,7 +260,7 @@ impl Algorithm for Maml {
             let key = fold_in(fold_in(it.key(), it.number()), Tensor::constant_u32(k as u32));
             let rows = [seeds * config.meta_batch, config.rollouts];
             let cast = Cast { policy: &learner.policy, acting: &Acting::of(&parts), rows };
-            let played = it.episodes(cast, &tasks, row_keys(key, config.meta_batch), 1, *steps);
+            let played = it.episodes(cast, &tasks, row_keys(key, config.meta_batch), Amount::Episodes(1), *steps);
             let paths = played.steps.paths();
             let phase = learner.phase(config, &parts, &paths, seeds);
             let (sum, lengths) = (per_seed(paths.path_returns()), per_seed(paths.path_lengths()));

@@ -35,7 +35,7 @@ use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::{ActionSpace, EnvSpec};
 use crate::nn::Layout;
-use crate::play::{Cast, Iteration};
+use crate::play::{Amount, Cast, Iteration};
 use crate::policy::{Acting, Policy};
 use crate::rng::streams;
 use crate::settings::Settings as _;
@@ -144,7 +144,8 @@ impl Algorithm for Rl2 {
         let (acting, policy) = (self.start(held, config.meta_batch), self.policy());
         let cast = Cast { policy: &*policy, acting: &acting, rows: [seeds, config.meta_batch] };
         let (key, n) = (fold_in(it.key(), it.number()), config.episodes);
-        let trials = Trials::from(&it.episodes(cast, &tasks, key, n, config.trial_steps(*horizon)));
+        let whole = Amount::Episodes(n);
+        let trials = Trials::from(&it.episodes(cast, &tasks, key, whole, config.trial_steps(*horizon)));
 
         let data = TrialData::new(config, &trials);
         let (updated, adam) = match variant {

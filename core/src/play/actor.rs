@@ -120,7 +120,9 @@ impl PolicyActor {
                 let reward = cx.input("reward", &[k, n, 1], DType::F32);
                 let terminated = cx.input("terminated", &[k, n, 1], DType::U32);
                 let truncated = cx.input("truncated", &[k, n, 1], DType::U32);
-                let memory = policy.observe(&memory, &Feedback { played, reward, terminated, truncated });
+                let next_obs = cx.input("next_obs", &[k, n, o], DType::F32);
+                let outcome = Feedback { played, next_obs, reward, terminated, truncated };
+                let memory = policy.observe(&acting, &memory, &outcome);
                 let key = fold_in(words(cx, "action_key", k), cx.scalar_u32("step"));
                 let begun = policy.begin(&acting, rows, Some(&memory), &RowNoise::new(key, n));
                 let ended = terminated.bit_or(truncated);
@@ -254,7 +256,7 @@ impl Actor for PolicyActor {
     fn observe<'a>(&'a mut self, acted: &'a Acted, stepped: &'a Stepped) -> LocalFuture<'a, Result<()>> {
         Box::pin(async move {
             let Some(observe) = &mut self.observe else { return Ok(()) };
-            let [k, n, _, a] = self.sizes;
+            let [k, n, o, a] = self.sizes;
             let flags = |flags: &[bool]| {
                 let numbers: Vec<u32> = flags.iter().map(|flag| u32::from(*flag)).collect();
                 self.device.array_u32(&[k, n, 1], &numbers)
@@ -262,6 +264,7 @@ impl Actor for PolicyActor {
             let arrays = [
                 ("played", self.device.array(&[k, n, a], &acted.played)?),
                 ("reward", self.device.array(&[k, n, 1], &stepped.rewards)?),
+                ("next_obs", self.device.array(&[k, n, o], &stepped.last_observations)?),
                 ("terminated", flags(&stepped.terminated)?),
                 ("truncated", flags(&stepped.truncated)?),
             ];

@@ -29,6 +29,8 @@ pub struct Steps {
     pub state: Tensor,
     /// Observations acted on, as they are, `[…, O]`.
     pub obs: Tensor,
+    /// Observations that the steps led to, before any reset, `[…, O]`.
+    pub next_obs: Tensor,
     /// Actions as the policy drew them, `[…, A]`.
     pub action: Tensor,
     /// Actions as environments got them, `[…, A]`.
@@ -49,12 +51,13 @@ pub struct Steps {
     pub extras: Named,
 }
 
-tree!(Steps: state, obs, action, played, reward, terminated, truncated, valid, episode, lost, extras);
+tree!(Steps: state, obs, next_obs, action, played, reward, terminated, truncated, valid, episode, lost, extras);
 
 impl Steps {
     /// Whole episodes as learners take them.
     pub fn paths(&self) -> Paths {
-        Paths { obs: self.obs, action: self.action, reward: self.reward, valid: self.valid }
+        let Steps { obs, next_obs, action, reward, valid, .. } = *self;
+        Paths { obs, next_obs, action, reward, valid }
     }
 
     /// The same where learners take what the network saw.
@@ -96,6 +99,7 @@ impl Steps {
         Steps {
             state: x,
             obs: x,
+            next_obs: x,
             action: x,
             played: x,
             reward: x,

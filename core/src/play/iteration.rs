@@ -1,7 +1,8 @@
 //! The calls of an algorithm's iteration besides computing with tensors: it draws tasks, plays, and lets the host compute.
 
 use super::{
-    ActorSpec, Experience, HostAct, HostCall, HostPlay, Keys, Play, PolicyActor, Recorded, Running, Until, replay,
+    ActorSpec, Amount, Experience, HostAct, HostCall, HostPlay, Keys, Play, PolicyActor, Recorded, Running, Steps,
+    Until, replay,
 };
 use crate::dist::fold_in;
 use crate::env::{EnvDef, EnvSpec};
@@ -12,7 +13,7 @@ use crate::program::Context;
 use crate::rng::streams;
 use crate::task::TaskSource;
 use crate::tensor::{Named, Tree, fail, scan_tree};
-use crate::{DType, Device, Result, Tensor};
+use crate::{DType, Device, Error, Result, Tensor};
 
 /// Where the environments of an iteration are.
 #[derive(Clone, Copy, Debug)]
@@ -76,8 +77,8 @@ pub struct Tasks {
 #[derive(Clone, Copy)]
 struct Request {
     steps: usize,
-    /// Whole episodes, so many of each environment; none: goes on from where environments are.
-    episodes: Option<usize>,
+    /// Whole episodes; none: goes on from where environments are.
+    episodes: Option<Amount>,
     /// As [`Until::lasting`].
     lasting: Option<usize>,
     tasks: Option<(TaskSource, usize)>,
@@ -151,15 +152,15 @@ impl<'a> Iteration<'a> {
         Tasks { source, count, numbers: source.trace_numbers(key, self.number, count), parameters }
     }
 
-    /// Whole episodes, `episodes` of each environment one after the other, from new ones on: T `steps` in all, of which those after the
-    /// last episode are not valid. The rows are S seeds with M tasks each, or the tasks of all seeds with some environments each.
+    /// Whole episodes of each environment, one after the other, from new ones on: T `steps` in all, of which those after the last episode
+    /// are not valid. The rows are S seeds with M tasks each, or the tasks of all seeds with some environments each.
     #[track_caller]
     pub fn episodes(
         &mut self,
         cast: Cast<'_>,
         tasks: &Tasks,
         key: [Tensor; 2],
-        episodes: usize,
+        amount: Amount,
         steps: usize,
     ) -> Experience {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
@@ -170,15 +171,43 @@ impl<'a> Iteration<'a> {
                     false => parameters.reshape(&[rows[0], parameters.size(2)]),
                 };
                 let tasks = tasks.parameters.map(by_row);
-                Play { env, policy, acting, how: How::Explore, rows, tasks, keys }.episodes(episodes, steps)
+                Play { env, policy, acting, how: How::Explore, rows, tasks, keys }.episodes(amount, steps)
             }
             EnvPlace::Host(device, fleet) => {
                 let once = !std::mem::replace(&mut self.told, true) && !fleet.spec.task.is_empty();
                 let tasks = once.then_some((tasks.source, tasks.count));
-                let request = Request { steps, episodes: Some(episodes), lasting: None, tasks };
+                let request = Request { steps, episodes: Some(amount), lasting: None, tasks };
                 let (first, recorded) = self.ask(device, fleet, cast, keys, &Named::new(), request);
                 let first = first.first().copied().unwrap_or(Tensor::poison());
-                replay(policy, acting, episodes, first, &recorded)
+                replay(policy, acting, amount, first, &recorded)
+            }
+        }
+    }
+
+    /// The [dense reward](crate::env::Env::dense_reward) of steps that were played on these tasks, `[T, K, N, 1]`.
+    ///
+    /// An error of the trace if the environment has no such, or is on the host, where it pays one reward.
+    #[track_caller]
+    pub fn dense_reward(&self, steps: &Steps, tasks: &Tasks) -> Tensor {
+        let none = |problem: &str| {
+            fail(Error::config("dense_rewards", problem));
+            Tensor::poison()
+        };
+        let EnvPlace::Device(env) = self.place else {
+            return none("environments of the host pay one reward; set it to false");
+        };
+        let shape = steps.state.shape();
+        let [t, k, n, _] = shape[..] else { return Tensor::poison() };
+        let by_row = |task: Tensor| {
+            let width = task.size(task.rank() - 1);
+            let one =
+                if k * n == task.len() / width { task.reshape(&[k, n, width]) } else { task.reshape(&[k, 1, width]) };
+            one.unsqueeze(0).broadcast_to(&[t, k, n, width])
+        };
+        match env.trace_dense_reward(steps.state, steps.played, tasks.parameters.map(by_row)) {
+            Some(reward) => reward,
+            None => {
+                none(&format!("`{}` has no other reward than the one that it pays; set it to false", env.spec().name))
             }
         }
     }

@@ -17,4 +17,4 @@ pub use iteration::{Cast, EnvPlace, Iteration, Tasks};
 pub use keys::{Keys, row_keys};
 pub use recorded::{Recorded, Tape};
 pub use stage::{Compute, HostAct, HostCall, HostPlay, Stage};
-pub use stepping::{Play, Until, replay};
+pub use stepping::{Amount, Play, Until, replay};

@@ -60,6 +60,7 @@ impl Recorded {
         let steps = Steps {
             state: none,
             obs,
+            next_obs: last_observation,
             action,
             played: action,
             reward: column(reward),

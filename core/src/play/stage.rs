@@ -1,6 +1,6 @@
 //! Environments of the host, as an iteration plays them.
 
-use super::{PolicyActor, Tape};
+use super::{Amount, PolicyActor, Tape};
 use crate::backend::LocalFuture;
 use crate::host::{Chance, Executor, Fleet, PlayedStep, Player};
 use crate::program::Host;
@@ -19,8 +19,8 @@ pub struct HostPlay {
     pub rows: [usize; 2],
     /// T, the most steps.
     pub steps: usize,
-    /// Episodes of each environment; none: T steps from where environments are.
-    pub episodes: Option<usize>,
+    /// Whole episodes of each environment; none: T steps from where environments are.
+    pub episodes: Option<Amount>,
     /// Where the tasks come from and how many each seed has, if they are to be drawn.
     pub tasks: Option<(TaskSource, usize)>,
 }
@@ -180,20 +180,23 @@ impl HostPlay {
             first = Some(device.array(&shape, player.seen().unwrap_or_default())?);
         }
         let (mut tape, mut made) = (Tape::default(), 0);
-        let mut left = vec![episodes.unwrap_or(0); *k * *n];
+        // Episodes that each environment has ended, and whether these are enough.
+        let mut ended = vec![(0, false); *k * *n];
         let mut record = |step: PlayedStep<'_>| {
-            for (number, left) in left.iter_mut().enumerate() {
-                *left = left.saturating_sub(usize::from(step.stepped.ended(number)));
+            made += 1;
+            for (number, (count, enough)) in ended.iter_mut().enumerate() {
+                *count += usize::from(step.stepped.ended(number));
+                let reached = episodes.is_none_or(|amount| amount.reached(*count, made));
+                *enough |= step.stepped.ended(number) && reached;
             }
             tape.add(&step);
-            made += 1;
-            made < *steps && (episodes.is_none() || left.iter().any(|episodes| *episodes > 0))
+            made < *steps && (episodes.is_none() || ended.iter().any(|(_, enough)| !enough))
         };
         actor.first = first_step.first().copied().unwrap_or(0);
         let first_step = actor.first;
         player.play(actor, &keys, first_step, &mut record).await?;
         let fleet = player.executor().fleet();
-        if left.iter().any(|episodes| *episodes > 0) {
+        if episodes.is_some() && ended.iter().any(|(_, enough)| !enough) {
             let (name, horizon) = (fleet.spec.name.clone(), fleet.horizon);
             let problem = format!(
                 "an episode is longer than the time limit of {horizon} steps: the executor does not cut it off"

@@ -27,6 +27,44 @@ pub struct Play<'a> {
     pub keys: Keys,
 }
 
+/// How much each environment plays of whole episodes, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// So many episodes.
+    Episodes(usize),
+    /// As many as it takes until it has made so many steps.
+    Steps(usize),
+}
+
+impl Amount {
+    /// Most steps that it can take, with this time limit.
+    #[must_use]
+    pub fn most(self, horizon: usize) -> usize {
+        match self {
+            Amount::Episodes(episodes) => episodes * horizon,
+            Amount::Steps(0) => 0,
+            Amount::Steps(steps) => steps - 1 + horizon,
+        }
+    }
+
+    /// Steps that it takes where only the time limit ends episodes.
+    #[must_use]
+    pub fn planned(self, horizon: usize) -> usize {
+        match self {
+            Amount::Episodes(episodes) => episodes * horizon,
+            Amount::Steps(steps) => steps.div_ceil(horizon.max(1)) * horizon,
+        }
+    }
+
+    /// True after this many whole episodes with so many steps together.
+    pub(super) fn reached(self, episodes: usize, steps: usize) -> bool {
+        match self {
+            Amount::Episodes(enough) => episodes >= enough,
+            Amount::Steps(enough) => steps >= enough,
+        }
+    }
+}
+
 /// How long a play that goes on is, and what outlives its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Until {
@@ -74,14 +112,14 @@ impl Agent<'_> {
         Running { state, steps: zero.broadcast_to(&self.rows), obs, memory, task: None }
     }
 
-    /// The step that draws by number `t`. `episode` is the number of each environment's episode, u32 `[K, N]`, and how many of them
-    /// count; `outcome` gives that of actions.
+    /// The step that draws by number `t`. `episode` is the number of each environment's episode, and 1 where it counts, u32 `[K, N]`;
+    /// `outcome` gives that of actions.
     fn step(
         &self,
         how: How,
         t: Tensor,
         from: &Running,
-        episode: Option<(Tensor, usize)>,
+        episode: Option<[Tensor; 2]>,
         lasting: Option<Tensor>,
         outcome: &dyn Fn(Tensor) -> TracedStep,
     ) -> StepOutcome {
@@ -92,8 +130,8 @@ impl Agent<'_> {
             outcome(act.played);
         let ended = column(terminated.bit_or(truncated));
         let (terminated, truncated, reward) = (column(terminated), column(truncated), column(reward));
-        let feedback = Feedback { played: act.played, reward, terminated, truncated };
-        let observed = self.policy.observe(&act.memory, &feedback);
+        let feedback = Feedback { played: act.played, next_obs: last_observation, reward, terminated, truncated };
+        let observed = self.policy.observe(acting, &act.memory, &feedback);
         let begun = self.policy.begin(acting, rows, Some(&observed), &noise);
         let memory = from.memory.iter().map(|(name, _)| match (observed.get(name), begun.get(name)) {
             (old, new) if old == new => (name, old),
@@ -104,12 +142,13 @@ impl Agent<'_> {
         let unseen = broken(from.obs);
         let policy = act.extras.find("broken").unwrap_or_else(|| broken(act.action));
         let (valid, number) = match episode {
-            Some((number, count)) => (column(number.lt(word(count))), column(number)),
+            Some([number, counts]) => (column(counts), column(number)),
             None => (word(1).broadcast_to(&ended.shape()), word(0).broadcast_to(&ended.shape())),
         };
         let steps = Steps {
             state: from.state,
             obs: from.obs,
+            next_obs: last_observation,
             action: act.action,
             played: act.played,
             reward: if episode.is_some() { valid.select(reward, Tensor::constant_f32(0.0)) } else { reward },
@@ -123,35 +162,44 @@ impl Agent<'_> {
         StepOutcome { next, steps, last_obs: last_observation, ended }
     }
 
-    /// Episodes one after the other, of which as many count.
+    /// Episodes one after the other, of which as many count as `amount` says.
     fn trial<X: Tree>(
         &self,
         from: Running,
-        steps: usize,
+        (amount, steps): (Amount, usize),
         xs: &X,
-        step: impl FnOnce(Tensor, &Running, Tensor, X) -> StepOutcome,
+        step: impl FnOnce(Tensor, &Running, [Tensor; 2], X) -> StepOutcome,
     ) -> Experience {
-        let init = (from, word(0).broadcast_to(&self.rows));
-        let ((next, _), steps) = scan_tree(steps, &init, xs, |t, (running, episode): (Running, Tensor), row| {
-            let one = step(t + self.keys.first, &running, episode, row);
+        let none = word(0).broadcast_to(&self.rows);
+        // The steps of whole episodes so far, where these decide how many there are.
+        let whole = matches!(amount, Amount::Steps(_)).then_some(none);
+        let init = (from, (none, whole));
+        type Carry = (Running, (Tensor, Option<Tensor>));
+        let ((next, _), steps) = scan_tree(steps, &init, xs, |t, (running, (episode, whole)): Carry, row| {
+            let counts = match (amount, whole) {
+                (Amount::Steps(enough), Some(whole)) => whole.lt(word(enough)),
+                (Amount::Episodes(enough) | Amount::Steps(enough), _) => episode.lt(word(enough)),
+            };
+            let one = step(t + self.keys.first, &running, [episode, counts], row);
             let over = one.steps.valid.bit_and(one.ended).reshape(&self.rows);
-            ((one.next, episode + over), one.steps)
+            let whole = whole.map(|whole| over.select(t + word(1), whole));
+            ((one.next, (episode + over, whole)), one.steps)
         });
         constant(Experience { steps: steps.unwrap_or_else(Steps::poison), cut_obs: None, next })
     }
 }
 
-/// Whole episodes, `episodes` of each environment, as they were recorded from the first observations `[K, N, O]` on: the policy says what
+/// Whole episodes as they were recorded from the first observations `[K, N, O]` on: the policy says what
 /// it would have said.
 #[track_caller]
-pub fn replay(policy: &dyn Policy, acting: &Acting, episodes: usize, first: Tensor, recorded: &Recorded) -> Experience {
+pub fn replay(policy: &dyn Policy, acting: &Acting, amount: Amount, first: Tensor, recorded: &Recorded) -> Experience {
     let zero = [Tensor::constant_u32(0); 2].map(|word| word.broadcast_to(&[first.size(0), 1]));
     let agent = Agent { policy, acting, rows: [first.size(0), first.size(1)], keys: Keys::of(zero) };
     let state = Tensor::zeros(&[first.size(0), first.size(1), 1]);
     let steps = recorded.action.size(0);
-    agent.trial(agent.begin(state, first), steps, recorded, |t, from, episode, row| {
+    agent.trial(agent.begin(state, first), (amount, steps), recorded, |t, from, episode, row| {
         let how = How::Recorded(row.action);
-        agent.step(how, t, from, Some((episode, episodes)), None, &|_| row.step(from))
+        agent.step(how, t, from, Some(episode), None, &|_| row.step(from))
     })
 }
 
@@ -190,13 +238,7 @@ impl Play<'_> {
         (one.next, one.steps)
     }
 
-    fn stepped(
-        &self,
-        t: Tensor,
-        from: &Running,
-        episode: Option<(Tensor, usize)>,
-        lasting: Option<Tensor>,
-    ) -> StepOutcome {
+    fn stepped(&self, t: Tensor, from: &Running, episode: Option<[Tensor; 2]>, lasting: Option<Tensor>) -> StepOutcome {
         let (element, task) = (self.element(), from.task.or_else(|| self.task()));
         let key = fold_in(self.keys.env, t);
         let mut one = self.agent().step(self.how, t, from, episode, lasting, &|played| {
@@ -260,12 +302,12 @@ impl Play<'_> {
         constant(Experience { steps: steps.unwrap_or_else(Steps::poison), cut_obs: Some(cut_obs), next })
     }
 
-    /// `episodes` episodes of each environment, one after the other, from new ones on; T steps in all, of which those after the last
+    /// Whole episodes of each environment, one after the other, from new ones on; T steps in all, of which those after the last
     /// episode are not valid.
     #[track_caller]
-    pub fn episodes(&self, episodes: usize, steps: usize) -> Experience {
-        self.agent().trial(self.begin(), steps, &(), |t, from, episode, ()| {
-            self.stepped(t, from, Some((episode, episodes)), None)
+    pub fn episodes(&self, amount: Amount, steps: usize) -> Experience {
+        self.agent().trial(self.begin(), (amount, steps), &(), |t, from, episode, ()| {
+            self.stepped(t, from, Some(episode), None)
         })
     }
 

@@ -82,6 +82,8 @@ pub struct Act {
 pub struct Feedback {
     /// The action as environments got it, `[K, N, A]`.
     pub played: Tensor,
+    /// The observation that it led to, before any reset, `[K, N, O]`.
+    pub next_obs: Tensor,
     /// Rewards `[K, N, 1]`.
     pub reward: Tensor,
     /// 1 where the action led to a final state, u32 `[K, N, 1]`.
@@ -112,7 +114,7 @@ pub trait Policy: Debug {
     ) -> Act;
 
     /// The memory after an action had its outcome.
-    fn observe(&self, memory: &Named, _outcome: &Feedback) -> Named {
+    fn observe(&self, _acting: &Acting, memory: &Named, _outcome: &Feedback) -> Named {
         memory.clone()
     }
 

@@ -43,8 +43,8 @@ impl Policy for Normalised<'_> {
         self.0.act(acting, Normalised::seen(acting, observation), memory, lasting, noise, how)
     }
 
-    fn observe(&self, memory: &Named, outcome: &Feedback) -> Named {
-        self.0.observe(memory, outcome)
+    fn observe(&self, acting: &Acting, memory: &Named, outcome: &Feedback) -> Named {
+        self.0.observe(acting, memory, outcome)
     }
 
     fn lasting(&self, acting: &Acting, noise: &RowNoise) -> Option<Tensor> {

@@ -16,6 +16,7 @@ use crate::{Error, Result};
 pub struct Squashed {
     mlp: Mlp,
     bounds: Bounds,
+    observations: usize,
     actions: usize,
     /// ln σ of the noise that is a function of features, if it explores by such.
     log_std: Option<SliceId>,
@@ -34,7 +35,8 @@ impl Squashed {
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[2 * spec.action.dim()]].concat();
         let gain = config.orthogonal_init.then_some(0.01);
         let mlp = Mlp::new(layout, "policy", 0, &sizes, config.activation, gain);
-        Ok(Squashed { mlp, bounds, actions: spec.action.dim(), log_std: None })
+        let (observations, actions) = (spec.observation.len(), spec.action.dim());
+        Ok(Squashed { mlp, bounds, observations, actions, log_std: None })
     }
 
     /// The same with deviations that come of a noise matrix on the last features, `policy.log_std`; it lasts for several steps.
@@ -50,7 +52,13 @@ impl Squashed {
         let mlp = Mlp::new(layout, "policy", 0, &sizes, config.activation, gain);
         let features = config.hidden.last().copied().unwrap_or(spec.observation.len());
         let log_std = layout.add("policy.log_std", &[features, actions], Init::Constant(config.log_std_init));
-        Ok(Squashed { mlp, bounds, actions, log_std: Some(log_std) })
+        Ok(Squashed { mlp, bounds, observations: spec.observation.len(), actions, log_std: Some(log_std) })
+    }
+
+    /// O, how many numbers it sees.
+    #[must_use]
+    pub fn observations(&self) -> usize {
+        self.observations
     }
 
     /// A, how many numbers an action has.

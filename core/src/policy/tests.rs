@@ -3,7 +3,7 @@
 use super::*;
 use crate::env::{EnvDef, builtin};
 use crate::nn::{Layout, Reset};
-use crate::play::{Keys, Play, Steps};
+use crate::play::{Amount, Keys, Play, Steps};
 use crate::tensor::Named;
 use crate::{DType, Device, Program, State};
 
@@ -42,7 +42,7 @@ impl Scene<'_> {
             let acting = Acting { parts, values };
             let (env, policy, how, rows) = (self.env, self.policy, self.how, self.rows);
             let play = Play { env, policy, acting: &acting, how, rows, tasks: None, keys };
-            for (name, x) in read(&play.episodes(episodes, steps).steps) {
+            for (name, x) in read(&play.episodes(Amount::Episodes(episodes), steps).steps) {
                 cx.output(name, x);
             }
         })

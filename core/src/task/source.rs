@@ -14,6 +14,9 @@ const FRESH: u32 = stream("fresh tasks");
 /// The tasks of a pool are drawn under this stream's key.
 const POOL: u32 = stream("task pool");
 
+/// The order in which a pool's tasks are dealt follows from this stream's key and the pass.
+const DEAL: u32 = stream("task deal");
+
 /// The order in which a pool's tasks are played follows from this stream's key, the iteration's, and the pass.
 const ORDER: u32 = stream("task order");
 
@@ -27,6 +30,14 @@ pub enum TaskSource {
     Fresh,
     /// The tasks with numbers `first..first + count`, in an order that changes with each iteration.
     Pool {
+        /// Number of the first.
+        first: u32,
+        /// How many, at least 1.
+        count: u32,
+    },
+    /// The same tasks, dealt as cards are: an iteration goes on where the one before has stopped, and no task is played again before all
+    /// others are, also over several iterations. They are the tasks of the [pool](TaskSource::Pool).
+    Dealt {
         /// Number of the first.
         first: u32,
         /// How many, at least 1.
@@ -67,7 +78,7 @@ impl TaskSource {
     pub fn len(&self) -> Option<u32> {
         match self {
             Self::Fresh => None,
-            Self::Pool { count, .. } => Some(*count),
+            Self::Pool { count, .. } | Self::Dealt { count, .. } => Some(*count),
         }
     }
 
@@ -95,6 +106,15 @@ impl TaskSource {
                     |slot: u32| first + Permutation::new(fold_in(order, slot / count), count).apply(slot % count);
                 slots.map(|slot| (drawn, element(slot))).collect()
             }
+            Self::Dealt { first, count } => {
+                let (drawn, order, count) = (fold_in(key, POOL), fold_in(key, DEAL), count.max(1));
+                let dealt = iteration.wrapping_sub(1).wrapping_mul(batch as u32);
+                let element = |slot: u32| {
+                    let card = dealt.wrapping_add(slot);
+                    first + Permutation::new(fold_in(order, card / count), count).apply(card % count)
+                };
+                slots.map(|slot| (drawn, element(slot))).collect()
+            }
         }
     }
 
@@ -109,7 +129,7 @@ impl TaskSource {
     #[cfg(feature = "standalone")]
     #[must_use]
     pub fn all<T: Scalar>(&self, env: &EnvDef, key: Key) -> Option<Vec<Vec<T>>> {
-        let Self::Pool { first, count } = *self else { return None };
+        let (Self::Pool { first, count } | Self::Dealt { first, count }) = *self else { return None };
         let key = fold_in(key, POOL);
         Some((first..first.saturating_add(count)).map(|element| env.sample_task(key, element)).collect())
     }
@@ -125,7 +145,7 @@ impl TaskSource {
         let numbers = self.trace_numbers(key, iteration, batch);
         match *self {
             Self::Fresh => env.trace_tasks(dist::fold_in(stream(FRESH), iteration), numbers),
-            Self::Pool { .. } => env.trace_tasks(stream(POOL), numbers),
+            Self::Pool { .. } | Self::Dealt { .. } => env.trace_tasks(stream(POOL), numbers),
         }
     }
 
@@ -135,8 +155,18 @@ impl TaskSource {
     #[must_use]
     pub fn trace_numbers(&self, key: [Tensor; 2], iteration: Tensor, batch: usize) -> Tensor {
         let seeds = key[0].shape().first().copied().unwrap_or(1);
-        let Self::Pool { first, count } = *self else { return Tensor::iota(&[seeds, batch], 1) };
-        let count = count.max(1);
+        let (first, count) = match *self {
+            Self::Fresh => return Tensor::iota(&[seeds, batch], 1),
+            Self::Pool { first, count } => (first, count.max(1)),
+            Self::Dealt { first, count } => {
+                let word = Tensor::constant_u32;
+                let dealt = (iteration + word(u32::MAX)) * word(batch as u32);
+                let [pass, place] = divided(Tensor::iota(&[1, batch], 1) + dealt, count.max(1));
+                let order = dist::fold_in(dist::fold_in(key, word(DEAL)), pass);
+                let element = place.permutation(order, count.max(1) as usize) + word(first);
+                return element.broadcast_to(&[seeds, batch]);
+            }
+        };
         let row = |f: &dyn Fn(u32) -> u32| {
             Tensor::literal_u32(&(0..batch as u32).map(f).collect::<Vec<u32>>()).reshape(&[1, batch])
         };
@@ -146,6 +176,20 @@ impl TaskSource {
         let element = place.permutation(order, count as usize) + Tensor::constant_u32(first);
         element.broadcast_to(&[seeds, batch])
     }
+}
+
+/// The quotient and the remainder of whole numbers (u32), bit by bit: graphs have no division of these.
+#[track_caller]
+fn divided(x: Tensor, by: u32) -> [Tensor; 2] {
+    let word = Tensor::constant_u32;
+    let (mut quotient, mut rest) = (x.bit_and(word(0)), x);
+    for bit in (0..=by.leading_zeros()).rev() {
+        let part = by << bit;
+        let less = rest.lt(word(part));
+        quotient = quotient.bit_or(less.select(word(0), word(1 << bit)));
+        rest = rest + less.select(word(0), word(part.wrapping_neg()));
+    }
+    [quotient, rest]
 }
 
 #[cfg(test)]
@@ -199,6 +243,21 @@ mod tests {
     }
 
     #[test]
+    fn dealt_tasks_come_again_when_all_others_have() {
+        let (pool, dealt) = (TaskSource::pool(12).unwrap(), TaskSource::Dealt { first: 0, count: 12 });
+        let key = key_from_seed(3);
+        let all: Vec<(Key, u32)> = (1..=60).flat_map(|iteration| dealt.pick(key, iteration, 5)).collect();
+        let mut orders = HashSet::new();
+        for pass in all.chunks(12) {
+            assert_eq!(pass.iter().collect::<HashSet<_>>().len(), 12, "{pass:?}");
+            orders.insert(pass.to_vec());
+        }
+        assert!(orders.len() > 20, "each pass has its own order");
+        let tasks = |picked: Vec<(Key, u32)>| picked.into_iter().collect::<HashSet<_>>();
+        assert_eq!(tasks(all), tasks(pool.pick(key, 1, 12)));
+    }
+
+    #[test]
     fn held_out_tasks_are_never_trained_on() {
         let env = builtin("point-half-circle").unwrap();
         let [train, test] = TaskSource::split(100, 20).unwrap();
@@ -234,7 +293,8 @@ mod tests {
         for (name, batch) in [("point-corner", 7), ("bandit", 3), ("point-walls", 25)] {
             let env = builtin(name).unwrap();
             let [train, test] = TaskSource::split(10, 4).unwrap();
-            for source in [TaskSource::Fresh, train, test] {
+            let dealt = TaskSource::Dealt { first: 2, count: 9 };
+            for source in [TaskSource::Fresh, train, test, dealt] {
                 let mut program = Program::new(&device, |cx| {
                     let key = [cx.input("k0", &[3, 1], DType::U32), cx.input("k1", &[3, 1], DType::U32)];
                     let iteration = cx.scalar_u32("iteration");
@@ -244,7 +304,7 @@ mod tests {
                 let keys = seeds.map(key_from_seed);
                 let column = |word: usize| device.array_u32(&[3, 1], &keys.map(|k| k[word])).unwrap();
                 let (k0, k1) = (column(0), column(1));
-                for iteration in [0_u32, 1, 77] {
+                for iteration in [1_u32, 2, 77, 1 << 31] {
                     let scalars = [("iteration", iteration.into())];
                     let out = program.run(&State::new(), &[("k0", &k0), ("k1", &k1)], &scalars).unwrap();
                     let traced = pollster::block_on(device.read_f32(out.get("tasks").unwrap())).unwrap();

@@ -16,7 +16,7 @@ use crate::algo::{Algorithm, AlgorithmDef, Family};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::meta::{Adaptive, EpisodeOutcome};
-use crate::play::{BROKEN, Keys, Play};
+use crate::play::{Amount, BROKEN, Keys, Play};
 use crate::policy::How;
 use crate::program::{Plan, PlanOptions};
 use crate::rng::{self, Key, key_from_seed, streams};
@@ -197,7 +197,7 @@ fn trace(cx: &mut Context, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes
     });
     let play = Play { env, policy: &*policy, acting: &acting, how, rows, tasks, keys: Keys::of(key) };
     if of.record {
-        let steps = play.episodes(1, horizon).steps;
+        let steps = play.episodes(Amount::Episodes(1), horizon).steps;
         let paths = steps.paths();
         cx.output("returns", paths.path_returns());
         cx.output("lengths", paths.path_lengths().to_u32());
@@ -279,7 +279,7 @@ impl Evaluator {
         let env = own.environment(&header)?;
         let fitted = def.fit(&header.config, env.spec()).map_err(|e| snapshot::wrong(e.to_string()))?;
         let algorithm: Rc<dyn Algorithm> = fitted.into();
-        let env_steps = snapshot::steps_made(&header, algorithm.batch())?;
+        let env_steps = snapshot::steps_made(&header, &*algorithm)?;
         let array = |SeedArray { entry, words }| {
             let shape = [&[1], &entry.shape[..]].concat();
             Ok((entry.name, device.array_f32(&shape, bytemuck::cast_slice(&words))?))

@@ -20,6 +20,7 @@ pub static ALGORITHMS: &[&AlgorithmDef] = &[
     &meta::MAML_FAMILY[5],
     &meta::RL2[0],
     &meta::RL2[1],
+    &meta::PEARL,
 ];
 
 /// The built-in algorithm of that name.

@@ -37,7 +37,7 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) 
     decoded.iter().try_for_each(|(header, ..)| check_alike(header, first))?;
     let seeds: Vec<u64> = decoded.iter().map(|(h, ..)| h.seed).collect();
     let setup = saved::setup(first, algorithm, own, &seeds)?;
-    let made = decoded.iter().map(|(header, ..)| snapshot::steps_made(header, setup.batch()));
+    let made = decoded.iter().map(|(header, ..)| snapshot::steps_made(header, &**setup.fitted()));
     let made = made.collect::<Result<Vec<_>>>()?;
     let algorithm = setup.fitted();
     let (rings, entries): (Vec<StateEntry>, Vec<StateEntry>) =

@@ -64,7 +64,7 @@ pub(super) fn setup(header: &Header, def: &'static AlgorithmDef, own: &Own<'_>, 
 
 /// Rows that a run of that setup has added to its rings.
 pub(super) fn added(header: &Header, setup: &Setup) -> u64 {
-    header.iteration.saturating_mul(setup.batch())
+    setup.fitted().planned(header.iteration)
 }
 
 /// The ring of a file that is not among its tensors.

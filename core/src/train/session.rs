@@ -165,17 +165,13 @@ impl Session {
 
     /// Iterations to make.
     pub fn iterations(&self) -> u64 {
-        self.setup.steps.div_ceil(self.batch())
-    }
-
-    fn batch(&self) -> u64 {
-        self.setup.batch()
+        self.setup.fitted().iterations(self.setup.steps)
     }
 
     /// Environment steps of the iterations made, per seed, as they are planned: schedules, and what happens every so many steps, go by
     /// it. It is the same for all seeds.
     pub fn env_steps(&self) -> u64 {
-        self.iteration * self.batch()
+        self.setup.fitted().planned(self.iteration)
     }
 
     /// Environment steps that the seed of this number, from 0, has made: fewer than planned where episodes ended early, none if there is
@@ -186,7 +182,7 @@ impl Session {
 
     /// Environment steps to make, per seed: whole iterations, so that it may be more than was asked for.
     pub fn total_steps(&self) -> u64 {
-        self.iterations() * self.batch()
+        self.setup.fitted().planned(self.iterations())
     }
 
     /// True once all iterations are made.
@@ -234,11 +230,12 @@ impl Session {
         let mut rows = Vec::with_capacity(self.finished.len());
         let (names, all_names) = (self.training.metric_names(made), self.training.all_metric_names());
         let inner = [Metrics::RETURN_SUM, Metrics::LENGTH_SUM, Metrics::STEPS];
+        let planned = self.env_steps() - self.setup.fitted().planned(made);
         let counted = names.iter().any(|name| name == Metrics::STEPS);
         for (i, values) in values.chunks(values.len() / self.finished.len()).enumerate() {
             let (values, returns) = values.split_at(names.len().min(values.len()));
             let of = |name: &str| names.iter().position(|known| known == name).map_or(0.0, |column| values[column]);
-            self.made[i] += if counted { of(Metrics::STEPS) as u64 } else { self.setup.batch() };
+            self.made[i] += if counted { of(Metrics::STEPS) as u64 } else { planned };
             let finished = &mut self.finished[i];
             finished.add([Metrics::EPISODES, inner[0], inner[1]].map(of), returns);
             let [ep_return, ep_len] = finished.means();

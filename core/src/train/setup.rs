@@ -191,7 +191,7 @@ impl Setup {
     ) -> Result<Setup> {
         check_seeds(seeds)?;
         let fitted = algorithm.fit(config, env.spec())?;
-        let made = iteration.saturating_mul(fitted.batch());
+        let made = fitted.planned(iteration);
         let fitted = fitted.for_steps(steps.max(made))?.unwrap_or(fitted).into();
         let mut settings = defaults(algorithm);
         apply(algorithm, &mut settings, config, "snapshot")?;

@@ -14,7 +14,7 @@ use super::finished::Finished;
 use super::register::algorithm;
 use super::segments::Ring;
 use super::setup::MAX_STEPS;
-use crate::algo::AlgorithmDef;
+use crate::algo::{Algorithm, AlgorithmDef};
 use crate::backend::room;
 use crate::{Error, Result};
 
@@ -268,9 +268,10 @@ pub(super) fn check_steps(steps: u64) -> Result<()> {
 /// Stands for steps that a file does not tell.
 const AS_PLANNED: u64 = u64::MAX;
 
-/// The environment steps made; `batch` are planned for an iteration.
-pub(super) fn steps_made(header: &Header, batch: u64) -> Result<u64> {
-    let planned = header.iteration.checked_mul(batch).filter(|made| *made <= MAX_STEPS.saturating_add(batch));
+/// The environment steps that a run of this algorithm has made.
+pub(super) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -> Result<u64> {
+    let batch = algorithm.batch();
+    let planned = Some(algorithm.planned(header.iteration)).filter(|made| *made <= MAX_STEPS.saturating_add(batch));
     let made = planned.map(|planned| if header.env_steps == AS_PLANNED { planned } else { header.env_steps });
     made.filter(|made| *made <= MAX_STEPS.saturating_add(batch))
         .ok_or_else(|| wrong(format!("{} iterations of {batch} steps are more than can be made", header.iteration)))

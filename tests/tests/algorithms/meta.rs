@@ -6,7 +6,7 @@ use quickstudy_core::dist::fold_in;
 use quickstudy_core::env::builtin;
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{Learner, MamlConfig, Objective, Variant};
-use quickstudy_core::play::{Keys, Play, row_keys};
+use quickstudy_core::play::{Amount, Keys, Play, row_keys};
 use quickstudy_core::policy::{Acting, How};
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::settings::Settings as _;
@@ -127,7 +127,7 @@ fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'stat
                 tasks: Some(tasks.reshape(&[2 * TASKS, tasks.size(2)])),
                 keys: Keys::of(row_keys(fold_in(key, Tensor::constant_u32(k)), TASKS)),
             };
-            let paths = play.episodes(1, config.horizon).steps.paths();
+            let paths = play.episodes(Amount::Episodes(1), config.horizon).steps.paths();
             phases.push(learner.phase(config, &parts, &paths, 2));
             parts = learner.adapt(&parts, &phases[phases.len() - 1], &step_sizes);
         }

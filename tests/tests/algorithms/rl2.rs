@@ -8,6 +8,7 @@ use quickstudy_core::grad::check::check;
 use quickstudy_core::meta::rl2::{
     AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Net, TrialBatch, TrialPolicy, Trials, losses,
 };
+use quickstudy_core::play::Amount;
 use quickstudy_core::policy::{Acting, RecurrentConfig};
 use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup, StageUnit};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
@@ -52,7 +53,9 @@ impl Played {
             let parts = net.layout.split(theta);
             let (policy, acting) =
                 (TrialPolicy { net: &net, space: &env.spec().action, carry_over }, Acting::of(&parts));
-            let trials = Trials::from(&policy.play(&env, &acting, [1, trials], tasks, key).episodes(episodes, steps));
+            let trials = Trials::from(
+                &policy.play(&env, &acting, [1, trials], tasks, key).episodes(Amount::Episodes(episodes), steps),
+            );
             let (policy, value) = net.run(&parts, trials.paths.obs);
             let by_rows = Paths::rows;
             cx.output("seen", trials.paths.obs);

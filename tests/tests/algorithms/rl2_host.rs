@@ -10,6 +10,7 @@ use quickstudy_core::env::{ActionSpace, EnvDef, builtin};
 use quickstudy_core::host::{Executor, HostPath, IterativeExecutor, MetaSampler, Quota, Samples, Wrapped};
 use quickstudy_core::meta::rl2::{Rl2Config, Rl2Net, TrialPolicy, Trials};
 use quickstudy_core::meta::{Adaptive, MetaAlgorithm, MetaEvaluator, MetaPolicy, Rl2, Rl2Variant, TestTask};
+use quickstudy_core::play::Amount;
 use quickstudy_core::policy::{Acting, RecurrentConfig};
 use quickstudy_core::rng::Key;
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
@@ -107,7 +108,9 @@ impl Subject {
             let (env, net, carry_over) = (&self.env, &self.net, self.config.carry_over);
             let (policy, acting) = (TrialPolicy { net, space: &env.spec().action, carry_over }, Acting::of(parts));
             let steps = episodes * env.spec().horizon;
-            let trials = Trials::from(&policy.play(env, &acting, [m, e], tasks, key).episodes(episodes, steps));
+            let trials = Trials::from(
+                &policy.play(env, &acting, [m, e], tasks, key).episodes(Amount::Episodes(episodes), steps),
+            );
             let xs = trials.paths.obs;
             let t = xs.size(0);
             let whole = net.run(parts, xs).0.log_prob(Paths::rows(trials.paths.action));

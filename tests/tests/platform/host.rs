@@ -9,7 +9,7 @@ use quickstudy_core::host::{
     Sampler, Samples, Transition, Wrapped,
 };
 use quickstudy_core::nn::Layout;
-use quickstudy_core::play::{ActorSpec, Keys, Play, PolicyActor, row_keys};
+use quickstudy_core::play::{ActorSpec, Amount, Keys, Play, PolicyActor, row_keys};
 use quickstudy_core::policy::{Acting, How, NetConfig, PolicyNet};
 use quickstudy_core::rng::{Key, fold_in, key_from_seed};
 use quickstudy_core::{DType, Device, Program, Result, State};
@@ -143,7 +143,7 @@ impl Example {
             let (env, policy, acting) = (&self.env, &self.net, &Acting::of(&parts));
             let (how, rows, keys) = (How::Explore, [TASKS, ROLLOUTS], Keys::of(key));
             let play = Play { env, policy, acting, how, rows, tasks, keys };
-            outputs(cx, &play.episodes(1, steps).steps.paths());
+            outputs(cx, &play.episodes(Amount::Episodes(1), steps).steps.paths());
         })
         .unwrap();
         let key = self.device.array_u32(&[1, 2], &self.key).unwrap();

@@ -4,7 +4,7 @@
 use quickstudy_core::dist::RowNoise;
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Real, Scene, Step, builtin};
 use quickstudy_core::host::{IterativeExecutor, MetaSampler, Wrapped};
-use quickstudy_core::play::{ActorSpec, Experience, Keys, Play, PolicyActor, Until};
+use quickstudy_core::play::{ActorSpec, Amount, Experience, Keys, Play, PolicyActor, Until};
 use quickstudy_core::policy::{Act, Acting, Feedback, How, Policy, Uniform};
 use quickstudy_core::tensor::Named;
 use quickstudy_core::{Device, Program, State, Tensor};
@@ -118,7 +118,7 @@ fn a_policy_with_a_memory_plays_the_same_episodes_on_the_host_bit_for_bit() {
     let count = ROWS[0] * ROWS[1];
     for episodes in [1, 3] {
         let horizon = 120;
-        let all = run(&env, |play| play.episodes(episodes, episodes * horizon));
+        let all = run(&env, |play| play.episodes(Amount::Episodes(episodes), episodes * horizon));
         let make = |_| -> quickstudy_core::Result<Box<dyn quickstudy_core::host::HostEnv>> {
             Ok(Box::new(Wrapped::new(&env)))
         };
@@ -207,7 +207,7 @@ fn playing_one_episode_each_stops_when_all_have_ended() {
             cx.output("returns", totals.returns);
             cx.output("lengths", totals.lengths.to_f32());
             cx.output("terminated", totals.terminated.to_f32());
-            let steps = play.episodes(1, 10).steps;
+            let steps = play.episodes(Amount::Episodes(1), 10).steps;
             cx.output("returns again", steps.paths().path_returns());
             cx.output("lengths again", steps.paths().path_lengths());
         })

@@ -29,6 +29,7 @@ pub trait Erased: Send + Sync {
     fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn trace_tasks(&self, key: [Tensor; 2], element: Tensor) -> Tensor;
+    fn trace_dense_reward(&self, before: Tensor, action: Tensor, task: Option<Tensor>) -> Option<Tensor>;
     fn trace_success(&self, before: Tensor, reward: Tensor, terminated: Tensor, task: Option<Tensor>)
     -> Option<Tensor>;
     fn sample_task_f32(&self, key: Key, element: u32) -> Vec<f32>;
@@ -78,6 +79,9 @@ impl<E: Env> Erased for Typed<E> {
     }
     fn trace_tasks(&self, key: [Tensor; 2], element: Tensor) -> Tensor {
         traced::tasks(&*self.env, &self.spec, key, element)
+    }
+    fn trace_dense_reward(&self, before: Tensor, action: Tensor, task: Option<Tensor>) -> Option<Tensor> {
+        traced::dense_reward(&*self.env, before, action, task)
     }
     fn trace_success(
         &self,

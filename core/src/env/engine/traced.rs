@@ -282,6 +282,22 @@ impl EnvDef {
         Some(column(found, &rows))
     }
 
+    /// The [dense reward](crate::env::Env::dense_reward) of each step, `[rows.., 1]`; none if the environment has no such.
+    ///
+    /// `before`: the states that were acted in, `[rows.., F]`; `action`: `[rows.., A]`; `task` as of [`trace_reset`](Self::trace_reset).
+    #[track_caller]
+    pub fn trace_dense_reward(&self, before: Tensor, action: Tensor, task: Option<Tensor>) -> Option<Tensor> {
+        if [before, action].iter().any(|x| x.is_poison())
+            || !width_fits("env_dense_reward", "state", before, self.state_len(), Location::caller())
+        {
+            return None;
+        }
+        let rows = rows_of(before);
+        let task = task.map(|task| last_axis(task, &rows));
+        let found = self.env.trace_dense_reward(before, action, task)?;
+        Some(column(found, &rows))
+    }
+
     fn task_fits(&self, op: &'static str, task: Option<Tensor>, at: &'static Location<'static>) -> bool {
         match (task, self.spec().task.len()) {
             (None, 0) => true,
@@ -379,6 +395,19 @@ pub(in crate::env) fn success<E: Env>(
     let fields = parts(before);
     let before = <E::State<Tensor> as Fields<Tensor>>::from_fn(|i| fields[i]);
     env.success(&before, reward, terminated, &task.map_or_else(Vec::new, parts))
+}
+
+/// The dense reward of each step, `[rows..]`; none if the environment has no such. `before`: `[rows.., F]`; `action`: `[rows.., A]`; `task`:
+/// `[rows.., D]`.
+pub(in crate::env) fn dense_reward<E: Env>(
+    env: &E,
+    before: Tensor,
+    action: Tensor,
+    task: Option<Tensor>,
+) -> Option<Tensor> {
+    let fields = parts(before);
+    let before = <E::State<Tensor> as Fields<Tensor>>::from_fn(|i| fields[i]);
+    env.dense_reward(&before, &parts(action), &task.map_or_else(Vec::new, parts))
 }
 
 /// The sub-graph of a reset: operands and results as of the lane block.

@@ -95,7 +95,7 @@ impl Policy for TrialPolicy<'_> {
         Act { extras: act.extras.and("value", value), ..act }
     }
 
-    fn observe(&self, memory: &Named, outcome: &Feedback) -> Named {
+    fn observe(&self, _: &Acting, memory: &Named, outcome: &Feedback) -> Named {
         let Feedback { played, reward, terminated, .. } = *outcome;
         memory.clone().and("previous", shown(self.space, [played, reward, terminated.to_f32()]))
     }

@@ -168,7 +168,13 @@ mod tests {
                 (0..t * s * m).map(|i| f64::from(u8::from(i / (s * m) < length(i % (s * m))))).collect();
             let valid = literal(&valid).gt(Tensor::constant_f32(0.5));
             let or = |seed: f64, padding: f64| valid.select(literal(&numbers(seed)), Tensor::constant_f32(padding));
-            let paths = Paths { obs: or(0.1, padding), action: or(0.2, padding), reward: or(0.3, 0.0), valid };
+            let paths = Paths {
+                obs: or(0.1, padding),
+                next_obs: or(0.1, padding),
+                action: or(0.2, padding),
+                reward: or(0.3, 0.0),
+                valid,
+            };
             let none = Tensor::zeros(&[t, s, m, 1]);
             let trials = Trials {
                 paths,

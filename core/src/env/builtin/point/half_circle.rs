@@ -73,6 +73,13 @@ impl Env for PointHalfCircle {
         Step { next, reward, terminated: R::Mask::splat(false) }
     }
 
+    /// Of the sparse one: the original trained its actor by the distance.
+    #[inline(always)]
+    fn dense_reward<R: Real>(&self, before: &Position<R>, action: &[R], task: &[R]) -> Option<R> {
+        let far = before.moved(action, self.max_step).distance(task[0], task[1]);
+        (self.reward == PointReward::Sparse).then_some(-far)
+    }
+
     #[inline(always)]
     fn observe<R: Real>(&self, s: &Position<R>, _task: &[R], out: &mut [R]) {
         out.copy_from_slice(&[s.x, s.y]);

@@ -1,0 +1,466 @@
+//! PEARL: a policy that acts by a belief about its task, and an encoder that infers the belief from what was seen.
+//!
+//! Rakelly et al. 2019, arXiv:1903.08254, algorithms 1 and 2; after garage's `PEARL` and the authors' code (oyster).
+//! An iteration is garage's epoch: on some of the training tasks the policy collects whole episodes, first by draws from the prior and then
+//! by draws from the belief; then so many updates are made on batches of other tasks. Each training task has a
+//! [memory](TaskMemory) of its own, and what was collected last is its context.
+//!
+//! Departures from garage, each with its reason:
+//!  1. critics begin apart, and regularisers have gradients, as in the authors' code; otherwise neither does anything
+//!  2. the tasks that are collected on are dealt like cards: all are visited equally often, and memories need no more than their share
+//!  3. between episodes a belief is inferred from all of the context, as on held-out tasks, and not from a draw of it
+//!  4. an update with a gradient that is not finite is dropped and counted
+
+mod config;
+mod encoder;
+mod loss;
+mod memory;
+mod nets;
+mod policy;
+
+pub use config::{EncoderKind, PearlConfig};
+pub use encoder::{Belief, ContextEncoder};
+pub use loss::{critic_loss, critic_target, policy_loss, regularisation, value_loss};
+pub use memory::{Collected, Remembered, TaskMemory};
+pub use nets::{PearlBatch, PearlLearner, PearlNets, Updated};
+pub use policy::{ContextPolicy, augmented};
+
+use super::per_task;
+use crate::algo::{Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metrics, StateEntry};
+use crate::credit::Paths;
+use crate::dist::{RowNoise, fold_in};
+use crate::env::EnvSpec;
+use crate::nn::Layout;
+use crate::play::{Amount, Cast, Iteration, Steps, Tasks, row_keys};
+use crate::policy::{Acting, Policy};
+use crate::replay::Transitions;
+use crate::rng::streams;
+use crate::settings::Settings as _;
+use crate::task::TaskSource;
+use crate::tensor::Named;
+use crate::{DType, Error, Result, Tensor};
+
+/// PEARL in the register.
+pub static PEARL: AlgorithmDef = AlgorithmDef {
+    uses: |key| key != "log_std_init",
+    ..AlgorithmDef::new::<PearlConfig>(
+        "pearl",
+        "PEARL: a belief about the task, inferred from what was seen (arXiv:1903.08254)",
+        Family::Inference,
+        |settings, spec| Ok(Box::new(Pearl::new(&PearlConfig::default().with(settings)?, spec)?)),
+    )
+};
+
+/// The stage of an iteration that learns; in the one before, each task is visited by draws from the prior alone.
+const TRAINING: usize = 1;
+
+/// Meta-training on one environment.
+#[derive(Clone, Debug)]
+pub struct Pearl {
+    nets: PearlNets,
+    memory: TaskMemory,
+    /// Most steps of an episode.
+    horizon: usize,
+}
+
+/// What was collected in one go on each of M tasks.
+struct Round {
+    collected: Collected,
+    /// Evidence after it, `[S · M, 1, ·]` each.
+    evidence: Named,
+    /// Episodes, the sum of their returns and that of their lengths, `[S, 1]` each.
+    sums: [Tensor; 3],
+}
+
+impl Pearl {
+    /// For an environment.
+    ///
+    /// # Errors
+    /// If a setting is invalid, or the environment has a single task or takes choices.
+    pub fn new(config: &PearlConfig, spec: &EnvSpec) -> Result<Pearl> {
+        if spec.task.is_empty() {
+            let problem = format!("`{}` has a single task, so there is nothing to infer; train sac on it", spec.name);
+            return Err(Error::config("env", problem));
+        }
+        let nets = PearlNets::new(config, spec)?;
+        let memory = TaskMemory {
+            tasks: config.train_tasks,
+            rows: config.memory_size,
+            observations: spec.observation.len(),
+            actions: spec.action.dim(),
+            two_rewards: config.dense_rewards,
+        };
+        let pearl = Pearl { nets, memory, horizon: spec.horizon };
+        let (least, context) = (pearl.most_added(), config.embedding_batch_size);
+        if config.memory_size < least {
+            let problem = format!(
+                "{} rows are fewer than the {least} that one iteration may add to a task; raise it to that",
+                config.memory_size
+            );
+            return Err(Error::config("memory_size", problem));
+        }
+        let of = |amounts: &[Amount]| amounts.iter().map(|amount| amount.planned(spec.horizon)).sum::<usize>();
+        let collected = of(&pearl.visit()[..2]).min(of(&[pearl.initial()]));
+        if context > collected {
+            let problem = format!(
+                "a context of {context} transitions is larger than the {collected} that are collected for one; lower it, or \
+                 raise num_initial_steps and num_steps_prior"
+            );
+            return Err(Error::config("embedding_batch_size", problem));
+        }
+        Ok(pearl)
+    }
+
+    /// The networks.
+    #[must_use]
+    pub fn nets(&self) -> &PearlNets {
+        &self.nets
+    }
+
+    fn config(&self) -> &PearlConfig {
+        &self.nets.config
+    }
+
+    fn initial(&self) -> Amount {
+        Amount::Steps(self.config().num_initial_steps)
+    }
+
+    /// The steps of a visit by the prior, by the belief and into the context, and by the belief alone.
+    fn visit(&self) -> [Amount; 3] {
+        let config = self.config();
+        [config.num_steps_prior, config.num_steps_posterior, config.num_extra_rl_steps_posterior].map(Amount::Steps)
+    }
+
+    /// Most rows that an iteration adds to one task.
+    fn most_added(&self) -> usize {
+        let most = |amounts: &[Amount]| amounts.iter().map(|amount| amount.most(self.horizon)).sum::<usize>();
+        // A deal may end with a task and the next begin with it.
+        let visits = (self.config().num_tasks_sample - 1).div_ceil(self.config().train_tasks) + 1;
+        most(&[self.initial()]).max(most(&self.visit())) * visits
+    }
+
+    /// Iterations in which all tasks are visited for the first time.
+    fn warm_up(&self) -> u64 {
+        self.config().train_tasks.div_ceil(self.config().num_tasks_sample) as u64
+    }
+
+    /// Most rows of a task after so many iterations.
+    fn rows(&self, iterations: u64) -> u64 {
+        let config = self.config();
+        let most = |amounts: &[Amount]| amounts.iter().map(|amount| amount.most(self.horizon) as u64).sum::<u64>();
+        let visits = |iterations: u64| {
+            let all = iterations.saturating_mul(config.num_tasks_sample as u64);
+            all.div_ceil(config.train_tasks as u64)
+        };
+        let (initial, warm_up) = (visits(self.warm_up().min(iterations)), self.warm_up());
+        // Later deals begin in the middle of a pass.
+        let later = iterations.saturating_sub(warm_up).min(1) + visits(iterations.saturating_sub(warm_up));
+        let all =
+            initial.saturating_mul(most(&[self.initial()])).saturating_add(later.saturating_mul(most(&self.visit())));
+        all.max(self.most_added() as u64)
+    }
+
+    fn tasks(&self) -> TaskSource {
+        TaskSource::Dealt { first: 0, count: u32::try_from(self.config().train_tasks).unwrap_or(u32::MAX) }
+    }
+
+    /// The values by which a policy acts that has seen nothing, on `tasks` of each seed.
+    fn prior(&self, theta: Tensor, tasks: usize) -> Acting {
+        let values = self.nets.encoder.nothing([theta.size(0) * tasks, 1]);
+        Acting { parts: per_task(&self.nets.acting_parts(theta), tasks), values }
+    }
+
+    /// Evidence after episodes `[T, K, N, …]`, one after the other.
+    fn infer(&self, acting: &Acting, seen: &Paths) -> Named {
+        let Paths { obs, next_obs, action, reward, valid } = *seen;
+        let encoder = &self.nets.encoder;
+        let transitions = encoder.transitions([obs, action, reward, next_obs]);
+        let shape = transitions.shape();
+        let [t, k, n, width] = shape[..] else { return acting.values.clone() };
+        let in_order = |x: Tensor, width: usize| x.permute(&[1, 2, 0, 3]).reshape(&[k, 1, n * t, width]);
+        let slices = self.nets.policy(None).slices.min(acting.parts.len());
+        encoder.after(&acting.parts[slices..], &acting.values, in_order(transitions, width), Some(in_order(valid, 1)))
+    }
+
+    /// Whole episodes on the tasks of an iteration; none if there are none to collect.
+    fn collect(
+        &self,
+        it: &mut Iteration<'_>,
+        (tasks, key): (&Tasks, [Tensor; 2]),
+        acting: &Acting,
+        (amount, infers, context): (Amount, Option<usize>, bool),
+    ) -> Option<Round> {
+        let (seeds, m, most) = (it.seeds(), self.config().num_tasks_sample, amount.most(self.horizon));
+        if most == 0 {
+            return None;
+        }
+        let policy = self.nets.policy(infers);
+        let cast = Cast { policy: &policy, acting, rows: [seeds * m, 1] };
+        let steps = it.episodes(cast, tasks, row_keys(key, m), amount, most).steps;
+        let Steps { obs, action, next_obs, terminated, .. } = steps;
+        let by_task = |x: Tensor| {
+            let width = x.size(3);
+            x.reshape(&[most, seeds, m, width]).permute(&[1, 2, 0, 3])
+        };
+        let reward = match self.memory.two_rewards {
+            true => it.dense_reward(&steps, tasks),
+            false => steps.reward,
+        };
+        let rows = Tensor::concat(&[obs, action, next_obs, reward, terminated.to_f32()], 3);
+        let rows = if self.memory.two_rewards { Tensor::concat(&[rows, steps.reward], 3) } else { rows };
+        let valid = by_task(steps.valid).reshape(&[seeds, m, most]);
+        Some(Round {
+            collected: Collected { rows: by_task(rows), valid, context },
+            evidence: self.infer(acting, &steps.paths()),
+            sums: sums(&steps, [seeds, m]),
+        })
+    }
+
+    /// The visit of an iteration's tasks: what was collected, and metrics of it.
+    fn play(
+        &self,
+        it: &mut Iteration<'_>,
+        theta: Tensor,
+        tasks: &Tasks,
+        key: [Tensor; 2],
+    ) -> (Vec<Collected>, Metrics) {
+        let of = |stream: u32| fold_in(key, Tensor::constant_u32(stream));
+        let prior = self.prior(theta, self.config().num_tasks_sample);
+        if it.stage() != TRAINING {
+            let round = self.collect(it, (tasks, of(0)), &prior, (self.initial(), None, true));
+            let round = round.map(|round| (vec![round.collected], metrics([Some(round.sums), None])));
+            return round.unwrap_or_default();
+        }
+        let [by_prior, by_belief, extra] = self.visit();
+        let every = self.config().update_post_train;
+        let (mut acting, mut all, mut of_prior, mut of_belief) = (prior, Vec::new(), None, None);
+        let rounds = [(by_prior, None, true), (by_belief, Some(every), true), (extra, None, false)];
+        for (stream, round) in (0..).zip(rounds) {
+            let played = self.collect(it, (tasks, of(stream)), &acting, round);
+            let Some(Round { collected, evidence, sums }) = played else { continue };
+            // What does not go into the context changes no belief.
+            acting.values = if round.2 { evidence } else { acting.values };
+            all.push(collected);
+            match stream {
+                0 => of_prior = Some(sums),
+                _ => of_belief = added(of_belief, sums),
+            }
+        }
+        (all, metrics([of_prior, of_belief]))
+    }
+
+    /// The data of one part of an update: `part` of those of its context.
+    fn data(&self, held: &Remembered, evidence: &Named, rows: Tensor, tasks: Tensor, key: [Tensor; 2]) -> PearlBatch {
+        let config = self.config();
+        let (seeds, m) = (tasks.size(0), config.meta_batch);
+        let noise = |stream: u32, rows: usize| RowNoise::new(fold_in(key, Tensor::constant_u32(stream)), rows);
+        let (seen, shown) = self.memory.transitions(rows);
+        let Transitions { obs, action, next_obs, .. } = seen;
+        let context = self.nets.encoder.transitions([obs, action, shown, next_obs]);
+        let (c, width) = (config.embedding_mini_batch_size, context.size(2));
+        let drawn = self.memory.batch(held, tasks, &noise(2, m * config.batch_size), config.batch_size);
+        PearlBatch {
+            evidence: evidence.clone(),
+            context: context.reshape(&[seeds, m, c, width]),
+            transitions: self.memory.transitions(drawn).0,
+            of_z: noise(3, m).normal(config.latent_dim),
+            of_actions: noise(4, m * config.batch_size).normal(self.memory.actions),
+        }
+    }
+
+    /// The updates on some tasks: one for each part of their contexts.
+    fn update(
+        &self,
+        it: &mut Iteration<'_>,
+        held: &Remembered,
+        learner: PearlLearner,
+        key: [Tensor; 2],
+    ) -> (PearlLearner, Metrics) {
+        let config = self.config();
+        let (seeds, m, whole) = (it.seeds(), config.meta_batch, config.embedding_batch_size);
+        let part = config.embedding_mini_batch_size;
+        let noise = |stream: u32, rows: usize| RowNoise::new(fold_in(key, Tensor::constant_u32(stream)), rows);
+        let tasks = (noise(0, m).uniform() * config.train_tasks as f64).to_u32().reshape(&[seeds, m]);
+        let recurrent = config.encoder == EncoderKind::Gru;
+        let rows = self.memory.contexts(held, tasks, &noise(1, m * whole), whole, recurrent);
+        let nothing = self.nets.encoder.nothing([seeds, m]);
+        let of_part = |number: Tensor| fold_in(fold_in(key, Tensor::constant_u32(5)), number);
+        if whole == part {
+            let data = self.data(held, &nothing, rows, tasks, of_part(Tensor::constant_u32(0)));
+            let Updated { learner, metrics, .. } = self.nets.update(learner, &data);
+            return (learner, metrics);
+        }
+        let width = rows.size(2);
+        let by_part = rows.reshape(&[seeds, m, whole, width]);
+        let ((learner, _), metrics) =
+            it.repeat(whole / part, &(learner, nothing.clone()), |_, number, (learner, evidence)| {
+                let first = number * Tensor::constant_u32(part as u32);
+                let place = Tensor::iota(&[seeds, m, part], 2)
+                    + first
+                    + Tensor::iota(&[seeds, m, 1], 1) * Tensor::constant_u32(whole as u32);
+                let rows = by_part.reshape(&[seeds, m * whole, width]).gather(place.reshape(&[seeds, m * part]));
+                let data = self.data(held, &evidence, rows, tasks, of_part(number));
+                let Updated { learner, metrics, evidence: after } = self.nets.update(learner, &data);
+                // Units go on where they were; votes are of the part that they are of.
+                ((learner, if recurrent { after } else { nothing.clone() }), metrics)
+            });
+        (learner, metrics)
+    }
+}
+
+/// Episodes, the sum of their returns and that of their lengths, of whole ones `[T, S · M, 1, …]`: `[S, 1]` each.
+fn sums(steps: &Steps, [seeds, m]: [usize; 2]) -> [Tensor; 3] {
+    let t = steps.reward.size(0);
+    let ended = steps.valid.bit_and(steps.terminated.bit_or(steps.truncated));
+    let over = |x: Tensor| x.reshape(&[t, seeds, m]).sum_keep(0).sum_keep(2).reshape(&[seeds, 1]);
+    [over(ended.to_f32()), over(steps.reward), over(steps.valid.to_f32())]
+}
+
+fn added(before: Option<[Tensor; 3]>, sums: [Tensor; 3]) -> Option<[Tensor; 3]> {
+    let both = |before: [Tensor; 3]| std::array::from_fn(|i| before[i] + sums[i]);
+    Some(before.map_or(sums, both))
+}
+
+/// Metrics of the episodes by the prior and of those by the belief, and of both.
+fn metrics(rounds: [Option<[Tensor; 3]>; 2]) -> Metrics {
+    let Some([count, returns, made]) = rounds.into_iter().flatten().fold(None, added) else {
+        return Metrics::default();
+    };
+    let names = ["meta/prior_return", "meta/belief_return"];
+    let all = Metrics::of_episodes(count, returns, made).sum(Metrics::STEPS, made);
+    names.into_iter().zip(rounds).fold(all, |all, (name, round)| match round {
+        Some([count, returns, _]) => all.last(name, returns / count),
+        None => all,
+    })
+}
+
+impl Learned for Pearl {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(self.nets.policy(None))
+    }
+
+    fn course(&self) -> Course {
+        let rounds = self.config().exploration_episodes;
+        Course { family: Family::Inference, rounds, ..Course::fixed(self.horizon, self.config().gamma) }
+    }
+
+    fn start(&self, held: &Held, tasks: usize) -> Acting {
+        self.prior(held.get("theta"), tasks)
+    }
+
+    fn adapt(&self, _held: &Held, acting: &Acting, seen: &Paths) -> Acting {
+        Acting { parts: acting.parts.clone(), values: self.infer(acting, seen) }
+    }
+}
+
+impl Algorithm for Pearl {
+    fn layout(&self) -> &Layout {
+        self.nets.layout()
+    }
+
+    fn entries(&self, _: Option<usize>) -> Vec<StateEntry> {
+        let TaskMemory { tasks, rows, .. } = self.memory;
+        let counts = |name| StateEntry::new(name, &[tasks], DType::U32);
+        let mut entries = self.nets.entries();
+        entries.push(StateEntry::new("memory", &[tasks * rows, self.memory.width()], DType::F32).bulk());
+        entries.extend(["memory_next", "memory_filled", "context_first", "context_filled"].map(counts));
+        entries
+    }
+
+    fn fleet(&self, seeds: usize) -> [usize; 3] {
+        [seeds * self.config().num_tasks_sample, 1, self.horizon]
+    }
+
+    fn batch(&self) -> u64 {
+        let each: usize = self.visit().iter().map(|amount| amount.planned(self.horizon)).sum();
+        (each * self.config().num_tasks_sample) as u64
+    }
+
+    fn planned(&self, iterations: u64) -> u64 {
+        let first = iterations.min(self.warm_up());
+        let initial = (self.initial().planned(self.horizon) * self.config().num_tasks_sample) as u64;
+        first.saturating_mul(initial).saturating_add((iterations - first).saturating_mul(self.batch()))
+    }
+
+    fn iterations(&self, steps: u64) -> u64 {
+        let warm_up = self.planned(self.warm_up());
+        match steps.checked_sub(warm_up) {
+            Some(rest) => self.warm_up() + rest.div_ceil(self.batch()),
+            None => steps.div_ceil(self.planned(1)),
+        }
+    }
+
+    fn for_steps(&self, steps: u64) -> Result<Option<Box<dyn Algorithm>>> {
+        let iterations = self.iterations(steps);
+        if iterations <= self.warm_up() {
+            let (tasks, least) = (self.config().train_tasks, self.planned(self.warm_up()) + 1);
+            let problem = format!(
+                "the first steps on each of {tasks} tasks are all of a run of {steps} steps; lower it or train_tasks, or make \
+                 at least {least} steps"
+            );
+            return Err(Error::config("num_initial_steps", problem));
+        }
+        let rows = usize::try_from(self.rows(iterations)).unwrap_or(usize::MAX).min(self.config().memory_size);
+        let all = self.memory.tasks.checked_mul(rows).filter(|all| u32::try_from(*all).is_ok());
+        if all.is_none() {
+            let problem =
+                format!("{} tasks with {rows} rows each are too many; lower it or train_tasks", self.memory.tasks);
+            return Err(Error::config("memory_size", problem));
+        }
+        Ok(Some(Box::new(Pearl { memory: TaskMemory { rows, ..self.memory }, ..self.clone() })))
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let PearlConfig { meta_batch, batch_size, num_tasks_sample, train_tasks, .. } = *self.config();
+        let hidden = self.config().net.hidden.iter().copied().max().unwrap_or(0);
+        vec![
+            ("memory_size", self.memory.rows),
+            ("train_tasks", train_tasks),
+            ("batch_size", batch_size),
+            ("meta_batch", meta_batch),
+            ("num_tasks_sample", num_tasks_sample),
+            ("hidden", hidden),
+        ]
+    }
+
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn stage(&self, done: u64) -> usize {
+        if done < self.warm_up() { 0 } else { TRAINING }
+    }
+
+    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
+        let learner = self.nets.begin(held);
+        let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), it.number());
+        let stream = |number: u32| fold_in(key, Tensor::constant_u32(number));
+        let tasks = it.tasks(self.tasks(), self.config().num_tasks_sample);
+        let (visit, played) = self.play(it, held.get("theta"), &tasks, stream(0));
+        let remembered = Remembered {
+            rows: held.get("memory"),
+            next: held.get("memory_next"),
+            filled: held.get("memory_filled"),
+            context: held.get("context_first"),
+            context_filled: held.get("context_filled"),
+        };
+        let remembered = self.memory.add(remembered, tasks.numbers, &visit);
+        for (name, value) in [
+            ("memory", remembered.rows),
+            ("memory_next", remembered.next),
+            ("memory_filled", remembered.filled),
+            ("context_first", remembered.context),
+            ("context_filled", remembered.context_filled),
+        ] {
+            it.update(name, value);
+        }
+        if it.stage() != TRAINING {
+            return played;
+        }
+        let (learner, metrics) = it.repeat(self.config().num_steps_per_epoch, &learner, |it, number, learner| {
+            self.update(it, &remembered, learner, fold_in(stream(1), number))
+        });
+        self.nets.keep(it, &learner);
+        played.with(metrics)
+    }
+}

@@ -1,0 +1,268 @@
+//! The networks of PEARL, and an update of them.
+
+use super::config::PearlConfig;
+use super::encoder::ContextEncoder;
+use super::loss::{critic_loss, critic_target, policy_loss, regularisation, value_loss};
+use super::policy::{ContextPolicy, augmented};
+use crate::algo::{First, Held, Metrics, ParameterGroups, StateEntry, Trained};
+use crate::env::EnvSpec;
+use crate::learn::{Descent, Look};
+use crate::nn::{Layout, Mlp};
+use crate::optim::Adam;
+use crate::play::Iteration;
+use crate::policy::Squashed;
+use crate::replay::{Transitions, mean};
+use crate::tensor::{Named, tree};
+use crate::{DType, Result, Tensor};
+
+/// The groups of parameters: those of a group make their steps together.
+const POLICY: usize = 0;
+/// The encoder and, behind it, both critics.
+const CRITICS: usize = 1;
+const VALUE: usize = 2;
+
+/// Policy, encoder, critics and value function for one environment.
+#[derive(Clone, Debug)]
+pub struct PearlNets {
+    /// The settings.
+    pub config: PearlConfig,
+    /// Reads contexts.
+    pub encoder: ContextEncoder,
+    /// How steps are made; their sizes are those of the settings.
+    pub optimiser: Adam,
+    groups: ParameterGroups,
+    actor: Squashed,
+    critics: [Mlp; 2],
+    value: Mlp,
+    /// Slices of the encoder, and their numbers.
+    of_encoder: [usize; 2],
+}
+
+/// All that updates change.
+#[derive(Clone, Debug)]
+pub struct PearlLearner {
+    policy: Trained,
+    critics: Trained,
+    value: Trained,
+    /// Parameters of the value function that targets are made with, `[S, P]`.
+    target: Tensor,
+}
+
+tree!(PearlLearner: policy, critics, value, target);
+
+/// The data of one update, of M tasks of each of S seeds.
+#[derive(Clone, Debug)]
+pub struct PearlBatch {
+    /// Evidence before the context, `[S, M, ·]` each.
+    pub evidence: Named,
+    /// The context as the encoder reads it, `[S, M, C, I]`.
+    pub context: Tensor,
+    /// Transitions, `[S, M · B, …]`.
+    pub transitions: Transitions,
+    /// Standard normal numbers of z, `[S, M, Z]`.
+    pub of_z: Tensor,
+    /// Standard normal numbers of actions, `[S, M · B, A]`.
+    pub of_actions: Tensor,
+}
+
+/// The result of an update.
+#[derive(Clone, Debug)]
+pub struct Updated {
+    /// The learner from now on.
+    pub learner: PearlLearner,
+    /// Metrics, the same ones of each update.
+    pub metrics: Metrics,
+    /// Evidence after the context, without a gradient.
+    pub evidence: Named,
+}
+
+impl PearlNets {
+    /// For an environment.
+    ///
+    /// # Errors
+    /// If a setting is invalid, or the environment takes choices.
+    pub fn new(config: &PearlConfig, spec: &EnvSpec) -> Result<PearlNets> {
+        config.validate()?;
+        let (mut of_policy, mut of_critics, mut of_value) = (Layout::new(), Layout::new(), Layout::new());
+        let seen = augmented(spec, config.latent_dim);
+        let actor = Squashed::new(&mut of_policy, &seen, &config.net)?;
+        let encoder = ContextEncoder::new(&mut of_critics, config, spec);
+        let of_encoder = [of_critics.parts().len(), of_critics.len()];
+        let gain = config.net.orthogonal_init.then_some(1.0);
+        let network = |layout: &mut Layout, name: &str, inputs: usize| {
+            let sizes = [&[inputs], &config.net.hidden[..], &[1]].concat();
+            Mlp::new(layout, name, 0, &sizes, config.net.activation, gain)
+        };
+        let seen = seen.observation.len();
+        // Each begins with numbers of its own: where both begin alike, as garage's do, the lower one is no caution.
+        let critics = ["critic.0", "critic.1"].map(|name| network(&mut of_critics, name, seen + spec.action.dim()));
+        let value = network(&mut of_value, "value", seen);
+        let groups =
+            vec![("adam_scale", of_policy), ("adam_scale_critics", of_critics), ("adam_scale_value", of_value)];
+        Ok(PearlNets {
+            config: config.clone(),
+            encoder,
+            optimiser: Adam { eps: config.adam_eps, ..Adam::default() },
+            groups: ParameterGroups::new(groups),
+            actor,
+            critics,
+            value,
+            of_encoder,
+        })
+    }
+
+    /// Which part of θ is what.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        self.groups.whole()
+    }
+
+    /// Who acts; it infers its belief after so many episodes, or not at all.
+    #[must_use]
+    pub fn policy(&self, infers: Option<usize>) -> ContextPolicy<'_> {
+        let slices = self.groups.of(POLICY).slices().count();
+        ContextPolicy { net: &self.actor, encoder: &self.encoder, slices, latent: self.config.latent_dim, infers }
+    }
+
+    /// The slices that the policy acts by, its own and the encoder's, of θ `[S, P]`.
+    #[track_caller]
+    #[must_use]
+    pub fn acting_parts(&self, theta: Tensor) -> Vec<Tensor> {
+        let (policy, critics) = (self.groups.offset(POLICY), self.groups.offset(CRITICS));
+        let split = |group: usize, from: usize| {
+            let layout = self.groups.of(group);
+            layout.split(theta.slice(1, from, from + layout.len()))
+        };
+        let encoder = split(CRITICS, critics).into_iter().take(self.of_encoder[0]);
+        split(POLICY, policy).into_iter().chain(encoder).collect()
+    }
+
+    /// A key, and all that updates change.
+    #[must_use]
+    pub fn entries(&self) -> Vec<StateEntry> {
+        let mut entries = self.groups.entries();
+        let target = StateEntry::new("target", &[self.groups.of(VALUE).len()], DType::F32);
+        entries.push(target.from(First::Parameters(self.groups.offset(VALUE))));
+        entries
+    }
+
+    /// The learner as a state holds it.
+    #[must_use]
+    pub fn begin(&self, held: &Held) -> PearlLearner {
+        let mut groups = self.groups.begin(held).into_iter();
+        let mut next = || groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), adam: held.adam() });
+        PearlLearner { policy: next(), critics: next(), value: next(), target: held.get("target") }
+    }
+
+    /// Updates the state.
+    pub fn keep(&self, it: &mut Iteration<'_>, learner: &PearlLearner) {
+        let PearlLearner { policy, critics, value, target } = learner.clone();
+        self.groups.keep(it, &[policy, critics, value]);
+        it.update("target", target);
+    }
+
+    fn descent<'a>(&'a self, group: usize, rate: Tensor, sums: &'a [&'static str]) -> Descent<'a> {
+        Descent {
+            layout: self.groups.of(group),
+            optimiser: self.optimiser,
+            learning_rate: rate,
+            max_grad_norm: 0.0,
+            sums,
+            stop: None,
+            first_norm: false,
+        }
+    }
+
+    /// Step sizes of the encoder and, behind them, of the critics, `[]` or `[1, P]`.
+    fn critic_rates(&self) -> Tensor {
+        let PearlConfig { context_lr, qf_lr, .. } = self.config;
+        let (encoder, all) = (self.of_encoder[1], self.groups.of(CRITICS).len());
+        let rate = |rate: f64, count: usize| Tensor::constant_f32(rate).broadcast_to(&[1, count]);
+        match context_lr == qf_lr {
+            true => Tensor::constant_f32(qf_lr),
+            false => Tensor::concat(&[rate(context_lr, encoder), rate(qf_lr, all - encoder)], 1),
+        }
+    }
+
+    /// One update: the critics and the encoder by the critics' loss and the belief's divergence, the value function by the new critics, its
+    /// target, and the policy. Only the first of these moves the encoder.
+    #[track_caller]
+    #[must_use]
+    pub fn update(&self, learner: PearlLearner, data: &PearlBatch) -> Updated {
+        let PearlLearner { policy, critics, value, target } = learner;
+        let PearlBatch { evidence, context, transitions, of_z, of_actions } = data;
+        let Transitions { obs, action, next_obs, reward, terminated } = *transitions;
+        let config = &self.config;
+        let (of_policy, of_critics, of_value) =
+            (self.groups.of(POLICY), self.groups.of(CRITICS), self.groups.of(VALUE));
+        let (seeds, m, rows) = (of_z.size(0), of_z.size(1), obs.size(1));
+        let per_row = |z: Tensor| {
+            let latent = z.size(2);
+            z.unsqueeze(2).broadcast_to(&[seeds, m, rows / m, latent]).reshape(&[seeds, rows, latent])
+        };
+        let beside = |x: &[Tensor]| Tensor::concat(x, 2);
+        let infer = |parts: &[Tensor]| {
+            let after = self.encoder.after(parts, evidence, *context, None);
+            let belief = self.encoder.belief(parts, &after);
+            (after, belief, per_row(belief.draw(*of_z)))
+        };
+        let valued = |parts: &[Tensor], action: Tensor, z: Tensor| {
+            let input = beside(&[obs, action, z]);
+            [0, 1].map(|i| self.critics[i].forward(parts, input))
+        };
+        let (after, belief, z) = infer(&of_critics.split(critics.theta));
+        let z = z.stop_gradient();
+
+        let next_value = self.value.forward(&of_value.split(target), beside(&[next_obs, z]));
+        let y = critic_target(reward, terminated, next_value, config.reward_scale, config.gamma);
+        let of_loss = self.descent(CRITICS, self.critic_rates(), &["qf_loss", "kl"]);
+        let critic = of_loss.run(critics.theta, critics.adam, 1, &(), |parts, ()| {
+            let (_, belief, z) = infer(parts);
+            let (loss, kl) = (critic_loss(valued(parts, action, z), y), belief.divergence());
+            Look { loss: loss + kl * config.kl_lambda, seen: [("qf_loss", loss), ("kl", kl)].into() }
+        });
+
+        let fixed = of_critics.split(critic.theta);
+        let act = |parts: &[Tensor]| {
+            let here = self.actor.distribution(parts, beside(&[obs, z]));
+            let drawn = here.disturbed(*of_actions);
+            let [a, b] = valued(&fixed, drawn.tanh(), z);
+            (here, drawn, here.log_prob_before(drawn), a.min(b))
+        };
+        let (_, _, log_prob, lower) = act(&of_policy.split(policy.theta));
+        let of_values = self.descent(VALUE, Tensor::constant_f32(config.vf_lr), &["vf_loss"]);
+        let valuer = of_values.run(value.theta, value.adam, 1, &(), |parts, ()| {
+            let loss = value_loss(self.value.forward(parts, beside(&[obs, z])), lower, log_prob);
+            Look { loss, seen: [("vf_loss", loss)].into() }
+        });
+
+        let of_actor = self.descent(POLICY, Tensor::constant_f32(config.policy_lr), &["policy_loss", "entropy"]);
+        let actor = of_actor.run(policy.theta, policy.adam, 1, &(), |parts, ()| {
+            let (here, drawn, log_prob, lower) = act(parts);
+            let loss = policy_loss(lower, log_prob);
+            let factors =
+                [config.policy_mean_reg_coeff, config.policy_std_reg_coeff, config.policy_pre_activation_coeff];
+            let small = regularisation([here.middle(), here.log_std(), drawn], factors);
+            Look { loss: loss + small, seen: [("policy_loss", loss), ("entropy", -mean(log_prob))].into() }
+        });
+
+        let average =
+            |x: Tensor| x.sum_keep(2).sum_keep(1).reshape(&[seeds, 1]) * (1.0 / (x.size(1) * x.size(2)) as f64);
+        let mut metrics = of_loss.means(&critic).with(of_values.means(&valuer)).with(of_actor.means(&actor));
+        metrics = metrics.last("train/belief_mean", average(belief.mean.abs()));
+        if let Some(variance) = belief.variance {
+            metrics = metrics.last("train/belief_std", average(variance.sqrt()));
+        }
+        let metrics = metrics.with(critic.counts());
+        Updated {
+            learner: PearlLearner {
+                policy: Trained { theta: actor.theta, adam: actor.adam },
+                critics: Trained { theta: critic.theta, adam: critic.adam },
+                value: Trained { theta: valuer.theta, adam: valuer.adam },
+                target: target + (valuer.theta - target) * config.tau,
+            },
+            metrics,
+            evidence: after.iter().map(|(name, x)| (name, x.stop_gradient())).collect(),
+        }
+    }
+}
