@@ -82,7 +82,15 @@ impl Pearl {
             let problem = format!("`{}` has a single task, so there is nothing to infer; train sac on it", spec.name);
             return Err(Error::config("env", problem));
         }
-        let nets = PearlNets::new(config, spec)?;
+        Pearl::of(PearlNets::new(config, spec)?, spec)
+    }
+
+    /// The same with networks that were made before.
+    ///
+    /// # Errors
+    /// If a setting does not fit the environment.
+    pub fn of(nets: PearlNets, spec: &EnvSpec) -> Result<Pearl> {
+        let config = &nets.config.clone();
         let memory = TaskMemory {
             tasks: config.train_tasks,
             rows: config.memory_size,

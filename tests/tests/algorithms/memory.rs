@@ -36,13 +36,18 @@ fn lower_values_of_the_settings_that_are_named_take_less() {
             ),
             "ppo" | "trpo" => ("cartpole", "envs = 64\nhorizon = 64\nminibatches = 1\nhidden = [32, 32]"),
             _ if algorithm.starts_with("rl2") => ("point-corner", "meta_batch = 16\nepisodes = 4\nunits = 16"),
+            "pearl" => (
+                "point-corner",
+                "train_tasks = 8\nnum_tasks_sample = 4\nnum_initial_steps = 100\nnum_steps_prior = 400\nmemory_size = 4000\n\
+                 num_steps_per_epoch = 2\nmeta_batch = 8\nbatch_size = 256\nhidden = [32, 32]\nencoder_hidden_sizes = [32]",
+            ),
             _ => ("point-corner", "meta_batch = 8\nrollouts = 8\ninner_steps = 2\nhidden = [32, 32]\nhorizon = 40"),
         };
         let text = if algorithm == "trpo" { text.replace("minibatches = 1\n", "") } else { text.to_owned() };
         let whole = setup(algorithm, env, &text, &[0, 1]);
         let keys = whole.memory_settings();
         assert!(keys.len() > 3, "{algorithm}: {keys:?}");
-        let other = ["rl2-ppo", "rl2-trpo", "dqn", "dql", "ddpg", "td3", "sac"].contains(&algorithm);
+        let other = ["rl2-ppo", "rl2-trpo", "pearl", "dqn", "dql", "ddpg", "td3", "sac"].contains(&algorithm);
         assert!(other || keys.contains(&"horizon"), "{algorithm}: {keys:?}");
         for device in &devices {
             let needed = Session::memory(device, &whole).unwrap();

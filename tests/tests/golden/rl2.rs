@@ -140,8 +140,10 @@ impl<'a> Case<'a> {
 
     fn paths(&self) -> Paths {
         let [_, _, o, a] = self.sizes;
+        let obs = self.padded(&numbers_of_rows(&self.value["observations"]), o);
         Paths {
-            obs: self.padded(&numbers_of_rows(&self.value["observations"]), o),
+            obs,
+            next_obs: obs,
             action: self.padded(&numbers_of_rows(&self.value["actions"]), a),
             reward: self.padded(&numbers(&self.value["rewards"]), 1),
             valid: self.valid(),

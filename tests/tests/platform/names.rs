@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use quickstudy_core::train::ALGORITHMS;
 
 /// The rooms of algorithms, and the presets, which are files by name.
-const MAY: [&str; 13] = [
+const MAY: [&str; 14] = [
     "core/src/algo/ddpg",
     "core/src/algo/dql",
     "core/src/algo/dqn",
@@ -20,6 +20,7 @@ const MAY: [&str; 13] = [
     "core/src/meta/config.rs",
     "core/src/meta/maml.rs",
     "core/src/meta/surrogate.rs",
+    "core/src/meta/pearl",
     "core/src/meta/rl2.rs",
     "core/src/meta/rl2/",
     "core/src/train/presets.rs",

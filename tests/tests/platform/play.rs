@@ -31,7 +31,7 @@ impl Policy for Counts {
         Act { action, played: action, memory, extras }
     }
 
-    fn observe(&self, memory: &Named, outcome: &Feedback) -> Named {
+    fn observe(&self, _: &Acting, memory: &Named, outcome: &Feedback) -> Named {
         memory.clone().and("rewards", memory.get("rewards") + outcome.reward)
     }
 

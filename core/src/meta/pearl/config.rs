@@ -113,18 +113,9 @@ impl PearlConfig {
             let problem = format!("{part} does not divide embedding_batch_size = {whole}; try {whole}");
             return Err(Error::config("embedding_mini_batch_size", problem));
         }
-        let collected = self.num_steps_prior + self.num_steps_posterior;
-        if collected == 0 {
+        if self.num_steps_prior + self.num_steps_posterior == 0 {
             let problem = "0 steps, with num_steps_posterior = 0, leave nothing to infer from; give one of them steps";
             return Err(Error::config("num_steps_prior", problem));
-        }
-        let least = collected.min(self.num_initial_steps);
-        if whole > least {
-            let problem = format!(
-                "a context of {whole} transitions is larger than the {least} that are collected for one; lower it, or \
-                 raise num_initial_steps and num_steps_prior + num_steps_posterior"
-            );
-            return Err(Error::config("embedding_batch_size", problem));
         }
         Ok(())
     }

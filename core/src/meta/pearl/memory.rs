@@ -26,7 +26,8 @@ pub struct TaskMemory {
 /// The content of the memories, in a trace.
 #[derive(Clone, Debug)]
 pub struct Remembered {
-    /// Transitions, `[S, P · R, W]`; a bulk entry of the state.
+    /// Transitions, `[S, R · P, W]`, the first rows of all tasks, then their second ones, and so on: a memory grows at its end. A bulk entry of
+    /// the state.
     pub rows: Tensor,
     /// The row of each task that is written next, from 0; u32 `[S, P]`.
     pub next: Tensor,
@@ -77,6 +78,11 @@ impl TaskMemory {
         at.lt(word(self.rows)).select(at, at + Tensor::constant_u32((self.rows as u32).wrapping_neg()))
     }
 
+    /// Numbers of rows among those of all tasks, u32 `[S, M, B]`, from the tasks' numbers `[S, M]` and places in their rings.
+    fn number(&self, tasks: Tensor, place: Tensor) -> Tensor {
+        place * word(self.tasks) + tasks.unsqueeze(2)
+    }
+
     /// Adds what a visit collected on the tasks of these numbers, u32 `[S, M]`, whose contexts begin anew. A task may be among them more than once:
     /// then its visits came one after the other, and the last one's context stays. All that is added to a task is at most R rows.
     #[track_caller]
@@ -99,7 +105,7 @@ impl TaskMemory {
         for (part, count) in visit.iter().zip(&counts) {
             let t = part.valid.size(2);
             let at = self.wrapped(behind.unsqueeze(2) + Tensor::iota(&[1, 1, t], 2));
-            let row = numbers.unsqueeze(2) * word(self.rows) + at;
+            let row = self.number(numbers, at);
             // Rows beyond the end are dropped.
             index.push(part.valid.select(row, Tensor::constant_u32(u32::MAX)));
             behind = self.wrapped(behind + *count);
@@ -132,7 +138,7 @@ impl TaskMemory {
         let (seeds, m) = (tasks.size(0), tasks.size(1));
         let filled = held.filled.gather(tasks).to_f32().unsqueeze(2);
         let row = (noise.uniform().reshape(&[seeds, m, count]) * filled).to_u32();
-        held.rows.gather((tasks.unsqueeze(2) * word(self.rows) + row).reshape(&[seeds, m * count]))
+        held.rows.gather(self.number(tasks, row).reshape(&[seeds, m * count]))
     }
 
     /// `count` transitions of the contexts of these tasks: drawn evenly, or in order of time from any one on (`sequence`), from the last to the first.
@@ -151,7 +157,7 @@ impl TaskMemory {
                 at.lt(filled).select(at, at + filled.bit_xor(word(u32::MAX as usize)) + word(1))
             }
         };
-        let row = tasks.unsqueeze(2) * word(self.rows) + self.wrapped(first + place);
+        let row = self.number(tasks, self.wrapped(first + place));
         held.rows.gather(row.reshape(&[seeds, m * count]))
     }
 

@@ -215,11 +215,11 @@ impl PearlNets {
 
         let next_value = self.value.forward(&of_value.split(target), beside(&[next_obs, z]));
         let y = critic_target(reward, terminated, next_value, config.reward_scale, config.gamma);
-        let of_loss = self.descent(CRITICS, self.critic_rates(), &["qf_loss", "kl"]);
+        let of_loss = self.descent(CRITICS, self.critic_rates(), &["value_loss", "belief_kl"]);
         let critic = of_loss.run(critics.theta, critics.adam, 1, &(), |parts, ()| {
             let (_, belief, z) = infer(parts);
             let (loss, kl) = (critic_loss(valued(parts, action, z), y), belief.divergence());
-            Look { loss: loss + kl * config.kl_lambda, seen: [("qf_loss", loss), ("kl", kl)].into() }
+            Look { loss: loss + kl * config.kl_lambda, seen: [("value_loss", loss), ("belief_kl", kl)].into() }
         });
 
         let fixed = of_critics.split(critic.theta);
@@ -230,10 +230,10 @@ impl PearlNets {
             (here, drawn, here.log_prob_before(drawn), a.min(b))
         };
         let (_, _, log_prob, lower) = act(&of_policy.split(policy.theta));
-        let of_values = self.descent(VALUE, Tensor::constant_f32(config.vf_lr), &["vf_loss"]);
+        let of_values = self.descent(VALUE, Tensor::constant_f32(config.vf_lr), &["state_value_loss"]);
         let valuer = of_values.run(value.theta, value.adam, 1, &(), |parts, ()| {
             let loss = value_loss(self.value.forward(parts, beside(&[obs, z])), lower, log_prob);
-            Look { loss, seen: [("vf_loss", loss)].into() }
+            Look { loss, seen: [("state_value_loss", loss)].into() }
         });
 
         let of_actor = self.descent(POLICY, Tensor::constant_f32(config.policy_lr), &["policy_loss", "entropy"]);
