@@ -17,6 +17,8 @@ mod loss;
 mod memory;
 mod nets;
 mod policy;
+#[cfg(test)]
+mod tests;
 
 pub use config::{EncoderKind, PearlConfig};
 pub use encoder::{Belief, ContextEncoder};

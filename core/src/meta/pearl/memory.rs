@@ -29,7 +29,7 @@ pub struct Remembered {
     /// Transitions, `[S, R · P, W]`, the first rows of all tasks, then their second ones, and so on: a memory grows at its end. A bulk entry of
     /// the state.
     pub rows: Tensor,
-    /// The row of each task that is written next, from 0; u32 `[S, P]`.
+    /// The row of each task that is written next, 0 to R, where R stands for the first one; u32 `[S, P]`.
     pub next: Tensor,
     /// Rows of each task that hold transitions, the first ones, u32 `[S, P]`.
     pub filled: Tensor,
@@ -75,7 +75,12 @@ impl TaskMemory {
 
     /// The number of a row of a ring that is less than two rounds from its beginning.
     fn wrapped(&self, at: Tensor) -> Tensor {
-        at.lt(word(self.rows)).select(at, at + Tensor::constant_u32((self.rows as u32).wrapping_neg()))
+        self.below(word(self.rows), at)
+    }
+
+    /// One round less, unless it is below this.
+    fn below(&self, limit: Tensor, at: Tensor) -> Tensor {
+        at.lt(limit).select(at, at + Tensor::constant_u32((self.rows as u32).wrapping_neg()))
     }
 
     /// Numbers of rows among those of all tasks, u32 `[S, M, B]`, from the tasks' numbers `[S, M]` and places in their rings.
@@ -124,7 +129,8 @@ impl TaskMemory {
         let newest = |x: Tensor| sum_last(latest.select(x.unsqueeze(1), word(0)));
         Remembered {
             rows,
-            next: self.wrapped(held.next + added),
+            // R after the last row: what is added to a memory that has grown goes behind it.
+            next: self.below(word(self.rows + 1), held.next + added),
             filled: filled.lt(word(self.rows)).select(filled, word(self.rows)),
             context: visited.select(newest(first), held.context),
             context_filled: visited.select(newest(seen), held.context_filled),
