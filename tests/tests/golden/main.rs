@@ -7,6 +7,7 @@ mod envs;
 mod executor;
 mod meta;
 mod off_policy;
+mod pearl;
 mod policies;
 mod ppo;
 mod recurrent;

@@ -3,9 +3,16 @@
 
 use quickstudy_core::dist::RowNoise;
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Real, Scene, Step, builtin};
-use quickstudy_core::host::{IterativeExecutor, MetaSampler, Wrapped};
-use quickstudy_core::play::{ActorSpec, Amount, Experience, Keys, Play, PolicyActor, Until};
-use quickstudy_core::policy::{Act, Acting, Feedback, How, Policy, Uniform};
+use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, MetaSampler, Wrapped};
+use quickstudy_core::meta::PearlConfig;
+use quickstudy_core::meta::pearl::{EncoderKind, PearlNets};
+use quickstudy_core::play::{
+    ActorSpec, Amount, Cast, EnvPlace, Experience, Iteration, Keys, Play, PolicyActor, Stage, Until, row_keys,
+};
+use quickstudy_core::policy::{Act, Acting, Feedback, How, NetConfig, Policy, Uniform};
+use quickstudy_core::program::Segments;
+use quickstudy_core::rng::key_from_seed;
+use quickstudy_core::task::TaskSource;
 use quickstudy_core::tensor::Named;
 use quickstudy_core::{Device, Program, State, Tensor};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,8 +26,11 @@ impl Policy for Counts {
         Named::from([("steps", Tensor::zeros(&[k, n, 1])), ("rewards", Tensor::zeros(&[k, n, 1]))])
     }
 
-    fn act(&self, _: &Acting, _: Tensor, memory: &Named, lasting: Option<Tensor>, noise: &RowNoise, _: How) -> Act {
-        let action = (noise.uniform() * 2.0).floor();
+    fn act(&self, _: &Acting, _: Tensor, memory: &Named, lasting: Option<Tensor>, noise: &RowNoise, how: How) -> Act {
+        let action = match how {
+            How::Recorded(action) => action,
+            _ => (noise.uniform() * 2.0).floor(),
+        };
         let extras = Named::from([
             ("steps", memory.get("steps")),
             ("rewards", memory.get("rewards")),
@@ -150,6 +160,144 @@ fn a_policy_with_a_memory_plays_the_same_episodes_on_the_host_bit_for_bit() {
         }
         assert_eq!(played, episodes * count);
     }
+}
+
+/// Whole episodes by an iteration of two seeds with so many tasks each, whose environments are in the program or on the host: outputs by name.
+fn iterated(
+    env: &EnvDef,
+    (policy, acting): (&dyn Policy, &dyn Fn() -> Acting),
+    (tasks, amount): (usize, Amount),
+    on_host: bool,
+) -> Vec<(String, Vec<f64>)> {
+    let device = Device::cpu(1);
+    let make = |_| -> quickstudy_core::Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(env))) };
+    // Each task of a seed is a group of its own; where there is one only, several environments play it.
+    let rows = if tasks == 1 { ROWS } else { [2 * tasks, 1] };
+    let executor = IterativeExecutor::new(rows[0], rows[1], 0, make).unwrap();
+    let fleet = executor.fleet().clone();
+    let mut acts = Vec::new();
+    let mut segments = Segments::new(&device, |cx| {
+        let words: Vec<u32> = [0, 1].map(|word| [0, 1].map(|seed| key_from_seed(seed)[word])).concat();
+        let words = Tensor::literal_u32(&words).reshape(&[2, 2, 1]);
+        let key = [0, 1].map(|word| words.slice(0, word, word + 1).reshape(&[2, 1]));
+        let place = if on_host { EnvPlace::Host(&device, &fleet) } else { EnvPlace::Device(env) };
+        let mut it = Iteration::new(cx, place, key, Tensor::constant_u32(1));
+        let drawn = it.tasks(TaskSource::Fresh, tasks);
+        let cast = Cast { policy, acting: &acting(), rows };
+        let steps = it.episodes(cast, &drawn, row_keys(key, tasks), amount, amount.most(env.spec().horizon)).steps;
+        acts = it.into_acts();
+        for (name, x) in [("action", steps.action), ("obs", steps.obs), ("next_obs", steps.next_obs)] {
+            cx.output(name, x);
+        }
+        cx.output("reward", steps.reward);
+        cx.output("ended", steps.terminated.bit_or(steps.truncated).to_f32());
+        cx.output("valid", steps.valid.to_f32());
+        cx.output("episode", steps.episode.to_f32());
+        steps.extras.iter().filter(|(name, _)| *name == "steps").for_each(|(name, x)| cx.output(name, x));
+    })
+    .unwrap();
+    assert_eq!(acts.len(), usize::from(on_host), "the host plays once, if it does");
+    let mut stage = Stage::new(&device, Some(Box::new(executor)), &[0, 1], vec![acts]);
+    stage.iteration = 1;
+    let out = pollster::block_on(segments.run(&State::new(), &[], &mut stage)).unwrap();
+    out.iter().map(|(name, array)| (name.to_owned(), pollster::block_on(device.read(array)).unwrap())).collect()
+}
+
+#[test]
+fn a_policy_that_infers_its_task_plays_the_same_episodes_on_the_host_bit_for_bit() {
+    let env = builtin("point-robot").unwrap();
+    for encoder in [EncoderKind::Mlp, EncoderKind::Gru] {
+        let config = PearlConfig { encoder, encoder_hidden_sizes: vec![8], ..PearlConfig::default() };
+        let nets =
+            PearlNets::new(&PearlConfig { net: NetConfig { hidden: vec![8], ..config.net }, ..config }, env.spec());
+        let nets = nets.unwrap();
+        let theta: Vec<f64> = (0..6).flat_map(|row| nets.layout().init([row, 1])).collect();
+        let acting = || Acting {
+            parts: nets.acting_parts(Tensor::literal_f32(&theta).reshape(&[6, nets.layout().len()])),
+            values: nets.encoder.nothing([6, 1]),
+        };
+        // Three episodes of 20 steps of each of three tasks.
+        let run = |infers, on_host| iterated(&env, (&nets.policy(infers), &acting), (3, Amount::Steps(41)), on_host);
+        for infers in [None, Some(1), Some(2)] {
+            let [here, there] = [false, true].map(|on_host| run(infers, on_host));
+            for name in ["valid", "episode", "obs", "action", "reward", "next_obs"] {
+                let of = |all| get(all, name).iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert_eq!(of(&here), of(&there), "{name}, {encoder:?}, {infers:?}");
+            }
+            assert_eq!(get(&here, "valid").iter().sum::<f64>(), 6.0 * 60.0);
+            if infers == Some(1) {
+                assert_ne!(get(&here, "action"), get(&run(None, false), "action"), "it matters what is inferred");
+            }
+        }
+    }
+}
+
+#[test]
+fn whole_episodes_are_played_until_there_are_so_many_steps_here_and_on_the_host_alike() {
+    let (env, count) = (builtin("cartpole").unwrap(), ROWS[0] * ROWS[1]);
+    for enough in [1, 25, 60] {
+        let amount = Amount::Steps(enough);
+        let run = |on_host| iterated(&env, (&Counts, &Acting::default), (1, amount), on_host);
+        let [here, there] = [false, true].map(run);
+        // A time limit of 500 steps may begin one step before there is enough.
+        assert_eq!(get(&here, "valid").len(), (enough - 1 + 500) * count);
+        assert_eq!(get(&here, "valid"), get(&there, "valid"));
+        let mut numbers = Vec::new();
+        for row in 0..count {
+            // Lengths of the episodes that count.
+            let (mut lengths, mut running) = (Vec::new(), 0);
+            for (t, valid) in get(&here, "valid").iter().skip(row).step_by(count).enumerate() {
+                let at = t * count + row;
+                if *valid == 0.0 {
+                    assert_eq!([get(&here, "reward")[at], get(&there, "reward")[at]], [0.0; 2]);
+                    continue;
+                }
+                assert_eq!(lengths.iter().sum::<usize>() + running, t, "what counts comes first");
+                assert_eq!(get(&here, "episode")[at], lengths.len() as f64);
+                assert_eq!(get(&here, "steps")[at], running as f64, "memories begin anew with each episode");
+                for (name, width) in [
+                    ("action", 1),
+                    ("obs", 4),
+                    ("next_obs", 4),
+                    ("reward", 1),
+                    ("ended", 1),
+                    ("episode", 1),
+                    ("steps", 1),
+                ] {
+                    let of =
+                        |all| get(all, name)[at * width..][..width].iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                    assert_eq!(of(&here), of(&there), "{name} of step {t}");
+                }
+                running += 1;
+                if get(&here, "ended")[at] == 1.0 {
+                    lengths.push(std::mem::take(&mut running));
+                }
+            }
+            assert_eq!(running, 0, "episodes are whole");
+            let total: usize = lengths.iter().sum();
+            let last = lengths.last().unwrap();
+            assert!(total >= enough && total - last < enough, "{lengths:?} for {enough} steps");
+            numbers.push(lengths.len());
+        }
+        match enough {
+            1 => assert!(numbers.iter().all(|episodes| *episodes == 1)),
+            _ => assert!(numbers.iter().any(|episodes| *episodes > 1), "{numbers:?}"),
+        }
+        if enough == 60 {
+            assert!(numbers.iter().any(|episodes| *episodes != numbers[0]), "{numbers:?}");
+        }
+    }
+}
+
+#[test]
+fn an_amount_of_steps_is_whole_episodes() {
+    // Most, where the last episode begins one step before there is enough; and as planned where all are as long as they may be.
+    let of = |amount: Amount| [amount.most(20), amount.planned(20)];
+    assert_eq!(of(Amount::Steps(0)), [0, 0]);
+    assert_eq!(of(Amount::Steps(1)), [20, 20]);
+    assert_eq!(of(Amount::Steps(20)), [39, 20]);
+    assert_eq!(of(Amount::Steps(21)), [40, 40]);
+    assert_eq!(of(Amount::Episodes(3)), [60, 60]);
 }
 
 /// Calls of [`Short`]'s step, each for one or several rows.
