@@ -24,7 +24,7 @@ pub use config::{EncoderKind, PearlConfig};
 pub use encoder::{Belief, ContextEncoder};
 pub use loss::{critic_loss, critic_target, policy_loss, regularisation, value_loss};
 pub use memory::{Collected, Remembered, TaskMemory};
-pub use nets::{PearlBatch, PearlLearner, PearlNets, Updated};
+pub use nets::{PearlBatch, PearlLearner, PearlNets, PearlUpdated};
 pub use policy::{ContextPolicy, augmented};
 
 use super::per_task;
@@ -297,7 +297,7 @@ impl Pearl {
         let of_part = |number: Tensor| fold_in(fold_in(key, Tensor::constant_u32(5)), number);
         if whole == part {
             let data = self.data(held, &nothing, rows, tasks, of_part(Tensor::constant_u32(0)));
-            let Updated { learner, metrics, .. } = self.nets.update(learner, &data);
+            let PearlUpdated { learner, metrics, .. } = self.nets.update(learner, &data);
             return (learner, metrics);
         }
         let width = rows.size(2);
@@ -310,7 +310,7 @@ impl Pearl {
                     + Tensor::iota(&[seeds, m, 1], 1) * Tensor::constant_u32(whole as u32);
                 let rows = by_part.reshape(&[seeds, m * whole, width]).gather(place.reshape(&[seeds, m * part]));
                 let data = self.data(held, &evidence, rows, tasks, of_part(number));
-                let Updated { learner, metrics, evidence: after } = self.nets.update(learner, &data);
+                let PearlUpdated { learner, metrics, evidence: after } = self.nets.update(learner, &data);
                 // Units go on where they were; votes are of the part that they are of.
                 ((learner, if recurrent { after } else { nothing.clone() }), metrics)
             });

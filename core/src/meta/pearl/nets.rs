@@ -67,7 +67,7 @@ pub struct PearlBatch {
 
 /// The result of an update.
 #[derive(Clone, Debug)]
-pub struct Updated {
+pub struct PearlUpdated {
     /// The learner from now on.
     pub learner: PearlLearner,
     /// Metrics, the same ones of each update.
@@ -188,7 +188,7 @@ impl PearlNets {
     /// target, and the policy. Only the first of these moves the encoder.
     #[track_caller]
     #[must_use]
-    pub fn update(&self, learner: PearlLearner, data: &PearlBatch) -> Updated {
+    pub fn update(&self, learner: PearlLearner, data: &PearlBatch) -> PearlUpdated {
         let PearlLearner { policy, critics, value, target } = learner;
         let PearlBatch { evidence, context, transitions, of_z, of_actions } = data;
         let Transitions { obs, action, next_obs, reward, terminated } = *transitions;
@@ -254,7 +254,7 @@ impl PearlNets {
             metrics = metrics.last("train/belief_std", average(variance.sqrt()));
         }
         let metrics = metrics.with(critic.counts());
-        Updated {
+        PearlUpdated {
             learner: PearlLearner {
                 policy: Trained { theta: actor.theta, adam: actor.adam },
                 critics: Trained { theta: critic.theta, adam: critic.adam },
