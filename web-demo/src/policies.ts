@@ -55,9 +55,9 @@ const LINES: Record<string, Line> = {
       },
       {
         name: "Meta-trained",
-        about: "It learnt, by PEARL, to infer: it practised on 200 different goals to read from what each step paid where the goal may be.",
+        about: "It learnt, by PEARL, to infer: it practised on 400 different goals to read from what each step paid where the goal may be.",
         file: "point-robot-meta",
-        command: "quickstudy train pearl --env point-robot --config point-robot.toml --seed 0 --steps 200k --eval-every 10k --eval-episodes 200",
+        command: "quickstudy train pearl --env point-robot --config point-robot.toml --seed 0 --steps 360k --eval-every 10k --eval-episodes 200",
       },
     ],
   },
