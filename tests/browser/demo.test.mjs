@@ -224,6 +224,45 @@ test("Adapt: at the bandit the meta-trained policy earns more than the others", 
     assert.equal(await page.getByTestId("card-meta-trained").locator(".pull").count(), 10);
   }));
 
+test("Adapt: who infers the goal is shown with what it believes, which closes in on it", () =>
+  inRoom("#room=adapt&env=point-robot&task=0.60,0.50", async (page) => {
+    await until(page.getByTestId("adapt-status"), /Meta-trained: return .* in episode 1, .* in episode 3/);
+    const LINE = /^Episode (\d): (\S+) dots ±([\d.]+) → ±([\d.]+)$/;
+    const lines = async (card) =>
+      (await page.getByTestId(card).locator(".stages li").allTextContents()).map((line) => LINE.exec(line).slice(1).map(number));
+    const [untrained, single, meta] = [await lines("card-untrained"), await lines("card-trained-on-one-task"), await lines("card-meta-trained")];
+    assert.deepEqual([untrained.length, single.length, meta.length], [3, 3, 3]);
+    const [first, second, third] = meta;
+    // The dots before the first episode, and after it.
+    assert.ok(second[2] < first[2] / 2 && second[2] === first[3], `${first} and ${second}`);
+    assert.ok(third[1] > first[1] && third[1] > single[2][1] && third[1] > untrained[2][1], `${meta} against ${single} and ${untrained}`);
+    assert.ok(untrained[2][3] > third[3] + 0.2, `${untrained} against ${meta}`);
+
+    // The dots are there, at the goal in the end.
+    const canvas = page.getByTestId("card-meta-trained").locator("canvas");
+    const purple = await canvas.evaluate((canvas) => {
+      const { width, height } = canvas;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+      let [count, x, y] = [0, 0, 0];
+      for (let at = 0; at < data.length; at += 4) {
+        const [r, g, b] = data.subarray(at, at + 3);
+        if (b > g + 40 && r > g + 20) {
+          count += 1;
+          x += (at / 4) % width;
+          y += Math.floor(at / 4 / width);
+        }
+      }
+      // The picture is 2.5 wide, its middle 0.
+      return { count, x: (x / count / width - 0.5) * 2.5, y: (0.5 - y / count / height) * 2.5 };
+    });
+    assert.ok(purple.count > 20 && Math.hypot(purple.x - 0.6, purple.y - 0.5) < 0.35, JSON.stringify(purple));
+
+    const { width, height } = await canvas.boundingBox();
+    await canvas.click({ position: { x: 0.25 * width, y: 0.5 * height } });
+    await until(page.locator("#adapt-task output").first(), /^-0\.6/);
+    assert.match(await page.getByTestId("card-meta-trained").locator("pre").textContent(), /^quickstudy train pearl --env point-robot/);
+  }));
+
 test("Learn to learn: held-out tasks are adapted to better as training goes on", () =>
   inRoom("#room=meta&env=navigation", async (page) => {
     const room = page.locator("#meta");
@@ -267,6 +306,28 @@ test("Learn to learn by memory: the bandit's last pull comes to pay more than it
       await page.waitForTimeout(200);
     }
     assert.ok(after >= before + 0.1, `${before} before, ${after} after`);
+  }));
+
+test("Learn to learn by a belief: the last episode comes to pay more than the first", () =>
+  inRoom("#room=meta&env=point-robot&algorithm=pearl", async (page) => {
+    const room = page.locator("#meta");
+    await until(room.getByTestId("status"), /Ready/);
+    await room.getByTestId("train").click();
+    const better = /First and last of 3 episodes: (\S+) before, (\S+) after/;
+    const end = Date.now() + PATIENCE.timeout;
+    let [before, after] = [0, 0];
+    while (after < before + 3 && Date.now() < end) {
+      const text = await until(room.getByTestId("meta-latest"), better);
+      [before, after] = better.exec(text).slice(1).map(number);
+      await page.waitForTimeout(200);
+    }
+    assert.ok(after >= before + 3, `${before} before, ${after} after`);
+    assert.ok(await page.locator("#meta-canvas").isVisible());
+    await room.getByTestId("train").click();
+    await until(room.getByTestId("status"), /^Paused/);
+    await room.getByTestId("try").click();
+    await until(page.getByTestId("adapt-status"), /Yours: return/);
+    assert.match(await page.getByTestId("card-yours").textContent(), /dots ±/);
   }));
 
 test("without WebGPU the page says so and trains on the CPU", () =>

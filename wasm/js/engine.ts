@@ -293,6 +293,11 @@ export class Engine {
     return this.#on(id, ({ policy }: PolicyThing) => policy.adapt(test));
   }
 
+  /** Adaptation of a policy to one task, and what it believed meanwhile. */
+  async guesses(id: number, test: { to: number[]; episodes: number | undefined; draws: number; seed: number }): Promise<unknown> {
+    return this.#on(id, ({ policy }: PolicyThing) => policy.guesses(test));
+  }
+
   /** One episode of a policy, step by step. */
   async trajectory(id: number, seed: number, deterministic: boolean): Promise<unknown> {
     return this.#on(id, ({ policy }: PolicyThing) => policy.trajectory(BigInt(seed), deterministic));

@@ -3,7 +3,7 @@ import { ConfigError, QuickstudyError, SnapshotError, asError } from "./errors.j
 import { envRequest, type EnvironmentOption } from "./options.js";
 import { callingThread, sharedThread } from "./shared.js";
 import type { Thread } from "./thread.js";
-import type { Adaptation, DeviceKind, Episodes, Family, MetaTest, Path, SpecInfo } from "./types.js";
+import type { Adaptation, DeviceKind, Episodes, Family, Guesses, MetaTest, Path, SpecInfo } from "./types.js";
 
 /** What a policy is. */
 export interface PolicyInfo {
@@ -91,10 +91,23 @@ export class Policy {
     only("option", test, ["to", "tasks", "rollouts", "innerSteps", "episodes", "seed", "deterministic"]);
     const { to, ...rest } = test;
     const given = to?.map((task) => Array.from(task));
-    const result = await this.#call<Adaptation>((engine, id) => engine.adapt(id, { ...rest, given }));
-    for (const stage of result.stages) {
-      stage.paths = stage.paths.map(typed);
+    return withPaths(await this.#call<Adaptation>((engine, id) => engine.adapt(id, { ...rest, given })));
+  }
+
+  /**
+   * How a policy that infers a belief (`info.family` is `"inference"`) adapts to the task `to`, episode by episode, and where it would go at each
+   * moment: where an episode of its most probable actions would end, for each of `draws` draws from what it believes then (default 48). Only
+   * in built-in environments that lie in a plane.
+   */
+  async guesses(options: { to: readonly number[]; episodes?: number; draws?: number; seed?: number }): Promise<Guesses> {
+    only("option", options, ["to", "episodes", "draws", "seed"]);
+    const { episodes, draws = 48, seed = 0 } = options;
+    const test = { to: Array.from(list("to", options.to)), episodes, draws: whole("draws", draws, 1), seed: whole("seed", seed, 0) };
+    if (episodes !== undefined) {
+      whole("episodes", episodes, 1);
     }
+    const result = withPaths(await this.#call<Guesses>((engine, id) => engine.guesses(id, test)));
+    result.places = result.places.map((stage) => stage.map((places) => Float32Array.from(places)));
     return result;
   }
 
@@ -175,6 +188,13 @@ function typed({ states, actions, rewards }: { states: Iterable<number>; actions
     actions: Float32Array.from(actions),
     rewards: Float64Array.from(rewards),
   };
+}
+
+function withPaths<T extends Adaptation>(result: T): T {
+  for (const stage of result.stages) {
+    stage.paths = stage.paths.map(typed);
+  }
+  return result;
 }
 
 /** The policy of a snapshot, of this package or of the command line. */

@@ -820,6 +820,80 @@ export interface Rl2TrpoConfig {
   log_std_init?: number;
 }
 
+/** Settings of `pearl`: PEARL: a belief about the task, inferred from what was seen (arXiv:1903.08254). */
+export interface PearlConfig {
+  /** numbers of a belief's draw z. Values: 1 or more; default 5. */
+  latent_dim?: number;
+  /** widths of the encoder's hidden layers. Values: list of widths; default [200, 200, 200]. */
+  encoder_hidden_sizes?: number[];
+  /** mlp: transitions in any order; gru: one after the other, by as many units as its last hidden layer has. Values: mlp, gru; default "mlp". */
+  encoder?: "mlp" | "gru";
+  /** the belief is a distribution that is held to the prior; otherwise one point. Values: true, false; default true. */
+  use_information_bottleneck?: boolean;
+  /** show the encoder what a step led to, as well. Values: true, false; default false. */
+  use_next_obs_in_context?: boolean;
+  /** weight of the belief's divergence from the prior. Values: 0 or more; default 0.1. */
+  kl_lambda?: number;
+  /** Adam's step size of the policy. Values: > 0; default 0.0003. */
+  policy_lr?: number;
+  /** Adam's step size of both critics. Values: > 0; default 0.0003. */
+  qf_lr?: number;
+  /** Adam's step size of the value function. Values: > 0; default 0.0003. */
+  vf_lr?: number;
+  /** Adam's step size of the encoder. Values: > 0; default 0.0003. */
+  context_lr?: number;
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+  /** weight of the square of the policy's means, before they are squashed. Values: 0 or more; default 0.001. */
+  policy_mean_reg_coeff?: number;
+  /** weight of the square of the logarithms of its deviations. Values: 0 or more; default 0.001. */
+  policy_std_reg_coeff?: number;
+  /** weight of the square of its draws, before they are squashed. Values: 0 or more; default 0.0. */
+  policy_pre_activation_coeff?: number;
+  /** share of the value function in its target, each update; small is slow. Values: above 0, to 1; default 0.005. */
+  tau?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** factor of the rewards that are learned from: the inverse of a temperature. Values: > 0; default 5.0. */
+  reward_scale?: number;
+  /** learn from the environment's dense reward; the encoder sees the one that is paid. Values: true, false; default false. */
+  dense_rewards?: boolean;
+  /** training tasks, each with a memory of its own. Values: 1 or more; default 100. */
+  train_tasks?: number;
+  /** tasks of an update, drawn anew each time. Values: 1 or more; default 16. */
+  meta_batch?: number;
+  /** updates of an iteration. Values: 1 or more; default 1000. */
+  num_steps_per_epoch?: number;
+  /** steps on each task before the first update. Values: 1 or more; default 200. */
+  num_initial_steps?: number;
+  /** tasks that an iteration collects on. Values: 1 or more; default 5. */
+  num_tasks_sample?: number;
+  /** steps on each by draws from the prior; 0: none. Values: 0 or more; default 400. */
+  num_steps_prior?: number;
+  /** steps on each by draws from the belief, which go into the context; 0: none. Values: 0 or more; default 0. */
+  num_steps_posterior?: number;
+  /** steps on each by draws from the belief, which do not go into the context; 0: none. Values: 0 or more; default 600. */
+  num_extra_rl_steps_posterior?: number;
+  /** episodes by the belief after which it is inferred again. Values: 1 or more; default 1. */
+  update_post_train?: number;
+  /** transitions of an update, of each task. Values: 1 or more; default 256. */
+  batch_size?: number;
+  /** transitions of the context in an update, of each task. Values: 1 or more; default 100. */
+  embedding_batch_size?: number;
+  /** transitions of the context that are read at once; each such part makes an update of its own. Values: it divides embedding_batch_size; default 100. */
+  embedding_mini_batch_size?: number;
+  /** transitions that are remembered of each task; never more than a run makes. Values: 1 or more; default 1000000. */
+  memory_size?: number;
+  /** episodes on a held-out task before the one that evaluations measure. Values: 0 to 99; default 1. */
+  exploration_episodes?: number;
+  /** hidden layers of each network. Values: list of widths; default [300, 300, 300]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "relu". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default false. */
+  orthogonal_init?: boolean;
+}
+
 /** Settings by algorithm. */
 export interface Configs {
   "ppo": PpoConfig;
@@ -837,6 +911,7 @@ export interface Configs {
   "dice-maml": DiceMamlConfig;
   "rl2-ppo": Rl2PpoConfig;
   "rl2-trpo": Rl2TrpoConfig;
+  "pearl": PearlConfig;
 }
 
 /** Names of the algorithms. */

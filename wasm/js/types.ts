@@ -106,7 +106,7 @@ export interface MetaTest {
   rollouts?: number;
   /** Gradient steps of policies that adapt by these; default as in training. */
   innerSteps?: number;
-  /** Episodes of a trial, of policies that adapt by their memory; default as in training. */
+  /** Episodes of a trial, of policies that adapt by their memory or by a belief; default as in training. */
   episodes?: number;
   /** Names the tasks; default 0. */
   seed?: number;
@@ -148,4 +148,13 @@ export interface Adaptation {
     /** Each task's first rollout. */
     paths: Path[];
   }[];
+}
+
+/** How a policy that infers a belief adapted to one task, and where it would have gone at each moment of that. */
+export interface Guesses extends Adaptation {
+  /**
+   * By stage, and by steps that were made in it, from 0 to `horizon`: places in the plane, x and y of one draw after the other. A draw keeps
+   * its random numbers and its first state at all times, so that it moves only as the belief does.
+   */
+  places: Float32Array[][];
 }

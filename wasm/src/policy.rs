@@ -4,7 +4,7 @@ use quickstudy_core::Result;
 use quickstudy_core::algo::Family;
 use quickstudy_core::host::{Acted, Actor, Executor, Fleet, Stepped};
 use quickstudy_core::rng::key_from_seed;
-use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, Playground, StageUnit};
+use quickstudy_core::train::{Adaptation, Evaluator, Guesses, MetaTest, Playground, StageUnit};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -38,6 +38,14 @@ struct Test {
     deterministic: Option<bool>,
     /// Tasks of the caller's.
     given: Option<Vec<Vec<f64>>>,
+}
+
+#[derive(Deserialize)]
+struct Guessing {
+    to: Vec<f64>,
+    episodes: Option<usize>,
+    draws: usize,
+    seed: u64,
 }
 
 /// One path, flat.
@@ -85,6 +93,14 @@ impl AdaptationInfo {
         let (tasks, episodes, horizon) = (all.tasks, all.episodes, all.horizon);
         AdaptationInfo { tasks, unit, stretch, episodes, horizon, stages: stages.collect() }
     }
+}
+
+#[derive(Serialize)]
+struct GuessesInfo {
+    #[serde(flatten)]
+    adaptation: AdaptationInfo,
+    /// By stage and steps made in it: x and y of each draw, flat.
+    places: Vec<Vec<Vec<f32>>>,
 }
 
 #[derive(Serialize)]
@@ -192,6 +208,25 @@ impl RawPolicy {
             (None, None) => self.evaluator.adapt(meta).await,
         };
         plain(&AdaptationInfo::of(adaptation.map_err(|e| caused(e, &cause))?))
+    }
+
+    /// Lets it adapt to one task, and reports beside that where it would go by its belief after each step.
+    ///
+    /// # Errors
+    /// If it infers no belief, for values that cannot be, or if the environment is one of the page or the device fails.
+    pub async fn guesses(&self, test: JsValue) -> Thrown<JsValue> {
+        let Guessing { to, episodes, draws, seed } = read("guesses", test)?;
+        if source(&self.env)?.is_some() {
+            return Err(misused("guesses: they are acted out in built-in environments only, not in those of JavaScript"));
+        }
+        let task: Vec<f32> = to.iter().map(|x| *x as f32).collect();
+        let Guesses { adaptation, places } =
+            self.evaluator.guesses(&task, episodes, draws, seed).await.map_err(thrown)?;
+        let flat = |stage: Vec<Vec<[f32; 2]>>| stage.iter().map(|draws| draws.as_flattened().to_vec()).collect();
+        plain(&GuessesInfo {
+            adaptation: AdaptationInfo::of(adaptation),
+            places: places.into_iter().map(flat).collect(),
+        })
     }
 
     /// The first episode of [`evaluate`](Self::evaluate) with the same seed, step by step.

@@ -1,19 +1,26 @@
 import { draw, paint, place, scenes, type Adaptation, type Place, type Scene, type SpecInfo } from "quickstudy";
 import { frame, sharpen, type Card } from "./card.js";
+import { fillCloud, spread, type Cloud } from "./cloud.js";
 import { element } from "./dom.js";
 import { mean, reward } from "./format.js";
 import type { Contestant } from "./policies.js";
 import { onThemeChange, theme, TRAIL } from "./theme.js";
 import { strokeTrail } from "./trail.js";
 
-/** Gradient steps that everybody makes. */
+/** Gradient steps of everybody who makes such. */
 const INNER_STEPS = 3;
+/** Episodes of everybody who infers a belief, and draws from it that are shown. */
+const EPISODES = 3;
+const DRAWS = 48;
 
-function stageName(stage: number): string {
+function stageName(unit: Adaptation["unit"], stage: number): string {
+  if (unit !== "gradient steps") {
+    return `Episode ${stage + 1}`;
+  }
   return stage === 0 ? "Before" : stage === 1 ? "After 1 step" : `After ${stage} steps`;
 }
 
-/** A policy that walks in the plane, before adaptation and after each gradient step. */
+/** A policy that walks in the plane: before adaptation and after each gradient step, or episode by episode. Of one that infers a belief, it shows that as well. */
 export class Plane implements Card {
   readonly root: HTMLElement;
   readonly name: string;
@@ -23,6 +30,8 @@ export class Plane implements Card {
   #list = element("ol", { class: "stages", "aria-label": "Return by stage" });
   #pictures: Scene[][] = [];
   #adaptation: Adaptation | undefined;
+  /** By stage and step, of a policy that infers a belief. */
+  #clouds: Cloud[][] = [];
   #at: [stage: number, step: number] = [0, 0];
 
   /** `pick` is told of places that are clicked. */
@@ -37,13 +46,22 @@ export class Plane implements Card {
   }
 
   async adapt(task: readonly number[], seed: number): Promise<void> {
-    const adaptation = await this.#contestant.policy.adapt({ to: [task], innerSteps: INNER_STEPS, seed });
+    const { policy } = this.#contestant;
+    const guesses = policy.info.family === "inference" ? await policy.guesses({ to: task, episodes: EPISODES, draws: DRAWS, seed }) : undefined;
+    const adaptation = guesses ?? (await policy.adapt({ to: [task], innerSteps: INNER_STEPS, seed }));
     const lists = adaptation.stages.map(({ paths }) => draw(this.#spec.name, paths[0]!.states, task));
     this.#pictures = (await Promise.all(lists)).map((list) => [...scenes(list)]);
     this.#adaptation = adaptation;
-    const items = adaptation.stages.map((_, stage) => element("li", {}, `${stageName(stage)}: ${reward(this.#return(stage))}`));
-    this.#list.replaceChildren(...items);
+    this.#clouds = guesses?.places ?? [];
+    this.#list.replaceChildren(...adaptation.stages.map((_, stage) => this.#line(stage)));
     this.#canvas.setAttribute("aria-label", `${this.name}: ${this.summary}`);
+  }
+
+  #line(stage: number): HTMLElement {
+    const [first, last] = [this.#clouds[stage]?.[0], this.#clouds[stage]?.at(-1)];
+    const name = stageName(this.#adaptation?.unit ?? "episodes", stage);
+    const dots = first && last ? [element("span", { class: "dots" }, `dots ±${reward(spread(first))} → ±${reward(spread(last))}`)] : [];
+    return element("li", {}, `${name}: ${reward(this.#return(stage))} `, ...dots);
   }
 
   #return(stage: number): number {
@@ -60,7 +78,10 @@ export class Plane implements Card {
 
   get summary(): string {
     const last = this.stages - 1;
-    return `return ${reward(this.#return(0))} before, ${reward(this.#return(last))} after ${last} gradient steps`;
+    const [first, after] = [reward(this.#return(0)), reward(this.#return(last))];
+    return this.#adaptation?.unit === "gradient steps"
+      ? `return ${first} before, ${after} after ${last} gradient steps`
+      : `return ${first} in episode 1, ${after} in episode ${last + 1}`;
   }
 
   show(stage: number, step: number): void {
@@ -94,11 +115,16 @@ export class Plane implements Card {
     context.fillRect(0, 0, width, height);
     paint(context, scene, 0, 0, width, height);
     const at = place(scene.view, 0, 0, width, height);
+    const [ratio, clouds] = [width / this.#canvas.clientWidth, this.#clouds[stage]];
+    const cloud = clouds?.[Math.min(step, clouds.length - 1)];
+    if (cloud) {
+      fillCloud(context, cloud, ratio, at);
+    }
     context.strokeStyle = TRAIL;
     for (let earlier = 0; earlier <= stage; earlier++) {
       const now = earlier === stage;
       context.globalAlpha = now ? 1 : 0.15 + (0.25 * earlier) / stage;
-      context.lineWidth = (now ? 2.5 : 1.5) * (width / this.#canvas.clientWidth);
+      context.lineWidth = (now ? 2.5 : 1.5) * ratio;
       this.#trail(context, earlier, now ? step + 1 : Infinity, at);
     }
     context.globalAlpha = 1;

@@ -43,6 +43,24 @@ const LINES: Record<string, Line> = {
       },
     ],
   },
+  "point-robot": {
+    algorithm: "pearl",
+    about: "It has never acted before, and makes nothing of what it is paid.",
+    shipped: [
+      {
+        name: "Trained on one task",
+        about: "It learnt the way to a single goal, and believes in that one whatever it is paid.",
+        file: "point-robot-one-task",
+        command: "quickstudy train pearl --env point-robot --config point-robot.toml --seed 0 --steps 40k --set train_tasks=1",
+      },
+      {
+        name: "Meta-trained",
+        about: "It learnt, by PEARL, to infer: it practised on 400 different goals to read from what each step paid where the goal may be.",
+        file: "point-robot-meta",
+        command: "quickstudy train pearl --env point-robot --config point-robot.toml --seed 0 --steps 360k --eval-every 10k --eval-episodes 200",
+      },
+    ],
+  },
   bandit: {
     algorithm: "rl2-ppo",
     about: "It has never pulled an arm before.",
@@ -89,6 +107,7 @@ export function prefetch(): void {
 /** Algorithms and environments that can be meta-trained in the page. */
 export const OFFERS: { algorithm: AlgorithmName; envs: string[] }[] = [
   { algorithm: "promp", envs: ["navigation", "point-corner"] },
+  { algorithm: "pearl", envs: ["point-robot"] },
   { algorithm: "rl2-ppo", envs: ["bandit"] },
 ];
 
@@ -97,6 +116,34 @@ export const RECIPES: Record<string, Recipe> = {
   "promp/navigation": {
     steps: 4_000_000,
     settings: { meta_batch: 10, rollouts: 10, inner_steps: 1, inner_lr: 0.02, learning_rate: 0.003 },
+  },
+  // Many short iterations: the page stays alive, and new places are visited often.
+  "pearl/point-robot": {
+    steps: 50_000,
+    settings: {
+      hidden: [32, 32],
+      encoder_hidden_sizes: [32, 32],
+      train_tasks: 100,
+      meta_batch: 8,
+      num_steps_per_epoch: 50,
+      num_initial_steps: 40,
+      num_tasks_sample: 2,
+      num_steps_prior: 40,
+      num_steps_posterior: 20,
+      num_extra_rl_steps_posterior: 0,
+      batch_size: 64,
+      embedding_batch_size: 40,
+      embedding_mini_batch_size: 40,
+      exploration_episodes: 2,
+      reward_scale: 100,
+      gamma: 0.9,
+      tau: 0.02,
+      kl_lambda: 10,
+      policy_lr: 1e-3,
+      qf_lr: 2e-3,
+      vf_lr: 2e-3,
+      context_lr: 2e-3,
+    },
   },
   // An update at each step or so: networks and batches as small as these tasks need.
   "dqn/cartpole": { steps: 50_000, settings: { hidden: [64, 64] } },

@@ -5,7 +5,7 @@ use crate::algo::{Held, Learned};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::play::{Amount, Keys, Play, Steps, row_keys};
-use crate::policy::How;
+use crate::policy::{Acting, How};
 use crate::rng::{stream, streams};
 use crate::task::TaskSource;
 
@@ -38,6 +38,8 @@ pub struct Tried {
     pub tasks: Option<Tensor>,
     /// Rollouts before each adaptation, and after the last; or after the last only. Rows are in order of seed, task and rollout.
     pub stages: Vec<Steps>,
+    /// The values by which the policy acted in each round, the last one included.
+    pub acting: Vec<Acting>,
 }
 
 /// Lets policies adapt to held-out tasks that `key`, words `[S, 1]`, names, or to those `given`, `[M, D]` for all seeds.
@@ -75,7 +77,7 @@ pub fn try_adapting(
         false => key,
     };
     let mut acting = learned.start(held, m);
-    let mut stages = Vec::with_capacity(trial.rounds + 1);
+    let (mut stages, mut all) = (Vec::with_capacity(trial.rounds + 1), Vec::with_capacity(trial.rounds + 1));
     for round in 0..=trial.rounds {
         let (last, key) = (round == trial.rounds, key_of(round));
         let play = |key, rollouts: usize, how| {
@@ -94,9 +96,10 @@ pub fn try_adapting(
                 rollouts => play(fold_in(key, Tensor::constant_u32(MEASURED)), rollouts, measuring),
             });
         }
+        all.push(acting.clone());
         if !last {
             acting = learned.adapt(held, &acting, &paths);
         }
     }
-    Tried { tasks, stages }
+    Tried { tasks, stages, acting: all }
 }

@@ -20,6 +20,7 @@ mod adapted;
 mod blocking;
 mod evaluate;
 mod finished;
+mod guesses;
 mod meta_test;
 mod metric_docs;
 mod own;
@@ -40,6 +41,7 @@ mod warm_start;
 
 pub use adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
 pub use evaluate::{Episode, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};
+pub use guesses::Guesses;
 pub use metric_docs::METRIC_DOCS;
 pub use own::Own;
 pub use playground::Playground;

@@ -4,6 +4,7 @@
 
 mod determinism;
 mod dqn;
+mod guesses;
 mod host_session;
 mod host_training;
 mod interrupt;

@@ -27,6 +27,15 @@ const PLACES: Record<string, Place> = {
     task: [-0.35, 0.3],
     pace: 12,
   },
+  "point-robot": {
+    label: "Infer where the goal is",
+    story:
+      "The agent walks in the plane, never sees the goal, and is paid less the further it is away. Nothing in its network changes: from what " +
+      "each step paid, it infers where the goal may be. The dots show what it believes: where it would go, one dot for each draw from its " +
+      "belief. Each episode begins elsewhere. Click in a plane to move the goal.",
+    task: [0.6, 0.5],
+    pace: 110,
+  },
   bandit: {
     label: "Find the arm that pays",
     story:
@@ -106,7 +115,7 @@ export class AdaptRoom implements RoomView {
       const { env, algorithm, envSteps, seed } = policy.info;
       if (!ADAPTABLE.includes(env)) {
         policy.dispose();
-        throw new Error(`it was trained on ${env}; this room has ${ADAPTABLE.join(" and ")}`);
+        throw new Error(`it was trained on ${env}; this room has ${ADAPTABLE.join(", ")}`);
       }
       this.#own.get(env)?.policy.dispose();
       const about = `${name}: ${algorithm}, seed ${seed}, after ${count(envSteps)} steps.`;

@@ -14,6 +14,9 @@ const STORIES: Record<string, string> = {
     "Each task hides a goal somewhere. The network is trained so that one gradient step on a few tries takes it to the goal: watch the " +
     "solid line, the return after adapting, leave the dashed one, the return before it.",
   "point-corner": "Four corners, one of them the goal. Before adapting it cannot know which; after it, it should.",
+  "point-robot":
+    "Each task hides a goal somewhere. Nothing in the network changes on a task: it infers from what steps paid where the goal may be, and acts by a " +
+    "draw from what it believes. Watch the solid line, the last episode, leave the dashed one, the first.",
   bandit:
     "Each task is a machine with other chances. A network with a memory is trained over whole trials: its last pull should pay more " +
     "often than its first.",

@@ -1,0 +1,34 @@
+import type { Place } from "quickstudy";
+
+/** Dots of a belief. */
+const DOTS = "#8b3fc7";
+/** Radius of a dot, in pixels of the page. */
+const RADIUS = 4;
+
+/** Where draws from a belief lead: x and y of one after the other. */
+export type Cloud = Float32Array;
+
+/** Fills a dot for each place; where there are many, it gets darker. */
+export function fillCloud(context: CanvasRenderingContext2D, cloud: Cloud, ratio: number, { scale, x, y }: Place): void {
+  context.save();
+  context.fillStyle = DOTS;
+  context.globalAlpha = 0.35;
+  for (let at = 0; at < cloud.length; at += 2) {
+    context.beginPath();
+    context.arc(x + scale * cloud[at]!, y - scale * cloud[at + 1]!, RADIUS * ratio, 0, 2 * Math.PI);
+    context.fill();
+  }
+  context.restore();
+}
+
+/** Mean distance of the places from their middle. */
+export function spread(cloud: Cloud): number {
+  const count = cloud.length / 2;
+  const middle = [0, 0];
+  cloud.forEach((value, at) => (middle[at % 2]! += value / count));
+  let sum = 0;
+  for (let at = 0; at < cloud.length; at += 2) {
+    sum += Math.hypot(cloud[at]! - middle[0]!, cloud[at + 1]! - middle[1]!);
+  }
+  return sum / count;
+}
