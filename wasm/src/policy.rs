@@ -217,7 +217,9 @@ impl RawPolicy {
     pub async fn guesses(&self, test: JsValue) -> Thrown<JsValue> {
         let Guessing { to, episodes, draws, seed } = read("guesses", test)?;
         if source(&self.env)?.is_some() {
-            return Err(misused("guesses: they are acted out in built-in environments only, not in those of JavaScript"));
+            return Err(misused(
+                "guesses: they are acted out in built-in environments only, not in those of JavaScript",
+            ));
         }
         let task: Vec<f32> = to.iter().map(|x| *x as f32).collect();
         let Guesses { adaptation, places } =
