@@ -13,7 +13,7 @@ binary=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-wanted=" ${*:-ppo trpo dqn dql ddpg td3 sac promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo} "
+wanted=" ${*:-ppo trpo dqn dql ddpg td3 sac promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo pearl} "
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
@@ -58,3 +58,7 @@ make dice-maml point-corner 1600 "${family[@]}"
 # Gates with the reset before and after the product; choices and vectors.
 make rl2-ppo bandit 800 units=4 meta_batch=4 episodes=10 minibatches=2 critic=gru reset=after
 make rl2-trpo point-corner 800 units=3 meta_batch=2 episodes=2 reset=before
+# A recurrent encoder, by parts of contexts; the first iteration visits both tasks, and the second learns.
+make pearl point-robot 120 hidden=[4] encoder=gru encoder_hidden_sizes=[3] latent_dim=2 train_tasks=2 num_tasks_sample=2 \
+  num_initial_steps=20 num_steps_prior=20 num_steps_posterior=20 num_extra_rl_steps_posterior=0 num_steps_per_epoch=3 \
+  meta_batch=2 batch_size=4 embedding_batch_size=10 embedding_mini_batch_size=5 use_next_obs_in_context=true
