@@ -14,7 +14,7 @@ use quickstudy_core::host::{Executor, HostEnv, ParallelExecutor, Wrapped};
 use quickstudy_core::learn::{Descent, Look};
 use quickstudy_core::nn::{Layout, Mlp};
 use quickstudy_core::optim::Adam;
-use quickstudy_core::play::{Cast, Iteration};
+use quickstudy_core::play::{Amount, Cast, Iteration};
 use quickstudy_core::policy::{Acting, NetConfig, Policy, PolicyNet};
 use quickstudy_core::settings::{Range, Settings as _};
 use quickstudy_core::task::TaskSource;
@@ -96,7 +96,7 @@ impl Algorithm for Reinforce {
         let (seeds, n, theta) = (it.seeds(), self.config.episodes, held.get("theta"));
         let cast = Cast { policy: &self.policy, acting: &self.start(held, 1), rows: [seeds, n] };
         let (tasks, key) = (it.tasks(TaskSource::Fresh, 1), fold_in(it.key(), it.number()));
-        let steps = it.episodes(cast, &tasks, key, 1, self.horizon).steps;
+        let steps = it.episodes(cast, &tasks, key, Amount::Episodes(1), self.horizon).steps;
         // G_t = r_t + γ G_t+1, from the last step to the first.
         let none = Tensor::zeros(&[seeds, n, 1]);
         let (_, returns) = scan(self.horizon, true, &[none], &[steps.reward], |_, later, reward| {
