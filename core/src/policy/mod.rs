@@ -21,6 +21,7 @@ pub use bounds::Bounds;
 pub use distribution::Distribution;
 pub use disturbed::{Disturbed, Noise};
 pub use greedy::EpsilonGreedy;
+pub(crate) use net::validate_widths;
 pub use net::{LOG_STD, NetConfig, PolicyNet};
 pub use normalised::{Normalised, OBS_LIMIT};
 pub use recurrent::{RecurrentConfig, RecurrentPolicy};

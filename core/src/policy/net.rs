@@ -40,13 +40,21 @@ impl NetConfig {
     /// [`Error::Config`] if they cannot work.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        if self.hidden.len() > MAX_DEPTH {
-            return Err(Error::config("hidden", format!("at most {MAX_DEPTH} layers, got {}", self.hidden.len())));
-        }
-        match self.hidden.iter().find(|w| **w == 0 || **w > MAX_WIDTH) {
-            Some(width) => Err(Error::config("hidden", format!("a width of {width} is not in 1 to {MAX_WIDTH}"))),
-            None => Ok(()),
-        }
+        validate_widths("hidden", &self.hidden)
+    }
+}
+
+/// Checks the widths of hidden layers, the value of that setting.
+///
+/// # Errors
+/// [`Error::Config`] for too many layers, or one that is empty or too wide.
+pub(crate) fn validate_widths(key: &str, widths: &[usize]) -> Result<()> {
+    if widths.len() > MAX_DEPTH {
+        return Err(Error::config(key, format!("at most {MAX_DEPTH} layers, got {}", widths.len())));
+    }
+    match widths.iter().find(|w| **w == 0 || **w > MAX_WIDTH) {
+        Some(width) => Err(Error::config(key, format!("a width of {width} is not in 1 to {MAX_WIDTH}"))),
+        None => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::memory::TaskMemory;
 use crate::nn::Activation;
-use crate::policy::NetConfig;
+use crate::policy::{NetConfig, validate_widths};
 use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 
@@ -105,6 +105,7 @@ impl PearlConfig {
     pub fn validate(&self) -> Result<()> {
         self.check()?;
         self.net.validate()?;
+        validate_widths("encoder_hidden_sizes", &self.encoder_hidden_sizes)?;
         if self.encoder == EncoderKind::Gru && self.encoder_hidden_sizes.is_empty() {
             return Err(Error::config("encoder_hidden_sizes", "a gru needs the width of one layer at least"));
         }
