@@ -139,6 +139,8 @@ mod tests {
         ("dql", "iteration_steps", "2"),
         ("dql", "iteration_steps", "64"),
         ("td3", "policy_delay", "64"),
+        ("pearl", "embedding_batch_size", "2"),
+        ("pearl", "embedding_batch_size", "64"),
         ("pearl", "embedding_mini_batch_size", "64"),
     ];
 

@@ -196,7 +196,7 @@ pub(crate) fn settings(algorithm: &str) -> Result<Vec<String>, Stop> {
         // Its values stay together where they fit into a line.
         let range = format!("[{}]", doc.range);
         let room = WIDTH - 36;
-        let head = format!("  {:<24}{default:<9} ", doc.key);
+        let head = format!("  {:<23} {default:<9} ", doc.key);
         let longer = head.chars().count().saturating_sub(WIDTH - room);
         let mut meaning = wrap(&format!("{:longer$}{}", "", doc.meaning), room + 1);
         match meaning.last_mut() {
