@@ -38,8 +38,8 @@ fn lower_values_of_the_settings_that_are_named_take_less() {
             _ if algorithm.starts_with("rl2") => ("point-corner", "meta_batch = 16\nepisodes = 4\nunits = 16"),
             "pearl" => (
                 "point-corner",
-                "train_tasks = 8\nnum_tasks_sample = 4\nnum_initial_steps = 100\nnum_steps_prior = 400\nmemory_size = 4000\n\
-                 num_steps_per_epoch = 2\nmeta_batch = 8\nbatch_size = 256\nhidden = [32, 32]\nencoder_hidden_sizes = [32]",
+                "train_tasks = 8\nnum_tasks_sample = 4\nnum_initial_steps = 100\nnum_steps_prior = 400\nmemory_size = 2000\n\
+                 num_extra_rl_steps_posterior = 0\nnum_steps_per_epoch = 2\nmeta_batch = 8\nbatch_size = 256\nhidden = [32, 32]\nencoder_hidden_sizes = [32]",
             ),
             _ => ("point-corner", "meta_batch = 8\nrollouts = 8\ninner_steps = 2\nhidden = [32, 32]\nhorizon = 40"),
         };

@@ -41,7 +41,8 @@ fn small(options: &str) -> Table {
     let base = "train_tasks = 6\nnum_tasks_sample = 4\nnum_initial_steps = 20\nnum_steps_prior = 20\n\
                 num_extra_rl_steps_posterior = 20\nnum_steps_per_epoch = 3\nmeta_batch = 3\nbatch_size = 8\n\
                 embedding_batch_size = 10\nembedding_mini_batch_size = 10\nlatent_dim = 3\nhidden = [8]\n\
-                encoder_hidden_sizes = [7]";
+                encoder_hidden_sizes = [7]\nnum_steps_posterior = 0\nencoder = \"mlp\"\nexploration_episodes = 1\n\
+                use_next_obs_in_context = false";
     let mut all: Table = toml::from_str(base).unwrap();
     all.extend(toml::from_str::<Table>(options).unwrap());
     all
@@ -313,7 +314,7 @@ fn what_cannot_work_is_refused_in_one_line_that_says_what_to_do() {
         short.starts_with("num_initial_steps: the first steps on each of 100 tasks are all of a run of 2000"),
         "{short}"
     );
-    let none = robot("num_steps_prior = 0");
+    let none = robot("num_steps_prior = 0\nnum_steps_posterior = 0");
     assert!(none.starts_with("num_steps_prior: 0 steps, with num_steps_posterior = 0, leave nothing"), "{none}");
     let rows = robot("memory_size = 100");
     assert!(rows.starts_with("memory_size: 100 rows are fewer than the"), "{rows}");

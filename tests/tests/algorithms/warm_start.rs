@@ -27,6 +27,13 @@ fn small(algorithm: &str) -> (&'static str, String) {
         "ddpg" | "td3" | "sac" => ("pendulum", REPLAY.to_owned()),
         "rl2-ppo" => ("bandit", "units = 8\nmeta_batch = 4\nminibatches = 1".to_owned()),
         "rl2-trpo" => ("bandit", "units = 8\nmeta_batch = 4".to_owned()),
+        "pearl" => (
+            "point-robot",
+            "hidden = [8]\nencoder_hidden_sizes = [8]\ntrain_tasks = 2\nnum_tasks_sample = 2\nnum_initial_steps = 20\n\
+             num_steps_prior = 20\nnum_steps_per_epoch = 2\nmeta_batch = 2\nbatch_size = 8\nembedding_batch_size = 10\n\
+             embedding_mini_batch_size = 10"
+                .to_owned(),
+        ),
         _ => ("point-corner", "hidden = [8]\nmeta_batch = 2\nrollouts = 2\nhorizon = 8".to_owned()),
     }
 }

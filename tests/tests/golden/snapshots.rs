@@ -117,15 +117,17 @@ fn golden_snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
             for gate in ["update", "reset", "candidate"] {
                 name = name.replace(&format!(".gru.{gate}."), ".gru.GATE.");
             }
+            // The recurrent layer of an encoder is as that of a policy.
+            name = name.replace("encoder.gru.", "policy.gru.");
             // The value function has layers like those of the policy.
             let mut parts: Vec<&str> = name.split('.').collect();
-            if let ["value", "0" | "1", _, _] = parts[..] {
+            if let ["value" | "critic", "0" | "1", _, _] = parts[..] {
                 // One of two critics.
                 parts.remove(1);
             }
             if let ["q", _, part] = parts[..] {
                 name = format!("q.N.{part}");
-            } else if let ["policy" | "value", number, part] = parts[..]
+            } else if let ["policy" | "value" | "critic" | "encoder", number, part] = parts[..]
                 && number.chars().all(|c| c.is_ascii_digit())
             {
                 let linear = ["weight", "bias"].contains(&part);
