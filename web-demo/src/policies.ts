@@ -122,7 +122,9 @@ export const RECIPES: Record<string, Recipe> = {
     steps: 50_000,
     settings: {
       hidden: [32, 32],
+      encoder: "gru",
       encoder_hidden_sizes: [32, 32],
+      use_next_obs_in_context: true,
       train_tasks: 100,
       meta_batch: 8,
       num_steps_per_epoch: 50,

@@ -65,7 +65,7 @@ pub struct Pearl {
     horizon: usize,
 }
 
-/// What was collected in one go on each of M tasks.
+/// Whole episodes that were collected in one go on each of M tasks, and what follows from them.
 struct Round {
     collected: Collected,
     /// Evidence after it, `[S · M, 1, ·]` each.
@@ -259,7 +259,7 @@ impl Pearl {
         (all, metrics([of_prior, of_belief]))
     }
 
-    /// The data of one part of an update: `part` of those of its context.
+    /// The data of one update: `rows` are its part of the context, and the transitions are drawn.
     fn data(&self, held: &Remembered, evidence: &Named, rows: Tensor, tasks: Tensor, key: [Tensor; 2]) -> PearlBatch {
         let config = self.config();
         let (seeds, m) = (tasks.size(0), config.meta_batch);

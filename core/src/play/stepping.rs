@@ -30,9 +30,9 @@ pub struct Play<'a> {
 /// How much each environment plays of whole episodes, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// So many episodes.
+    /// Each environment plays this number of episodes.
     Episodes(usize),
-    /// As many as it takes until it has made so many steps.
+    /// Each plays episodes until it has made this number of steps, and the last one to its end.
     Steps(usize),
 }
 

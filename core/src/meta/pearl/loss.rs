@@ -35,7 +35,7 @@ pub fn policy_loss(lower: Tensor, log_prob: Tensor) -> Tensor {
     mean(log_prob - lower)
 }
 
-/// What holds a policy's numbers small, `[S, B, A]` each: means and logarithms of deviations, both averaged over their squares, and draws before
+/// The penalty on large numbers of a policy, `[S, B, A]` each: means and logarithms of deviations, both averaged over their squares, and draws before
 /// they are squashed, whose squares are summed over an action.
 ///
 /// garage computes the first two from numbers without gradients, where they do nothing; those of the authors' code have them.

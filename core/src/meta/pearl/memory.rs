@@ -147,7 +147,8 @@ impl TaskMemory {
         held.rows.gather(self.number(tasks, row).reshape(&[seeds, m * count]))
     }
 
-    /// `count` transitions of the contexts of these tasks: drawn evenly, or in order of time from any one on (`sequence`), from the last to the first.
+    /// `count` transitions of the contexts of these tasks: drawn evenly, or in order of time from any one on (`sequence`), where the first
+    /// follows the last.
     /// `[S, M · count, W]`.
     #[track_caller]
     #[must_use]

@@ -15,7 +15,7 @@ fn memory(two_rewards: bool) -> TaskMemory {
     TaskMemory { tasks: P, rows: R, observations: 1, actions: 1, two_rewards }
 }
 
-/// What was collected in one go: T rows of each task of each seed, of which the first ones count.
+/// A round of collecting: T rows of each task of each seed, of which the first ones count.
 struct Part {
     counts: [[usize; M]; S],
     most: usize,
