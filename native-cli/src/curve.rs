@@ -10,9 +10,9 @@ use quickstudy_core::env::Color;
 pub struct Series {
     /// Legend text.
     pub label: String,
-    /// Per seed: `(environment steps, return)` in order of steps.
+    /// Per seed: `(environment steps, return)` in order of steps, or whatever the axes are.
     pub runs: Vec<Vec<(f64, f64)>>,
-    /// Marks: `(environment steps, return)` of evaluations; drawn as dots.
+    /// Marks: the same of evaluations; drawn as dots.
     pub marks: Vec<(f64, f64)>,
 }
 
@@ -23,6 +23,10 @@ pub struct Plot {
     pub title: String,
     /// Grey second line: what the line and the band are.
     pub subtitle: String,
+    /// Label of the horizontal axis.
+    pub x_label: String,
+    /// The horizontal axis is divided by powers of ten; points at 0 and below are left out.
+    pub log_x: bool,
     /// Label of the vertical axis.
     pub y_label: String,
     /// Lines, in legend order.
@@ -71,6 +75,26 @@ const LABEL: f32 = 13.0;
 /// # Errors
 /// [`Stop`] with code 2 if no series has a finite point.
 pub fn draw(plot: &Plot) -> Result<Sheet, Stop> {
+    if plot.log_x {
+        return draw_on(&by_powers(plot));
+    }
+    draw_on(plot)
+}
+
+/// The same plot with the logarithms of what lies along its horizontal axis.
+fn by_powers(plot: &Plot) -> Plot {
+    let of = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        points.iter().filter(|(x, _)| *x > 0.0).map(|(x, y)| (x.log10(), *y)).collect()
+    };
+    let one = |series: &Series| Series {
+        label: series.label.clone(),
+        runs: series.runs.iter().map(|run| of(run)).collect(),
+        marks: of(&series.marks),
+    };
+    Plot { series: plot.series.iter().map(one).collect(), ..plot.clone() }
+}
+
+fn draw_on(plot: &Plot) -> Result<Sheet, Stop> {
     let bands: Vec<Band> = plot.series.iter().map(|series| aggregate(&series.runs)).collect();
     let mut ys: Vec<f64> = Vec::new();
     for (band, series) in bands.iter().zip(&plot.series) {
@@ -81,19 +105,18 @@ pub fn draw(plot: &Plot) -> Result<Sheet, Stop> {
     if ys.is_empty() {
         return Err(Stop::user("there is nothing to plot yet: no episode has ended"));
     }
-    let x_max = bands
-        .iter()
-        .filter_map(|band| band.steps.last())
-        .chain(plot.series.iter().flat_map(|s| s.marks.iter().map(|(x, _)| x)))
-        .fold(1.0_f64, |a, b| a.max(*b));
+    let marks = plot.series.iter().flat_map(|s| s.marks.iter().map(|(x, _)| *x));
+    let xs: Vec<f64> = bands.iter().flat_map(|band| band.steps.iter().copied()).chain(marks).collect();
+    let x_max = xs.iter().copied().fold(if plot.log_x { f64::NEG_INFINITY } else { 1.0 }, f64::max);
+    let x_min = if plot.log_x { xs.iter().copied().fold(x_max - 0.1, f64::min) } else { 0.0 };
     let legend = Legend::of(&plot.series);
     let header = 72.0 + legend.height();
     let mut sheet = Sheet::new(WIDTH, header + BODY);
     sheet.text(&plot.title, [24.0, 38.0], Style::new(20.0, INK).bold());
     sheet.text(&plot.subtitle, [24.0, 60.0], Style::new(LABEL, QUIET));
     legend.draw(&mut sheet, &plot.series);
-    let axes = Axes { x_max, y: padded(&ys), top: header, bottom: header + BODY - BELOW };
-    axes.draw(&mut sheet, &plot.y_label);
+    let axes = Axes { x: x_min..x_max, log_x: plot.log_x, y: padded(&ys), top: header, bottom: header + BODY - BELOW };
+    axes.draw(&mut sheet, [&plot.x_label, &plot.y_label]);
 
     for (i, (band, series)) in bands.iter().zip(&plot.series).enumerate() {
         let color = color(i);
@@ -182,7 +205,8 @@ impl Legend {
 
 /// Where the axes are and what they span.
 struct Axes {
-    x_max: f64,
+    x: std::ops::Range<f64>,
+    log_x: bool,
     y: std::ops::Range<f64>,
     top: f32,
     bottom: f32,
@@ -190,26 +214,37 @@ struct Axes {
 
 impl Axes {
     fn at(&self, (x, y): (f64, f64)) -> [f32; 2] {
-        let across = (x / self.x_max) as f32;
+        let across = ((x - self.x.start) / (self.x.end - self.x.start)) as f32;
         let up = ((y - self.y.start) / (self.y.end - self.y.start)) as f32;
         [LEFT + across * (WIDTH - RIGHT - LEFT), self.bottom - up * (self.bottom - self.top)]
     }
 
-    fn draw(&self, sheet: &mut Sheet, y_label: &str) {
+    /// Places of labels along the horizontal axis, and their numbers.
+    fn x_ticks(&self) -> Vec<(f64, f64)> {
+        if !self.log_x {
+            return ticks(self.x.start, self.x.end, 7).into_iter().map(|x| (x, x)).collect();
+        }
+        let powers = self.x.start.floor() as i32..=self.x.end.ceil() as i32;
+        let steps: &[f64] = if self.x.end - self.x.start > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let all = powers.flat_map(|power| steps.iter().map(move |step| step * 10.0_f64.powi(power)));
+        all.map(|x| (x.log10(), x)).filter(|(at, _)| (self.x.start..=self.x.end).contains(at)).collect()
+    }
+
+    fn draw(&self, sheet: &mut Sheet, [x_label, y_label]: [&str; 2]) {
         let (right, label) = (WIDTH - RIGHT, Style::new(LABEL, INK));
         for y in ticks(self.y.start, self.y.end, 8) {
-            let [_, at] = self.at((0.0, y));
+            let [_, at] = self.at((self.x.start, y));
             sheet.stroke(&[[LEFT, at], [right, at]], 1.0, GRID, 1.0);
             sheet.text(&short_count(y), [LEFT - 10.0, at + 4.5], label.at(Anchor::End));
         }
-        for x in ticks(0.0, self.x_max, 7) {
-            let [at, _] = self.at((x, self.y.start));
+        for (place, x) in self.x_ticks() {
+            let [at, _] = self.at((place, self.y.start));
             sheet.stroke(&[[at, self.top], [at, self.bottom]], 1.0, GRID, 1.0);
             sheet.text(&short_count(x), [at, self.bottom + 20.0], label.at(Anchor::Middle));
         }
         sheet.stroke(&[[LEFT, self.top], [LEFT, self.bottom], [right, self.bottom]], 1.0, QUIET, 1.0);
         let name = Style::new(14.0, QUIET).at(Anchor::Middle);
-        sheet.text("environment steps", [(LEFT + right) / 2.0, self.bottom + 46.0], name);
+        sheet.text(x_label, [(LEFT + right) / 2.0, self.bottom + 46.0], name);
         sheet.text(y_label, [26.0, (self.top + self.bottom) / 2.0], name.upwards());
     }
 }
@@ -297,6 +332,8 @@ mod tests {
         Plot {
             title: "CartPole-v1 <&>".into(),
             subtitle: "mean over seeds, 95 % bootstrap interval".into(),
+            x_label: "environment steps".into(),
+            log_x: false,
             y_label: "mean episode return".into(),
             series: vec![
                 Series {
@@ -323,6 +360,24 @@ mod tests {
             std::fs::write(path, sheet.picture().png().unwrap()).unwrap();
         }
         assert_eq!(draw(&Plot::default()).unwrap_err().code, 2);
+    }
+
+    #[test]
+    fn powers_of_ten_are_as_far_from_each_other() {
+        let points = vec![(0.0, 9.0), (10.0, 1.0), (1000.0, 3.0), (100_000.0, 5.0)];
+        let series = vec![Series { label: "a".into(), runs: vec![points], marks: Vec::new() }];
+        let plot = Plot { x_label: "seconds".into(), log_x: true, series, ..plot() };
+        let axes = Axes { x: 1.0..5.0, log_x: true, y: 0.0..1.0, top: 0.0, bottom: 100.0 };
+        assert_eq!(axes.x_ticks(), [10.0_f64, 100.0, 1000.0, 1e4, 1e5].map(|x| (x.log10(), x)));
+        let gaps: Vec<f32> =
+            axes.x_ticks().windows(2).map(|t| axes.at((t[1].0, 0.0))[0] - axes.at((t[0].0, 0.0))[0]).collect();
+        assert!(gaps.iter().all(|gap| (gap - gaps[0]).abs() < 1e-3), "{gaps:?}");
+        let svg = draw(&plot).unwrap().svg();
+        for part in [">seconds<", ">10<", ">100<", ">1k<", ">10k<", ">100k<"] {
+            assert!(svg.contains(part), "{part} is missing");
+        }
+        // What lies at 0 has no logarithm.
+        assert!(!svg.contains("inf") && !svg.contains("NaN"));
     }
 
     #[test]

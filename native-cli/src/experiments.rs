@@ -28,23 +28,24 @@ pub struct Run {
     pub seed: Option<Value>,
     /// Resolved settings that change what is trained, without the seed.
     pub config: Table,
-    /// `(environment steps, value)`.
+    /// `(environment steps, value)`, or another column's numbers for the steps.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Run {
-    /// Reads a run folder; without a configuration its name stands for that.
+    /// Reads the column `metric` over the column `over` of a run folder; without a configuration its name stands for that.
     ///
     /// # Errors
-    /// [`Stop`] with code 2 if its files cannot be read, or its metrics lack `metric`.
-    pub fn read(folder: &Path, metric: &str) -> Result<Self, Stop> {
+    /// [`Stop`] with code 2 if its files cannot be read, or its metrics lack a column.
+    pub fn read(folder: &Path, over: &str, metric: &str) -> Result<Self, Stop> {
         let path = folder.join(file::CSV);
         let table = Metrics::read(&path)?;
         if table.damaged > 0 {
             let path = path.display();
             say(&format!("note: {path} has {} damaged lines, left out; a resume mends them", table.damaged));
         }
-        if !table.columns.is_empty() && table.column(metric).is_none() {
+        let missing = [over, metric].into_iter().find(|name| table.column(name).is_none());
+        if let Some(metric) = missing.filter(|_| !table.columns.is_empty()) {
             let near = quickstudy_core::closest(metric, table.columns.iter().map(String::as_str));
             let hint = near.map_or_else(
                 || format!("it has: {}", table.columns.join(", ")),
@@ -55,7 +56,7 @@ impl Run {
         let mut config = read_config(folder)?;
         let seed = config.remove("seed");
         config.retain(|key, _| !RUN_KEYS.contains(&key) || ["steps", "from"].contains(&key) || NAMES.contains(&key));
-        Ok(Self { folder: folder.to_owned(), seed, config, points: points(&table, metric) })
+        Ok(Self { folder: folder.to_owned(), seed, config, points: points(&table, over, metric) })
     }
 
     /// True if the other run has the same settings and seed. Runs whose `steps` differ are the same run, made longer, if they

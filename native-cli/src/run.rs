@@ -7,7 +7,7 @@
 use crate::activity::{self, Work};
 use crate::curve::{Plot, Series};
 use crate::history::{History, is_due};
-use crate::metrics::{ENV_STEPS, MetricsLog, Row, SECONDS, Table};
+use crate::metrics::{MetricsLog, Row, SECONDS, Table};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
@@ -38,7 +38,7 @@ pub type EncodeParts<'a> = Box<dyn Fn(usize, &mut SegmentFolder) -> Result<Vec<u
 
 /// A training session of one or several stacked seeds, as the loop needs it.
 pub trait Training {
-    /// Runs one iteration; returns one row per seed, with [`ENV_STEPS`].
+    /// Runs one iteration; returns one row per seed, with [`ENV_STEPS`](crate::metrics::ENV_STEPS).
     ///
     /// # Errors
     /// [`Stop`] with code 1 or 3.
@@ -220,6 +220,8 @@ impl SeedRun {
     fn draw(&mut self) -> Result<(), Stop> {
         self.keep_history()?;
         let plot = Plot {
+            x_label: "environment steps".into(),
+            log_x: false,
             title: self.title.clone(),
             subtitle: "line: mean return of recent training episodes, dots: evaluations".into(),
             y_label: "mean episode return".into(),
@@ -256,13 +258,13 @@ pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
     go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|_| ())
 }
 
-/// The finite points of a column over environment steps.
+/// The finite points of a column over another one, such as environment steps.
 #[must_use]
-pub fn points(table: &Table, column: &str) -> Vec<(f64, f64)> {
-    let (Some(steps), Some(values)) = (table.column(ENV_STEPS), table.column(column)) else {
+pub fn points(table: &Table, over: &str, column: &str) -> Vec<(f64, f64)> {
+    let (Some(xs), Some(values)) = (table.column(over), table.column(column)) else {
         return Vec::new();
     };
-    steps.into_iter().zip(values).filter(|(_, y)| y.is_finite()).collect()
+    xs.into_iter().zip(values).filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
 }
 
 /// How a run ended.

@@ -29,7 +29,8 @@ environment tells success, its share is shown. Where there are policies that
 need no training, such as standing still or an index of bandits, what they earn
 on the same tasks is printed too. Writes adapt.csv (one row per task, stage and
 rollout), adapt.svg (returns by stage) and, where the agent moves in a plane,
-paths.svg.
+paths.svg; with --steps also steps.csv (one row per step of each task's first
+rollout in each stage).
 The last line of the output is `before <x> after <y> tasks <n>`.
 
 Examples:
@@ -68,6 +69,9 @@ pub struct AdaptArgs {
     /// Folder for the table and the pictures [default: that of the run]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write steps.csv as well: states, actions and rewards of each task's first rollout, stage by stage
+    #[arg(long)]
+    pub steps: bool,
     /// Format of the pictures
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -119,6 +123,7 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
             .iter()
             .map(String::as_str)
             .chain(["adapt.csv"])
+            .chain(args.steps.then_some("steps.csv"))
             .try_for_each(|name| check_place(&folder.join(name)))?;
     }
     let adaptation = pollster::block_on(policy.adapt(test)).map_err(by_flag)?;
@@ -144,6 +149,9 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
         Ok((format!("{name}.{}", args.format.extension()), sheet.encode(args.format)?))
     };
     let mut files = vec![("adapt.csv".to_owned(), table(&adaptation).into_bytes())];
+    if args.steps {
+        files.push(("steps.csv".to_owned(), steps(env, &adaptation).into_bytes()));
+    }
     files.push(picture("adapt", &adaptation_plot::returns(&title, &subtitle, &adaptation))?);
     if let Some(sheet) = adaptation_plot::paths(&title, env, &adaptation) {
         files.push(picture("paths", &sheet)?);
@@ -205,6 +213,24 @@ fn table(adaptation: &Adaptation) -> String {
     text
 }
 
+/// One row per step of each task's first rollout in each stage: numbers of the environment's state, of the action that it got, and the
+/// reward.
+fn steps(env: &EnvDef, adaptation: &Adaptation) -> String {
+    let names = |prefix: &str, width: usize| (0..width).map(|i| format!(",{prefix}_{i}")).collect::<String>();
+    let [states, actions] = [names("state", env.state_len()), names("action", env.spec().action.dim())];
+    let mut text = format!("task,stage,step{states}{actions},reward\n");
+    for task in 0..adaptation.tasks.len() {
+        for (k, stage) in adaptation.stages.iter().enumerate() {
+            for (t, step) in stage.paths[task].iter().enumerate() {
+                let all = step.state.iter().chain(&step.action).map(|v| f64::from(*v)).chain([step.reward]);
+                let numbers: String = all.map(|v| format!(",{}", number(v))).collect();
+                text += &format!("{task},{k},{t}{numbers}\n");
+            }
+        }
+    }
+    text
+}
+
 fn summary(adaptation: &Adaptation) -> Vec<String> {
     let mut lines = Vec::new();
     let mut ends = Vec::new();
@@ -237,8 +263,9 @@ fn summary(adaptation: &Adaptation) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quickstudy_core::env::builtin;
     use quickstudy_core::meta::EpisodeOutcome;
-    use quickstudy_core::train::AdaptationStage;
+    use quickstudy_core::train::{AdaptationStage, PathStep};
 
     fn adaptation() -> Adaptation {
         let stage = |a: f64, b: f64| AdaptationStage {
@@ -270,6 +297,17 @@ mod tests {
         let text = table(&adaptation());
         assert_eq!(text.lines().count(), 1 + 8);
         assert!(text.starts_with("task,stage,rollout,return,task_0,task_1\n0,0,0,-10,2,-2\n0,0,1,-8,2,-2\n"), "{text}");
+    }
+
+    #[test]
+    fn steps_are_rows_with_all_numbers_of_a_step() {
+        let mut adaptation = adaptation();
+        let step = PathStep { state: vec![0.5, -1.0], action: vec![0.1, 0.0], reward: -2.5 };
+        adaptation.stages[1].paths[0] = vec![step.clone(), step];
+        let text = steps(&builtin("point-robot").unwrap(), &adaptation);
+        let rows = ["task,stage,step,state_0,state_1,action_0,action_1,reward", "0,1,0,0.5,-1,0.1,0,-2.5"];
+        assert!(text.starts_with(&rows.join("\n")), "{text}");
+        assert_eq!(text.lines().count(), 3);
     }
 
     #[test]

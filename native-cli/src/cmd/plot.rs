@@ -2,6 +2,7 @@
 
 use crate::curve::{self, Plot, Series, short_count};
 use crate::experiments::{self, Experiment, Run};
+use crate::metrics::{ENV_STEPS, SECONDS};
 use crate::outcome::Stop;
 use crate::output;
 use crate::picture_file::Format;
@@ -26,7 +27,9 @@ Examples:
   quickstudy plot runs/a runs/b -o compare.png   two settings: two lines
   quickstudy plot runs/* --by gamma              a line for each value of gamma
   quickstudy plot runs/a runs/b --label old --label new
-  quickstudy plot runs/a --metric train/entropy  any column of metrics.csv")]
+  quickstudy plot runs/a --metric train/entropy  any column of metrics.csv
+  quickstudy plot runs/* --x time/seconds        by the time that they took
+  quickstudy plot runs/* --log-x                 from thousands to millions")]
 pub struct PlotArgs {
     /// Run folders, or folders of run folders
     #[arg(required = true, value_name = "DIR")]
@@ -37,6 +40,12 @@ pub struct PlotArgs {
     /// Column of metrics.csv to draw
     #[arg(long, value_name = "NAME", default_value = EPISODE_RETURN)]
     pub metric: String,
+    /// Column of metrics.csv to draw it over
+    #[arg(long, value_name = "NAME", default_value = ENV_STEPS)]
+    pub x: String,
+    /// Divide the horizontal axis by powers of ten
+    #[arg(long)]
+    pub log_x: bool,
     /// One line per environment and value of this setting (or algorithm, seed or folder), whatever else differs;
     /// repeatable
     #[arg(long, value_name = "KEY")]
@@ -62,7 +71,7 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
         let new = |found: &PathBuf| seen.insert(found.canonicalize().unwrap_or_else(|_| found.clone()));
         folders.extend(find_runs(folder)?.into_iter().filter(new));
     }
-    let runs = folders.iter().map(|folder| Run::read(folder, &args.metric)).collect::<Result<Vec<_>, _>>()?;
+    let runs = folders.iter().map(|folder| Run::read(folder, &args.x, &args.metric)).collect::<Result<Vec<_>, _>>()?;
     let (runs, mut notes) = experiments::unique(runs);
     let mut by = args.by.clone();
     let mut named = HashSet::new();
@@ -80,10 +89,10 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
         notes.push(format!("note: some lines differ in {} too; --by KEY or --label TEXT says so", hidden.join(", ")));
     }
     let what = if args.by.is_empty() { "seeds" } else { "runs" };
-    let plot = describe(&all, &labels, &args.metric, what);
+    let plot = describe(&all, &labels, args, what);
     let bytes = curve::draw(&plot)?.encode(format)?;
     output::write(&out, &bytes)?;
-    for line in notes.into_iter().chain(table(&plot.series, &args.metric, what)) {
+    for line in notes.into_iter().chain(table(&plot.series, args, what)) {
         say(&line);
     }
     output::say_written(&out, "");
@@ -91,7 +100,7 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
 }
 
 /// The plot of experiments: what all share is its title.
-fn describe(all: &[Experiment], labels: &[String], metric: &str, what: &str) -> Plot {
+fn describe(all: &[Experiment], labels: &[String], args: &PlotArgs, what: &str) -> Plot {
     let shared = experiments::shared(all);
     let most = all.iter().map(|one| one.runs.len()).max().unwrap_or(1);
     let fewest = all.iter().map(|one| one.runs.len()).min().unwrap_or(1);
@@ -108,17 +117,24 @@ fn describe(all: &[Experiment], labels: &[String], metric: &str, what: &str) -> 
         } else {
             format!("one {}", what.trim_end_matches('s'))
         },
-        y_label: if metric == EPISODE_RETURN { "mean episode return".into() } else { metric.into() },
+        x_label: match args.x.as_str() {
+            ENV_STEPS => "environment steps".into(),
+            SECONDS => "seconds".into(),
+            other => other.into(),
+        },
+        log_x: args.log_x,
+        y_label: if args.metric == EPISODE_RETURN { "mean episode return".into() } else { args.metric.clone() },
         series: all.iter().zip(labels).map(series).collect(),
     }
 }
 
 /// One line per series: runs, steps, and the last values over runs.
-fn table(series: &[Series], metric: &str, what: &str) -> Vec<String> {
+fn table(series: &[Series], args: &PlotArgs, what: &str) -> Vec<String> {
     let width = series.iter().map(|s| s.label.chars().count()).max().unwrap_or(0).max(10);
+    let last = args.x.rsplit('/').next().filter(|_| args.x != ENV_STEPS).unwrap_or("steps");
     let mut lines = vec![
-        format!("last {metric}:"),
-        format!("{:<width$}  {what:>5}   steps      mean       IQM  95 % interval", "experiment"),
+        format!("last {}:", args.metric),
+        format!("{:<width$}  {what:>5}  {last:>6}      mean       IQM  95 % interval", "experiment"),
     ];
     for one in series {
         let ends: Vec<(f64, f64)> = one.runs.iter().filter_map(|run| run.last().copied()).collect();
@@ -155,7 +171,16 @@ mod tests {
 
     fn args(dir: &Path, metric: &str) -> PlotArgs {
         let out = Some(dir.join("x.svg"));
-        PlotArgs { folders: vec![dir.to_owned()], out, metric: metric.into(), by: Vec::new(), labels: Vec::new() }
+        let (by, labels) = (Vec::new(), Vec::new());
+        PlotArgs {
+            folders: vec![dir.to_owned()],
+            out,
+            metric: metric.into(),
+            x: ENV_STEPS.into(),
+            log_x: false,
+            by,
+            labels,
+        }
     }
 
     #[test]
@@ -171,10 +196,10 @@ mod tests {
         for text in [">ppo · cartpole<", "mean over 1 to 4 seeds", ">gamma=0.99<", ">gamma=0.9<"] {
             assert!(svg.contains(text), "{text} is missing");
         }
-        let read = |folder: &PathBuf| Run::read(folder, EPISODE_RETURN).unwrap();
+        let read = |folder: &PathBuf| Run::read(folder, ENV_STEPS, EPISODE_RETURN).unwrap();
         let all = experiments::group(find_runs(&dir).unwrap().iter().map(read).collect(), &[]).unwrap();
-        let plot = describe(&all, &experiments::labels(&all, &[]).0, EPISODE_RETURN, "seeds");
-        let lines = table(&plot.series, EPISODE_RETURN, "seeds");
+        let plot = describe(&all, &experiments::labels(&all, &[]).0, &args(&dir, EPISODE_RETURN), "seeds");
+        let lines = table(&plot.series, &args(&dir, EPISODE_RETURN), "seeds");
         assert_eq!(lines.len(), 4);
         // Mean of 10, 11, 12, 13; its middle half is 11 and 12.
         assert!(lines[2].contains("11.50     11.50"), "{}", lines[2]);

@@ -277,6 +277,17 @@ fn adaptation_ends_with_its_result_line_and_draws() {
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{name}");
     }
     assert_eq!(dir.run(arguments).out, first.out, "the same seed gives the same tasks");
+    // Steps of each task's first rollout, whose rewards are the return in the other table.
+    assert!(!dir.join("r/steps.csv").exists());
+    assert_eq!(dir.run(&format!("{arguments} --steps")).code, Some(0));
+    let steps = fs::read_to_string(dir.join("r/steps.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = steps.lines().skip(1).map(|l| l.split(',').collect()).collect();
+    assert_eq!(rows.len(), 5 * 3 * 10);
+    let rewards =
+        rows.iter().filter(|row| row[..2] == ["4", "1"]).map(|row| row[row.len() - 1].parse::<f64>().unwrap());
+    let first_rollout = csv.lines().find_map(|l| l.strip_prefix("4,1,0,")).unwrap();
+    let whole: f64 = first_rollout.split(',').next().unwrap().parse().unwrap();
+    assert!((rewards.sum::<f64>() - whole).abs() < 1e-3, "{steps}");
     assert_eq!(dir.run("eval r --episodes 3 --gif out.gif").code, Some(0));
     // What does not adapt says so.
     assert_eq!(dir.run(&format!("{SHORT} --out plain")).code, Some(0));
