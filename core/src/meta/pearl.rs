@@ -17,6 +17,7 @@ mod loss;
 mod memory;
 mod nets;
 mod policy;
+mod tally;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ pub use loss::{critic_loss, critic_target, policy_loss, regularisation, value_lo
 pub use memory::{Collected, Remembered, TaskMemory};
 pub use nets::{PearlBatch, PearlLearner, PearlNets, PearlUpdated};
 pub use policy::{ContextPolicy, augmented};
+use tally::{Tally, metrics};
 
 use super::per_task;
 use crate::algo::{Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metrics, StateEntry};
@@ -70,8 +72,8 @@ struct Round {
     collected: Collected,
     /// Evidence after it, `[S · M, 1, ·]` each.
     evidence: Named,
-    /// Episodes, the sum of their returns and that of their lengths, `[S, 1]` each.
-    sums: [Tensor; 3],
+    /// Its episodes.
+    tally: Tally,
 }
 
 impl Pearl {
@@ -222,7 +224,7 @@ impl Pearl {
         Some(Round {
             collected: Collected { rows: by_task(rows), valid, context },
             evidence: self.infer(acting, &steps.paths()),
-            sums: sums(&steps, [seeds, m]),
+            tally: Tally::of(&steps, [seeds, m]),
         })
     }
 
@@ -238,7 +240,7 @@ impl Pearl {
         let prior = self.prior(theta, self.config().num_tasks_sample);
         if it.stage() != TRAINING {
             let round = self.collect(it, (tasks, of(0)), &prior, (self.initial(), None, true));
-            let round = round.map(|round| (vec![round.collected], metrics([Some(round.sums), None])));
+            let round = round.map(|round| (vec![round.collected], metrics([Some(round.tally), None])));
             return round.unwrap_or_default();
         }
         let [by_prior, by_belief, extra] = self.visit();
@@ -247,13 +249,19 @@ impl Pearl {
         let rounds = [(by_prior, None, true), (by_belief, Some(every), true), (extra, None, false)];
         for (stream, round) in (0..).zip(rounds) {
             let played = self.collect(it, (tasks, of(stream)), &acting, round);
-            let Some(Round { collected, evidence, sums }) = played else { continue };
+            let Some(Round { collected, evidence, tally }) = played else { continue };
             // What does not go into the context changes no belief.
             acting.values = if round.2 { evidence } else { acting.values };
             all.push(collected);
             match stream {
-                0 => of_prior = Some(sums),
-                _ => of_belief = added(of_belief, sums),
+                0 => of_prior = Some(tally),
+                _ => {
+                    let before: Option<Tally> = of_belief.take();
+                    of_belief = Some(match before {
+                        Some(before) => before.and(tally),
+                        None => tally,
+                    });
+                }
             }
         }
         (all, metrics([of_prior, of_belief]))
@@ -316,32 +324,6 @@ impl Pearl {
             });
         (learner, metrics)
     }
-}
-
-/// Episodes, the sum of their returns and that of their lengths, of whole ones `[T, S · M, 1, …]`: `[S, 1]` each.
-fn sums(steps: &Steps, [seeds, m]: [usize; 2]) -> [Tensor; 3] {
-    let t = steps.reward.size(0);
-    let ended = steps.valid.bit_and(steps.terminated.bit_or(steps.truncated));
-    let over = |x: Tensor| x.reshape(&[t, seeds, m]).sum_keep(0).sum_keep(2).reshape(&[seeds, 1]);
-    [over(ended.to_f32()), over(steps.reward), over(steps.valid.to_f32())]
-}
-
-fn added(before: Option<[Tensor; 3]>, sums: [Tensor; 3]) -> Option<[Tensor; 3]> {
-    let both = |before: [Tensor; 3]| std::array::from_fn(|i| before[i] + sums[i]);
-    Some(before.map_or(sums, both))
-}
-
-/// Metrics of the episodes by the prior and of those by the belief, and of both.
-fn metrics(rounds: [Option<[Tensor; 3]>; 2]) -> Metrics {
-    let Some([count, returns, made]) = rounds.into_iter().flatten().fold(None, added) else {
-        return Metrics::default();
-    };
-    let names = ["meta/prior_return", "meta/belief_return"];
-    let all = Metrics::of_episodes(count, returns, made).sum(Metrics::STEPS, made);
-    names.into_iter().zip(rounds).fold(all, |all, (name, round)| match round {
-        Some([count, returns, _]) => all.last(name, returns / count),
-        None => all,
-    })
 }
 
 impl Learned for Pearl {

@@ -329,3 +329,18 @@ fn what_cannot_work_is_refused_in_one_line_that_says_what_to_do() {
     let dense = Session::new(&device, &setup).unwrap_err().to_string();
     assert_eq!(dense, "dense_rewards: `point-robot` has no other reward than the one that it pays; set it to false");
 }
+
+#[test]
+fn the_spread_of_returns_is_of_the_episodes_that_were_collected() {
+    let device = Device::cpu(1);
+    let layer = Layer { origin: "test".into(), settings: small("") };
+    let setup = Setup::resolve("pearl", builtin("point-robot").unwrap(), &[0], Some(400), &[layer]).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    let row = wait(session.step()).remove(0);
+    let of = |name: &str| row.iter().find(|(known, _)| *known == format!("rollout/{name}")).unwrap().1;
+    assert_eq!(of("episodes"), 4.0);
+    // The median of four is the mean of the two in the middle.
+    let [mean, median, most, least] = ["mean", "median", "max", "min"].map(|kind| of(&format!("ep_return_{kind}")));
+    assert!(((2.0 * median + most + least) / 4.0 - mean).abs() < 1e-4, "{mean} {median} {most} {least}");
+    assert!(least < median && median < most && of("ep_return_std") > 0.0, "{mean} {median} {most} {least}");
+}
