@@ -39,6 +39,8 @@ const FILES: &[(&str, &str, &str)] = &[
     ("td3", "pendulum", include_str!("presets/td3-pendulum.toml")),
     ("sac", "pendulum", include_str!("presets/sac-pendulum.toml")),
     ("sac", "mountain-car-continuous", include_str!("presets/sac-mountain-car-continuous.toml")),
+    ("cem", "cartpole", include_str!("presets/cem-cartpole.toml")),
+    ("nop", "cartpole", include_str!("presets/nop-cartpole.toml")),
     ("promp", "point-corner", include_str!("presets/promp-point-corner.toml")),
     ("promp", "navigation", include_str!("presets/promp-navigation.toml")),
     ("maml-ppo", "point-corner", include_str!("presets/maml-ppo-point-corner.toml")),

@@ -48,6 +48,7 @@ const NAMES: &[(&str, &str)] = &[
     ("reward_mean", "rewards.mean"),
     ("reward_var", "rewards.variance"),
     ("reward_count", "rewards.count"),
+    ("search_std", "search.deviation"),
 ];
 
 /// An array of the state of one seed, as bits.
