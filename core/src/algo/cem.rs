@@ -80,6 +80,9 @@ impl Search for CemConfig {
     fn tell(&self, it: &mut Iteration<'_>, _: &Held, asked: &Asked) -> Told {
         let [theta, std] = refit(asked.candidates, asked.returns, self.best());
         it.update("search_std", std);
-        Told { theta, metrics: Metrics::default().last("population/sigma", std.sum_keep(1) * (1.0 / std.size(1) as f64)) }
+        Told {
+            theta,
+            metrics: Metrics::default().last("population/sigma", std.sum_keep(1) * (1.0 / std.size(1) as f64)),
+        }
     }
 }

@@ -323,11 +323,12 @@ impl Play<'_> {
     /// fewer once all environments are done. No step is kept.
     #[track_caller]
     pub fn fold<C: Tree>(&self, steps: usize, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
-        let (_, folded) = scan_tree_until(steps, &(self.begin(), init.with(&init.flat())), |t, (running, sum): (Running, C)| {
-            let one = self.stepped(t + self.keys.first, &running, None, None);
-            let sum = add(&sum, &one.steps);
-            ((one.next, sum), one.ended.reshape(&self.rows))
-        });
+        let (_, folded) =
+            scan_tree_until(steps, &(self.begin(), init.with(&init.flat())), |t, (running, sum): (Running, C)| {
+                let one = self.stepped(t + self.keys.first, &running, None, None);
+                let sum = add(&sum, &one.steps);
+                ((one.next, sum), one.ended.reshape(&self.rows))
+            });
         folded
     }
 }

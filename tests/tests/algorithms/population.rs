@@ -10,11 +10,19 @@ use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
 use quickstudy_core::{Device, Result, State};
 
 /// Each search with settings of its own, on an environment.
-const ALL: [(&str, &str, &str); 5] = [
+const ALL: [(&str, &str, &str); 13] = [
     ("cem", "cartpole", "best_frac = 0.5\nepisodes = 2"),
     ("cem", "pendulum", "best_frac = 0.5\nhidden = [4]"),
     ("cem", "pendulum", "best_frac = 0.5\ndeterministic = false"),
     ("cem", "point-corner", "best_frac = 0.3"),
+    ("cma-es", "cartpole", "episodes = 2"),
+    ("cma-es", "pendulum", "separable = true\nhidden = [4]"),
+    ("cma-es", "point-corner", "deterministic = false"),
+    ("openai-es", "cartpole", "learning_rate_schedule = \"linear\""),
+    ("openai-es", "pendulum", "optimiser = \"sgd\""),
+    ("ars", "cartpole", "top_directions = 2\nepisodes = 2"),
+    ("ars", "pendulum", "normalise_observations = false"),
+    ("ars", "pendulum", "deterministic = false\nhidden = [3]"),
     ("nop", "cartpole", "deterministic = false\nepisodes = 3"),
 ];
 
@@ -120,4 +128,10 @@ fn searches_learn_cartpole_and_one_that_does_nothing_does_not() {
     assert!(returns.iter().all(|ret| *ret < 250.0), "{returns:?}");
 }
 
-const LEARN: [(&str, u64, &str); 1] = [("cem", 640_000, "")];
+const LEARN: [(&str, u64, &str); 5] = [
+    ("cem", 640_000, ""),
+    ("cma-es", 400_000, ""),
+    ("cma-es", 400_000, "separable = true"),
+    ("openai-es", 1_600_000, ""),
+    ("ars", 400_000, ""),
+];

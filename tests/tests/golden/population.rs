@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::algo::cem::{CemConfig, candidates, refit};
+use quickstudy_core::algo::cma_es::{Constants, Strategy};
 use quickstudy_core::{Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, numbers};
 
@@ -64,6 +65,32 @@ fn candidates_and_refits_of_cem_are_those_of_garage() {
                 vec![candidates([row(&mean), row(&std)], z, extra, Tensor::constant_f32(left))]
             });
             close(&next[0], &numbers(&step["next_params"]), 2e-6);
+        }
+    }
+}
+
+/// pycma 4.5.0, told the same candidates and costs.
+#[test]
+fn generations_of_cma_es_are_those_of_pycma() {
+    for case in items(&load("cmaes.json")["cases"]) {
+        let number = |name: &str| case[name].as_f64().unwrap();
+        let (n, lambda, expected) = (number("n") as usize, number("popsize") as usize, &case["strategy"]);
+        let constants = Constants::new(n, lambda, false);
+        let Constants { mueff, cc, c1, cmu, cs, damps, chi, .. } = constants;
+        let numbers_of =
+            ["mueff", "cc", "c1", "cmu", "cs", "damps", "chiN_exact"].map(|name| expected[name].as_f64().unwrap());
+        close(&[mueff, cc, c1, cmu, cs, damps, chi], &numbers_of, 1e-12);
+        close(&constants.weights, &numbers(&expected["weights"]), 1e-12);
+        let mut strategy = Strategy::new(numbers(&case["x0"]), number("sigma0"), &constants);
+        for generation in items(&case["generations"]) {
+            let rows = |name: &str| items(&generation[name]).iter().flat_map(numbers).collect::<Vec<f64>>();
+            let frame = strategy.covariance.frame();
+            strategy = strategy.tell(&constants, &frame, &rows("X"), &numbers(&generation["costs"])).unwrap();
+            close(&strategy.mean, &numbers(&generation["mean"]), 1e-9);
+            close(&[strategy.sigma], &[generation["sigma"].as_f64().unwrap()], 1e-9);
+            close(&strategy.path_c, &numbers(&generation["pc"]), 1e-9);
+            close(&strategy.path_sigma, &numbers(&generation["ps"]), 1e-9);
+            close(strategy.covariance.numbers(), &rows("C"), 1e-9);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::Population;
-use crate::algo::{Algorithm, Course, Held, Learned, Metrics, StateEntry};
+use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry};
 use crate::credit::Moments;
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
@@ -12,7 +12,7 @@ use crate::play::{Cast, Iteration, Steps, Totals, row_keys};
 use crate::policy::{Acting, How, NetConfig, Normalised, Policy, PolicyNet};
 use crate::rng::streams;
 use crate::tensor::{Named, tree};
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Result, Tensor};
 
 /// An algorithm that searches for parameters by playing candidates: its settings, which candidates it asks for, and what it makes of
 /// their returns.
@@ -22,7 +22,7 @@ pub trait Search: Clone + Debug {
     /// Every value on its own and in combination, for P parameters.
     ///
     /// # Errors
-    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    /// [`crate::Error::Config`] with the first setting that cannot work and what to do about it.
     fn validate(&self, parameters: usize) -> Result<()>;
 
     /// How candidates are played.
@@ -131,7 +131,10 @@ impl<C: Search> PopulationLearner<C> {
             x.unsqueeze(1).broadcast_to(&[s, m, width]).reshape(&[s * m, width])
         };
         let values = moments.map(|Moments { mean, var, .. }| [("obs_mean", rows(mean)), ("obs_var", rows(var))]);
-        Acting { parts: self.layout.split(theta.reshape(&[s * m, p])), values: values.map(Named::from).unwrap_or_default() }
+        Acting {
+            parts: self.layout.split(theta.reshape(&[s * m, p])),
+            values: values.map(Named::from).unwrap_or_default(),
+        }
     }
 
     /// Episodes of the candidates `[S, n, P]`: sums over each, `[S · n, E, …]`.
@@ -201,7 +204,6 @@ impl<C: Search> Algorithm for PopulationLearner<C> {
     }
 
     fn entries(&self, _: Option<usize>) -> Vec<StateEntry> {
-        use crate::algo::First;
         let all = self.layout.len();
         let mut entries = vec![
             StateEntry::new("key", &[2], DType::U32).from(First::Key),
@@ -285,13 +287,4 @@ impl<C: Search> PopulationLearner<C> {
     pub fn search(&self) -> &C {
         &self.search
     }
-}
-
-/// Checks that a search has parameters to look for.
-pub(in crate::algo) fn expect_parameters(parameters: usize, most: usize, advice: &str) -> Result<()> {
-    if parameters > most {
-        let problem = format!("the policy has {parameters} parameters, and this search takes at most {most}; {advice}");
-        return Err(Error::config("hidden", problem));
-    }
-    Ok(())
 }
