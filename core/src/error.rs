@@ -200,6 +200,15 @@ impl Error {
     pub fn config(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Error::Config { key: key.into(), problem: problem.into() }
     }
+
+    /// An executor's environment of that name has many tasks, and an algorithm trains on one.
+    pub(crate) fn one_task(name: &str) -> Self {
+        let problem = format!(
+            "`{name}` has many tasks, and this algorithm trains on one; let the environment draw a task at each reset \
+             (`host::TaskPerEpisode` in Rust)"
+        );
+        Error::config("env", problem)
+    }
 }
 
 /// The name of `known` that is nearest to `name` by edit distance, if it is near enough to be a typing error.

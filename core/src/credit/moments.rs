@@ -28,8 +28,14 @@ impl Moments {
         let var = (batch - mean).square().sum_keep(1) * (1.0 / n);
         let columns = [batch.size(0), batch.size(2)];
         let (mean, var) = (mean.reshape(&columns), var.reshape(&columns));
-        let count = self.count + n;
-        let w = n / count;
+        self.merge_moments(mean, var, Tensor::constant_f32(n))
+    }
+
+    /// Merges rows whose mean and biased variance are `[S, D]` and whose number is `[S, 1]` or `[]`, as [`merge`](Moments::merge) does.
+    #[track_caller]
+    pub fn merge_moments(&self, mean: Tensor, var: Tensor, rows: Tensor) -> Moments {
+        let count = self.count + rows;
+        let w = rows / count;
         let d = mean - self.mean;
         Moments { mean: self.mean + w * d, var: self.var + w * (var - self.var) + w * (1.0 - w) * d.square(), count }
     }

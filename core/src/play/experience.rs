@@ -92,6 +92,21 @@ pub struct Totals {
 
 tree!(Totals: returns, lengths, terminated, lost);
 
+impl Totals {
+    /// The same after one more step of each environment, `[K, N, …]`.
+    #[track_caller]
+    #[must_use]
+    pub fn add(&self, step: &Steps) -> Totals {
+        let flat = |x: Tensor| x.reshape(&self.returns.shape());
+        Totals {
+            returns: self.returns + flat(step.reward),
+            lengths: self.lengths + Tensor::constant_u32(1),
+            terminated: flat(step.terminated),
+            lost: self.lost.max(flat(step.lost)),
+        }
+    }
+}
+
 impl Steps {
     /// The steps of a trace that has failed.
     pub(super) fn poison() -> Steps {

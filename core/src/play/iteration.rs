@@ -1,5 +1,6 @@
 //! The calls of an algorithm's iteration besides computing with tensors: it draws tasks, plays, and lets the host compute.
 
+use super::stepping::fold_recorded;
 use super::{
     ActorSpec, Amount, Experience, HostAct, HostCall, HostPlay, Keys, Play, PolicyActor, Recorded, Running, Steps,
     Until, replay,
@@ -76,6 +77,7 @@ pub struct Tasks {
 /// A play that the host is asked for.
 #[derive(Clone, Copy)]
 struct Request {
+    how: How,
     steps: usize,
     /// Whole episodes; none: goes on from where environments are.
     episodes: Option<Amount>,
@@ -176,10 +178,48 @@ impl<'a> Iteration<'a> {
             EnvPlace::Host(device, fleet) => {
                 let once = !std::mem::replace(&mut self.told, true) && !fleet.spec.task.is_empty();
                 let tasks = once.then_some((tasks.source, tasks.count));
-                let request = Request { steps, episodes: Some(amount), lasting: None, tasks };
+                let request = Request { how: How::Explore, steps, episodes: Some(amount), lasting: None, tasks };
                 let (first, recorded) = self.ask(device, fleet, cast, keys, &Named::new(), request);
                 let first = first.first().copied().unwrap_or(Tensor::poison());
                 replay(policy, acting, amount, first, &recorded)
+            }
+        }
+    }
+
+    /// What `add` makes of `init`, `[K, N, …]`, and the steps of one new episode in each environment, of at most so many `steps`, in which
+    /// the policy acts as `how` says. No step is kept; where environments are in the program, it ends once all are done. If there are
+    /// many tasks, each episode has its own.
+    ///
+    /// An error of the trace if an executor has many tasks.
+    #[track_caller]
+    pub fn fold<C: Tree>(
+        &mut self,
+        (cast, how): (Cast<'_>, How),
+        key: [Tensor; 2],
+        steps: usize,
+        init: &C,
+        add: impl FnOnce(&C, &Steps) -> C,
+    ) -> C {
+        let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
+        match self.place {
+            EnvPlace::Device(env) => {
+                let tasks = (!env.spec().task.is_empty()).then(|| {
+                    // As `host::TaskPerEpisode` draws them: at the reset.
+                    let key = [0, streams::TASK].map(Tensor::constant_u32).into_iter().fold(keys.env, fold_in);
+                    env.trace_tasks(key, Tensor::iota(&rows, 1))
+                });
+                Play { env, policy, acting, how, rows, tasks, keys }.fold(steps, init, add)
+            }
+            EnvPlace::Host(device, fleet) => {
+                if !fleet.spec.task.is_empty() {
+                    fail(Error::one_task(&fleet.spec.name));
+                    return init.with(&init.flat());
+                }
+                let amount = Amount::Episodes(1);
+                let request = Request { how, steps, episodes: Some(amount), lasting: None, tasks: None };
+                let (first, recorded) = self.ask(device, fleet, cast, keys, &Named::new(), request);
+                let first = first.first().copied().unwrap_or(Tensor::poison());
+                fold_recorded(&replay(policy, acting, amount, first, &recorded).steps, init, add)
             }
         }
     }
@@ -225,7 +265,7 @@ impl<'a> Iteration<'a> {
             }
             EnvPlace::Host(device, fleet) => {
                 let Until { steps, lasting, .. } = until;
-                let request = Request { steps, episodes: None, lasting, tasks: None };
+                let request = Request { how: How::Explore, steps, episodes: None, lasting, tasks: None };
                 let (rest, recorded) = self.ask(device, fleet, cast, keys, &from.memory, request);
                 let memory = from.memory.with(&rest);
                 recorded.went_on(Running { memory, ..from })
@@ -315,7 +355,7 @@ impl<'a> Iteration<'a> {
         memory: &Named,
         request: Request,
     ) -> (Vec<Tensor>, Recorded) {
-        let (Cast { policy, acting, rows }, Request { steps, episodes, lasting, tasks }) = (cast, request);
+        let (Cast { policy, acting, rows }, Request { how, steps, episodes, lasting, tasks }) = (cast, request);
         let ([k, n], o, a) = (rows, fleet.observations(), fleet.actions());
         if self.cx.tries() {
             return (vec![Tensor::poison()], Recorded::poison());
@@ -324,7 +364,7 @@ impl<'a> Iteration<'a> {
         // Programs of their own know nothing of this trace.
         let shapes: Vec<(Vec<usize>, DType)> = asks.iter().map(|x| (x.shape(), x.dtype())).collect();
         let names: Vec<String> = (0..shapes.len()).map(|i| format!("acting {i}")).collect();
-        let spec = ActorSpec { policy, sizes: [k, n, o, a], how: How::Explore, lasting: lasting.is_some(), info: &[] };
+        let spec = ActorSpec { policy, sizes: [k, n, o, a], how, lasting: lasting.is_some(), info: &[] };
         let actor = PolicyActor::new(device, spec, &|cx: &mut Context| {
             let one = |(name, (shape, dtype)): (&String, &(Vec<usize>, DType))| cx.input(name, shape, *dtype);
             acting.with(&names.iter().zip(&shapes).map(one).collect::<Vec<_>>())

@@ -316,19 +316,36 @@ impl Play<'_> {
     pub fn totals(&self, steps: usize) -> Totals {
         let (sums, counts) = (Tensor::zeros(&self.rows), word(0).broadcast_to(&self.rows));
         let first = Totals { returns: sums, lengths: counts, terminated: counts, lost: sums };
-        let (_, totals) = scan_tree_until(steps, &(self.begin(), first), |t, (running, sum): (Running, Totals)| {
-            let one = self.stepped(t + self.keys.first, &running, None, None);
-            let flat = |x: Tensor| x.reshape(&self.rows);
-            let sum = Totals {
-                returns: sum.returns + flat(one.steps.reward),
-                lengths: sum.lengths + word(1),
-                terminated: flat(one.steps.terminated),
-                lost: sum.lost.max(flat(one.steps.lost)),
-            };
-            ((one.next, sum), flat(one.ended))
-        });
-        totals
+        self.fold(steps, &first, Totals::add)
     }
+
+    /// What `add` makes of `init`, `[K, N, …]`, and the steps of one whole episode of each environment, one after the other: T `steps`, or
+    /// fewer once all environments are done. No step is kept.
+    #[track_caller]
+    pub fn fold<C: Tree>(&self, steps: usize, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
+        let (_, folded) =
+            scan_tree_until(steps, &(self.begin(), init.with(&init.flat())), |t, (running, sum): (Running, C)| {
+                let one = self.stepped(t + self.keys.first, &running, None, None);
+                let sum = add(&sum, &one.steps);
+                ((one.next, sum), one.ended.reshape(&self.rows))
+            });
+        folded
+    }
+}
+
+/// What [`Play::fold`] makes of an episode that was recorded, with its steps after it, as [`replay`] gives them.
+#[track_caller]
+pub(super) fn fold_recorded<C: Tree>(steps: &Steps, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
+    let (folded, _) = scan_tree(steps.reward.size(0), init, steps, |_, sum: C, step: Steps| {
+        let next = add(&sum, &step);
+        let kept = next.flat().into_iter().zip(sum.flat()).map(|(new, old)| {
+            let mut shape = step.valid.shape();
+            shape.resize(old.rank(), 1);
+            step.valid.reshape(&shape[..old.rank()]).select(new, old)
+        });
+        (sum.with(&kept.collect::<Vec<_>>()), ())
+    });
+    folded
 }
 
 /// Nothing is differentiated through environments: on the host it could not be.

@@ -40,6 +40,13 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("train/updates", "minibatch updates made"),
     ("train/learning_rate", "as its schedule has it now"),
     ("train/clip_eps", "as its schedule has it now"),
+    ("population/return_best", "highest mean return of a candidate in this iteration"),
+    ("population/return_mean", "mean of the candidates' mean returns"),
+    ("population/return_std", "their standard deviation"),
+    (
+        "population/sigma",
+        "deviation of candidates from the mean: CEM's of the best ones, mean over parameters; σ of CMA-ES",
+    ),
     ("meta/step_0_return", "mean return of the shared policy, before adaptation to its tasks"),
     ("meta/step_1_return", "the same after one inner step; one column per inner step"),
     ("train/meta_loss", "outer objective after the outer steps, mean over tasks"),

@@ -48,6 +48,12 @@ const NAMES: &[(&str, &str)] = &[
     ("reward_mean", "rewards.mean"),
     ("reward_var", "rewards.variance"),
     ("reward_count", "rewards.count"),
+    ("search_std", "search.deviation"),
+    ("search_mean", "search.mean"),
+    ("search_sigma", "search.sigma"),
+    ("search_covariance", "search.covariance"),
+    ("search_paths", "search.paths"),
+    ("search_generation", "search.generation"),
 ];
 
 /// An array of the state of one seed, as bits.
@@ -91,7 +97,7 @@ pub(super) fn tensor<'a, 'b>(tensors: &'b [Entry<'a>], entry: &StateEntry) -> Re
 pub(super) fn names(entries: &[StateEntry], layout: &Layout, format: u32) -> Vec<String> {
     let zeros =
         |entry: &StateEntry| SeedArray { entry: entry.clone(), words: vec![0; entry.shape.iter().product()].into() };
-    let derived = derived(&entries.iter().map(zeros).collect::<Vec<_>>());
+    let derived = derived(&entries.iter().map(zeros).collect::<Vec<_>>(), layout);
     let parts = entries.iter().flat_map(|entry| parts(entry, layout, format));
     parts.map(|part| part.name).chain(derived.into_iter().map(|entry| entry.name)).collect()
 }
@@ -119,7 +125,7 @@ pub(super) fn written(arrays: &[SeedArray<'_>], layout: &Layout) -> Result<Vec<E
             entries.push(Entry { name: part.name, dtype: dtype(entry.dtype), shape: part.shape, bytes: bytes.into() });
         }
     }
-    entries.extend(derived(arrays));
+    entries.extend(derived(arrays, layout));
     Ok(entries)
 }
 
@@ -132,7 +138,7 @@ pub(super) fn read(
 ) -> Result<Vec<SeedArray<'static>>> {
     let arrays = entries.iter().map(|entry| array(tensors, format, entry, layout)).collect::<Result<Vec<_>>>()?;
     // A number that a file holds twice is the same twice.
-    for expected in derived(&arrays).into_iter().filter(|_| format > 1) {
+    for expected in derived(&arrays, layout).into_iter().filter(|_| format > 1) {
         if *find(tensors, &expected.name)? != expected {
             return Err(wrong(format!("the tensor `{}` does not follow from those of `policy.0`", expected.name)));
         }
@@ -181,7 +187,7 @@ fn array(tensors: &[Entry<'_>], format: u32, entry: &StateEntry, layout: &Layout
 }
 
 /// Derives layer 0 of each network, which normalises, from the statistics of observations, so that a reader needs nothing else.
-fn derived(arrays: &[SeedArray<'_>]) -> Vec<Entry<'static>> {
+fn derived(arrays: &[SeedArray<'_>], layout: &Layout) -> Vec<Entry<'static>> {
     let find = |name| arrays.iter().find(|array| array.entry.name == name);
     let (Some(mean), Some(variance)) = (find("obs_mean"), find("obs_var")) else { return Vec::new() };
     let of = |name: String, numbers: &[f32]| Entry {
@@ -198,7 +204,9 @@ fn derived(arrays: &[SeedArray<'_>]) -> Vec<Entry<'static>> {
         [of(name("mean"), &mean), of(name("std"), &std), of(name("clip"), &[OBS_LIMIT as f32])]
     };
     let [_, std, clip] = layer("policy");
-    [[std, clip].to_vec(), layer("value").to_vec()].concat()
+    // Where there is no value function, nothing else reads observations.
+    let of_value = layout.slices().any(|(name, _, _)| name.starts_with("value"));
+    [[std, clip].to_vec(), if of_value { layer("value").to_vec() } else { Vec::new() }].concat()
 }
 
 fn fitting<'a, 'b>(entries: &'b [Entry<'a>], part: &Part, dtype: Dtype) -> Result<&'b Entry<'a>> {

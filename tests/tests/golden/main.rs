@@ -9,6 +9,7 @@ mod meta;
 mod off_policy;
 mod pearl;
 mod policies;
+mod population;
 mod ppo;
 mod recurrent;
 mod rl2;

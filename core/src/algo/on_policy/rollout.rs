@@ -81,12 +81,7 @@ impl<'a> Collector<'a> {
     /// One rollout from where the last one ended.
     pub fn collect(&self, it: &mut Iteration<'_>, held: &Held) -> Rollout {
         if !it.spec().task.is_empty() && held.find("task").is_none() {
-            let problem = format!(
-                "`{}` has many tasks, and this algorithm trains on one; let the environment draw a task at each reset \
-                 (`host::TaskPerEpisode` in Rust)",
-                it.spec().name
-            );
-            fail(Error::config("env", problem));
+            fail(Error::one_task(&it.spec().name));
             return Rollout::poison();
         }
         let Sampling { horizon, envs, sde, sde_sample_freq, .. } = self.sampling;

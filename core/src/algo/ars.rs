@@ -1,0 +1,91 @@
+//! Augmented Random Search.
+//!
+//! Mania et al. 2018, arXiv:1803.07055, algorithm 2: V1, and with `normalise_observations` V2, whose policies see observations
+//! standardised by statistics of all that were seen. V1-t and V2-t, with `top_directions`, learn from the best of the directions only.
+//!
+//! An iteration plays θ + ν δ and θ − ν δ for each of N = n/2 directions δ ~ N(0, I), and makes the step
+//! θ ← θ + α / (b σ_R) Σ (r⁺ − r⁻) δ over the b directions with the highest max(r⁺, r⁻); σ_R is the deviation of their 2 b returns.
+//! Departures, each with its reason:
+//!  1. where all returns of these are equal there is no step, for σ_R is 0
+//!  2. policies may have hidden layers, and choices; the paper's are linear
+
+mod config;
+
+pub use config::ArsConfig;
+
+use super::population::{Asked, Population, PopulationLearner, Search, Told, best_share};
+use super::{AlgorithmDef, Family, Held, Metrics, StateEntry};
+use crate::dist::RowNoise;
+use crate::play::Iteration;
+use crate::policy::NetConfig;
+use crate::settings::Settings as _;
+use crate::{Result, Tensor};
+
+/// ARS in the register.
+pub static ARS: AlgorithmDef = AlgorithmDef::new::<ArsConfig>(
+    "ars",
+    "Augmented Random Search, V1 and V2 (arXiv:1803.07055)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(Ars::new(&ArsConfig::default().with(settings)?, spec)?)),
+);
+
+/// ARS on one environment.
+pub type Ars = PopulationLearner<ArsConfig>;
+
+/// Σ (r⁺ − r⁻) δ / (b σ_R) over the best b directions, `[S, P]`: `directions: [S, N, P]`, and `returns: [S, 2 N]` of the positive
+/// candidates, then of the negative ones. 0 where the returns of these are all equal.
+#[track_caller]
+pub fn ascent(directions: Tensor, returns: Tensor, top: usize) -> Tensor {
+    let shape = directions.shape();
+    let [s, n, p] = shape[..] else { return Tensor::poison() };
+    let (plus, minus) = (returns.slice(1, 0, n), returns.slice(1, n, 2 * n));
+    let share = best_share(plus.max(minus), top);
+    // Means over both returns of each; those that do not count are left out before they can overflow.
+    let (none, counts) = (Tensor::constant_f32(0.0), share.gt(Tensor::constant_f32(0.0)));
+    let mean = (counts.select(plus, none) * share + counts.select(minus, none) * share).sum_keep(1) * 0.5;
+    let square = |x: Tensor| counts.select((x - mean).square(), none) * share;
+    let deviation = ((square(plus) + square(minus)).sum_keep(1) * 0.5).sqrt();
+    let weight = counts.select(plus - minus, none) * share;
+    let step = weight.unsqueeze(1).matmul(directions).reshape(&[s, p]);
+    let equal = deviation.gt(none);
+    equal.select(step / equal.select(deviation, Tensor::constant_f32(1.0)), none)
+}
+
+impl Search for ArsConfig {
+    fn validate(&self, _: usize) -> Result<()> {
+        ArsConfig::validate(self)
+    }
+
+    fn population(&self) -> &Population {
+        &self.population
+    }
+
+    fn net(&self) -> &NetConfig {
+        &self.net
+    }
+
+    fn entries(&self, _: usize, _: usize) -> Vec<StateEntry> {
+        Vec::new()
+    }
+
+    fn normalises(&self) -> bool {
+        self.normalise_observations
+    }
+
+    fn ask(&self, _: &mut Iteration<'_>, _: &Held, theta: Tensor, key: [Tensor; 2]) -> Tensor {
+        let steps = RowNoise::new(key, self.directions()).normal(theta.size(1)) * self.sigma;
+        let theta = theta.unsqueeze(1);
+        Tensor::concat(&[theta + steps, theta - steps], 1)
+    }
+
+    fn tell(&self, it: &mut Iteration<'_>, _: &Held, asked: &Asked) -> Told {
+        let Asked { theta, returns, key, .. } = *asked;
+        let directions = RowNoise::new(key, self.directions()).normal(theta.size(1));
+        let step = ascent(directions, returns, self.top());
+        Told { theta: theta + step * it.scalar("learning_rate"), metrics: Metrics::default() }
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        vec![("train/learning_rate", self.learning_rate * self.learning_rate_schedule.factor(done, total))]
+    }
+}

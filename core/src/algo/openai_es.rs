@@ -1,0 +1,111 @@
+//! OpenAI's evolution strategy.
+//!
+//! Salimans et al. 2017, arXiv:1703.03864, algorithm 1, with what section 2.1 adds: antithetic pairs, ranks for returns, weight decay.
+//! An iteration plays θ + σ ε and θ − σ ε for each of n/2 draws ε ~ N(0, I), and makes one step of Adam, or of SGD with momentum, along
+//! g = Σ (R⁺ − R⁻) ε / n, where R are centred ranks from −½ to ½; the authors' code divides by σ no more than this.
+//! Departures from that code, each with its reason:
+//!  1. equal returns have equal ranks, the mean of theirs; there their order decides, which is noise
+//!  2. virtual batch normalisation and a table of noise are left out: policies are small here, and noise is cheap
+
+mod config;
+
+pub use config::{EsOptimiser, OpenAiEsConfig};
+
+use super::population::{Asked, Population, PopulationLearner, Search, Told, centred_ranks};
+use super::{AlgorithmDef, Family, Held, Metrics, StateEntry};
+use crate::dist::RowNoise;
+use crate::optim::{AdamState, norm};
+use crate::play::Iteration;
+use crate::policy::NetConfig;
+use crate::settings::Settings as _;
+use crate::{DType, Result, Tensor};
+
+/// OpenAI's evolution strategy in the register.
+pub static OPENAI_ES: AlgorithmDef = AlgorithmDef::new::<OpenAiEsConfig>(
+    "openai-es",
+    "Evolution strategy: gradients from antithetic pairs and ranks (arXiv:1703.03864)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(OpenAiEs::new(&OpenAiEsConfig::default().with(settings)?, spec)?)),
+);
+
+/// OpenAI's evolution strategy on one environment.
+pub type OpenAiEs = PopulationLearner<OpenAiEsConfig>;
+
+/// g = Σ (R⁺ − R⁻) ε / n, `[S, P]`: `noise: [S, n/2, P]`, and `returns: [S, n]` of the positive candidates, then of the negative ones.
+#[track_caller]
+pub fn gradient(noise: Tensor, returns: Tensor) -> Tensor {
+    let shape = noise.shape();
+    let [s, pairs, p] = shape[..] else { return Tensor::poison() };
+    let ranks = centred_ranks(returns);
+    let weight = ranks.slice(1, 0, pairs) - ranks.slice(1, pairs, 2 * pairs);
+    weight.unsqueeze(1).matmul(noise).reshape(&[s, p]) * (0.5 / pairs as f64)
+}
+
+impl OpenAiEsConfig {
+    fn noise(&self, key: [Tensor; 2], p: usize) -> Tensor {
+        RowNoise::new(key, self.population.n_samples / 2).normal(p)
+    }
+}
+
+impl Search for OpenAiEsConfig {
+    fn validate(&self, _: usize) -> Result<()> {
+        OpenAiEsConfig::validate(self)
+    }
+
+    fn population(&self) -> &Population {
+        &self.population
+    }
+
+    fn net(&self) -> &NetConfig {
+        &self.net
+    }
+
+    fn entries(&self, _: usize, all: usize) -> Vec<StateEntry> {
+        let of = |name, width: usize| StateEntry::new(name, &[width], DType::F32);
+        match self.optimiser {
+            EsOptimiser::Adam => vec![of("adam_m", all), of("adam_v", all), of("adam_scale", 2)],
+            EsOptimiser::Sgd => vec![of("adam_m", all)],
+        }
+    }
+
+    fn ask(&self, _: &mut Iteration<'_>, _: &Held, theta: Tensor, key: [Tensor; 2]) -> Tensor {
+        let (steps, theta) = (self.noise(key, theta.size(1)) * self.sigma, theta.unsqueeze(1));
+        Tensor::concat(&[theta + steps, theta - steps], 1)
+    }
+
+    fn tell(&self, it: &mut Iteration<'_>, held: &Held, asked: &Asked) -> Told {
+        let Asked { theta, returns, key, .. } = *asked;
+        let (seeds, p) = (theta.size(0), theta.size(1));
+        let rate = it.scalar("learning_rate");
+        let ascent = gradient(self.noise(key, p), returns);
+        let descent = theta * self.weight_decay - ascent;
+        let m = held.get("adam_m");
+        // What is not searched for has no gradient.
+        let all = m.size(1);
+        let wide = |x: Tensor| match p == all {
+            true => x,
+            false => Tensor::concat(&[x, Tensor::zeros(&[seeds, all - p])], 1),
+        };
+        let new = match self.optimiser {
+            EsOptimiser::Adam => {
+                let (new, AdamState { m, v, scale }) =
+                    self.adam.optimiser().step(wide(theta), wide(descent), held.adam(), rate);
+                it.update("adam_m", m);
+                it.update("adam_v", v);
+                it.update("adam_scale", scale);
+                new
+            }
+            EsOptimiser::Sgd => {
+                let m = m * self.momentum + wide(descent) * (1.0 - self.momentum);
+                it.update("adam_m", m);
+                wide(theta) - m * rate
+            }
+        };
+        let metrics = Metrics::default().last("train/grad_norm", norm(ascent));
+        Told { theta: new.slice(1, 0, p), metrics }
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        vec![("train/learning_rate", self.adam.rate(done, total))]
+    }
+}

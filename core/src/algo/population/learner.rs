@@ -1,0 +1,290 @@
+//! The iteration of algorithms that search by populations.
+
+use std::fmt::Debug;
+
+use super::Population;
+use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry};
+use crate::credit::Moments;
+use crate::dist::fold_in;
+use crate::env::EnvSpec;
+use crate::nn::Layout;
+use crate::play::{Cast, Iteration, Steps, Totals, row_keys};
+use crate::policy::{Acting, How, NetConfig, Normalised, Policy, PolicyNet};
+use crate::rng::streams;
+use crate::tensor::{Named, tree};
+use crate::{DType, Result, Tensor};
+
+/// An algorithm that searches for parameters by playing candidates: its settings, which candidates it asks for, and what it makes of
+/// their returns.
+///
+/// The P parameters that are searched for are the first ones of θ: all, but for the deviation of actions where candidates do not draw.
+pub trait Search: Clone + Debug {
+    /// Every value on its own and in combination, for P parameters.
+    ///
+    /// # Errors
+    /// [`crate::Error::Config`] with the first setting that cannot work and what to do about it.
+    fn validate(&self, parameters: usize) -> Result<()>;
+
+    /// How candidates are played.
+    fn population(&self) -> &Population;
+
+    /// The policy's network.
+    fn net(&self) -> &NetConfig;
+
+    /// n, the number of candidates.
+    fn candidates(&self) -> usize {
+        self.population().n_samples
+    }
+
+    /// What the search keeps from one iteration to the next besides θ, for P parameters that are searched for and `all` of θ.
+    fn entries(&self, parameters: usize, all: usize) -> Vec<StateEntry>;
+
+    /// True if policies see observations standardised by running statistics of all that were seen.
+    fn normalises(&self) -> bool {
+        false
+    }
+
+    /// Candidates around `theta: [S, P]`, `[S, n, P]`; `key`, words `[S, 1]`, names the random numbers of this iteration's candidates.
+    fn ask(&self, it: &mut Iteration<'_>, held: &Held, theta: Tensor, key: [Tensor; 2]) -> Tensor;
+
+    /// Learns from the returns of what was asked for, and updates the entries of its own.
+    fn tell(&self, it: &mut Iteration<'_>, held: &Held, asked: &Asked) -> Told;
+
+    /// Values that follow a schedule, in the iteration after `done` of `total`, by the names of their metrics.
+    fn schedules(&self, _done: u64, _total: u64) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+/// Candidates that were played.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// The parameters that they were asked for around, `[S, P]`.
+    pub theta: Tensor,
+    /// The candidates, `[S, n, P]`.
+    pub candidates: Tensor,
+    /// Their mean returns, `[S, n]`; the lowest number where one is not finite.
+    pub returns: Tensor,
+    /// The key of their random numbers, words `[S, 1]`.
+    pub key: [Tensor; 2],
+}
+
+/// The result of a search's step.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The parameters by which the policy acts from now on, `[S, P]`.
+    pub theta: Tensor,
+    /// More about the step.
+    pub metrics: Metrics,
+}
+
+/// The search `C` for the parameters of a policy.
+#[derive(Clone, Debug)]
+pub struct PopulationLearner<C> {
+    search: C,
+    policy: PolicyNet,
+    layout: Layout,
+    /// P, the number of parameters that are searched for.
+    parameters: usize,
+    /// Most steps of an episode.
+    horizon: usize,
+}
+
+/// Sums over the episode of each row, `[K, N, …]`.
+#[derive(Clone, Copy, Debug)]
+struct Played {
+    totals: Totals,
+    /// Sums of observations less the running mean, and of their squares, where statistics of them are kept.
+    seen: Option<[Tensor; 2]>,
+}
+
+tree!(Played: totals, seen);
+
+impl<C: Search> PopulationLearner<C> {
+    /// For an environment; if it has many tasks, a new one is drawn for each episode.
+    ///
+    /// # Errors
+    /// If a setting is invalid, or does not fit the environment.
+    pub fn new(search: &C, spec: &EnvSpec) -> Result<Self> {
+        search.net().validate()?;
+        search.population().validate(search.candidates(), spec.horizon)?;
+        let mut layout = Layout::new();
+        let policy = PolicyNet::new(&mut layout, spec, search.net());
+        let deviation = layout.slices().find(|(name, _, _)| *name == "policy.log_std").map(|(_, _, at)| at);
+        let parameters = deviation.filter(|_| search.population().deterministic).unwrap_or(layout.len());
+        search.validate(parameters)?;
+        Ok(PopulationLearner { search: search.clone(), policy, layout, parameters, horizon: spec.horizon })
+    }
+
+    /// Statistics of observations, if there are such.
+    fn moments(&self, held: &Held) -> Option<Moments> {
+        let of = || Moments { mean: held.get("obs_mean"), var: held.get("obs_var"), count: held.get("obs_count") };
+        self.search.normalises().then(of)
+    }
+
+    /// The values by which policies act, `theta: [S, M, P']` with all of θ, M of each seed.
+    fn acting(&self, theta: Tensor, moments: Option<Moments>) -> Acting {
+        let shape = theta.shape();
+        let [s, m, p] = shape[..] else { return Acting::of(&self.layout.split(theta)) };
+        let rows = |x: Tensor| {
+            let width = x.size(1);
+            x.unsqueeze(1).broadcast_to(&[s, m, width]).reshape(&[s * m, width])
+        };
+        let values = moments.map(|Moments { mean, var, .. }| [("obs_mean", rows(mean)), ("obs_var", rows(var))]);
+        Acting {
+            parts: self.layout.split(theta.reshape(&[s * m, p])),
+            values: values.map(Named::from).unwrap_or_default(),
+        }
+    }
+
+    /// Episodes of the candidates `[S, n, P]`: sums over each, `[S · n, E, …]`.
+    fn play(&self, it: &mut Iteration<'_>, held: &Held, candidates: Tensor, key: [Tensor; 2]) -> Played {
+        let (seeds, n) = (candidates.size(0), candidates.size(1));
+        let Population { episodes, deterministic, .. } = *self.search.population();
+        let (rows, moments) = ([seeds * n, episodes], self.moments(held));
+        let (p, all) = (self.parameters, self.layout.len());
+        let rest = || held.get("theta").slice(1, p, all).unsqueeze(1).broadcast_to(&[seeds, n, all - p]);
+        let theta = if p == all { candidates } else { Tensor::concat(&[candidates, rest()], 2) };
+        let acting = self.acting(theta, moments);
+        let mean = acting.values.find("obs_mean").map(|mean| mean.unsqueeze(1));
+        let policy = Normalised(&self.policy);
+        let none = Tensor::zeros(&rows);
+        let count = Tensor::constant_u32(0).broadcast_to(&rows);
+        let none_seen = Tensor::zeros(&[rows[0], rows[1], self.policy.observations()]);
+        let first = Played {
+            totals: Totals { returns: none, lengths: count, terminated: count, lost: none },
+            seen: mean.map(|_| [none_seen; 2]),
+        };
+        let how = if deterministic { How::Exploit } else { How::Explore };
+        let cast = Cast { policy: &policy, acting: &acting, rows };
+        it.fold((cast, how), row_keys(key, n), self.horizon, &first, |played: &Played, step: &Steps| Played {
+            totals: played.totals.add(step),
+            seen: played.seen.zip(mean).map(|([sum, squares], mean)| {
+                let d = step.obs - mean;
+                [sum + d, squares + d.square()]
+            }),
+        })
+    }
+
+    /// Merges the observations of all candidates into the statistics.
+    fn keep_statistics(&self, it: &mut Iteration<'_>, held: &Held, played: &Played, steps: Tensor) {
+        let (Some(moments), Some(seen)) = (self.moments(held), played.seen) else { return };
+        let (seeds, o) = (it.seeds(), self.policy.observations());
+        let [d, squares] = seen.map(|x| x.reshape(&[seeds, x.len() / (seeds * o), o]).sum_keep(1).reshape(&[seeds, o]));
+        let d = d / steps;
+        let var = (squares / steps - d.square()).max(Tensor::constant_f32(0.0));
+        let next = moments.merge_moments(moments.mean + d, var, steps);
+        for (name, value) in [("obs_mean", next.mean), ("obs_var", next.var), ("obs_count", next.count)] {
+            it.update(name, value);
+        }
+    }
+}
+
+impl<C: Search> Learned for PopulationLearner<C> {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(Normalised(&self.policy))
+    }
+
+    fn course(&self) -> Course {
+        Course::fixed(self.horizon, 1.0)
+    }
+
+    fn start(&self, held: &Held, _tasks: usize) -> Acting {
+        let moments = self.search.normalises().then(|| {
+            let count = Tensor::constant_f32(0.0);
+            Moments { mean: held.get("obs_mean"), var: held.get("obs_var"), count }
+        });
+        self.acting(held.get("theta").unsqueeze(1), moments)
+    }
+}
+
+impl<C: Search> Algorithm for PopulationLearner<C> {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn entries(&self, _: Option<usize>) -> Vec<StateEntry> {
+        let all = self.layout.len();
+        let mut entries = vec![
+            StateEntry::new("key", &[2], DType::U32).from(First::Key),
+            StateEntry::new("theta", &[all], DType::F32).from(First::Parameters(0)),
+        ];
+        entries.extend(self.search.entries(self.parameters, all));
+        if self.search.normalises() {
+            let of = |name, width: usize| StateEntry::new(name, &[width], DType::F32).statistics();
+            let o = self.policy.observations();
+            entries.extend([of("obs_mean", o), of("obs_var", o).from(First::Value(1.0)), of("obs_count", 1)]);
+        }
+        entries
+    }
+
+    fn fleet(&self, seeds: usize) -> [usize; 3] {
+        [seeds * self.search.candidates(), self.search.population().episodes, self.horizon]
+    }
+
+    fn batch(&self) -> u64 {
+        (self.search.candidates() * self.search.population().episodes * self.horizon) as u64
+    }
+
+    fn policy_entries(&self) -> Vec<&'static str> {
+        match self.search.normalises() {
+            true => vec!["theta", "obs_mean", "obs_var"],
+            false => vec!["theta"],
+        }
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let Population { n_samples, episodes, .. } = *self.search.population();
+        let hidden = self.search.net().hidden.iter().copied().max().unwrap_or(0);
+        vec![("n_samples", n_samples), ("episodes", episodes), ("hidden", hidden)]
+    }
+
+    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
+        let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::EXPLORATION)), it.number());
+        let stream = |number: u32| fold_in(key, Tensor::constant_u32(number));
+        let (p, all) = (self.parameters, self.layout.len());
+        let (whole, key) = (held.get("theta"), stream(0));
+        let theta = whole.slice(1, 0, p);
+        let candidates = self.search.ask(it, held, theta, key);
+        let played = self.play(it, held, candidates, stream(1));
+
+        let (seeds, n, each) = (it.seeds(), candidates.size(1), self.search.population().episodes);
+        let by_seed = |x: Tensor| x.reshape(&[seeds, n * each]);
+        let mean = played.totals.returns.sum_keep(1).reshape(&[seeds, n]) * (1.0 / each as f64);
+        let worst = Tensor::constant_f32(f64::from(f32::MIN));
+        let returns = mean.non_finite().select(worst, mean);
+        let Told { theta: new, metrics } = self.search.tell(it, held, &Asked { theta, candidates, returns, key });
+        // Parameters that are not finite are left out.
+        let broken = new.non_finite().to_f32().max_keep(1);
+        let kept = broken.gt(Tensor::constant_f32(0.0)).select(theta, new);
+        let kept = if p == all { kept } else { Tensor::concat(&[kept, whole.slice(1, p, all)], 1) };
+        it.update("theta", kept);
+
+        let lengths = by_seed(played.totals.lengths.to_f32());
+        let (episodes, steps) = (by_seed(played.totals.returns), lengths.sum_keep(1));
+        self.keep_statistics(it, held, &played, steps);
+        let count = Tensor::full(&[seeds, 1], (n * each) as f64);
+        let mean = returns.sum_keep(1) * (1.0 / n as f64);
+        let deviation = ((returns - mean).square().sum_keep(1) * (1.0 / n as f64)).sqrt();
+        Metrics::of_episodes(count, episodes.sum_keep(1), steps)
+            .returns(episodes, n * each)
+            .sum(Metrics::STEPS, steps)
+            .last("population/return_best", returns.max_keep(1))
+            .last("population/return_mean", mean)
+            .last("population/return_std", deviation)
+            .with(metrics)
+            .sum(Metrics::NON_FINITE, broken)
+            .sum(Metrics::UPDATES, 1.0 - broken)
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        self.search.schedules(done, total)
+    }
+}
+
+impl<C: Search> PopulationLearner<C> {
+    /// The search.
+    pub fn search(&self) -> &C {
+        &self.search
+    }
+}
