@@ -62,6 +62,10 @@ crate::settings! {
         ///
         /// ρ.
         backtrack_ratio: f64 = 0.8, Range::Fraction;
+        /// where no step keeps to the limit, make the last one if it lowers the loss
+        ///
+        /// As garage's `ConjugateGradientOptimizer`.
+        accept_violation: bool = false;
         /// products with the KL's Hessian
         hessian: Hessian = Hessian::Exact;
     }
@@ -133,11 +137,13 @@ impl TrustRegion {
         let ratios: Vec<f64> = (0..self.backtracks).map(|k| self.backtrack_ratio.powi(k as i32)).collect();
         let zero = Tensor::zeros(&before.shape());
         let init = Kept { theta, loss: before, constraint: zero, scale: zero };
-        let (kept, _) = scan_tree(self.backtracks, &init, &Tensor::literal_f32(&ratios), |_, kept: Kept, ratio| {
+        let (kept, _) = scan_tree(self.backtracks, &init, &Tensor::literal_f32(&ratios), |k, kept: Kept, ratio| {
             let tried = theta - full * ratio;
             let parts = layout.split(tried);
             let (loss, constraint) = (loss(&parts), constraint(&parts));
-            let better = loss.lt(before).bit_and(constraint.gt(Tensor::constant_f32(self.max_kl)).not());
+            let within = constraint.gt(Tensor::constant_f32(self.max_kl)).not();
+            let last = k.eq(Tensor::constant_u32(u32::try_from(self.backtracks - 1).unwrap_or(u32::MAX)));
+            let better = loss.lt(before).bit_and(if self.accept_violation { within.bit_or(last) } else { within });
             let sound = loss.non_finite().bit_or(constraint.non_finite()).not();
             let open = kept.scale.gt(none).not();
             let take = open.bit_and(better).bit_and(sound).bit_and(finite);
@@ -276,6 +282,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_step_beyond_the_limit_is_the_last_one_and_only_where_it_is_asked_for() {
+        let step = |accept_violation: bool| {
+            let device = Device::cpu(1);
+            let mut layout = Layout::new();
+            layout.add("x", &[2], crate::nn::Init::Constant(0.0));
+            let mut program = Program::new(&device, |cx| {
+                let theta = Tensor::literal_f32(&[1.0, 2.0]).reshape(&[1, 2]);
+                let region = TrustRegion { accept_violation, backtracks: 3, ..TrustRegion::default() };
+                let loss = |parts: &[Tensor]| parts[0].sum_keep(1);
+                // No point is within the limit.
+                let constraint = |parts: &[Tensor]| parts[0].square().sum_keep(1) * 0.5 + 5.0;
+                let TrustStep { scale, constraint, .. } = region.step(&layout, theta, loss, constraint);
+                cx.output("step", Tensor::concat(&[scale, constraint], 1));
+            })
+            .unwrap();
+            let out = program.run(&State::new(), &[], &[]).unwrap();
+            pollster::block_on(device.read(out.get("step").unwrap())).unwrap()
+        };
+        assert_eq!(step(false), [0.0, 0.0]);
+        let [scale, constraint] = step(true)[..] else { panic!("two numbers") };
+        assert!((scale - 0.64).abs() < 1e-6 && constraint > 5.0, "{scale} {constraint}");
     }
 
     #[test]

@@ -23,7 +23,9 @@ impl Rl2Variant {
     #[must_use]
     pub fn uses(self, key: &str) -> bool {
         match key {
-            "epochs" | "minibatches" | "clip_eps" | "value_coef" | "max_grad_norm" => self == Rl2Variant::Ppo,
+            "epochs" | "minibatches" | "clip_eps" | "value_coef" | "max_grad_norm" | "target_kl" => {
+                self == Rl2Variant::Ppo
+            }
             _ if self == Rl2Variant::Trpo => !AdamConfig::declares(key),
             _ => !TrustRegion::declares(key),
         }
@@ -132,6 +134,8 @@ crate::settings! {
         value_coef: f64 = 0.5, Range::NotNegative;
         /// longer gradients are scaled down; 0: never
         max_grad_norm: f64 = 0.5, Range::NotNegative;
+        /// above 0: stop an iteration's updates at 1.5 times this KL
+        target_kl: f64 = 0.0, Range::NotNegative;
         /// The steps of `rl2-ppo`.
         ..adam: AdamConfig;
         /// The steps of `rl2-trpo`.

@@ -106,7 +106,7 @@ pub(super) fn proximal(
         learning_rate,
         max_grad_norm: config.max_grad_norm,
         sums: &["policy_loss", "value_loss", "entropy", "approx_kl", "clip_frac", "grad_norm"],
-        stop: None,
+        stop: (config.target_kl > 0.0).then_some(("approx_kl", 1.5 * config.target_kl)),
         first_norm: false,
     };
     let end = descent.run(theta, adam, passes.steps(), &passes.xs(), |parts, x| {
