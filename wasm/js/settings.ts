@@ -410,6 +410,132 @@ export interface SacConfig {
   log_std_init?: number;
 }
 
+/** Settings of `cem`: Cross-Entropy Method: the mean and deviation of the best candidates (doi:10.1023/A:1010091220143). */
+export interface CemConfig {
+  /** candidates of each iteration (n). Values: 1 or more; default 32. */
+  n_samples?: number;
+  /** episodes of each candidate; their mean return is its score. Values: 1 or more; default 1. */
+  episodes?: number;
+  /** candidates take the action that they hold for the best; false: they draw. Values: true, false; default true. */
+  deterministic?: boolean;
+  /** share of the candidates that the next ones come from. Values: above 0, to 1; default 0.05. */
+  best_frac?: number;
+  /** first deviation of each parameter. Values: 0 or more; default 1.0. */
+  init_std?: number;
+  /** deviation that is added to the best ones' at first, so that the search does not end early. Values: 0 or more; default 1.0. */
+  extra_std?: number;
+  /** iterations until none is added any more. Values: > 0; default 100.0. */
+  extra_decay_time?: number;
+  /** hidden layers of each network. Values: list of widths; default []. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
+/** Settings of `cma-es`: Covariance Matrix Adaptation Evolution Strategy, full or separable (arXiv:1604.00772). */
+export interface CmaEsConfig {
+  /** candidates of each iteration (n). Values: 1 or more; default 32. */
+  n_samples?: number;
+  /** episodes of each candidate; their mean return is its score. Values: 1 or more; default 1. */
+  episodes?: number;
+  /** candidates take the action that they hold for the best; false: they draw. Values: true, false; default true. */
+  deterministic?: boolean;
+  /** first deviation of all parameters. Values: > 0; default 1.0. */
+  sigma0?: number;
+  /** keep variances only, of any number of parameters; false: a matrix, of up to 1,000. Values: true, false; default false. */
+  separable?: boolean;
+  /** hidden layers of each network. Values: list of widths; default []. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
+/** Settings of `openai-es`: Evolution strategy: gradients from antithetic pairs and ranks (arXiv:1703.03864). */
+export interface OpenaiEsConfig {
+  /** candidates of each iteration (n). Values: 1 or more; default 32. */
+  n_samples?: number;
+  /** episodes of each candidate; their mean return is its score. Values: 1 or more; default 1. */
+  episodes?: number;
+  /** candidates take the action that they hold for the best; false: they draw. Values: true, false; default true. */
+  deterministic?: boolean;
+  /** deviation of candidates from the policy. Values: > 0; default 0.02. */
+  sigma?: number;
+  /** what makes the steps: adam, or sgd with momentum. Values: adam, sgd; default "adam". */
+  optimiser?: "adam" | "sgd";
+  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.01. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** Adam's ε. Values: > 0; default 0.00000001. */
+  adam_eps?: number;
+  /** share of the last steps in each of sgd. Values: 0 to 0.999; default 0.9. */
+  momentum?: number;
+  /** weight of the squares of parameters in what is descended. Values: 0 or more; default 0.005. */
+  weight_decay?: number;
+  /** hidden layers of each network. Values: list of widths; default []. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
+/** Settings of `ars`: Augmented Random Search, V1 and V2 (arXiv:1803.07055). */
+export interface ArsConfig {
+  /** candidates of each iteration (n). Values: 1 or more; default 16. */
+  n_samples?: number;
+  /** episodes of each candidate; their mean return is its score. Values: 1 or more; default 1. */
+  episodes?: number;
+  /** candidates take the action that they hold for the best; false: they draw. Values: true, false; default true. */
+  deterministic?: boolean;
+  /** directions that are learned from (b), the best ones; 0: all. Values: 0 or more; default 0. */
+  top_directions?: number;
+  /** length of a step (α), in deviations of returns. Values: > 0; default 0.02. */
+  learning_rate?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
+  learning_rate_schedule?: "constant" | "linear";
+  /** deviation of candidates from the policy (ν). Values: > 0; default 0.05. */
+  sigma?: number;
+  /** by the running mean and deviation of all that were seen: V2; false: V1. Values: true, false; default true. */
+  normalise_observations?: boolean;
+  /** hidden layers of each network. Values: list of widths; default []. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
+/** Settings of `nop`: Plays and learns nothing, to compare with. */
+export interface NopConfig {
+  /** candidates of each iteration (n). Values: 1 or more; default 1. */
+  n_samples?: number;
+  /** episodes of each candidate; their mean return is its score. Values: 1 or more; default 1. */
+  episodes?: number;
+  /** candidates take the action that they hold for the best; false: they draw. Values: true, false; default true. */
+  deterministic?: boolean;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
 /** Settings of `promp`: Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784). */
 export interface PrompConfig {
   /** tasks per iteration (M). Values: 1 or more; default 40. */
@@ -903,6 +1029,11 @@ export interface Configs {
   "ddpg": DdpgConfig;
   "td3": Td3Config;
   "sac": SacConfig;
+  "cem": CemConfig;
+  "cma-es": CmaEsConfig;
+  "openai-es": OpenaiEsConfig;
+  "ars": ArsConfig;
+  "nop": NopConfig;
   "promp": PrompConfig;
   "maml-ppo": MamlPpoConfig;
   "maml-vpg": MamlVpgConfig;

@@ -13,7 +13,7 @@ binary=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-wanted=" ${*:-ppo trpo dqn dql ddpg td3 sac promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo pearl} "
+wanted=" ${*:-ppo trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo pearl} "
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
@@ -48,6 +48,13 @@ make ddpg pendulum 40 hidden=[4,3] batch_size=4 learning_starts=20 iteration_ste
 make td3 pendulum 40 hidden=[4,3] batch_size=4 learning_starts=20 iteration_steps=20 prioritised=true
 # The memory is full after two iterations, and grows.
 make sac pendulum 40 hidden=[4,3] batch_size=4 learning_starts=20 iteration_steps=20
+# Searches: STEPS are those of episodes up to the time limit.
+make cem cartpole 6000 n_samples=6 best_frac=0.5
+make cma-es cartpole 6000 n_samples=6
+make openai-es pendulum 2400 n_samples=6
+# The statistics of observations that the policy was searched with.
+make ars pendulum 2400 n_samples=6 top_directions=2
+make nop cartpole 2000 n_samples=2 hidden=[4]
 family=(hidden=[4] meta_batch=2 rollouts=2)
 make promp point-corner 1600 "${family[@]}"
 make maml-ppo point-corner 1600 "${family[@]}" learn_inner_lr=true

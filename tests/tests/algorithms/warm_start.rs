@@ -25,6 +25,8 @@ fn small(algorithm: &str) -> (&'static str, String) {
         "trpo" => ("cartpole", "hidden = [8]\nenvs = 2\nhorizon = 16".to_owned()),
         "dqn" | "dql" => ("cartpole", REPLAY.to_owned()),
         "ddpg" | "td3" | "sac" => ("pendulum", REPLAY.to_owned()),
+        "cem" => ("cartpole", "hidden = [8]\nn_samples = 4\nbest_frac = 0.5".to_owned()),
+        "cma-es" | "openai-es" | "ars" | "nop" => ("cartpole", "hidden = [8]\nn_samples = 4".to_owned()),
         "rl2-ppo" => ("bandit", "units = 8\nmeta_batch = 4\nminibatches = 1".to_owned()),
         "rl2-trpo" => ("bandit", "units = 8\nmeta_batch = 4".to_owned()),
         "pearl" => (

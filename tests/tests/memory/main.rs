@@ -38,6 +38,7 @@ const SMALL: u64 = 100_000;
 fn setup(algorithm: &str, settings: &str, seeds: &[u64]) -> Setup {
     let env = match algorithm {
         "ppo" | "trpo" | "dqn" | "dql" => "cartpole",
+        "cem" | "cma-es" | "openai-es" | "ars" | "nop" => "cartpole",
         "ddpg" | "td3" | "sac" => "pendulum",
         _ => "point-corner",
     };
@@ -56,6 +57,7 @@ fn settings(algorithm: &str) -> &'static str {
             "train_freq = 4\ngradient_steps = 1\niteration_steps = 4\nlearning_starts = 0\nbatch_size = 4096\nhidden = [256, 256]"
         }
         "ddpg" | "td3" | "sac" => "iteration_steps = 2\nlearning_starts = 0\nbatch_size = 4096\nhidden = [128, 128]",
+        "cem" | "cma-es" | "openai-es" | "ars" | "nop" => "n_samples = 64\nepisodes = 256",
         "rl2-ppo" => "meta_batch = 32\nepisodes = 2\nunits = 32\nminibatches = 1\nepochs = 1",
         "rl2-trpo" => "meta_batch = 32\nepisodes = 2\nunits = 32",
         "pearl" => PEARL,

@@ -9,10 +9,15 @@ use std::path::{Path, PathBuf};
 use quickstudy_core::train::ALGORITHMS;
 
 /// The rooms of algorithms, and the presets, which are files by name.
-const MAY: [&str; 14] = [
+const MAY: [&str; 19] = [
+    "core/src/algo/ars",
+    "core/src/algo/cem",
+    "core/src/algo/cma_es",
     "core/src/algo/ddpg",
     "core/src/algo/dql",
     "core/src/algo/dqn",
+    "core/src/algo/nop.rs",
+    "core/src/algo/openai_es",
     "core/src/algo/ppo",
     "core/src/algo/sac",
     "core/src/algo/td3",
