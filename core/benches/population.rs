@@ -34,7 +34,11 @@ fn table(threads: usize) -> Result<()> {
         let start = Instant::now();
         let steps = iteration()?;
         let seconds = start.elapsed().as_secs_f64();
-        println!("iteration {number:2}: {steps:9} steps in {:6.1} ms: {:.1} M steps/s", 1e3 * seconds, 1e-6 * steps / seconds);
+        println!(
+            "iteration {number:2}: {steps:9} steps in {:6.1} ms: {:.1} M steps/s",
+            1e3 * seconds,
+            1e-6 * steps / seconds
+        );
     }
     Ok(())
 }

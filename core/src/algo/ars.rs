@@ -13,7 +13,7 @@ mod config;
 
 pub use config::ArsConfig;
 
-use super::population::{Asked, Population, PopulationLearner, Search, Told, best_share};
+use super::population::{Asked, CandidateSearch, Population, PopulationLearner, Told, best_share};
 use super::{AlgorithmDef, Family, Held, Metrics, StateEntry};
 use crate::dist::RowNoise;
 use crate::play::Iteration;
@@ -51,7 +51,7 @@ pub fn ascent(directions: Tensor, returns: Tensor, top: usize) -> Tensor {
     equal.select(step / equal.select(deviation, Tensor::constant_f32(1.0)), none)
 }
 
-impl Search for ArsConfig {
+impl CandidateSearch for ArsConfig {
     fn validate(&self, _: usize) -> Result<()> {
         ArsConfig::validate(self)
     }

@@ -11,7 +11,7 @@ mod config;
 
 pub use config::CemConfig;
 
-use super::population::{Asked, Population, PopulationLearner, Search, Told, best_share};
+use super::population::{Asked, CandidateSearch, Population, PopulationLearner, Told, best_share};
 use super::{AlgorithmDef, Family, First, Held, Metrics, StateEntry};
 use crate::dist::RowNoise;
 use crate::play::Iteration;
@@ -49,7 +49,7 @@ pub fn refit(candidates: Tensor, returns: Tensor, k: usize) -> [Tensor; 2] {
     [mean, over((candidates - mean.unsqueeze(1)).square()).sqrt()]
 }
 
-impl Search for CemConfig {
+impl CandidateSearch for CemConfig {
     fn validate(&self, _: usize) -> Result<()> {
         CemConfig::validate(self)
     }

@@ -16,12 +16,12 @@ mod strategy;
 mod tests;
 
 pub use config::CmaEsConfig;
-pub use strategy::{Constants, Covariance, Frame, Strategy};
+pub use strategy::{Axes, Constants, Covariance, Strategy};
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::population::{Asked, Population, PopulationLearner, Search, Told};
+use super::population::{Asked, CandidateSearch, Population, PopulationLearner, Told};
 use super::{AlgorithmDef, Family, Held, Metrics, StateEntry};
 use crate::dist::RowNoise;
 use crate::play::Iteration;
@@ -106,9 +106,9 @@ fn packed(strategy: &Strategy) -> [Vec<f64>; 6] {
 }
 
 /// The last frame of each seed with the covariance that it is of: asking computes it, and telling has it again.
-type Frames = Rc<RefCell<Vec<Option<(Covariance, Frame)>>>>;
+type Frames = Rc<RefCell<Vec<Option<(Covariance, Axes)>>>>;
 
-fn frame(frames: &Frames, seed: usize, covariance: &Covariance) -> Frame {
+fn frame(frames: &Frames, seed: usize, covariance: &Covariance) -> Axes {
     let mut frames = frames.borrow_mut();
     let seeds = frames.len().max(seed + 1);
     frames.resize(seeds, None);
@@ -152,7 +152,7 @@ impl CmaEsSearch {
     }
 }
 
-impl Search for CmaEsSearch {
+impl CandidateSearch for CmaEsSearch {
     fn validate(&self, parameters: usize) -> Result<()> {
         self.config.validate()?;
         if !self.config.separable && parameters > MOST_FULL {

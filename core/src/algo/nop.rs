@@ -3,7 +3,7 @@
 //! It plays episodes by its policy as it is, and leaves it so: what other algorithms reach is compared with it, and its speed is that
 //! of playing alone. Theirs does not even play; ours does, because a run is as long as its steps.
 
-use super::population::{Asked, Population, PopulationLearner, Search, Told};
+use super::population::{Asked, CandidateSearch, Population, PopulationLearner, Told};
 use super::{AlgorithmDef, Family, Held, Metrics, StateEntry};
 use crate::play::Iteration;
 use crate::policy::NetConfig;
@@ -31,7 +31,7 @@ crate::settings! {
     }
 }
 
-impl Search for NopConfig {
+impl CandidateSearch for NopConfig {
     fn validate(&self, _: usize) -> Result<()> {
         self.check()
     }

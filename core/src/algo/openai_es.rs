@@ -11,7 +11,7 @@ mod config;
 
 pub use config::{EsOptimiser, OpenAiEsConfig};
 
-use super::population::{Asked, Population, PopulationLearner, Search, Told, centred_ranks};
+use super::population::{Asked, CandidateSearch, Population, PopulationLearner, Told, centred_ranks};
 use super::{AlgorithmDef, Family, Held, Metrics, StateEntry};
 use crate::dist::RowNoise;
 use crate::optim::{AdamState, norm};
@@ -47,7 +47,7 @@ impl OpenAiEsConfig {
     }
 }
 
-impl Search for OpenAiEsConfig {
+impl CandidateSearch for OpenAiEsConfig {
     fn validate(&self, _: usize) -> Result<()> {
         OpenAiEsConfig::validate(self)
     }

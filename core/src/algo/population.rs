@@ -6,7 +6,7 @@
 mod learner;
 mod rank;
 
-pub use learner::{Asked, PopulationLearner, Search, Told};
+pub use learner::{Asked, CandidateSearch, PopulationLearner, Told};
 pub use rank::{best_share, centred_ranks, order};
 
 use crate::settings::Range;

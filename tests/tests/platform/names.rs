@@ -73,7 +73,8 @@ fn literals(text: &str) -> Vec<String> {
 fn named(literal: &str) -> bool {
     let names: Vec<&str> = ALGORITHMS.iter().map(|def| def.name).collect();
     let mut words = literal.split(|c: char| !c.is_alphanumeric() && !"-_".contains(c));
-    let prefix = literal.len() > 2 && names.iter().any(|name| name.starts_with(literal));
+    // `open` is an attribute of HTML.
+    let prefix = literal.len() > 2 && literal != "open" && names.iter().any(|name| name.starts_with(literal));
     // An example command is for readers.
     !literal.contains("quickstudy ") && (words.any(|word| names.contains(&word)) || prefix)
 }

@@ -103,7 +103,7 @@ pub enum Covariance {
 
 /// The axes of a covariance and the roots of its variances along these.
 #[derive(Clone, Debug)]
-pub enum Frame {
+pub enum Axes {
     /// Eigenvectors B as columns, and D.
     Full(DMatrix<f64>, Vec<f64>),
     /// D; the axes are those of the parameters.
@@ -130,29 +130,29 @@ impl Covariance {
 
     /// Its axes: C = B D² Bᵀ.
     #[must_use]
-    pub fn frame(&self) -> Frame {
+    pub fn frame(&self) -> Axes {
         let roots = |values: &[f64]| {
             let least = values.iter().fold(f64::MIN_POSITIVE, |a, b| a.max(*b)) * LEAST_SHARE;
             values.iter().map(|x| x.max(least).sqrt()).collect::<Vec<_>>()
         };
         match self {
-            Covariance::Diagonal(variances) => Frame::Diagonal(roots(variances)),
+            Covariance::Diagonal(variances) => Axes::Diagonal(roots(variances)),
             Covariance::Full(numbers) => {
                 let n = numbers.len().isqrt();
                 let SymmetricEigen { eigenvectors, eigenvalues } =
                     SymmetricEigen::new(DMatrix::from_row_slice(n, n, numbers));
-                Frame::Full(eigenvectors, roots(eigenvalues.as_slice()))
+                Axes::Full(eigenvectors, roots(eigenvalues.as_slice()))
             }
         }
     }
 }
 
-impl Frame {
+impl Axes {
     /// B D z.
     fn stretched(&self, z: &[f64]) -> Vec<f64> {
         match self {
-            Frame::Diagonal(d) => z.iter().zip(d).map(|(z, d)| z * d).collect(),
-            Frame::Full(b, d) => {
+            Axes::Diagonal(d) => z.iter().zip(d).map(|(z, d)| z * d).collect(),
+            Axes::Full(b, d) => {
                 let along: Vec<f64> = z.iter().zip(d).map(|(z, d)| z * d).collect();
                 columns(b, &along)
             }
@@ -162,8 +162,8 @@ impl Frame {
     /// C^−½ y = B D⁻¹ Bᵀ y.
     fn whitened(&self, y: &[f64]) -> Vec<f64> {
         match self {
-            Frame::Diagonal(d) => y.iter().zip(d).map(|(y, d)| y / d).collect(),
-            Frame::Full(b, d) => {
+            Axes::Diagonal(d) => y.iter().zip(d).map(|(y, d)| y / d).collect(),
+            Axes::Full(b, d) => {
                 let along = |(i, d): (usize, &f64)| b.column(i).iter().zip(y).map(|(b, y)| b * y).sum::<f64>() / d;
                 columns(b, &d.iter().enumerate().map(along).collect::<Vec<_>>())
             }
@@ -214,7 +214,7 @@ impl Strategy {
 
     /// Candidates m + σ B D z, row by row, of standard normal numbers z; `frame` is that of C.
     #[must_use]
-    pub fn ask(&self, frame: &Frame, z: &[f64]) -> Vec<f64> {
+    pub fn ask(&self, frame: &Axes, z: &[f64]) -> Vec<f64> {
         let n = self.mean.len();
         let one = |z: &[f64]| {
             let steps = frame.stretched(z);
@@ -225,7 +225,7 @@ impl Strategy {
 
     /// The search after a generation, the lower costs the better; none if a number of it were not finite.
     #[must_use]
-    pub fn tell(&self, constants: &Constants, frame: &Frame, candidates: &[f64], costs: &[f64]) -> Option<Strategy> {
+    pub fn tell(&self, constants: &Constants, frame: &Axes, candidates: &[f64], costs: &[f64]) -> Option<Strategy> {
         let Constants { weights, mu, mueff, cc, c1, cmu, cs, damps, chi, .. } = constants;
         let n = self.mean.len();
         let dimension = n as f64;

@@ -18,7 +18,7 @@ use crate::{DType, Result, Tensor};
 /// their returns.
 ///
 /// The P parameters that are searched for are the first ones of θ: all, but for the deviation of actions where candidates do not draw.
-pub trait Search: Clone + Debug {
+pub trait CandidateSearch: Clone + Debug {
     /// Every value on its own and in combination, for P parameters.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ struct Played {
 
 tree!(Played: totals, seen);
 
-impl<C: Search> PopulationLearner<C> {
+impl<C: CandidateSearch> PopulationLearner<C> {
     /// For an environment; if it has many tasks, a new one is drawn for each episode.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl<C: Search> PopulationLearner<C> {
     }
 }
 
-impl<C: Search> Learned for PopulationLearner<C> {
+impl<C: CandidateSearch> Learned for PopulationLearner<C> {
     fn policy(&self) -> Box<dyn Policy + '_> {
         Box::new(Normalised(&self.policy))
     }
@@ -198,7 +198,7 @@ impl<C: Search> Learned for PopulationLearner<C> {
     }
 }
 
-impl<C: Search> Algorithm for PopulationLearner<C> {
+impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
     fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -282,7 +282,7 @@ impl<C: Search> Algorithm for PopulationLearner<C> {
     }
 }
 
-impl<C: Search> PopulationLearner<C> {
+impl<C: CandidateSearch> PopulationLearner<C> {
     /// The search.
     pub fn search(&self) -> &C {
         &self.search
