@@ -1,5 +1,6 @@
 //! Algorithms, one per file, named as their papers.
 
+pub mod a2c;
 mod actor_critic;
 mod algorithm;
 mod count;
@@ -11,15 +12,17 @@ pub mod dqn;
 mod groups;
 mod learned;
 pub mod off_policy;
-mod on_policy;
+pub mod on_policy;
 pub mod ppo;
 pub mod q_learning;
 pub mod sac;
 pub mod td3;
 mod training;
 pub mod trpo;
+pub mod vpg;
 
 pub use crate::learn::Metrics;
+pub use a2c::{A2C, A2c, A2cConfig};
 pub use actor_critic::ActorCritic;
 pub use algorithm::{Algorithm, First, Held, StateEntry, update_parameters};
 pub use ddpg::{DDPG, DdpgConfig};
@@ -29,8 +32,9 @@ pub use dqn::{DQN, DqnConfig};
 pub use groups::{ParameterGroups, Trained};
 pub use learned::{Course, Learned};
 pub use on_policy::{OnPolicy, OnPolicyLearner, Sampling};
-pub use ppo::{PPO, Ppo, PpoConfig};
+pub use ppo::{PPO, PPO2, Ppo, PpoConfig};
 pub use sac::{SAC, Sac, SacConfig};
 pub use td3::{TD3, Td3Config};
 pub use training::{Arena, Training};
 pub use trpo::{TRPO, Trpo, TrpoConfig};
+pub use vpg::{VPG, Vpg, VpgConfig};

@@ -19,6 +19,7 @@ mod off_policy;
 mod outcomes;
 mod parts;
 mod pearl;
+mod policy_gradient;
 mod resume;
 mod rl2;
 mod rl2_host;

@@ -34,7 +34,9 @@ fn lower_values_of_the_settings_that_are_named_take_less() {
                 "pendulum",
                 "memory_size = 4000\nlearning_starts = 100\nenvs = 64\niteration_steps = 16\nbatch_size = 512\nhidden = [32, 32]",
             ),
-            "ppo" | "trpo" => ("cartpole", "envs = 64\nhorizon = 64\nminibatches = 1\nhidden = [32, 32]"),
+            "ppo" | "ppo2" | "a2c" | "vpg" | "trpo" => {
+                ("cartpole", "envs = 64\nhorizon = 64\nminibatches = 1\nhidden = [32, 32]")
+            }
             _ if algorithm.starts_with("rl2") => ("point-corner", "meta_batch = 16\nepisodes = 4\nunits = 16"),
             "pearl" => (
                 "point-corner",

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use quickstudy_core::train::ALGORITHMS;
 
 /// The rooms of algorithms, and the presets, which are files by name.
-const MAY: [&str; 14] = [
+const MAY: [&str; 16] = [
+    "core/src/algo/a2c",
     "core/src/algo/ddpg",
     "core/src/algo/dql",
     "core/src/algo/dqn",
@@ -17,6 +18,7 @@ const MAY: [&str; 14] = [
     "core/src/algo/sac",
     "core/src/algo/td3",
     "core/src/algo/trpo",
+    "core/src/algo/vpg",
     "core/src/meta/config.rs",
     "core/src/meta/maml.rs",
     "core/src/meta/surrogate.rs",
