@@ -112,7 +112,7 @@ impl Algorithm for Reinforce {
 
         let descent = Descent {
             layout: &self.layout,
-            optimiser: Adam::default(),
+            optimiser: Adam::default().into(),
             learning_rate: Tensor::constant_f32(self.config.learning_rate),
             max_grad_norm: 0.5,
             sums: &["value_loss", "entropy"],

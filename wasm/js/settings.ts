@@ -2,16 +2,28 @@
 
 /** Settings of `ppo`: Proximal Policy Optimization, clipped objective (arXiv:1707.06347). */
 export interface PpoConfig {
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.00025. */
+  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "adam". */
+  optimiser?: "adam" | "rms_prop" | "sgd";
+  /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.00025. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "linear". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "linear". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
+  /** RMSprop: share of the old squares in their average. Values: 0 to 1; default 0.99. */
+  rms_decay?: number;
+  /** RMSprop's ε. Values: > 0; default 0.00001. */
+  rms_eps?: number;
+  /** of sgd: share of the last step in the next one. Values: 0 to 0.999999; default 0.9. */
+  momentum?: number;
   /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.2. */
   clip_eps?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  clip_eps_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** passes over each rollout. Values: 1 or more; default 4. */
   epochs?: number;
   /** weight of the entropy bonus. Values: 0 or more; default 0.01. */
@@ -24,8 +36,24 @@ export interface PpoConfig {
   value_clip?: boolean;
   /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
   target_kl?: number;
-  /** in each minibatch. Values: true, false; default true. */
+  /** subtract their mean, divide by their deviation. Values: true, false; default true. */
   normalise_advantages?: boolean;
+  /** one loss with the policy, or steps of its own before or after. Values: joint, first, last; default "joint". */
+  critic?: "joint" | "first" | "last";
+  /** first, last: its step size; 0: the policy's. Values: 0 or more; default 0.0. */
+  critic_learning_rate?: number;
+  /** first, last: passes over each rollout. Values: 1 or more; default 10. */
+  critic_epochs?: number;
+  /** first, last: longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  critic_max_grad_norm?: number;
+  /** what values are fitted to. Values: gae, td_lambda, empirical; default "gae". */
+  value_targets?: "gae" | "td_lambda" | "empirical";
+  /** λ of the targets td_lambda. Values: 0 to 1; default 0.95. */
+  value_lambda?: number;
+  /** over what normalise_advantages standardises. Values: minibatch, rollout, running; default "minibatch". */
+  advantage_scope?: "minibatch" | "rollout" | "running";
+  /** also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default false. */
+  log_details?: boolean;
   /** steps per environment between updates (T). Values: 1 or more; default 128. */
   horizon?: number;
   /** environments that run side by side (N). Values: 1 or more; default 8. */
@@ -35,6 +63,232 @@ export interface PpoConfig {
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
+  gae_lambda?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
+  /** by the running deviation of the discounted return. Values: true, false; default false. */
+  normalise_rewards?: boolean;
+  /** state-dependent exploration of continuous actions. Values: true, false; default false. */
+  sde?: boolean;
+  /** steps between its noise matrices; 0: one per rollout. Values: 0, or divides T; default 0. */
+  sde_sample_freq?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
+/** Settings of `ppo2`: PPO with one optimiser and empirical returns, as Pyrado's PPO2 (arXiv:1707.06347). */
+export interface Ppo2Config {
+  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "adam". */
+  optimiser?: "adam" | "rms_prop" | "sgd";
+  /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0005. */
+  learning_rate?: number;
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
+  /** Adam's ε. Values: > 0; default 0.00001. */
+  adam_eps?: number;
+  /** RMSprop: share of the old squares in their average. Values: 0 to 1; default 0.99. */
+  rms_decay?: number;
+  /** RMSprop's ε. Values: > 0; default 0.00001. */
+  rms_eps?: number;
+  /** of sgd: share of the last step in the next one. Values: 0 to 0.999999; default 0.9. */
+  momentum?: number;
+  /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.1. */
+  clip_eps?: number;
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** passes over each rollout. Values: 1 or more; default 3. */
+  epochs?: number;
+  /** weight of the entropy bonus. Values: 0 or more; default 0.001. */
+  entropy_coef?: number;
+  /** weight of the value loss ½ (v − R)². Values: 0 or more; default 0.5. */
+  value_coef?: number;
+  /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
+  max_grad_norm?: number;
+  /** clip the change of the value as well. Values: true, false; default true. */
+  value_clip?: boolean;
+  /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
+  target_kl?: number;
+  /** subtract their mean, divide by their deviation. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** one loss with the policy, or steps of its own before or after. Values: joint, first, last; default "joint". */
+  critic?: "joint" | "first" | "last";
+  /** first, last: its step size; 0: the policy's. Values: 0 or more; default 0.0. */
+  critic_learning_rate?: number;
+  /** first, last: passes over each rollout. Values: 1 or more; default 10. */
+  critic_epochs?: number;
+  /** first, last: longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  critic_max_grad_norm?: number;
+  /** what values are fitted to. Values: gae, td_lambda, empirical; default "empirical". */
+  value_targets?: "gae" | "td_lambda" | "empirical";
+  /** λ of the targets td_lambda. Values: 0 to 1; default 0.95. */
+  value_lambda?: number;
+  /** over what normalise_advantages standardises. Values: minibatch, rollout, running; default "rollout". */
+  advantage_scope?: "minibatch" | "rollout" | "running";
+  /** also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default true. */
+  log_details?: boolean;
+  /** steps per environment between updates (T). Values: 1 or more; default 128. */
+  horizon?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 8. */
+  envs?: number;
+  /** parts that each pass is split into. Values: divides T · N; default 4. */
+  minibatches?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
+  gae_lambda?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
+  /** by the running deviation of the discounted return. Values: true, false; default false. */
+  normalise_rewards?: boolean;
+  /** state-dependent exploration of continuous actions. Values: true, false; default false. */
+  sde?: boolean;
+  /** steps between its noise matrices; 0: one per rollout. Values: 0, or divides T; default 0. */
+  sde_sample_freq?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
+/** Settings of `a2c`: Advantage actor-critic, synchronous (arXiv:1602.01783). */
+export interface A2cConfig {
+  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "rms_prop". */
+  optimiser?: "adam" | "rms_prop" | "sgd";
+  /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0007. */
+  learning_rate?: number;
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
+  /** Adam's ε. Values: > 0; default 0.00001. */
+  adam_eps?: number;
+  /** RMSprop: share of the old squares in their average. Values: 0 to 1; default 0.99. */
+  rms_decay?: number;
+  /** RMSprop's ε. Values: > 0; default 0.00001. */
+  rms_eps?: number;
+  /** of sgd: share of the last step in the next one. Values: 0 to 0.999999; default 0.9. */
+  momentum?: number;
+  /** weight of the entropy bonus. Values: 0 or more; default 0.0. */
+  entropy_coef?: number;
+  /** weight of the value loss ½ (v − R)². Values: 0 or more; default 1.0. */
+  value_coef?: number;
+  /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
+  max_grad_norm?: number;
+  /** subtract their mean, divide by their deviation. Values: true, false; default false. */
+  normalise_advantages?: boolean;
+  /** one loss with the policy, or steps of its own before or after. Values: joint, first, last; default "joint". */
+  critic?: "joint" | "first" | "last";
+  /** first, last: its step size; 0: the policy's. Values: 0 or more; default 0.0. */
+  critic_learning_rate?: number;
+  /** first, last: passes over each rollout. Values: 1 or more; default 10. */
+  critic_epochs?: number;
+  /** first, last: longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  critic_max_grad_norm?: number;
+  /** what values are fitted to. Values: gae, td_lambda, empirical; default "gae". */
+  value_targets?: "gae" | "td_lambda" | "empirical";
+  /** λ of the targets td_lambda. Values: 0 to 1; default 0.95. */
+  value_lambda?: number;
+  /** over what normalise_advantages standardises. Values: minibatch, rollout, running; default "minibatch". */
+  advantage_scope?: "minibatch" | "rollout" | "running";
+  /** also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default true. */
+  log_details?: boolean;
+  /** steps per environment between updates (T). Values: 1 or more; default 5. */
+  horizon?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 8. */
+  envs?: number;
+  /** parts that each pass is split into. Values: divides T · N; default 1. */
+  minibatches?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 1.0. */
+  gae_lambda?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
+  /** by the running deviation of the discounted return. Values: true, false; default false. */
+  normalise_rewards?: boolean;
+  /** state-dependent exploration of continuous actions. Values: true, false; default false. */
+  sde?: boolean;
+  /** steps between its noise matrices; 0: one per rollout. Values: 0, or divides T; default 0. */
+  sde_sample_freq?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
+/** Settings of `vpg`: Vanilla policy gradient: REINFORCE with a baseline (doi:10.1007/BF00992696). */
+export interface VpgConfig {
+  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "adam". */
+  optimiser?: "adam" | "rms_prop" | "sgd";
+  /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.01. */
+  learning_rate?: number;
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
+  /** Adam's ε. Values: > 0; default 0.00001. */
+  adam_eps?: number;
+  /** RMSprop: share of the old squares in their average. Values: 0 to 1; default 0.99. */
+  rms_decay?: number;
+  /** RMSprop's ε. Values: > 0; default 0.00001. */
+  rms_eps?: number;
+  /** of sgd: share of the last step in the next one. Values: 0 to 0.999999; default 0.9. */
+  momentum?: number;
+  /** weight of the entropy bonus. Values: 0 or more; default 0.0. */
+  entropy_coef?: number;
+  /** weight of the value loss ½ (v − R)². Values: 0 or more; default 1.0. */
+  value_coef?: number;
+  /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
+  max_grad_norm?: number;
+  /** subtract their mean, divide by their deviation. Values: true, false; default true. */
+  normalise_advantages?: boolean;
+  /** one loss with the policy, or steps of its own before or after. Values: joint, first, last; default "last". */
+  critic?: "joint" | "first" | "last";
+  /** first, last: its step size; 0: the policy's. Values: 0 or more; default 0.001. */
+  critic_learning_rate?: number;
+  /** first, last: passes over each rollout. Values: 1 or more; default 10. */
+  critic_epochs?: number;
+  /** first, last: longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  critic_max_grad_norm?: number;
+  /** what values are fitted to. Values: gae, td_lambda, empirical; default "gae". */
+  value_targets?: "gae" | "td_lambda" | "empirical";
+  /** λ of the targets td_lambda. Values: 0 to 1; default 0.95. */
+  value_lambda?: number;
+  /** over what normalise_advantages standardises. Values: minibatch, rollout, running; default "minibatch". */
+  advantage_scope?: "minibatch" | "rollout" | "running";
+  /** also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default true. */
+  log_details?: boolean;
+  /** steps per environment between updates (T). Values: 1 or more; default 128. */
+  horizon?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 8. */
+  envs?: number;
+  /** parts that each pass is split into. Values: divides T · N; default 1. */
+  minibatches?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 1.0. */
   gae_lambda?: number;
   /** by their running mean and deviation. Values: true, false; default false. */
   normalise_observations?: boolean;
@@ -70,8 +324,8 @@ export interface TrpoConfig {
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
   /** passes over each rollout in which Adam fits the value function. Values: 1 or more; default 10. */
@@ -110,8 +364,8 @@ export interface TrpoConfig {
 export interface DqnConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -170,8 +424,8 @@ export interface DqnConfig {
 export interface DqlConfig {
   /** RMSprop's step size. Values: > 0; default 0.0005. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** α: share of the old squares in their average. Values: 0 to 1; default 0.99. */
   rms_decay?: number;
   /** RMSprop's ε. Values: > 0; default 0.00000001. */
@@ -226,8 +480,8 @@ export interface DqlConfig {
 export interface DdpgConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -288,8 +542,8 @@ export interface DdpgConfig {
 export interface Td3Config {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -348,8 +602,8 @@ export interface Td3Config {
 export interface SacConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0003. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -578,8 +832,8 @@ export interface PrompConfig {
   max_grad_norm?: number;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -630,8 +884,8 @@ export interface MamlPpoConfig {
   max_grad_norm?: number;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -678,8 +932,8 @@ export interface MamlVpgConfig {
   max_grad_norm?: number;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -828,8 +1082,8 @@ export interface DiceMamlConfig {
   max_grad_norm?: number;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -882,8 +1136,8 @@ export interface Rl2PpoConfig {
   max_grad_norm?: number;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
   /** gated recurrent units of the memory. Values: 1 or more; default 64. */
@@ -1023,6 +1277,9 @@ export interface PearlConfig {
 /** Settings by algorithm. */
 export interface Configs {
   "ppo": PpoConfig;
+  "ppo2": Ppo2Config;
+  "a2c": A2cConfig;
+  "vpg": VpgConfig;
   "trpo": TrpoConfig;
   "dqn": DqnConfig;
   "dql": DqlConfig;

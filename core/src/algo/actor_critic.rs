@@ -1,5 +1,7 @@
 //! A policy and a value function: two networks on one θ.
 
+use std::ops::Range;
+
 use super::{Held, Sampling};
 use crate::Tensor;
 use crate::env::EnvSpec;
@@ -14,6 +16,8 @@ pub struct ActorCritic {
     /// The policy alone, on the same `parts`.
     pub policy: PolicyNet,
     value: Mlp,
+    /// Numbers of the value function's slices.
+    of_value: Range<usize>,
 }
 
 impl ActorCritic {
@@ -25,15 +29,33 @@ impl ActorCritic {
         let trunk = PolicyNet::trunk(&mut layout, spec, config, first);
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[1]].concat();
         let last_gain = config.orthogonal_init.then_some(1.0);
+        let before = layout.slices().count();
         let value = Mlp::new(&mut layout, "value", first, &sizes, config.activation, last_gain);
+        let of_value = before..layout.slices().count();
         let policy = PolicyNet::on(trunk, &mut layout, spec, config, sampling.sde);
-        ActorCritic { layout, policy, value }
+        ActorCritic { layout, policy, value, of_value }
     }
 
     /// The values by which the policy of a state acts: slices of θ and, if observations are normalised, their statistics.
     pub fn acting(&self, held: &Held) -> Acting {
         let statistics = ["obs_mean", "obs_var"].into_iter().filter_map(|name| Some((name, held.find(name)?)));
         Acting { parts: self.layout.split(held.get("theta")), values: statistics.collect() }
+    }
+
+    /// Parts by slice, such as gradients, with 0 in those that are not of the value function; or, if `value` is false, in those that are.
+    #[track_caller]
+    pub fn only(&self, parts: &[Tensor], value: bool) -> Vec<Tensor> {
+        let one = |(i, part): (usize, &Tensor)| match self.of_value.contains(&i) == value {
+            true => *part,
+            false => Tensor::zeros(&part.shape()),
+        };
+        parts.iter().enumerate().map(one).collect()
+    }
+
+    /// The same of a vector `[S, P]`, such as the first moments of an optimiser.
+    #[track_caller]
+    pub fn only_in(&self, theta: Tensor, value: bool) -> Tensor {
+        self.layout.join(&self.only(&self.layout.split(theta), value))
     }
 
     /// O, how many numbers an observation has.

@@ -1,5 +1,6 @@
 //! Algorithms, one per file, named as their papers.
 
+pub mod a2c;
 mod actor_critic;
 mod algorithm;
 pub mod ars;
@@ -15,7 +16,7 @@ mod groups;
 mod learned;
 pub mod nop;
 pub mod off_policy;
-mod on_policy;
+pub mod on_policy;
 pub mod openai_es;
 pub mod population;
 pub mod ppo;
@@ -24,8 +25,10 @@ pub mod sac;
 pub mod td3;
 mod training;
 pub mod trpo;
+pub mod vpg;
 
 pub use crate::learn::Metrics;
+pub use a2c::{A2C, A2c, A2cConfig};
 pub use actor_critic::ActorCritic;
 pub use algorithm::{Algorithm, First, Held, StateEntry, update_parameters};
 pub use ars::{ARS, Ars, ArsConfig};
@@ -40,8 +43,9 @@ pub use learned::{Course, Learned};
 pub use nop::{NOP, Nop, NopConfig};
 pub use on_policy::{OnPolicy, OnPolicyLearner, Sampling};
 pub use openai_es::{OPENAI_ES, OpenAiEs, OpenAiEsConfig};
-pub use ppo::{PPO, Ppo, PpoConfig};
+pub use ppo::{PPO, PPO2, Ppo, PpoConfig};
 pub use sac::{SAC, Sac, SacConfig};
 pub use td3::{TD3, Td3Config};
 pub use training::{Arena, Training};
 pub use trpo::{TRPO, Trpo, TrpoConfig};
+pub use vpg::{VPG, Vpg, VpgConfig};

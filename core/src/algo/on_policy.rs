@@ -1,12 +1,17 @@
-//! The common part of PPO and TRPO: rollouts under the policy that is trained, their advantages, and the state that goes on.
+//! The common part of A2C, VPG, PPO and TRPO: rollouts under the policy that is trained, their advantages, updates by gradients, and the
+//! state that goes on.
 
+mod config;
 mod learner;
 mod loss;
 mod rollout;
+mod update;
 
+pub use config::{AdvantageScope, CriticConfig, CriticSteps, PolicyGradient, ValueTargets};
 pub use learner::{OnPolicy, OnPolicyLearner};
-pub use loss::{Minibatch, mean, standardise, value_loss};
+pub use loss::{Losses, Minibatch, PolicyTerm, Terms, approx_kl, clip_loss, losses, mean, standardise, value_loss};
 use rollout::{Collector, Rollout};
+pub use update::Update;
 
 use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, gae};
 use crate::dist::fold_in;
@@ -81,24 +86,26 @@ impl Sampling {
 
     /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
     /// their states to themselves. Each episode has its own task of `tasks` numbers, if there are many.
-    fn entries(&self, environment: Option<usize>, tasks: usize, net: &ActorCritic) -> Vec<StateEntry> {
+    pub(super) fn entries(&self, environment: Option<usize>, tasks: usize, net: &ActorCritic) -> Vec<StateEntry> {
         let (n, o) = (self.envs, net.observations());
         let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
         let mut entries = StateEntry::learner(net.layout.len());
         entries.extend(StateEntry::running(environment, [n, o, tasks]));
-        let statistics = |mean, variance, count, width: usize| {
-            let variance = of(variance, &[width]).from(First::Value(1.0));
-            [of(mean, &[width]), variance, of(count, &[1])].map(StateEntry::statistics)
-        };
         if self.normalise_observations {
-            entries.extend(statistics("obs_mean", "obs_var", "obs_count", o));
+            entries.extend(statistics(["obs_mean", "obs_var", "obs_count"], o));
         }
         if self.normalise_rewards {
             entries.push(of("discounted", &[n, 1]).of_episode());
-            entries.extend(statistics("reward_mean", "reward_var", "reward_count", 1));
+            entries.extend(statistics(["reward_mean", "reward_var", "reward_count"], 1));
         }
         entries
     }
+}
+
+/// Statistics of a running mean and deviation of numbers `[D]`, by the names of their entries.
+fn statistics([mean, variance, count]: [&'static str; 3], width: usize) -> [StateEntry; 3] {
+    let of = |name, width| StateEntry::new(name, &[width], DType::F32);
+    [of(mean, width), of(variance, width).from(First::Value(1.0)), of(count, 1)].map(StateEntry::statistics)
 }
 
 /// A rollout and what is learned from it.
@@ -127,7 +134,8 @@ impl<'a> Sampled<'a> {
         let collector = Collector::new(sampling, net, it, held);
         let rollout = collector.collect(it, held);
         let reward_moments = held.moments("reward").map(|m| m.merge(by_seed(rollout.discounted)));
-        let advantages = advantages(&collector, &rollout, reward_moments);
+        let values = [rollout.value, rollout.cut_value, rollout.next_value];
+        let advantages = advantages(&collector, &rollout, reward_moments, values, sampling.gae_lambda);
         let on_host = held.find("env_state").is_none();
         let obs_moments = held.moments("obs");
         Sampled { collector, rollout, obs_moments, reward_moments, advantages, on_host }
@@ -147,11 +155,24 @@ impl<'a> Sampled<'a> {
 
     /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch.
     pub fn data(&self) -> Tensor {
+        self.data_of(&self.advantages)
+    }
+
+    /// The same with other advantages and value targets.
+    fn data_of(&self, gae: &Gae) -> Tensor {
         let obs = self.rollout.seen;
-        let (rollout, gae) = (&self.rollout, &self.advantages);
+        let rollout = &self.rollout;
         let rest = [rollout.action, rollout.logp, rollout.value, gae.advantages, gae.returns];
         let rest = Tensor::concat(&rest, 3);
         Tensor::concat(&[obs, by_seed(rest)], 2)
+    }
+
+    /// Advantages and value targets by other parameters, where they are given, and another λ.
+    fn credited(&self, theta: Option<Tensor>, gae_lambda: f64) -> Gae {
+        let Sampled { collector, rollout, .. } = self;
+        let old = [rollout.value, rollout.cut_value, rollout.next_value];
+        let values = theta.map_or(old, |theta| rollout.values(collector.net, &collector.net.layout.split(theta)));
+        advantages(collector, rollout, self.reward_moments, values, gae_lambda)
     }
 
     /// The episodes that ended.
@@ -202,7 +223,15 @@ fn by_seed(x: Tensor) -> Tensor {
 }
 
 /// Advantages and value targets of a rollout, `[T, S, N, 1]`; eq. 11 of PPO's paper, arXiv:1707.06347.
-fn advantages(collector: &Collector<'_>, rollout: &Rollout, reward_moments: Option<Moments>) -> Gae {
+///
+/// `values`: of what was seen `[T, S, N, 1]`, of what was cut off `[S, C · N, 1]`, and of what comes next `[S, N, 1]`.
+fn advantages(
+    collector: &Collector<'_>,
+    rollout: &Rollout,
+    reward_moments: Option<Moments>,
+    [value, cut_value, next_value]: [Tensor; 3],
+    gae_lambda: f64,
+) -> Gae {
     let config = &collector.sampling;
     let (t, s, n) = (config.horizon, rollout.next_obs.size(0), config.envs);
     if rollout.next_obs.is_poison() {
@@ -211,8 +240,8 @@ fn advantages(collector: &Collector<'_>, rollout: &Rollout, reward_moments: Opti
         return Gae { advantages: none, returns: none };
     }
     // One value per environment and span for those that were cut off in it, repeated over the span's steps.
-    let spans = rollout.cut_value.size(1) / n;
-    let cut = rollout.cut_value.reshape(&[s, spans, 1, n]);
+    let spans = cut_value.size(1) / n;
+    let cut = cut_value.reshape(&[s, spans, 1, n]);
     let cut = cut.broadcast_to(&[s, spans, t / spans, n]).permute(&[1, 2, 0, 3]).reshape(&[t, s, n, 1]);
     let rewards = match reward_moments {
         None => rollout.reward,
@@ -223,13 +252,13 @@ fn advantages(collector: &Collector<'_>, rollout: &Rollout, reward_moments: Opti
     };
     let steps = ValuedSteps {
         rewards,
-        values: rollout.value,
+        values: value,
         terminated: rollout.terminated,
         truncated: rollout.truncated,
         cut_values: cut,
-        last_value: rollout.next_value,
+        last_value: next_value,
     };
-    gae(&steps, config.gamma, config.gae_lambda)
+    gae(&steps, config.gamma, gae_lambda)
 }
 
 /// The inverse of [`Sampled::data`] for some rows.

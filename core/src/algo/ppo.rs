@@ -14,14 +14,13 @@
 mod config;
 mod loss;
 
-pub use super::on_policy::{Minibatch, standardise, value_loss};
+pub use super::on_policy::{Losses, Minibatch, approx_kl, clip_loss, standardise, value_loss};
 pub use config::PpoConfig;
-pub use loss::{Losses, approx_kl, clip_loss, losses};
+pub use loss::losses;
 
-use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling, unpack};
-use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics, update_parameters};
+use super::on_policy::{CriticConfig, OnPolicy, OnPolicyLearner, Sampled, Sampling, Update};
+use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
 use crate::Result;
-use crate::learn::{Descent, Look};
 use crate::play::Iteration;
 use crate::policy::NetConfig;
 use crate::settings::Settings as _;
@@ -33,6 +32,15 @@ pub static PPO: AlgorithmDef = AlgorithmDef::new::<PpoConfig>(
     Family::SingleTask,
     |settings, spec| Ok(Box::new(Ppo::new(&PpoConfig::default().with(settings)?, spec)?)),
 );
+
+/// Pyrado's PPO2 in the register: the same with other defaults.
+pub static PPO2: AlgorithmDef = AlgorithmDef {
+    name: "ppo2",
+    line: "PPO with one optimiser and empirical returns, as Pyrado's PPO2 (arXiv:1707.06347)",
+    defaults: || PpoConfig::ppo2().table(),
+    configure: |settings, spec| Ok(Box::new(Ppo::new(&PpoConfig::ppo2().with(settings)?, spec)?)),
+    ..PPO
+};
 
 /// PPO on one environment.
 pub type Ppo = OnPolicyLearner<PpoConfig>;
@@ -50,46 +58,32 @@ impl OnPolicy for PpoConfig {
         &self.sampling
     }
 
+    fn critic(&self) -> Option<(&CriticConfig, bool)> {
+        Some((&self.critic, self.normalise_advantages))
+    }
+
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        let learning_rate = self.adam.rate(done, total);
+        let learning_rate = self.optimiser.rate(done, total);
         let clip_eps = self.clip_eps * self.clip_eps_schedule.factor(done, total);
-        vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)]
+        let mut all = vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)];
+        all.extend(self.critic.schedule(&self.optimiser, done, total));
+        all
     }
 
     /// Algorithm 1, after the rollout.
     fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
-        let (learning_rate, clip_eps) = (it.scalar("learning_rate"), it.scalar("clip_eps"));
-        let data = sampled.data();
-        let passes = sampled.passes(self.epochs);
-        let descent = Descent {
-            layout: &net.layout,
-            optimiser: self.adam.optimiser(),
-            learning_rate,
+        let clip_eps = it.scalar("clip_eps");
+        let update = Update {
+            optimiser: &self.optimiser,
+            critic: &self.critic,
+            terms: self.terms(),
+            epochs: self.epochs,
             max_grad_norm: self.max_grad_norm,
+            normalise_advantages: self.normalise_advantages,
+            target_kl: self.target_kl,
             sums: &["policy_loss", "value_loss", "entropy", "approx_kl", "clip_frac", "grad_norm"],
-            stop: (self.target_kl > 0.0).then_some(("approx_kl", 1.5 * self.target_kl)),
-            first_norm: false,
         };
-        let updated = descent.run(held.get("theta"), held.adam(), passes.steps(), &passes.xs(), |parts, x| {
-            let minibatch = unpack(net, data.gather(passes.index(&x)));
-            let Losses { total, policy, value, entropy, approx_kl, clip_frac } =
-                losses(net, parts, &minibatch, clip_eps, self);
-            let seen = [
-                ("policy_loss", policy),
-                ("value_loss", value),
-                ("entropy", entropy),
-                ("approx_kl", approx_kl),
-                ("clip_frac", clip_frac),
-            ];
-            Look { loss: total, seen: seen.into() }
-        });
-        update_parameters(it, updated.theta, updated.adam);
-        sampled.keep(it);
-        sampled
-            .metrics()
-            .with(descent.means(&updated))
-            .last("train/explained_variance", sampled.explained_variance())
-            .with(updated.counts())
+        update.learn(it, net, held, sampled, clip_eps)
     }
 }
 

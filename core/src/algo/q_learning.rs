@@ -153,7 +153,7 @@ impl OffPolicy for QLearning {
         let y = target(reward, terminated, ahead, own, batch.discount);
         let descent = Descent {
             layout: self.layout(),
-            optimiser: settings.optimiser,
+            optimiser: settings.optimiser.into(),
             learning_rate: rates.get("learning_rate"),
             max_grad_norm: settings.max_grad_norm,
             sums: &["value_loss", "value_mean", "grad_norm"],

@@ -119,7 +119,7 @@ impl SacNets {
     fn descent<'a>(&'a self, group: usize, rate: Tensor, sums: &'a [&'static str]) -> Descent<'a> {
         Descent {
             layout: self.groups.of(group),
-            optimiser: self.config.adam.optimiser(),
+            optimiser: self.config.adam.optimiser().into(),
             learning_rate: rate,
             max_grad_norm: if group == POLICY { self.config.max_grad_norm } else { 0.0 },
             sums,

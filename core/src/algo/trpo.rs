@@ -73,7 +73,7 @@ impl OnPolicy for TrpoConfig {
         let passes = sampled.passes(self.critic_epochs);
         let descent = Descent {
             layout: &net.layout,
-            optimiser: self.adam.optimiser(),
+            optimiser: self.adam.optimiser().into(),
             learning_rate: it.scalar("learning_rate"),
             max_grad_norm: 0.0,
             sums: &["value_loss"],

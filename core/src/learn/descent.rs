@@ -1,19 +1,21 @@
 //! The guarded descent: gradient steps that drop what is not finite.
 
+use std::fmt::Debug;
+
 use super::Metrics;
 use crate::Tensor;
 use crate::grad::value_and_grad_with;
 use crate::nn::Layout;
-use crate::optim::{Adam, AdamState, clip_by_norm, norm};
+use crate::optim::{AdamState, Optimiser, clip_by_norm, norm as length};
 use crate::tensor::{Named, Tree, scan_tree, tree};
 
-/// Descends a loss by Adam, for stacked seeds at once. A gradient that is not finite is dropped and counted.
+/// Descends a loss, for stacked seeds at once. A gradient that is not finite is dropped and counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Descent<'a> {
     /// Slices of θ.
     pub layout: &'a Layout,
     /// The optimiser.
-    pub optimiser: Adam,
+    pub optimiser: Optimiser,
     /// α, `[]` or `[S, 1]`.
     pub learning_rate: Tensor,
     /// Longer gradients are scaled down to this norm; 0 for no limit.
@@ -34,6 +36,24 @@ pub struct Look {
     pub loss: Tensor,
     /// More about it by name, `[S, 1]` each.
     pub seen: Named,
+}
+
+/// A change of a gradient before a step is made by it.
+pub trait Turn: Debug {
+    /// The direction, `[S, P]`, of parameters and their gradient: `theta, gradient: [S, P]`.
+    fn turn(&self, theta: Tensor, gradient: Tensor) -> Tensor;
+}
+
+/// The numbers that are made of a gradient by its parts, `[S, 1]` each, as [`Look::seen`] has them.
+pub type PartNorms<'a> = &'a dyn Fn(&[Tensor]) -> Vec<(&'static str, Tensor)>;
+
+/// All that happens between a gradient and the step by it, besides the limit of its norm.
+#[derive(Clone, Copy, Default)]
+pub struct Between<'a> {
+    /// Norms of parts of the gradient, before it is limited.
+    pub norms: Option<PartNorms<'a>>,
+    /// The gradient's change, after it is limited.
+    pub turn: Option<&'a dyn Turn>,
 }
 
 /// A descent under way, and after it.
@@ -88,8 +108,22 @@ impl Descent<'_> {
         xs: &X,
         look: impl FnOnce(&[Tensor], X) -> Look,
     ) -> Descended {
+        self.run_with(Between::default(), theta, adam, steps, xs, look)
+    }
+
+    /// The same with something between each gradient and its step.
+    #[track_caller]
+    pub fn run_with<X: Tree>(
+        &self,
+        between: Between<'_>,
+        theta: Tensor,
+        adam: AdamState,
+        steps: usize,
+        xs: &X,
+        look: impl FnOnce(&[Tensor], X) -> Look,
+    ) -> Descended {
         let (mut look, like) = (Some(look), xs);
-        self.run_by((theta, adam), steps, &xs.flat(), &mut |parts, x| match look.take() {
+        self.run_by(between, (theta, adam), steps, &xs.flat(), &mut |parts, x| match look.take() {
             Some(look) => look(parts, like.with(x)),
             None => Look { loss: Tensor::poison(), seen: Named::new() },
         })
@@ -99,6 +133,7 @@ impl Descent<'_> {
     #[track_caller]
     fn run_by(
         &self,
+        between: Between<'_>,
         (theta, adam): (Tensor, AdamState),
         steps: usize,
         xs: &[Tensor],
@@ -119,16 +154,22 @@ impl Descent<'_> {
             // Not a loop, which would copy what it carries.
             let row = |x: &Tensor| x.reshape(x.shape().get(1..).unwrap_or_default());
             let x: Vec<Tensor> = xs.iter().map(row).collect();
-            return self.step(Tensor::constant_u32(0), init, &mut |parts| look(parts, &x));
+            return self.step(between, Tensor::constant_u32(0), init, &mut |parts| look(parts, &x));
         }
         let (end, _) = scan_tree(steps, &init, &xs.to_vec(), |t, at: Descended, x: Vec<Tensor>| {
-            (self.step(t, at, &mut |parts| look(parts, &x)), ())
+            (self.step(between, t, at, &mut |parts| look(parts, &x)), ())
         });
         end
     }
 
     #[track_caller]
-    fn step(&self, t: Tensor, at: Descended, look: &mut dyn FnMut(&[Tensor]) -> Look) -> Descended {
+    fn step(
+        &self,
+        between: Between<'_>,
+        t: Tensor,
+        at: Descended,
+        look: &mut dyn FnMut(&[Tensor]) -> Look,
+    ) -> Descended {
         let (_, grads, seen) = value_and_grad_with(&self.layout.split(at.theta), |parts| {
             let Look { loss, seen } = look(parts);
             (loss.sum_all(), seen)
@@ -136,12 +177,15 @@ impl Descent<'_> {
         let joined = self.layout.join(&grads);
         let (grad, norm) = match self.max_grad_norm > 0.0 {
             true => clip_by_norm(joined, self.max_grad_norm),
-            false => (joined, norm(joined)),
+            false => (joined, length(joined)),
         };
-        let (theta, adam) = self.optimiser.step(at.theta, grad, at.adam, self.learning_rate);
-        let seen = seen.and("grad_norm", norm);
+        let turned = between.turn.map(|turn| turn.turn(at.theta, grad));
+        let (theta, adam) = self.optimiser.step(at.theta, turned.unwrap_or(grad), at.adam, self.learning_rate);
+        let more = between.norms.map_or_else(Vec::new, |norms| norms(&grads));
+        let seen = more.into_iter().fold(seen.and("grad_norm", norm), |seen, (name, norm)| seen.and(name, norm));
         // The norm is finite exactly if every number of the gradient is, as long as their squares do not overflow.
         let broken = norm.non_finite();
+        let broken = turned.map_or(broken, |turned| broken.bit_or(length(turned).non_finite()));
         let limit = |(name, limit): (&str, f64)| seen.get(name).gt(Tensor::constant_f32(limit));
         let stopped = at.stopped.zip(self.stop).map(|(before, stop)| before.bit_or(limit(stop)));
         let open = stopped.map(Tensor::not);
@@ -172,6 +216,7 @@ impl Descent<'_> {
 mod tests {
     use super::*;
     use crate::nn::Init;
+    use crate::optim::Adam;
     use crate::program::State;
     use crate::{Device, Program};
 
@@ -183,7 +228,7 @@ mod tests {
         let mut program = Program::new(&device, |cx| {
             let descent = Descent {
                 layout: &layout,
-                optimiser: Adam::default(),
+                optimiser: Adam::default().into(),
                 learning_rate: Tensor::constant_f32(0.1),
                 max_grad_norm,
                 sums: &["grad_norm", "weight"],

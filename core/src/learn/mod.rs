@@ -5,7 +5,7 @@ mod metrics;
 mod passes;
 mod ratio;
 
-pub use descent::{Descended, Descent, Look};
+pub use descent::{Between, Descended, Descent, Look, PartNorms, Turn};
 pub use metrics::{Join, Metrics};
 pub use passes::Passes;
 pub use ratio::log_ratio;

@@ -360,7 +360,7 @@ fn outer(
     }
     let descent = Descent {
         layout,
-        optimiser: config.adam.optimiser(),
+        optimiser: config.adam.optimiser().into(),
         learning_rate,
         max_grad_norm: config.max_grad_norm,
         sums: &[],

@@ -30,12 +30,14 @@
 
 mod adam;
 mod conjugate_gradient;
+mod optimiser;
 mod rms_prop;
 mod schedule;
 mod trust_region;
 
 pub use adam::{Adam, AdamConfig, AdamState, clip_by_norm, norm};
 pub use conjugate_gradient::{conjugate_gradient, dot};
+pub use optimiser::{Optimiser, OptimiserConfig, OptimiserKind};
 pub use rms_prop::RmsPropConfig;
-pub use schedule::{Decay, Schedule};
+pub use schedule::{Decay, Fall, Schedule};
 pub use trust_region::{Hessian, TrustRegion, TrustStep};

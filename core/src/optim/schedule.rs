@@ -8,16 +8,53 @@ pub enum Schedule {
     Constant,
     /// It falls linearly towards 0, which it would reach after the last iteration.
     Linear,
+    /// It falls by the same share in each iteration, towards a share of itself: [`Fall`].
+    Exponential,
+    /// It falls a few times in a run, each time by the same share, to a share of itself: [`Fall`].
+    Step,
+    /// It falls towards 0 as half a wave of the cosine, slowly at first and at the end.
+    Cosine,
 }
 
-crate::words!(Schedule { Constant = "constant", Linear = "linear" });
+crate::words!(Schedule {
+    Constant = "constant",
+    Linear = "linear",
+    Exponential = "exponential",
+    Step = "step",
+    Cosine = "cosine",
+});
+
+/// How far a schedule falls, where its word alone does not say it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fall {
+    /// The share that `exponential` would reach after the last iteration, and that `step` has in the end.
+    pub to: f64,
+    /// Number of the falls of `step`: they divide the run evenly.
+    pub steps: u64,
+}
+
+impl Default for Fall {
+    /// To a tenth, in three falls.
+    fn default() -> Fall {
+        Fall { to: 0.1, steps: 3 }
+    }
+}
 
 impl Schedule {
-    /// The factor in iteration `done` (from 0) of `total`.
+    /// The factor in iteration `done` (from 0) of `total`; to a tenth, in three steps, where the word does not say it.
     pub fn factor(self, done: u64, total: u64) -> f64 {
+        self.factor_by(Fall::default(), done, total)
+    }
+
+    /// The same of a schedule that falls so far.
+    pub fn factor_by(self, Fall { to, steps }: Fall, done: u64, total: u64) -> f64 {
+        let share = done.min(total) as f64 / total.max(1) as f64;
         match self {
             Schedule::Constant => 1.0,
-            Schedule::Linear => 1.0 - (done.min(total) as f64 / total.max(1) as f64),
+            Schedule::Linear => 1.0 - share,
+            Schedule::Exponential => to.powf(share),
+            Schedule::Step => to.powf((share * (steps + 1) as f64).floor().min(steps as f64) / steps.max(1) as f64),
+            Schedule::Cosine => 0.5 * (1.0 + (std::f64::consts::PI * share).cos()),
         }
     }
 }
@@ -72,6 +109,21 @@ mod tests {
         for (step, expected) in [(0, 0.9), (1, 0.8915), (100, 0.361_127_4), (5000, 0.05)] {
             assert!((geometric.at(step) - expected).abs() < 1e-6, "{step}: {}", geometric.at(step));
         }
+    }
+
+    #[test]
+    fn schedules_fall_by_their_formulas() {
+        let near = |got: Vec<f64>, expected: &[f64]| {
+            assert!(got.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{got:?} instead of {expected:?}");
+        };
+        let fall = Fall { to: 0.01, steps: 2 };
+        let factors = |schedule: Schedule| (0..=6).map(|done| schedule.factor_by(fall, done, 6)).collect::<Vec<_>>();
+        let tenth = |power: f64| 10.0f64.powf(-power / 3.0);
+        near(factors(Schedule::Exponential), &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(tenth));
+        near(factors(Schedule::Step), &[1.0, 1.0, 0.1, 0.1, 0.01, 0.01, 0.01]);
+        let half = 0.75f64.sqrt() / 2.0;
+        near(factors(Schedule::Cosine), &[1.0, 0.5 + half, 0.75, 0.5, 0.25, 0.5 - half, 0.0]);
+        assert_eq!([Schedule::Exponential, Schedule::Step].map(|schedule| schedule.factor(9, 9)), [0.1; 2]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("rollout/episodes", "training episodes that ended in this iteration"),
     (
         "train/policy_loss",
-        "surrogate loss: PPO's clipped one, TRPO's after its step; α ln π − Q of SAC, ln π − Q of PEARL, −Q of DDPG and TD3",
+        "surrogate loss: PPO's clipped one, −A ln π of A2C and VPG, TRPO's after its step; α ln π − Q of SAC, ln π − Q of PEARL, −Q of DDPG and TD3",
     ),
     (
         "train/value_loss",
@@ -38,6 +38,15 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("train/explained_variance", "1: the values predict the returns; 0: no better than their mean"),
     ("train/non_finite", "updates left out because a gradient was not finite"),
     ("train/updates", "minibatch updates made"),
+    (
+        "train/loss_before",
+        "the whole loss over the rollout before the updates, without the value's where the critic steps apart",
+    ),
+    ("train/loss_after", "the same after them"),
+    ("train/policy_grad_norm", "length of the policy's part of the gradient before it is clipped"),
+    ("train/critic_grad_norm", "the same of the value function's part"),
+    ("train/std", "mean σ of a continuous policy's actions"),
+    ("train/critic_learning_rate", "of the value function where it steps apart, as its schedule has it now"),
     ("train/learning_rate", "as its schedule has it now"),
     ("train/clip_eps", "as its schedule has it now"),
     ("population/return_best", "highest mean return of a candidate in this iteration"),

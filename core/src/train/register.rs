@@ -6,6 +6,9 @@ use crate::{Error, Result, meta};
 /// The built-in algorithms.
 pub static ALGORITHMS: &[&AlgorithmDef] = &[
     &algo::PPO,
+    &algo::PPO2,
+    &algo::A2C,
+    &algo::VPG,
     &algo::TRPO,
     &algo::DQN,
     &algo::DQL,
@@ -122,6 +125,7 @@ mod tests {
         ("ppo", "minibatches", "2"),
         ("ppo", "horizon", "2"),
         ("ppo", "envs", "2"),
+        ("a2c", "minibatches", "64"),
         ("trpo", "minibatches", "2"),
         ("trpo", "horizon", "2"),
         ("trpo", "horizon", "64"),

@@ -45,6 +45,9 @@ const NAMES: &[(&str, &str)] = &[
     ("obs_mean", "policy.0.mean"),
     ("obs_var", "policy.0.variance"),
     ("obs_count", "policy.0.count"),
+    ("advantage_mean", "advantages.mean"),
+    ("advantage_var", "advantages.variance"),
+    ("advantage_count", "advantages.count"),
     ("reward_mean", "rewards.mean"),
     ("reward_var", "rewards.variance"),
     ("reward_count", "rewards.count"),
@@ -145,7 +148,9 @@ pub(super) fn read(
     }
     // Before Adam's first step all that it remembers is 0; after it, only the moments may be.
     let of = |name| arrays.iter().filter(move |array| array.entry.name == name).flat_map(|array| array.words.iter());
-    let zero = of("adam_scale").position(|word| word << 1 == 0);
+    // Where another network makes its steps apart, its moments are beside those of one that has made none.
+    let apart = of("adam_scale_value").any(|word| word << 1 != 0);
+    let zero = of("adam_scale").position(|word| word << 1 == 0).filter(|_| !apart);
     if let Some(at) =
         zero.filter(|_| ["adam_scale", "adam_m", "adam_v"].into_iter().flat_map(of).any(|word| word << 1 != 0))
     {
@@ -159,9 +164,11 @@ pub(super) fn read(
 fn possible(name: &str, number: f32) -> bool {
     match name {
         // β is rounded to the nearest number, so 1 − βᵗ may become 1 and never more.
-        "adam_scale" | "adam_scale_values" | "adam_scale_temperature" => (0.0..=1.0).contains(&number),
-        "obs_count" | "reward_count" => number >= 0.0 && number.fract() == 0.0,
-        "adam_v" | "obs_var" | "reward_var" => number >= 0.0,
+        "adam_scale" | "adam_scale_value" | "adam_scale_values" | "adam_scale_temperature" => {
+            (0.0..=1.0).contains(&number)
+        }
+        "obs_count" | "reward_count" | "advantage_count" => number >= 0.0 && number.fract() == 0.0,
+        "adam_v" | "obs_var" | "reward_var" | "advantage_var" => number >= 0.0,
         name if name.starts_with("priorit") => number >= 0.0,
         _ => true,
     }

@@ -13,7 +13,7 @@ binary=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-wanted=" ${*:-ppo trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo pearl} "
+wanted=" ${*:-ppo ppo2 a2c vpg trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo pearl} "
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
@@ -38,6 +38,10 @@ make() {
 # Observations and rewards are normalised, and exploration depends on the state.
 make ppo pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 sde=true sde_sample_freq=4 \
   normalise_observations=true normalise_rewards=true
+# Steps of the value function first, by the moments of all advantages so far; by RMSprop; and last, with momentum.
+make ppo2 pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 critic=first critic_epochs=2 advantage_scope=running
+make a2c cartpole 32 hidden=[4,3] envs=2 horizon=8
+make vpg pendulum 32 hidden=[4,3] envs=2 horizon=8 optimiser=sgd critic_epochs=2
 make trpo cartpole 32 hidden=[4,4] envs=2 horizon=8
 make dqn cartpole 64 hidden=[4,3] batch_size=4 learning_starts=32 iteration_steps=32 train_freq=4 gradient_steps=2 \
   target_update_interval=3 dueling=true

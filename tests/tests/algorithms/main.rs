@@ -19,6 +19,7 @@ mod off_policy;
 mod outcomes;
 mod parts;
 mod pearl;
+mod policy_gradient;
 mod population;
 mod resume;
 mod rl2;

@@ -37,7 +37,7 @@ const SMALL: u64 = 100_000;
 
 fn setup(algorithm: &str, settings: &str, seeds: &[u64]) -> Setup {
     let env = match algorithm {
-        "ppo" | "trpo" | "dqn" | "dql" => "cartpole",
+        "ppo" | "ppo2" | "a2c" | "vpg" | "trpo" | "dqn" | "dql" => "cartpole",
         "cem" | "cma-es" | "openai-es" | "ars" | "nop" => "cartpole",
         "ddpg" | "td3" | "sac" => "pendulum",
         _ => "point-corner",
@@ -51,7 +51,9 @@ fn setup(algorithm: &str, settings: &str, seeds: &[u64]) -> Setup {
 /// Settings with which an iteration takes some megabytes.
 fn settings(algorithm: &str) -> &'static str {
     match algorithm {
-        "ppo" => "envs = 64\nhorizon = 64\nminibatches = 1\nepochs = 1\nhidden = [64, 64]",
+        "ppo" | "ppo2" => "envs = 64\nhorizon = 64\nminibatches = 1\nepochs = 1\nhidden = [64, 64]",
+        "a2c" => "envs = 64\nhorizon = 64\nhidden = [64, 64]",
+        "vpg" => "envs = 64\nhorizon = 64\ncritic_epochs = 1\nhidden = [64, 64]",
         "trpo" => "envs = 64\nhorizon = 64\nhidden = [64, 64]",
         "dqn" | "dql" => {
             "train_freq = 4\ngradient_steps = 1\niteration_steps = 4\nlearning_starts = 0\nbatch_size = 4096\nhidden = [256, 256]"

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use quickstudy_core::train::ALGORITHMS;
 
 /// The rooms of algorithms, and the presets, which are files by name.
-const MAY: [&str; 19] = [
+const MAY: [&str; 21] = [
+    "core/src/algo/a2c",
     "core/src/algo/ars",
     "core/src/algo/cem",
     "core/src/algo/cma_es",
@@ -22,6 +23,7 @@ const MAY: [&str; 19] = [
     "core/src/algo/sac",
     "core/src/algo/td3",
     "core/src/algo/trpo",
+    "core/src/algo/vpg",
     "core/src/meta/config.rs",
     "core/src/meta/maml.rs",
     "core/src/meta/surrogate.rs",

@@ -1,8 +1,8 @@
-//! Learning from rollouts of the own policy: the trait in which PPO and TRPO differ, and the algorithm that either makes.
+//! Learning from rollouts of the own policy: the trait in which such algorithms differ, and the algorithm that each makes.
 
 use std::fmt::Debug;
 
-use super::{Sampled, Sampling};
+use super::{CriticConfig, Sampled, Sampling, update};
 use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry};
 use crate::env::EnvSpec;
 use crate::nn::Layout;
@@ -11,7 +11,7 @@ use crate::policy::{Acting, NetConfig, Normalised, Policy};
 use crate::{Error, Result};
 
 /// The settings of an algorithm that learns from rollouts of its own policy, and how it learns from one: those of
-/// [`Ppo`](crate::algo::Ppo) and [`Trpo`](crate::algo::Trpo).
+/// [`Ppo`](crate::algo::Ppo), [`Trpo`](crate::algo::Trpo), [`A2c`](crate::algo::A2c) and [`Vpg`](crate::algo::Vpg).
 pub trait OnPolicy: Clone + Debug {
     /// Every value on its own and in combination.
     ///
@@ -24,6 +24,11 @@ pub trait OnPolicy: Clone + Debug {
 
     /// How rollouts are made.
     fn sampling(&self) -> &Sampling;
+
+    /// How the value function learns, and whether advantages are standardised, if updates are those of [`Update`](super::Update).
+    fn critic(&self) -> Option<(&CriticConfig, bool)> {
+        None
+    }
 
     /// Settings of which lower values take less memory.
     fn sizes(&self) -> Vec<(&'static str, usize)> {
@@ -91,7 +96,9 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
-        self.config.sampling().entries(environment, self.tasks, &self.net)
+        let mut entries = self.config.sampling().entries(environment, self.tasks, &self.net);
+        entries.extend(self.config.critic().map_or_else(Vec::new, |(critic, scale)| update::entries(critic, scale)));
+        entries
     }
 
     fn fleet(&self, seeds: usize) -> [usize; 3] {

@@ -1,6 +1,9 @@
 //! Losses of one batch per stacked seed.
 
 use crate::Tensor;
+use crate::algo::ActorCritic;
+use crate::learn::log_ratio;
+use crate::tensor::Named;
 
 /// One minibatch of a rollout: `[S, B, …]`.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +20,109 @@ pub struct Minibatch {
     pub advantage: Tensor,
     /// Value targets, `[S, B, 1]`.
     pub returns: Tensor,
+}
+
+/// How the policy's loss is made of advantages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PolicyTerm {
+    /// −A ln π(a|s): the gradient of the return (Williams 1992, doi:10.1007/BF00992696; A2C, arXiv:1602.01783).
+    #[default]
+    Likelihood,
+    /// PPO's clipped surrogate (arXiv:1707.06347, eq. 7).
+    Clipped,
+}
+
+crate::words!(PolicyTerm { Likelihood = "likelihood", Clipped = "clipped" });
+
+/// The terms of the loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// That of the policy.
+    pub policy: PolicyTerm,
+    /// Weight of the value loss ½ (v − R)².
+    pub value_coef: f64,
+    /// Weight of the entropy.
+    pub entropy_coef: f64,
+    /// The change of the value is limited to the clip range as well.
+    pub value_clip: bool,
+    /// Advantages are standardised in the minibatch.
+    pub standardise: bool,
+}
+
+/// Losses and what is reported about them, each `[S, 1]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Losses {
+    /// The loss that is minimised: policy + c₁ value − c₂ entropy; −L of PPO's eq. 9.
+    pub total: Tensor,
+    /// The same without the value's term.
+    pub without_value: Tensor,
+    /// The policy's loss.
+    pub policy: Tensor,
+    /// ½ (v − R)², averaged.
+    pub value: Tensor,
+    /// Entropy of the policy, averaged.
+    pub entropy: Tensor,
+    /// Estimate of KL(old ‖ new), averaged.
+    pub approx_kl: Tensor,
+    /// Share of samples whose ratio is outside 1 ± ε.
+    pub clip_frac: Tensor,
+}
+
+impl Losses {
+    /// Those that are averaged over minibatches, by the names of their metrics.
+    #[must_use]
+    pub fn seen(&self) -> Named {
+        [
+            ("policy_loss", self.policy),
+            ("value_loss", self.value),
+            ("entropy", self.entropy),
+            ("approx_kl", self.approx_kl),
+            ("clip_frac", self.clip_frac),
+        ]
+        .into()
+    }
+}
+
+/// The loss of a minibatch. `clip_eps`: ε, `[]`; log-probabilities are joint ones, over all numbers of an action.
+#[track_caller]
+pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: Tensor, terms: &Terms) -> Losses {
+    let distribution = net.distribution(parts, batch.obs);
+    let log_prob = distribution.log_prob(batch.action);
+    let log_ratio = log_ratio(log_prob, batch.logp_old);
+    let ratio = log_ratio.exp();
+    let advantage = if terms.standardise { standardise(batch.advantage) } else { batch.advantage };
+    let policy = match terms.policy {
+        PolicyTerm::Likelihood => -mean(log_prob * advantage),
+        PolicyTerm::Clipped => clip_loss(ratio, advantage, clip_eps), // eq. 7
+    };
+    let value = net.value(parts, batch.obs);
+    let value_clip = terms.value_clip.then_some((batch.value_old, clip_eps));
+    let value = value_loss(value, batch.returns, value_clip);
+    let entropy = mean(distribution.entropy());
+    Losses {
+        total: policy + value * terms.value_coef - entropy * terms.entropy_coef, // eq. 9
+        without_value: policy - entropy * terms.entropy_coef,
+        policy,
+        value,
+        entropy,
+        approx_kl: approx_kl(log_ratio),
+        clip_frac: mean((ratio - 1.0).abs().gt(clip_eps).to_f32()),
+    }
+}
+
+/// Clipped surrogate −L^CLIP of eq. 7. `ratio, advantage: [S, B, 1]` → `[S, 1]` to minimise.
+#[track_caller]
+pub fn clip_loss(ratio: Tensor, advantage: Tensor, eps: Tensor) -> Tensor {
+    let clipped = ratio.max(1.0 - eps).min(1.0 + eps);
+    -mean((ratio * advantage).min(clipped * advantage))
+}
+
+/// Estimate of KL(old ‖ new) that is never negative: mean of ratio − 1 − ln ratio.
+///
+/// Schulman 2020, <http://joschu.net/blog/kl-approx.html>, estimator k₃.
+#[track_caller]
+pub fn approx_kl(log_ratio: Tensor) -> Tensor {
+    mean(log_ratio.exp() - 1.0 - log_ratio)
 }
 
 /// Value loss, ½ (v − R)² averaged: `[S, B, 1]` → `[S, 1]`.

@@ -16,6 +16,8 @@ pub(super) struct Rollout {
     pub obs: Tensor,
     /// The same as the networks get them, `[S, T · N, O]`.
     pub seen: Tensor,
+    /// The same with the observations that time limits cut off and the next ones behind them, `[S, T · N + C · N + N, O]`.
+    pub all: Tensor,
     /// Actions as drawn, `[T, S, N, A]`.
     pub action: Tensor,
     /// Their log-probabilities, `[T, S, N, 1]`.
@@ -104,7 +106,7 @@ impl<'a> Collector<'a> {
         // Values of everything at once: rows of a product do not depend on each other.
         let by_time = |x: Tensor| x.reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]);
         let cut_obs = by_seed(played.cut_obs.unwrap_or(Tensor::poison()));
-        let (rows, cuts) = (t * n, cut_obs.size(1));
+        let rows = t * n;
         let all = self.normalised(Tensor::concat(&[by_seed(steps.obs), cut_obs, played.next.obs], 1));
         let seen = all.slice(1, 0, rows);
         let parts = &self.acting.parts;
@@ -112,33 +114,52 @@ impl<'a> Collector<'a> {
             // The host does not record what the policy says about its actions.
             by_time(self.net.policy.distribution(parts, seen).log_prob(by_seed(steps.action)))
         });
-        let values = self.net.value(parts, all);
         let discounted = held.find("discounted").unwrap_or(Tensor::zeros(&[s, n, 1]));
         let init = Count::from(held.get("env_steps"), held.get("ep_return"), discounted);
         let xs = [steps.reward, steps.terminated, steps.truncated];
         let (count, [discounted, ended]) = init.over(t, xs, self.sampling.gamma);
+        let [value, cut_value, next_value] = values_of(self.net.value(parts, all), [t, s, n]);
         Rollout {
             obs: steps.obs,
             seen,
+            all,
             action: steps.action,
             logp,
-            value: by_time(values.slice(1, 0, rows)),
+            value,
             reward: steps.reward,
             terminated: steps.terminated,
             truncated: steps.truncated,
             discounted,
             ended,
-            cut_value: values.slice(1, rows, rows + cuts),
+            cut_value,
             env_state: played.next.state,
             next_obs: played.next.obs,
             next_task: played.next.task,
-            next_value: values.slice(1, rows + cuts, rows + cuts + n),
+            next_value,
             count,
         }
     }
 }
 
+/// Values `[S, T · N + C · N + N, 1]` of all that was seen, taken apart: of the steps `[T, S, N, 1]`, of what time limits cut off
+/// `[S, C · N, 1]`, and of what comes next `[S, N, 1]`.
+#[track_caller]
+fn values_of(values: Tensor, [t, s, n]: [usize; 3]) -> [Tensor; 3] {
+    let (rows, total) = (t * n, values.size(1));
+    let value = values.slice(1, 0, rows).reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]);
+    [value, values.slice(1, rows, total - n), values.slice(1, total - n, total)]
+}
+
 impl Rollout {
+    /// Values by other parameters, as [`value`](Rollout::value), [`cut_value`](Rollout::cut_value) and
+    /// [`next_value`](Rollout::next_value).
+    #[track_caller]
+    pub fn values(&self, net: &ActorCritic, parts: &[Tensor]) -> [Tensor; 3] {
+        let shape = self.value.shape();
+        let [t, s, n, _] = shape[..] else { return [Tensor::poison(); 3] };
+        values_of(net.value(parts, self.all), [t, s, n])
+    }
+
     /// The rollout of a trace that has failed.
     fn poison() -> Rollout {
         let x = Tensor::poison();
@@ -146,6 +167,7 @@ impl Rollout {
         Rollout {
             obs: x,
             seen: x,
+            all: x,
             action: x,
             logp: x,
             value: x,

@@ -1,17 +1,20 @@
 //! PPO's settings.
 
-use crate::algo::on_policy::{MAX_BATCH, Sampling};
-use crate::optim::{AdamConfig, Schedule};
+use crate::Result;
+use crate::algo::on_policy::{AdvantageScope, CriticConfig, MAX_BATCH, PolicyTerm, Sampling, Terms, ValueTargets};
+use crate::optim::{OptimiserConfig, Schedule};
 use crate::policy::NetConfig;
 use crate::settings::{Range, Settings};
-use crate::{Error, Result};
 
 crate::settings! {
     /// Hyper-parameters. Defaults are those of CleanRL's `ppo.py`, with 8 environments instead of 4.
     pub struct PpoConfig {
         /// The steps of both networks.
-        ..adam: AdamConfig =
-            AdamConfig { learning_rate: 2.5e-4, learning_rate_schedule: Schedule::Linear, ..AdamConfig::default() };
+        ..optimiser: OptimiserConfig = OptimiserConfig {
+            learning_rate: 2.5e-4,
+            learning_rate_schedule: Schedule::Linear,
+            ..OptimiserConfig::default()
+        };
         /// clip range of the probability ratio; smaller is safer and slower
         ///
         /// ε of eq. 7.
@@ -34,8 +37,10 @@ crate::settings! {
         value_clip: bool = true;
         /// above 0: stop an iteration's updates at 1.5 times this KL
         target_kl: f64 = 0.0, Range::NotNegative;
-        /// in each minibatch
+        /// subtract their mean, divide by their deviation
         normalise_advantages: bool = true;
+        /// The value function.
+        ..critic: CriticConfig;
         /// Rollouts and their advantages.
         ..sampling: Sampling;
         /// Policy and value network.
@@ -44,18 +49,42 @@ crate::settings! {
 }
 
 impl PpoConfig {
+    /// The defaults of `ppo2`, which are Pyrado's as far as they are settings here.
+    #[must_use]
+    pub fn ppo2() -> PpoConfig {
+        PpoConfig {
+            optimiser: OptimiserConfig { learning_rate: 5e-4, ..OptimiserConfig::default() },
+            clip_eps: 0.1,
+            epochs: 3,
+            entropy_coef: 1e-3,
+            critic: CriticConfig {
+                value_targets: ValueTargets::Empirical,
+                advantage_scope: AdvantageScope::Rollout,
+                log_details: true,
+                ..CriticConfig::default()
+            },
+            ..PpoConfig::default()
+        }
+    }
+
+    /// The terms of the loss.
+    pub(super) fn terms(&self) -> Terms {
+        Terms {
+            policy: PolicyTerm::Clipped,
+            value_coef: self.value_coef,
+            entropy_coef: self.entropy_coef,
+            value_clip: self.value_clip,
+            standardise: self.normalise_advantages,
+        }
+    }
+
     /// Every value on its own and in combination.
     ///
     /// # Errors
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        self.sampling.validate("epochs", self.epochs)?;
-        if self.normalise_advantages && self.sampling.batch() == self.sampling.minibatches {
-            let m = self.sampling.minibatches;
-            let problem = format!("{m} minibatches leave one step in each, whose advantage cannot be standardised");
-            return Err(Error::config("minibatches", problem));
-        }
+        self.critic.validate(&self.sampling, self.epochs, self.normalise_advantages)?;
         self.net.validate()
     }
 }
@@ -85,10 +114,10 @@ mod tests {
             "minibatches: 7 must divide horizon × envs (2048 × 1 = 2048); try 8"
         );
         assert_eq!(problem(|c| c.sampling.gamma = 1.5), "gamma: 1.5 is not in 0 to 1");
-        assert_eq!(problem(|c| c.adam.learning_rate = f64::NAN), "learning_rate: NaN is not above 0");
+        assert_eq!(problem(|c| c.optimiser.learning_rate = f64::NAN), "learning_rate: NaN is not above 0");
         assert_eq!(problem(|c| c.max_grad_norm = -0.5), "max_grad_norm: -0.5 is not 0 or more");
         for beyond in [1e39, 1e-60] {
-            assert!(problem(|c| c.adam.learning_rate = beyond).contains("single precision"), "{beyond}");
+            assert!(problem(|c| c.optimiser.learning_rate = beyond).contains("single precision"), "{beyond}");
         }
         assert!(problem(|c| c.sampling.envs = 0).starts_with("envs: 0"));
         assert!(problem(|c| (c.sampling.envs, c.sampling.horizon) = (1 << 20, 1 << 20)).contains("1048576 × 1048576"));

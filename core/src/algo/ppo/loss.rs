@@ -1,69 +1,21 @@
-//! PPO's losses, as functions of one minibatch per stacked seed.
+//! PPO's loss, as a function of one minibatch per stacked seed.
 
 use crate::Tensor;
 use crate::algo::ActorCritic;
-use crate::algo::on_policy::{Minibatch, mean, standardise, value_loss};
-use crate::learn::log_ratio;
+use crate::algo::on_policy::{self, Losses, Minibatch};
 
 use super::PpoConfig;
 
-/// Losses and what is reported about them, each `[S, 1]`.
-#[derive(Clone, Copy, Debug)]
-pub struct Losses {
-    /// The loss that is minimised: −L of eq. 9.
-    pub total: Tensor,
-    /// −L^CLIP of eq. 7.
-    pub policy: Tensor,
-    /// ½ (v − R)², averaged.
-    pub value: Tensor,
-    /// Entropy of the policy, averaged.
-    pub entropy: Tensor,
-    /// Estimate of KL(old ‖ new), averaged.
-    pub approx_kl: Tensor,
-    /// Share of samples whose ratio is outside 1 ± ε.
-    pub clip_frac: Tensor,
-}
-
 /// −L of eq. 9: −L^CLIP + c₁ L^VF − c₂ S. `clip_eps`: `[]`.
 pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: Tensor, config: &PpoConfig) -> Losses {
-    let distribution = net.distribution(parts, batch.obs);
-    let log_ratio = log_ratio(distribution.log_prob(batch.action), batch.logp_old);
-    let ratio = log_ratio.exp();
-    let advantage = if config.normalise_advantages { standardise(batch.advantage) } else { batch.advantage };
-    let policy = clip_loss(ratio, advantage, clip_eps); // eq. 7
-    let value = net.value(parts, batch.obs);
-    let value_clip = config.value_clip.then_some((batch.value_old, clip_eps));
-    let value = value_loss(value, batch.returns, value_clip);
-    let entropy = mean(distribution.entropy());
-    let total = policy + value * config.value_coef - entropy * config.entropy_coef; // eq. 9
-    Losses {
-        total,
-        policy,
-        value,
-        entropy,
-        approx_kl: approx_kl(log_ratio),
-        clip_frac: mean((ratio - 1.0).abs().gt(clip_eps).to_f32()),
-    }
-}
-
-/// Clipped surrogate −L^CLIP of eq. 7. `ratio, advantage: [S, B, 1]` → `[S, 1]` to minimise.
-#[track_caller]
-pub fn clip_loss(ratio: Tensor, advantage: Tensor, eps: Tensor) -> Tensor {
-    let clipped = ratio.max(1.0 - eps).min(1.0 + eps);
-    -mean((ratio * advantage).min(clipped * advantage))
-}
-
-/// Estimate of KL(old ‖ new) that is never negative: mean of ratio − 1 − ln ratio.
-///
-/// Schulman 2020, <http://joschu.net/blog/kl-approx.html>, estimator k₃.
-#[track_caller]
-pub fn approx_kl(log_ratio: Tensor) -> Tensor {
-    mean(log_ratio.exp() - 1.0 - log_ratio)
+    on_policy::losses(net, parts, batch, clip_eps, &config.terms())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algo::on_policy::{approx_kl, clip_loss, standardise, value_loss};
+    use crate::learn::log_ratio;
     use crate::program::State;
     use crate::{Device, Program};
 

@@ -164,7 +164,7 @@ impl PearlNets {
     fn descent<'a>(&'a self, group: usize, rate: Tensor, sums: &'a [&'static str]) -> Descent<'a> {
         Descent {
             layout: self.groups.of(group),
-            optimiser: self.optimiser,
+            optimiser: self.optimiser.into(),
             learning_rate: rate,
             max_grad_norm: 0.0,
             sums,

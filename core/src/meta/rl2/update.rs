@@ -102,7 +102,7 @@ pub(super) fn proximal(
     let passes = Passes { passes: config.epochs, minibatches: config.minibatches, rows: config.meta_batch, order };
     let descent = Descent {
         layout: &net.layout,
-        optimiser: config.adam.optimiser(),
+        optimiser: config.adam.optimiser().into(),
         learning_rate,
         max_grad_norm: config.max_grad_norm,
         sums: &["policy_loss", "value_loss", "entropy", "approx_kl", "clip_frac", "grad_norm"],

@@ -1,0 +1,87 @@
+//! Advantage actor-critic, synchronous.
+//!
+//! Mnih et al. 2016, arXiv:1602.01783, algorithm S3, whose actors wait for each other: after T steps of N environments one gradient step of
+//!
+//! −mean A ln π(a|s) + c₁ ½ mean (v − R)² − c₂ mean H
+//!
+//! Departures from the paper, each with its reason:
+//!  1. RMSprop's ε stands beside the root, as in `torch.optim.RMSprop`, and its average begins at 0; Stable-Baselines3 has a variant that
+//!     begins at 1 with ε under the root
+//!  2. separate networks for policy and value, which `critic` lets make their steps together or apart
+//!  3. time-limited episodes bootstrap from the final observation (arXiv:1712.00378), and a step that is not finite is dropped and counted
+
+use super::on_policy::{CriticConfig, OnPolicy, OnPolicyLearner, PolicyGradient, Sampled, Sampling};
+use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
+use crate::optim::{OptimiserConfig, OptimiserKind};
+use crate::play::Iteration;
+use crate::policy::NetConfig;
+use crate::settings::Settings as _;
+use crate::{Result, Tensor};
+
+/// A2C in the register.
+pub static A2C: AlgorithmDef = AlgorithmDef::new::<A2cConfig>(
+    "a2c",
+    "Advantage actor-critic, synchronous (arXiv:1602.01783)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(A2c::new(&A2cConfig::default().with(settings)?, spec)?)),
+);
+
+/// A2C on one environment.
+pub type A2c = OnPolicyLearner<A2cConfig>;
+
+crate::settings! {
+    /// Hyper-parameters. Defaults are those of Stable-Baselines3's A2C, with 8 environments.
+    pub struct A2cConfig {
+        /// The loss and its steps.
+        ..gradient: PolicyGradient = PolicyGradient {
+            optimiser: OptimiserConfig {
+                optimiser: OptimiserKind::RmsProp,
+                learning_rate: 7e-4,
+                ..OptimiserConfig::default()
+            },
+            ..PolicyGradient::default()
+        };
+        /// Rollouts and their advantages.
+        ..sampling: Sampling = Sampling { horizon: 5, minibatches: 1, gae_lambda: 1.0, ..Sampling::default() };
+        /// Policy and value network.
+        ..net: NetConfig;
+    }
+}
+
+impl A2cConfig {
+    /// Every value on its own and in combination.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
+    pub fn validate(&self) -> Result<()> {
+        self.check()?;
+        self.gradient.critic.validate(&self.sampling, 1, self.gradient.normalise_advantages)?;
+        self.net.validate()
+    }
+}
+
+impl OnPolicy for A2cConfig {
+    fn validate(&self) -> Result<()> {
+        A2cConfig::validate(self)
+    }
+
+    fn net(&self) -> &NetConfig {
+        &self.net
+    }
+
+    fn sampling(&self) -> &Sampling {
+        &self.sampling
+    }
+
+    fn critic(&self) -> Option<(&CriticConfig, bool)> {
+        Some((&self.gradient.critic, self.gradient.normalise_advantages))
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        self.gradient.schedules(done, total)
+    }
+
+    fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
+        self.gradient.update().learn(it, net, held, sampled, Tensor::constant_f32(1.0))
+    }
+}

@@ -1,0 +1,161 @@
+//! Settings that algorithms share which learn from rollouts by gradients.
+
+use super::{MAX_BATCH, PolicyTerm, Sampling, Terms, Update};
+use crate::optim::OptimiserConfig;
+use crate::settings::Range;
+use crate::{Error, Result};
+
+/// The order in which policy and value function make their steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CriticSteps {
+    /// One loss of both, by one optimiser.
+    #[default]
+    Joint,
+    /// The value function by itself first; advantages are those by its new values (Pyrado's PPO).
+    First,
+    /// The policy first, then the value function by itself (garage's VPG).
+    Last,
+}
+
+crate::words!(CriticSteps { Joint = "joint", First = "first", Last = "last" });
+
+/// What the value function is fitted to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ValueTargets {
+    /// Advantage + old value, by the λ of the advantages.
+    #[default]
+    Gae,
+    /// TD(λ) returns by a λ of their own, `value_lambda`.
+    TdLambda,
+    /// Discounted sums of the rewards; where a rollout or a time limit cuts them off, the value of what comes next stands for the rest.
+    Empirical,
+}
+
+crate::words!(ValueTargets { Gae = "gae", TdLambda = "td_lambda", Empirical = "empirical" });
+
+/// Over what advantages are standardised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AdvantageScope {
+    /// Each minibatch.
+    #[default]
+    Minibatch,
+    /// The whole rollout.
+    Rollout,
+    /// All rollouts so far, by a running mean and deviation (Welford's).
+    Running,
+}
+
+crate::words!(AdvantageScope { Minibatch = "minibatch", Rollout = "rollout", Running = "running" });
+
+crate::settings! {
+    /// How the value function learns, and how advantages are scaled.
+    #[derive(Copy)]
+    pub struct CriticConfig {
+        /// one loss with the policy, or steps of its own before or after
+        critic: CriticSteps = CriticSteps::Joint;
+        /// first, last: its step size; 0: the policy's
+        critic_learning_rate: f64 = 0.0, Range::NotNegative;
+        /// first, last: passes over each rollout
+        critic_epochs: usize = 10, Range::Count(1, MAX_BATCH as u64);
+        /// first, last: longer gradients are scaled down; 0: never
+        critic_max_grad_norm: f64 = 0.0, Range::NotNegative;
+        /// what values are fitted to
+        value_targets: ValueTargets = ValueTargets::Gae;
+        /// λ of the targets td_lambda
+        value_lambda: f64 = 0.95, Range::Unit;
+        /// over what normalise_advantages standardises
+        advantage_scope: AdvantageScope = AdvantageScope::Minibatch;
+        /// also log the loss before and after, σ, and the gradients' norms of both networks
+        log_details: bool = false;
+    }
+}
+
+crate::settings! {
+    /// Settings of algorithms that follow the gradient of the return.
+    #[derive(Copy)]
+    pub struct PolicyGradient {
+        /// The steps of both networks.
+        ..optimiser: OptimiserConfig;
+        /// weight of the entropy bonus
+        entropy_coef: f64 = 0.0, Range::NotNegative;
+        /// weight of the value loss ½ (v − R)²
+        ///
+        /// Stable-Baselines3's `vf_coef` weighs (v − R)², so it is half of this.
+        value_coef: f64 = 1.0, Range::NotNegative;
+        /// longer gradients are scaled down; 0: never
+        max_grad_norm: f64 = 0.5, Range::NotNegative;
+        /// subtract their mean, divide by their deviation
+        normalise_advantages: bool = false;
+        /// The value function.
+        ..critic: CriticConfig = CriticConfig { log_details: true, ..CriticConfig::default() };
+    }
+}
+
+impl PolicyGradient {
+    /// Values that follow a schedule, by the names of their metrics.
+    pub fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        let rate = ("train/learning_rate", self.optimiser.rate(done, total));
+        std::iter::once(rate).chain(self.critic.schedule(&self.optimiser, done, total)).collect()
+    }
+
+    /// One pass over a rollout along the gradient of the return.
+    pub fn update(&self) -> Update<'_> {
+        Update {
+            optimiser: &self.optimiser,
+            critic: &self.critic,
+            terms: Terms {
+                policy: PolicyTerm::Likelihood,
+                value_coef: self.value_coef,
+                entropy_coef: self.entropy_coef,
+                value_clip: false,
+                standardise: self.normalise_advantages,
+            },
+            epochs: 1,
+            max_grad_norm: self.max_grad_norm,
+            normalise_advantages: self.normalise_advantages,
+            target_kl: 0.0,
+            sums: &["policy_loss", "value_loss", "entropy", "grad_norm"],
+        }
+    }
+}
+
+impl CriticConfig {
+    /// Tells whether the value function makes steps of its own.
+    pub fn apart(&self) -> bool {
+        self.critic != CriticSteps::Joint
+    }
+
+    /// Its step size, where it makes steps of its own, beside the policy's in the iteration after `done` of `total`.
+    pub fn rate(&self, policy: &OptimiserConfig, done: u64, total: u64) -> f64 {
+        match self.critic_learning_rate {
+            0.0 => policy.rate(done, total),
+            rate => rate * policy.factor(done, total),
+        }
+    }
+
+    /// The same as a value that follows a schedule, if there is one.
+    pub fn schedule(&self, policy: &OptimiserConfig, done: u64, total: u64) -> Option<(&'static str, f64)> {
+        self.apart().then(|| ("train/critic_learning_rate", self.rate(policy, done, total)))
+    }
+
+    /// Checks values in combination with the rollouts, passes over them and whether advantages are standardised.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    pub fn validate(&self, sampling: &Sampling, epochs: usize, normalise_advantages: bool) -> Result<()> {
+        sampling.validate("epochs", epochs)?;
+        if self.apart() {
+            sampling.validate("critic_epochs", self.critic_epochs)?;
+        }
+        let m = sampling.minibatches;
+        if normalise_advantages && self.advantage_scope == AdvantageScope::Minibatch && sampling.batch() == m {
+            let problem = format!("{m} minibatches leave one step in each, whose advantage cannot be standardised");
+            return Err(Error::config("minibatches", problem));
+        }
+        if normalise_advantages && sampling.batch() == 1 {
+            let problem = "a rollout of one step has one advantage, which cannot be standardised";
+            return Err(Error::config("horizon", problem));
+        }
+        Ok(())
+    }
+}

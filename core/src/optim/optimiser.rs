@@ -1,0 +1,142 @@
+//! The rule by which a gradient becomes a step, and the settings of algorithms that leave the choice of it open.
+
+use super::{Adam, AdamState, Fall, RmsPropConfig, Schedule};
+use crate::Tensor;
+use crate::settings::Range;
+
+/// The rule by which a gradient becomes a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Optimiser {
+    /// By moments of the gradient; without a first one and without corrections it is RMSprop.
+    Adam(Adam),
+    /// Gradient descent whose steps have so much of the last one in them, in [0, 1): m ← μ m + g, θ ← θ − α m, as `torch.optim.SGD`.
+    Momentum(f64),
+}
+
+impl From<Adam> for Optimiser {
+    fn from(adam: Adam) -> Optimiser {
+        Optimiser::Adam(adam)
+    }
+}
+
+impl Optimiser {
+    /// One step against the gradient: the new θ and memory. `theta, grad: [S, P]`; `learning_rate`: `[]` or `[S, 1]`.
+    #[track_caller]
+    pub fn step(&self, theta: Tensor, grad: Tensor, state: AdamState, learning_rate: Tensor) -> (Tensor, AdamState) {
+        match self {
+            Optimiser::Adam(adam) => adam.step(theta, grad, state, learning_rate),
+            Optimiser::Momentum(momentum) => {
+                let m = state.m * *momentum + grad;
+                // Above 0 after the first step, as Adam's: so a snapshot tells a memory that was used from a new one.
+                let scale = state.scale * 0.5 + 0.5;
+                (theta - m * learning_rate, AdamState { m, scale, ..state })
+            }
+        }
+    }
+}
+
+/// Names of the rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OptimiserKind {
+    /// [`Adam`].
+    #[default]
+    Adam,
+    /// [`RmsPropConfig`].
+    RmsProp,
+    /// [`Optimiser::Momentum`].
+    Sgd,
+}
+
+crate::words!(OptimiserKind { Adam = "adam", RmsProp = "rms_prop", Sgd = "sgd" });
+
+crate::settings! {
+    /// The settings of an algorithm that makes its steps by a rule of one's choice.
+    #[derive(Copy)]
+    pub struct OptimiserConfig {
+        /// rule by which gradients become steps
+        optimiser: OptimiserKind = OptimiserKind::Adam;
+        /// step size; lower it where train/approx_kl, if there is one, is above about 0.03
+        learning_rate: f64 = 1e-3, Range::Positive;
+        /// linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall
+        learning_rate_schedule: Schedule = Schedule::Constant;
+        /// share of the rate that exponential and step end with
+        learning_rate_fall: f64 = 0.1, Range::Share;
+        /// number of the falls of step
+        learning_rate_falls: usize = 3, Range::Count(1, 1 << 20);
+        /// Adam's ε
+        adam_eps: f64 = 1e-5, Range::Positive;
+        /// RMSprop: share of the old squares in their average
+        rms_decay: f64 = 0.99, Range::Unit;
+        /// RMSprop's ε
+        rms_eps: f64 = 1e-5, Range::Positive;
+        /// of sgd: share of the last step in the next one
+        momentum: f64 = 0.9, Range::Between(0.0, 0.999_999);
+    }
+}
+
+impl OptimiserConfig {
+    /// The share of a rate that is left in the iteration after `done` of `total`.
+    pub fn factor(&self, done: u64, total: u64) -> f64 {
+        let fall = Fall { to: self.learning_rate_fall, steps: self.learning_rate_falls as u64 };
+        self.learning_rate_schedule.factor_by(fall, done, total)
+    }
+
+    /// The step size in the iteration after `done` of `total`.
+    pub fn rate(&self, done: u64, total: u64) -> f64 {
+        self.learning_rate * self.factor(done, total)
+    }
+
+    /// The rule.
+    pub fn rule(&self) -> Optimiser {
+        match self.optimiser {
+            OptimiserKind::Adam => Adam { eps: self.adam_eps, ..Adam::default() }.into(),
+            OptimiserKind::RmsProp => {
+                let (rms_decay, rms_eps) = (self.rms_decay, self.rms_eps);
+                RmsPropConfig { rms_decay, rms_eps, ..RmsPropConfig::default() }.optimiser().into()
+            }
+            OptimiserKind::Sgd => Optimiser::Momentum(self.momentum),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::State;
+    use crate::{Device, Program};
+
+    #[test]
+    fn steps_with_momentum_are_those_of_the_formula() {
+        let rule =
+            OptimiserConfig { optimiser: OptimiserKind::Sgd, momentum: 0.5, ..OptimiserConfig::default() }.rule();
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let zero = Tensor::zeros(&[1, 2]);
+            let mut at = (Tensor::literal_f32(&[1.0, 2.0]).unsqueeze(0), AdamState { m: zero, v: zero, scale: zero });
+            for grad in [[1.0, -4.0], [2.0, 0.0], [0.0, 8.0]] {
+                at = rule.step(at.0, Tensor::literal_f32(&grad).unsqueeze(0), at.1, Tensor::constant_f32(0.25));
+            }
+            cx.output("theta", at.0);
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        let got = pollster::block_on(device.read(out.get("theta").unwrap())).unwrap();
+        // m of the first number: 1, 2.5, 1.25; of the second: −4, −2, 7.
+        assert_eq!(got, [1.0 - 0.25 * 4.75, 2.0 - 0.25]);
+    }
+
+    #[test]
+    fn each_word_is_a_rule_and_rates_fall_as_they_are_told() {
+        let of = |optimiser| OptimiserConfig { optimiser, ..OptimiserConfig::default() }.rule();
+        assert_eq!(of(OptimiserKind::Adam), Adam { eps: 1e-5, ..Adam::default() }.into());
+        let rms = Adam { beta1: 0.0, beta2: 0.99, eps: 1e-5, corrected: false };
+        assert_eq!(of(OptimiserKind::RmsProp), rms.into());
+        let config = OptimiserConfig {
+            learning_rate_schedule: Schedule::Step,
+            learning_rate_fall: 0.25,
+            learning_rate_falls: 1,
+            ..OptimiserConfig::default()
+        };
+        assert_eq!([0, 4, 5, 9].map(|done| config.rate(done, 10)), [1e-3, 1e-3, 2.5e-4, 2.5e-4]);
+    }
+}

@@ -1,0 +1,156 @@
+//! A2C, VPG and PPO2 end to end: that they learn where a random policy and a turned update do not, that policy and value function make
+//! their steps apart where they are told to, seeds, and resuming.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use quickstudy_core::Device;
+use quickstudy_core::algo::{A2cConfig, ActorCritic};
+use quickstudy_core::env::builtin;
+use quickstudy_core::settings::Settings as _;
+use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_tests::gpu::theta;
+
+const ALL: [&str; 3] = ["a2c", "vpg", "ppo2"];
+
+fn session(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    let setup = Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap();
+    Session::new(&Device::cpu(0), &setup).unwrap()
+}
+
+fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
+    (0..n).map(|_| pollster::block_on(session.step()).unwrap()).collect()
+}
+
+fn value(row: &Row, name: &str) -> f64 {
+    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
+}
+
+/// Mean return of the deterministic policy of each seed.
+fn mean_returns(session: &mut Session) -> Vec<f64> {
+    let all = pollster::block_on(session.evaluate(50)).unwrap();
+    all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect()
+}
+
+#[test]
+fn each_learns_cartpole_and_a_random_policy_does_not() {
+    let bar = 150.0;
+    for (algorithm, budget) in [("a2c", 150_000), ("vpg", 80_000), ("ppo2", 60_000)] {
+        let mut learner = session(algorithm, "cartpole", &[0, 1, 2], budget, "");
+        let bytes = pollster::block_on(learner.policy_snapshot(0)).unwrap();
+        let mut random = Evaluator::load(&Device::cpu(0), &bytes).unwrap();
+        let drawn = pollster::block_on(random.evaluate(100, 0, false)).unwrap();
+        assert!(drawn.iter().map(|e| e.ret).sum::<f64>() / 100.0 < 40.0);
+        while !learner.done() {
+            for row in pollster::block_on(learner.step()).unwrap() {
+                assert!(row.iter().all(|(name, x)| x.is_finite() || name.starts_with("rollout/")), "{row:?}");
+            }
+        }
+        let mut returns = mean_returns(&mut learner);
+        returns.sort_by(f64::total_cmp);
+        println!("{algorithm}: {returns:?}");
+        assert!(returns[1] >= bar, "{algorithm}: {returns:?}");
+    }
+}
+
+/// Names of the networks that an iteration moves.
+fn moved(settings: &str) -> [bool; 2] {
+    let text = format!("hidden = [8]\nenvs = 4\nhorizon = 16\n{settings}");
+    let config = A2cConfig::default().with(&toml::from_str(&text).unwrap()).unwrap();
+    let net = ActorCritic::new(builtin("pendulum").unwrap().spec(), &config.net, &config.sampling);
+    let mut learner = session("a2c", "pendulum", &[1], 2000, &text);
+    // The second iteration has moments of the first.
+    steps(&mut learner, 1);
+    let before = theta(&learner, 0);
+    steps(&mut learner, 1);
+    let after = theta(&learner, 0);
+    [false, true].map(|of_value| {
+        net.layout.slices().filter(|(name, ..)| name.starts_with("value") == of_value).any(|(_, shape, at)| {
+            (at..at + shape.iter().product::<usize>()).any(|i| (before[i] - after[i]).abs() > 1e-9)
+        })
+    })
+}
+
+#[test]
+fn networks_that_step_apart_leave_each_other_alone() {
+    assert_eq!(moved(""), [true, true]);
+    for order in ["first", "last"] {
+        for rule in ["adam", "rms_prop", "sgd"] {
+            let with = |more: &str| moved(&format!("critic = \"{order}\"\noptimiser = \"{rule}\"\n{more}"));
+            assert_eq!(with("critic_learning_rate = 1e-3"), [true, true], "{order} {rule}");
+            assert_eq!(with("critic_learning_rate = 1e-30"), [true, false], "{order} {rule}");
+            assert_eq!(with("learning_rate = 1e-30\ncritic_learning_rate = 1e-3"), [false, true], "{order} {rule}");
+        }
+    }
+}
+
+/// A value function that is fitted first changes the advantages, and one that is fitted last does not.
+#[test]
+fn the_policy_follows_advantages_of_the_new_values_only_if_the_critic_is_first() {
+    let policy = |settings: &str| {
+        let text = format!("hidden = [8]\nenvs = 4\nhorizon = 16\noptimiser = \"sgd\"\nmomentum = 0\n{settings}");
+        let config = A2cConfig::default().with(&toml::from_str(&text).unwrap()).unwrap();
+        let net = ActorCritic::new(builtin("pendulum").unwrap().spec(), &config.net, &config.sampling);
+        let mut learner = session("a2c", "pendulum", &[1], 2000, &text);
+        steps(&mut learner, 1);
+        let (all, mut own) = (theta(&learner, 0), Vec::new());
+        for (name, shape, at) in net.layout.slices() {
+            if name.starts_with("policy") {
+                own.extend_from_slice(&all[at..at + shape.iter().product::<usize>()]);
+            }
+        }
+        own
+    };
+    let rates = ["critic_learning_rate = 1e-30", "critic_learning_rate = 1e-3"];
+    let [idle, fitted] = rates.map(|rate| policy(&format!("critic = \"first\"\n{rate}")));
+    assert_ne!(idle, fitted, "advantages are those of the old values");
+    let [still, later] = rates.map(|rate| policy(&format!("critic = \"last\"\n{rate}")));
+    assert_eq!(still, later);
+    assert_eq!(still, idle);
+}
+
+#[test]
+fn targets_and_scopes_change_training_and_details_are_logged() {
+    let run = |settings: &str| {
+        let text = format!("hidden = [8]\nenvs = 4\nhorizon = 32\nnormalise_advantages = true\n{settings}");
+        let mut learner = session("a2c", "pendulum", &[1], 2000, &text);
+        let rows = steps(&mut learner, 2);
+        (theta(&learner, 0), rows[1][0].clone())
+    };
+    let (plain, row) = run("minibatches = 2");
+    for name in ["loss_before", "loss_after", "std", "policy_grad_norm", "critic_grad_norm"] {
+        assert!(value(&row, &format!("train/{name}")).is_finite());
+    }
+    let parts = ["policy_grad_norm", "critic_grad_norm"].map(|name| value(&row, &format!("train/{name}")));
+    assert!(parts[0].hypot(parts[1]) <= value(&row, "train/grad_norm") * 1.2, "{row:?}");
+    assert!(value(&row, "train/loss_after") != value(&row, "train/loss_before"));
+    for other in ["rollout", "running"] {
+        assert_ne!(run(&format!("minibatches = 2\nadvantage_scope = \"{other}\"")).0, plain, "{other}");
+    }
+    let [gae, own, empirical] = ["gae", "td_lambda", "empirical"]
+        .map(|targets| run(&format!("gae_lambda = 0.9\nvalue_lambda = 0.9\nvalue_targets = \"{targets}\"")).0);
+    assert_eq!(gae, own, "TD(λ) by the λ of the advantages is advantage + value");
+    assert_ne!(gae, empirical);
+    assert_eq!(empirical, run("gae_lambda = 0.9\nvalue_targets = \"td_lambda\"\nvalue_lambda = 1").0);
+}
+
+#[test]
+fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop() {
+    for algorithm in ALL {
+        for critic in ["joint", "first", "last"] {
+            let settings = format!(
+                "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\nnormalise_advantages = true\n\
+                 critic = \"{critic}\"\ncritic_epochs = 2\nadvantage_scope = \"running\"\noptimiser = \"sgd\"\n"
+            );
+            let bytes = |s: &Session, index: usize| pollster::block_on(s.snapshot(index)).unwrap();
+            let mut stacked = session(algorithm, "pendulum", &[7, 8], 4096, &settings);
+            steps(&mut stacked, 4);
+            let mut alone = session(algorithm, "pendulum", &[8], 4096, &settings);
+            steps(&mut alone, 2);
+            let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
+            steps(&mut alone, 2);
+            steps(&mut resumed, 2);
+            assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{algorithm} {critic}: seed 8 depends on others");
+            assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{algorithm} {critic}: resuming changes training");
+        }
+    }
+}
