@@ -56,7 +56,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("return {:.2} at first, {:.2} at last", curve[0].1, curve[curve.len() - 1].1);
     let series = vec![Series { label: "puck".into(), runs: vec![curve], ..Default::default() }];
-    let plot = Plot { title: "puck".into(), subtitle: "PPO".into(), y_label: "mean episode return".into(), series };
+    let plot = Plot {
+        title: "puck".into(),
+        subtitle: "PPO".into(),
+        y_label: "mean episode return".into(),
+        series,
+        ..Plot::default()
+    };
     std::fs::write(std::env::temp_dir().join("puck.svg"), draw(&plot)?.svg())?;
     Ok(())
 }

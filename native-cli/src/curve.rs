@@ -23,7 +23,7 @@ pub struct Plot {
     pub title: String,
     /// Grey second line: what the line and the band are.
     pub subtitle: String,
-    /// Label of the horizontal axis.
+    /// Label of the horizontal axis; an empty one stands for environment steps.
     pub x_label: String,
     /// The horizontal axis is divided by powers of ten; points at 0 and below are left out.
     pub log_x: bool,
@@ -244,6 +244,7 @@ impl Axes {
         }
         sheet.stroke(&[[LEFT, self.top], [LEFT, self.bottom], [right, self.bottom]], 1.0, QUIET, 1.0);
         let name = Style::new(14.0, QUIET).at(Anchor::Middle);
+        let x_label = if x_label.is_empty() { "environment steps" } else { x_label };
         sheet.text(x_label, [(LEFT + right) / 2.0, self.bottom + 46.0], name);
         sheet.text(y_label, [26.0, (self.top + self.bottom) / 2.0], name.upwards());
     }

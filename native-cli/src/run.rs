@@ -220,8 +220,6 @@ impl SeedRun {
     fn draw(&mut self) -> Result<(), Stop> {
         self.keep_history()?;
         let plot = Plot {
-            x_label: "environment steps".into(),
-            log_x: false,
             title: self.title.clone(),
             subtitle: "line: mean return of recent training episodes, dots: evaluations".into(),
             y_label: "mean episode return".into(),
@@ -230,6 +228,7 @@ impl SeedRun {
                 runs: vec![self.history.returns()],
                 marks: self.history.evaluations(),
             }],
+            ..Plot::default()
         };
         // A run shorter than an episode has nothing to draw, which is no error.
         match curve::draw(&plot) {

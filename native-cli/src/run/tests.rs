@@ -1,4 +1,5 @@
 use super::*;
+use crate::metrics::ENV_STEPS;
 use crate::run_folder::read_snapshot;
 use crate::run_folder::tests::scratch;
 use std::cell::Cell;

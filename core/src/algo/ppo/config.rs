@@ -81,7 +81,7 @@ impl PpoConfig {
     /// Every value on its own and in combination.
     ///
     /// # Errors
-    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
         self.critic.validate(&self.sampling, self.epochs, self.normalise_advantages)?;
