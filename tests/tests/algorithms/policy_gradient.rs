@@ -1,5 +1,5 @@
-//! A2C, VPG and PPO2 end to end: that they learn where a random policy and a turned update do not, that policy and value function make
-//! their steps apart where they are told to, seeds, and resuming.
+//! A2C, VPG and PPO2 end to end: that they learn where a random policy does not, that policy and value function make their steps
+//! apart where they are told to, seeds, and resuming.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::Device;

@@ -84,7 +84,6 @@ impl Losses {
 }
 
 /// The loss of a minibatch. `clip_eps`: ε, `[]`; log-probabilities are joint ones, over all numbers of an action.
-#[track_caller]
 pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: Tensor, terms: &Terms) -> Losses {
     let distribution = net.distribution(parts, batch.obs);
     let log_prob = distribution.log_prob(batch.action);
