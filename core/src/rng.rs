@@ -102,6 +102,8 @@ pub mod streams {
     pub const REPLAY: u32 = stream("replay");
     /// Tasks drawn from a distribution.
     pub const TASK: u32 = stream("task");
+    /// The particles of a seed, each of which draws by a key of its own.
+    pub const PARTICLE: u32 = stream("particle");
     /// Evaluation episodes.
     pub const EVAL: u32 = stream("eval");
     /// Tasks that training never draws from.
@@ -259,6 +261,7 @@ mod tests {
             streams::ACTION,
             streams::EXPLORATION,
             streams::MINIBATCH,
+            streams::PARTICLE,
             streams::REPLAY,
             streams::TASK,
             streams::EVAL,

@@ -58,6 +58,12 @@ impl ActorCritic {
         self.layout.join(&self.only(&self.layout.split(theta), value))
     }
 
+    /// Places in θ of the value function's parameters; all others are the policy's.
+    pub fn value_places(&self) -> Range<usize> {
+        let start = |number: usize| self.layout.slices().nth(number).map_or(self.layout.len(), |(_, _, at)| at);
+        start(self.of_value.start)..start(self.of_value.end)
+    }
+
     /// O, how many numbers an observation has.
     pub fn observations(&self) -> usize {
         self.policy.observations()

@@ -148,6 +148,12 @@ impl Held {
         self.find(name).unwrap_or(Tensor::poison())
     }
 
+    /// The same with what `f` makes of each entry.
+    #[must_use]
+    pub fn map(&self, f: impl Fn(&str, Tensor) -> Tensor) -> Held {
+        Held(self.0.iter().map(|(name, tensor)| (*name, f(name, *tensor))).collect())
+    }
+
     /// The state of Adam.
     pub fn adam(&self) -> AdamState {
         AdamState { m: self.get("adam_m"), v: self.get("adam_v"), scale: self.get("adam_scale") }

@@ -15,7 +15,7 @@ pub use update::Update;
 
 use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, gae};
 use crate::dist::fold_in;
-use crate::learn::Passes;
+use crate::learn::{Passes, Turn};
 use crate::play::Iteration;
 use crate::rng::streams;
 use crate::settings::Range;
@@ -118,6 +118,8 @@ pub struct Sampled<'a> {
     advantages: Gae,
     /// Environments keep their states to themselves.
     on_host: bool,
+    /// The change of the policy's gradients before each step.
+    turn: Option<&'a dyn Turn>,
 }
 
 impl Held {
@@ -138,7 +140,14 @@ impl<'a> Sampled<'a> {
         let advantages = advantages(&collector, &rollout, reward_moments, values, sampling.gae_lambda);
         let on_host = held.find("env_state").is_none();
         let obs_moments = held.moments("obs");
-        Sampled { collector, rollout, obs_moments, reward_moments, advantages, on_host }
+        Sampled { collector, rollout, obs_moments, reward_moments, advantages, on_host, turn: None }
+    }
+
+    /// The same, from which [`Update`] learns by gradients that `turn` changes: those by which the policy makes steps, after their norms are
+    /// limited.
+    #[must_use]
+    pub fn turned(self, turn: Option<&'a dyn Turn>) -> Sampled<'a> {
+        Sampled { turn, ..self }
     }
 
     /// The key that orders minibatches.

@@ -8,7 +8,7 @@ use crate::backend::{LocalFuture, ScalarValue};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::host::{Executor, Fleet};
-use crate::play::{EnvPlace, HostAct, Iteration, Stage};
+use crate::play::{EnvPlace, HostAct, Iteration, Stage, group_keys};
 use crate::program::{Context, Plan, PlanOptions, Segments};
 use crate::rng::{key_from_seed, streams};
 use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
@@ -283,16 +283,19 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
         let mut reset = Program::new(device, |cx| {
             let key = cx.input("key", &[seeds.len(), 2], DType::U32);
             let words = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+            let groups = algorithm.fleet(1)[0];
+            let words = group_keys(words, groups);
             let key = fold_in(fold_in(words, Tensor::constant_u32(streams::ENV)), Tensor::constant_u32(0));
-            let element = Tensor::iota(&[seeds.len(), states.shape[0]], 1);
+            let element = Tensor::iota(&[seeds.len() * groups, states.shape[0] / groups], 1);
+            let of_seeds = |x: Tensor, entry: &StateEntry| x.reshape(&[&[seeds.len()], &entry.shape[..]].concat());
             let tasks = of(First::Task).map(|entry| {
                 let tasks = env.trace_tasks(fold_in(key, Tensor::constant_u32(streams::TASK)), element);
-                cx.output(entry.name, tasks);
+                cx.output(entry.name, of_seeds(tasks, entry));
                 tasks
             });
             let first = env.trace_reset(key, element, tasks);
-            cx.output(states.name, first.state);
-            cx.output(obs.name, first.observation);
+            cx.output(states.name, of_seeds(first.state, states));
+            cx.output(obs.name, of_seeds(first.observation, obs));
         })?;
         let first = reset.run(&State::new(), &[("key", state.get("key")?)], &[])?;
         for (name, array) in first.iter() {

@@ -217,6 +217,46 @@ impl Metrics {
         all.flattened(seeds, passes.len())
     }
 
+    /// The values of a metric, `[S, 1]`, if it is there.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Tensor> {
+        let within = |column: &Column| Some((column.values, column.names.iter().position(|own| own == name)?));
+        self.columns.iter().find_map(within).map(|(values, at)| values.slice(1, at, at + 1))
+    }
+
+    /// Those of seeds from those of the `n` groups of each, `[S · n, …]` → `[S, …]`: sums are added up, means are taken by their weights,
+    /// and of the last values the plain mean.
+    #[must_use]
+    pub fn of_groups(self, n: usize) -> Metrics {
+        if n == 1 {
+            return self;
+        }
+        let rows = |x: Tensor| x.reshape(&[x.size(0) / n, n, x.size(1)]);
+        let flat = |x: Tensor| x.reshape(&[x.size(0), x.size(2)]);
+        let one = |column: Column| {
+            let values = rows(column.values);
+            let (values, weight) = match (column.join, column.weight.map(rows)) {
+                (Join::Sum, _) => (values.sum_keep(1), None),
+                (Join::Max, _) => (values.max_keep(1), None),
+                (Join::Min, _) => (-(-values).max_keep(1), None),
+                (Join::Mean, Some(weight)) => {
+                    let all = weight.sum_keep(1);
+                    let least = Tensor::constant_f32(f64::from(f32::MIN_POSITIVE));
+                    ((values * weight).sum_keep(1) / all.max(least), Some(flat(all)))
+                }
+                (Join::Mean | Join::Last, _) => (values.sum_keep(1) * (1.0 / n as f64), None),
+            };
+            Column { values: flat(values), weight, ..column }
+        };
+        let columns = self.columns.into_iter().map(one).collect();
+        // The groups play side by side: places of one time stand together.
+        let returns = self.returns.map(|Returns { values, places }| {
+            let values = rows(values).permute(&[0, 2, 1]).reshape(&[values.size(0) / n, places * n]);
+            Returns { values, places: places * n }
+        });
+        Metrics { columns, returns }
+    }
+
     /// The names, and the values as `[S, C + E]`: those of the C names, then the returns of episodes.
     #[must_use]
     #[track_caller]

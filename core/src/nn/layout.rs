@@ -89,6 +89,13 @@ impl Layout {
         self.len += other.len;
     }
 
+    /// Appends all slices of another layout, each under `prefix` and its name.
+    pub fn append_as(&mut self, prefix: &str, other: &Layout) {
+        let from = self.entries.len();
+        self.append(other);
+        self.entries[from..].iter_mut().for_each(|slice| slice.name.insert_str(0, prefix));
+    }
+
     /// The slices that lie between two elements, as a layout of their own.
     #[must_use]
     pub fn between(&self, from: usize, to: usize) -> Layout {

@@ -1,5 +1,6 @@
 //! The calls of an algorithm's iteration besides computing with tensors: it draws tasks, plays, and lets the host compute.
 
+use super::keys::group_keys;
 use super::stepping::fold_recorded;
 use super::{
     ActorSpec, Amount, Experience, HostAct, HostCall, HostPlay, Keys, Play, PolicyActor, Recorded, Running, Steps,
@@ -46,6 +47,8 @@ pub struct Iteration<'a> {
     key: [Tensor; 2],
     number: Tensor,
     stage: usize,
+    /// Groups of each seed that stand for seeds, while an algorithm plays and learns by groups.
+    groups: usize,
     /// The host has been told the tasks.
     told: bool,
     acts: Vec<HostAct>,
@@ -89,7 +92,7 @@ struct Request {
 impl<'a> Iteration<'a> {
     /// The iteration of that number (u32 `[]`, from 1), of the first stage, with each seed's key, words `[S, 1]`.
     pub fn new(cx: &'a mut Context, place: EnvPlace<'a>, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
-        Iteration { cx, place, key, number, stage: 0, told: false, acts: Vec::new() }
+        Iteration { cx, place, key, number, stage: 0, groups: 1, told: false, acts: Vec::new() }
     }
 
     /// The same of another stage.
@@ -109,6 +112,16 @@ impl<'a> Iteration<'a> {
             EnvPlace::Device(env) => env.spec(),
             EnvPlace::Host(_, fleet) => &fleet.spec,
         }
+    }
+
+    /// What `f` makes of this iteration with `n` groups of each seed in the place of seeds: they are S · n, each with a key of its own, which
+    /// is the seed's if it has one group. New values `[S · n, A, …]` of entries become those of the seeds, `[S, n · A, …]`.
+    pub fn by_groups<R>(&mut self, n: usize, f: impl FnOnce(&mut Iteration<'a>) -> R) -> R {
+        let (key, groups) = (self.key, self.groups);
+        (self.key, self.groups) = (group_keys(key, n), groups * n);
+        let made = f(self);
+        (self.key, self.groups) = (key, groups);
+        made
     }
 
     /// S, the number of stacked seeds.
@@ -140,6 +153,11 @@ impl<'a> Iteration<'a> {
     /// The new value of an entry of the state.
     #[track_caller]
     pub fn update(&mut self, name: &str, value: Tensor) {
+        let value = match (self.groups, &value.shape()[..]) {
+            (1, _) => value,
+            (n, [rows, first, rest @ ..]) => value.reshape(&[&[rows / n, first * n], rest].concat()),
+            _ => value,
+        };
         self.cx.update(name, value);
     }
 
@@ -286,14 +304,14 @@ impl<'a> Iteration<'a> {
         mut body: impl FnMut(&mut Iteration<'_>, Tensor, C) -> (C, Metrics),
     ) -> (C, Metrics) {
         let seeds = self.seeds();
-        let Iteration { cx, place, key, number, stage, told, acts } = self;
+        let Iteration { cx, place, key, number, stage, groups, told, acts } = self;
         let (acts_before, told_before) = (acts.len(), *told);
         let mut like = Metrics::default();
         let once = cx.try_loop(|cx| {
             let (carry, each) = scan_tree(n, init, &(), |index, carry, ()| {
                 let own = std::mem::take(acts);
-                let (place, key, number, stage) = (*place, *key, *number, *stage);
-                let mut it = Iteration { cx, place, key, number, stage, told: *told, acts: own };
+                let (place, key, number, stage, groups) = (*place, *key, *number, *stage, *groups);
+                let mut it = Iteration { cx, place, key, number, stage, groups, told: *told, acts: own };
                 let (carry, metrics) = body(&mut it, index, carry);
                 (*told, *acts) = (it.told, it.acts);
                 like = metrics.clone();

@@ -43,6 +43,15 @@ impl Keys {
     }
 }
 
+/// Keys of the groups of environments that each seed has: words `[S, 1]` → `[S · n, 1]`, the seed's own where there is one group.
+#[track_caller]
+pub fn group_keys(key: [Tensor; 2], n: usize) -> [Tensor; 2] {
+    match n {
+        1 => key,
+        n => row_keys(fold_in(key, Tensor::constant_u32(streams::PARTICLE)), n),
+    }
+}
+
 /// Keys of rows from keys of seeds: words `[S, 1]` → `[S · M, 1]`.
 #[track_caller]
 pub fn row_keys(key: [Tensor; 2], rows: usize) -> [Tensor; 2] {

@@ -14,7 +14,7 @@ mod stepping;
 pub use actor::{ActorSpec, BROKEN, PolicyActor};
 pub use experience::{Experience, Running, Steps, Totals};
 pub use iteration::{Cast, EnvPlace, Iteration, Tasks};
-pub use keys::{Keys, row_keys};
+pub use keys::{Keys, group_keys, row_keys};
 pub use recorded::{Recorded, Tape};
 pub use stage::{Compute, HostAct, HostCall, HostPlay, Stage};
 pub use stepping::{Amount, Play, Until, replay};

@@ -105,7 +105,13 @@ impl Stage {
         let Some(player) = self.player.as_mut().filter(|player| player.seen().is_none()) else { return Ok(None) };
         // As on the device, where 0 names the reset before the first iteration.
         let of = |key: &Key| fold_in(fold_in(*key, streams::ENV), self.iteration.saturating_sub(1));
-        let keys: Vec<Key> = self.keys.iter().map(of).collect();
+        // Each group of a seed draws by a key of its own, as `group_keys` names them.
+        let groups = (player.executor().fleet().tasks / self.keys.len().max(1)).max(1) as u32;
+        let of_groups = |key: &Key| match groups {
+            1 => vec![*key],
+            n => (0..n).map(|group| fold_in(fold_in(*key, streams::PARTICLE), group)).collect(),
+        };
+        let keys: Vec<Key> = self.keys.iter().flat_map(of_groups).map(|key| of(&key)).collect();
         player.begin(&keys).await?;
         let fleet = player.executor().fleet();
         let shape = [fleet.tasks, fleet.envs_per_task, fleet.observations()];

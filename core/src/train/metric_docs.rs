@@ -49,6 +49,11 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("train/critic_learning_rate", "of the value function where it steps apart, as its schedule has it now"),
     ("train/learning_rate", "as its schedule has it now"),
     ("train/clip_eps", "as its schedule has it now"),
+    (
+        "particles/return_best",
+        "mean return of the best of SVPG's particles, in about its last 100 episodes; 0 before one has ended",
+    ),
+    ("particles/distance", "mean distance of its particles' policies from each other, before the updates"),
     ("population/return_best", "highest mean return of a candidate in this iteration"),
     ("population/return_mean", "mean of the candidates' mean returns"),
     ("population/return_std", "their standard deviation"),

@@ -32,6 +32,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("a2c", "pendulum", include_str!("presets/a2c-pendulum.toml")),
     ("a2c", "acrobot", include_str!("presets/a2c-acrobot.toml")),
     ("vpg", "cartpole", include_str!("presets/vpg-cartpole.toml")),
+    ("svpg", "cartpole", include_str!("presets/svpg-cartpole.toml")),
     ("trpo", "cartpole", include_str!("presets/trpo-cartpole.toml")),
     ("trpo", "pendulum", include_str!("presets/trpo-pendulum.toml")),
     ("trpo", "acrobot", include_str!("presets/trpo-acrobot.toml")),

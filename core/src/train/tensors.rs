@@ -51,6 +51,8 @@ const NAMES: &[(&str, &str)] = &[
     ("reward_mean", "rewards.mean"),
     ("reward_var", "rewards.variance"),
     ("reward_count", "rewards.count"),
+    ("particle_returns", "particles.returns"),
+    ("particle_episodes", "particles.episodes"),
     ("search_std", "search.deviation"),
     ("search_mean", "search.mean"),
     ("search_sigma", "search.sigma"),
@@ -167,7 +169,9 @@ fn possible(name: &str, number: f32) -> bool {
         "adam_scale" | "adam_scale_value" | "adam_scale_values" | "adam_scale_temperature" => {
             (0.0..=1.0).contains(&number)
         }
-        "obs_count" | "reward_count" | "advantage_count" => number >= 0.0 && number.fract() == 0.0,
+        "obs_count" | "reward_count" | "advantage_count" | "particle_episodes" => {
+            number >= 0.0 && number.fract() == 0.0
+        }
         "adam_v" | "obs_var" | "reward_var" | "advantage_var" => number >= 0.0,
         name if name.starts_with("priorit") => number >= 0.0,
         _ => true,

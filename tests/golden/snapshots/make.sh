@@ -13,7 +13,7 @@ binary=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-wanted=" ${*:-ppo ppo2 a2c vpg trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo pearl} "
+wanted=" ${*:-ppo ppo2 a2c vpg svpg trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo pearl} "
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
@@ -42,6 +42,8 @@ make ppo pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 sde=tr
 make ppo2 pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 critic=first critic_epochs=2 advantage_scope=running
 make a2c cartpole 32 hidden=[4,3] envs=2 horizon=8
 make vpg pendulum 32 hidden=[4,3] envs=2 horizon=8 optimiser=sgd critic_epochs=2
+# Particles, each with a critic that steps apart.
+make svpg cartpole 96 hidden=[4,3] envs=2 horizon=8 num_particles=3 critic=last critic_epochs=2
 make trpo cartpole 32 hidden=[4,4] envs=2 horizon=8
 make dqn cartpole 64 hidden=[4,3] batch_size=4 learning_starts=32 iteration_steps=32 train_freq=4 gradient_steps=2 \
   target_update_interval=3 dueling=true

@@ -27,5 +27,6 @@ mod rl2_host;
 mod sac;
 mod snapshots;
 mod steps_made;
+mod svpg;
 mod trpo;
 mod warm_start;

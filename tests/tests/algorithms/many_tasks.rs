@@ -25,9 +25,13 @@ fn words(device: &Device, state: &State, name: &str) -> Vec<u32> {
 #[test]
 fn a_task_lasts_for_an_episode_and_the_host_trains_the_same_parameters() {
     let device = Device::cpu(2);
-    for (algorithm, name) in
-        [("ppo", "point-corner"), ("ppo", "bandit"), ("trpo", "point-corner"), ("a2c", "point-corner")]
-    {
+    for (algorithm, name) in [
+        ("ppo", "point-corner"),
+        ("ppo", "bandit"),
+        ("trpo", "point-corner"),
+        ("a2c", "point-corner"),
+        ("svpg", "point-corner"),
+    ] {
         let env = builtin(name).unwrap();
         let setup = setup(algorithm, name, 360);
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();

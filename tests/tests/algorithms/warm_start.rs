@@ -22,7 +22,7 @@ fn small(algorithm: &str) -> (&'static str, String) {
             "hidden = [8]\nenvs = 2\nhorizon = 16\nminibatches = 2\nnormalise_observations = true\nnormalise_rewards = true"
                 .to_owned(),
         ),
-        "ppo2" | "a2c" | "vpg" => ("cartpole", "hidden = [8]\nenvs = 2\nhorizon = 16\nminibatches = 2".to_owned()),
+        "ppo2" | "a2c" | "vpg" | "svpg" => ("cartpole", "hidden = [8]\nenvs = 2\nhorizon = 16\nminibatches = 2".to_owned()),
         "trpo" => ("cartpole", "hidden = [8]\nenvs = 2\nhorizon = 16".to_owned()),
         "dqn" | "dql" => ("cartpole", REPLAY.to_owned()),
         "ddpg" | "td3" | "sac" => ("pendulum", REPLAY.to_owned()),

@@ -16,3 +16,4 @@ mod rl2;
 mod sac;
 mod samples;
 mod snapshots;
+mod svpg;

@@ -37,7 +37,7 @@ const SMALL: u64 = 100_000;
 
 fn setup(algorithm: &str, settings: &str, seeds: &[u64]) -> Setup {
     let env = match algorithm {
-        "ppo" | "ppo2" | "a2c" | "vpg" | "trpo" | "dqn" | "dql" => "cartpole",
+        "ppo" | "ppo2" | "a2c" | "vpg" | "svpg" | "trpo" | "dqn" | "dql" => "cartpole",
         "cem" | "cma-es" | "openai-es" | "ars" | "nop" => "cartpole",
         "ddpg" | "td3" | "sac" => "pendulum",
         _ => "point-corner",
@@ -53,6 +53,7 @@ fn settings(algorithm: &str) -> &'static str {
     match algorithm {
         "ppo" | "ppo2" => "envs = 64\nhorizon = 64\nminibatches = 1\nepochs = 1\nhidden = [64, 64]",
         "a2c" => "envs = 64\nhorizon = 64\nhidden = [64, 64]",
+        "svpg" => "num_particles = 2\nenvs = 64\nhorizon = 64\nhidden = [64, 64]",
         "vpg" => "envs = 64\nhorizon = 64\ncritic_epochs = 1\nhidden = [64, 64]",
         "trpo" => "envs = 64\nhorizon = 64\nhidden = [64, 64]",
         "dqn" | "dql" => {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use quickstudy_core::train::ALGORITHMS;
 
 /// The rooms of algorithms, and the presets, which are files by name.
-const MAY: [&str; 21] = [
+const MAY: [&str; 22] = [
     "core/src/algo/a2c",
     "core/src/algo/ars",
     "core/src/algo/cem",
@@ -21,6 +21,7 @@ const MAY: [&str; 21] = [
     "core/src/algo/openai_es",
     "core/src/algo/ppo",
     "core/src/algo/sac",
+    "core/src/algo/svpg",
     "core/src/algo/td3",
     "core/src/algo/trpo",
     "core/src/algo/vpg",

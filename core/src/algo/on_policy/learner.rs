@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use super::{CriticConfig, Sampled, Sampling, update};
 use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry};
 use crate::env::EnvSpec;
+use crate::learn::Turn;
 use crate::nn::Layout;
 use crate::play::Iteration;
 use crate::policy::{Acting, NetConfig, Normalised, Policy};
@@ -70,6 +71,17 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
         Ok(OnPolicyLearner { config: config.clone(), net, horizon: spec.horizon, tasks: spec.task.len() })
     }
 
+    /// One iteration, in which `turn` changes the gradients by which the policy makes steps, if there is one.
+    pub fn iterate(&self, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics {
+        let sampled = Sampled::collect(*self.config.sampling(), &self.net, it, held).turned(turn);
+        self.config.learn(it, &self.net, held, &sampled)
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &C {
+        &self.config
+    }
+
     /// The networks.
     pub fn net(&self) -> &ActorCritic {
         &self.net
@@ -121,8 +133,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
-        let sampled = Sampled::collect(*self.config.sampling(), &self.net, it, held);
-        self.config.learn(it, &self.net, held, &sampled)
+        self.iterate(it, held, None)
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {

@@ -173,7 +173,10 @@ impl Update<'_> {
             let of = |value| norm(net.layout.join(&net.only(grads, value)));
             vec![("policy_grad_norm", of(false)), ("critic_grad_norm", of(true))]
         };
-        let between = Between { norms: (details || moved == Moved::Critic).then_some(&norms), turn: None };
+        let between = Between {
+            norms: (details || moved == Moved::Critic).then_some(&norms),
+            turn: sampled.turn.filter(|_| moved != Moved::Critic),
+        };
         let end = descent.run_with(between, theta, adam, passes.steps(), &passes.xs(), |parts, x| {
             let minibatch = unpack(net, data.gather(passes.index(&x)));
             match moved {
