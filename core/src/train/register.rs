@@ -126,6 +126,7 @@ mod tests {
         ("ppo", "horizon", "2"),
         ("ppo", "envs", "2"),
         ("a2c", "minibatches", "64"),
+        ("a2c", "sde_sample_freq", "64"),
         ("trpo", "minibatches", "2"),
         ("trpo", "horizon", "2"),
         ("trpo", "horizon", "64"),
