@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod costly;
 pub mod crafted;
 pub mod golden;
 pub mod gpu;

@@ -2,8 +2,6 @@
 
 /** Settings of `ppo`: Proximal Policy Optimization, clipped objective (arXiv:1707.06347). */
 export interface PpoConfig {
-  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "adam". */
-  optimiser?: "adam" | "rms_prop" | "sgd";
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.00025. */
   learning_rate?: number;
   /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "linear". */
@@ -12,6 +10,8 @@ export interface PpoConfig {
   learning_rate_fall?: number;
   /** number of the falls of step. Values: 1 or more; default 3. */
   learning_rate_falls?: number;
+  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "adam". */
+  optimiser?: "adam" | "rms_prop" | "sgd";
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
   /** RMSprop: share of the old squares in their average. Values: 0 to 1; default 0.99. */
@@ -84,8 +84,6 @@ export interface PpoConfig {
 
 /** Settings of `ppo2`: PPO with one optimiser and empirical returns, as Pyrado's PPO2 (arXiv:1707.06347). */
 export interface Ppo2Config {
-  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "adam". */
-  optimiser?: "adam" | "rms_prop" | "sgd";
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0005. */
   learning_rate?: number;
   /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -94,6 +92,8 @@ export interface Ppo2Config {
   learning_rate_fall?: number;
   /** number of the falls of step. Values: 1 or more; default 3. */
   learning_rate_falls?: number;
+  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "adam". */
+  optimiser?: "adam" | "rms_prop" | "sgd";
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
   /** RMSprop: share of the old squares in their average. Values: 0 to 1; default 0.99. */
@@ -166,8 +166,6 @@ export interface Ppo2Config {
 
 /** Settings of `a2c`: Advantage actor-critic, synchronous (arXiv:1602.01783). */
 export interface A2cConfig {
-  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "rms_prop". */
-  optimiser?: "adam" | "rms_prop" | "sgd";
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0007. */
   learning_rate?: number;
   /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -176,6 +174,8 @@ export interface A2cConfig {
   learning_rate_fall?: number;
   /** number of the falls of step. Values: 1 or more; default 3. */
   learning_rate_falls?: number;
+  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "rms_prop". */
+  optimiser?: "adam" | "rms_prop" | "sgd";
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
   /** RMSprop: share of the old squares in their average. Values: 0 to 1; default 0.99. */
@@ -238,8 +238,6 @@ export interface A2cConfig {
 
 /** Settings of `vpg`: Vanilla policy gradient: REINFORCE with a baseline (doi:10.1007/BF00992696). */
 export interface VpgConfig {
-  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "adam". */
-  optimiser?: "adam" | "rms_prop" | "sgd";
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.01. */
   learning_rate?: number;
   /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -248,6 +246,8 @@ export interface VpgConfig {
   learning_rate_fall?: number;
   /** number of the falls of step. Values: 1 or more; default 3. */
   learning_rate_falls?: number;
+  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "adam". */
+  optimiser?: "adam" | "rms_prop" | "sgd";
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
   /** RMSprop: share of the old squares in their average. Values: 0 to 1; default 0.99. */
@@ -320,6 +320,8 @@ export interface TrpoConfig {
   backtracks?: number;
   /** factor between its steps. Values: 0 to 1; default 0.8. */
   backtrack_ratio?: number;
+  /** where no step keeps to the limit, make the last one if it lowers the loss. Values: true, false; default false. */
+  accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
@@ -726,8 +728,8 @@ export interface OpenaiEsConfig {
   optimiser?: "adam" | "sgd";
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.01. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** share of the last steps in each of sgd. Values: 0 to 0.999; default 0.9. */
@@ -756,8 +758,8 @@ export interface ArsConfig {
   top_directions?: number;
   /** length of a step (α), in deviations of returns. Values: > 0; default 0.02. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear; default "constant". */
-  learning_rate_schedule?: "constant" | "linear";
+  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** deviation of candidates from the policy (ν). Values: > 0; default 0.05. */
   sigma?: number;
   /** by the running mean and deviation of all that were seen: V2; false: V1. Values: true, false; default true. */
@@ -986,6 +988,8 @@ export interface MamlTrpoConfig {
   backtracks?: number;
   /** factor between its steps. Values: 0 to 1; default 0.8. */
   backtrack_ratio?: number;
+  /** where no step keeps to the limit, make the last one if it lowers the loss. Values: true, false; default false. */
+  accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -1038,6 +1042,8 @@ export interface EMamlConfig {
   backtracks?: number;
   /** factor between its steps. Values: 0 to 1; default 0.8. */
   backtrack_ratio?: number;
+  /** where no step keeps to the limit, make the last one if it lowers the loss. Values: true, false; default false. */
+  accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -1134,6 +1140,8 @@ export interface Rl2PpoConfig {
   value_coef?: number;
   /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
   max_grad_norm?: number;
+  /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
+  target_kl?: number;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -1188,6 +1196,8 @@ export interface Rl2TrpoConfig {
   backtracks?: number;
   /** factor between its steps. Values: 0 to 1; default 0.8. */
   backtrack_ratio?: number;
+  /** where no step keeps to the limit, make the last one if it lowers the loss. Values: true, false; default false. */
+  accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** gated recurrent units of the memory. Values: 1 or more; default 64. */

@@ -89,3 +89,35 @@ impl CandidateSearch for ArsConfig {
         vec![("train/learning_rate", self.learning_rate * self.learning_rate_schedule.factor(done, total))]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::State;
+    use crate::{Device, Program};
+
+    fn step(returns: &[f64; 6], top: usize) -> Vec<f64> {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let directions = Tensor::literal_f32(&[1.0, 0.0, 0.0, 1.0, 1.0, 1.0]).reshape(&[1, 3, 2]);
+            cx.output("step", ascent(directions, Tensor::literal_f32(returns).unsqueeze(0), top));
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        pollster::block_on(device.read(out.get("step").unwrap())).unwrap()
+    }
+
+    #[test]
+    fn the_best_directions_count_in_deviations_of_their_returns() {
+        // The third direction has the lowest best return; of the others' 5, 1, 1, 3 the mean is 2.5 and the variance 2.75.
+        let (got, deviation) = (step(&[5.0, 1.0, 0.5, 1.0, 3.0, 0.0], 2), 2.75_f64.sqrt());
+        for (got, want) in got.iter().zip([4.0 / (2.0 * deviation), -2.0 / (2.0 * deviation)]) {
+            assert!((got - want).abs() < 1e-6, "{got} instead of {want}");
+        }
+    }
+
+    #[test]
+    fn equal_returns_are_no_reason_to_move() {
+        assert_eq!(step(&[2.0; 6], 3), [0.0, 0.0]);
+    }
+}

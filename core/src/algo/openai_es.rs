@@ -109,3 +109,25 @@ impl CandidateSearch for OpenAiEsConfig {
         vec![("train/learning_rate", self.adam.rate(done, total))]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::State;
+    use crate::{Device, Program};
+
+    #[test]
+    fn the_gradient_leads_from_low_ranks_to_high_ones() {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            // Two pairs, along each axis: returns of the positive candidates, then of the negative ones.
+            let noise = Tensor::literal_f32(&[1.0, 0.0, 0.0, 2.0]).reshape(&[1, 2, 2]);
+            cx.output("gradient", gradient(noise, Tensor::literal_f32(&[10.0, -1.0, 0.0, 3.0]).unsqueeze(0)));
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        let got = pollster::block_on(device.read(out.get("gradient").unwrap())).unwrap();
+        // Ranks 1/2, −1/2, −1/6, 1/6: (2/3 · (1, 0) − 2/3 · (0, 2)) / 4.
+        assert!((got[0] - 1.0 / 6.0).abs() < 1e-6 && (got[1] + 1.0 / 3.0).abs() < 1e-6, "{got:?}");
+    }
+}

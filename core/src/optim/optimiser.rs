@@ -53,8 +53,6 @@ crate::settings! {
     /// The settings of an algorithm that makes its steps by a rule of one's choice.
     #[derive(Copy)]
     pub struct OptimiserConfig {
-        /// rule by which gradients become steps
-        optimiser: OptimiserKind = OptimiserKind::Adam;
         /// step size; lower it where train/approx_kl, if there is one, is above about 0.03
         learning_rate: f64 = 1e-3, Range::Positive;
         /// linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall
@@ -63,6 +61,8 @@ crate::settings! {
         learning_rate_fall: f64 = 0.1, Range::Share;
         /// number of the falls of step
         learning_rate_falls: usize = 3, Range::Count(1, 1 << 20);
+        /// rule by which gradients become steps
+        optimiser: OptimiserKind = OptimiserKind::Adam;
         /// Adam's ε
         adam_eps: f64 = 1e-5, Range::Positive;
         /// RMSprop: share of the old squares in their average

@@ -204,7 +204,7 @@ impl<'a> Iteration<'a> {
         }
     }
 
-    /// What `add` makes of `init`, `[K, N, …]`, and the steps of one new episode in each environment, of at most so many `steps`, in which
+    /// Folds `add` over the steps of one new episode in each environment, from `init`, `[K, N, …]`, on: at most so many `steps`, in which
     /// the policy acts as `how` says. No step is kept; where environments are in the program, it ends once all are done. If there are
     /// many tasks, each episode has its own.
     ///

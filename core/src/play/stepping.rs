@@ -319,7 +319,7 @@ impl Play<'_> {
         self.fold(steps, &first, Totals::add)
     }
 
-    /// What `add` makes of `init`, `[K, N, …]`, and the steps of one whole episode of each environment, one after the other: T `steps`, or
+    /// Folds `add` over the steps of one whole episode of each environment, from `init`, `[K, N, …]`, on: T `steps`, or
     /// fewer once all environments are done. No step is kept.
     #[track_caller]
     pub fn fold<C: Tree>(&self, steps: usize, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
@@ -333,7 +333,7 @@ impl Play<'_> {
     }
 }
 
-/// What [`Play::fold`] makes of an episode that was recorded, with its steps after it, as [`replay`] gives them.
+/// The same as [`Play::fold`] for an episode that was recorded, with steps after its end as [`replay`] gives them.
 #[track_caller]
 pub(super) fn fold_recorded<C: Tree>(steps: &Steps, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
     let (folded, _) = scan_tree(steps.reward.size(0), init, steps, |_, sum: C, step: Steps| {

@@ -13,7 +13,7 @@ use crate::backend::{Buffer, Counters, Executable, ScalarValue};
 use crate::tensor::Graph;
 #[cfg(feature = "debug")]
 use crate::tensor::NodeId;
-use crate::{DType, Device, Error, Result};
+use crate::{DType, Device, Error, Result, Tensor};
 
 /// A traced function, planned and compiled for one device.
 pub struct Program {
@@ -74,13 +74,16 @@ impl Program {
         })
     }
 
-    /// Trace and plan without a device.
+    /// Trace and plan without a device. Where the trace [asks the host](Context::ask), its answers are inputs and what is asked are outputs,
+    /// so that the plan has all that the [`Segments`](super::Segments) compute; of a loop around an ask it has one pass.
     pub fn plan_of(options: PlanOptions, f: impl FnOnce(&mut Context)) -> Result<Plan> {
         let mut f = Some(f);
         Program::planned(&options, &mut |cx| {
             if let Some(f) = f.take() {
                 f(cx);
             }
+            let asks: Vec<Tensor> = std::mem::take(&mut cx.cuts).into_iter().flat_map(|cut| cut.asks).collect();
+            asks.into_iter().enumerate().for_each(|(number, asked)| cx.output(&format!("asked {number}"), asked));
         })
     }
 

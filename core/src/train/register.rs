@@ -128,6 +128,7 @@ mod tests {
         ("ppo", "envs", "2"),
         ("a2c", "minibatches", "64"),
         ("svpg", "minibatches", "64"),
+        ("a2c", "sde_sample_freq", "64"),
         ("trpo", "minibatches", "2"),
         ("trpo", "horizon", "2"),
         ("trpo", "horizon", "64"),

@@ -4,9 +4,10 @@
 
 use quickstudy_core::Device;
 use quickstudy_core::algo::{A2cConfig, ActorCritic};
-use quickstudy_core::env::builtin;
+use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_tests::costly::Costly;
 use quickstudy_tests::gpu::theta;
 
 const ALL: [&str; 3] = ["a2c", "vpg", "ppo2"];
@@ -29,6 +30,22 @@ fn value(row: &Row, name: &str) -> f64 {
 fn mean_returns(session: &mut Session) -> Vec<f64> {
     let all = pollster::block_on(session.evaluate(50)).unwrap();
     all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect()
+}
+
+/// Learners of steps that cost end their episodes soon: within some 10 steps, where a policy that acts at random takes 22.
+#[test]
+fn none_learns_cartpole_when_its_rewards_are_turned_around() {
+    for (algorithm, budget) in [("a2c", 150_000), ("vpg", 80_000), ("ppo2", 60_000)] {
+        let env = EnvDef::new(Costly::default()).unwrap();
+        let setup = Setup::resolve(algorithm, env, &[0, 1, 2], Some(budget), &[]).unwrap();
+        let mut learner = Session::new(&Device::cpu(0), &setup).unwrap();
+        while !learner.done() {
+            learner.step_blocking().unwrap();
+        }
+        let returns = mean_returns(&mut learner);
+        println!("{algorithm}: {returns:?}");
+        assert!(returns.iter().all(|ret| (-40.0..0.0).contains(ret)), "{algorithm}: {returns:?}");
+    }
 }
 
 #[test]

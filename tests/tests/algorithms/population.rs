@@ -4,10 +4,11 @@
 use std::rc::Rc;
 
 use quickstudy_core::algo::{Algorithm, Arena, Training};
-use quickstudy_core::env::builtin;
+use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
 use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
 use quickstudy_core::{Device, Result, State};
+use quickstudy_tests::costly::Costly;
 
 /// Each search with settings of its own, on an environment.
 const ALL: [(&str, &str, &str); 13] = [
@@ -101,10 +102,12 @@ fn the_host_trains_the_same_parameters() {
     }
 }
 
-/// The mean return of the policy after a run with the preset's settings and so many steps.
-fn learned(algorithm: &str, steps: u64, settings: &str, seeds: &[u64]) -> Vec<f64> {
+/// The mean return on CartPole of the policy that was trained on `env` with the preset's settings and so many steps.
+fn learned(algorithm: &str, env: EnvDef, steps: u64, settings: &str, seeds: &[u64]) -> Vec<f64> {
     let device = Device::cpu(2);
-    let mut session = Session::new(&device, &setup(algorithm, "cartpole", seeds, Some(steps), settings)).unwrap();
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    let setup = Setup::resolve(algorithm, env, seeds, Some(steps), &[layer]).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
     while session.iteration() < session.iterations() {
         session.step_blocking().unwrap();
     }
@@ -120,12 +123,23 @@ fn learned(algorithm: &str, steps: u64, settings: &str, seeds: &[u64]) -> Vec<f6
 #[test]
 fn searches_learn_cartpole_and_one_that_does_nothing_does_not() {
     for (algorithm, steps, settings) in LEARN {
-        let returns = learned(algorithm, steps, settings, &[1, 2, 3]);
+        let returns = learned(algorithm, builtin("cartpole").unwrap(), steps, settings, &[1, 2, 3]);
         println!("{algorithm} {settings}: {returns:?}");
         assert!(returns.iter().all(|ret| *ret > 450.0), "{algorithm} {settings}: {returns:?}");
     }
-    let returns = learned("nop", 10_000, "", &[1, 2, 3]);
+    let returns = learned("nop", builtin("cartpole").unwrap(), 10_000, "", &[1, 2, 3]);
     assert!(returns.iter().all(|ret| *ret < 250.0), "{returns:?}");
+}
+
+/// The same returns with their sign turned: episodes of some 10 steps are then the best.
+#[test]
+fn searches_that_take_low_returns_for_high_ones_do_not_learn_cartpole() {
+    for (algorithm, steps, settings) in LEARN {
+        let env = EnvDef::new(Costly::default()).unwrap();
+        let returns = learned(algorithm, env, steps / 16, settings, &[1, 2, 3]);
+        println!("{algorithm} {settings}: {returns:?}");
+        assert!(returns.iter().all(|ret| *ret < 40.0), "{algorithm} {settings}: {returns:?}");
+    }
 }
 
 const LEARN: [(&str, u64, &str); 5] = [

@@ -19,7 +19,7 @@ pub enum CriticSteps {
 
 crate::words!(CriticSteps { Joint = "joint", First = "first", Last = "last" });
 
-/// What the value function is fitted to.
+/// The returns that the value function is fitted to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ValueTargets {
     /// Advantage + old value, by the λ of the advantages.

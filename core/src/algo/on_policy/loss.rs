@@ -37,7 +37,7 @@ crate::words!(PolicyTerm { Likelihood = "likelihood", Clipped = "clipped" });
 /// The terms of the loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// That of the policy.
+    /// The policy's term.
     pub policy: PolicyTerm,
     /// Weight of the value loss ½ (v − R)².
     pub value_coef: f64,

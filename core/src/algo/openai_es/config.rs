@@ -6,7 +6,7 @@ use crate::optim::AdamConfig;
 use crate::policy::NetConfig;
 use crate::settings::{Range, Settings as _};
 
-/// What makes steps of an evolution strategy's gradients.
+/// The rule by which an evolution strategy's gradients become steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EsOptimiser {
     /// Adam.

@@ -36,7 +36,7 @@ pub trait CandidateSearch: Clone + Debug {
         self.population().n_samples
     }
 
-    /// What the search keeps from one iteration to the next besides θ, for P parameters that are searched for and `all` of θ.
+    /// The state that the search keeps from one iteration to the next besides θ, for P parameters that are searched for and `all` of θ.
     fn entries(&self, parameters: usize, all: usize) -> Vec<StateEntry>;
 
     /// True if policies see observations standardised by running statistics of all that were seen.
