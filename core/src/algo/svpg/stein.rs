@@ -84,8 +84,10 @@ impl Stein {
     /// The policies' parameters, `[S · n, P]` → `[S, n, Q]`.
     fn policies(&self, theta: Tensor) -> Tensor {
         let (rows, p) = (theta.size(0), theta.size(1));
-        let (before, behind) = (theta.slice(1, 0, self.values.start), theta.slice(1, self.values.end, p));
-        let all = if self.values.end == p { before } else { Tensor::concat(&[before, behind], 1) };
+        let Range { start, end } = self.values;
+        let mut parts = vec![theta.slice(1, 0, start)];
+        parts.extend((end < p).then(|| theta.slice(1, end, p)));
+        let all = Tensor::concat(&parts, 1);
         all.reshape(&[rows / self.particles, self.particles, all.size(1)])
     }
 
