@@ -36,10 +36,14 @@ const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\n";
 fn one_particle_is_the_plain_algorithm_bit_for_bit() {
     let shared = "minibatches = 2\nnormalise_observations = true\nnormalise_rewards = true\nlearning_rate = 1e-3\n\
                   learning_rate_schedule = \"linear\"\noptimiser = \"adam\"\nentropy_coef = 0.01\nvalue_coef = 0.5\n\
-                  normalise_advantages = true\nlog_details = true\ngae_lambda = 0.95\n";
-    for (plain, more) in [("a2c", ""), ("ppo", "epochs = 3\nclip_eps = 0.1\nclip_eps_schedule = \"linear\"\n")] {
-        for env in ["cartpole", "pendulum"] {
-            let settings = format!("{SMALL}{shared}{more}");
+                  normalise_advantages = true\nlog_details = true\ngae_lambda = 0.95\ngamma = 0.97\nmax_grad_norm = 0.5\n";
+    for (plain, more) in
+        [("a2c", ""), ("ppo", "epochs = 3\nvalue_clip = false\nclip_eps = 0.1\nclip_eps_schedule = \"linear\"\n")]
+    {
+        // All that the presets of the three differ in is set.
+        let explored = "sde = true\nsde_sample_freq = 4\nlog_std_init = -2.0\northogonal_init = false\n";
+        for (env, of_env) in [("cartpole", ""), ("pendulum", explored)] {
+            let settings = format!("{SMALL}{shared}{more}{of_env}");
             let mut alone = session(plain, env, &[3, 4], 4096, &settings);
             let of_one = format!("{settings}num_particles = 1\nparticle = \"{plain}\"\n");
             let mut particles = session("svpg", env, &[3, 4], 4096, &of_one);
@@ -84,7 +88,7 @@ fn particles_stay_farther_apart_as_the_temperature_rises() {
     };
     let distances = [0.1, 3.0, 100.0].map(distance);
     println!("{distances:?}");
-    assert!(distances[0] * 1.02 < distances[1] && distances[1] * 1.02 < distances[2], "{distances:?}");
+    assert!(distances[0] * 1.05 < distances[1] && distances[1] < distances[2], "{distances:?}");
 }
 
 /// Stein's direction with the wrong sign.
@@ -123,5 +127,5 @@ fn it_learns_cartpole_and_by_the_opposite_direction_it_does_not() {
         means
     };
     assert!(learned(&SVPG)[1] >= 150.0);
-    assert!(learned(&REVERSED)[2] <= 60.0);
+    assert!(learned(&REVERSED)[1] <= 60.0);
 }
