@@ -1110,6 +1110,8 @@ export interface Rl2PpoConfig {
   episodes?: number;
   /** show an episode's last action, reward and end to the next one. Values: true, false; default true. */
   carry_over?: boolean;
+  /** show the policy that a time limit ended an episode, as a final state is shown. Values: true, false; default false. */
+  show_time_limit?: boolean;
   /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
   train_tasks?: number;
   /** discount of later rewards, also those of later episodes. Values: 0 to 1; default 0.99. */
@@ -1166,6 +1168,8 @@ export interface Rl2TrpoConfig {
   episodes?: number;
   /** show an episode's last action, reward and end to the next one. Values: true, false; default true. */
   carry_over?: boolean;
+  /** show the policy that a time limit ended an episode, as a final state is shown. Values: true, false; default false. */
+  show_time_limit?: boolean;
   /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
   train_tasks?: number;
   /** discount of later rewards, also those of later episodes. Values: 0 to 1; default 0.99. */

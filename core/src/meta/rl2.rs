@@ -97,7 +97,8 @@ impl Rl2 {
 
 impl Learned for Rl2 {
     fn policy(&self) -> Box<dyn Policy + '_> {
-        Box::new(TrialPolicy { net: &self.net, space: &self.action, carry_over: self.config.carry_over })
+        let Rl2Config { carry_over, show_time_limit, .. } = self.config;
+        Box::new(TrialPolicy { net: &self.net, space: &self.action, carry_over, show_time_limit })
     }
 
     fn course(&self) -> Course {

@@ -42,7 +42,7 @@ struct Played {
 }
 
 impl Played {
-    fn new(env: &str, trials: usize, episodes: usize, carry_over: bool) -> Played {
+    fn new(env: &str, trials: usize, episodes: usize, [carry_over, show_time_limit]: [bool; 2]) -> Played {
         let (env, device) = (builtin(env).unwrap(), Device::cpu(1));
         let net = Rl2Net::new(env.spec(), &Rl2Config { net: units(8), ..Rl2Config::default() });
         let steps = episodes * env.spec().horizon;
@@ -51,8 +51,8 @@ impl Played {
             let key = [3, 4].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
             let tasks = (!env.spec().task.is_empty()).then(|| env.trace_tasks(key, Tensor::iota(&[1, trials], 1)));
             let parts = net.layout.split(theta);
-            let (policy, acting) =
-                (TrialPolicy { net: &net, space: &env.spec().action, carry_over }, Acting::of(&parts));
+            let policy = TrialPolicy { net: &net, space: &env.spec().action, carry_over, show_time_limit };
+            let acting = Acting::of(&parts);
             let trials = Trials::from(
                 &policy.play(&env, &acting, [1, trials], tasks, key).episodes(Amount::Episodes(episodes), steps),
             );
@@ -90,8 +90,8 @@ impl Played {
 fn a_trial_shows_the_last_step_and_is_over_after_its_episodes() {
     // Episodes end early (a hole, the goal) or after 100 steps; four actions; and a point, whose action is a vector.
     for (env, choices, trials, episodes) in [("grid-world", Some(4), 12, 3), ("point-robot", None, 2, 2)] {
-        for carry_over in [true, false] {
-            let played = Played::new(env, trials, episodes, carry_over);
+        for [carry_over, show_time_limit] in [[true, false], [true, true], [false, false], [false, true]] {
+            let played = Played::new(env, trials, episodes, [carry_over, show_time_limit]);
             let (mut ends, mut padded) = (0, 0);
             for trial in 0..trials {
                 let mut expected_episode = 0.0;
@@ -116,8 +116,9 @@ fn a_trial_shows_the_last_step_and_is_over_after_its_episodes() {
                         };
                         assert_eq!(&shown[..width - 2], action, "{env} step {step}");
                         assert_eq!(shown[width - 2], played.row("reward", step - 1, trial)[0]);
-                        // A point's episodes end by the time limit, which is not shown; those of the grid before it.
-                        assert_eq!(shown[width - 1] > 0.0, new && choices.is_some(), "{env} step {step}");
+                        // A point's episodes end by the time limit, which is shown if asked for; those of the grid before it.
+                        let end = f64::from(u8::from(new && (choices.is_some() || show_time_limit)));
+                        assert_eq!(shown[width - 1], end, "{env} step {step}");
                     }
                     let over = step + 1 == played.steps || played.row("valid", step + 1, trial)[0] == 0.0;
                     if over || played.row("episode", step + 1, trial)[0] > expected_episode {
@@ -137,7 +138,7 @@ fn a_trial_shows_the_last_step_and_is_over_after_its_episodes() {
 fn the_memory_lasts_from_the_first_step_of_a_trial_to_the_last() {
     // One run over whole trials, as updates make it, must be what acting step by step was.
     for env in ["key-door", "navigation"] {
-        let played = Played::new(env, 3, 3, true);
+        let played = Played::new(env, 3, 3, [true, false]);
         for name in ["logp", "value"] {
             let again = played.get(&format!("{name} again"));
             assert_eq!(played.get(name), again, "{env} {name}");

@@ -106,7 +106,8 @@ impl Subject {
             let key = cx.input("key", &[m, 2], DType::U32);
             let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
             let (env, net, carry_over) = (&self.env, &self.net, self.config.carry_over);
-            let (policy, acting) = (TrialPolicy { net, space: &env.spec().action, carry_over }, Acting::of(parts));
+            let (policy, acting) =
+                (TrialPolicy { net, space: &env.spec().action, carry_over, show_time_limit: false }, Acting::of(parts));
             let steps = episodes * env.spec().horizon;
             let trials = Trials::from(
                 &policy.play(env, &acting, [m, e], tasks, key).episodes(Amount::Episodes(episodes), steps),

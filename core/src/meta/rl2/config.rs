@@ -100,6 +100,10 @@ crate::settings! {
         ///
         /// As in the paper; garage does not.
         carry_over: bool = true;
+        /// show the policy that a time limit ended an episode, as a final state is shown
+        ///
+        /// As in the paper, whose d is 1 at every end.
+        show_time_limit: bool = false;
         /// 0: fresh tasks each iteration; otherwise a pool of so many
         train_tasks: usize = 0, Range::Count(0, u64::MAX);
         /// discount of later rewards, also those of later episodes

@@ -20,6 +20,8 @@ pub struct TrialPolicy<'a> {
     pub space: &'a ActionSpace,
     /// Show an episode's last action, reward and end to the next one.
     pub carry_over: bool,
+    /// Show the end by a time limit as that by a final state.
+    pub show_time_limit: bool,
 }
 
 impl TrialPolicy<'_> {
@@ -55,7 +57,7 @@ fn shown(space: &ActionSpace, [action, reward, terminated]: [Tensor; 3]) -> Tens
 }
 
 /// The input of the policy at a step, `[S, M, O + A + 2]`: observation, previous action, its reward, and whether it led to a
-/// final state (not: to a time limit).
+/// final state (to a time limit only with [`TrialPolicy::show_time_limit`]).
 ///
 /// The original's `RL2Env`. `action: [S, M, A]`, a choice as its number; `reward`, `terminated: [S, M, 1]`, f32.
 #[track_caller]
@@ -96,7 +98,8 @@ impl Policy for TrialPolicy<'_> {
     }
 
     fn observe(&self, _: &Acting, memory: &Named, outcome: &Feedback) -> Named {
-        let Feedback { played, reward, terminated, .. } = *outcome;
-        memory.clone().and("previous", shown(self.space, [played, reward, terminated.to_f32()]))
+        let Feedback { played, reward, terminated, truncated, .. } = *outcome;
+        let ended = if self.show_time_limit { terminated.bit_or(truncated) } else { terminated };
+        memory.clone().and("previous", shown(self.space, [played, reward, ended.to_f32()]))
     }
 }
