@@ -362,6 +362,94 @@ export interface TrpoConfig {
   log_std_init?: number;
 }
 
+/** Settings of `svpg`: Stein Variational Policy Gradient: particles that stay apart (arXiv:1704.02399). */
+export interface SvpgConfig {
+  /** particles of each seed (n), which play and learn side by side. Values: 1 to 64; default 4. */
+  num_particles?: number;
+  /** weight of staying apart against the return. Values: > 0; default 10.0. */
+  temperature?: number;
+  /** the algorithm whose updates they make. Values: a2c, ppo; default "a2c". */
+  particle?: "a2c" | "ppo";
+  /** passes over each rollout. Values: 1 or more; default 1. */
+  epochs?: number;
+  /** ppo: clip range of the probability ratio. Values: 0 to 1; default 0.2. */
+  clip_eps?: number;
+  /** ppo: linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** ppo: clip the change of the value as well. Values: true, false; default true. */
+  value_clip?: boolean;
+  /** ppo: above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
+  target_kl?: number;
+  /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0007. */
+  learning_rate?: number;
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
+  /** rule by which gradients become steps. Values: adam, rms_prop, sgd; default "rms_prop". */
+  optimiser?: "adam" | "rms_prop" | "sgd";
+  /** Adam's ε. Values: > 0; default 0.00001. */
+  adam_eps?: number;
+  /** RMSprop: share of the old squares in their average. Values: 0 to 1; default 0.99. */
+  rms_decay?: number;
+  /** RMSprop's ε. Values: > 0; default 0.00001. */
+  rms_eps?: number;
+  /** of sgd: share of the last step in the next one. Values: 0 to 0.999999; default 0.9. */
+  momentum?: number;
+  /** weight of the entropy bonus. Values: 0 or more; default 0.0. */
+  entropy_coef?: number;
+  /** weight of the value loss ½ (v − R)². Values: 0 or more; default 1.0. */
+  value_coef?: number;
+  /** longer gradients are scaled down; 0: never. Values: 0 or more; default 0.5. */
+  max_grad_norm?: number;
+  /** subtract their mean, divide by their deviation. Values: true, false; default false. */
+  normalise_advantages?: boolean;
+  /** one loss with the policy, or steps of its own before or after. Values: joint, first, last; default "joint". */
+  critic?: "joint" | "first" | "last";
+  /** first, last: its step size; 0: the policy's. Values: 0 or more; default 0.0. */
+  critic_learning_rate?: number;
+  /** first, last: passes over each rollout. Values: 1 or more; default 10. */
+  critic_epochs?: number;
+  /** first, last: longer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
+  critic_max_grad_norm?: number;
+  /** what values are fitted to. Values: gae, td_lambda, empirical; default "gae". */
+  value_targets?: "gae" | "td_lambda" | "empirical";
+  /** λ of the targets td_lambda. Values: 0 to 1; default 0.95. */
+  value_lambda?: number;
+  /** over what normalise_advantages standardises. Values: minibatch, rollout, running; default "minibatch". */
+  advantage_scope?: "minibatch" | "rollout" | "running";
+  /** also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default true. */
+  log_details?: boolean;
+  /** steps per environment between updates (T). Values: 1 or more; default 5. */
+  horizon?: number;
+  /** environments that run side by side (N). Values: 1 or more; default 8. */
+  envs?: number;
+  /** parts that each pass is split into. Values: divides T · N; default 1. */
+  minibatches?: number;
+  /** discount of later rewards. Values: 0 to 1; default 0.99. */
+  gamma?: number;
+  /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 1.0. */
+  gae_lambda?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
+  /** by the running deviation of the discounted return. Values: true, false; default false. */
+  normalise_rewards?: boolean;
+  /** state-dependent exploration of continuous actions. Values: true, false; default false. */
+  sde?: boolean;
+  /** steps between its noise matrices; 0: one per rollout. Values: 0, or divides T; default 0. */
+  sde_sample_freq?: number;
+  /** hidden layers of each network. Values: list of widths; default [64, 64]. */
+  hidden?: number[];
+  /** of the hidden layers. Values: tanh, relu; default "tanh". */
+  activation?: "tanh" | "relu";
+  /** orthogonal first weights; false: uniform as in PyTorch. Values: true, false; default true. */
+  orthogonal_init?: boolean;
+  /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
+  log_std_init?: number;
+}
+
 /** Settings of `dqn`: Deep Q-Networks, also double and dueling (arXiv:1312.5602, 1509.06461, 1511.06581). */
 export interface DqnConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0001. */
@@ -1295,6 +1383,7 @@ export interface Configs {
   "a2c": A2cConfig;
   "vpg": VpgConfig;
   "trpo": TrpoConfig;
+  "svpg": SvpgConfig;
   "dqn": DqnConfig;
   "dql": DqlConfig;
   "ddpg": DdpgConfig;

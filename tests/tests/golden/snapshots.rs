@@ -114,6 +114,13 @@ fn golden_snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
             for prefix in ["optimiser.first_moment.", "optimiser.second_moment.", "inner_lr.", "target."] {
                 name = name.strip_prefix(prefix).map_or(name.clone(), str::to_owned);
             }
+            // Of one particle of several.
+            if page.contains("`particle.I.…`")
+                && let Some((number, rest)) = name.strip_prefix("particle.").and_then(|name| name.split_once('.'))
+                && number.parse::<usize>().is_ok()
+            {
+                name = rest.to_owned();
+            }
             for gate in ["update", "reset", "candidate"] {
                 name = name.replace(&format!(".gru.{gate}."), ".gru.GATE.");
             }
