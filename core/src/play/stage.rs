@@ -114,7 +114,9 @@ impl Stage {
         let keys: Vec<Key> = self.keys.iter().flat_map(of_groups).map(|key| of(&key)).collect();
         player.begin(&keys).await?;
         let fleet = player.executor().fleet();
-        let shape = [fleet.tasks, fleet.envs_per_task, fleet.observations()];
+        // As the state has them: groups of a seed one behind the other.
+        let seeds = self.keys.len().max(1);
+        let shape = [seeds, fleet.tasks * fleet.envs_per_task / seeds, fleet.observations()];
         self.device.array(&shape, player.seen().unwrap_or_default()).map(Some)
     }
 }

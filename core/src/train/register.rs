@@ -129,6 +129,7 @@ mod tests {
         ("a2c", "minibatches", "64"),
         ("svpg", "minibatches", "64"),
         ("a2c", "sde_sample_freq", "64"),
+        ("svpg", "sde_sample_freq", "64"),
         ("trpo", "minibatches", "2"),
         ("trpo", "horizon", "2"),
         ("trpo", "horizon", "64"),

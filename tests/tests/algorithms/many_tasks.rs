@@ -37,7 +37,7 @@ fn a_task_lasts_for_an_episode_and_the_host_trains_the_same_parameters() {
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
         let mut inside = Training::new(&device, fitted.clone(), Arena::Device(&env), &SEEDS).unwrap();
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(TaskPerEpisode::new(Wrapped::new(&env)))) };
-        let executor = Box::new(IterativeExecutor::new(SEEDS.len(), 3, 0, make).unwrap());
+        let executor = Box::new(IterativeExecutor::new(fitted.fleet(SEEDS.len())[0], 3, 0, make).unwrap());
         let mut outside = Training::new(&device, fitted, Arena::Host(executor), &SEEDS).unwrap();
         let mut tasks = vec![words(&device, &inside.state, "task")];
         for done in 0..3 {

@@ -34,7 +34,8 @@ fn lower_values_of_the_settings_that_are_named_take_less() {
                 "pendulum",
                 "memory_size = 4000\nlearning_starts = 100\nenvs = 64\niteration_steps = 16\nbatch_size = 512\nhidden = [32, 32]",
             ),
-            "ppo" | "ppo2" | "a2c" | "vpg" | "svpg" | "trpo" => {
+            "svpg" => ("cartpole", "num_particles = 4\nenvs = 16\nhorizon = 64\nminibatches = 1\nhidden = [32, 32]"),
+            "ppo" | "ppo2" | "a2c" | "vpg" | "trpo" => {
                 ("cartpole", "envs = 64\nhorizon = 64\nminibatches = 1\nhidden = [32, 32]")
             }
             "cem" => ("cartpole", "n_samples = 64\nepisodes = 64\nbest_frac = 0.25\nhidden = [16, 16]"),
