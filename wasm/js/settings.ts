@@ -80,6 +80,16 @@ export interface PpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
+  units?: number;
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
 }
 
 /** Settings of `ppo2`: PPO with one optimiser and empirical returns, as Pyrado's PPO2 (arXiv:1707.06347). */
@@ -162,6 +172,16 @@ export interface Ppo2Config {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
+  units?: number;
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
 }
 
 /** Settings of `a2c`: Advantage actor-critic, synchronous (arXiv:1602.01783). */
@@ -234,6 +254,16 @@ export interface A2cConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
+  units?: number;
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
 }
 
 /** Settings of `vpg`: Vanilla policy gradient: REINFORCE with a baseline (doi:10.1007/BF00992696). */
@@ -1206,8 +1236,8 @@ export interface Rl2PpoConfig {
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
   gae_lambda?: number;
-  /** learned value, or a baseline fitted to each batch. Values: gru, linear_feature, linear_time, zero; default "gru". */
-  critic?: "gru" | "linear_feature" | "linear_time" | "zero";
+  /** learned value, from the policy's memory or its own; or a baseline fitted to each batch. Values: gru, separate, linear_feature, linear_time, zero; default "gru". */
+  critic?: "gru" | "separate" | "linear_feature" | "linear_time" | "zero";
   /** standardise over all steps, or at each step over trials. Values: all, step, none; default "all". */
   advantage_centre?: "all" | "step" | "none";
   /** shift them so that the smallest is 0. Values: true, false; default false. */
@@ -1238,10 +1268,16 @@ export interface Rl2PpoConfig {
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
-  /** gated recurrent units of the memory. Values: 1 or more; default 64. */
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "gru". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
   units?: number;
-  /** where the reset gate acts: after or before the product. Values: after, before; default "after". */
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
   reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
   /** orthogonal first weights; false: Glorot-uniform. Values: true, false; default true. */
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
@@ -1264,8 +1300,8 @@ export interface Rl2TrpoConfig {
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.98. */
   gae_lambda?: number;
-  /** learned value, or a baseline fitted to each batch. Values: gru, linear_feature, linear_time, zero; default "linear_feature". */
-  critic?: "gru" | "linear_feature" | "linear_time" | "zero";
+  /** learned value, from the policy's memory or its own; or a baseline fitted to each batch. Values: gru, separate, linear_feature, linear_time, zero; default "linear_feature". */
+  critic?: "gru" | "separate" | "linear_feature" | "linear_time" | "zero";
   /** standardise over all steps, or at each step over trials. Values: all, step, none; default "all". */
   advantage_centre?: "all" | "step" | "none";
   /** shift them so that the smallest is 0. Values: true, false; default false. */
@@ -1292,10 +1328,16 @@ export interface Rl2TrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
-  /** gated recurrent units of the memory. Values: 1 or more; default 64. */
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "gru". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
   units?: number;
-  /** where the reset gate acts: after or before the product. Values: after, before; default "after". */
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
   reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
   /** orthogonal first weights; false: Glorot-uniform. Values: true, false; default true. */
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */

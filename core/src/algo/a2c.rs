@@ -14,7 +14,7 @@ use super::on_policy::{CriticConfig, OnPolicy, OnPolicyLearner, PolicyGradient, 
 use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
 use crate::optim::{OptimiserConfig, OptimiserKind};
 use crate::play::Iteration;
-use crate::policy::NetConfig;
+use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::Settings as _;
 use crate::{Result, Tensor};
 
@@ -45,6 +45,8 @@ crate::settings! {
         ..sampling: Sampling = Sampling { horizon: 5, minibatches: 1, gae_lambda: 1.0, ..Sampling::default() };
         /// Policy and value network.
         ..net: NetConfig;
+        /// Their memories: each network has its own, before its hidden layers.
+        ..memory: MemoryConfig;
     }
 }
 
@@ -67,6 +69,10 @@ impl OnPolicy for A2cConfig {
 
     fn net(&self) -> &NetConfig {
         &self.net
+    }
+
+    fn memory(&self) -> MemoryConfig {
+        self.memory
     }
 
     fn sampling(&self) -> &Sampling {

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use super::on_policy::Sequences;
 use super::{Held, Sampling};
 use crate::Tensor;
 use crate::env::EnvSpec;
-use crate::nn::{Layout, Mlp};
-use crate::policy::{Acting, Distribution, NetConfig, PolicyNet};
+use crate::nn::{Layout, MemoryCell, Mlp};
+use crate::policy::{Acting, Distribution, MemoryConfig, NetConfig, PolicyNet};
 
 /// Policy and value networks for one environment. Parameters are values: `parts` is [`Layout::split`] of θ `[S, P]`.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct ActorCritic {
     /// The policy alone, on the same `parts`.
     pub policy: PolicyNet,
     value: Mlp,
+    /// The value's own memory, where the policy has one.
+    value_cell: Option<MemoryCell>,
     /// Numbers of the value function's slices.
     of_value: Range<usize>,
 }
@@ -25,15 +28,24 @@ impl ActorCritic {
     ///
     /// Where observations are normalised, that is layer 0 of each network, and its first linear layer is number 1.
     pub fn new(spec: &EnvSpec, config: &NetConfig, sampling: &Sampling) -> ActorCritic {
+        ActorCritic::remembering(spec, config, &MemoryConfig::default(), sampling)
+    }
+
+    /// The same, each network with a memory of its own before its other layers, if there are to be such.
+    pub fn remembering(spec: &EnvSpec, config: &NetConfig, memory: &MemoryConfig, sampling: &Sampling) -> ActorCritic {
         let (mut layout, first) = (Layout::new(), usize::from(sampling.normalise_observations));
-        let trunk = PolicyNet::trunk(&mut layout, spec, config, first);
-        let sizes = [&[spec.observation.len()], &config.hidden[..], &[1]].concat();
-        let last_gain = config.orthogonal_init.then_some(1.0);
+        let trunk = PolicyNet::trunk(&mut layout, spec, (config, memory), first);
         let before = layout.slices().count();
-        let value = Mlp::new(&mut layout, "value", first, &sizes, config.activation, last_gain);
+        let sizes = [spec.observation.len(), 1];
+        let (value_cell, value) = config.layers(memory, &mut layout, "value", first, sizes, 1.0);
         let of_value = before..layout.slices().count();
         let policy = PolicyNet::on(trunk, &mut layout, spec, config, sampling.sde);
-        ActorCritic { layout, policy, value, of_value }
+        ActorCritic { layout, policy, value, value_cell, of_value }
+    }
+
+    /// The memories of policy and value function, if they have such.
+    pub fn cells(&self) -> Option<[&MemoryCell; 2]> {
+        Some([self.policy.cell()?, self.value_cell.as_ref()?])
     }
 
     /// The values by which the policy of a state acts: slices of θ and, if observations are normalised, their statistics.
@@ -74,16 +86,30 @@ impl ActorCritic {
         self.policy.actions()
     }
 
-    /// The policy at `obs: [S, B, O]`.
+    /// The policy at `seen: [S, B, O]`; where it remembers, at the outputs of its memory, `[S, B, H]`.
     #[track_caller]
-    pub fn distribution(&self, parts: &[Tensor], obs: Tensor) -> Distribution {
-        self.policy.distribution(parts, obs)
+    pub fn distribution(&self, parts: &[Tensor], seen: Tensor) -> Distribution {
+        self.policy.distribution(parts, seen)
     }
 
-    /// The value function at `obs: [S, B, O]` → `[S, B, 1]`.
+    /// The value function at `seen: [S, B, O]` → `[S, B, 1]`; where it remembers, at the outputs of its memory, `[S, B, H]`.
     #[track_caller]
-    pub fn value(&self, parts: &[Tensor], obs: Tensor) -> Tensor {
-        self.value.forward(parts, obs)
+    pub fn value(&self, parts: &[Tensor], seen: Tensor) -> Tensor {
+        self.value.forward(parts, seen)
+    }
+
+    /// The policy at the rows `obs: [S, T · B, O]` of sequences, if they are such: in order of time.
+    #[track_caller]
+    pub fn distribution_of(&self, parts: &[Tensor], obs: Tensor, sequences: Option<&Sequences>) -> Distribution {
+        let cell = self.policy.cell();
+        self.distribution(parts, sequences.map_or(obs, |sequences| sequences.outputs(cell, parts, obs, 0)))
+    }
+
+    /// The value function at the same rows, `[S, T · B, 1]`.
+    #[track_caller]
+    pub fn value_of(&self, parts: &[Tensor], obs: Tensor, sequences: Option<&Sequences>) -> Tensor {
+        let cell = self.value_cell.as_ref();
+        self.value(parts, sequences.map_or(obs, |sequences| sequences.outputs(cell, parts, obs, 1)))
     }
 }
 

@@ -5,17 +5,20 @@ mod config;
 mod learner;
 mod loss;
 mod rollout;
+mod sequences;
 mod update;
 
 pub use config::{AdvantageScope, CriticConfig, CriticSteps, PolicyGradient, ValueTargets};
 pub use learner::{OnPolicy, OnPolicyLearner};
 pub use loss::{Losses, Minibatch, PolicyTerm, Terms, approx_kl, clip_loss, losses, mean, standardise, value_loss};
-use rollout::{Collector, Rollout};
+use rollout::{Collector, MEMORIES, Rollout};
+pub use sequences::Sequences;
 pub use update::Update;
 
 use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, gae};
 use crate::dist::fold_in;
 use crate::learn::{Passes, Turn};
+use crate::nn::MemoryCell;
 use crate::play::Iteration;
 use crate::rng::streams;
 use crate::settings::Range;
@@ -94,6 +97,8 @@ impl Sampling {
         if self.normalise_observations {
             entries.extend(statistics(["obs_mean", "obs_var", "obs_count"], o));
         }
+        let memories = MEMORIES.into_iter().zip(net.cells().into_iter().flatten());
+        entries.extend(memories.map(|(name, cell)| of(name, &[n, cell.width()]).of_episode()));
         if self.normalise_rewards {
             entries.push(of("discounted", &[n, 1]).of_episode());
             entries.extend(statistics(["reward_mean", "reward_var", "reward_count"], 1));
@@ -159,10 +164,13 @@ impl<'a> Sampled<'a> {
     /// Passes over the steps of the rollout, each in another order.
     pub fn passes(&self, passes: usize) -> Passes {
         let sampling = &self.collector.sampling;
-        Passes { passes, minibatches: sampling.minibatches, rows: sampling.batch(), order: self.order() }
+        // Where networks remember, a row has all steps of an environment.
+        let rows = if self.rollout.sequences.is_some() { sampling.envs } else { sampling.batch() };
+        Passes { passes, minibatches: sampling.minibatches, rows, order: self.order() }
     }
 
-    /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch.
+    /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch. Where networks remember, a row
+    /// has all steps of an environment, and the states of their memories before: `[S, N, T · (O + A + 5) + W + W]`.
     pub fn data(&self) -> Tensor {
         self.data_of(&self.advantages)
     }
@@ -173,7 +181,18 @@ impl<'a> Sampled<'a> {
         let rollout = &self.rollout;
         let rest = [rollout.action, rollout.logp, rollout.value, gae.advantages, gae.returns];
         let rest = Tensor::concat(&rest, 3);
-        Tensor::concat(&[obs, by_seed(rest)], 2)
+        match &rollout.sequences {
+            None => Tensor::concat(&[obs, by_seed(rest)], 2),
+            Some(Sequences { starts, states }) => {
+                let rest = Tensor::concat(&[rest, starts.to_f32()], 3);
+                let shape = rest.shape();
+                let [t, s, n, _] = shape[..] else { return Tensor::poison() };
+                let steps = Tensor::concat(&[obs, by_seed(rest)], 2);
+                let width = steps.size(2);
+                let steps = steps.reshape(&[s, t, n, width]).permute(&[0, 2, 1, 3]).reshape(&[s, n, t * width]);
+                Tensor::concat(&[steps, states[0], states[1]], 2)
+            }
+        }
     }
 
     /// Advantages and value targets by other parameters, where they are given, and another λ.
@@ -218,6 +237,9 @@ impl<'a> Sampled<'a> {
         }
         if self.reward_moments.is_some() {
             it.update("discounted", next.discounted);
+        }
+        for (name, memory) in MEMORIES.into_iter().zip(rollout.next_memory.into_iter().flatten()) {
+            it.update(name, memory);
         }
     }
 }
@@ -273,6 +295,19 @@ fn advantages(
 /// The inverse of [`Sampled::data`] for some rows.
 pub fn unpack(net: &ActorCritic, rows: Tensor) -> Minibatch {
     let (o, a) = (net.observations(), net.actions());
+    let (rows, sequences) = match net.cells() {
+        None => (rows, None),
+        Some(cells) => {
+            let (s, b, width) = (rows.size(0), rows.size(1), o + a + 5);
+            let [policy, value] = cells.map(MemoryCell::width);
+            let steps = rows.size(2).saturating_sub(policy + value);
+            let part = |lo: usize, len: usize| rows.slice(2, lo, lo + len);
+            let states = [part(steps, policy), part(steps + policy, value)];
+            let steps = part(0, steps).reshape(&[s, b, steps / width, width]).permute(&[2, 0, 1, 3]);
+            let starts = steps.slice(3, width - 1, width).gt(Tensor::constant_f32(0.5));
+            (by_seed(steps), Some(Sequences { starts, states }))
+        }
+    };
     let part = |lo: usize, len: usize| rows.slice(2, lo, lo + len);
     Minibatch {
         obs: part(0, o),
@@ -281,5 +316,6 @@ pub fn unpack(net: &ActorCritic, rows: Tensor) -> Minibatch {
         value_old: part(o + a + 1, 1),
         advantage: part(o + a + 2, 1),
         returns: part(o + a + 3, 1),
+        sequences,
     }
 }

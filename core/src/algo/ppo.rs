@@ -22,7 +22,7 @@ use super::on_policy::{CriticConfig, OnPolicy, OnPolicyLearner, Sampled, Samplin
 use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
 use crate::Result;
 use crate::play::Iteration;
-use crate::policy::NetConfig;
+use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::Settings as _;
 
 /// PPO in the register.
@@ -52,6 +52,10 @@ impl OnPolicy for PpoConfig {
 
     fn net(&self) -> &NetConfig {
         &self.net
+    }
+
+    fn memory(&self) -> MemoryConfig {
+        self.memory
     }
 
     fn sampling(&self) -> &Sampling {

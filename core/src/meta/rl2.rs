@@ -133,7 +133,7 @@ impl Algorithm for Rl2 {
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         let Rl2Config { meta_batch, episodes, net, .. } = &self.config;
-        vec![("meta_batch", *meta_batch), ("episodes", *episodes), ("units", net.units)]
+        vec![("meta_batch", *meta_batch), ("episodes", *episodes), ("units", net.memory.units)]
     }
 
     /// Episodes of the metrics are those inside of trials; returns of trials, of first and of last episodes are means over trials.

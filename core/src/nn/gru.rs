@@ -19,8 +19,8 @@
 
 use super::init::Init;
 use super::layout::{Layout, SliceId};
+use super::recurrent_init::RecurrentInit;
 use crate::Tensor;
-use crate::tensor::scan_tree;
 
 /// Where the reset gate acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,16 +34,6 @@ pub enum Reset {
 
 crate::words!(Reset { After = "after", Before = "before" });
 
-/// How the recurrent weights `w_h` start; input weights are Glorot-uniform and biases zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RecurrentInit {
-    /// Uniform over `[H, 3H]` as a whole ([`Init::glorot_uniform`]), as garage does.
-    #[default]
-    Glorot,
-    /// Each gate's `[H, H]` block orthogonal by itself, so that no gate shrinks any direction of the state.
-    Orthogonal,
-}
-
 /// The gates z, r and n as snapshots name them, in the order of the slices.
 const GATES: [&str; 3] = ["update", "reset", "candidate"];
 
@@ -55,7 +45,6 @@ pub struct Gru {
     b_x: SliceId,
     /// Bias of the recurrent product, if the reset comes after it.
     b_h: Option<SliceId>,
-    inputs: usize,
     hidden: usize,
 }
 
@@ -71,10 +60,7 @@ impl Gru {
         recurrent: RecurrentInit,
     ) -> Gru {
         let gates = 3 * hidden;
-        let recurrent = match recurrent {
-            RecurrentInit::Glorot => Init::glorot_uniform(hidden, gates),
-            RecurrentInit::Orthogonal => Init::OrthogonalBlocks { gain: 1.0, blocks: 3 },
-        };
+        let recurrent = recurrent.of(hidden, GATES.len());
         let zero = Init::Constant(0.0);
         let mut add =
             |what: &str, shape: &[usize], init| layout.add_blocks(format!("{name}.*.{what}"), &GATES, shape, init);
@@ -83,25 +69,13 @@ impl Gru {
             w_h: add("recurrent.weight", &[hidden, gates], recurrent),
             b_x: add("input.bias", &[gates], zero),
             b_h: (reset == Reset::After).then(|| add("recurrent.bias", &[gates], zero)),
-            inputs,
             hidden,
         }
-    }
-
-    /// I, how many numbers an input has.
-    pub fn inputs(&self) -> usize {
-        self.inputs
     }
 
     /// H, how many numbers the state has.
     pub fn hidden(&self) -> usize {
         self.hidden
-    }
-
-    /// The state before anything was seen: zeros `[S, B, H]`.
-    #[track_caller]
-    pub fn initial(&self, seeds: usize, rows: usize) -> Tensor {
-        Tensor::zeros(&[seeds, rows, self.hidden])
     }
 
     /// One step: `x: [S, B, I]` and `h: [S, B, H]` → the new state, `[S, B, H]`; `parts` is [`Layout::split`] of θ.
@@ -125,24 +99,4 @@ impl Gru {
         let candidate = candidate.tanh();
         candidate + z * (h - candidate)
     }
-
-    /// All steps of `xs: [T, S, B, I]` from the state `h0: [S, B, H]` → the state after each, `[T, S, B, H]`.
-    ///
-    /// `starts: [T, S, B, 1]` (u32), if given: where it is not 0, the row's state is zero before that step.
-    #[track_caller]
-    pub fn run(&self, parts: &[Tensor], xs: Tensor, h0: Tensor, starts: Option<Tensor>) -> Tensor {
-        let (_, states) = scan_tree(xs.size(0), &h0, &(xs, starts), |_, h: Tensor, (x, start)| {
-            let h = match start {
-                Some(start) => start.select(Tensor::constant_f32(0.0), h),
-                None => h,
-            };
-            let next = self.step(parts, x, h);
-            (next, next)
-        });
-        states.unwrap_or(Tensor::poison())
-    }
 }
-
-#[cfg(test)]
-#[path = "gru_tests.rs"]
-mod tests;

@@ -1,7 +1,7 @@
 //! Networks as functions of `(θ, x)`.
 //!
 //! θ is one flat vector per stacked seed, `[S, P]`. A [`Layout`] names its slices and says how each is initialised; a
-//! network such as [`Mlp`] or [`Gru`] remembers which slices are its own. So an optimiser is one elementwise program for any
+//! network such as [`Mlp`] or [`MemoryCell`] remembers which slices are its own. So an optimiser is one elementwise program for any
 //! network, and everything that takes parameters takes one tensor.
 //!
 //! ```
@@ -31,9 +31,17 @@
 mod gru;
 mod init;
 mod layout;
+mod lstm;
+mod memory_cell;
 mod mlp;
+mod recurrent_init;
+mod rnn;
 
-pub use gru::{Gru, RecurrentInit, Reset};
+pub use gru::{Gru, Reset};
 pub use init::{Init, orthogonal};
 pub use layout::{Layout, Part, SliceId};
+pub use lstm::Lstm;
+pub use memory_cell::{CellKind, CellShape, MemoryCell};
 pub use mlp::{Activation, Mlp};
+pub use recurrent_init::RecurrentInit;
+pub use rnn::Rnn;

@@ -201,8 +201,7 @@ fn epsilon(v: Tensor, length: f64) -> Tensor {
 mod tests {
     use super::*;
     use crate::env::{ActionSpace, builtin};
-    use crate::nn::Reset;
-    use crate::policy::{Distribution, NetConfig, PolicyNet, RecurrentConfig, RecurrentPolicy};
+    use crate::policy::{Distribution, MemoryConfig, NetConfig, PolicyNet, RecurrentConfig, RecurrentPolicy};
     use crate::program::State;
     use crate::{DType, Device, Program};
 
@@ -217,11 +216,12 @@ mod tests {
     }
 
     fn recurrent() -> Case {
-        let config = RecurrentConfig { units: 8, reset: Reset::After, orthogonal_init: true, log_std_init: 0.0 };
+        let config = RecurrentConfig::default();
+        let config = RecurrentConfig { memory: MemoryConfig { units: 8, ..config.memory }, ..config };
         let mut layout = Layout::new();
         let policy = RecurrentPolicy::new(&mut layout, 3, &ActionSpace::discrete(&["a", "b", "c"]), &config);
         let distribution = move |parts: &[Tensor], xs: Tensor| {
-            policy.distributions(parts, xs, policy.gru().initial(xs.size(1), xs.size(2)), None)
+            policy.distributions(parts, xs, policy.cell().initial(parts, [xs.size(1), xs.size(2)]), None)
         };
         ("gru", layout, |seeds| vec![8, seeds, 4, 3], Box::new(distribution))
     }

@@ -1,10 +1,10 @@
-//! A policy without a memory: a network from observations to a distribution of actions.
+//! A policy from observations to a distribution of actions, by a network that may have a memory.
 
-use super::{Act, Acting, Bounds, Distribution, How, Policy};
+use super::{Act, Acting, Bounds, Distribution, How, MemoryConfig, Policy};
 use crate::Tensor;
 use crate::dist::{Categorical, Gaussian, LOG_STD_RANGE, RowNoise, StateDependent};
 use crate::env::{ActionSpace, EnvSpec};
-use crate::nn::{Activation, Init, Layout, Mlp, SliceId};
+use crate::nn::{Activation, Init, Layout, MemoryCell, Mlp, SliceId};
 use crate::settings::{Range, Settings as _};
 use crate::tensor::Named;
 use crate::{Error, Result};
@@ -42,6 +42,23 @@ impl NetConfig {
         self.check()?;
         validate_widths("hidden", &self.hidden)
     }
+
+    /// The layers of a network of this name, from so many inputs to so many outputs, behind recurrent units, if there is a memory.
+    pub(crate) fn layers(
+        &self,
+        memory: &MemoryConfig,
+        layout: &mut Layout,
+        network: &str,
+        first: usize,
+        [inputs, outputs]: [usize; 2],
+        last_gain: f64,
+    ) -> (Option<MemoryCell>, Mlp) {
+        let layer = |kind| memory.layer(kind, layout, network, inputs, self.orthogonal_init);
+        let cell = memory.cell.cell().map(layer);
+        let sizes = [&[cell.as_ref().map_or(inputs, MemoryCell::hidden)], &self.hidden[..], &[outputs]].concat();
+        let gain = self.orthogonal_init.then_some(last_gain);
+        (cell, Mlp::new(layout, network, first, &sizes, self.activation, gain))
+    }
 }
 
 /// Checks the widths of hidden layers, the value of that setting.
@@ -58,6 +75,9 @@ pub(crate) fn validate_widths(key: &str, widths: &[usize]) -> Result<()> {
     }
 }
 
+/// The name of a policy's memory.
+pub(crate) const MEMORY: &str = "memory";
+
 #[derive(Clone, Debug, PartialEq)]
 enum Head {
     Choice,
@@ -68,6 +88,8 @@ enum Head {
 /// A policy for one environment. Parameters are values: `parts` is [`Layout::split`] of θ `[S, P]`.
 #[derive(Clone, Debug)]
 pub struct PolicyNet {
+    /// The recurrent units before the other layers, if it remembers.
+    cell: Option<MemoryCell>,
     mlp: Mlp,
     head: Head,
     observations: usize,
@@ -78,28 +100,40 @@ pub struct PolicyNet {
 impl PolicyNet {
     /// A network whose slices are added to `layout`, the head's last.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> PolicyNet {
-        let mlp = PolicyNet::trunk(layout, spec, config, 0);
-        PolicyNet::on(mlp, layout, spec, config, false)
+        let trunk = PolicyNet::trunk(layout, spec, (config, &MemoryConfig::default()), 0);
+        PolicyNet::on(trunk, layout, spec, config, false)
     }
 
-    /// The layers of a policy, the first linear one of which has this number.
-    pub(crate) fn trunk(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Mlp {
+    /// The layers of a policy, the first linear one of which has this number, behind its memory, if there is one.
+    pub(crate) fn trunk(
+        layout: &mut Layout,
+        spec: &EnvSpec,
+        (config, memory): (&NetConfig, &MemoryConfig),
+        first: usize,
+    ) -> (Option<MemoryCell>, Mlp) {
         let outputs = spec.action.choices().unwrap_or(spec.action.dim());
-        let sizes = [&[spec.observation.len()], &config.hidden[..], &[outputs]].concat();
-        Mlp::new(layout, "policy", first, &sizes, config.activation, config.orthogonal_init.then_some(0.01))
+        config.layers(memory, layout, "policy", first, [spec.observation.len(), outputs], 0.01)
     }
 
     /// The policy on its layers, whose exploration of vectors may be state-dependent (`sde`).
-    pub(crate) fn on(mlp: Mlp, layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, sde: bool) -> PolicyNet {
+    pub(crate) fn on(
+        (cell, mlp): (Option<MemoryCell>, Mlp),
+        layout: &mut Layout,
+        spec: &EnvSpec,
+        config: &NetConfig,
+        sde: bool,
+    ) -> PolicyNet {
         let outputs = spec.action.choices().unwrap_or(spec.action.dim());
         let log_std = Init::Constant(config.log_std_init);
-        let features = config.hidden.last().copied().unwrap_or(spec.observation.len());
+        let inputs = cell.as_ref().map_or(spec.observation.len(), MemoryCell::hidden);
+        let features = config.hidden.last().copied().unwrap_or(inputs);
         let head = match &spec.action {
             ActionSpace::Discrete { .. } => Head::Choice,
             _ if sde => Head::StateDependent(layout.add("policy.log_std", &[features, outputs], log_std)),
             _ => Head::Gaussian(layout.add("policy.log_std", &[outputs], log_std)),
         };
         PolicyNet {
+            cell,
             mlp,
             head,
             observations: spec.observation.len(),
@@ -118,14 +152,19 @@ impl PolicyNet {
         self.actions
     }
 
-    /// The policy at `obs: [S, B, O]`.
-    #[track_caller]
-    pub fn distribution(&self, parts: &[Tensor], obs: Tensor) -> Distribution {
-        self.distribution_and_features(parts, obs).0
+    /// Its memory, if it has one: the state `memory`, `[S, B, W]`, which is zero or learned where an episode begins.
+    pub fn cell(&self) -> Option<&MemoryCell> {
+        self.cell.as_ref()
     }
 
-    fn distribution_and_features(&self, parts: &[Tensor], obs: Tensor) -> (Distribution, Tensor) {
-        let (out, features) = self.mlp.forward_features(parts, obs);
+    /// The policy at `seen: [S, B, O]`; where it has a memory, at the outputs of that, `[S, B, H]`.
+    #[track_caller]
+    pub fn distribution(&self, parts: &[Tensor], seen: Tensor) -> Distribution {
+        self.distribution_and_features(parts, seen).0
+    }
+
+    fn distribution_and_features(&self, parts: &[Tensor], seen: Tensor) -> (Distribution, Tensor) {
+        let (out, features) = self.mlp.forward_features(parts, seen);
         let distribution = match self.head {
             Head::Choice => Distribution::Choice(Categorical::new(out)),
             Head::Gaussian(slot) => Distribution::Vector(Gaussian::new(out, parts[slot])),
@@ -146,29 +185,35 @@ impl PolicyNet {
 }
 
 impl Policy for PolicyNet {
+    fn begin(&self, acting: &Acting, rows: [usize; 2], _: Option<&Named>, _: &RowNoise) -> Named {
+        self.cell.iter().map(|cell| (MEMORY, cell.initial(&acting.parts, rows))).collect()
+    }
+
     fn act(
         &self,
         acting: &Acting,
         observation: Tensor,
-        _: &Named,
+        memory: &Named,
         lasting: Option<Tensor>,
         noise: &RowNoise,
         how: How,
     ) -> Act {
         let parts = &acting.parts;
-        let (distribution, features) = self.distribution_and_features(parts, observation);
+        let (seen, memory) = match &self.cell {
+            None => (observation, Named::new()),
+            Some(cell) => {
+                let state = cell.step(parts, observation, memory.get(MEMORY));
+                (cell.output(parts, state), memory.clone().and(MEMORY, state))
+            }
+        };
+        let (distribution, features) = self.distribution_and_features(parts, seen);
         let action = match (how, &self.head, lasting) {
             (How::Explore, Head::StateDependent(slot), Some(matrix)) => {
                 distribution.mode() + StateDependent::new(parts[*slot]).disturb(features, matrix)
             }
             _ => distribution.choose(how, &self.bounds, noise),
         };
-        Act {
-            action,
-            played: self.bounds.clamp(action),
-            memory: Named::new(),
-            extras: distribution.extras(observation, action),
-        }
+        Act { action, played: self.bounds.clamp(action), memory, extras: distribution.extras(observation, action) }
     }
 
     /// A noise matrix per row, `[K, N, A · L]`, if exploration is state-dependent.

@@ -1,24 +1,20 @@
-//! A policy with a memory: gated recurrent units from what is seen to a distribution of actions.
+//! A policy with a memory: recurrent units from what is seen to a distribution of actions.
 
 use crate::Tensor;
 use crate::dist::{Categorical, Gaussian, RowNoise};
 use crate::env::ActionSpace;
-use crate::nn::{Gru, Init, Layout, RecurrentInit, Reset, SliceId};
-use crate::settings::Range;
+use crate::nn::{CellKind, Init, Layout, MemoryCell, SliceId};
 use crate::tensor::Named;
 
-use super::{Act, Acting, Bounds, Distribution, How, LOG_STD, Policy};
-
-/// Most units.
-const MAX_UNITS: usize = 8192;
+use super::{Act, Acting, Bounds, Distribution, How, LOG_STD, MemoryConfig, MemoryKind, Policy};
+use crate::settings::Settings as _;
+use crate::{Error, Result};
 
 crate::settings! {
     /// The settings that a recurrent policy is built from.
     pub struct RecurrentConfig {
-        /// gated recurrent units of the memory
-        units: usize = 64, Range::Count(1, MAX_UNITS as u64);
-        /// where the reset gate acts: after or before the product
-        reset: Reset = Reset::After;
+        /// The memory.
+        ..memory: MemoryConfig = MemoryConfig { cell: MemoryKind::Gru, ..MemoryConfig::default() };
         /// orthogonal first weights; false: Glorot-uniform
         ///
         /// Recurrent weights are orthogonal per gate. The last layer has gain 0.01, so that actions are nearly even at first.
@@ -28,13 +24,35 @@ crate::settings! {
     }
 }
 
-/// Gated recurrent units and a linear layer from their state to the logits of a choice, or to the mean of a vector
+impl RecurrentConfig {
+    /// Every value on its own, and that there is a memory.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if they cannot work.
+    pub fn validate(&self) -> Result<()> {
+        self.check()?;
+        match self.memory.cell {
+            MemoryKind::None => {
+                Err(Error::config("cell", "this policy learns by what it remembers; take gru, lstm or rnn"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The units of a network of this name on so many inputs; gated ones where the settings name no kind.
+    pub(crate) fn layer(&self, layout: &mut Layout, network: &str, inputs: usize) -> MemoryCell {
+        let kind = self.memory.cell.cell().unwrap_or(CellKind::Gru);
+        self.memory.layer(kind, layout, network, inputs, self.orthogonal_init)
+    }
+}
+
+/// Recurrent units and a linear layer from their output to the logits of a choice, or to the mean of a vector
 /// whose standard deviation is a parameter. Parameters and states are values: `parts` is [`Layout::split`] of θ `[S, P]`.
 ///
 /// As a [`Policy`] it remembers one episode; [`crate::meta::rl2::TrialPolicy`] makes it remember trials.
 #[derive(Clone, Debug)]
 pub struct RecurrentPolicy {
-    gru: Gru,
+    cell: MemoryCell,
     weights: SliceId,
     biases: SliceId,
     /// `[A]`, for vectors.
@@ -44,15 +62,17 @@ pub struct RecurrentPolicy {
 
 impl RecurrentPolicy {
     /// A policy on `inputs` numbers per step: the observation and whatever else it is to remember. Its slices are added
-    /// to `layout`: `policy.gru…`, `policy.out.weight`, `policy.out.bias` and, for vectors, `policy.log_std`.
+    /// to `layout`: `policy.gru…` (or the name of another kind of units), `policy.out.weight`, `policy.out.bias` and, for vectors,
+    /// `policy.log_std`. Where the settings name no kind, the units are gated ones.
     pub fn new(layout: &mut Layout, inputs: usize, action: &ActionSpace, config: &RecurrentConfig) -> RecurrentPolicy {
         let outputs = action.choices().unwrap_or(action.dim());
-        let (recurrent, weights) = match config.orthogonal_init {
-            true => (RecurrentInit::Orthogonal, Init::Orthogonal { gain: 0.01 }),
-            false => (RecurrentInit::Glorot, Init::glorot_uniform(config.units, outputs)),
+        let units = config.memory.units;
+        let weights = match config.orthogonal_init {
+            true => Init::Orthogonal { gain: 0.01 },
+            false => Init::glorot_uniform(units, outputs),
         };
-        let gru = Gru::new(layout, "policy.gru", inputs, config.units, config.reset, recurrent);
-        let weights = layout.add("policy.out.weight", &[config.units, outputs], weights);
+        let cell = config.layer(layout, "policy", inputs);
+        let weights = layout.add("policy.out.weight", &[units, outputs], weights);
         let biases = layout.add("policy.out.bias", &[outputs], Init::Constant(0.0));
         let log_std = match action {
             ActionSpace::Discrete { .. } => None,
@@ -60,7 +80,7 @@ impl RecurrentPolicy {
                 Some(layout.add("policy.log_std", &[outputs], Init::Constant(config.log_std_init)))
             }
         };
-        RecurrentPolicy { gru, weights, biases, log_std, bounds: Bounds::of(action) }
+        RecurrentPolicy { cell, weights, biases, log_std, bounds: Bounds::of(action) }
     }
 
     /// The actions that environments take.
@@ -69,8 +89,8 @@ impl RecurrentPolicy {
     }
 
     /// The units.
-    pub fn gru(&self) -> &Gru {
-        &self.gru
+    pub fn cell(&self) -> &MemoryCell {
+        &self.cell
     }
 
     /// As [`PolicyNet::limit`](super::PolicyNet::limit).
@@ -79,10 +99,10 @@ impl RecurrentPolicy {
         self.bounds.clamp(action)
     }
 
-    /// One step: the policy after `x: [S, B, I]` was seen in the state `h: [S, B, H]`, and the new state.
+    /// One step: the policy after `x: [S, B, I]` was seen in the state `h: [S, B, W]`, and the new state.
     #[track_caller]
     pub fn step(&self, parts: &[Tensor], x: Tensor, h: Tensor) -> (Distribution, Tensor) {
-        let h = self.gru.step(parts, x, h);
+        let h = self.cell.step(parts, x, h);
         (self.at(parts, h), h)
     }
 
@@ -99,14 +119,14 @@ impl RecurrentPolicy {
         }
     }
 
-    /// The policy at all steps of trials `xs: [T, S, B, I]` that begin in the state `h0: [S, B, H]`; `starts` as in
-    /// [`Gru::run`].
+    /// The policy at all steps of trials `xs: [T, S, B, I]` that begin in the state `h0: [S, B, W]`; `starts` as in
+    /// [`MemoryCell::run`].
     ///
     /// The distribution has the rows `[S, T · B]`, row `t · B + b` being trial `b` at step `t`: as
     /// [`by_rows`](RecurrentPolicy::by_rows) orders actions.
     #[track_caller]
     pub fn distributions(&self, parts: &[Tensor], xs: Tensor, h0: Tensor, starts: Option<Tensor>) -> Distribution {
-        self.at(parts, RecurrentPolicy::by_rows(self.gru.run(parts, xs, h0, starts)))
+        self.at(parts, RecurrentPolicy::by_rows(self.cell.run(parts, xs, h0, starts)))
     }
 
     /// `[T, S, B, N]` → `[S, T · B, N]`.
@@ -119,10 +139,10 @@ impl RecurrentPolicy {
         trials.permute(&[1, 0, 2, 3]).reshape(&[s, t * b, n])
     }
 
-    /// The policy in the states `h: [S, B, H]`.
+    /// The policy in the states `h: [S, B, W]`.
     #[track_caller]
     pub fn at(&self, parts: &[Tensor], h: Tensor) -> Distribution {
-        let out = h.matmul(parts[self.weights]) + parts[self.biases].unsqueeze(1);
+        let out = self.cell.output(parts, h).matmul(parts[self.weights]) + parts[self.biases].unsqueeze(1);
         match self.log_std {
             None => Distribution::Choice(Categorical::new(out)),
             Some(slot) => Distribution::Vector(Gaussian::new(out, parts[slot])),
@@ -132,8 +152,8 @@ impl RecurrentPolicy {
 
 impl Policy for RecurrentPolicy {
     /// An empty state, for every episode.
-    fn begin(&self, _: &Acting, [groups, rows]: [usize; 2], _: Option<&Named>, _: &RowNoise) -> Named {
-        Named::from([("units", self.gru.initial(groups, rows))])
+    fn begin(&self, acting: &Acting, rows: [usize; 2], _: Option<&Named>, _: &RowNoise) -> Named {
+        Named::from([("units", self.cell.initial(&acting.parts, rows))])
     }
 
     fn act(
@@ -154,11 +174,14 @@ mod tests {
     use super::*;
     use crate::env::Dim;
     use crate::grad::check::{check, value};
+    use crate::nn::Reset;
     use crate::program::State;
     use crate::{DType, Device, Program};
 
-    const CONFIG: RecurrentConfig =
-        RecurrentConfig { units: 3, reset: Reset::Before, orthogonal_init: true, log_std_init: -0.5 };
+    fn config() -> RecurrentConfig {
+        let gru = MemoryConfig { cell: MemoryKind::Gru, units: 3, reset: Reset::Before, ..MemoryConfig::default() };
+        RecurrentConfig { memory: gru, log_std_init: -0.5, ..RecurrentConfig::default() }
+    }
 
     fn spaces() -> [ActionSpace; 2] {
         let arm = |name| Dim::new(name, -1.0, 1.0);
@@ -167,7 +190,7 @@ mod tests {
 
     fn policy(action: &ActionSpace) -> (Layout, RecurrentPolicy) {
         let mut layout = Layout::new();
-        let policy = RecurrentPolicy::new(&mut layout, 2, action, &CONFIG);
+        let policy = RecurrentPolicy::new(&mut layout, 2, action, &config());
         (layout, policy)
     }
 
@@ -192,9 +215,10 @@ mod tests {
             let mut program = Program::new(&device, |cx| {
                 let acting = Acting::of(&layout.split(cx.input("theta", &[s, layout.len()], DType::F32)));
                 let xs = cx.input("xs", &[t, s, b, 2], DType::F32);
-                let (mut h, mut actions, mut steps) = (policy.gru().initial(s, b), Vec::new(), Vec::new());
+                let (mut h, mut actions, mut steps) =
+                    (policy.cell().initial(&acting.parts, [s, b]), Vec::new(), Vec::new());
                 for i in 0..t {
-                    let seen = starts().index(0, i).select(policy.gru().initial(s, b), h);
+                    let seen = starts().index(0, i).select(policy.cell().initial(&acting.parts, [s, b]), h);
                     let key = [
                         Tensor::literal_u32(&[i as u32, 7]).reshape(&[s, 1]),
                         Tensor::literal_u32(&[3, 4]).reshape(&[s, 1]),
@@ -205,7 +229,12 @@ mod tests {
                     actions.push(act.action);
                     steps.push(act.extras.get("log_prob"));
                 }
-                let whole = policy.distributions(&acting.parts, xs, policy.gru().initial(s, b), Some(starts()));
+                let whole = policy.distributions(
+                    &acting.parts,
+                    xs,
+                    policy.cell().initial(&acting.parts, [s, b]),
+                    Some(starts()),
+                );
                 let actions = RecurrentPolicy::by_rows(Tensor::stack(&actions, 0));
                 cx.output("steps", RecurrentPolicy::by_rows(Tensor::stack(&steps, 0)));
                 cx.output("whole", whole.log_prob(actions));
@@ -234,7 +263,7 @@ mod tests {
             let point =
                 [(vec![s, layout.len()], numbers(s * layout.len(), 5)), (vec![t, s, b, 2], numbers(t * s * b * 2, 6))];
             let log_prob = |x: &[Tensor]| {
-                let h0 = policy.gru().initial(s, b);
+                let h0 = Tensor::zeros(&[s, b, 3]);
                 let whole = policy.distributions(&layout.split(x[0]), x[1], h0, None);
                 whole.log_prob(Tensor::literal_f32(&actions).reshape(&[s, t * b, space.dim()]))
             };

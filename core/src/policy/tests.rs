@@ -201,14 +201,15 @@ fn squashed_actions_reach_the_bounds_of_the_environment() {
 fn a_recurrent_policy_forgets_an_episode_when_the_next_one_begins() {
     let env = builtin("pendulum").unwrap();
     let mut layout = Layout::new();
-    let config = RecurrentConfig { units: 5, reset: Reset::Before, orthogonal_init: false, log_std_init: 0.0 };
+    let gru = MemoryConfig { cell: MemoryKind::Gru, units: 5, reset: Reset::Before, ..MemoryConfig::default() };
+    let config = RecurrentConfig { memory: gru, orthogonal_init: false, log_std_init: 0.0 };
     let policy = RecurrentPolicy::new(&mut layout, 3, &env.spec().action, &config);
     let theta = layout.init([1, 2]);
     let scene = Scene { env: &env, policy: &policy, how: How::Explore, rows: [2, 3], theta: &theta, layout: &layout };
     let out = scene.episodes(2, 400, &[], |steps| {
         let parts = layout.split(Tensor::literal_f32(&theta.repeat(2)).reshape(&[2, layout.len()]));
         let at_once = |starts: Option<Tensor>| {
-            let h0 = policy.gru().initial(2, 3);
+            let h0 = policy.cell().initial(&parts, [2, 3]);
             policy.distributions(&parts, steps.obs, h0, starts).log_prob(RecurrentPolicy::by_rows(steps.action))
         };
         // Episodes have 200 steps.

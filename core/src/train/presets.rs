@@ -23,6 +23,7 @@ pub struct Preset {
 
 const FILES: &[(&str, &str, &str)] = &[
     ("ppo", "cartpole", include_str!("presets/ppo-cartpole.toml")),
+    ("ppo", "cartpole-no-velocities", include_str!("presets/ppo-cartpole-no-velocities.toml")),
     ("ppo", "pendulum", include_str!("presets/ppo-pendulum.toml")),
     ("ppo", "acrobot", include_str!("presets/ppo-acrobot.toml")),
     ("ppo", "mountain-car", include_str!("presets/ppo-mountain-car.toml")),

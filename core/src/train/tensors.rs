@@ -42,6 +42,8 @@ const NAMES: &[(&str, &str)] = &[
     ("obs", "environment.observation"),
     ("ep_return", "environment.episode_return"),
     ("discounted", "environment.discounted_return"),
+    ("policy_memory", "environment.policy_memory"),
+    ("value_memory", "environment.value_memory"),
     ("obs_mean", "policy.0.mean"),
     ("obs_var", "policy.0.variance"),
     ("obs_count", "policy.0.count"),

@@ -17,7 +17,7 @@ use quickstudy_core::host::{
 use quickstudy_core::meta::rl2::Critic;
 use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use quickstudy_core::optim::AdamConfig;
-use quickstudy_core::policy::{NetConfig, RecurrentConfig};
+use quickstudy_core::policy::{MemoryConfig, NetConfig, RecurrentConfig};
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
@@ -31,7 +31,8 @@ fn net(width: usize) -> NetConfig {
 }
 
 fn units(units: usize) -> RecurrentConfig {
-    RecurrentConfig { units, ..RecurrentConfig::default() }
+    let config = RecurrentConfig::default();
+    RecurrentConfig { memory: MemoryConfig { units, ..config.memory }, ..config }
 }
 
 fn tiny_ppo() -> PpoConfig {

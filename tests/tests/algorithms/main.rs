@@ -21,6 +21,7 @@ mod parts;
 mod pearl;
 mod policy_gradient;
 mod population;
+mod recurrent;
 mod resume;
 mod rl2;
 mod rl2_host;

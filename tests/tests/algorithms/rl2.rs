@@ -9,7 +9,7 @@ use quickstudy_core::meta::rl2::{
     AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Net, TrialBatch, TrialPolicy, Trials, losses,
 };
 use quickstudy_core::play::Amount;
-use quickstudy_core::policy::{Acting, RecurrentConfig};
+use quickstudy_core::policy::{Acting, MemoryConfig, RecurrentConfig};
 use quickstudy_core::train::{Evaluator, Layer, MetaTest, Session, Setup, StageUnit};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::gpu::{self, distance, theta};
@@ -23,7 +23,8 @@ fn setup(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) 
 }
 
 fn units(units: usize) -> RecurrentConfig {
-    RecurrentConfig { units, ..RecurrentConfig::default() }
+    let config = RecurrentConfig::default();
+    RecurrentConfig { memory: MemoryConfig { units, ..config.memory }, ..config }
 }
 
 fn run(session: &mut Session) -> Vec<Vec<(String, f64)>> {

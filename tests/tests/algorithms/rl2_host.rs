@@ -11,7 +11,7 @@ use quickstudy_core::host::{Executor, HostPath, IterativeExecutor, MetaSampler, 
 use quickstudy_core::meta::rl2::{Rl2Config, Rl2Net, TrialPolicy, Trials};
 use quickstudy_core::meta::{Adaptive, MetaAlgorithm, MetaEvaluator, MetaPolicy, Rl2, Rl2Variant, TestTask};
 use quickstudy_core::play::Amount;
-use quickstudy_core::policy::{Acting, RecurrentConfig};
+use quickstudy_core::policy::{Acting, MemoryConfig, RecurrentConfig};
 use quickstudy_core::rng::Key;
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
 use quickstudy_core::{Array, Context, DType, Device, Program, Result, State, Tensor};
@@ -69,7 +69,8 @@ impl Read {
 impl Subject {
     fn new(env: &str, carry_over: bool) -> Subject {
         let (env, device) = (builtin(env).unwrap(), Device::cpu(1));
-        let net = RecurrentConfig { units: 8, orthogonal_init: false, ..RecurrentConfig::default() };
+        let net = RecurrentConfig::default();
+        let net = RecurrentConfig { memory: MemoryConfig { units: 8, ..net.memory }, orthogonal_init: false, ..net };
         let config = Rl2Config { carry_over, net, ..Rl2Config::default() };
         let net = Rl2Net::new(env.spec(), &config);
         let theta = device.array(&[1, net.layout.len()], &net.layout.init([1, 2])).unwrap();
@@ -116,7 +117,7 @@ impl Subject {
             let t = xs.size(0);
             let whole = net.run(parts, xs).0.log_prob(Paths::rows(trials.paths.action));
             cx.output("logp", whole.reshape(&[m, t, e, 1]).permute(&[1, 0, 2, 3]));
-            cx.output("memory", net.policy.gru().run(parts, xs, net.policy.gru().initial(m, e), None));
+            cx.output("memory", net.policy.cell().run(parts, xs, net.policy.cell().initial(parts, [m, e]), None));
             cx.output("action", trials.paths.action);
             cx.output("limited", trials.limited);
             cx.output("reward", trials.paths.reward);
@@ -218,7 +219,7 @@ fn who_has_adapted_begins_each_episode_with_the_memory_of_the_trial() {
             lasts.iter_mut().for_each(|last| last.fill(0.0));
         }
         let [m, e, _] = SIZES;
-        let h0 = subject.device.array(&[m, e, subject.config.net.units], &h0.concat()).unwrap();
+        let h0 = subject.device.array(&[m, e, subject.config.net.memory.units], &h0.concat()).unwrap();
         for episode in 0..2 {
             let paths: Vec<&HostPath> = by_env(&tested).iter().map(|paths| paths[episode]).collect();
             let steps = paths.iter().map(|path| path.len()).max().unwrap();
@@ -241,7 +242,7 @@ fn who_has_adapted_begins_each_episode_with_the_memory_of_the_trial() {
             let actions = subject.device.array(&[steps, m, e, a], &actions).unwrap();
             let again = subject.run(&[("xs", &xs), ("h0", &h0), ("actions", &actions)], |cx, parts| {
                 let xs = cx.input("xs", &[steps, m, e, inputs], DType::F32);
-                let h0 = cx.input("h0", &[m, e, subject.config.net.units], DType::F32);
+                let h0 = cx.input("h0", &[m, e, subject.config.net.memory.units], DType::F32);
                 let actions = Paths::rows(cx.input("actions", &[steps, m, e, a], DType::F32));
                 let logp = subject.net.policy.distributions(parts, xs, h0, None).log_prob(actions);
                 cx.output("logp", logp.reshape(&[m, steps, e, 1]).permute(&[1, 0, 2, 3]));

@@ -1,27 +1,31 @@
-//! Gated recurrent units, forward and backward, against numbers of Keras and PyTorch, on the f64 reference device and
+//! Recurrent units, forward and backward, against numbers of Keras and PyTorch, on the f64 reference device and
 //! on the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::grad::value_and_grad;
-use quickstudy_core::nn::{Gru, Layout, RecurrentInit, Reset};
+use quickstudy_core::nn::{CellKind, CellShape, Layout, MemoryCell, RecurrentInit, Reset};
 use quickstudy_core::{DType, Device, Program, State};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use quickstudy_tests::gpu::distance;
 use serde_json::Value;
 
-/// A case in our layout: gates z, r, n; weights `[inputs, 3H]`; time first.
+/// A case in our layout: gates z, r, n, or i, f, g, o; weights `[inputs, G · H]`; time first.
 struct Case {
+    kind: CellKind,
     reset: Reset,
     /// T, B, I, H.
     sizes: [usize; 4],
     /// `w_x`, `w_h`, `b_x` and perhaps `b_h`, one after the other.
     theta: Vec<f64>,
     xs: Vec<f64>,
-    h0: Vec<f64>,
-    /// Expected states `[T, B, H]`, Σ h², and its gradient by θ.
-    states: Vec<f64>,
-    loss: f64,
-    gradient: Vec<f64>,
+    /// The state before the first step, `[B, W]`.
+    first: Vec<f64>,
+    /// Expected outputs `[T, B, H]`.
+    outputs: Vec<f64>,
+    /// Expected Σ h², and its gradient by θ, where there are such.
+    loss: Option<(f64, Vec<f64>)>,
+    /// Expected cells c of long short-term memory, `[T, B, H]`.
+    cells: Option<Vec<f64>>,
 }
 
 fn array(device: &Device, shape: &[usize], values: &[f64]) -> quickstudy_core::Array {
@@ -41,33 +45,42 @@ fn near(name: &str, device: &Device, got: &[f64], want: &[f64], each: f64) {
 
 impl Case {
     fn check(&self, name: &str, each: f64) {
-        let [t, b, i, h] = self.sizes;
+        let [t, b, inputs, units] = self.sizes;
         let mut layout = Layout::new();
-        let gru = Gru::new(&mut layout, "gru", i, h, self.reset, RecurrentInit::Glorot);
+        let (kind, reset, init) = (self.kind, self.reset, RecurrentInit::Glorot);
+        let shape = CellShape { kind, units, reset, init, learned_start: false, layer_norm: false };
+        let cell = MemoryCell::new(&mut layout, "cell", inputs, shape);
+        let width = cell.width();
         assert_eq!(layout.len(), self.theta.len(), "{name}");
         for device in [Device::reference(), Device::cpu(1)] {
             let mut program = Program::new(&device, |cx| {
                 let theta = cx.input("theta", &[1, layout.len()], DType::F32);
-                let xs = cx.input("xs", &[t, 1, b, i], DType::F32);
-                let h0 = cx.input("h0", &[1, b, h], DType::F32);
-                let run = |theta| gru.run(&layout.split(theta), xs, h0, None);
-                let (loss, gradient) = value_and_grad(&[theta], |p| run(p[0]).square().sum_all());
-                cx.output("states", run(theta));
+                let xs = cx.input("xs", &[t, 1, b, inputs], DType::F32);
+                let first = cx.input("first", &[1, b, width], DType::F32);
+                let run = |theta| cell.run(&layout.split(theta), xs, first, None).reshape(&[t, b, width]);
+                let outputs = |theta| cell.output(&layout.split(theta), run(theta));
+                let (loss, gradient) = value_and_grad(&[theta], |p| outputs(p[0]).square().sum_all());
+                cx.output("outputs", outputs(theta));
+                cx.output("cells", run(theta).slice(2, width - units, width));
                 cx.output("loss", loss);
                 cx.output("gradient", gradient[0]);
             })
             .unwrap();
             let theta = array(&device, &[1, layout.len()], &self.theta);
-            let xs = array(&device, &[t, 1, b, i], &self.xs);
-            let h0 = array(&device, &[1, b, h], &self.h0);
-            let out = program.run(&State::new(), &[("theta", &theta), ("xs", &xs), ("h0", &h0)], &[]).unwrap();
+            let xs = array(&device, &[t, 1, b, inputs], &self.xs);
+            let first = array(&device, &[1, b, width], &self.first);
+            let out = program.run(&State::new(), &[("theta", &theta), ("xs", &xs), ("first", &first)], &[]).unwrap();
             let read = |key| pollster::block_on(device.read(out.get(key).unwrap())).unwrap();
-            near(&format!("{name}: states"), &device, &read("states"), &self.states, each);
-            near(&format!("{name}: loss"), &device, &read("loss"), &[self.loss], each);
+            near(&format!("{name}: outputs"), &device, &read("outputs"), &self.outputs, each);
+            if let Some(cells) = &self.cells {
+                near(&format!("{name}: cells"), &device, &read("cells"), cells, each);
+            }
+            let Some((loss, expected)) = &self.loss else { continue };
+            near(&format!("{name}: loss"), &device, &read("loss"), &[*loss], each);
             let gradient = read("gradient");
             for (slice, shape, at) in layout.slices() {
                 let range = at..at + shape.iter().product::<usize>();
-                near(&format!("{name}: {slice}"), &device, &gradient[range.clone()], &self.gradient[range], each);
+                near(&format!("{name}: {slice}"), &device, &gradient[range.clone()], &expected[range], each);
             }
         }
     }
@@ -91,25 +104,26 @@ fn golden_keras_units_reset_before_and_after_the_product() {
         };
         let hidden = number(&case["units"]) as usize;
         Case {
+            kind: CellKind::Gru,
             reset,
             sizes: [steps, batch, items(&case["kernel"]).len(), hidden],
             theta: theta(case),
             xs: by_time("x_NTI"),
-            h0: numbers(&case["h0"]),
-            states: by_time("h_NTH"),
-            loss: number(&case["loss"]),
-            gradient: theta(&case["grads"]),
+            first: numbers(&case["h0"]),
+            outputs: by_time("h_NTH"),
+            loss: Some((number(&case["loss"]), theta(&case["grads"]))),
+            cells: None,
         }
         .check(&format!("keras, {reset:?}"), 1e-5);
     }
     assert!(seen.contains(&Reset::Before) && seen.contains(&Reset::After), "{seen:?}");
 }
 
-/// A matrix `[3H, columns]` with gates r, z, n as `[columns, 3H]` with gates z, r, n; a vector `[3H]` has one column.
-fn from_torch(value: &Value) -> Vec<f64> {
+/// A matrix `[G · H, columns]` as `[columns, G · H]` with PyTorch's gates in this order; a vector has one column.
+fn from_torch(value: &Value, gates: &[usize]) -> Vec<f64> {
     let rows: Vec<Vec<f64>> = items(value).iter().map(numbers).collect();
-    let hidden = rows.len() / 3;
-    let order = (hidden..2 * hidden).chain(0..hidden).chain(2 * hidden..3 * hidden);
+    let hidden = rows.len() / gates.len();
+    let order = gates.iter().flat_map(|gate| gate * hidden..(gate + 1) * hidden);
     let columns = 0..rows[0].len();
     columns.flat_map(|c| order.clone().map(|r| rows[r][c]).collect::<Vec<_>>()).collect()
 }
@@ -117,34 +131,44 @@ fn from_torch(value: &Value) -> Vec<f64> {
 #[test]
 fn golden_torch_units() {
     let file = load("recurrent_cells_torch.json");
-    let mut compared = 0;
+    let mut compared = Vec::new();
     for (i, case) in items(&file["cases"]).iter().enumerate() {
-        match case["kind"].as_str().unwrap() {
-            "torch.nn.GRUCell" => compared += 1,
-            // The file has them for completeness; there is no such layer here to compare, as no algorithm needs one.
-            "torch.nn.LSTMCell" | "torch.nn.RNNCell(tanh)" => continue,
+        let (kind, gates) = match case["kind"].as_str().unwrap() {
+            // PyTorch's gates are r, z, n.
+            "torch.nn.GRUCell" => (CellKind::Gru, &[1, 0, 2][..]),
+            "torch.nn.LSTMCell" => (CellKind::Lstm, &[0, 1, 2, 3][..]),
+            "torch.nn.RNNCell(tanh)" => (CellKind::Rnn, &[0][..]),
             other => panic!("unknown kind {other}"),
-        }
-        let theta = |of: &Value| -> Vec<f64> {
-            ["weight_ih", "weight_hh", "bias_ih", "bias_hh"].iter().flat_map(|key| from_torch(&of[*key])).collect()
         };
-        let first = &items(&case["x_TNI"])[0];
+        compared.push(kind);
+        let theta = |of: &Value| -> Vec<f64> {
+            let part = |key: &str| from_torch(&of[key], gates);
+            let biases = match kind {
+                CellKind::Gru => [part("bias_ih"), part("bias_hh")].concat(),
+                // PyTorch adds two biases where one does.
+                CellKind::Lstm | CellKind::Rnn => {
+                    part("bias_ih").iter().zip(part("bias_hh")).map(|(a, b)| a + b).collect()
+                }
+            };
+            [part("weight_ih"), part("weight_hh"), biases].concat()
+        };
+        let (steps, first) = (items(&case["x_TNI"]), &items(&case["x_TNI"])[0]);
+        let hidden = items(&case["weight_hh"]).len() / gates.len();
+        let width = if kind == CellKind::Lstm { 2 * hidden } else { hidden };
         Case {
+            kind,
             reset: Reset::After,
-            sizes: [
-                items(&case["x_TNI"]).len(),
-                items(first).len(),
-                numbers(&items(first)[0]).len(),
-                numbers(&items(&case["h0"])[0]).len(),
-            ],
+            sizes: [steps.len(), items(first).len(), numbers(&items(first)[0]).len(), hidden],
             theta: theta(case),
             xs: numbers(&case["x_TNI"]),
-            h0: numbers(&case["h0"]),
-            states: numbers(&case["h_TNH"]),
-            loss: number(&case["loss_value"]),
-            gradient: theta(&case["grads"]),
+            first: if case["h0"].is_null() { vec![0.0; items(first).len() * width] } else { numbers(&case["h0"]) },
+            outputs: numbers(&case["h_TNH"]),
+            loss: (!case["grads"].is_null()).then(|| (number(&case["loss_value"]), theta(&case["grads"]))),
+            cells: (kind == CellKind::Lstm).then(|| numbers(&case["c_TNH"])),
         }
         .check(&format!("torch, case {i}"), 1e-9);
     }
-    assert!(compared > 0, "no gated recurrent unit in the file");
+    for kind in [CellKind::Gru, CellKind::Lstm, CellKind::Rnn] {
+        assert!(compared.contains(&kind), "no {kind:?} in the file");
+    }
 }

@@ -11,7 +11,7 @@ use quickstudy_core::meta::rl2::{
 use quickstudy_core::meta::weighted;
 use quickstudy_core::nn::Reset;
 use quickstudy_core::optim::{Adam, AdamState, Hessian, TrustRegion};
-use quickstudy_core::policy::RecurrentConfig;
+use quickstudy_core::policy::{MemoryConfig, RecurrentConfig};
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
@@ -101,8 +101,11 @@ impl<'a> Case<'a> {
             advantage_centre: if max { AdvantageCentre::None } else { AdvantageCentre::Step },
             trust_region: TrustRegion { max_kl: number(&given["max_kl_step"]), ..TrustRegion::default() },
             net: RecurrentConfig {
-                units: whole(&dims["hidden"]),
-                reset: Reset::Before,
+                memory: MemoryConfig {
+                    units: whole(&dims["hidden"]),
+                    reset: Reset::Before,
+                    ..RecurrentConfig::default().memory
+                },
                 orthogonal_init: false,
                 ..RecurrentConfig::default()
             },

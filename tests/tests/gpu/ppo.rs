@@ -54,8 +54,15 @@ fn gradient(device: &Device, env: &EnvDef, config: &PpoConfig) -> Vec<f64> {
     let mut program = Program::new(device, |cx| {
         let theta = cx.input("theta", &[SEEDS, parameters], DType::F32);
         let x: Vec<Tensor> = shapes.iter().map(|(n, w)| cx.input(n, &[SEEDS, BATCH, *w], DType::F32)).collect();
-        let batch =
-            Minibatch { obs: x[0], action: x[1], logp_old: x[2], value_old: x[3], advantage: x[4], returns: x[5] };
+        let batch = Minibatch {
+            obs: x[0],
+            action: x[1],
+            logp_old: x[2],
+            value_old: x[3],
+            advantage: x[4],
+            returns: x[5],
+            sequences: None,
+        };
         let clip_eps = Tensor::constant_f32(0.2);
         let parts = net.layout.split(theta);
         let (loss, grads) =

@@ -8,7 +8,7 @@ use crate::env::EnvSpec;
 use crate::learn::Turn;
 use crate::nn::Layout;
 use crate::play::Iteration;
-use crate::policy::{Acting, NetConfig, Normalised, Policy};
+use crate::policy::{Acting, MemoryConfig, MemoryKind, NetConfig, Normalised, Policy};
 use crate::{Error, Result};
 
 /// The settings of an algorithm that learns from rollouts of its own policy, and how it learns from one: those of
@@ -23,6 +23,11 @@ pub trait OnPolicy: Clone + Debug {
     /// Sizes and kinds of the networks.
     fn net(&self) -> &NetConfig;
 
+    /// The memory of the networks, if algorithms of these settings can have one.
+    fn memory(&self) -> MemoryConfig {
+        MemoryConfig::default()
+    }
+
     /// How rollouts are made.
     fn sampling(&self) -> &Sampling;
 
@@ -34,7 +39,12 @@ pub trait OnPolicy: Clone + Debug {
     /// Settings of which lower values take less memory.
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         let (Sampling { envs, horizon, .. }, net) = (self.sampling(), self.net());
-        vec![("envs", *envs), ("horizon", *horizon), ("hidden", net.hidden.iter().copied().max().unwrap_or(0))]
+        let mut sizes = vec![("envs", *envs), ("horizon", *horizon)];
+        sizes.push(("hidden", net.hidden.iter().copied().max().unwrap_or(0)));
+        if self.memory().cell != MemoryKind::None {
+            sizes.push(("units", self.memory().units));
+        }
+        sizes
     }
 
     /// Values that follow a schedule, in the iteration after `done` of `total`, by the names of their metrics: `train/` and the
@@ -67,7 +77,13 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
         }
-        let net = ActorCritic::new(spec, config.net(), config.sampling());
+        let (Sampling { envs, minibatches, .. }, memory) = (config.sampling(), config.memory());
+        if memory.cell != MemoryKind::None && !envs.is_multiple_of(*minibatches) {
+            let near = (1..=*envs).filter(|d| envs % d == 0).min_by_key(|d| d.abs_diff(*minibatches)).unwrap_or(1);
+            let problem = format!("{minibatches} must divide envs ({envs}) where policies remember; try {near}");
+            return Err(Error::config("minibatches", problem));
+        }
+        let net = ActorCritic::remembering(spec, config.net(), &memory, config.sampling());
         Ok(OnPolicyLearner { config: config.clone(), net, horizon: spec.horizon, tasks: spec.task.len() })
     }
 

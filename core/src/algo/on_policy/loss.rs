@@ -5,6 +5,8 @@ use crate::algo::ActorCritic;
 use crate::learn::log_ratio;
 use crate::tensor::Named;
 
+use super::Sequences;
+
 /// One minibatch of a rollout: `[S, B, …]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Minibatch {
@@ -20,6 +22,8 @@ pub struct Minibatch {
     pub advantage: Tensor,
     /// Value targets, `[S, B, 1]`.
     pub returns: Tensor,
+    /// How its rows follow each other, where networks remember.
+    pub sequences: Option<Sequences>,
 }
 
 /// How the policy's loss is made of advantages.
@@ -85,7 +89,7 @@ impl Losses {
 
 /// The loss of a minibatch. `clip_eps`: ε, `[]`; log-probabilities are joint ones, over all numbers of an action.
 pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: Tensor, terms: &Terms) -> Losses {
-    let distribution = net.distribution(parts, batch.obs);
+    let distribution = net.distribution_of(parts, batch.obs, batch.sequences.as_ref());
     let log_prob = distribution.log_prob(batch.action);
     let log_ratio = log_ratio(log_prob, batch.logp_old);
     let ratio = log_ratio.exp();
@@ -94,7 +98,7 @@ pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: 
         PolicyTerm::Likelihood => -mean(log_prob * advantage),
         PolicyTerm::Clipped => clip_loss(ratio, advantage, clip_eps), // eq. 7
     };
-    let value = net.value(parts, batch.obs);
+    let value = net.value_of(parts, batch.obs, batch.sequences.as_ref());
     let value_clip = terms.value_clip.then_some((batch.value_old, clip_eps));
     let value = value_loss(value, batch.returns, value_clip);
     let entropy = mean(distribution.entropy());

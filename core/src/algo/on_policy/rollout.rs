@@ -3,11 +3,11 @@
 use crate::algo::count::Count;
 use crate::algo::{ActorCritic, Held};
 use crate::play::{Cast, Experience, Iteration, Running, Until};
-use crate::policy::{Acting, Normalised};
+use crate::policy::{Acting, MEMORY, Normalised};
 use crate::tensor::{Named, fail};
 use crate::{Error, Tensor};
 
-use super::{Sampling, by_seed};
+use super::{Sampling, Sequences, by_seed};
 
 /// T steps of N environments per seed.
 #[derive(Clone, Debug)]
@@ -44,6 +44,10 @@ pub(super) struct Rollout {
     pub next_task: Option<Tensor>,
     /// Values of the observations there, `[S, N, 1]`.
     pub next_value: Tensor,
+    /// How its steps follow each other, where networks remember.
+    pub sequences: Option<Sequences>,
+    /// The states of their memories there, `[S, N, W]` each.
+    pub next_memory: Option<[Tensor; 2]>,
     /// Running episodes there, and those that ended in this rollout.
     pub count: Count,
 }
@@ -90,16 +94,30 @@ impl<'a> Collector<'a> {
         let (obs, steps) = (held.get("obs"), held.get("env_steps"));
         let rows = [obs.size(0), envs];
         let state = held.find("env_state").unwrap_or(obs);
-        let from = Running { state, steps: steps.reshape(&rows), obs, memory: Named::new(), task: held.find("task") };
+        let memories = self.memories(held);
+        let memory = memories.map_or_else(Named::new, |[policy, _]| Named::from([(MEMORY, policy)]));
+        let from = Running { state, steps: steps.reshape(&rows), obs, memory, task: held.find("task") };
         let policy = Normalised(&self.net.policy);
         let span = span(&self.sampling, it.spec().horizon);
         let until = Until { steps: horizon, span, lasting: sde.then_some(sde_sample_freq) };
         let cast = Cast { policy: &policy, acting: &self.acting, rows };
-        self.rollout(&it.go_on(cast, from, until, Tensor::constant_u32(0)), held)
+        self.rollout(&it.go_on(cast, from, until, Tensor::constant_u32(0)), held, memories)
+    }
+
+    /// The states of both networks' memories where the rollout begins, `[S, N, W]` each, if there are such: where an episode has just begun,
+    /// the first ones by these parameters.
+    fn memories(&self, held: &Held) -> Option<[Tensor; 2]> {
+        let cells = self.net.cells()?;
+        let begins = held.get("env_steps").eq(Tensor::constant_u32(0));
+        let state = |network: usize| {
+            let kept = held.get(MEMORIES[network]);
+            begins.select(cells[network].initial(&self.acting.parts, [begins.size(0), begins.size(1)]), kept)
+        };
+        Some([state(0), state(1)])
     }
 
     /// The rollout that was played.
-    fn rollout(&self, played: &Experience, held: &Held) -> Rollout {
+    fn rollout(&self, played: &Experience, held: &Held, memories: Option<[Tensor; 2]>) -> Rollout {
         let steps = &played.steps;
         let shape = steps.reward.shape();
         let [t, s, n, _] = shape[..] else { return Rollout::poison() };
@@ -110,15 +128,24 @@ impl<'a> Collector<'a> {
         let all = self.normalised(Tensor::concat(&[by_seed(steps.obs), cut_obs, played.next.obs], 1));
         let seen = all.slice(1, 0, rows);
         let parts = &self.acting.parts;
+        let sequences = memories.map(|states| {
+            let ended = steps.terminated.bit_or(steps.truncated);
+            let begins = held.get("env_steps").eq(Tensor::constant_u32(0)).unsqueeze(0);
+            Sequences { starts: Tensor::concat(&[begins, ended], 0).slice(0, 0, t), states }
+        });
         let logp = steps.extras.find("log_prob").unwrap_or_else(|| {
             // The host does not record what the policy says about its actions.
-            by_time(self.net.policy.distribution(parts, seen).log_prob(by_seed(steps.action)))
+            let policy = self.net.distribution_of(parts, seen, sequences.as_ref());
+            by_time(policy.log_prob(by_seed(steps.action)))
         });
         let discounted = held.find("discounted").unwrap_or(Tensor::zeros(&[s, n, 1]));
         let init = Count::from(held.get("env_steps"), held.get("ep_return"), discounted);
         let xs = [steps.reward, steps.terminated, steps.truncated];
         let (count, [discounted, ended]) = init.over(t, xs, self.sampling.gamma);
-        let [value, cut_value, next_value] = values_of(self.net.value(parts, all), [t, s, n]);
+        let ends = [steps.terminated, steps.truncated];
+        let ([value, cut_value, next_value], value_memory) =
+            values_of(self.net, parts, (all, ends), sequences.as_ref(), [t, s, n]);
+        let next_memory = value_memory.map(|value| [played.next.memory.get(MEMORY), value]);
         Rollout {
             obs: steps.obs,
             seen,
@@ -136,18 +163,43 @@ impl<'a> Collector<'a> {
             next_obs: played.next.obs,
             next_task: played.next.task,
             next_value,
+            sequences,
+            next_memory,
             count,
         }
     }
 }
 
-/// Values `[S, T · N + C · N + N, 1]` of all that was seen, taken apart: of the steps `[T, S, N, 1]`, of what time limits cut off
-/// `[S, C · N, 1]`, and of what comes next `[S, N, 1]`.
+/// The entries of the memories of policy and value function.
+pub(super) const MEMORIES: [&str; 2] = ["policy_memory", "value_memory"];
+
+/// Values of all that was seen, `all: [S, T · N + C · N + N, O]`: of the steps `[T, S, N, 1]`, of what time limits cut off `[S, C · N, 1]`, and
+/// of what comes next `[S, N, 1]`; and the state of the value function's memory then, `[S, N, W]`, if it has one.
 #[track_caller]
-fn values_of(values: Tensor, [t, s, n]: [usize; 3]) -> [Tensor; 3] {
-    let (rows, total) = (t * n, values.size(1));
-    let value = values.slice(1, 0, rows).reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]);
-    [value, values.slice(1, rows, total - n), values.slice(1, total - n, total)]
+fn values_of(
+    net: &ActorCritic,
+    parts: &[Tensor],
+    (all, [terminated, truncated]): (Tensor, [Tensor; 2]),
+    sequences: Option<&Sequences>,
+    [t, s, n]: [usize; 3],
+) -> ([Tensor; 3], Option<Tensor>) {
+    let (rows, total) = (t * n, all.size(1));
+    let (Some(sequences), Some([_, cell])) = (sequences, net.cells()) else {
+        let values = net.value(parts, all);
+        let value = values.slice(1, 0, rows).reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]);
+        return ([value, values.slice(1, rows, total - n), values.slice(1, total - n, total)], None);
+    };
+    let states = sequences.run(cell, parts, all.slice(1, 0, rows), 1);
+    let of = |state: Tensor| net.value(parts, cell.output(parts, state));
+    let value = of(by_seed(states)).reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]);
+    // An environment is cut off at most once in a span: the sum has one state of each.
+    let (spans, width) = ((total - rows) / n - 1, cell.width());
+    let cut = truncated.select(states, Tensor::constant_f32(0.0)).reshape(&[spans, t / spans, s, n, width]);
+    let cut = by_seed(cut.sum_keep(1).reshape(&[spans, s, n, width]));
+    let cut_value = of(cell.step(parts, all.slice(1, rows, total - n), cut));
+    let ended = terminated.bit_or(truncated).index(0, t - 1);
+    let next = ended.select(cell.initial(parts, [s, n]), states.index(0, t - 1));
+    ([value, cut_value, of(cell.step(parts, all.slice(1, total - n, total), next))], Some(next))
 }
 
 impl Rollout {
@@ -157,7 +209,7 @@ impl Rollout {
     pub fn values(&self, net: &ActorCritic, parts: &[Tensor]) -> [Tensor; 3] {
         let shape = self.value.shape();
         let [t, s, n, _] = shape[..] else { return [Tensor::poison(); 3] };
-        values_of(net.value(parts, self.all), [t, s, n])
+        values_of(net, parts, (self.all, [self.terminated, self.truncated]), self.sequences.as_ref(), [t, s, n]).0
     }
 
     /// The rollout of a trace that has failed.
@@ -181,6 +233,8 @@ impl Rollout {
             next_obs: x,
             next_task: None,
             next_value: x,
+            sequences: None,
+            next_memory: None,
             count,
         }
     }
@@ -189,6 +243,10 @@ impl Rollout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Device;
+    use crate::algo::{Arena, Ppo, PpoConfig, Training};
+    use crate::env::{ActionSpace, Dim, EnvSpec, builtin};
+    use crate::policy::{MemoryConfig, MemoryKind, NetConfig};
 
     #[test]
     fn spans_divide_the_rollout_and_fit_into_the_time_limit() {
@@ -199,5 +257,98 @@ mod tests {
         assert_eq!(span(&config(1024, 512), 200), 128);
         assert_eq!(span(&config(7, 0), 3), 1);
         assert_eq!(span(&Sampling { sde: false, ..config(1024, 4) }, 200), 128);
+    }
+
+    /// Values, with memories, of a rollout in which one environment ends an episode and another is cut off: what comes behind a cut is seen
+    /// with the memory of the episode that it cuts, and what comes behind an end with a new one.
+    #[test]
+    fn values_behind_the_ends_of_episodes_are_by_the_right_memories() {
+        let [t, n] = [4, 2];
+        let spec = EnvSpec::new("e", vec![Dim::unbounded("x")], ActionSpace::discrete(&["l", "r"]), 2);
+        let memory = MemoryConfig { cell: MemoryKind::Lstm, units: 2, learned_start: true, ..MemoryConfig::default() };
+        let net = ActorCritic::remembering(&spec, &NetConfig::default(), &memory, &Sampling::default());
+        let theta: Vec<f64> = (0..net.layout.len()).map(|i| 0.5 * (1.7 * i as f64).sin()).collect();
+        // Rows are steps times environments; then two spans with what was cut off in them, and what comes next.
+        let obs = [0.1, -0.2, 0.3, -0.4, 0.5, -0.6, 0.7, -0.8, 0.0, 5.0, 6.0, 0.0, 0.9, -1.0];
+        let terminated = [0, 0, 0, 0, 0, 0, 0, 1];
+        let truncated = [0, 0, 0, 1, 1, 0, 0, 0];
+        let device = Device::reference();
+        let mut program = crate::Program::new(&device, |cx| {
+            let parts = net.layout.split(Tensor::literal_f32(&theta).unsqueeze(0));
+            let [_, cell] = net.cells().unwrap();
+            let first = Tensor::literal_f32(&[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]).reshape(&[1, n, 4]);
+            let flags = |x: &[u32]| Tensor::literal_u32(x).reshape(&[t, 1, n, 1]);
+            let ends = [flags(&terminated), flags(&truncated)];
+            let ended = ends[0].bit_or(ends[1]);
+            let none = Tensor::literal_u32(&[0, 0]).reshape(&[1, 1, n, 1]);
+            let starts = Tensor::concat(&[none, ended.slice(0, 0, t - 1)], 0);
+            let sequences = Sequences { starts, states: [first; 2] };
+            let all = Tensor::literal_f32(&obs).reshape(&[1, obs.len(), 1]);
+            let ([value, cut, next], after) = values_of(&net, &parts, (all, ends), Some(&sequences), [t, 1, n]);
+            // The same one by one.
+            let of = |state: Tensor| net.value(&parts, cell.output(&parts, state));
+            let begin = cell.initial(&parts, [1, 1]);
+            let see = |x: f64, state: Tensor| cell.step(&parts, Tensor::literal_f32(&[x]).reshape(&[1, 1, 1]), state);
+            let (mut each, mut cuts, mut last) = (Vec::new(), Vec::new(), Vec::new());
+            for e in 0..n {
+                let mut state = first.slice(1, e, e + 1);
+                for i in 0..t {
+                    state = see(obs[i * n + e], state);
+                    each.push(of(state));
+                    if truncated[i * n + e] == 1 {
+                        cuts.push(of(see(obs[t * n + (i / 2) * n + e], state)));
+                    }
+                    if terminated[i * n + e] + truncated[i * n + e] > 0 {
+                        state = begin;
+                    }
+                }
+                last.push(state);
+                each.push(of(see(obs[t * n + 2 * n + e], state)));
+            }
+            let expected = Tensor::concat(&[&each[..], &cuts].concat(), 1);
+            let got: Vec<Tensor> = (0..n)
+                .flat_map(|e| {
+                    let own = (0..t).map(move |i| value.index(0, i).slice(1, e, e + 1));
+                    own.chain([next.slice(1, e, e + 1)])
+                })
+                .chain([cut.slice(1, 2, 3), cut.slice(1, 1, 2)])
+                .collect();
+            cx.output("values", Tensor::concat(&got, 1) - expected);
+            cx.output("memory", after.unwrap() - Tensor::concat(&last, 1));
+        })
+        .unwrap();
+        let out = program.run(&crate::State::new(), &[], &[]).unwrap();
+        for (name, array) in out.iter() {
+            let off = pollster::block_on(device.read(array)).unwrap();
+            assert!(off.len() > 7 && off.iter().all(|x| x.abs() < 1e-12), "{name}: {off:?}");
+        }
+    }
+
+    /// A memory goes on from one rollout to the next within an episode, and where an episode begins it is of no interest.
+    #[test]
+    fn memories_outlive_rollouts_and_not_episodes() {
+        let (device, env) = (Device::cpu(1), builtin("cartpole").unwrap());
+        // Parameters after `before` iterations, the memories overwritten, and one more.
+        let train = |before: u64, overwritten: &[&str]| {
+            let config = PpoConfig {
+                sampling: Sampling { horizon: 4, envs: 2, minibatches: 1, ..Sampling::default() },
+                memory: MemoryConfig { cell: MemoryKind::Gru, units: 3, ..MemoryConfig::default() },
+                ..PpoConfig::default()
+            };
+            let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec()).unwrap());
+            let mut training = Training::new(&device, ppo, Arena::Device(&env), &[1]).unwrap();
+            for done in 0..before {
+                pollster::block_on(training.step(done, 9)).unwrap();
+            }
+            for name in overwritten {
+                training.state.insert(*name, device.array(&[1, 2, 3], &[0.5; 6]).unwrap());
+            }
+            pollster::block_on(training.step(before, 9)).unwrap();
+            pollster::block_on(device.read(training.state.get("theta").unwrap())).unwrap()
+        };
+        assert_eq!(train(0, &[]), train(0, &MEMORIES));
+        for name in MEMORIES {
+            assert_ne!(train(1, &[]), train(1, &[name]), "{name} is forgotten");
+        }
     }
 }

@@ -69,7 +69,7 @@ impl Update<'_> {
             CriticSteps::Joint => {
                 let data = sampled.data_of(&self.scaled(it, held, gae));
                 let (end, means) = self.run(it, net, sampled, Moved::Both, [before.theta, data, clip_eps], before.adam);
-                let metrics = means.with(self.details(net, sampled, [before.theta, end.theta, data, clip_eps]));
+                let metrics = means.with(self.details(net, [before.theta, end.theta, data, clip_eps]));
                 (Networks { theta: end.theta, adam: end.adam, ..before }, metrics, end.counts())
             }
             CriticSteps::First => {
@@ -109,7 +109,7 @@ impl Update<'_> {
     ) -> (Networks, (Metrics, Descended)) {
         let own = AdamState { scale: at.adam.scale, ..only(net, &at.adam, false) };
         let (end, means) = self.run(it, net, sampled, Moved::Policy, [at.theta, data, clip_eps], own);
-        let metrics = means.with(self.details(net, sampled, [at.theta, end.theta, data, clip_eps]));
+        let metrics = means.with(self.details(net, [at.theta, end.theta, data, clip_eps]));
         let rest = only(net, &at.adam, true);
         let adam = AdamState { m: end.adam.m + rest.m, v: end.adam.v + rest.v, scale: end.adam.scale };
         (Networks { theta: end.theta, adam, ..at }, (metrics, end))
@@ -181,7 +181,11 @@ impl Update<'_> {
             let minibatch = unpack(net, data.gather(passes.index(&x)));
             match moved {
                 Moved::Critic => {
-                    let loss = value_loss(net.value(parts, minibatch.obs), minibatch.returns, None);
+                    let loss = value_loss(
+                        net.value_of(parts, minibatch.obs, minibatch.sequences.as_ref()),
+                        minibatch.returns,
+                        None,
+                    );
                     Look { loss, seen: [("value_loss", loss)].into() }
                 }
                 Moved::Both | Moved::Policy => {
@@ -202,12 +206,7 @@ impl Update<'_> {
     }
 
     /// The loss over all steps before and after the updates, and σ after them, if they are logged.
-    fn details(
-        &self,
-        net: &ActorCritic,
-        sampled: &Sampled<'_>,
-        [before, after, data, clip_eps]: [Tensor; 4],
-    ) -> Metrics {
+    fn details(&self, net: &ActorCritic, [before, after, data, clip_eps]: [Tensor; 4]) -> Metrics {
         if !self.critic.log_details {
             return Metrics::default();
         }
@@ -217,7 +216,7 @@ impl Update<'_> {
             if self.critic.apart() { losses.without_value } else { losses.total }
         };
         let metrics = Metrics::default().last("train/loss_before", loss(before)).last("train/loss_after", loss(after));
-        match net.distribution(&net.layout.split(after), sampled.rollout.seen) {
+        match net.distribution_of(&net.layout.split(after), all.obs, all.sequences.as_ref()) {
             Distribution::Choice(_) => metrics,
             Distribution::Vector(gaussian) => {
                 let std = gaussian.log_std().exp();

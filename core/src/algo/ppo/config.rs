@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::algo::on_policy::{AdvantageScope, CriticConfig, MAX_BATCH, PolicyTerm, Sampling, Terms, ValueTargets};
 use crate::optim::{OptimiserConfig, Schedule};
-use crate::policy::NetConfig;
+use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::{Range, Settings};
 
 crate::settings! {
@@ -45,6 +45,8 @@ crate::settings! {
         ..sampling: Sampling;
         /// Policy and value network.
         ..net: NetConfig;
+        /// Their memories: each network has its own, before its hidden layers.
+        ..memory: MemoryConfig;
     }
 }
 

@@ -131,6 +131,7 @@ mod tests {
                     value_old: column(&value),
                     advantage: column(&adv),
                     returns: column(&returns),
+                    sequences: None,
                 };
                 let theta = Tensor::concat(&[Tensor::literal_f32(fixed).unsqueeze(0), x[0]], 1);
                 losses(&net, &net.layout.split(theta), &batch, Tensor::constant_f32(0.2), &config).total.sum_all()

@@ -60,6 +60,7 @@ mod tests {
                 value_old: zero,
                 advantage: rows(&self.advantage, 1),
                 returns: zero,
+                sequences: None,
             }
         }
     }
@@ -115,8 +116,15 @@ mod tests {
             let along = net.layout.split(Tensor::literal_f32(&v).unsqueeze(0));
             let obs = rows(&x, 2);
             let none = rows(&[0.0], 1);
-            let batch =
-                Minibatch { obs, action: none, logp_old: none, value_old: none, advantage: none, returns: none };
+            let batch = Minibatch {
+                obs,
+                action: none,
+                logp_old: none,
+                value_old: none,
+                advantage: none,
+                returns: none,
+                sequences: None,
+            };
             let old = net.distribution(&parts, obs).stop_gradient();
             let gradient = |parts: &[Tensor]| value_and_grad(parts, |q| kl(&net, q, &batch, &old).sum_all()).1;
             cx.output("gradient", net.layout.join(&gradient(&parts)));

@@ -25,6 +25,8 @@ pub struct CartPole {
     pub x_limit: f64,
     /// Largest |θ| of an episode in rad.
     pub theta_limit: f64,
+    /// Speeds are observed.
+    pub velocities: bool,
 }
 
 impl Default for CartPole {
@@ -38,7 +40,17 @@ impl Default for CartPole {
             dt: 0.02,
             x_limit: 2.4,
             theta_limit: 12.0 * std::f64::consts::TAU / 360.0,
+            velocities: true,
         }
+    }
+}
+
+impl CartPole {
+    /// The same with positions observed and speeds not, which a policy has to remember positions for (`CartPoleNoVel` of Stable-Baselines3's
+    /// contributions).
+    #[must_use]
+    pub fn without_velocities() -> CartPole {
+        CartPole { velocities: false, ..CartPole::default() }
     }
 }
 
@@ -60,15 +72,13 @@ impl Env for CartPole {
     type State<R: Real> = CartPoleState<R>;
 
     fn spec(&self) -> EnvSpec {
-        let observation = vec![
-            Dim::new("x", -2.0 * self.x_limit, 2.0 * self.x_limit),
-            Dim::unbounded("x_dot"),
-            Dim::new("theta", -2.0 * self.theta_limit, 2.0 * self.theta_limit),
-            Dim::unbounded("theta_dot"),
-        ];
-        EnvSpec::new("cartpole", observation, ActionSpace::discrete(&["left", "right"]), 500)
-            .dt(self.dt)
-            .solved_at(475.0)
+        let x = Dim::new("x", -2.0 * self.x_limit, 2.0 * self.x_limit);
+        let theta = Dim::new("theta", -2.0 * self.theta_limit, 2.0 * self.theta_limit);
+        let (name, observation) = match self.velocities {
+            true => ("cartpole", vec![x, Dim::unbounded("x_dot"), theta, Dim::unbounded("theta_dot")]),
+            false => ("cartpole-no-velocities", vec![x, theta]),
+        };
+        EnvSpec::new(name, observation, ActionSpace::discrete(&["left", "right"]), 500).dt(self.dt).solved_at(475.0)
     }
 
     #[inline(always)]
@@ -106,7 +116,10 @@ impl Env for CartPole {
 
     #[inline(always)]
     fn observe<R: Real>(&self, s: &CartPoleState<R>, _task: &[R], out: &mut [R]) {
-        out.copy_from_slice(&[s.x, s.x_dot, s.theta, s.theta_dot]);
+        match self.velocities {
+            true => out.copy_from_slice(&[s.x, s.x_dot, s.theta, s.theta_dot]),
+            false => out.copy_from_slice(&[s.x, s.theta]),
+        }
     }
 
     fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {

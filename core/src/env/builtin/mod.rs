@@ -37,6 +37,7 @@ type BuiltinEntry = (&'static str, &'static [Parameter], fn(&Given<'_>) -> Resul
 
 const BUILTIN: &[BuiltinEntry] = &[
     ("cartpole", &[], standard::<CartPole>),
+    ("cartpole-no-velocities", &[], |_| EnvDef::new(CartPole::without_velocities())),
     ("pendulum", &[], standard::<Pendulum>),
     ("acrobot", &[], standard::<Acrobot>),
     ("mountain-car", &[], standard::<MountainCar>),

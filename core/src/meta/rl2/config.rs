@@ -38,6 +38,8 @@ pub enum Critic {
     /// A value read from the memory of the policy, learned along with it.
     #[default]
     Gru,
+    /// A value with recurrent units of its own, which remember as the policy's do.
+    Separate,
     /// [`Baseline::LinearFeature`], fitted to each batch, as garage does.
     LinearFeature,
     /// [`Baseline::LinearTime`].
@@ -46,17 +48,28 @@ pub enum Critic {
     Zero,
 }
 
-crate::words!(Critic { Gru = "gru", LinearFeature = "linear_feature", LinearTime = "linear_time", Zero = "zero" });
+crate::words!(Critic {
+    Gru = "gru",
+    Separate = "separate",
+    LinearFeature = "linear_feature",
+    LinearTime = "linear_time",
+    Zero = "zero",
+});
 
 impl Critic {
     /// The baseline that is fitted to each batch, if it is one.
     pub fn baseline(self) -> Option<Baseline> {
         match self {
-            Critic::Gru => None,
+            Critic::Gru | Critic::Separate => None,
             Critic::LinearFeature => Some(Baseline::LinearFeature),
             Critic::LinearTime => Some(Baseline::LinearTime),
             Critic::Zero => Some(Baseline::Zero),
         }
+    }
+
+    /// Tells whether it is a value that is learned along with the policy.
+    pub fn learned(self) -> bool {
+        self.baseline().is_none()
     }
 }
 
@@ -112,7 +125,7 @@ crate::settings! {
         gamma: f64 = 0.99, Range::Unit;
         /// λ of the advantages; lower: less variance, more bias
         gae_lambda: f64 = 0.95, Range::Unit;
-        /// learned value, or a baseline fitted to each batch
+        /// learned value, from the policy's memory or its own; or a baseline fitted to each batch
         critic: Critic = Critic::Gru;
         /// standardise over all steps, or at each step over trials
         advantage_centre: AdvantageCentre = AdvantageCentre::All;
@@ -184,6 +197,7 @@ impl Rl2Config {
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self, variant: Rl2Variant) -> Result<()> {
         self.check()?;
+        self.net.validate()?;
         self.fit_together(variant)
     }
 
@@ -195,7 +209,7 @@ impl Rl2Config {
         if self.epochs * self.minibatches > MAX_BATCH {
             return Err(Error::config("epochs", format!("epochs × minibatches is more than {MAX_BATCH}")));
         }
-        if variant == Rl2Variant::Trpo && self.critic == Critic::Gru {
+        if variant == Rl2Variant::Trpo && self.critic.learned() {
             let problem = "a trust-region step trains no value; take linear_feature, linear_time or zero";
             return Err(Error::config("critic", problem));
         }
@@ -218,6 +232,7 @@ impl Rl2Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::MemoryConfig;
 
     #[test]
     fn defaults_work_and_settings_that_exclude_each_other_are_named() {
@@ -234,7 +249,10 @@ mod tests {
             (Rl2Variant::Ppo, Rl2Config { minibatches: 7, ..base.clone() }, "minibatches"),
             (
                 Rl2Variant::Ppo,
-                Rl2Config { net: RecurrentConfig { units: 0, ..base.net.clone() }, ..base.clone() },
+                Rl2Config {
+                    net: RecurrentConfig { memory: MemoryConfig { units: 0, ..base.net.memory }, ..base.net.clone() },
+                    ..base.clone()
+                },
                 "units",
             ),
             (Rl2Variant::Ppo, Rl2Config { gamma: f64::NAN, ..base }, "gamma"),

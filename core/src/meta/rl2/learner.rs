@@ -3,10 +3,10 @@
 use super::config::{Critic, Rl2Config};
 use crate::Tensor;
 use crate::env::EnvSpec;
-use crate::nn::{Init, Layout, SliceId};
+use crate::nn::{Init, Layout, MemoryCell, SliceId};
 use crate::policy::{Distribution, RecurrentPolicy};
 
-/// A recurrent policy and, if it is learned, a value read from its memory. Parameters are values: `parts` is
+/// A recurrent policy and, if it is learned, a value read from its memory or from one of its own. Parameters are values: `parts` is
 /// [`Layout::split`] of θ `[S, P]`.
 #[derive(Clone, Debug)]
 pub struct Rl2Net {
@@ -16,6 +16,8 @@ pub struct Rl2Net {
     pub policy: RecurrentPolicy,
     /// Weights `[H, 1]` and bias `[1]` of the value.
     value: Option<[SliceId; 2]>,
+    /// The value's own memory, if it has one.
+    value_cell: Option<MemoryCell>,
 }
 
 impl Rl2Net {
@@ -23,37 +25,48 @@ impl Rl2Net {
     pub fn new(spec: &EnvSpec, config: &Rl2Config) -> Rl2Net {
         let mut layout = Layout::new();
         let policy = RecurrentPolicy::new(&mut layout, inputs(spec), &spec.action, &config.net);
-        let value = (config.critic == Critic::Gru).then(|| {
+        let own = config.critic == Critic::Separate;
+        let value_cell = own.then(|| config.net.layer(&mut layout, "value", inputs(spec)));
+        let value = config.critic.learned().then(|| {
+            let units = config.net.memory.units;
             let weights = match config.net.orthogonal_init {
                 true => Init::Orthogonal { gain: 1.0 },
-                false => Init::glorot_uniform(config.net.units, 1),
+                false => Init::glorot_uniform(units, 1),
             };
-            let weight = layout.add("value.out.weight", &[config.net.units, 1], weights);
+            let weight = layout.add("value.out.weight", &[units, 1], weights);
             [weight, layout.add("value.out.bias", &[1], Init::Constant(0.0))]
         });
-        Rl2Net { layout, policy, value }
+        Rl2Net { layout, policy, value, value_cell }
     }
 
     /// I, how many numbers the policy sees at each step: see [`augmented`](super::augmented).
     pub fn inputs(&self) -> usize {
-        self.policy.gru().inputs()
+        self.policy.cell().inputs()
     }
 
-    /// v of memories `[S, B, H]` → `[S, B, 1]`; zeros if no value is learned.
+    /// The value's memory, if it has one of its own.
+    pub fn value_cell(&self) -> Option<&MemoryCell> {
+        self.value_cell.as_ref()
+    }
+
+    /// v in states `[S, B, W]` of the memory that it is read from → `[S, B, 1]`; zeros if no value is learned.
     #[track_caller]
-    pub fn value(&self, parts: &[Tensor], memory: Tensor) -> Tensor {
+    pub fn value(&self, parts: &[Tensor], state: Tensor) -> Tensor {
+        let cell = self.value_cell.as_ref().unwrap_or(self.policy.cell());
         match self.value {
-            Some([weights, bias]) => memory.matmul(parts[weights]) + parts[bias].unsqueeze(1),
-            None => Tensor::zeros(&[memory.size(0), memory.size(1), 1]),
+            Some([weights, bias]) => cell.output(parts, state).matmul(parts[weights]) + parts[bias].unsqueeze(1),
+            None => Tensor::zeros(&[state.size(0), state.size(1), 1]),
         }
     }
 
     /// Policy and value at all steps of trials `xs: [T, S, B, I]`, with rows `[S, T · B]` in order of time, then of trial.
     #[track_caller]
     pub fn run(&self, parts: &[Tensor], xs: Tensor) -> (Distribution, Tensor) {
-        let gru = self.policy.gru();
-        let memory = RecurrentPolicy::by_rows(gru.run(parts, xs, gru.initial(xs.size(1), xs.size(2)), None));
-        (self.policy.at(parts, memory), self.value(parts, memory))
+        let rows = [xs.size(1), xs.size(2)];
+        let states = |cell: &MemoryCell| RecurrentPolicy::by_rows(cell.run(parts, xs, cell.initial(parts, rows), None));
+        let policy = states(self.policy.cell());
+        let value = self.value_cell.as_ref().map_or(policy, states);
+        (self.policy.at(parts, policy), self.value(parts, value))
     }
 }
 

@@ -70,13 +70,17 @@ pub fn augmented(space: &ActionSpace, obs: Tensor, previous: Option<[Tensor; 3]>
 
 impl Policy for TrialPolicy<'_> {
     /// Nothing at the start of a trial; at that of its next episode, all but perhaps the outcome of the last step.
-    fn begin(&self, _: &Acting, rows: [usize; 2], before: Option<&Named>, _: &RowNoise) -> Named {
+    fn begin(&self, acting: &Acting, rows: [usize; 2], before: Option<&Named>, _: &RowNoise) -> Named {
         match before {
             Some(memory) if self.carry_over => memory.clone(),
             Some(memory) => memory.clone().and("previous", self.nothing(rows)),
             None => {
-                let units = self.net.policy.gru().initial(rows[0], rows[1]);
-                Named::from([("units", units), ("previous", self.nothing(rows))])
+                let units = self.net.policy.cell().initial(&acting.parts, rows);
+                let memory = Named::from([("units", units), ("previous", self.nothing(rows))]);
+                match self.net.value_cell() {
+                    Some(cell) => memory.and("value_units", cell.initial(&acting.parts, rows)),
+                    None => memory,
+                }
             }
         }
     }
@@ -93,8 +97,15 @@ impl Policy for TrialPolicy<'_> {
     ) -> Act {
         let seen = Tensor::concat(&[observation, memory.get("previous")], 2);
         let act = self.net.policy.choose(&acting.parts, seen, memory, noise, how);
-        let value = self.net.value(&acting.parts, act.memory.get("units"));
-        Act { extras: act.extras.and("value", value), ..act }
+        let (memory, units) = match self.net.value_cell() {
+            Some(cell) => {
+                let units = cell.step(&acting.parts, seen, memory.get("value_units"));
+                (act.memory.and("value_units", units), units)
+            }
+            None => (act.memory.clone(), act.memory.get("units")),
+        };
+        let value = self.net.value(&acting.parts, units);
+        Act { extras: act.extras.and("value", value), memory, ..act }
     }
 
     fn observe(&self, _: &Acting, memory: &Named, outcome: &Feedback) -> Named {

@@ -1,0 +1,72 @@
+//! Settings of a policy's memory.
+
+use crate::nn::{CellKind, CellShape, Layout, MemoryCell, RecurrentInit, Reset};
+use crate::settings::Range;
+
+/// Most units.
+const MAX_UNITS: usize = 8192;
+
+/// The units by which a policy remembers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryKind {
+    /// It remembers nothing.
+    #[default]
+    None,
+    /// Gated recurrent units.
+    Gru,
+    /// Long short-term memory.
+    Lstm,
+    /// Plain recurrent units.
+    Rnn,
+}
+
+crate::words!(MemoryKind { None = "none", Gru = "gru", Lstm = "lstm", Rnn = "rnn" });
+
+crate::settings! {
+    /// The recurrent units that a policy remembers by.
+    #[derive(Copy)]
+    pub struct MemoryConfig {
+        /// recurrent units, by which the policy remembers
+        cell: MemoryKind = MemoryKind::None;
+        /// how many recurrent units there are
+        units: usize = 64, Range::Count(1, MAX_UNITS as u64);
+        /// gru: where the reset gate acts, after or before the product
+        reset: Reset = Reset::After;
+        /// the first state of the units is learned; false: it is zero
+        learned_start: bool = false;
+        /// standardise the output of the units, over them
+        ///
+        /// arXiv:1607.06450, with a gain and a bias that are learned.
+        layer_norm: bool = false;
+    }
+}
+
+impl MemoryKind {
+    /// The kind, if there is a memory.
+    pub(crate) fn cell(self) -> Option<CellKind> {
+        match self {
+            MemoryKind::None => None,
+            MemoryKind::Gru => Some(CellKind::Gru),
+            MemoryKind::Lstm => Some(CellKind::Lstm),
+            MemoryKind::Rnn => Some(CellKind::Rnn),
+        }
+    }
+}
+
+impl MemoryConfig {
+    /// Units of that kind on so many inputs, of a network of this name: their slices are `network.gru.…`, or those of another kind.
+    /// Recurrent weights are orthogonal per gate, or Glorot-uniform.
+    pub(crate) fn layer(
+        &self,
+        kind: CellKind,
+        layout: &mut Layout,
+        network: &str,
+        inputs: usize,
+        orthogonal: bool,
+    ) -> MemoryCell {
+        let MemoryConfig { units, reset, learned_start, layer_norm, .. } = *self;
+        let init = if orthogonal { RecurrentInit::Orthogonal } else { RecurrentInit::Glorot };
+        let shape = CellShape { kind, units, reset, init, learned_start, layer_norm };
+        MemoryCell::new(layout, &format!("{network}.{}", kind.name()), inputs, shape)
+    }
+}

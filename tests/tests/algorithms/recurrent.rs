@@ -1,0 +1,122 @@
+//! PPO and A2C with memories: what they learn from is what they played, seeds, resuming, gradients, and that they learn where a policy
+//! without a memory does not.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use quickstudy_core::Device;
+use quickstudy_core::env::builtin;
+use quickstudy_core::train::{Layer, Row, Session, Setup};
+use quickstudy_tests::gpu::theta;
+
+fn session(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    let setup = Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap();
+    Session::new(&Device::cpu(0), &setup).unwrap()
+}
+
+fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
+    (0..n).map(|_| session.step_blocking().unwrap()).collect()
+}
+
+fn value(row: &Row, name: &str) -> f64 {
+    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
+}
+
+fn bytes(session: &Session, index: usize) -> Vec<u8> {
+    pollster::block_on(session.snapshot(index)).unwrap()
+}
+
+/// Memories of each kind, with all that they may have.
+const CELLS: [&str; 4] = [
+    "cell = \"gru\"\n",
+    "cell = \"gru\"\nreset = \"before\"\nlayer_norm = true\nlearned_start = true\n",
+    "cell = \"lstm\"\nlearned_start = true\n",
+    "cell = \"rnn\"\nlayer_norm = true\n",
+];
+
+const SMALL: &str = "units = 6\nhidden = [8]\nenvs = 4\nhorizon = 24\nminibatches = 1\n";
+
+/// Before its first step an update finds the very log-probabilities by which the actions were drawn: across the starts of episodes, the ends
+/// of rollouts and time limits, whose episodes are longer than a rollout.
+#[test]
+fn what_is_learned_from_is_what_was_played() {
+    for cell in CELLS {
+        for env in ["cartpole-no-velocities", "pendulum"] {
+            let settings = format!("{SMALL}{cell}epochs = 1\nlearning_rate = 0.01\nnormalise_observations = true\n");
+            let mut session = session("ppo", env, &[1, 2], 1 << 20, &settings);
+            let mut moved = theta(&session, 0);
+            for (i, row) in steps(&mut session, 12).iter().flatten().enumerate() {
+                // Between two programs of the same numbers there is the rounding of f32 alone.
+                assert!(value(row, "train/approx_kl").abs() < 1e-9, "{env}, {cell}row {i}: {row:?}");
+                assert_eq!(value(row, "train/clip_frac"), 0.0);
+            }
+            std::mem::swap(&mut moved, &mut theta(&session, 0));
+            assert!(moved != theta(&session, 1), "{env}, {cell}");
+        }
+    }
+}
+
+#[test]
+fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop() {
+    for (algorithm, more) in [
+        ("ppo", "epochs = 2\nminibatches = 2\nnormalise_observations = true\nnormalise_rewards = true\n"),
+        (
+            "ppo",
+            "minibatches = 1\ncritic = \"first\"\ncritic_epochs = 2\nlog_details = true\nsde = true\nsde_sample_freq = 4\n",
+        ),
+        ("a2c", "minibatches = 1\ncritic = \"last\"\ncritic_epochs = 2\nvalue_targets = \"td_lambda\"\n"),
+    ] {
+        for cell in CELLS {
+            let settings = format!("{}{cell}{more}", SMALL.replace("minibatches = 1\n", ""));
+            let mut stacked = session(algorithm, "pendulum", &[7, 8], 1 << 20, &settings);
+            steps(&mut stacked, 10);
+            let mut alone = session(algorithm, "pendulum", &[8], 1 << 20, &settings);
+            steps(&mut alone, 5);
+            let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
+            steps(&mut alone, 5);
+            steps(&mut resumed, 5);
+            assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{algorithm}, {settings}: seed 8 depends on others");
+            assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{algorithm}, {settings}: resuming changes training");
+        }
+    }
+}
+
+#[test]
+fn minibatches_are_of_whole_environments() {
+    let layer = |text: &str| Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
+    let problem = |text: &str| {
+        let env = builtin("cartpole-no-velocities").unwrap();
+        Setup::resolve("ppo", env, &[0], None, &[layer(text)]).unwrap_err().to_string()
+    };
+    let message = problem("cell = \"gru\"\nenvs = 8\nhorizon = 30\nminibatches = 3\n");
+    assert_eq!(message, "minibatches: 3 must divide envs (8) where policies remember; try 2");
+    assert!(problem("cell = \"gr\"").contains("gru"), "{}", problem("cell = \"gr\""));
+}
+
+/// Mean return of the deterministic policy of each seed, in ascending order.
+fn mean_returns(session: &mut Session) -> Vec<f64> {
+    let all = pollster::block_on(session.evaluate(50)).unwrap();
+    let mut means: Vec<f64> = all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect();
+    means.sort_by(f64::total_cmp);
+    means
+}
+
+/// Who does not see how fast the pole falls cannot balance it for long, but by remembering where it was.
+#[test]
+fn memories_balance_a_pole_whose_speed_is_not_seen_and_policies_without_one_do_not() {
+    let learn = |algorithm: &str, cell: &str, budget: u64| {
+        let settings = format!("cell = \"{cell}\"\nunits = 32\nhidden = [32]\n");
+        let mut session = session(algorithm, "cartpole-no-velocities", &[0, 1, 2], budget, &settings);
+        while !session.done() {
+            session.step_blocking().unwrap();
+        }
+        let returns = mean_returns(&mut session);
+        println!("{algorithm}, {cell}: {returns:?}");
+        returns
+    };
+    for (algorithm, cell, budget) in [("ppo", "gru", 40_000), ("ppo", "lstm", 50_000)] {
+        let returns = learn(algorithm, cell, budget);
+        assert!(returns[1] > 150.0, "{algorithm}, {cell}: {returns:?}");
+    }
+    let returns = learn("ppo", "none", 40_000);
+    assert!(returns[2] < 100.0, "{returns:?}");
+}
