@@ -4,6 +4,7 @@
 //! result is written to `config.toml` with the layer of each value beside it, and can be fed back with `--config`.
 
 use crate::args;
+use crate::keep::Keep;
 use crate::outcome::Stop;
 use crate::run_folder;
 use std::path::Path;
@@ -26,13 +27,15 @@ pub struct RunKeys {
     pub eval_episodes: Option<u64>,
     /// Environment steps between rows of the metrics, 0 for rows that get rarer.
     pub log_every: Option<u64>,
+    /// Which snapshots are kept.
+    pub keep_snapshots: Option<Keep>,
     /// Run folders and snapshots whose parameters training begins with.
     pub from: Option<Vec<String>>,
 }
 
 /// The keys of [`RunKeys`] as they are spelled in files.
-pub const RUN_KEYS: [&str; 8] =
-    ["algorithm", "env", "seed", "steps", "eval_every", "eval_episodes", "log_every", "from"];
+pub const RUN_KEYS: [&str; 9] =
+    ["algorithm", "env", "seed", "steps", "eval_every", "eval_episodes", "log_every", "keep_snapshots", "from"];
 
 impl RunKeys {
     /// Values of `self`, and those of `other` where it has none.
@@ -46,6 +49,7 @@ impl RunKeys {
             eval_every: self.eval_every.or(other.eval_every),
             eval_episodes: self.eval_episodes.or(other.eval_episodes),
             log_every: self.log_every.or(other.log_every),
+            keep_snapshots: self.keep_snapshots.or(other.keep_snapshots),
             from: self.from.or(other.from),
         }
     }
@@ -90,6 +94,13 @@ impl RunKeys {
                 return Err(format!("seed: expected a whole number or a range in quotes, got {other}"));
             }
         };
+        let keep_snapshots = match table.remove("keep_snapshots") {
+            None => None,
+            Some(value) => {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                Some(Keep::parse(&text).map_err(|problem| format!("keep_snapshots: {problem}"))?)
+            }
+        };
         let from = match table.remove("from") {
             None => None,
             Some(Value::String(path)) => Some(vec![path]),
@@ -100,7 +111,7 @@ impl RunKeys {
             }
             Some(other) => return Err(format!("from: expected a path in quotes, or a list of them, got {other}")),
         };
-        Ok(Self { algorithm, env, seeds, steps, eval_every, eval_episodes, log_every, from })
+        Ok(Self { algorithm, env, seeds, steps, eval_every, eval_episodes, log_every, keep_snapshots, from })
     }
 }
 
@@ -162,7 +173,7 @@ pub fn render(settings: &[Resolved]) -> String {
 
 /// The text of a `config.toml` with one number replaced, by the flag of the same name.
 #[must_use]
-pub fn with_key(text: &str, key: &str, value: u64) -> String {
+pub fn with_key(text: &str, key: &str, value: &Value) -> String {
     let line = format!("{key} = {value}  # --{}\n", key.replace('_', "-"));
     let is_it = |old: &str| old.split('=').next().is_some_and(|name| name.trim() == key);
     if !text.lines().any(is_it) {
@@ -199,8 +210,8 @@ mod tests {
     #[test]
     fn one_number_is_replaced_in_place() {
         let text = "env = \"x\"\nsteps = 100  # default\neval_every = 10\n";
-        assert_eq!(with_key(text, "steps", 7), "env = \"x\"\nsteps = 7  # --steps\neval_every = 10\n");
-        assert_eq!(with_key("a = 1\n", "eval_every", 5), "eval_every = 5  # --eval-every\na = 1\n");
+        assert_eq!(with_key(text, "steps", &7.into()), "env = \"x\"\nsteps = 7  # --steps\neval_every = 10\n");
+        assert_eq!(with_key("a = 1\n", "eval_every", &5.into()), "eval_every = 5  # --eval-every\na = 1\n");
     }
 
     #[test]
@@ -215,6 +226,7 @@ mod tests {
             ("steps = [1]", "steps"),
             ("eval_episodes = 0", "eval_episodes"),
             ("log_every = -1", "log_every"),
+            ("keep_snapshots = 0", "keep_snapshots: expected last, all, none"),
             ("from = 3", "from: expected a path"),
             ("from = []", "from: expected a path"),
             ("eval_episodes = 2000000", "eval_episodes: one evaluation has at most 1048576"),

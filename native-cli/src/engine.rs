@@ -2,10 +2,10 @@
 
 use crate::metrics::Row;
 use crate::outcome::{INTERRUPTED, Stop};
-use crate::run::{Encode, EncodeParts, Training};
+use crate::run::{Copied, Encode, Training};
 use crate::segments::SegmentFolder;
 use quickstudy_core::algo::Family;
-use quickstudy_core::train::{Episode, Session};
+use quickstudy_core::train::{Episode, Session, Snapshots};
 
 /// The exit code and sentence for an error of the core.
 impl From<quickstudy_core::Error> for Stop {
@@ -57,17 +57,8 @@ impl Training for Session {
         Session::done(self)
     }
 
-    fn snapshots(&self) -> Result<EncodeParts<'_>, Stop> {
-        let copy = pollster::block_on(Session::snapshots(self))?;
-        Ok(Box::new(move |index, segments: &mut SegmentFolder| {
-            let mut part = copy.parts(index, segments.saved())?;
-            while let Some(rows) = pollster::block_on(part.rows())? {
-                segments.append(&rows)?;
-            }
-            let (file, rings) = pollster::block_on(part.encode())?;
-            segments.expect(rings);
-            Ok(file)
-        }))
+    fn snapshots(&self) -> Result<Box<dyn Copied + '_>, Stop> {
+        Ok(Box::new(pollster::block_on(Session::snapshots(self))?))
     }
 
     fn policy_snapshots(&self) -> Result<Encode<'_>, Stop> {
@@ -77,6 +68,22 @@ impl Training for Session {
 
     fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop> {
         Ok(pollster::block_on(Session::evaluate(self, episodes))?)
+    }
+}
+
+impl Copied for Snapshots<'_> {
+    fn parts(&self, index: usize, segments: &mut SegmentFolder) -> Result<Vec<u8>, Stop> {
+        let mut part = Snapshots::parts(self, index, segments.saved())?;
+        while let Some(rows) = pollster::block_on(part.rows())? {
+            segments.append(&rows)?;
+        }
+        let (file, rings) = pollster::block_on(part.encode())?;
+        segments.expect(rings);
+        Ok(file)
+    }
+
+    fn whole(&self, index: usize) -> Result<Vec<u8>, Stop> {
+        Ok(pollster::block_on(self.encode(index))?)
     }
 }
 

@@ -21,6 +21,8 @@ pub mod engine;
 pub mod experiments;
 pub mod gif;
 pub mod history;
+pub mod keep;
+pub mod kept;
 pub mod known;
 pub mod lettering;
 pub mod memory;

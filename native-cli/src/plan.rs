@@ -1,6 +1,7 @@
 //! Requests of `train`: layers of settings resolved into a setup, and the text of `config.toml`.
 
 use crate::config::{self, Resolved, RunKeys};
+use crate::keep::Keep;
 use crate::known;
 use crate::outcome::Stop;
 use quickstudy_core::algo::{AlgorithmDef, Family};
@@ -41,6 +42,8 @@ pub struct Plan {
     pub eval_episodes: u64,
     /// Environment steps between rows of the metrics, 0 for rows that get rarer.
     pub log_every: u64,
+    /// The snapshots that are kept.
+    pub keep_snapshots: Keep,
     /// Run folders and snapshots whose parameters training begins with; none for first parameters.
     pub from: Vec<PathBuf>,
     /// The run's keys except the seed, with their origins.
@@ -111,6 +114,8 @@ impl Plan {
             .unwrap_or_else(|| (eval_episodes(setup.algorithm), "default".to_owned()));
         let (log_every, log_origin) =
             pick(&flag("--log-every"), |k| &k.log_every).unwrap_or_else(|| (0, "default: rows get rarer".to_owned()));
+        let (keep_snapshots, keep_origin) =
+            pick(&flag("--keep-snapshots"), |k| &k.keep_snapshots).unwrap_or((Keep::Last, "default".to_owned()));
         let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
         let resolved = |key: &str, value: Value, origin: String| Resolved { key: key.to_owned(), value, origin };
         let mut keys = vec![
@@ -120,6 +125,7 @@ impl Plan {
             resolved("eval_every", number(eval_every), every_origin),
             resolved("eval_episodes", number(episodes), episodes_origin),
             resolved("log_every", number(log_every), log_origin),
+            resolved("keep_snapshots", keep_snapshots.value(), keep_origin),
         ];
         let (from, from_origin) = pick(&flag("--from"), |k| &k.from).unwrap_or_default();
         if !from.is_empty() {
@@ -127,7 +133,7 @@ impl Plan {
             keys.push(resolved("from", Value::Array(paths), from_origin));
         }
         let from = from.into_iter().map(PathBuf::from).collect();
-        Ok(Self { setup, eval_every, eval_episodes: episodes, log_every, from, keys })
+        Ok(Self { setup, eval_every, eval_episodes: episodes, log_every, keep_snapshots, from, keys })
     }
 
     /// The text of `config.toml` for one seed.

@@ -7,16 +7,16 @@
 use crate::activity::{self, Work};
 use crate::curve::{Plot, Series};
 use crate::history::{History, is_due};
+use crate::keep::Keep;
 use crate::metrics::{MetricsLog, Row, SECONDS, Table};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
 use crate::segments::SegmentFolder;
-use crate::{curve, known, memory, stats};
+use crate::{curve, known, stats};
 use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance};
 use quickstudy_core::train::{Episode, Ring};
-use std::sync::{Mutex, PoisonError};
-use std::thread::ScopedJoinHandle;
+use saving::save;
 use std::time::{Duration, Instant};
 
 /// Training return, as every algorithm reports it.
@@ -31,10 +31,19 @@ const SPEED: &str = "time/sps";
 /// It fails with code 1.
 pub type Encode<'a> = Box<dyn Fn(usize) -> Result<Vec<u8>, Stop> + 'a>;
 
-/// Makes the snapshot of one seed: rows of its replay memory that are new go into segments, all else is the file.
-///
-/// It fails with code 1.
-pub type EncodeParts<'a> = Box<dyn Fn(usize, &mut SegmentFolder) -> Result<Vec<u8>, Stop> + 'a>;
+/// A copy of the state of all seeds, of which snapshots are made.
+pub trait Copied {
+    /// The snapshot of one seed in parts: rows of its replay memory that are new go into segments, all else is the file.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1.
+    fn parts(&self, index: usize, segments: &mut SegmentFolder) -> Result<Vec<u8>, Stop>;
+    /// The snapshot of one seed as one file.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1.
+    fn whole(&self, index: usize) -> Result<Vec<u8>, Stop>;
+}
 
 /// A training session of one or several stacked seeds, as the loop needs it.
 pub trait Training {
@@ -57,7 +66,7 @@ pub trait Training {
     ///
     /// # Errors
     /// [`Stop`] with code 1.
-    fn snapshots(&self) -> Result<EncodeParts<'_>, Stop>;
+    fn snapshots(&self) -> Result<Box<dyn Copied + '_>, Stop>;
     /// Policy, normalisers and configuration of each seed, read from the device once.
     ///
     /// # Errors
@@ -81,6 +90,8 @@ pub struct Pace {
     pub eval_episodes: usize,
     /// Environment steps (per seed) between rows of the metrics, 0 for rows that get rarer; see [`is_due`].
     pub log_every: u64,
+    /// The snapshots that are kept.
+    pub keep: Keep,
 }
 
 /// One seed's run: its folder and what is written there.
@@ -195,22 +206,6 @@ impl SeedRun {
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
 
-    /// Metrics first, the best policy second, new rows of the replay memory third, the snapshot last: what a snapshot builds on is always there.
-    fn save(&mut self, snapshot: &[u8]) -> Result<(), Stop> {
-        self.log.sync()?;
-        if let Some(policy) = self.best_policy.take() {
-            self.folder.write(file::BEST, &policy)?;
-        }
-        self.segments.sync()?;
-        self.folder.write(file::LAST, snapshot)?;
-        self.segments.keep()?;
-        // Whatever is newer than this is read from the rows, so it need not follow each of many snapshots.
-        if self.kept.is_none_or(|kept| kept.elapsed() > Duration::from_secs(1)) {
-            self.keep_history()?;
-        }
-        Ok(())
-    }
-
     fn keep_history(&mut self) -> Result<(), Stop> {
         self.kept = Some(Instant::now());
         self.folder.write_unsynced(file::HISTORY, self.history.to_csv().as_bytes())
@@ -248,13 +243,13 @@ fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsL
     Ok((log, history))
 }
 
-/// Mends the metrics of a run that is finished, and says what was damaged.
+/// Cuts and mends the metrics of a run as they were at `env_steps`, says what was damaged, and returns its history until then.
 ///
 /// # Errors
 /// [`Stop`] with code 1 if the metrics files cannot be read or written.
-pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
+pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<History, Stop> {
     let config = crate::run_folder::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
-    go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|_| ())
+    go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|(_, history)| history)
 }
 
 /// The finite points of a column over another one, such as environment steps.
@@ -308,13 +303,13 @@ fn iterate(
     let start_steps = made(session);
     let mut eval_return = last_mean(runs);
     activity::begin(Work::Saving);
-    save(session, runs)?;
+    save(session, runs, pace.keep, false)?;
     let (mut saved, mut flushed, mut dirty) = (Instant::now(), Instant::now(), false);
     while !session.done() {
         if stop_asked() {
             if dirty {
                 activity::begin(Work::Saving);
-                save(session, runs)?;
+                save(session, runs, pace.keep, false)?;
             }
             return Ok(End::Interrupted);
         }
@@ -327,7 +322,7 @@ fn iterate(
         let evaluate = pace.eval_every > 0 && (before / pace.eval_every != now / pace.eval_every || session.done());
         if evaluate {
             activity::begin(Work::Evaluation(now));
-            evaluate_into(session, runs, pace.eval_episodes, &mut rows)?;
+            evaluate_into(session, runs, pace, &mut rows)?;
             eval_return = mean_of(&rows, EVAL_RETURN);
         } else {
             let none = adapted_columns(session.adapts(), Performance::of(0, &[]));
@@ -349,9 +344,10 @@ fn iterate(
         }
         let made = made(session) / seeds.max(1) as u64;
         progress.update(Report { steps: now, made, episode_return: mean_of(&rows, EPISODE_RETURN), eval_return });
-        if saved.elapsed() >= pace.save_every {
+        let stays = pace.keep.stays(before, now);
+        if stays || saved.elapsed() >= pace.save_every {
             activity::begin(Work::Saving);
-            save(session, runs)?;
+            save(session, runs, pace.keep, stays)?;
             (saved, flushed, dirty) = (Instant::now(), Instant::now(), false);
         } else if flushed.elapsed() > Duration::from_millis(500) {
             runs.iter_mut().try_for_each(|run| run.log.flush())?;
@@ -360,55 +356,13 @@ fn iterate(
     }
     if dirty {
         activity::begin(Work::Saving);
-        save(session, runs)?;
+        save(session, runs, pace.keep, false)?;
     }
     Ok(End::Finished)
 }
 
-/// Writes all seeds' files. Most of the time goes into waiting for the disk, which many threads do as fast as one; but where the
-/// address space is limited, their stacks and heaps would take what training has counted on.
-fn save(session: &dyn Training, runs: &mut [SeedRun]) -> Result<(), Stop> {
-    const TOGETHER: usize = 32;
-    let encode = session.snapshots()?;
-    for (chunk, runs) in runs.chunks_mut(TOGETHER).enumerate() {
-        let first = chunk * TOGETHER;
-        let one = |(i, run): (usize, &mut SeedRun)| encode(first + i, &mut run.segments);
-        let snapshots: Vec<Vec<u8>> = runs.iter_mut().enumerate().map(one).collect::<Result<_, _>>()?;
-        let saves = runs.iter_mut().zip(&snapshots).map(|(run, snapshot)| || run.save(snapshot)).collect();
-        side_by_side(saves, !memory::is_limited())?;
-    }
-    Ok(())
-}
-
-/// Does all of it, with `threads` on a thread each; where the system gives no thread, on this one. The first error counts.
-fn side_by_side<F: FnOnce() -> Result<(), Stop> + Send>(works: Vec<F>, threads: bool) -> Result<(), Stop> {
-    if !threads || works.len() < 2 {
-        return works.into_iter().map(|work| work()).fold(Ok(()), Result::and);
-    }
-    // Each is taken by its thread, or by this one where there is none.
-    let works: Vec<Mutex<Option<F>>> = works.into_iter().map(|work| Mutex::new(Some(work))).collect();
-    let run = |work: &Mutex<Option<F>>| {
-        let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
-        work.map_or(Ok(()), |work| work())
-    };
-    std::thread::scope(|scope| {
-        let start = |work| std::thread::Builder::new().spawn_scoped(scope, move || run(work));
-        let started: Vec<_> = works.iter().map(|work| (work, start(work))).collect();
-        let ended = |(work, thread): (_, std::io::Result<ScopedJoinHandle<'_, Result<(), Stop>>>)| match thread {
-            Ok(thread) => thread.join().unwrap_or_else(|_| Err(Stop::failure("a thread that saves has panicked"))),
-            Err(_) => run(work),
-        };
-        started.into_iter().map(ended).fold(Ok(()), Result::and)
-    })
-}
-
-fn evaluate_into(
-    session: &mut dyn Training,
-    runs: &mut [SeedRun],
-    episodes: usize,
-    rows: &mut [Row],
-) -> Result<(), Stop> {
-    let results = session.evaluate(episodes)?;
+fn evaluate_into(session: &mut dyn Training, runs: &mut [SeedRun], pace: Pace, rows: &mut [Row]) -> Result<(), Stop> {
+    let results = session.evaluate(pace.eval_episodes)?;
     let mut encode = None;
     for (i, ((row, run), episodes)) in rows.iter_mut().zip(runs).zip(results).enumerate() {
         let returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
@@ -421,6 +375,9 @@ fn evaluate_into(
         row.extend(adapted_columns(session.adapts(), Performance::of(iteration, &adapted)));
         if (mean as f32) > run.best {
             run.best = mean as f32;
+            if pace.keep == Keep::None {
+                continue;
+            }
             let encode = match &encode {
                 Some(encode) => encode,
                 None => encode.insert(session.policy_snapshots()?),
@@ -493,5 +450,6 @@ fn with_resume_hint(mut stop: Stop, runs: &[SeedRun]) -> Stop {
     stop
 }
 
+mod saving;
 #[cfg(test)]
 mod tests;

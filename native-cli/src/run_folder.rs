@@ -8,6 +8,7 @@
 //!   metrics.csv  metrics.jsonl  events.out.tfevents.quickstudy
 //!   last.safetensors    everything needed to resume, bit for bit
 //!   segments/           with a replay memory, its rows, which last.safetensors names
+//!   snapshots/          those that are kept beside it, by their environment steps
 //!   best.safetensors    the policy with the best evaluation
 //!   curve.svg           learning curve
 //!   curve.csv           its points and the best evaluation, from which a resume goes on
@@ -49,6 +50,8 @@ pub mod file {
     pub const LAST: &str = "last.safetensors";
     /// Folder of the segments that it names.
     pub const SEGMENTS: &str = "segments";
+    /// Folder of the snapshots that are kept beside it.
+    pub const KEPT: &str = "snapshots";
     /// Best policy so far.
     pub const BEST: &str = "best.safetensors";
     /// Learning curve.
@@ -66,6 +69,12 @@ pub mod file {
 pub struct RunFolder {
     path: PathBuf,
     lock: File,
+}
+
+/// The name of a kept snapshot.
+#[must_use]
+pub fn kept_name(env_steps: u64) -> String {
+    format!("{env_steps}.safetensors")
 }
 
 /// Names a run as `<env>-<algo>-s<seed>`.
@@ -130,6 +139,10 @@ impl RunFolder {
                 .hint("move them away if they may be lost, or choose another --out"));
             }
         }
+        if fs::read_dir(folder.join(file::KEPT)).is_ok_and(|mut kept| kept.next().is_some()) {
+            let message = format!("{} holds the kept snapshots of a run", folder.join(file::KEPT).display());
+            return Err(Stop::user(message).hint("move them away, or choose another --out"));
+        }
         folder.clean()?;
         Ok(folder)
     }
@@ -146,7 +159,11 @@ impl RunFolder {
     }
 
     fn clean(&self) -> Result<(), Stop> {
-        atomic::clean(&self.path).map(|_| ()).map_err(|error| cannot("clean up", &self.path, &error))
+        let kept = self.join(file::KEPT);
+        for folder in [Some(&self.path), kept.is_dir().then_some(&kept)].into_iter().flatten() {
+            atomic::clean(folder).map_err(|error| cannot("clean up", folder, &error))?;
+        }
+        Ok(())
     }
 
     fn lock_and_check(path: PathBuf) -> Result<Self, Stop> {
@@ -208,6 +225,22 @@ impl RunFolder {
     /// As [`RunFolder::write`].
     pub fn write_unsynced(&self, name: &str, bytes: &[u8]) -> Result<(), Stop> {
         self.replaced(name, atomic::write_unsynced(&self.join(name), bytes))
+    }
+
+    /// Keeps a snapshot under its environment steps; on return it is on disk.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if it cannot be written; the snapshots before it are intact.
+    pub fn keep(&self, env_steps: u64, snapshot: &[u8]) -> Result<(), Stop> {
+        let folder = self.join(file::KEPT);
+        let path = folder.join(kept_name(env_steps));
+        let made = match fs::create_dir(&folder) {
+            Ok(()) => atomic::sync_folder(&folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+            Err(error) => Err(error),
+        };
+        made.and_then(|()| atomic::write(&path, snapshot))
+            .map_err(|error| cannot_keep(&path, &error, "; the last snapshot is intact"))
     }
 
     fn replaced(&self, name: &str, result: io::Result<()>) -> Result<(), Stop> {

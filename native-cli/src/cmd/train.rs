@@ -2,30 +2,29 @@
 
 use crate::activity::{self, Work};
 use crate::args;
-use crate::config::{self, RunKeys};
+use crate::config::RunKeys;
 use crate::curve::short_count;
 use crate::device::{DeviceArgs, time_of_training};
+use crate::keep::Keep;
 use crate::known;
 use crate::memory;
 use crate::outcome::Stop;
-use crate::plan::{Plan, Request, eval_episodes};
+use crate::plan::{Plan, Request};
 use crate::progress::{duration, grouped, say};
 use crate::provenance;
 use crate::recover::RecordedSession;
-use crate::run::{self, End, Pace, SeedRun, resume_command};
+use crate::run::{End, Pace, SeedRun, resume_command};
 use crate::run_folder::{self, RunFolder, default_name, file};
-use crate::segments;
 use crate::signals;
 use crate::ticker::Ticker;
 use crate::warm_start;
 use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Layer, Saved, Session, Setup, preset};
-use std::collections::HashSet;
+use quickstudy_core::train::{Session, Setup, preset};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use toml::{Table, Value};
+use toml::Value;
 
 const EXAMPLES: &str = "\
 Settings, later ones winning: algorithm defaults < preset < --config < --set <
@@ -41,7 +40,10 @@ Examples:
   quickstudy train ppo --env cartpole --from runs/cartpole-ppo-s0   begin with its
                                                         parameters, all else anew
   quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run
-  quickstudy train --resume runs/cartpole-ppo-s0               continue a run";
+  quickstudy train --resume runs/cartpole-ppo-s0               continue a run
+  quickstudy train ppo --env cartpole --keep-snapshots 20k     one each 20,000 steps
+  quickstudy train --resume runs/cartpole-ppo-s0/snapshots/20480.safetensors
+                                       continue from there in a new folder";
 
 /// The settings of the algorithm among the arguments, otherwise of the first one, with their defaults, what they do and
 /// their values; then the examples.
@@ -86,8 +88,9 @@ pub struct TrainArgs {
         help = "Run folder; with several seeds, the folder of run folders [default: runs/<env>-<algorithm>-s<seed>]"
     )]
     pub out: Option<PathBuf>,
-    /// Continue the runs in these folders, or folders of runs, from their last snapshots
-    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with = "out")]
+    /// Continue the runs in these folders, or folders of runs, from their last snapshots; or go on from kept snapshots,
+    /// RUN/snapshots/N.safetensors, each in a new folder, which --out names
+    #[arg(long, value_name = "DIR", num_args = 1..)]
     pub resume: Vec<PathBuf>,
     /// Begin with the parameters of a run (its last snapshot) or of a snapshot file instead of first ones: policy, critics, targets
     /// and statistics of normalisers. One is for all seeds, as many as there are seeds are for the same seeds
@@ -109,6 +112,10 @@ pub struct TrainArgs {
     /// Seconds between snapshots, 0 for one after each iteration
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, allow_negative_numbers = true)]
     pub save_every: f64,
+    /// Snapshots that stay: last (and the best policy), all for that of each iteration too, a number for one each time that so many
+    /// environment steps are passed, none for not even the last [default: last]
+    #[arg(long, value_name = "WHICH", value_parser = Keep::parse, allow_negative_numbers = true)]
+    pub keep_snapshots: Option<Keep>,
     /// Stop at the first gradient that is not finite and name the operation where it began (slower)
     #[arg(long)]
     pub debug: bool,
@@ -144,7 +151,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     if args.resume.is_empty() {
         start(args)?
     } else {
-        resume(args)?
+        resume::resume(args)?
     }
     Ok(())
 }
@@ -159,20 +166,23 @@ impl TrainArgs {
             eval_every: self.eval_every,
             eval_episodes: self.eval_episodes,
             log_every: self.log_every,
+            keep_snapshots: self.keep_snapshots,
             from: (!self.from.is_empty())
                 .then(|| self.from.iter().map(|path| path.to_string_lossy().into_owned()).collect()),
         }
     }
 
-    fn pace(&self, [eval_every, eval_episodes, log_every]: [u64; 3]) -> Pace {
+    fn pace(&self, [eval_every, eval_episodes, log_every]: [u64; 3], keep: Keep) -> Pace {
         let eval_episodes = usize::try_from(eval_episodes).unwrap_or(usize::MAX);
-        Pace { save_every: Duration::from_secs_f64(self.save_every), eval_every, eval_episodes, log_every }
+        Pace { save_every: Duration::from_secs_f64(self.save_every), eval_every, eval_episodes, log_every, keep }
     }
 
     fn request(&self) -> Request {
         Request { flags: self.flags(), config: self.config.clone(), settings: self.settings.clone() }
     }
 }
+
+mod resume;
 
 fn start(args: &TrainArgs) -> Result<(), Stop> {
     let plan = Plan::resolve(&args.request())?;
@@ -189,7 +199,7 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     let mut session = Session::new(&device, &plan.setup).map_err(|error| with_smaller(error, &device, &plan.setup))?;
     warm_start::begin_with(&mut session, &plan.from)?;
     session.set_debug(args.debug);
-    let pace = args.pace([plan.eval_every, plan.eval_episodes, plan.log_every]);
+    let pace = args.pace([plan.eval_every, plan.eval_episodes, plan.log_every], plan.keep_snapshots);
     prepare(&mut session, &pace)?;
     drop(ticker);
     activity::begin(Work::Saving);
@@ -288,177 +298,14 @@ fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> 
             say(&format!("  {line}"));
         }
     }
-    if end == End::Interrupted {
+    if pace.keep == Keep::None {
+        say("no snapshot is kept: the run can neither go on nor be evaluated");
+    } else if end == End::Interrupted {
         say(&format!("stopped at {} steps; continue with", grouped(session.env_steps())));
         say(&format!("  {}", resume_command(&runs)));
     } else if let Some(first) = runs.first() {
         let path = run_folder::shell_quote(&first.folder.path().to_string_lossy());
         say(&format!("next: {} eval {path}", known::program()));
-    }
-    Ok(())
-}
-
-/// Resumes the folders together where their snapshots allow it, otherwise one after the other.
-fn resume(args: &TrainArgs) -> Result<(), Stop> {
-    activity::begin(Work::SettingUp);
-    let mut runs = Vec::new();
-    let mut seen = HashSet::new();
-    for path in &args.resume {
-        // A folder of runs stands for the runs in it, as for `plot`.
-        for run in run_folder::find_resumable(path).unwrap_or_else(|_| vec![path.clone()]) {
-            if seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())) {
-                runs.push(run);
-            }
-        }
-    }
-    run_folder::check_descriptors(runs.len())?;
-    let ticker = Ticker::new(None);
-    let folders = runs.iter().map(|run| RunFolder::open(run)).collect::<Result<Vec<_>, _>>()?;
-    let read = |run: &PathBuf| run_folder::read_snapshot(run, file::LAST);
-    let snapshots = runs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let readers: Vec<_> = runs.iter().map(|run| |name: &str, bytes: u64| segments::read(run, name, bytes)).collect();
-    let all: Vec<Saved<'_>> = snapshots.iter().zip(&readers).map(|(file, read)| Saved::in_parts(file, read)).collect();
-    let (device, why) = args.device.open_for(&mut |device| {
-        // All run folders of a command are of one kind, as a rule; the first one stands for them.
-        let first = Session::restore_saved(device, known::own(), &all[..1])?;
-        time_of_training(device, first.setup())
-    })?;
-    why.iter().for_each(|why| say(why));
-    // A killed stack may leave folders one snapshot apart, and any folders may be named together.
-    if all.len() > 1
-        && let Ok(session) = Session::restore_saved(&device, known::own(), &all)
-    {
-        drop(snapshots);
-        activity::watch(device.interrupt());
-        drop(ticker);
-        return resume_session(args, &device, session, folders);
-    }
-    let mut sessions = Vec::new();
-    for (folder, snapshot) in folders.into_iter().zip(&all) {
-        let session = Session::restore_saved(&device, known::own(), &[*snapshot]).map_err(|error| {
-            let stop = Stop::from(error);
-            Stop { message: format!("{}: {}", folder.join(file::LAST).display(), stop.message), ..stop }
-        })?;
-        sessions.push((session, folder));
-    }
-    // Training needs the memory.
-    drop(snapshots);
-    activity::watch(device.interrupt());
-    drop(ticker);
-    for (session, folder) in sessions {
-        resume_session(args, &device, session, vec![folder])?;
-        if signals::stop_asked() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn resume_session(
-    args: &TrainArgs,
-    device: &Device,
-    mut session: Session,
-    folders: Vec<RunFolder>,
-) -> Result<(), Stop> {
-    check_unchanged(args, session.setup())?;
-    session.set_debug(args.debug);
-    let asked = args.steps.unwrap_or(session.setup().steps);
-    let extended = asked != session.setup().steps;
-    session.set_steps(asked)?;
-    if session.done() {
-        for (index, folder) in folders.iter().enumerate() {
-            run::mend(folder, session.steps_made(index))?;
-            let (made, path) = (session.steps_made(index), folder.path().display());
-            let numbers = match made <= asked {
-                true => format!("{} of {} environment steps", grouped(made), grouped(asked)),
-                false => format!("{} environment steps, more than {}", grouped(made), grouped(asked)),
-            };
-            say(&format!("{path} is finished: it made {numbers}; go further with a larger --steps"));
-        }
-        return Ok(());
-    }
-    activity::begin(Work::Saving);
-    // What the folders' configurations say, in which the flags then take their place.
-    let mut keys = args.flags();
-    let mut texts = Vec::with_capacity(folders.len());
-    for folder in &folders {
-        let path = folder.join(file::CONFIG);
-        let mut text = String::new();
-        if path.exists() {
-            keys = keys.or(config::read_file(&path)?.0);
-            text = String::from_utf8_lossy(&run_folder::read_own_text(&path)?).into_owned();
-        }
-        texts.push(text);
-    }
-    let pace = args.pace([
-        keys.eval_every.unwrap_or(asked.div_ceil(10)),
-        keys.eval_episodes.unwrap_or_else(|| eval_episodes(session.setup().algorithm)),
-        keys.log_every.unwrap_or(0),
-    ]);
-    prepare(&mut session, &pace)?;
-    headline(session.setup(), &args.device.describe(device));
-    if extended {
-        say("note: linear schedules now end at the new number of steps");
-    }
-    let mut runs = Vec::new();
-    let seeds = session.setup().seeds.clone();
-    for (index, ((folder, text), seed)) in folders.into_iter().zip(texts).zip(seeds).enumerate() {
-        let made = session.steps_made(index);
-        let flags = [
-            ("steps", args.steps),
-            ("eval_every", args.eval_every),
-            ("eval_episodes", args.eval_episodes),
-            ("log_every", args.log_every),
-        ];
-        let changed = flags.iter().fold(text.clone(), |text, (key, value)| match value {
-            Some(value) => config::with_key(&text, key, *value),
-            None => text,
-        });
-        provenance::note_change(&folder, &device.caps().name);
-        record(&folder, args, device, made)?;
-        let run = SeedRun::resume(folder, title(session.setup(), seed), &changed, made, session.segments(index))?;
-        // The rows so far are those of the configuration as it was.
-        if changed != text {
-            run.folder.write_unsynced(file::CONFIG, changed.as_bytes())?;
-        }
-        runs.push(run);
-    }
-    train(args, session, runs, pace)
-}
-
-/// Names and settings given beside `--resume` must be those of the run: it could not be told from a new one otherwise.
-fn check_unchanged(args: &TrainArgs, setup: &Setup) -> Result<(), Stop> {
-    let request = args.request();
-    let (file_keys, file_settings) = match &request.config {
-        Some(path) => config::read_file(path)?,
-        None => Default::default(),
-    };
-    let (set_keys, set_settings) = config::from_settings(&request.settings)?;
-    let keys = request.flags.or(set_keys).or(file_keys);
-    let differs = |what: &str, run: &str, asked: &str| {
-        Stop::user(format!("the run to resume has the {what} {run}, not {asked}"))
-            .hint("a resumed run keeps its settings; leave them out, or start a new run without --resume")
-    };
-    let env = &setup.env.spec().name;
-    if let Some(asked) = keys.algorithm.filter(|asked| *asked != setup.algorithm.name) {
-        return Err(differs("algorithm", setup.algorithm.name, &asked));
-    }
-    if let Some(asked) = keys.env.filter(|asked| asked != env) {
-        return Err(differs("environment", env, &asked));
-    }
-    if let Some(asked) = keys.seeds
-        && setup.seeds.iter().any(|seed| !asked.contains(seed))
-    {
-        return Err(differs("seed", &format!("{:?}", setup.seeds), &format!("{asked:?}")));
-    }
-    let own: Table = setup.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
-    let layers = [("snapshot", own), ("--config", file_settings), ("--set", set_settings)]
-        .map(|(origin, settings)| Layer { origin: origin.to_owned(), settings });
-    let asked = Setup::resolve(setup.algorithm, setup.env.clone(), &setup.seeds, Some(setup.steps), &layers)?;
-    for (run, asked) in setup.settings.iter().zip(&asked.settings) {
-        if run.value != asked.value {
-            return Err(differs(&run.key, &run.value.to_string(), &asked.value.to_string()));
-        }
     }
     Ok(())
 }

@@ -1,4 +1,6 @@
+use super::saving::side_by_side;
 use super::*;
+use crate::keep::Keep;
 use crate::metrics::ENV_STEPS;
 use crate::run_folder::read_snapshot;
 use crate::run_folder::tests::scratch;
@@ -62,9 +64,9 @@ impl Training for Counter {
     fn done(&self) -> bool {
         self.steps >= TOTAL
     }
-    fn snapshots(&self) -> Result<EncodeParts<'_>, Stop> {
+    fn snapshots(&self) -> Result<Box<dyn Copied + '_>, Stop> {
         self.reads.set(self.reads.get() + 1);
-        Ok(Box::new(|index, _| Ok(format!("{} {}", self.seeds[index], self.steps).into_bytes())))
+        Ok(Box::new(self))
     }
     fn policy_snapshots(&self) -> Result<Encode<'_>, Stop> {
         self.reads.set(self.reads.get() + 1);
@@ -76,7 +78,17 @@ impl Training for Counter {
     }
 }
 
-const PACE: Pace = Pace { save_every: Duration::ZERO, eval_every: 500, eval_episodes: 3, log_every: 0 };
+impl Copied for &Counter {
+    fn parts(&self, index: usize, _: &mut SegmentFolder) -> Result<Vec<u8>, Stop> {
+        Ok(format!("{} {}", self.seeds[index], self.steps).into_bytes())
+    }
+    fn whole(&self, index: usize) -> Result<Vec<u8>, Stop> {
+        Ok(format!("whole {} {}", self.seeds[index], self.steps).into_bytes())
+    }
+}
+
+const PACE: Pace =
+    Pace { save_every: Duration::ZERO, eval_every: 500, eval_episodes: 3, log_every: 0, keep: Keep::Last };
 
 fn create(dir: &Path, seeds: &[u64]) -> Vec<SeedRun> {
     let one = |seed: &u64| {
@@ -153,7 +165,8 @@ fn an_infinite_metric_stops_with_code_3_before_it_is_saved() {
 #[test]
 fn a_rare_snapshot_pace_still_saves_the_end() {
     let dir = scratch("run-pace");
-    let pace = Pace { save_every: Duration::from_secs(3600), eval_every: 0, eval_episodes: 1, log_every: 0 };
+    let pace =
+        Pace { save_every: Duration::from_secs(3600), eval_every: 0, eval_episodes: 1, log_every: 0, keep: Keep::Last };
     run(&mut Counter::new(&[3], 0), &mut create(&dir, &[3]), pace, &|| false).unwrap();
     assert_eq!(read_snapshot(&dir.join("s3"), file::LAST).unwrap(), b"3 4000");
     assert!(!dir.join("s3").join(file::BEST).exists(), "no evaluation, no best");
@@ -169,6 +182,35 @@ fn the_state_is_copied_once_however_many_seeds_there_are() {
     // At the start, for the best policies of the only evaluation, and at the end.
     assert_eq!(session.reads.get(), 3);
     assert_eq!(read_snapshot(&dir.join("s69"), file::LAST).unwrap(), b"69 4000");
+}
+
+#[test]
+fn snapshots_are_kept_beside_the_last_one_as_asked_for() {
+    let names = |dir: &Path| {
+        let entries = fs::read_dir(dir.join("s1").join(file::KEPT)).into_iter().flatten();
+        let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort_by_key(|name| (name.len(), name.clone()));
+        names
+    };
+    let kept = |keep: Keep| {
+        let dir = scratch(&format!("run-keep-{keep}"));
+        // Which are kept does not depend on how often the last one is written.
+        let pace = Pace { save_every: Duration::from_secs(3600), keep, ..PACE };
+        run(&mut Counter::new(&[1], 0), &mut create(&dir, &[1]), pace, &|| false).unwrap();
+        dir
+    };
+    let some = kept(Keep::Every(1500));
+    assert_eq!(names(&some), ["1500.safetensors", "3000.safetensors"]);
+    assert_eq!(fs::read(some.join("s1").join(file::KEPT).join("3000.safetensors")).unwrap(), b"whole 1 3000");
+    assert_eq!(read_snapshot(&some.join("s1"), file::LAST).unwrap(), b"1 4000");
+    assert_eq!(names(&kept(Keep::All)).len(), 40);
+    let last = kept(Keep::Last);
+    assert!(!last.join("s1").join(file::KEPT).exists() && last.join("s1").join(file::BEST).exists());
+    let none = kept(Keep::None);
+    for name in [file::KEPT, file::LAST, file::BEST] {
+        assert!(!none.join("s1").join(name).exists(), "{name}");
+    }
+    assert_eq!(csv(&none.join("s1")), csv(&last.join("s1")), "metrics are whole");
 }
 
 #[test]

@@ -59,15 +59,19 @@ pub(super) fn check_plain(folder: &Path) -> Result<(), Stop> {
         return Err(Stop::user(format!("{} is {found}, expected a file of the run", path.display()))
             .hint("move it away and put the run's own file back, or start a new run in another folder"));
     }
-    let segments = folder.join(file::SEGMENTS);
-    match fs::metadata(&segments) {
-        Ok(meta) if !meta.is_dir() => {
-            Err(Stop::user(format!("{} is no folder, expected that of the run's segments", segments.display()))
-                .hint("move it away and put the run's own folder back, or start a new run in another folder"))
+    for (name, of) in [(file::SEGMENTS, "segments"), (file::KEPT, "kept snapshots")] {
+        let path = folder.join(name);
+        match fs::metadata(&path) {
+            Ok(meta) if !meta.is_dir() => {
+                let message = format!("{} is no folder, expected that of the run's {of}", path.display());
+                return Err(Stop::user(message)
+                    .hint("move it away and put the run's own folder back, or start a new run in another folder"));
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot("read", &path, &error)),
+            _ => {}
         }
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot("read", &segments, &error)),
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 #[cfg(unix)]

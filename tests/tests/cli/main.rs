@@ -13,6 +13,7 @@ mod help;
 mod hints;
 mod interrupt;
 mod isa;
+mod kept;
 mod memory;
 mod pictures;
 mod resume;

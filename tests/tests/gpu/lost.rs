@@ -1,6 +1,7 @@
 //! A GPU that is lost while the command line trains: the run goes on by itself. Skipped without one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use quickstudy::keep::Keep;
 use quickstudy::provenance;
 use quickstudy::recover::RecordedSession;
 use quickstudy::run::{End, Pace, SeedRun};
@@ -22,7 +23,7 @@ fn setup() -> Setup {
 }
 
 fn pace(save_every: Duration) -> Pace {
-    Pace { save_every, eval_every: 0, eval_episodes: 1, log_every: 0 }
+    Pace { save_every, eval_every: 0, eval_episodes: 1, log_every: 0, keep: Keep::Last }
 }
 
 fn start(dir: &Path, device: &Device) -> RecordedSession {

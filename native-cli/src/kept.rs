@@ -1,0 +1,91 @@
+//! Kept snapshots, from which a run goes on in a new folder: nothing of the run that they are of is lost.
+
+use crate::history::History;
+use crate::outcome::Stop;
+use crate::progress::say;
+use crate::run;
+use crate::run_folder::{RunFolder, cannot, cannot_keep, file};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A snapshot in the folder `snapshots` of a run.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    path: PathBuf,
+    run: PathBuf,
+}
+
+impl Kept {
+    /// The snapshot at `path`, `RUN/snapshots/N.safetensors`.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if it lies elsewhere.
+    pub fn find(path: &Path) -> Result<Self, Stop> {
+        let real = fs::canonicalize(path).map_err(|error| cannot("read", path, &error))?;
+        let run = real.parent().filter(|folder| folder.ends_with(file::KEPT)).and_then(Path::parent);
+        match run.filter(|run| run.join(file::CONFIG).is_file()) {
+            Some(run) => {
+                // As it was named, for messages, where the name tells.
+                let named = path.ancestors().nth(2).filter(|named| fs::canonicalize(named).is_ok_and(|real| real == run));
+                Ok(Self { path: path.to_owned(), run: named.unwrap_or(run).to_owned() })
+            }
+            None => Err(Stop::user(format!("{} is no kept snapshot of a run", path.display())).hint(
+                "name a run folder, or RUN/snapshots/N.safetensors; any other snapshot with everything goes on as the last.safetensors \
+                 of a folder of its own",
+            )),
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of its run.
+    #[must_use]
+    pub fn run(&self) -> &Path {
+        &self.run
+    }
+
+    /// A new folder in which the run goes on from here, after `made` environment steps: `out`, in `out` if there are `several`, otherwise one
+    /// beside the run. It has what the run has, of which newer rows are cut later, and its best policy unless that is newer.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if the folder holds a run, with code 1 if a file cannot be copied.
+    pub fn begin(&self, made: u64, out: Option<&Path>, several: bool) -> Result<RunFolder, Stop> {
+        let real = fs::canonicalize(&self.run).map_err(|error| cannot("read", &self.run, &error))?;
+        let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = format!("{name}-from-{made}");
+        let folder = match out {
+            Some(out) if several => RunFolder::create(&out.join(name))?,
+            Some(out) => RunFolder::create(out)?,
+            None => RunFolder::create_numbered(self.run.parent().unwrap_or(&real), &name)?,
+        };
+        // The policy before the rows: those of its evaluation are on the disk before it, also where the run goes on meanwhile.
+        let best = self.copied(file::BEST)?;
+        for name in [file::CONFIG, file::COMMAND, file::VERSION, file::HISTORY, file::CSV, file::JSONL, file::EVENTS] {
+            let (from, to) = (self.run.join(name), folder.join(name));
+            if from.is_file() {
+                fs::copy(&from, &to).map_err(|error| cannot_keep(&to, &error, ""))?;
+            }
+        }
+        let whole = History::load(folder.path(), u64::MAX).map_err(|error| cannot("read", folder.path(), &error))?;
+        let until = run::mend(&folder, made)?;
+        if let Some(best) = best.filter(|_| until.best() == whole.best()) {
+            folder.write(file::BEST, &best)?;
+        }
+        say(&format!("{} goes on in {}", self.path.display(), folder.path().display()));
+        Ok(folder)
+    }
+
+    fn copied(&self, name: &str) -> Result<Option<Vec<u8>>, Stop> {
+        let path = self.run.join(name);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(cannot("read", &path, &error)),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Snapshots of a run on their way to the disk.
+
+use super::{SeedRun, Training};
+use crate::keep::Keep;
+use crate::memory;
+use crate::outcome::Stop;
+use crate::run_folder::file;
+use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+
+impl SeedRun {
+    /// Metrics first, the best policy second, new rows of the replay memory third, the snapshot last: what a snapshot builds on is always
+    /// there.
+    fn save(&mut self, snapshot: &[u8]) -> Result<(), Stop> {
+        self.log.sync()?;
+        if let Some(policy) = self.best_policy.take() {
+            self.folder.write(file::BEST, &policy)?;
+        }
+        self.segments.sync()?;
+        self.folder.write(file::LAST, snapshot)?;
+        self.segments.keep()?;
+        self.keep_recent_history()
+    }
+
+    /// Whatever is newer than it is read from the rows, so it need not follow each of many snapshots.
+    fn keep_recent_history(&mut self) -> Result<(), Stop> {
+        match self.kept.is_none_or(|kept| kept.elapsed() > Duration::from_secs(1)) {
+            true => self.keep_history(),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Writes all seeds' files; the snapshot stays beside the last one if it `stays`. Most of the time goes into waiting for the disk, which
+/// many threads do as fast as one; but where the address space is limited, their stacks and heaps would take what training has counted on.
+pub(super) fn save(session: &dyn Training, runs: &mut [SeedRun], keep: Keep, stays: bool) -> Result<(), Stop> {
+    const TOGETHER: usize = 32;
+    if keep == Keep::None {
+        return runs.iter_mut().try_for_each(|run| run.log.sync().and_then(|()| run.keep_recent_history()));
+    }
+    let copy = session.snapshots()?;
+    for (chunk, runs) in runs.chunks_mut(TOGETHER).enumerate() {
+        let first = chunk * TOGETHER;
+        let one = |(i, run): (usize, &mut SeedRun)| copy.parts(first + i, &mut run.segments);
+        let snapshots: Vec<Vec<u8>> = runs.iter_mut().enumerate().map(one).collect::<Result<_, _>>()?;
+        let saves = runs.iter_mut().zip(&snapshots).map(|(run, snapshot)| || run.save(snapshot)).collect();
+        side_by_side(saves, !memory::is_limited())?;
+        if stays {
+            // The rows of a replay memory are in it, as segments go with the last snapshot; one at a time, as each has all of its own.
+            for (i, run) in runs.iter().enumerate() {
+                run.folder.keep(session.steps_made(first + i), &copy.whole(first + i)?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Does all of it, with `threads` on a thread each; where the system gives no thread, on this one. The first error counts.
+pub(super) fn side_by_side<F: FnOnce() -> Result<(), Stop> + Send>(works: Vec<F>, threads: bool) -> Result<(), Stop> {
+    if !threads || works.len() < 2 {
+        return works.into_iter().map(|work| work()).fold(Ok(()), Result::and);
+    }
+    // Each is taken by its thread, or by this one where there is none.
+    let works: Vec<Mutex<Option<F>>> = works.into_iter().map(|work| Mutex::new(Some(work))).collect();
+    let run = |work: &Mutex<Option<F>>| {
+        let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        work.map_or(Ok(()), |work| work())
+    };
+    std::thread::scope(|scope| {
+        let start = |work| std::thread::Builder::new().spawn_scoped(scope, move || run(work));
+        let started: Vec<_> = works.iter().map(|work| (work, start(work))).collect();
+        let ended = |(work, thread): (_, std::io::Result<ScopedJoinHandle<'_, Result<(), Stop>>>)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|_| Err(Stop::failure("a thread that saves has panicked"))),
+            Err(_) => run(work),
+        };
+        started.into_iter().map(ended).fold(Ok(()), Result::and)
+    })
+}
