@@ -10,7 +10,7 @@ use crate::rng::{Key, fold_in};
 use crate::{Error, Result};
 
 impl Evaluator {
-    /// It as an actor in environments of the host; the most probable actions if `deterministic`, which policies with a memory do not
+    /// It as an actor in environments of the host; the most probable actions if `deterministic`, which policies that adapt by a memory do not
     /// have.
     ///
     /// # Errors

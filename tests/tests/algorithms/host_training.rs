@@ -17,7 +17,7 @@ use quickstudy_core::host::{
 use quickstudy_core::meta::rl2::Critic;
 use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use quickstudy_core::optim::AdamConfig;
-use quickstudy_core::policy::{MemoryConfig, NetConfig, RecurrentConfig};
+use quickstudy_core::policy::{MemoryConfig, MemoryKind, NetConfig, RecurrentConfig};
 use quickstudy_core::rng::Key;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
@@ -200,6 +200,21 @@ fn ppo_trains_the_same_parameters_on_host_and_device() {
 }
 
 #[test]
+fn ppo_with_a_memory_trains_the_same_parameters_on_host_and_device() {
+    let sampling = Sampling { envs: 4, horizon: 40, minibatches: 2, ..Sampling::default() };
+    let normalised = Sampling { normalise_observations: true, normalise_rewards: true, horizon: 120, ..sampling };
+    let cases = [
+        ("cartpole", sampling, MemoryKind::Gru),
+        ("pendulum", normalised, MemoryKind::Lstm),
+        ("pendulum", Sampling { sde: true, sde_sample_freq: 4, ..normalised }, MemoryKind::Gru),
+    ];
+    compare(cases.map(|(env, sampling, cell)| {
+        let memory = MemoryConfig { cell, units: 6, learned_start: true, layer_norm: true, ..MemoryConfig::default() };
+        (env, PpoConfig { epochs: 2, sampling, net: net(8), memory, ..PpoConfig::default() })
+    }));
+}
+
+#[test]
 fn trpo_trains_the_same_parameters_on_host_and_device() {
     let small = Sampling { envs: 3, horizon: 64, ..Sampling::default() };
     let normalised = Sampling { normalise_observations: true, normalise_rewards: true, ..small };
@@ -216,12 +231,15 @@ fn rl2_trains_the_same_parameters_on_host_and_device() {
     let small =
         |variant| Rl2Config { meta_batch: 6, minibatches: 2, epochs: 2, net: units(8), ..Rl2Config::of(variant) };
     let (ppo, trpo) = (small(Rl2Variant::Ppo), small(Rl2Variant::Trpo));
+    let of_lstm = MemoryConfig { cell: MemoryKind::Lstm, learned_start: true, layer_norm: true, ..ppo.net.memory };
+    let lstm = RecurrentConfig { memory: of_lstm, ..ppo.net.clone() };
     // Environments without chance; episodes that end early, and so trials of different lengths; choices; no tasks.
     let cases = [
         ("point-arena", Rl2Variant::Ppo, ppo.clone()),
         ("point-arena", Rl2Variant::Trpo, trpo.clone()),
         ("point-arena", Rl2Variant::Ppo, Rl2Config { carry_over: false, episodes: 3, train_tasks: 8, ..ppo.clone() }),
         ("dark-room", Rl2Variant::Ppo, Rl2Config { critic: Critic::LinearTime, ..ppo.clone() }),
+        ("dark-room", Rl2Variant::Ppo, Rl2Config { critic: Critic::Separate, net: lstm, ..ppo.clone() }),
         ("grid-world", Rl2Variant::Ppo, ppo),
         ("grid-world", Rl2Variant::Trpo, trpo),
     ];

@@ -15,8 +15,10 @@ use quickstudy_tests::single_task_names;
 #[test]
 fn a_hundred_updates_are_those_of_the_cpu() {
     let Some(gpu) = gpu::device() else { return };
-    let settings = "envs = 8\nhorizon = 20\nepochs = 10\nminibatches = 10\nhidden = [16, 16]\ntarget_kl = 0.0\n";
-    for env in ["cartpole", "pendulum"] {
+    let plain = "envs = 8\nhorizon = 20\nepochs = 10\nminibatches = 10\nhidden = [16, 16]\ntarget_kl = 0.0\n";
+    let remembers = "envs = 10\nhorizon = 16\nepochs = 10\nminibatches = 10\nhidden = [8]\ncell = \"lstm\"\nunits = 8\n\
+                     target_kl = 0.0\nlayer_norm = true\n";
+    for (env, settings) in [("cartpole", plain), ("pendulum", plain), ("cartpole-no-velocities", remembers)] {
         let trained = |device: &Device| {
             let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
             let setup = Setup::resolve("ppo", builtin(env).unwrap(), &[7], Some(160), &[layer]).unwrap();

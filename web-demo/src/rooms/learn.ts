@@ -11,6 +11,8 @@ import type { RoomView } from "./room.js";
 /** What can be seen in each environment. */
 const STORIES: Record<string, string> = {
   cartpole: "Push the cart left or right so that the pole stays up. One point for each step; 500 is the most.",
+  "cartpole-no-velocities":
+    "The same pole, but nobody says how fast it falls: to know that, a policy has to remember where it was. 500 is the most.",
   pendulum: "Swing the pendulum up and keep it there with little force. 0 would be perfect; −200 is good.",
   acrobot: "Swing the lower link above the line by the joint between the two. Each step costs a point.",
   "mountain-car": "The engine is too weak: rock back and forth to get up the hill. Each step costs a point.",
