@@ -43,14 +43,13 @@ fn what_is_learned_from_is_what_was_played() {
         for env in ["cartpole-no-velocities", "pendulum"] {
             let settings = format!("{SMALL}{cell}epochs = 1\nlearning_rate = 0.01\nnormalise_observations = true\n");
             let mut session = session("ppo", env, &[1, 2], 1 << 20, &settings);
-            let mut moved = theta(&session, 0);
+            let first = theta(&session, 0);
             for (i, row) in steps(&mut session, 12).iter().flatten().enumerate() {
                 // Between two programs of the same numbers there is the rounding of f32 alone.
                 assert!(value(row, "train/approx_kl").abs() < 1e-9, "{env}, {cell}row {i}: {row:?}");
                 assert_eq!(value(row, "train/clip_frac"), 0.0);
             }
-            std::mem::swap(&mut moved, &mut theta(&session, 0));
-            assert!(moved != theta(&session, 1), "{env}, {cell}");
+            assert!(first != theta(&session, 0), "{env}, {cell}: nothing was learnt");
         }
     }
 }
