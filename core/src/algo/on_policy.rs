@@ -2,6 +2,8 @@
 //! state that goes on.
 
 mod config;
+#[cfg(test)]
+pub(crate) mod differences;
 mod learner;
 mod loss;
 mod rollout;
@@ -10,7 +12,9 @@ mod update;
 
 pub use config::{AdvantageScope, CriticConfig, CriticSteps, PolicyGradient, ValueTargets};
 pub use learner::{OnPolicy, OnPolicyLearner};
-pub use loss::{Losses, Minibatch, PolicyTerm, Terms, approx_kl, clip_loss, losses, mean, standardise, value_loss};
+pub use loss::{
+    Losses, Minibatch, PolicyTerm, Terms, approx_kl, clip_loss, likelihood_loss, losses, mean, standardise, value_loss,
+};
 use rollout::{Collector, MEMORIES, Rollout};
 pub use sequences::Sequences;
 pub use update::Update;

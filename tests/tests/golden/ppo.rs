@@ -2,6 +2,7 @@
 //! and on the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use quickstudy_core::algo::on_policy::likelihood_loss;
 use quickstudy_core::algo::ppo::{clip_loss, value_loss};
 use quickstudy_core::credit::{ValuedSteps, gae};
 use quickstudy_core::dist::Gaussian;
@@ -213,8 +214,7 @@ fn golden_pyrado_losses_and_gradients_per_number() {
                     let value = value_loss(p[1], x[6], Some((x[5], eps))).sum_all();
                     policy(p[0]) + value * value_coef - entropy(p[2]) * entropy_coef
                 });
-                let a2c = value_and_grad(&x[1..2], |p| value_loss(p[0], x[6], None).sum_all() * value_coef);
-                [&[ppo.0], &ppo.1[..], &[ppo2.0], &ppo2.1[..], &a2c.1[..], &[entropy(x[2])]].concat()
+                [&[ppo.0], &ppo.1[..], &[ppo2.0], &ppo2.1[..], &[entropy(x[2])]].concat()
             });
             let expected = [
                 &case["ppo"]["loss"],
@@ -223,12 +223,54 @@ fn golden_pyrado_losses_and_gradients_per_number() {
                 &case["ppo2"]["grad_log_probs"],
                 &case["ppo2"]["grad_v_pred"],
                 &case["ppo2"]["grad_noise_log_std"],
-                &case["a2c"]["grad_v_pred"],
                 &case["noise_entropy_pyrado"],
             ];
             for (got, expected) in out.iter().zip(expected) {
                 bar.check("loss", got, &numbers(expected));
             }
+        }
+    }
+}
+
+/// A2C's loss of policy, value function and exploration together, by joint log-probabilities. The file's mean goes over the numbers of an action
+/// too, so that its policy term is a d-th of ours and the log-probability of each number has a d-th of the gradient.
+#[test]
+fn golden_pyrado_losses_of_a2c() {
+    let file = load("pyrado_losses.json");
+    for bar in bars(1e-9) {
+        for case in items(&file["cases"]) {
+            let l = Losses::new(case);
+            let (n, share) = (l.n, 1.0 / l.d as f64);
+            let (value_coef, entropy_coef) = (number(&case["vfcn_coeff"]), number(&case["entropy_coeff"]));
+            let log_std = numbers(&case["noise_log_std"]);
+            let few = vec![1, n, 1];
+            let inputs = [
+                (vec![1, n, l.d], l.logp),
+                (few.clone(), l.v),
+                (vec![1, log_std.len()], log_std),
+                (few.clone(), l.adv),
+                (few, l.target),
+            ];
+            let out = bar.run(&inputs, |x| {
+                let entropy = |log_std: Tensor| {
+                    let mean = Tensor::zeros(&[1, 1, log_std.size(1)]);
+                    Gaussian::new(mean, log_std).entropy().sum_all()
+                };
+                let (loss, gradients) = value_and_grad(&x[..3], |p| {
+                    let policy = likelihood_loss(p[0].sum_keep(2), x[3]).sum_all() * share;
+                    let value = value_loss(p[1], x[4], None).sum_all();
+                    policy + value * value_coef - entropy(p[2]) * entropy_coef
+                });
+                [&[loss], &gradients[..], &[entropy(x[2])]].concat()
+            });
+            let a2c = &case["a2c"];
+            // The file counts the constant of the entropy once instead of once per number.
+            let missing = number(&case["noise_entropy_exact"]) - number(&case["noise_entropy_pyrado"]);
+            bar.check("loss", &out[0], &[number(&a2c["loss"]) - entropy_coef * missing]);
+            for (got, name) in out[1..4].iter().zip(["grad_log_probs", "grad_v_pred", "grad_noise_log_std"]) {
+                bar.check(name, got, &numbers(&a2c[name]));
+            }
+            bar.check("entropy", &out[4], &[number(&case["noise_entropy_exact"])]);
         }
     }
 }

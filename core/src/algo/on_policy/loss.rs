@@ -95,7 +95,7 @@ pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: 
     let ratio = log_ratio.exp();
     let advantage = if terms.standardise { standardise(batch.advantage) } else { batch.advantage };
     let policy = match terms.policy {
-        PolicyTerm::Likelihood => -mean(log_prob * advantage),
+        PolicyTerm::Likelihood => likelihood_loss(log_prob, advantage),
         PolicyTerm::Clipped => clip_loss(ratio, advantage, clip_eps), // eq. 7
     };
     let value = net.value_of(parts, batch.obs, batch.sequences.as_ref());
@@ -111,6 +111,12 @@ pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: 
         approx_kl: approx_kl(log_ratio),
         clip_frac: mean((ratio - 1.0).abs().gt(clip_eps).to_f32()),
     }
+}
+
+/// −mean A ln π(a|s). `log_prob, advantage: [S, B, 1]` → `[S, 1]` to minimise.
+#[track_caller]
+pub fn likelihood_loss(log_prob: Tensor, advantage: Tensor) -> Tensor {
+    -mean(log_prob * advantage)
 }
 
 /// Clipped surrogate −L^CLIP of eq. 7. `ratio, advantage: [S, B, 1]` → `[S, 1]` to minimise.
@@ -159,4 +165,25 @@ pub fn standardise(advantage: Tensor) -> Tensor {
 pub fn mean(x: Tensor) -> Tensor {
     let n = x.size(1) as f64;
     x.sum_keep(1).reshape(&[x.size(0), 1]) * (1.0 / n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algo::on_policy::PolicyGradient;
+    use crate::algo::on_policy::differences::check_derivatives;
+
+    /// The whole loss of A2C and VPG, and the policy's part that VPG follows.
+    #[test]
+    fn the_likelihood_loss_has_the_gradient_of_finite_differences() {
+        for standardise in [false, true] {
+            let gradient =
+                PolicyGradient { entropy_coef: 0.01, normalise_advantages: standardise, ..PolicyGradient::default() };
+            let terms = gradient.update().terms;
+            assert_eq!((terms.policy, terms.standardise), (PolicyTerm::Likelihood, standardise));
+            let eps = || Tensor::constant_f32(1.0);
+            check_derivatives([1e-5, 1e-7], |net, parts, batch| losses(net, parts, batch, eps(), &terms).total);
+            check_derivatives([1e-5, 1e-7], |net, parts, batch| losses(net, parts, batch, eps(), &terms).without_value);
+        }
+    }
 }

@@ -14,6 +14,7 @@ pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algo::on_policy::differences::check_derivatives;
     use crate::algo::on_policy::{approx_kl, clip_loss, standardise, value_loss};
     use crate::learn::log_ratio;
     use crate::program::State;
@@ -92,53 +93,11 @@ mod tests {
         assert!(out[0][0].is_finite() && out[0][0] > 1e8, "{out:?}");
     }
 
-    /// The gradient of the whole loss with respect to θ against finite differences, first and second order.
     #[test]
     fn the_loss_has_the_gradient_of_finite_differences() {
-        use crate::algo::Sampling;
-        use crate::env::{ActionSpace, Dim, EnvSpec};
-        use crate::grad::check::check;
-        use crate::policy::NetConfig;
-        use crate::rng::Threefry;
-
-        let vector = || ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0); 2]);
-        let spaces = [(ActionSpace::discrete(&["l", "m", "r"]), false), (vector(), false), (vector(), true)];
-        for (space, sde) in spaces {
-            let spec = EnvSpec::new("e", vec![Dim::unbounded("x"); 2], space, 9);
-            let config = PpoConfig {
-                sampling: Sampling { sde, ..Sampling::default() },
-                net: NetConfig { hidden: vec![3], log_std_init: -0.5, ..NetConfig::default() },
-                ..PpoConfig::default()
-            };
-            let net = ActorCritic::new(&spec, &config.net, &config.sampling);
-            let mut rng = Threefry::new([1, u32::from(sde)]);
-            let mut numbers = |n: usize| (0..n).map(|_| 0.7 * rng.normal()).collect::<Vec<f64>>();
-            let mut theta = net.layout.init([3, 4]);
-            theta.iter_mut().zip(numbers(net.layout.len())).for_each(|(t, z)| *t += 0.3 * z);
-            // State-dependent noise stops the gradient at the features, on purpose: there, the slice of the noise only.
-            let (fixed, free) = theta.split_at(if sde { theta.len() - 6 } else { 1 });
-            let rows = 5;
-            let obs = numbers(rows * 2);
-            let (logp, value, adv, returns) = (numbers(rows), numbers(rows), numbers(rows), numbers(rows));
-            let (choice, action) = ([0.0, 1.0, 2.0, 2.0, 0.0], numbers(rows * 2));
-            let loss = |x: &[Tensor]| {
-                let column = |v: &[f64]| Tensor::literal_f32(v).reshape(&[1, rows, v.len() / rows]);
-                let batch = Minibatch {
-                    obs: column(&obs),
-                    action: column(if net.actions() == 1 { &choice } else { &action }),
-                    // Around the log-probabilities of the policies here, so that some samples are clipped.
-                    logp_old: column(&logp) - 1.3,
-                    value_old: column(&value),
-                    advantage: column(&adv),
-                    returns: column(&returns),
-                    sequences: None,
-                };
-                let theta = Tensor::concat(&[Tensor::literal_f32(fixed).unsqueeze(0), x[0]], 1);
-                losses(&net, &net.layout.split(theta), &batch, Tensor::constant_f32(0.2), &config).total.sum_all()
-            };
-            let point = [(vec![1, free.len()], free.to_vec())];
-            check(loss, &point, 1, 1e-5, 1e-7).unwrap();
-            check(loss, &point, 2, 1e-4, 1e-6).unwrap();
-        }
+        let config = PpoConfig::default();
+        check_derivatives([1e-5, 1e-7], |net, parts, batch| {
+            losses(net, parts, batch, Tensor::constant_f32(0.2), &config).total
+        });
     }
 }

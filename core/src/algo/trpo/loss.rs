@@ -23,83 +23,21 @@ pub fn kl(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, old: &Distribu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::Sampling;
-    use crate::env::{ActionSpace, Dim, EnvSpec};
-    use crate::grad::check::check;
+    use crate::algo::on_policy::differences::{Batch, INIT, check_derivatives, net, rows};
+    use crate::env::ActionSpace;
     use crate::grad::value_and_grad;
-    use crate::policy::NetConfig;
     use crate::program::State;
     use crate::rng::Threefry;
     use crate::{Device, Program};
 
-    fn net(space: ActionSpace, hidden: Vec<usize>, sde: bool) -> ActorCritic {
-        let spec = EnvSpec::new("e", vec![Dim::unbounded("x"); 2], space, 9);
-        let config = NetConfig { hidden, log_std_init: -0.5, ..NetConfig::default() };
-        ActorCritic::new(&spec, &config, &Sampling { sde, ..Sampling::default() })
-    }
-
-    fn rows(values: &[f64], width: usize) -> Tensor {
-        Tensor::literal_f32(values).reshape(&[1, values.len() / width, width])
-    }
-
-    /// Numbers of a batch of five observations: what a device gives to functions of it and of θ.
-    struct Batch {
-        obs: Vec<f64>,
-        action: Vec<f64>,
-        logp: Vec<f64>,
-        advantage: Vec<f64>,
-    }
-
-    impl Batch {
-        fn trace(&self) -> Minibatch {
-            let zero = rows(&[0.0; 5], 1);
-            Minibatch {
-                obs: rows(&self.obs, 2),
-                action: rows(&self.action, self.action.len() / 5),
-                logp_old: rows(&self.logp, 1),
-                value_old: zero,
-                advantage: rows(&self.advantage, 1),
-                returns: zero,
-                sequences: None,
-            }
-        }
-    }
-
-    fn batch(discrete: bool, random: &mut Threefry) -> Batch {
-        let mut numbers = |n: usize| (0..n).map(|_| 0.7 * random.normal()).collect::<Vec<f64>>();
-        let action = if discrete { vec![0.0, 1.0, 2.0, 2.0, 0.0] } else { numbers(10) };
-        let logp = numbers(5).iter().map(|x| x - 1.3).collect();
-        Batch { obs: numbers(10), action, logp, advantage: numbers(5) }
-    }
-
     #[test]
     fn surrogate_and_kl_have_the_gradients_of_finite_differences() {
-        let vector = || ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0); 2]);
-        for (space, sde) in [(ActionSpace::discrete(&["l", "m", "r"]), false), (vector(), false), (vector(), true)] {
-            let mut random = Threefry::new([1, u32::from(sde)]);
-            let batch = batch(space.choices().is_some(), &mut random);
-            let net = net(space, vec![3], sde);
-            let old: Vec<f64> = net.layout.init([3, 4]);
-            let theta: Vec<f64> = old.iter().map(|x| x + 0.3 * random.normal()).collect();
-            // State-dependent noise stops the gradient at the features, on purpose: there, the slice of the noise only.
-            let (fixed, free) = theta.split_at(if sde { theta.len() - 6 } else { 1 });
-            let at = |x: &[Tensor], f: &dyn Fn(&[Tensor], &Minibatch) -> Tensor| {
-                let theta = Tensor::concat(&[Tensor::literal_f32(fixed).unsqueeze(0), x[0]], 1);
-                f(&net.layout.split(theta), &batch.trace()).sum_all()
-            };
-            let loss = |x: &[Tensor]| at(x, &|parts, batch| surrogate(&net, parts, batch, true));
-            let divergence = |x: &[Tensor]| {
-                at(x, &|parts, batch| {
-                    let old = net.layout.split(Tensor::literal_f32(&old).unsqueeze(0));
-                    kl(&net, parts, batch, &net.distribution(&old, batch.obs))
-                })
-            };
-            let point = [(vec![1, free.len()], free.to_vec())];
-            for order in [1, 2] {
-                check(loss, &point, order, 1e-4, 1e-6).unwrap();
-                check(divergence, &point, order, 1e-4, 1e-6).unwrap();
-            }
-        }
+        let tolerance = [1e-4, 1e-6];
+        check_derivatives(tolerance, |net, parts, batch| surrogate(net, parts, batch, true));
+        check_derivatives(tolerance, |net, parts, batch| {
+            let old = net.layout.split(Tensor::literal_f32(&net.layout.init(INIT)).unsqueeze(0));
+            kl(net, parts, batch, &net.distribution(&old, batch.obs))
+        });
     }
 
     /// The Hessian of the KL at the old policy is Fisher's matrix: for logits W x of one state, (diag p − p pᵀ) ⊗ x xᵀ.
@@ -158,7 +96,7 @@ mod tests {
     #[test]
     fn a_policy_that_has_not_moved_loses_minus_the_mean_advantage() {
         let net = net(ActionSpace::discrete(&["l", "m", "r"]), vec![3], false);
-        let batch = batch(true, &mut Threefry::new([5, 6]));
+        let batch = Batch::draw(&net, &mut Threefry::new([5, 6]));
         let theta = net.layout.init([1, 2]);
         let device = Device::reference();
         let mut program = Program::new(&device, |cx| {
