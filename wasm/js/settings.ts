@@ -354,6 +354,8 @@ export interface TrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
+  /** share of each rollout's steps that the KL's Hessian is of. Values: above 0, to 1; default 1.0. */
+  curvature_share?: number;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -936,6 +938,8 @@ export interface PrompConfig {
   gae_lambda?: number;
   /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
+  baseline_regularisation?: number;
   /** per task. Values: true, false; default true. */
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
@@ -944,12 +948,18 @@ export interface PrompConfig {
   outer_steps?: number;
   /** clip range of the outer objective. Values: 0 to 1; default 0.3. */
   clip_eps?: number;
+  /** clip_eps is multiplied by this after each iteration. Values: above 0, to 1; default 1.0. */
+  clip_eps_factor?: number;
   /** weight of the KL that keeps adaptation near what collected. Values: 0 or more; default 0.0005. */
   inner_kl_coef?: number;
   /** above 0: adapt inner_kl_coef until the KL is near this. Values: 0 or more; default 0.0. */
   target_inner_kl?: number;
   /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
+  /** λ of ½ λ ‖θ‖² in the outer loss, θ the policy's parameters. Values: 0 or more; default 0.0. */
+  weight_decay?: number;
+  /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
+  learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -992,6 +1002,8 @@ export interface MamlPpoConfig {
   gae_lambda?: number;
   /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
+  baseline_regularisation?: number;
   /** per task. Values: true, false; default true. */
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
@@ -1000,8 +1012,14 @@ export interface MamlPpoConfig {
   outer_steps?: number;
   /** clip range of the outer objective. Values: 0 to 1; default 0.3. */
   clip_eps?: number;
+  /** clip_eps is multiplied by this after each iteration. Values: above 0, to 1; default 1.0. */
+  clip_eps_factor?: number;
   /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
+  /** λ of ½ λ ‖θ‖² in the outer loss, θ the policy's parameters. Values: 0 or more; default 0.0. */
+  weight_decay?: number;
+  /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
+  learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -1038,18 +1056,26 @@ export interface MamlVpgConfig {
   first_order?: boolean;
   /** surrogate of adaptation. Values: likelihood_ratio, log_likelihood; default "log_likelihood". */
   inner_loss?: "likelihood_ratio" | "log_likelihood";
+  /** reward the data before adaptation for what came after it. Values: true, false; default false. */
+  exploration?: boolean;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
   gae_lambda?: number;
   /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
+  baseline_regularisation?: number;
   /** per task. Values: true, false; default true. */
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
   positive_advantages?: boolean;
   /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
+  /** λ of ½ λ ‖θ‖² in the outer loss, θ the policy's parameters. Values: 0 or more; default 0.0. */
+  weight_decay?: number;
+  /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
+  learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -1092,10 +1118,14 @@ export interface MamlTrpoConfig {
   gae_lambda?: number;
   /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
+  baseline_regularisation?: number;
   /** per task. Values: true, false; default true. */
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
   positive_advantages?: boolean;
+  /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
+  learn_std?: boolean;
   /** largest KL of the policies before and after a step. Values: > 0; default 0.01. */
   max_kl?: number;
   /** conjugate-gradient iterations. Values: 1 or more; default 10. */
@@ -1146,10 +1176,14 @@ export interface EMamlConfig {
   gae_lambda?: number;
   /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
+  baseline_regularisation?: number;
   /** per task. Values: true, false; default true. */
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
   positive_advantages?: boolean;
+  /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
+  learn_std?: boolean;
   /** largest KL of the policies before and after a step. Values: > 0; default 0.01. */
   max_kl?: number;
   /** conjugate-gradient iterations. Values: 1 or more; default 10. */
@@ -1192,18 +1226,26 @@ export interface DiceMamlConfig {
   learn_inner_lr?: boolean;
   /** take inner gradients as constants. Values: true, false; default false. */
   first_order?: boolean;
+  /** loss of adapted policies: DICE, or ln π times advantages. Values: dice, log_likelihood; default "dice". */
+  outer_loss?: "dice" | "log_likelihood";
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
   gae_lambda?: number;
   /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_time". */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
+  baseline_regularisation?: number;
   /** per task. Values: true, false; default true. */
   normalise_advantages?: boolean;
   /** shift them so that the smallest is 0. Values: true, false; default false. */
   positive_advantages?: boolean;
   /** longer outer gradients are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
+  /** λ of ½ λ ‖θ‖² in the outer loss, θ the policy's parameters. Values: 0 or more; default 0.0. */
+  weight_decay?: number;
+  /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
+  learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -1236,8 +1278,10 @@ export interface Rl2PpoConfig {
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
   gae_lambda?: number;
-  /** learned value, from the policy's memory or its own; or a baseline fitted to each batch. Values: gru, separate, linear_feature, linear_time, zero; default "gru". */
-  critic?: "gru" | "separate" | "linear_feature" | "linear_time" | "zero";
+  /** learned value, from the policy's memory or its own; or a baseline fitted to each batch. Values: gru, separate, linear_feature, linear_time, multi_feature, zero; default "gru". */
+  critic?: "gru" | "separate" | "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
+  baseline_regularisation?: number;
   /** standardise over all steps, or at each step over trials. Values: all, step, none; default "all". */
   advantage_centre?: "all" | "step" | "none";
   /** shift them so that the smallest is 0. Values: true, false; default false. */
@@ -1252,6 +1296,8 @@ export interface Rl2PpoConfig {
   entropy_neg_log_prob?: boolean;
   /** passes over the trials. Values: 1 or more; default 4. */
   epochs?: number;
+  /** above 0: passes end once one changes the loss over all trials by less. Values: 0 or more; default 0.0. */
+  tolerance?: number;
   /** parts of each pass, in trials. Values: divides meta_batch; default 4. */
   minibatches?: number;
   /** clip range of the probability ratio. Values: 0 to 1; default 0.2. */
@@ -1262,6 +1308,10 @@ export interface Rl2PpoConfig {
   max_grad_norm?: number;
   /** above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
   target_kl?: number;
+  /** λ of ½ λ ‖θ‖² in the loss. Values: 0 or more; default 0.0. */
+  weight_decay?: number;
+  /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
+  learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
   /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -1300,8 +1350,10 @@ export interface Rl2TrpoConfig {
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.98. */
   gae_lambda?: number;
-  /** learned value, from the policy's memory or its own; or a baseline fitted to each batch. Values: gru, separate, linear_feature, linear_time, zero; default "linear_feature". */
-  critic?: "gru" | "separate" | "linear_feature" | "linear_time" | "zero";
+  /** learned value, from the policy's memory or its own; or a baseline fitted to each batch. Values: gru, separate, linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  critic?: "gru" | "separate" | "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
+  baseline_regularisation?: number;
   /** standardise over all steps, or at each step over trials. Values: all, step, none; default "all". */
   advantage_centre?: "all" | "step" | "none";
   /** shift them so that the smallest is 0. Values: true, false; default false. */
@@ -1314,6 +1366,8 @@ export interface Rl2TrpoConfig {
   entropy_softplus?: boolean;
   /** −ln π of the action taken in place of the entropy. Values: true, false; default false. */
   entropy_neg_log_prob?: boolean;
+  /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
+  learn_std?: boolean;
   /** largest KL of the policies before and after a step. Values: > 0; default 0.01. */
   max_kl?: number;
   /** conjugate-gradient iterations. Values: 1 or more; default 10. */

@@ -20,11 +20,11 @@ pub use loss::{kl, surrogate};
 
 use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling, mean, unpack, value_loss};
 use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics, update_parameters};
-use crate::Result;
 use crate::learn::{Descent, Look};
 use crate::play::Iteration;
 use crate::policy::NetConfig;
 use crate::settings::Settings as _;
+use crate::{Result, Tensor};
 
 /// TRPO in the register.
 pub static TRPO: AlgorithmDef = AlgorithmDef::new::<TrpoConfig>(
@@ -61,12 +61,18 @@ impl OnPolicy for TrpoConfig {
         // The policy. The value function's parameters have neither gradient nor curvature here, and so no step.
         let batch = unpack(net, data);
         let old = net.distribution(&net.layout.split(theta), batch.obs).stop_gradient();
-        let step = self.trust_region.step(
-            &net.layout,
-            theta,
-            |parts| surrogate(net, parts, &batch, self.normalise_advantages), // eq. 14
-            |parts| kl(net, parts, &batch, &old),
-        );
+        let loss = |parts: &[Tensor]| surrogate(net, parts, &batch, self.normalise_advantages); // eq. 14
+        let limit = |parts: &[Tensor]| kl(net, parts, &batch, &old);
+        let step = match self.curvature_share < 1.0 {
+            true => {
+                let rows = self.curvature_rows();
+                let some = Tensor::literal_u32(&rows).unsqueeze(0).broadcast_to(&[theta.size(0), rows.len()]);
+                let some = unpack(net, data.gather(some));
+                let old = net.distribution(&net.layout.split(theta), some.obs).stop_gradient();
+                self.trust_region.step_with(&net.layout, theta, loss, limit, |parts| kl(net, parts, &some, &old))
+            }
+            false => self.trust_region.step(&net.layout, theta, loss, limit),
+        };
         let entropy = mean(net.distribution(&net.layout.split(step.theta), batch.obs).entropy());
 
         // The value function; the policy's parameters have no gradient here, and stay.

@@ -36,13 +36,41 @@ pub struct Feature<'a> {
     pub values: Tensor,
 }
 
-/// Added to the diagonal of the normal equations.
+/// Added to the diagonal of the normal equations where nobody says how much.
 pub const REGULARISATION: f64 = 1e-5;
 
 impl Baseline {
     /// Predictions of `targets: [T, K, N, 1]` where steps are valid, 0 elsewhere; fitted per row of K on those targets.
     #[track_caller]
     pub fn fit_predict(self, paths: &Paths, targets: Tensor) -> Tensor {
+        self.regularised(paths, targets, REGULARISATION)
+    }
+
+    /// Predictions of steps of other paths, `[T', K, N', 1]`, by the fit of those targets: a baseline that is fitted on one batch and asked
+    /// on the next.
+    #[track_caller]
+    pub fn asked(self, paths: &Paths, targets: Tensor, regularisation: f64, of: &Paths) -> Tensor {
+        let zero = Tensor::zeros(&of.reward.shape());
+        let (Some(features), Some(asked)) = (self.features(paths, targets), self.features(of, zero)) else {
+            return zero;
+        };
+        let predictions =
+            least_squares_at(rows(paths, &features), rows(paths, &[targets]), rows(of, &asked), regularisation);
+        by_time(predictions, &of.reward.shape())
+    }
+
+    /// The same with so much on the diagonal of the normal equations: the r of [`least_squares`].
+    #[track_caller]
+    pub fn regularised(self, paths: &Paths, targets: Tensor, regularisation: f64) -> Tensor {
+        match self.features(paths, targets) {
+            Some(features) => fit(paths, &features, targets, regularisation),
+            None => Tensor::zeros(&targets.shape()),
+        }
+    }
+
+    /// What it is linear in, `[T, K, N, ·]` each; `None` if it is nothing.
+    #[track_caller]
+    fn features(self, paths: &Paths, targets: Tensor) -> Option<Vec<Tensor>> {
         let shape = targets.shape();
         let t = targets.size(0);
         let time = || Tensor::iota(&[t, 1, 1, 1], 0).to_f32() * 0.01;
@@ -50,14 +78,12 @@ impl Baseline {
             let tau = time();
             [tau, tau.square(), tau * tau.square(), Tensor::ones(&[t, 1, 1, 1])].map(|x| x.broadcast_to(&shape))
         };
-        let obs = Feature { name: "obs", values: paths.obs };
-        let features = match self {
-            Baseline::Zero => return Tensor::zeros(&shape),
-            Baseline::MultiFeature => return multi_feature(paths, &[obs], targets),
-            Baseline::LinearTime => powers().to_vec(),
-            Baseline::LinearFeature => [&with_square(obs.values)[..], &powers()].concat(),
-        };
-        fit(paths, &features, targets)
+        match self {
+            Baseline::Zero => None,
+            Baseline::MultiFeature => Some([&with_square(paths.obs)[..], &[Tensor::ones(&shape)]].concat()),
+            Baseline::LinearTime => Some(powers().to_vec()),
+            Baseline::LinearFeature => Some([&with_square(paths.obs)[..], &powers()].concat()),
+        }
     }
 }
 
@@ -86,24 +112,30 @@ pub fn multi_feature(paths: &Paths, features: &[Feature<'_>], targets: Tensor) -
         columns.extend(with_square(*values));
     }
     columns.push(Tensor::ones(&shape));
-    fit(paths, &columns, targets)
+    fit(paths, &columns, targets, REGULARISATION)
 }
 
 /// The least-squares fit of each row of K, over valid steps.
 #[track_caller]
-fn fit(paths: &Paths, features: &[Tensor], targets: Tensor) -> Tensor {
-    let shape = targets.shape();
+fn fit(paths: &Paths, features: &[Tensor], targets: Tensor, regularisation: f64) -> Tensor {
+    let fitted = least_squares(rows(paths, features), rows(paths, &[targets]), regularisation);
+    by_time(fitted, &targets.shape())
+}
+
+/// Columns `[T, K, N, ·]` side by side, as rows of each of K: `[K, T · N, n]`, 0 in padding.
+#[track_caller]
+fn rows(paths: &Paths, columns: &[Tensor]) -> Tensor {
+    let x = Tensor::concat(columns, 3);
+    Paths::rows(paths.valid.select(x, Tensor::constant_f32(0.0)))
+}
+
+/// Rows `[K, T · N, 1]` in this shape, `[T, K, N, 1]`.
+#[track_caller]
+fn by_time(rows: Tensor, shape: &[usize]) -> Tensor {
     let [t, k, n, _] = shape[..] else {
         return Tensor::poison();
     };
-    let features = Tensor::concat(features, 3);
-    let rows = |x: Tensor| {
-        let width = x.size(3);
-        let x = paths.valid.select(x, Tensor::constant_f32(0.0));
-        x.permute(&[1, 0, 2, 3]).reshape(&[k, t * n, width])
-    };
-    let fitted = least_squares(rows(features), rows(targets), REGULARISATION);
-    fitted.reshape(&[k, t, n, 1]).permute(&[1, 0, 2, 3])
+    rows.reshape(&[k, t, n, 1]).permute(&[1, 0, 2, 3])
 }
 
 /// F w with the w that minimises ‖F w − y‖² + r ‖w‖²: `features: [K, B, n]`, `targets: [K, B, 1]` → `[K, B, 1]`.
@@ -112,17 +144,105 @@ fn fit(paths: &Paths, features: &[Tensor], targets: Tensor) -> Tensor {
 /// time, have a condition number that f32 cannot hold; that of F is its root.
 #[track_caller]
 pub fn least_squares(features: Tensor, targets: Tensor, regularisation: f64) -> Tensor {
+    let rows = features.size(1);
+    targets - orthogonalised(features, targets, None, regularisation).slice(1, 0, rows)
+}
+
+/// The same w at other rows, `asked: [K, C, n]` → `[K, C, 1]`.
+///
+/// They go through the steps of the fit with targets of 0, and have no weight in it: what remains of their targets is −F w.
+#[track_caller]
+pub fn least_squares_at(features: Tensor, targets: Tensor, asked: Tensor, regularisation: f64) -> Tensor {
+    let (rows, n) = (features.size(1), features.size(2));
+    let end = rows + n;
+    -orthogonalised(features, targets, Some(asked), regularisation).slice(1, end, end + asked.size(1))
+}
+
+/// What remains of the targets, below them √r · 1's and, if there are such, the rows that are asked.
+#[track_caller]
+fn orthogonalised(features: Tensor, targets: Tensor, asked: Option<Tensor>, regularisation: f64) -> Tensor {
     let (k, rows, n) = (features.size(0), features.size(1), features.size(2));
     let diagonal = Tensor::iota(&[1, n, n + 1], 1).eq(Tensor::iota(&[1, n, n + 1], 2)).to_f32();
     let below = (diagonal * regularisation.sqrt()).broadcast_to(&[k, n, n + 1]);
     // The targets are the last column: what remains of them is the residual.
-    let mut rest = Tensor::concat(&[Tensor::concat(&[features, targets], 2), below], 1);
+    let fitted = Tensor::concat(&[Tensor::concat(&[features, targets], 2), below], 1);
+    let mut rest = asked.map_or(fitted, |asked| {
+        let none = Tensor::zeros(&[k, asked.size(1), 1]);
+        Tensor::concat(&[fitted, Tensor::concat(&[asked, none], 2)], 1)
+    });
+    let weighed = |x: Tensor| if asked.is_some() { x.slice(1, 0, rows + n) } else { x };
     for column in 0..n {
-        let first = rest.slice(2, 0, 1);
-        let others = rest.slice(2, 1, n + 1 - column);
-        let square = first.square().sum_keep(1);
-        let along = first.matmul_with(others, true, false) * square.recip();
+        let (first, others) = (rest.slice(2, 0, 1), rest.slice(2, 1, n + 1 - column));
+        let (of_first, of_others) = (weighed(first), weighed(others));
+        let square = of_first.square().sum_keep(1);
+        let along = of_first.matmul_with(of_others, true, false) * square.recip();
         rest = others - first * along;
     }
-    targets - rest.slice(1, 0, rows)
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::State;
+    use crate::{Device, Program};
+
+    #[test]
+    fn a_fit_that_is_asked_of_other_paths_predicts_as_of_its_own() {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let column = |n: usize, f: &dyn Fn(f64) -> f64| {
+                Tensor::literal_f32(&(0..n).map(|i| f(i as f64)).collect::<Vec<_>>())
+            };
+            let of = |t: usize, n: usize, seed: f64| {
+                let obs = column(t * 2 * n * 2, &|i| (1.7 * i + seed).sin()).reshape(&[t, 2, n, 2]);
+                let valid = Tensor::iota(&[t, 2, n, 1], 0).lt(Tensor::constant_u32(t as u32 - 1));
+                Paths { obs, next_obs: obs, action: obs, reward: obs.slice(3, 0, 1), valid }
+            };
+            let (fitted, other) = (of(6, 4, 0.3), of(4, 3, 2.0));
+            // Linear in the features but for the clock, which nothing hides.
+            let truth = |paths: &Paths| {
+                let [x, y] = [0, 1].map(|i| paths.obs.slice(3, i, i + 1));
+                x * 2.0 - y * 3.0 + y.square() * 0.5 + 0.75
+            };
+            let baseline = Baseline::LinearFeature;
+            cx.output("own", baseline.asked(&fitted, truth(&fitted), 1e-5, &fitted));
+            cx.output("fit", baseline.fit_predict(&fitted, truth(&fitted)));
+            cx.output("other", baseline.asked(&fitted, truth(&fitted), 1e-5, &other));
+            cx.output("truth", other.valid.select(truth(&other), Tensor::constant_f32(0.0)));
+            cx.output("zero", Baseline::Zero.asked(&fitted, truth(&fitted), 1e-5, &other));
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        let read = |name: &str| pollster::block_on(device.read(out.get(name).unwrap())).unwrap();
+        for (got, want) in [("own", "fit"), ("other", "truth")] {
+            let (got, want) = (read(got), read(want));
+            let worst = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(worst < 2e-3 && want.iter().any(|x| x.abs() > 1.0), "{worst}: {got:?} {want:?}");
+        }
+        assert_eq!(read("zero"), [0.0; 24]);
+    }
+
+    #[test]
+    fn a_larger_regularisation_draws_predictions_to_zero() {
+        // Features that are 0, and 1: the prediction of n targets y is Σ y / (n + r), over valid steps.
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let zero = Tensor::zeros(&[3, 1, 2, 1]);
+            let targets = Tensor::literal_f32(&[1.0, 2.0, 3.0, 5.0, 8.0, 100.0]).reshape(&[3, 1, 2, 1]);
+            let valid = Tensor::literal_u32(&[1, 1, 1, 1, 1, 0]).reshape(&[3, 1, 2, 1]);
+            let paths = Paths { obs: zero, next_obs: zero, action: zero, reward: targets, valid };
+            for (name, regularisation) in [("none", 1e-5), ("some", 3.0)] {
+                cx.output(name, Baseline::MultiFeature.regularised(&paths, targets, regularisation));
+            }
+            cx.output("default", Baseline::MultiFeature.fit_predict(&paths, targets));
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        let read = |name: &str| pollster::block_on(device.read(out.get(name).unwrap())).unwrap();
+        for (name, want) in [("none", 3.8), ("default", 3.8), ("some", 19.0 / 8.0)] {
+            let got = read(name);
+            assert!(got[..5].iter().all(|x| (x - want).abs() < 1e-4) && got[5] == 0.0, "{name}: {got:?}");
+        }
+    }
 }

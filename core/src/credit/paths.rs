@@ -1,5 +1,6 @@
 //! Whole episodes and what learners make of them: returns, baselines, advantages.
 
+use super::baseline::REGULARISATION;
 use super::{Baseline, ValuedSteps, gae};
 use crate::Tensor;
 use crate::settings::Range;
@@ -32,6 +33,10 @@ crate::settings! {
         gae_lambda: f64 = 1.0, Range::Unit;
         /// subtracted from returns, fitted per task
         baseline: Baseline = Baseline::LinearFeature;
+        /// added to the diagonal of a fitted baseline's equations
+        ///
+        /// Larger: nearer to no baseline. Of no use to `zero`.
+        baseline_regularisation: f64 = REGULARISATION, Range::Positive;
         /// per task
         ///
         /// Over valid steps.
@@ -122,8 +127,12 @@ impl Processor {
     #[track_caller]
     pub fn process(&self, paths: &Paths) -> Processed {
         let returns = self.returns(paths);
-        let values = self.baseline.fit_predict(paths, returns);
+        let values = self.predictions(paths, returns);
         Processed { returns, advantages: self.advantages(paths, values) }
+    }
+
+    fn predictions(&self, paths: &Paths, targets: Tensor) -> Tensor {
+        self.baseline.regularised(paths, targets, self.baseline_regularisation)
     }
 
     /// Discounted sums of rewards to the end of the path, `[T, K, N, 1]`.
@@ -146,7 +155,7 @@ impl Processor {
         let t = paths.reward.size(0);
         let discounts: Vec<f64> = (0..t).map(|i| self.gamma.powi(i as i32)).collect();
         let discounted = paths.reward * Tensor::literal_f32(&discounts).reshape(&[t, 1, 1, 1]);
-        let adjusted = discounted - self.baseline.fit_predict(paths, discounted);
+        let adjusted = discounted - self.predictions(paths, discounted);
         Processed { returns: self.returns(paths), advantages: self.scaled(paths, adjusted) }
     }
 

@@ -46,6 +46,7 @@ mod executor;
 mod faults;
 mod host_env;
 mod iterative;
+mod one_of;
 mod padded;
 #[cfg(feature = "parallel")]
 mod parallel;
@@ -66,6 +67,7 @@ pub use faults::Faults;
 pub use faults::Tolerance;
 pub use host_env::{Chance, HostEnv, SUCCESS, Transition};
 pub use iterative::IterativeExecutor;
+pub use one_of::OneOf;
 pub use padded::{BlockShape, Padded, PathArrays};
 #[cfg(feature = "parallel")]
 pub use parallel::ParallelExecutor;

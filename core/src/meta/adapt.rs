@@ -52,6 +52,8 @@ pub struct InnerSteps<'a> {
     pub step_sizes: &'a StepSizes,
     /// Differentiate as if the inner gradients were constants.
     pub first_order: bool,
+    /// The slice that no step changes.
+    pub fixed: Option<usize>,
 }
 
 impl InnerSteps<'_> {
@@ -63,6 +65,9 @@ impl InnerSteps<'_> {
             let now = &all[all.len() - 1];
             let (_, grads) = value_and_grad(now, |parts| surrogate(self.loss, self.policy, parts, phase).sum_all());
             let next = now.iter().zip(&grads).enumerate().map(|(i, (part, grad))| {
+                if self.fixed == Some(i) {
+                    return *part;
+                }
                 let grad = if self.first_order { grad.stop_gradient() } else { *grad };
                 match self.step_sizes {
                     StepSizes::Fixed(alpha) => *part - grad * *alpha,
@@ -73,5 +78,60 @@ impl InnerSteps<'_> {
             all.push(next);
         }
         Adapted { parts: all }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::builtin;
+    use crate::nn::Layout;
+    use crate::policy::NetConfig;
+    use crate::program::State;
+    use crate::{Device, Program};
+
+    #[test]
+    fn a_fixed_slice_stays_and_the_others_step_as_without_it() {
+        let config = NetConfig { hidden: vec![3], ..NetConfig::default() };
+        let mut layout = Layout::new();
+        let policy = PolicyNet::new(&mut layout, builtin("point-corner").unwrap().spec(), &config);
+        let last = layout.slices().count() - 1;
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let numbers = |shape: &[usize]| {
+                let n: usize = shape.iter().product();
+                Tensor::literal_f32(&(0..n).map(|i| (1.3 * i as f64).sin()).collect::<Vec<_>>()).reshape(shape)
+            };
+            let theta = numbers(&[1, layout.len()]);
+            let parts = layout.split(theta);
+            let obs = numbers(&[1, 5, 2]);
+            let phase = Phase {
+                obs,
+                action: numbers(&[1, 5, 2]) * 2.0,
+                old: policy.distribution(&parts, obs).stop_gradient(),
+                advantage: numbers(&[1, 5, 1]) + 0.5,
+                adj_reward: Tensor::zeros(&[1, 5, 1]),
+                weight: Tensor::constant_f32(0.2).broadcast_to(&[1, 5, 1]),
+                steps: 5,
+            };
+            for (name, fixed) in [("free", None), ("fixed", Some(last))] {
+                let step_sizes = &StepSizes::Fixed(0.1);
+                let steps = InnerSteps {
+                    policy: &policy,
+                    loss: Surrogate::LikelihoodRatio,
+                    step_sizes,
+                    first_order: false,
+                    fixed,
+                };
+                cx.output(name, layout.join(steps.adapt(&parts, &[phase]).last()) - theta);
+            }
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        let read = |name: &str| pollster::block_on(device.read(out.get(name).unwrap())).unwrap();
+        let (free, fixed) = (read("free"), read("fixed"));
+        let std = layout.len() - 2;
+        assert!(free[std..].iter().all(|x| x.abs() > 1e-4), "{free:?}");
+        assert_eq!((&fixed[..std], &fixed[std..]), (&free[..std], &[0.0; 2][..]));
     }
 }

@@ -47,11 +47,13 @@ impl Variant {
     #[must_use]
     pub fn uses(self, key: &str) -> bool {
         match key {
-            "max_grad_norm" => !self.trust_region(),
-            "clip_eps" | "outer_steps" => matches!(self, Variant::ProMp | Variant::MamlPpo),
+            "max_grad_norm" | "weight_decay" => !self.trust_region(),
+            "clip_eps" | "clip_eps_factor" | "outer_steps" => matches!(self, Variant::ProMp | Variant::MamlPpo),
             "inner_kl_coef" | "target_inner_kl" => self == Variant::ProMp,
-            // DICE is the inner loss and the outer one.
+            // DICE is its inner loss.
             "inner_loss" => self != Variant::DiceMaml,
+            "outer_loss" => self == Variant::DiceMaml,
+            "exploration" => self == Variant::MamlVpg,
             _ if self.trust_region() => !AdamConfig::declares(key),
             _ => !TrustRegion::declares(key),
         }
@@ -90,12 +92,25 @@ crate::settings! {
         ///
         /// `dice-maml` has `dice`, and no other algorithm takes it.
         inner_loss: Surrogate = Surrogate::LikelihoodRatio, Range::Shown(&Surrogate::RANGE, "likelihood_ratio, log_likelihood");
+        /// loss of adapted policies: DICE, or ln π times advantages
+        ///
+        /// The second is VPG-DICE-MAML of ProMP's authors: inner steps keep DICE, whose derivative is exact, and the outer gradient has less
+        /// variance.
+        outer_loss: Surrogate = Surrogate::Dice, Range::Shown(&Surrogate::RANGE, "dice, log_likelihood");
+        /// reward the data before adaptation for what came after it
+        ///
+        /// By E-MAML's term, arXiv:1803.01118, in the form of ProMP's authors: less mean(adjusted rewards after adaptation) · mean(ln π before it).
+        exploration: bool = false;
         /// Training data of episodes.
         ..processor: Processor;
         /// outer steps on each batch
         outer_steps: usize = 5, Range::Count(1, 1000);
         /// clip range of the outer objective
         clip_eps: f64 = 0.3, Range::Fraction;
+        /// clip_eps is multiplied by this after each iteration
+        ///
+        /// 1: it stays.
+        clip_eps_factor: f64 = 1.0, Range::Share;
         /// weight of the KL that keeps adaptation near what collected
         inner_kl_coef: f64 = 5e-4, Range::NotNegative;
         /// above 0: adapt inner_kl_coef until the KL is near this
@@ -105,6 +120,14 @@ crate::settings! {
         target_inner_kl: f64 = 0.0, Range::NotNegative;
         /// longer outer gradients are scaled down; 0: never
         max_grad_norm: f64 = 0.0, Range::NotNegative;
+        /// λ of ½ λ ‖θ‖² in the outer loss, θ the policy's parameters
+        ///
+        /// As `weight_decay` of `torch.optim.Adam`: λθ is part of the gradient, and so scaled by Adam.
+        weight_decay: f64 = 0.0, Range::NotNegative;
+        /// learn ln σ of continuous actions; false: it stays log_std_init
+        ///
+        /// Neither inner nor outer steps change it.
+        learn_std: bool = true;
         /// Outer steps by gradients.
         ..adam: AdamConfig = AdamConfig { adam_eps: 1e-8, ..AdamConfig::default() };
         /// Outer steps in a trust region.
@@ -148,6 +171,11 @@ impl MamlConfig {
         }
     }
 
+    /// ε in the iteration after `done`.
+    pub fn clip_eps_after(&self, done: u64) -> f64 {
+        self.clip_eps * self.clip_eps_factor.powf(done as f64)
+    }
+
     /// T on an environment with this time limit.
     pub fn steps(&self, time_limit: usize) -> usize {
         if self.horizon == 0 { time_limit } else { self.horizon.min(time_limit) }
@@ -179,10 +207,15 @@ impl MamlConfig {
     /// Samples are processed for the inner loss: DICE weighs discounted rewards, all other losses, outer ones too, weigh advantages.
     fn losses_fit(&self, variant: Variant) -> Result<()> {
         let name = variant.name();
+        if variant == Variant::DiceMaml && self.outer_loss == Surrogate::LikelihoodRatio {
+            let problem =
+                "a single step on each batch has ratios of 1; take log_likelihood, whose gradient is the same";
+            return Err(Error::config("outer_loss", problem));
+        }
         let problem = match (variant, self.inner_loss) {
             (Variant::DiceMaml, Surrogate::Dice) => return Ok(()),
             (Variant::DiceMaml, _) => {
-                format!("the losses of {name} are DICE inside and outside; set dice, or train maml-vpg")
+                format!("the inner loss of {name} is DICE; set dice, or train maml-vpg")
             }
             (_, Surrogate::Dice) => format!(
                 "{name} weighs advantages in its outer loss, and DICE discounted rewards; set likelihood_ratio or log_likelihood, \

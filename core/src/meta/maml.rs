@@ -7,6 +7,7 @@
 
 use super::adapt::{InnerSteps, StepSizes, per_task};
 use super::config::{MAX_BATCH, MamlConfig, Variant};
+use super::deviation::{constant, log_std, std_fits};
 use super::objective::{MetaLoss, Objective, meta_loss};
 use super::surrogate::{Phase, Surrogate};
 use crate::algo::{
@@ -18,7 +19,7 @@ use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout};
-use crate::optim::AdamState;
+use crate::optim::{AdamState, weight_decay};
 use crate::play::{Amount, Cast, Iteration, row_keys};
 use crate::policy::{Acting, Policy, PolicyNet};
 use crate::settings::Settings as _;
@@ -38,6 +39,8 @@ pub struct Learner {
     learn_inner_lr: bool,
     kind: Surrogate,
     first_order: bool,
+    /// ln σ, where it is not learned.
+    fixed: Option<usize>,
 }
 
 impl Learner {
@@ -52,8 +55,10 @@ impl Learner {
                 layout.add(format!("inner_lr.{name}"), shape, Init::Constant(config.inner_lr));
             }
         }
+        let fixed = if config.learn_std { None } else { log_std(&layout) };
         Learner {
             layout,
+            fixed,
             policy,
             slices: slices.len(),
             inner_lr: config.inner_lr,
@@ -86,7 +91,7 @@ impl Learner {
     }
 
     fn inner<'a>(&'a self, step_sizes: &'a StepSizes, first_order: bool) -> InnerSteps<'a> {
-        InnerSteps { policy: &self.policy, loss: self.kind, step_sizes, first_order }
+        InnerSteps { policy: &self.policy, loss: self.kind, step_sizes, first_order, fixed: self.fixed }
     }
 
     /// One inner step from `parts: [K, …]`.
@@ -100,17 +105,36 @@ impl Learner {
     pub fn meta_loss(&self, objective: Objective, parts: &[Tensor], phases: &[Phase]) -> MetaLoss {
         let seeds = parts.first().map_or(1, |p| p.size(0));
         let tasks = phases.first().map_or(1, |p| p.obs.size(0) / seeds);
-        let (policy, step_sizes) = self.split(parts, tasks);
+        let parts = constant(parts, self.fixed);
+        let (policy, step_sizes) = self.split(&parts, tasks);
         meta_loss(objective, &self.inner(&step_sizes, self.first_order), policy, phases)
+    }
+
+    /// ½ λ ‖θ‖² of all slices of the policy that are learned, `[S, 1]`.
+    fn weight_decay(&self, parts: &[Tensor], share: f64) -> Tensor {
+        let slices = parts.iter().take(self.slices).enumerate().filter(|(i, _)| Some(*i) != self.fixed);
+        weight_decay(&slices.map(|(_, part)| *part).collect::<Vec<_>>(), share)
     }
 
     /// Training data of episodes collected by `parts: [K, …]`.
     #[track_caller]
     pub fn phase(&self, config: &MamlConfig, parts: &[Tensor], paths: &Paths, seeds: usize) -> Phase {
+        self.phase_of(config, parts, paths, seeds, self.kind == Surrogate::Dice)
+    }
+
+    /// The same of the last phase, which is for the outer loss.
+    #[track_caller]
+    pub fn last_phase(&self, config: &MamlConfig, parts: &[Tensor], paths: &Paths, seeds: usize) -> Phase {
+        let dice = self.kind == Surrogate::Dice && config.outer_loss == Surrogate::Dice;
+        self.phase_of(config, parts, paths, seeds, dice)
+    }
+
+    #[track_caller]
+    fn phase_of(&self, config: &MamlConfig, parts: &[Tensor], paths: &Paths, seeds: usize, dice: bool) -> Phase {
         let processor = config.processor;
-        let processed = match self.kind {
-            Surrogate::Dice => processor.process_dice(paths),
-            _ => processor.process(paths),
+        let processed = match dice {
+            true => processor.process_dice(paths),
+            false => processor.process(paths),
         };
         Phase {
             obs: Paths::rows(paths.obs),
@@ -169,6 +193,7 @@ impl Maml {
             let problem = format!("`{}` has a single task, and {} learns to adapt to many", spec.name, variant.name());
             return Err(Error::config("env", problem));
         }
+        std_fits(config.learn_std, spec)?;
         let steps = config.batch(spec.horizon) / (config.inner_steps + 1);
         if steps > MAX_BATCH {
             let problem = format!("meta_batch × rollouts × horizon is {steps}, more than {MAX_BATCH}");
@@ -176,6 +201,10 @@ impl Maml {
         }
         let (learner, steps) = (Learner::new(spec, config), config.steps(spec.horizon));
         Ok(Maml { variant, config: config.clone(), learner, steps })
+    }
+
+    fn clip_eps_falls(&self) -> bool {
+        self.config.clip_eps_factor < 1.0 && self.variant.uses("clip_eps_factor")
     }
 
     /// The policy and its adaptation.
@@ -262,7 +291,10 @@ impl Algorithm for Maml {
             let cast = Cast { policy: &learner.policy, acting: &Acting::of(&parts), rows };
             let played = it.episodes(cast, &tasks, row_keys(key, config.meta_batch), Amount::Episodes(1), *steps);
             let paths = played.steps.paths();
-            let phase = learner.phase(config, &parts, &paths, seeds);
+            let phase = match k < config.inner_steps {
+                true => learner.phase(config, &parts, &paths, seeds),
+                false => learner.last_phase(config, &parts, &paths, seeds),
+            };
             let (sum, lengths) = (per_seed(paths.path_returns()), per_seed(paths.path_lengths()));
             made = made + lengths;
             returns.push((format!("meta/step_{k}_return"), sum * (1.0 / episodes as f64)));
@@ -280,7 +312,16 @@ impl Algorithm for Maml {
             metrics = metrics.last(name, value);
         }
         let coef = held.find("inner_kl_coef").unwrap_or(Tensor::constant_f32(config.inner_kl_coef));
-        let updated = outer(*variant, config, learner, theta, held.adam(), &phases, [learning_rate, coef]);
+        let objective = match variant {
+            Variant::ProMp | Variant::MamlPpo if self.clip_eps_falls() => Objective::ClippedBy(it.scalar("clip_eps")),
+            Variant::ProMp | Variant::MamlPpo => Objective::Clipped(config.clip_eps),
+            Variant::MamlVpg if config.exploration => Objective::LogLikelihoodExploring,
+            Variant::DiceMaml if config.outer_loss == Surrogate::LogLikelihood => Objective::LogLikelihood,
+            Variant::MamlVpg | Variant::DiceMaml => Objective::PolicyGradient,
+            Variant::MamlTrpo => Objective::Ratio,
+            Variant::EMaml => Objective::RatioExploring,
+        };
+        let updated = outer((*variant, objective), config, learner, theta, held.adam(), &phases, [learning_rate, coef]);
         update_parameters(it, updated.theta, updated.adam);
         if config.target_inner_kl > 0.0 {
             let kl = Tensor::concat(&updated.inner_kl, 1);
@@ -291,14 +332,22 @@ impl Algorithm for Maml {
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        match self.variant.trust_region() {
-            true => Vec::new(),
-            false => vec![("train/learning_rate", self.config.adam.rate(done, total))],
+        let mut schedules = Vec::new();
+        if !self.variant.trust_region() {
+            schedules.push(("train/learning_rate", self.config.adam.rate(done, total)));
         }
+        if self.clip_eps_falls() {
+            schedules.push(("train/clip_eps", self.config.clip_eps_after(done)));
+        }
+        schedules
     }
 
     fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        vec![("learning_rate", self.config.adam.rate(done, total).into())]
+        let rate = ("learning_rate", self.config.adam.rate(done, total).into());
+        match self.clip_eps_falls() {
+            true => vec![rate, ("clip_eps", self.config.clip_eps_after(done).into())],
+            false => vec![rate],
+        }
     }
 }
 
@@ -330,7 +379,7 @@ fn adapted_coef(coef: Tensor, kl: Tensor, target: f64) -> Tensor {
 
 /// The outer steps. `scalars`: learning rate, and η as `[]` or of each inner step as `[S, K]`.
 fn outer(
-    variant: Variant,
+    (variant, objective): (Variant, Objective),
     config: &MamlConfig,
     learner: &Learner,
     theta: Tensor,
@@ -338,12 +387,6 @@ fn outer(
     phases: &[Phase],
     [learning_rate, coef]: [Tensor; 2],
 ) -> OuterSteps {
-    let objective = match variant {
-        Variant::ProMp | Variant::MamlPpo => Objective::Clipped(config.clip_eps),
-        Variant::MamlVpg | Variant::DiceMaml => Objective::PolicyGradient,
-        Variant::MamlTrpo => Objective::Ratio,
-        Variant::EMaml => Objective::RatioExploring,
-    };
     let layout = &learner.layout;
     let value = |parts: &[Tensor]| learner.meta_loss(objective, parts, phases);
     if variant.trust_region() {
@@ -373,7 +416,12 @@ fn outer(
             true => mean_keep(Tensor::concat(&meta.inner_kl, 1) * coef),
             false => meta.loss * 0.0,
         };
-        Look { loss: meta.loss + penalty, seen: Named::new() }
+        let loss = meta.loss + penalty;
+        let loss = match config.weight_decay > 0.0 {
+            true => loss + learner.weight_decay(parts, config.weight_decay),
+            false => loss,
+        };
+        Look { loss, seen: Named::new() }
     });
     let meta = value(&layout.split(end.theta));
     let (first_norm, counts) = (end.first_norm.unwrap_or(Tensor::poison()), end.counts());

@@ -10,6 +10,7 @@ mod adapt;
 mod adaptation;
 mod adaptive;
 mod config;
+mod deviation;
 mod maml;
 mod meta_algorithm;
 mod meta_evaluator;

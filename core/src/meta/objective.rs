@@ -9,6 +9,10 @@ use crate::Tensor;
 pub enum Objective {
     /// −mean(ln π · A), or the DICE objective if the inner loss is DICE.
     PolicyGradient,
+    /// −mean(ln π · A), whatever the inner loss.
+    LogLikelihood,
+    /// The same, less mean(adjusted rewards) · mean(ln π of the data before adaptation), as [`RatioExploring`](Objective::RatioExploring).
+    LogLikelihoodExploring,
     /// −mean(π/π_old · A), for trust regions.
     Ratio,
     /// The same, less mean(adjusted rewards) · mean(ln π of the data before adaptation): E-MAML, arXiv:1803.01118, in
@@ -16,6 +20,8 @@ pub enum Objective {
     RatioExploring,
     /// PPO's clipped objective with this ε.
     Clipped(f64),
+    /// The same with an ε that changes, `[]`.
+    ClippedBy(Tensor),
 }
 
 /// Value of a meta-objective and what goes with it.
@@ -49,19 +55,24 @@ pub fn meta_loss(objective: Objective, steps: &InnerSteps<'_>, parts: &[Tensor],
     let inner_kl = inner.iter().zip(&adapted.parts);
     let inner_kl = inner_kl.map(|(phase, parts)| mean(phase.kl(&policy.distribution(parts, phase.obs)))).collect();
     let of_tasks = match objective {
-        Objective::Clipped(eps) => clipped(policy, adapted.last(), last, eps),
+        Objective::Clipped(eps) => clipped(policy, adapted.last(), last, |r| r.clamp(1.0 - eps, 1.0 + eps)),
+        Objective::ClippedBy(eps) => clipped(policy, adapted.last(), last, |r| r.max(-eps + 1.0).min(eps + 1.0)),
         Objective::PolicyGradient if steps.loss == Surrogate::Dice => {
             surrogate(steps.loss, policy, adapted.last(), last)
         }
-        Objective::PolicyGradient => surrogate(Surrogate::LogLikelihood, policy, adapted.last(), last),
-        Objective::Ratio => surrogate(Surrogate::LikelihoodRatio, policy, adapted.last(), last),
-        Objective::RatioExploring => {
-            let exploring = inner.first().map_or(Tensor::constant_f32(0.0), |first| {
-                let logp = policy.distribution(&shared, first.obs).log_prob(first.action);
-                weighted(last.adj_reward, last.weight) * weighted(logp, first.weight)
-            });
-            surrogate(Surrogate::LikelihoodRatio, policy, adapted.last(), last) - exploring
+        Objective::PolicyGradient | Objective::LogLikelihood | Objective::LogLikelihoodExploring => {
+            surrogate(Surrogate::LogLikelihood, policy, adapted.last(), last)
         }
+        Objective::Ratio | Objective::RatioExploring => {
+            surrogate(Surrogate::LikelihoodRatio, policy, adapted.last(), last)
+        }
+    };
+    let of_tasks = match (objective, inner.first()) {
+        (Objective::RatioExploring | Objective::LogLikelihoodExploring, Some(first)) => {
+            let logp = policy.distribution(&shared, first.obs).log_prob(first.action);
+            of_tasks - weighted(last.adj_reward, last.weight) * weighted(logp, first.weight)
+        }
+        _ => of_tasks,
     };
     let outer_kl = mean(last.kl(&policy.distribution(adapted.last(), last.obs)));
     MetaLoss { loss: mean(of_tasks), inner_kl, outer_kl, adapted }

@@ -34,6 +34,7 @@ use crate::algo::{Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metric
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::{ActionSpace, EnvSpec};
+use crate::meta::deviation::std_fits;
 use crate::nn::Layout;
 use crate::play::{Amount, Cast, Iteration};
 use crate::policy::{Acting, Policy};
@@ -80,6 +81,7 @@ impl Rl2 {
     /// If a setting is invalid.
     pub fn new(variant: Rl2Variant, config: &Rl2Config, spec: &EnvSpec) -> Result<Rl2> {
         config.validate(variant)?;
+        std_fits(config.learn_std, spec)?;
         let steps = config.batch(spec.horizon);
         if steps > MAX_BATCH {
             let problem = format!("meta_batch × episodes × time limit is {steps}, more than {MAX_BATCH}");

@@ -75,12 +75,12 @@ pub fn surrogate(kind: Surrogate, policy: &PolicyNet, parts: &[Tensor], phase: &
     -weighted(factor * phase.advantage, phase.weight)
 }
 
-/// −mean min(r A, clip(r, 1 ± ε) A), `[K, 1]`: PPO's loss, arXiv:1707.06347, eq. 7.
+/// −mean min(r A, clip(r, 1 ± ε) A), `[K, 1]`: PPO's loss, arXiv:1707.06347, eq. 7. `clip` limits r.
 #[track_caller]
-pub fn clipped(policy: &PolicyNet, parts: &[Tensor], phase: &Phase, clip_eps: f64) -> Tensor {
+pub fn clipped(policy: &PolicyNet, parts: &[Tensor], phase: &Phase, clip: impl Fn(Tensor) -> Tensor) -> Tensor {
     let logp = policy.distribution(parts, phase.obs).log_prob(phase.action);
     let ratio = log_ratio(logp, phase.logp_old()).exp();
-    let within = ratio.clamp(1.0 - clip_eps, 1.0 + clip_eps);
+    let within = clip(ratio);
     -weighted((ratio * phase.advantage).min(within * phase.advantage), phase.weight)
 }
 

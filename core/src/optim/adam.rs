@@ -87,6 +87,16 @@ impl Adam {
     }
 }
 
+/// ½ λ ‖θ‖² of the slices of θ, `[S, …]` → `[S, 1]`: as a part of the loss what `weight_decay` = λ of `torch.optim.Adam` is.
+#[track_caller]
+pub fn weight_decay(parts: &[Tensor], share: f64) -> Tensor {
+    let squares = parts.iter().map(|part| {
+        let seeds = part.size(0);
+        part.square().reshape(&[seeds, part.len() / seeds.max(1)]).sum_keep(1)
+    });
+    squares.reduce(|a, b| a + b).unwrap_or(Tensor::poison()) * (0.5 * share)
+}
+
 /// Euclidean norm of each row: `[S, P]` → `[S, 1]`.
 #[track_caller]
 pub fn norm(grad: Tensor) -> Tensor {
@@ -155,6 +165,25 @@ mod tests {
         for (got, expected) in got.iter().zip(theta.concat()) {
             assert!((got - expected).abs() < 3e-6, "{got} {expected}");
         }
+    }
+
+    #[test]
+    fn the_gradient_of_weight_decay_is_the_parameters_share() {
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let parts = [cx.input("a", &[2, 2], DType::F32), cx.input("b", &[2, 1, 1], DType::F32)];
+            cx.output("loss", weight_decay(&parts, 0.5));
+            let grads = crate::grad::grad(weight_decay(&parts, 0.5).sum_all(), &parts);
+            cx.output("a", grads[0]);
+            cx.output("b", grads[1]);
+        })
+        .unwrap();
+        let a = device.array(&[2, 2], &[1.0, -2.0, 0.0, 4.0]).unwrap();
+        let b = device.array(&[2, 1, 1], &[3.0, -1.0]).unwrap();
+        let out = program.run(&State::new(), &[("a", &a), ("b", &b)], &[]).unwrap();
+        let read = |name| pollster::block_on(device.read(out.get(name).unwrap())).unwrap();
+        assert_eq!(read("loss"), [0.25 * 14.0, 0.25 * 17.0]);
+        assert_eq!((read("a"), read("b")), (vec![0.5, -1.0, 0.0, 2.0], vec![1.5, -0.5]));
     }
 
     #[test]

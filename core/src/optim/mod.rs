@@ -35,7 +35,7 @@ mod rms_prop;
 mod schedule;
 mod trust_region;
 
-pub use adam::{Adam, AdamConfig, AdamState, clip_by_norm, norm};
+pub use adam::{Adam, AdamConfig, AdamState, clip_by_norm, norm, weight_decay};
 pub use conjugate_gradient::{conjugate_gradient, dot};
 pub use optimiser::{Optimiser, OptimiserConfig, OptimiserKind};
 pub use rms_prop::RmsPropConfig;

@@ -116,16 +116,37 @@ impl TrustRegion {
         loss: impl Fn(&[Tensor]) -> Tensor,
         constraint: impl Fn(&[Tensor]) -> Tensor,
     ) -> TrustStep {
-        self.step_by(layout, theta, &loss, &constraint)
+        self.step_by(layout, theta, &loss, &constraint, &constraint)
+    }
+
+    /// The same where `curvature` stands for the constraint in products with its Hessian: the constraint on a part of the data, which
+    /// makes them cheaper. The line search asks the constraint itself.
+    #[track_caller]
+    pub fn step_with(
+        &self,
+        layout: &Layout,
+        theta: Tensor,
+        loss: impl Fn(&[Tensor]) -> Tensor,
+        constraint: impl Fn(&[Tensor]) -> Tensor,
+        curvature: impl Fn(&[Tensor]) -> Tensor,
+    ) -> TrustStep {
+        self.step_by(layout, theta, &loss, &constraint, &curvature)
     }
 
     /// Without type parameters, so that it is compiled once and not for every loss.
     #[track_caller]
-    fn step_by(&self, layout: &Layout, theta: Tensor, loss: Of<'_>, constraint: Of<'_>) -> TrustStep {
+    fn step_by(
+        &self,
+        layout: &Layout,
+        theta: Tensor,
+        loss: Of<'_>,
+        constraint: Of<'_>,
+        curvature: Of<'_>,
+    ) -> TrustStep {
         let parts = layout.split(theta);
         let (_, grads) = value_and_grad(&parts, |p| loss(p).sum_all());
         let g = layout.join(&grads);
-        let hessian = |v: Tensor| self.product(layout, theta, v, constraint) + v * self.damping;
+        let hessian = |v: Tensor| self.product(layout, theta, v, curvature) + v * self.damping;
         let direction = conjugate_gradient(g, self.cg_iterations, hessian);
         let none = Tensor::constant_f32(0.0);
         let curvature = dot(direction, hessian(direction)) + 1e-8;
@@ -306,6 +327,37 @@ mod tests {
         assert_eq!(step(false), [0.0, 0.0]);
         let [scale, constraint] = step(true)[..] else { panic!("two numbers") };
         assert!((scale - 0.64).abs() < 1e-6 && constraint > 5.0, "{scale} {constraint}");
+    }
+
+    #[test]
+    fn the_direction_is_that_of_the_curvature_and_the_limit_that_of_the_constraint() {
+        // Loss x + y, constraint ½ (x² + y²) around 0, curvature ½ (x² + 4 y²): direction (1, ¼), of the length at which its own curvature
+        // is the limit; half of it where the constraint is four times that.
+        let step = |steep: f64| {
+            let device = Device::cpu(1);
+            let mut layout = Layout::new();
+            layout.add("x", &[2], crate::nn::Init::Constant(0.0));
+            let mut program = Program::new(&device, |cx| {
+                let theta = Tensor::zeros(&[1, 2]);
+                let region = TrustRegion { damping: 0.0, backtrack_ratio: 0.5, ..TrustRegion::default() };
+                let loss = |parts: &[Tensor]| parts[0].sum_keep(1);
+                let weights = Tensor::literal_f32(&[1.0, 4.0]).unsqueeze(0);
+                let constraint = |parts: &[Tensor]| parts[0].square().sum_keep(1) * (0.5 * steep);
+                let curvature = |parts: &[Tensor]| (parts[0].square() * weights).sum_keep(1) * 0.5;
+                let step = region.step_with(&layout, theta, loss, constraint, curvature);
+                cx.output("step", Tensor::concat(&[step.theta, step.scale], 1));
+            })
+            .unwrap();
+            let out = program.run(&State::new(), &[], &[]).unwrap();
+            pollster::block_on(device.read(out.get("step").unwrap())).unwrap()
+        };
+        // ½ s² (1 + 4 / 16) = 0.01.
+        let full = (0.02_f64 / 1.25).sqrt();
+        for (steep, scale) in [(1.0, 1.0), (4.0, 0.5)] {
+            let got = step(steep);
+            let want = [-full * scale, -0.25 * full * scale, scale];
+            assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-5), "{steep}: {got:?} {want:?}");
+        }
     }
 
     #[test]

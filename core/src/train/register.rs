@@ -135,6 +135,7 @@ mod tests {
         ("trpo", "horizon", "64"),
         ("ppo", "sde_sample_freq", "1"),
         ("*", "inner_loss", "\"dice\""),
+        ("dice-maml", "outer_loss", "\"likelihood_ratio\""),
         ("rl2-ppo", "meta_batch", "2"),
         ("rl2-ppo", "minibatches", "2"),
         ("*", "entropy_method", "\"max\""),

@@ -15,6 +15,7 @@ mod memory;
 mod meta;
 mod meta_evaluator;
 mod meta_gradients;
+mod meta_settings;
 mod off_policy;
 mod outcomes;
 mod parts;

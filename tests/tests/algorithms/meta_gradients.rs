@@ -150,6 +150,11 @@ fn differences(f: &dyn Fn(&Theta) -> f64) -> Theta {
     })
 }
 
+/// Numbers in the place of adjusted rewards, which only the objectives that reward exploration look at.
+fn adjusted(t: usize, x: &Trajectory) -> f64 {
+    0.3 * x.reward(t) - 0.1
+}
+
 /// An infinite batch under `old`: every trajectory, weighed by its probability. `rewards`: those of each step
 /// instead of what follows from it on.
 fn phase(old: &Theta, rewards: bool) -> Phase {
@@ -168,14 +173,14 @@ fn phase(old: &Theta, rewards: bool) -> Phase {
         action: column(&|t, x| x.a[t] as f64),
         old: Distribution::Choice(Categorical::new(pair(&|t, x| pi(old, x.s[t]).map(f64::ln)))),
         advantage: column(&|t, x| if rewards { x.reward(t) } else { x.to_go(t) }),
-        adj_reward: column(&|_, _| 0.0),
+        adj_reward: column(&adjusted),
         weight: column(&|_, x| x.probability(old)),
         steps: STEPS,
     }
 }
 
 /// The gradient of a meta-objective by the library, with data from these parameters in each phase.
-fn library(objective: Objective, kind: Surrogate, inner_kl: f64, collected: &[Theta]) -> (f64, Vec<f64>) {
+fn library(objective: &dyn Fn() -> Objective, kind: Surrogate, inner_kl: f64, collected: &[Theta]) -> (f64, Vec<f64>) {
     let spec = EnvSpec::new("enumerated", vec![Dim::unbounded("s"); 2], ActionSpace::discrete(&["l", "r"]), STEPS);
     let config = NetConfig { hidden: Vec::new(), orthogonal_init: false, ..NetConfig::default() };
     let mut layout = Layout::new();
@@ -183,11 +188,13 @@ fn library(objective: Objective, kind: Surrogate, inner_kl: f64, collected: &[Th
     let device = Device::reference();
     let mut program = Program::new(&device, |cx| {
         let theta = cx.input("theta", &[1, 6], DType::F32);
-        let phases: Vec<Phase> = collected.iter().map(|old| phase(old, kind == Surrogate::Dice)).collect();
+        let dice =
+            |k: usize| kind == Surrogate::Dice && (k + 1 < collected.len() || objective() != Objective::LogLikelihood);
+        let phases: Vec<Phase> = collected.iter().enumerate().map(|(k, old)| phase(old, dice(k))).collect();
         let (loss, grads) = value_and_grad(&layout.split(theta), |parts| {
             let step_sizes = &StepSizes::Fixed(ALPHA);
-            let steps = InnerSteps { policy: &net, loss: kind, step_sizes, first_order: false };
-            let meta = meta_loss(objective, &steps, parts, &phases);
+            let steps = InnerSteps { policy: &net, loss: kind, step_sizes, first_order: false, fixed: None };
+            let meta = meta_loss(objective(), &steps, parts, &phases);
             let kl = meta.inner_kl.iter().copied().reduce(|a, b| a + b).unwrap();
             (meta.loss + kl * (inner_kl / meta.inner_kl.len() as f64)).sum_all()
         });
@@ -216,7 +223,7 @@ fn dice_is_the_exact_meta_gradient_of_one_two_and_three_steps() {
         let objective = |theta: &Theta| -expected(&chain(theta));
         let mut collected = vec![START];
         (0..steps).for_each(|k| collected.push(ascend(&collected[k], &gradient(&collected[k]))));
-        let got = library(Objective::PolicyGradient, Surrogate::Dice, 0.0, &collected);
+        let got = library(&|| Objective::PolicyGradient, Surrogate::Dice, 0.0, &collected);
         near(&format!("DICE, {steps} steps"), got, objective(&START), &differences(&objective));
     }
 }
@@ -246,9 +253,52 @@ fn maml_and_promp_are_the_gradients_of_their_surrogates_through_one_two_and_thre
                     let kls: f64 = (0..steps).map(|k| kl(&collected[k], &all[k])).sum();
                     -clipped(&all[steps], &last, eps) + weight * kls / steps as f64
                 };
-                let got = library(Objective::Clipped(eps), kind, weight, &collected);
-                near(&format!("{kind:?}, {steps} steps, ε {eps}"), got, objective(&START), &differences(&objective));
+                let got = library(&|| Objective::Clipped(eps), kind, weight, &collected);
+                let of_tensors = || Objective::ClippedBy(Tensor::constant_f32(eps));
+                let name = format!("{kind:?}, {steps} steps, ε {eps}");
+                near(&name, got, objective(&START), &differences(&objective));
+                let got = library(&of_tensors, kind, weight, &collected);
+                near(&name, got, objective(&START), &differences(&objective));
             }
         }
+    }
+}
+
+/// Σ p_old ln π A over all that was collected by `old`.
+fn likelihood(theta: &Theta, old: &Theta) -> f64 {
+    let of = |x: &Trajectory, t: usize| pi(theta, x.s[t])[x.a[t]].ln() * x.to_go(t);
+    trajectories().iter().map(|x| x.probability(old) * (0..STEPS).map(|t| of(x, t)).sum::<f64>()).sum()
+}
+
+#[test]
+fn dice_inside_and_the_likelihood_outside_are_the_exact_gradient_through_the_inner_steps() {
+    for steps in 1..=2 {
+        let chain = |theta: &Theta| (0..steps).fold(*theta, |theta, _| ascend(&theta, &gradient(&theta)));
+        let mut collected = vec![START];
+        (0..steps).for_each(|k| collected.push(ascend(&collected[k], &gradient(&collected[k]))));
+        let last = collected[steps];
+        let objective = |theta: &Theta| -likelihood(&chain(theta), &last);
+        let got = library(&|| Objective::LogLikelihood, Surrogate::Dice, 0.0, &collected);
+        near(&format!("VPG-DICE, {steps} steps"), got, objective(&START), &differences(&objective));
+    }
+}
+
+#[test]
+fn the_term_that_rewards_exploration_is_that_of_the_formula() {
+    for steps in 1..=2 {
+        let mut collected = vec![START];
+        (0..steps).for_each(|k| collected.push(ascend(&collected[k], &ratios(&collected[k], &collected[k], true))));
+        let chain = |theta: &Theta| -> Theta {
+            (0..steps).fold(*theta, |theta, k| ascend(&theta, &ratios(&theta, &collected[k], true)))
+        };
+        let last = collected[steps];
+        let sum = |old: &Theta, f: &dyn Fn(usize, &Trajectory) -> f64| -> f64 {
+            trajectories().iter().map(|x| x.probability(old) * (0..STEPS).map(|t| f(t, x)).sum::<f64>()).sum()
+        };
+        let term = |theta: &Theta| sum(&last, &adjusted) * sum(&START, &|t, x| pi(theta, x.s[t])[x.a[t]].ln());
+        assert!(term(&START).abs() > 0.1);
+        let objective = |theta: &Theta| -likelihood(&chain(theta), &last) - term(theta);
+        let got = library(&|| Objective::LogLikelihoodExploring, Surrogate::LogLikelihood, 0.0, &collected);
+        near(&format!("exploration, {steps} steps"), got, objective(&START), &differences(&objective));
     }
 }

@@ -123,7 +123,7 @@ fn golden_meta_gradients_and_optimised_parameters() {
                 let theta = cx.input("theta", &[1, theta.len()], DType::F32);
                 let phases: Vec<Phase> = items(&case["samples"]).iter().map(|tasks| phase(items(tasks))).collect();
                 let loss = kind.surrogate;
-                let steps = InnerSteps { policy: &net, loss, step_sizes: &step_sizes, first_order: false };
+                let steps = InnerSteps { policy: &net, loss, step_sizes: &step_sizes, first_order: false, fixed: None };
                 let value = |parts: &[Tensor]| meta_loss(kind.objective, &steps, parts, &phases);
                 let total = |parts: &[Tensor]| {
                     let meta = value(parts);

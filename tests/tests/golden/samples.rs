@@ -142,6 +142,7 @@ fn processor(config: &Value) -> Processor {
         baseline: baseline(&config["baseline"]),
         normalise_advantages: number(&config["normalize_adv"]) != 0.0,
         positive_advantages: config.get("positive_adv").is_some_and(|v| number(v) != 0.0),
+        ..Processor::default()
     }
 }
 
@@ -360,6 +361,7 @@ fn golden_advantages_over_given_values() {
             baseline: Baseline::Zero,
             normalise_advantages,
             positive_advantages,
+            ..Processor::default()
         };
         let rows = |key: &str| -> Vec<f64> {
             let x = numbers(&case[key]);

@@ -11,6 +11,10 @@ crate::settings! {
     pub struct TrpoConfig {
         /// The steps of the policy.
         ..trust_region: TrustRegion = TrustRegion { cg_iterations: 15, damping: 0.1, backtracks: 10, ..TrustRegion::default() };
+        /// share of each rollout's steps that the KL's Hessian is of
+        ///
+        /// So many steps at even distances. Smaller: cheaper, and a rougher direction; the limit itself is that of all steps.
+        curvature_share: f64 = 1.0, Range::Share;
         /// The steps of the value function.
         ..adam: AdamConfig;
         /// passes over each rollout in which Adam fits the value function
@@ -37,6 +41,13 @@ impl TrpoConfig {
             return Err(Error::config("horizon", problem));
         }
         self.net.validate()
+    }
+
+    /// The rows of a rollout that the Hessian is of, in order.
+    pub(super) fn curvature_rows(&self) -> Vec<u32> {
+        let all = self.sampling.batch();
+        let some = ((all as f64 * self.curvature_share).ceil() as usize).clamp(1, all);
+        (0..some).map(|i| (i * all / some) as u32).collect()
     }
 }
 
@@ -65,6 +76,12 @@ mod tests {
         );
         assert!(problem(|c| c.critic_epochs = 0).starts_with("critic_epochs: 0"));
         assert!(problem(|c| (c.sampling.horizon, c.sampling.minibatches) = (1, 1)).contains("cannot be standardised"));
+        let rows = |share: f64| {
+            let sampling = Sampling { horizon: 5, envs: 2, ..Sampling::default() };
+            TrpoConfig { curvature_share: share, sampling, ..TrpoConfig::default() }.curvature_rows()
+        };
+        assert_eq!((rows(0.3), rows(1e-9), rows(0.5)), (vec![0, 3, 6], vec![0], vec![0, 2, 4, 6, 8]));
+        assert_eq!(rows(1.0), (0..10).collect::<Vec<u32>>());
         assert!(problem(|c| c.net.log_std_init = 3.0).contains("-20 to 2"));
     }
 }

@@ -1,6 +1,6 @@
 //! Settings of RL².
 
-use crate::credit::Baseline;
+use crate::credit::{Baseline, REGULARISATION};
 use crate::optim::{AdamConfig, TrustRegion};
 use crate::policy::RecurrentConfig;
 use crate::settings::{Range, Settings};
@@ -23,9 +23,8 @@ impl Rl2Variant {
     #[must_use]
     pub fn uses(self, key: &str) -> bool {
         match key {
-            "epochs" | "minibatches" | "clip_eps" | "value_coef" | "max_grad_norm" | "target_kl" => {
-                self == Rl2Variant::Ppo
-            }
+            "epochs" | "tolerance" | "minibatches" | "clip_eps" | "value_coef" | "max_grad_norm" | "target_kl"
+            | "weight_decay" => self == Rl2Variant::Ppo,
             _ if self == Rl2Variant::Trpo => !AdamConfig::declares(key),
             _ => !TrustRegion::declares(key),
         }
@@ -44,6 +43,8 @@ pub enum Critic {
     LinearFeature,
     /// [`Baseline::LinearTime`].
     LinearTime,
+    /// [`Baseline::MultiFeature`], of what the policy sees: observation, last action, its reward and end, and no time.
+    MultiFeature,
     /// Nothing.
     Zero,
 }
@@ -53,6 +54,7 @@ crate::words!(Critic {
     Separate = "separate",
     LinearFeature = "linear_feature",
     LinearTime = "linear_time",
+    MultiFeature = "multi_feature",
     Zero = "zero",
 });
 
@@ -63,6 +65,7 @@ impl Critic {
             Critic::Gru | Critic::Separate => None,
             Critic::LinearFeature => Some(Baseline::LinearFeature),
             Critic::LinearTime => Some(Baseline::LinearTime),
+            Critic::MultiFeature => Some(Baseline::MultiFeature),
             Critic::Zero => Some(Baseline::Zero),
         }
     }
@@ -127,6 +130,10 @@ crate::settings! {
         gae_lambda: f64 = 0.95, Range::Unit;
         /// learned value, from the policy's memory or its own; or a baseline fitted to each batch
         critic: Critic = Critic::Gru;
+        /// added to the diagonal of a fitted baseline's equations
+        ///
+        /// Larger: nearer to no baseline. Of use with all but `gru`, `separate` and `zero`.
+        baseline_regularisation: f64 = REGULARISATION, Range::Positive;
         /// standardise over all steps, or at each step over trials
         advantage_centre: AdvantageCentre = AdvantageCentre::All;
         /// shift them so that the smallest is 0
@@ -143,6 +150,10 @@ crate::settings! {
         entropy_neg_log_prob: bool = false;
         /// passes over the trials
         epochs: usize = 4, Range::Count(1, 1000);
+        /// above 0: passes end once one changes the loss over all trials by less
+        ///
+        /// The loss before is that at the end of the pass before; as garage's `FirstOrderOptimizer`.
+        tolerance: f64 = 0.0, Range::NotNegative;
         /// parts of each pass, in trials
         minibatches: usize = 4, Range::Shown(&Range::Count(1, 1 << 20), "divides meta_batch");
         /// clip range of the probability ratio
@@ -153,6 +164,12 @@ crate::settings! {
         max_grad_norm: f64 = 0.5, Range::NotNegative;
         /// above 0: stop an iteration's updates at 1.5 times this KL
         target_kl: f64 = 0.0, Range::NotNegative;
+        /// λ of ½ λ ‖θ‖² in the loss
+        ///
+        /// As `weight_decay` of `torch.optim.Adam`: λθ is part of the gradient, and so scaled by Adam.
+        weight_decay: f64 = 0.0, Range::NotNegative;
+        /// learn ln σ of continuous actions; false: it stays log_std_init
+        learn_std: bool = true;
         /// The steps of `rl2-ppo`.
         ..adam: AdamConfig;
         /// The steps of `rl2-trpo`.
@@ -209,8 +226,13 @@ impl Rl2Config {
         if self.epochs * self.minibatches > MAX_BATCH {
             return Err(Error::config("epochs", format!("epochs × minibatches is more than {MAX_BATCH}")));
         }
+        if self.tolerance > 0.0 && self.target_kl > 0.0 {
+            let problem = "updates end by it or by target_kl, which is above 0 too; set one of them to 0";
+            return Err(Error::config("tolerance", problem));
+        }
         if variant == Rl2Variant::Trpo && self.critic.learned() {
-            let problem = "a trust-region step trains no value; take linear_feature, linear_time or zero";
+            let problem =
+                "a trust-region step trains no value; take linear_feature, linear_time, multi_feature or zero";
             return Err(Error::config("critic", problem));
         }
         match self.entropy_method {

@@ -54,7 +54,7 @@ impl Rl2Config {
         let scale = Scale::of(fitted, paths.valid);
         let values = match self.critic.baseline() {
             None => paths.valid.select(scale.mean + scale.deviation * trials.value, Tensor::constant_f32(0.0)),
-            Some(baseline) => baseline.fit_predict(&paths, fitted),
+            Some(baseline) => baseline.regularised(&paths, fitted, self.baseline_regularisation),
         };
         self.credit_over(&paths, fitted, values, scale)
     }
@@ -81,6 +81,7 @@ impl Rl2Config {
             gamma: self.gamma,
             gae_lambda: self.gae_lambda,
             baseline: self.critic.baseline().unwrap_or_default(),
+            baseline_regularisation: self.baseline_regularisation,
             normalise_advantages: false,
             positive_advantages: false,
         }

@@ -3,7 +3,9 @@
 use super::config::{Critic, Rl2Config};
 use crate::Tensor;
 use crate::env::EnvSpec;
+use crate::meta::deviation::{constant, log_std};
 use crate::nn::{Init, Layout, MemoryCell, SliceId};
+use crate::optim::weight_decay;
 use crate::policy::{Distribution, RecurrentPolicy};
 
 /// A recurrent policy and, if it is learned, a value read from its memory or from one of its own. Parameters are values: `parts` is
@@ -18,6 +20,8 @@ pub struct Rl2Net {
     value: Option<[SliceId; 2]>,
     /// The value's own memory, if it has one.
     value_cell: Option<MemoryCell>,
+    /// ln σ, where it is not learned.
+    fixed: Option<usize>,
 }
 
 impl Rl2Net {
@@ -36,7 +40,21 @@ impl Rl2Net {
             let weight = layout.add("value.out.weight", &[units, 1], weights);
             [weight, layout.add("value.out.bias", &[1], Init::Constant(0.0))]
         });
-        Rl2Net { layout, policy, value, value_cell }
+        let fixed = if config.learn_std { None } else { log_std(&layout) };
+        Rl2Net { layout, policy, value, value_cell, fixed }
+    }
+
+    /// The slices of θ as a loss sees them: what is not learned is a constant.
+    #[track_caller]
+    pub fn learned(&self, parts: &[Tensor]) -> Vec<Tensor> {
+        constant(parts, self.fixed)
+    }
+
+    /// ½ λ ‖θ‖² of all slices that are learned, `[S, 1]`.
+    #[track_caller]
+    pub fn weight_decay(&self, parts: &[Tensor], share: f64) -> Tensor {
+        let slices = parts.iter().enumerate().filter(|(i, _)| Some(*i) != self.fixed);
+        weight_decay(&slices.map(|(_, part)| *part).collect::<Vec<_>>(), share)
     }
 
     /// I, how many numbers the policy sees at each step: see [`augmented`](super::augmented).

@@ -11,6 +11,7 @@ use crate::learn::{Descent, Look, Passes};
 use crate::meta::weighted;
 use crate::optim::AdamState;
 use crate::policy::RecurrentPolicy;
+use crate::tensor::{scan_tree_until, tree};
 
 /// Trials with advantages and value targets, `[T, S, M, ·]`.
 pub(super) struct TrialData {
@@ -109,9 +110,9 @@ pub(super) fn proximal(
         stop: (config.target_kl > 0.0).then_some(("approx_kl", 1.5 * config.target_kl)),
         first_norm: false,
     };
-    let end = descent.run(theta, adam, passes.steps(), &passes.xs(), |parts, x| {
+    let look = |parts: &[Tensor], x: [Tensor; 2]| {
         let batch = data.batch(rows.gather(passes.index(&x)));
-        let loss = losses(net, config, parts, &batch, Some(config.clip_eps));
+        let loss = losses(net, config, &net.learned(parts), &batch, Some(config.clip_eps));
         let seen = [
             ("policy_loss", loss.policy),
             ("value_loss", loss.value),
@@ -119,18 +120,77 @@ pub(super) fn proximal(
             ("approx_kl", loss.approx_kl),
             ("clip_frac", loss.clip_frac),
         ];
-        Look { loss: loss.total, seen: seen.into() }
-    });
+        let total = match config.weight_decay > 0.0 {
+            true => loss.total + net.weight_decay(parts, config.weight_decay),
+            false => loss.total,
+        };
+        Look { loss: total, seen: seen.into() }
+    };
+    if config.tolerance > 0.0 {
+        return until_settled(config, net, (theta, adam), data, &passes, &descent, look);
+    }
+    let end = descent.run(theta, adam, passes.steps(), &passes.xs(), look);
     (Updated { theta: end.theta, averages: descent.means(&end), counts: end.counts() }, end.adam)
+}
+
+/// Passes under way, and the loss over all trials `[S, 1]` at the end of the last one.
+#[derive(Clone, Copy, Debug)]
+struct Settling {
+    theta: Tensor,
+    adam: AdamState,
+    loss: Tensor,
+    sums: Tensor,
+    updates: Tensor,
+    non_finite: Tensor,
+}
+
+tree!(Settling: theta, adam, loss, sums, updates, non_finite);
+
+/// Passes until one changes the loss over all trials by less than the tolerance, of each seed by itself.
+fn until_settled(
+    config: &Rl2Config,
+    net: &Rl2Net,
+    (theta, adam): (Tensor, AdamState),
+    data: &TrialData,
+    passes: &Passes,
+    descent: &Descent<'_>,
+    look: impl FnOnce(&[Tensor], [Tensor; 2]) -> Look,
+) -> (Updated, AdamState) {
+    let whole = data.whole();
+    let loss = |theta: Tensor| losses(net, config, &net.layout.split(theta), &whole, Some(config.clip_eps)).total;
+    let seeds = theta.size(0);
+    let zero = Tensor::zeros(&[seeds, 1]);
+    let sums = Tensor::zeros(&[seeds, descent.sums.len()]);
+    let init = Settling { theta, adam, loss: loss(theta), sums, updates: zero, non_finite: zero };
+    let size = passes.rows / passes.minibatches;
+    let firsts: Vec<u32> = (0..passes.minibatches).map(|i| (i * size) as u32).collect();
+    let end = scan_tree_until(passes.passes, &init, |pass, at: Settling| {
+        let xs = [pass.broadcast_to(&[passes.minibatches]), Tensor::literal_u32(&firsts)];
+        let end = descent.run(at.theta, at.adam, passes.minibatches, &xs, look);
+        let now = Settling {
+            theta: end.theta,
+            adam: end.adam,
+            loss: loss(end.theta),
+            sums: at.sums + end.averages() * end.updates,
+            updates: at.updates + end.updates,
+            non_finite: at.non_finite + end.non_finite,
+        };
+        let change = (now.loss - at.loss).abs();
+        (now, change.lt(Tensor::constant_f32(config.tolerance)).reshape(&[seeds]))
+    });
+    let averages = end.sums / end.updates.max(Tensor::constant_f32(1.0));
+    let counts = Metrics::default().sum(Metrics::NON_FINITE, end.non_finite).sum(Metrics::UPDATES, end.updates);
+    let averages = Metrics::default().means(descent.sums, averages, end.updates);
+    (Updated { theta: end.theta, averages, counts }, end.adam)
 }
 
 /// One trust-region step on all trials.
 pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, theta: Tensor, data: &TrialData) -> Updated {
     let batch = data.whole();
-    let at = |parts: &[Tensor]| losses(net, config, parts, &batch, None);
+    let at = |parts: &[Tensor]| losses(net, config, &net.learned(parts), &batch, None);
     let before = at(&net.layout.split(theta));
     let old = before.distribution.stop_gradient();
-    let kl = |parts: &[Tensor]| weighted(old.kl(&net.run(parts, batch.xs).0), batch.weight);
+    let kl = |parts: &[Tensor]| weighted(old.kl(&net.run(&net.learned(parts), batch.xs).0), batch.weight);
     let step = config.trust_region.step(&net.layout, theta, |p| at(p).total, kl);
     let averages = Metrics::default()
         .last("train/policy_loss", step.loss_after)
