@@ -286,3 +286,32 @@ fn entropy_in_the_rewards_needs_advantages_as_they_are() {
     assert_eq!(config.advantage_centre, AdvantageCentre::All);
     assert_eq!(config.critic, Critic::Gru);
 }
+
+/// Updates of an iteration end once the KL is 1.5 times what is asked for, for each seed by itself.
+#[test]
+fn updates_stop_where_the_policy_has_moved_too_far() {
+    let run = |seeds: &[u64], target_kl: f64| {
+        let settings =
+            format!("{SMALL}epochs = 10\nminibatches = 4\nlearning_rate = 0.01\ntarget_kl = {target_kl:?}\n");
+        let mut session = Session::new(&Device::cpu(1), &setup("rl2-ppo", "bandit", seeds, 6400, &settings)).unwrap();
+        let of = |row: &Vec<(String, f64)>, name: &str| row.iter().find(|(n, _)| n == name).unwrap().1;
+        let mut updates = vec![Vec::new(); seeds.len()];
+        for _ in 0..4 {
+            let rows = pollster::block_on(session.step()).unwrap();
+            updates.iter_mut().zip(&rows).for_each(|(all, row)| all.push(of(row, "train/updates")));
+        }
+        (updates, (0..seeds.len()).map(|seed| theta(&session, seed)).collect::<Vec<_>>())
+    };
+    let (all, free) = run(&[1, 2, 3], 0.0);
+    assert!(all.iter().flatten().all(|n| *n == 40.0), "{all:?}");
+    let (some, limited) = run(&[1, 2, 3], 0.01);
+    println!("{some:?}");
+    assert!(some.iter().flatten().all(|n| *n >= 1.0) && some.iter().flatten().any(|n| *n < 40.0), "{some:?}");
+    assert!(some[0] != some[1] || some[1] != some[2], "seeds stop together: {some:?}");
+    assert!(free != limited);
+    // A seed goes on as if it were alone, wherever the others stop.
+    let (alone, of_one) = run(&[2], 0.01);
+    assert_eq!((&alone[0], &of_one[0]), (&some[1], &limited[1]));
+    // A limit that is out of reach changes nothing.
+    assert_eq!(run(&[1, 2, 3], 1e6), (all, free));
+}
