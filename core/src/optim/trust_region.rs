@@ -201,7 +201,6 @@ fn epsilon(v: Tensor, length: f64) -> Tensor {
 mod tests {
     use super::*;
     use crate::env::{ActionSpace, builtin};
-    use crate::nn::Reset;
     use crate::policy::{Distribution, NetConfig, PolicyNet, RecurrentConfig, RecurrentPolicy};
     use crate::program::State;
     use crate::{DType, Device, Program};
@@ -217,7 +216,7 @@ mod tests {
     }
 
     fn recurrent() -> Case {
-        let config = RecurrentConfig { units: 8, reset: Reset::After, orthogonal_init: true, log_std_init: 0.0 };
+        let config = RecurrentConfig { units: 8, ..RecurrentConfig::default() };
         let mut layout = Layout::new();
         let policy = RecurrentPolicy::new(&mut layout, 3, &ActionSpace::discrete(&["a", "b", "c"]), &config);
         let distribution = move |parts: &[Tensor], xs: Tensor| {

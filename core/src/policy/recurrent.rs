@@ -1,11 +1,12 @@
 //! A policy with a memory: gated recurrent units from what is seen to a distribution of actions.
 
-use crate::Tensor;
+use super::net::validate_floor;
 use crate::dist::{Categorical, Gaussian, RowNoise};
 use crate::env::ActionSpace;
 use crate::nn::{Gru, Init, Layout, RecurrentInit, Reset, SliceId};
-use crate::settings::Range;
+use crate::settings::{Range, Settings as _};
 use crate::tensor::Named;
+use crate::{Result, Tensor};
 
 use super::{Act, Acting, Bounds, Distribution, How, LOG_STD, Policy};
 
@@ -25,6 +26,21 @@ crate::settings! {
         orthogonal_init: bool = true;
         /// first ln σ of continuous actions
         log_std_init: f64 = 0.0, LOG_STD;
+        /// lowest σ of continuous actions; 0: no limit
+        ///
+        /// As [`NetConfig::min_std`](super::NetConfig::min_std).
+        min_std: f64 = 0.0, Range::NotNegative;
+    }
+}
+
+impl RecurrentConfig {
+    /// Every value on its own and in combination.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) if they cannot work.
+    pub fn validate(&self) -> Result<()> {
+        self.check()?;
+        validate_floor(self.min_std, self.log_std_init)
     }
 }
 
@@ -39,6 +55,8 @@ pub struct RecurrentPolicy {
     biases: SliceId,
     /// `[A]`, for vectors.
     log_std: Option<SliceId>,
+    /// ln of the lowest σ.
+    least_log_std: f64,
     bounds: Bounds,
 }
 
@@ -60,7 +78,8 @@ impl RecurrentPolicy {
                 Some(layout.add("policy.log_std", &[outputs], Init::Constant(config.log_std_init)))
             }
         };
-        RecurrentPolicy { gru, weights, biases, log_std, bounds: Bounds::of(action) }
+        let least_log_std = config.min_std.ln();
+        RecurrentPolicy { gru, weights, biases, log_std, least_log_std, bounds: Bounds::of(action) }
     }
 
     /// The actions that environments take.
@@ -125,7 +144,7 @@ impl RecurrentPolicy {
         let out = h.matmul(parts[self.weights]) + parts[self.biases].unsqueeze(1);
         match self.log_std {
             None => Distribution::Choice(Categorical::new(out)),
-            Some(slot) => Distribution::Vector(Gaussian::new(out, parts[slot])),
+            Some(slot) => Distribution::Vector(Gaussian::at_least(out, parts[slot], self.least_log_std)),
         }
     }
 }
@@ -158,7 +177,7 @@ mod tests {
     use crate::{DType, Device, Program};
 
     const CONFIG: RecurrentConfig =
-        RecurrentConfig { units: 3, reset: Reset::Before, orthogonal_init: true, log_std_init: -0.5 };
+        RecurrentConfig { units: 3, reset: Reset::Before, orthogonal_init: true, log_std_init: -0.5, min_std: 0.0 };
 
     fn spaces() -> [ActionSpace; 2] {
         let arm = |name| Dim::new(name, -1.0, 1.0);

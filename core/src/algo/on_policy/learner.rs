@@ -67,6 +67,10 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
         }
+        if config.sampling().sde && config.net().min_std > 0.0 {
+            let problem = "state-dependent exploration has no lowest σ; set it to 0, or sde to false";
+            return Err(Error::config("min_std", problem));
+        }
         let net = ActorCritic::new(spec, config.net(), config.sampling());
         Ok(OnPolicyLearner { config: config.clone(), net, horizon: spec.horizon, tasks: spec.task.len() })
     }

@@ -184,6 +184,7 @@ impl Rl2Config {
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self, variant: Rl2Variant) -> Result<()> {
         self.check()?;
+        self.net.validate()?;
         self.fit_together(variant)
     }
 
