@@ -80,6 +80,8 @@ export interface PpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */
@@ -172,6 +174,8 @@ export interface Ppo2Config {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */
@@ -254,6 +258,8 @@ export interface A2cConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */
@@ -336,6 +342,8 @@ export interface VpgConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `trpo`: Trust Region Policy Optimization (arXiv:1502.05477). */
@@ -392,6 +400,8 @@ export interface TrpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `svpg`: Stein Variational Policy Gradient: particles that stay apart (arXiv:1704.02399). */
@@ -480,6 +490,8 @@ export interface SvpgConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `dqn`: Deep Q-Networks, also double and dueling (arXiv:1312.5602, 1509.06461, 1511.06581). */
@@ -810,6 +822,8 @@ export interface CemConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `cma-es`: Covariance Matrix Adaptation Evolution Strategy, full or separable (arXiv:1604.00772). */
@@ -832,6 +846,8 @@ export interface CmaEsConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `openai-es`: Evolution strategy: gradients from antithetic pairs and ranks (arXiv:1703.03864). */
@@ -864,6 +880,8 @@ export interface OpenaiEsConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `ars`: Augmented Random Search, V1 and V2 (arXiv:1803.07055). */
@@ -892,6 +910,8 @@ export interface ArsConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `nop`: Plays and learns nothing, to compare with. */
@@ -910,6 +930,8 @@ export interface NopConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `promp`: Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784). */
@@ -974,6 +996,8 @@ export interface PrompConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `maml-ppo`: MAML with a clipped outer objective. */
@@ -1034,6 +1058,8 @@ export interface MamlPpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `maml-vpg`: MAML, policy gradient inside and outside (arXiv:1703.03400). */
@@ -1090,6 +1116,8 @@ export interface MamlVpgConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `maml-trpo`: MAML with trust-region outer steps (arXiv:1703.03400). */
@@ -1148,6 +1176,8 @@ export interface MamlTrpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `e-maml`: MAML that is rewarded for exploring (arXiv:1803.01118). */
@@ -1206,6 +1236,8 @@ export interface EMamlConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `dice-maml`: MAML with DICE objectives, exact to any order (arXiv:1802.05098). */
@@ -1260,6 +1292,8 @@ export interface DiceMamlConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `rl2-ppo`: RL²: a recurrent policy learns within its memory, by PPO (arXiv:1611.02779). */
@@ -1332,6 +1366,8 @@ export interface Rl2PpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `rl2-trpo`: RL² with trust-region steps, as in its paper. */
@@ -1396,6 +1432,8 @@ export interface Rl2TrpoConfig {
   orthogonal_init?: boolean;
   /** first ln σ of continuous actions. Values: -20 to 2; default 0.0. */
   log_std_init?: number;
+  /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
+  min_std?: number;
 }
 
 /** Settings of `pearl`: PEARL: a belief about the task, inferred from what was seen (arXiv:1903.08254). */

@@ -21,7 +21,13 @@ impl Gaussian {
     /// From means `[S, B, A]` and the logarithm of the standard deviation, a parameter `[S, A]`.
     #[track_caller]
     pub fn new(mean: Tensor, log_std: Tensor) -> Gaussian {
-        let log_std = log_std.clamp(LOG_STD_RANGE.0, LOG_STD_RANGE.1).unsqueeze(1);
+        Gaussian::at_least(mean, log_std, LOG_STD_RANGE.0)
+    }
+
+    /// The same with a deviation whose logarithm is no lower than `least`; below it, the parameter has no gradient.
+    #[track_caller]
+    pub fn at_least(mean: Tensor, log_std: Tensor, least: f64) -> Gaussian {
+        let log_std = log_std.clamp(least.clamp(LOG_STD_RANGE.0, LOG_STD_RANGE.1), LOG_STD_RANGE.1).unsqueeze(1);
         Gaussian { mean, log_std, precision: (log_std * -2.0).exp() }
     }
 

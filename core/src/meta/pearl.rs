@@ -46,7 +46,7 @@ use crate::{DType, Error, Result, Tensor};
 
 /// PEARL in the register.
 pub static PEARL: AlgorithmDef = AlgorithmDef {
-    uses: |key| key != "log_std_init",
+    uses: |key| !["log_std_init", "min_std"].contains(&key),
     ..AlgorithmDef::new::<PearlConfig>(
         "pearl",
         "PEARL: a belief about the task, inferred from what was seen (arXiv:1903.08254)",

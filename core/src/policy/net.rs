@@ -22,6 +22,10 @@ crate::settings! {
         orthogonal_init: bool = true;
         /// first ln σ of continuous actions
         log_std_init: f64 = 0.0, LOG_STD;
+        /// lowest σ of continuous actions; 0: no limit
+        ///
+        /// As garage's and ProMP's `min_std`. A parameter below it has no gradient and stays there.
+        min_std: f64 = 0.0, Range::NotNegative;
     }
 }
 
@@ -40,6 +44,7 @@ impl NetConfig {
     /// [`Error::Config`] if they cannot work.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
+        validate_floor(self.min_std, self.log_std_init)?;
         validate_widths("hidden", &self.hidden)
     }
 
@@ -59,6 +64,21 @@ impl NetConfig {
         let gain = self.orthogonal_init.then_some(last_gain);
         (cell, Mlp::new(layout, network, first, &sizes, self.activation, gain))
     }
+}
+
+/// Checks that a policy whose first deviation has this logarithm begins at its lowest one or above.
+///
+/// # Errors
+/// [`Error::Config`] if it begins below, where it has no gradient.
+pub(super) fn validate_floor(min_std: f64, log_std_init: f64) -> Result<()> {
+    if log_std_init.exp() < min_std {
+        let first = log_std_init.exp();
+        let problem = format!(
+            "{min_std} is above the first σ, e^log_std_init = {first:.3}, which then never changes; lower it, or raise log_std_init"
+        );
+        return Err(Error::config("min_std", problem));
+    }
+    Ok(())
 }
 
 /// Checks the widths of hidden layers, the value of that setting.
@@ -95,6 +115,8 @@ pub struct PolicyNet {
     observations: usize,
     actions: usize,
     bounds: Bounds,
+    /// ln of the lowest σ.
+    least_log_std: f64,
 }
 
 impl PolicyNet {
@@ -139,6 +161,7 @@ impl PolicyNet {
             observations: spec.observation.len(),
             actions: spec.action.dim(),
             bounds: Bounds::of(&spec.action),
+            least_log_std: config.min_std.ln(),
         }
     }
 
@@ -167,7 +190,7 @@ impl PolicyNet {
         let (out, features) = self.mlp.forward_features(parts, seen);
         let distribution = match self.head {
             Head::Choice => Distribution::Choice(Categorical::new(out)),
-            Head::Gaussian(slot) => Distribution::Vector(Gaussian::new(out, parts[slot])),
+            Head::Gaussian(slot) => Distribution::Vector(Gaussian::at_least(out, parts[slot], self.least_log_std)),
             Head::StateDependent(slot) => {
                 Distribution::Vector(StateDependent::new(parts[slot]).distribution(out, features))
             }

@@ -1,14 +1,14 @@
 //! A policy with a memory: recurrent units from what is seen to a distribution of actions.
 
-use crate::Tensor;
+use super::net::validate_floor;
 use crate::dist::{Categorical, Gaussian, RowNoise};
 use crate::env::ActionSpace;
 use crate::nn::{CellKind, Init, Layout, MemoryCell, SliceId};
+use crate::settings::{Range, Settings as _};
 use crate::tensor::Named;
+use crate::{Error, Result, Tensor};
 
 use super::{Act, Acting, Bounds, Distribution, How, LOG_STD, MemoryConfig, MemoryKind, Policy};
-use crate::settings::Settings as _;
-use crate::{Error, Result};
 
 crate::settings! {
     /// The settings that a recurrent policy is built from.
@@ -21,16 +21,21 @@ crate::settings! {
         orthogonal_init: bool = true;
         /// first ln σ of continuous actions
         log_std_init: f64 = 0.0, LOG_STD;
+        /// lowest σ of continuous actions; 0: no limit
+        ///
+        /// As [`NetConfig::min_std`](super::NetConfig::min_std).
+        min_std: f64 = 0.0, Range::NotNegative;
     }
 }
 
 impl RecurrentConfig {
-    /// Every value on its own, and that there is a memory.
+    /// Every value on its own and in combination, and that there is a memory.
     ///
     /// # Errors
     /// [`Error::Config`] if they cannot work.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
+        validate_floor(self.min_std, self.log_std_init)?;
         match self.memory.cell {
             MemoryKind::None => {
                 Err(Error::config("cell", "this policy learns by what it remembers; take gru, lstm or rnn"))
@@ -57,6 +62,8 @@ pub struct RecurrentPolicy {
     biases: SliceId,
     /// `[A]`, for vectors.
     log_std: Option<SliceId>,
+    /// ln of the lowest σ.
+    least_log_std: f64,
     bounds: Bounds,
 }
 
@@ -80,7 +87,8 @@ impl RecurrentPolicy {
                 Some(layout.add("policy.log_std", &[outputs], Init::Constant(config.log_std_init)))
             }
         };
-        RecurrentPolicy { cell, weights, biases, log_std, bounds: Bounds::of(action) }
+        let least_log_std = config.min_std.ln();
+        RecurrentPolicy { cell, weights, biases, log_std, least_log_std, bounds: Bounds::of(action) }
     }
 
     /// The actions that environments take.
@@ -145,7 +153,7 @@ impl RecurrentPolicy {
         let out = self.cell.output(parts, h).matmul(parts[self.weights]) + parts[self.biases].unsqueeze(1);
         match self.log_std {
             None => Distribution::Choice(Categorical::new(out)),
-            Some(slot) => Distribution::Vector(Gaussian::new(out, parts[slot])),
+            Some(slot) => Distribution::Vector(Gaussian::at_least(out, parts[slot], self.least_log_std)),
         }
     }
 }

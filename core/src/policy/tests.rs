@@ -202,7 +202,7 @@ fn a_recurrent_policy_forgets_an_episode_when_the_next_one_begins() {
     let env = builtin("pendulum").unwrap();
     let mut layout = Layout::new();
     let gru = MemoryConfig { cell: MemoryKind::Gru, units: 5, reset: Reset::Before, ..MemoryConfig::default() };
-    let config = RecurrentConfig { memory: gru, orthogonal_init: false, log_std_init: 0.0 };
+    let config = RecurrentConfig { memory: gru, orthogonal_init: false, ..RecurrentConfig::default() };
     let policy = RecurrentPolicy::new(&mut layout, 3, &env.spec().action, &config);
     let theta = layout.init([1, 2]);
     let scene = Scene { env: &env, policy: &policy, how: How::Explore, rows: [2, 3], theta: &theta, layout: &layout };
@@ -225,6 +225,51 @@ fn a_recurrent_policy_forgets_an_episode_when_the_next_one_begins() {
     };
     assert!(largest(1, 0..1200) < 1e-4, "{}", largest(1, 0..1200));
     assert!(largest(2, 0..600) < 1e-4 && largest(2, 600..630) > 1e-2, "{}", largest(2, 600..630));
+}
+
+#[test]
+fn deviations_stop_at_the_lowest_one_and_have_a_gradient_above_it() {
+    let env = builtin("pendulum").unwrap();
+    // The deviation by which a policy draws, and the derivative of its logarithm by the parameter.
+    let of = |recurrent: bool, min_std: f64, log_std: f64| {
+        let mut layout = Layout::new();
+        let memoryless = PolicyNet::new(&mut layout, env.spec(), &NetConfig { min_std, ..config() });
+        let from = layout.len();
+        let units = RecurrentConfig::default();
+        let units = RecurrentConfig { memory: MemoryConfig { units: 2, ..units.memory }, min_std, ..units };
+        let remembering = RecurrentPolicy::new(&mut layout, 3, &env.spec().action, &units);
+        let at = if recurrent { layout.len() - 1 } else { from - 1 };
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let theta = cx.input("theta", &[1, layout.len()], DType::F32);
+            let log_std = |theta: Tensor| {
+                let parts = layout.split(theta);
+                let distribution = match recurrent {
+                    false => memoryless.distribution(&parts, Tensor::zeros(&[1, 1, 3])),
+                    true => remembering.at(&parts, Tensor::zeros(&[1, 1, 2])),
+                };
+                let Distribution::Vector(gaussian) = distribution else { return Tensor::poison() };
+                gaussian.log_std().sum_all()
+            };
+            let (value, gradient) = crate::grad::value_and_grad(&[theta], |x| log_std(x[0]));
+            cx.output("std", value.exp());
+            cx.output("gradient", gradient[0].slice(1, at, at + 1));
+        })
+        .unwrap();
+        let mut theta = vec![0.0; layout.len()];
+        theta[at] = log_std;
+        let theta = device.array(&[1, layout.len()], &theta).unwrap();
+        let out = program.run(&State::new(), &[("theta", &theta)], &[]).unwrap();
+        ["std", "gradient"].map(|name| pollster::block_on(device.read(out.get(name).unwrap())).unwrap()[0])
+    };
+    for recurrent in [false, true] {
+        for (min_std, log_std, expected) in
+            [(0.1, -3.0, [0.1, 0.0]), (0.1, -2.0, [(-2f64).exp(), 1.0]), (0.0, -3.0, [(-3f64).exp(), 1.0])]
+        {
+            let got = of(recurrent, min_std, log_std);
+            assert!((got[0] - expected[0]).abs() < 1e-6 && got[1] == expected[1], "{min_std} {log_std}: {got:?}");
+        }
+    }
 }
 
 #[test]

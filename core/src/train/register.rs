@@ -123,6 +123,7 @@ mod tests {
 
     /// Values in a setting's range that need another setting too, or that another algorithm takes.
     const NEED_MORE: &[(&str, &str, &str)] = &[
+        ("*", "min_std", "7"),
         ("ppo", "minibatches", "2"),
         ("ppo", "horizon", "2"),
         ("ppo", "envs", "2"),

@@ -11,6 +11,7 @@ use quickstudy_tests::costly::Costly;
 use quickstudy_tests::gpu::theta;
 
 const ALL: [&str; 3] = ["a2c", "vpg", "ppo2"];
+const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\n";
 
 fn session(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
     let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
@@ -66,6 +67,26 @@ fn each_learns_cartpole_and_a_random_policy_does_not() {
         returns.sort_by(f64::total_cmp);
         println!("{algorithm}: {returns:?}");
         assert!(returns[1] >= bar, "{algorithm}: {returns:?}");
+    }
+}
+
+/// The entropy of one normal number is ½ ln 2πe + ln σ.
+#[test]
+fn no_policy_explores_by_less_than_the_lowest_deviation() {
+    let floor = 0.5;
+    let least = 0.5 * (1.0 + std::f64::consts::TAU.ln()) + f64::ln(floor);
+    for algorithm in ["a2c", "vpg", "ppo", "ppo2", "svpg", "trpo"] {
+        let lowest = |more: &str| {
+            let step = if algorithm == "trpo" { "max_kl = 0.1" } else { "learning_rate = 0.03\nentropy_coef = 0.0" };
+            // σ begins at 0.502.
+            let settings = format!("{SMALL}sde = false\nlog_std_init = -0.69\n{step}\n{more}");
+            let mut learner = session(algorithm, "pendulum", &[1, 2, 3], 10_000, &settings);
+            let rows = steps(&mut learner, 12);
+            rows.iter().flatten().map(|row| value(row, "train/entropy")).fold(f64::INFINITY, f64::min)
+        };
+        let [free, limited] = ["", "min_std = 0.5"].map(lowest);
+        println!("{algorithm}: {free} {limited} {least}");
+        assert!(free < least - 0.01 && limited > least - 1e-5, "{algorithm}: {free} {limited} {least}");
     }
 }
 

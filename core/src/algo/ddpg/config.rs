@@ -59,7 +59,7 @@ crate::settings! {
 impl DdpgConfig {
     /// Tells whether DDPG looks at a setting: its policy has no deviation.
     pub(super) fn uses(key: &str) -> bool {
-        key != "log_std_init"
+        !["log_std_init", "min_std"].contains(&key)
     }
 
     /// Every value on its own and in combination.

@@ -47,7 +47,7 @@ crate::settings! {
 impl DqnConfig {
     /// Tells whether DQN looks at a setting: choices have no deviation.
     pub(super) fn uses(key: &str) -> bool {
-        key != "log_std_init"
+        !["log_std_init", "min_std"].contains(&key)
     }
 
     /// Every value on its own and in combination.

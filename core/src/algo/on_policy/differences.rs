@@ -33,7 +33,7 @@ pub fn rows(values: &[f64], width: usize) -> Tensor {
 const ROWS: usize = 5;
 
 /// Numbers of a batch of five observations: what a device gives to functions of it and of θ.
-pub struct Batch {
+pub struct DrawnBatch {
     obs: Vec<f64>,
     action: Vec<f64>,
     logp_old: Vec<f64>,
@@ -43,16 +43,16 @@ pub struct Batch {
     returns: Vec<f64>,
 }
 
-impl Batch {
+impl DrawnBatch {
     /// Numbers of a normal distribution; choices have all three values.
-    pub fn draw(net: &ActorCritic, random: &mut Threefry) -> Batch {
+    pub fn draw(net: &ActorCritic, random: &mut Threefry) -> DrawnBatch {
         let mut numbers = |n: usize| (0..n).map(|_| 0.7 * random.normal()).collect::<Vec<f64>>();
         let (obs, logp_old) = (numbers(ROWS * 2), numbers(ROWS));
         let [value_old, advantage, returns] = [(); 3].map(|()| numbers(ROWS));
         let action = if net.actions() == 1 { vec![0.0, 1.0, 2.0, 2.0, 0.0] } else { numbers(ROWS * 2) };
         // Around the log-probabilities of the policies here, so that some ratios are clipped.
         let logp_old = logp_old.iter().map(|x| x - 1.3).collect();
-        Batch { obs, action, logp_old, value_old, advantage, returns }
+        DrawnBatch { obs, action, logp_old, value_old, advantage, returns }
     }
 
     /// The same as constants of a trace.
@@ -77,7 +77,7 @@ pub fn check_derivatives([relative, absolute]: [f64; 2], loss: impl Fn(&ActorCri
         let mut random = Threefry::new([1, u32::from(sde)]);
         let mut theta = net.layout.init(INIT);
         theta.iter_mut().for_each(|x| *x += 0.21 * random.normal());
-        let batch = Batch::draw(&net, &mut random);
+        let batch = DrawnBatch::draw(&net, &mut random);
         // State-dependent noise stops the gradient at the features, on purpose: there, the slice of the noise only.
         let (fixed, free) = theta.split_at(if sde { theta.len() - 6 } else { 1 });
         let of_theta = |x: &[Tensor]| {

@@ -77,6 +77,10 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
         }
+        if config.sampling().sde && config.net().min_std > 0.0 {
+            let problem = "state-dependent exploration has no lowest σ; set it to 0, or sde to false";
+            return Err(Error::config("min_std", problem));
+        }
         let (Sampling { envs, minibatches, .. }, memory) = (config.sampling(), config.memory());
         if memory.cell != MemoryKind::None && !envs.is_multiple_of(*minibatches) {
             let near = (1..=*envs).filter(|d| envs % d == 0).min_by_key(|d| d.abs_diff(*minibatches)).unwrap_or(1);

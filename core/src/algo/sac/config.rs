@@ -50,6 +50,7 @@ crate::settings! {
             activation: Activation::Relu,
             orthogonal_init: false,
             log_std_init: -3.0,
+            ..NetConfig::default()
         };
     }
 }

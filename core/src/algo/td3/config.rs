@@ -43,7 +43,7 @@ crate::settings! {
 impl Td3Config {
     /// Tells whether TD3 looks at a setting: its policy has no deviation.
     pub(super) fn uses(key: &str) -> bool {
-        key != "log_std_init"
+        !["log_std_init", "min_std"].contains(&key)
     }
 
     /// Every value on its own and in combination.

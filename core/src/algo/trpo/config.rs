@@ -83,5 +83,7 @@ mod tests {
         assert_eq!((rows(0.3), rows(1e-9), rows(0.5)), (vec![0, 3, 6], vec![0], vec![0, 2, 4, 6, 8]));
         assert_eq!(rows(1.0), (0..10).collect::<Vec<u32>>());
         assert!(problem(|c| c.net.log_std_init = 3.0).contains("-20 to 2"));
+        let problem = problem(|c| (c.net.log_std_init, c.net.min_std) = (-1.0, 0.5));
+        assert!(problem.starts_with("min_std: 0.5 is above the first σ, e^log_std_init = 0.368"), "{problem}");
     }
 }

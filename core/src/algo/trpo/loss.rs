@@ -23,7 +23,7 @@ pub fn kl(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, old: &Distribu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::on_policy::differences::{Batch, INIT, check_derivatives, net, rows};
+    use crate::algo::on_policy::differences::{DrawnBatch, INIT, check_derivatives, net, rows};
     use crate::env::ActionSpace;
     use crate::grad::value_and_grad;
     use crate::program::State;
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_policy_that_has_not_moved_loses_minus_the_mean_advantage() {
         let net = net(ActionSpace::discrete(&["l", "m", "r"]), vec![3], false);
-        let batch = Batch::draw(&net, &mut Threefry::new([5, 6]));
+        let batch = DrawnBatch::draw(&net, &mut Threefry::new([5, 6]));
         let theta = net.layout.init([1, 2]);
         let device = Device::reference();
         let mut program = Program::new(&device, |cx| {

@@ -92,7 +92,7 @@ crate::settings! {
             hidden: vec![300, 300, 300],
             activation: Activation::Relu,
             orthogonal_init: false,
-            log_std_init: 0.0,
+            ..NetConfig::default()
         };
     }
 }
