@@ -8,8 +8,9 @@ use quickstudy_core::algo::{AlgorithmDef, IntoAlgorithm, SVPG};
 use quickstudy_core::env::builtin;
 use quickstudy_core::learn::Turn;
 use quickstudy_core::settings::Settings as _;
-use quickstudy_core::train::{Layer, Row, Session, Setup};
+use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
 use quickstudy_core::{Device, Tensor};
+use quickstudy_tests::crafted::Crafted;
 use quickstudy_tests::gpu::theta;
 
 fn session(algorithm: impl IntoAlgorithm, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
@@ -128,4 +129,31 @@ fn it_learns_cartpole_and_by_the_opposite_direction_it_does_not() {
     };
     assert!(learned(&SVPG)[1] >= 150.0);
     assert!(learned(&REVERSED)[1] <= 60.0);
+}
+
+/// Files that differ in who has the highest mean return, and in whose parameters are where.
+#[test]
+fn the_best_particle_is_played() {
+    let mut learner = session("svpg", "pendulum", &[5], 1 << 20, &format!("{SMALL}num_particles = 3\n"));
+    steps(&mut learner, 3);
+    let file = Crafted::read(&pollster::block_on(learner.policy_snapshot(0)).unwrap());
+    let file = file.filled(&[("particles.episodes", 9.0), ("particles.returns", -900.0)]);
+    let played = |file: &Crafted, best: usize| {
+        let bytes = file.number("particles.returns", best, -800.0).bytes();
+        let mut policy = Evaluator::load(&Device::cpu(1), &bytes).unwrap();
+        let episodes = pollster::block_on(policy.evaluate(20, 0, true)).unwrap();
+        episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>()
+    };
+    let all = [0, 1, 2].map(|best| played(&file, best));
+    assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2], "particles play alike");
+    let renamed = |name: &String| match name.split_once("particle.") {
+        Some(("", rest)) if rest.starts_with("0.") => format!("particle.2.{}", &rest[2..]),
+        Some(("", rest)) if rest.starts_with("2.") => format!("particle.0.{}", &rest[2..]),
+        _ => name.clone(),
+    };
+    let tensors = file.tensors.iter().map(|(name, tensor)| (renamed(name), tensor.clone())).collect();
+    let exchanged = Crafted { tensors, ..file.clone() };
+    assert!([2, 1, 0].map(|best| played(&exchanged, best)) == all);
+    // A mean of no episodes is none.
+    assert!(played(&file.number("particles.episodes", 1, 0.0).number("particles.returns", 2, -850.0), 1) == all[2]);
 }

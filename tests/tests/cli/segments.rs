@@ -40,11 +40,11 @@ fn kill(kills: usize, steps: usize) {
     let train = format!("{SETTINGS} --steps {steps}");
     let began = Instant::now();
     done(&dir, &format!("{train} --out whole"));
-    let usual = began.elapsed();
+    let mut usual = began.elapsed();
     let want = exported(&dir, "whole");
     let mut random = 0x9e37_79b9_u64;
     // Kills, and those that came after new snapshots.
-    let (mut killed, mut trained) = (0, 0);
+    let (mut killed, mut trained, mut attempts) = (0, 0, 1);
     let mut before = Vec::new();
     let mut end = |mut child: Child, longest: Duration| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -64,9 +64,16 @@ fn kill(kills: usize, steps: usize) {
         // Twice a kill's share of the run: all come before its end, as a rule.
         if end(child, usual.mul_f64(2.0 / kills as f64) + Duration::from_millis(40)).is_none() {
             killed += 1;
-        } else {
-            assert!(killed >= kills * 3 / 4, "the run was over after {killed} kills");
+        } else if killed >= kills * 3 / 4 {
             break;
+        } else {
+            // The machine was busier when the whole run was timed: once more, with shorter lives.
+            assert!(attempts < 5, "the run was over after {killed} kills");
+            std::fs::remove_dir_all(dir.join("parts")).unwrap();
+            (killed, trained, attempts) = (0, 0, attempts + 1);
+            before.clear();
+            usual /= 2;
+            continue;
         }
         if dir.join("parts/last.safetensors").exists() {
             let now = exported(&dir, "parts");
