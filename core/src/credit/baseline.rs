@@ -68,7 +68,7 @@ impl Baseline {
         }
     }
 
-    /// What it is linear in, `[T, K, N, ·]` each; `None` if it is nothing.
+    /// The features that it is linear in, `[T, K, N, ·]` each; `None` if there are none.
     #[track_caller]
     fn features(self, paths: &Paths, targets: Tensor) -> Option<Vec<Tensor>> {
         let shape = targets.shape();
@@ -158,7 +158,7 @@ pub fn least_squares_at(features: Tensor, targets: Tensor, asked: Tensor, regula
     -orthogonalised(features, targets, Some(asked), regularisation).slice(1, end, end + asked.size(1))
 }
 
-/// What remains of the targets, below them √r · 1's and, if there are such, the rows that are asked.
+/// The residuals of the targets, below them √r · 1's and, if there are such, the rows that are asked.
 #[track_caller]
 fn orthogonalised(features: Tensor, targets: Tensor, asked: Option<Tensor>, regularisation: f64) -> Tensor {
     let (k, rows, n) = (features.size(0), features.size(1), features.size(2));

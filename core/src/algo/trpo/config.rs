@@ -13,7 +13,7 @@ crate::settings! {
         ..trust_region: TrustRegion = TrustRegion { cg_iterations: 15, damping: 0.1, backtracks: 10, ..TrustRegion::default() };
         /// share of each rollout's steps that the KL's Hessian is of
         ///
-        /// So many steps at even distances. Smaller: cheaper, and a rougher direction; the limit itself is that of all steps.
+        /// Takes this share of the steps, at even distances. A smaller one is cheaper, and gives a rougher direction; the limit itself is that of all steps.
         curvature_share: f64 = 1.0, Range::Share;
         /// The steps of the value function.
         ..adam: AdamConfig;
