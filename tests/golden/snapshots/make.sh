@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Makes a small run of each algorithm for the folder of a snapshot format: make.sh BINARY FOLDER [ALGORITHM…]
+# ALGORITHM-CELL is the algorithm with a memory.
 #
 #   FOLDER/ALGORITHM/session.safetensors   the run after two iterations, to go on from
 #                    policy.safetensors    the policy with the best evaluation
@@ -13,31 +14,40 @@ binary=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-wanted=" ${*:-ppo ppo2 a2c vpg svpg trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-trpo pearl} "
+wanted=" ${*:-ppo ppo-gru ppo2 a2c a2c-lstm vpg svpg trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-ppo-lstm rl2-trpo pearl} "
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
 
-# ALGORITHM ENVIRONMENT STEPS [SETTING…]: STEPS are those of two iterations.
+# ALGORITHM[-CELL] ENVIRONMENT STEPS [SETTING…]: STEPS are those of two iterations.
 make() {
-  local algorithm=$1 env=$2 steps=$3 settings=() setting
-  [[ $wanted = *" $algorithm "* ]] || return 0
+  local name=$1 env=$2 steps=$3 settings=() setting
+  local algorithm=$name
+  [[ $wanted = *" $name "* ]] || return 0
+  case $name in *-gru | *-lstm)
+    algorithm=${name%-*}
+    settings+=(--set "cell=${name##*-}")
+    ;;
+  esac
   for setting in "${@:4}"; do settings+=(--set "$setting"); done
   "$binary" train "$algorithm" --env "$env" --seed 3 --steps "$steps" --threads 1 --eval-episodes 4 --out run "${settings[@]}"
-  mkdir "$folder/$algorithm"
-  cp run/last.safetensors "$folder/$algorithm/session.safetensors"
-  [[ ! -d run/segments ]] || cp -r run/segments "$folder/$algorithm/"
-  cp run/best.safetensors "$folder/$algorithm/policy.safetensors"
-  "$binary" eval "$folder/$algorithm/policy.safetensors" --episodes 4 --seed 5 --csv "$folder/$algorithm/returns.csv"
+  mkdir "$folder/$name"
+  cp run/last.safetensors "$folder/$name/session.safetensors"
+  [[ ! -d run/segments ]] || cp -r run/segments "$folder/$name/"
+  cp run/best.safetensors "$folder/$name/policy.safetensors"
+  "$binary" eval "$folder/$name/policy.safetensors" --episodes 4 --seed 5 --csv "$folder/$name/returns.csv"
   "$binary" train --resume run --steps $((2 * steps)) --threads 1
-  if [[ -d run/segments ]]; then "$binary" export run -o "$folder/$algorithm/next.safetensors"
-  else cp run/last.safetensors "$folder/$algorithm/next.safetensors"; fi
+  if [[ -d run/segments ]]; then "$binary" export run -o "$folder/$name/next.safetensors"
+  else cp run/last.safetensors "$folder/$name/next.safetensors"; fi
   rm -r run
 }
 
 # Observations and rewards are normalised, and exploration depends on the state.
 make ppo pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 sde=true sde_sample_freq=4 \
   normalise_observations=true normalise_rewards=true
+# Memories that begin with what was learned, scaled before the gates.
+make ppo-gru cartpole-no-velocities 32 hidden=[4] units=3 envs=2 horizon=8 minibatches=2 epochs=2 learned_start=true layer_norm=true
+make a2c-lstm cartpole-no-velocities 32 hidden=[4] units=3 envs=2 horizon=8
 # Steps of the value function first, by the moments of all advantages so far; by RMSprop; and last, with momentum.
 make ppo2 pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 critic=first critic_epochs=2 advantage_scope=running
 make a2c cartpole 32 hidden=[4,3] envs=2 horizon=8
@@ -70,6 +80,8 @@ make e-maml point-corner 1600 "${family[@]}"
 make dice-maml point-corner 1600 "${family[@]}"
 # Gates with the reset before and after the product; choices and vectors.
 make rl2-ppo bandit 800 units=4 meta_batch=4 episodes=10 minibatches=2 critic=gru reset=after
+# Memories apart for policy and value function.
+make rl2-ppo-lstm bandit 800 units=4 meta_batch=4 episodes=10 minibatches=2 critic=separate layer_norm=true
 make rl2-trpo point-corner 800 units=3 meta_batch=2 episodes=2 reset=before
 # A recurrent encoder, by parts of contexts; the first iteration visits both tasks, and the second learns.
 make pearl point-robot 120 hidden=[4] encoder=gru encoder_hidden_sizes=[3] latent_dim=2 train_tasks=2 num_tasks_sample=2 \

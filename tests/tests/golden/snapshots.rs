@@ -67,10 +67,15 @@ fn check(folder: &Path) {
     }
 }
 
+/// Folders of format 2: one of each algorithm, and some of policies with a memory.
+fn runs() -> impl Iterator<Item = &'static str> {
+    ALGORITHMS.iter().map(|def| def.name).chain(["ppo-gru", "a2c-lstm", "rl2-ppo-lstm"])
+}
+
 #[test]
 fn golden_snapshots_of_format_2_are_read_and_go_on() {
-    for algorithm in ALGORITHMS.iter().map(|def| def.name) {
-        check(&folder("format-2").join(algorithm));
+    for run in runs() {
+        check(&folder("format-2").join(run));
     }
 }
 
@@ -107,8 +112,8 @@ fn golden_snapshots_of_format_1_are_read_and_hold_the_same_parameters() {
 fn golden_snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/snapshots.md");
     let page = String::from_utf8(read(&page)).unwrap();
-    for algorithm in ALGORITHMS.iter().map(|def| def.name) {
-        let file = Crafted::read(&read(&folder("format-2").join(algorithm).join("session.safetensors")));
+    for run in runs() {
+        let file = Crafted::read(&read(&folder("format-2").join(run).join("session.safetensors")));
         for tensor in file.tensors.keys() {
             let mut name = tensor.clone();
             for prefix in ["optimiser.first_moment.", "optimiser.second_moment.", "inner_lr.", "target."] {
@@ -121,11 +126,20 @@ fn golden_snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
             {
                 name = rest.to_owned();
             }
-            for gate in ["update", "reset", "candidate"] {
-                name = name.replace(&format!(".gru.{gate}."), ".gru.GATE.");
+            for gate in ["update", "reset", "input", "forget", "candidate", "output"] {
+                name = name
+                    .replace(&format!(".gru.{gate}."), ".gru.GATE.")
+                    .replace(&format!(".lstm.{gate}."), ".lstm.GATE.");
             }
-            // The recurrent layer of an encoder is as that of a policy.
-            name = name.replace("encoder.gru.", "policy.gru.");
+            // The recurrent layers of an encoder and of a value function are as those of a policy.
+            for cell in [".gru.", ".lstm."] {
+                for network in ["encoder", "value"] {
+                    name = name.replace(&format!("{network}{cell}"), &format!("policy{cell}"));
+                }
+                for part in ["start", "norm."] {
+                    name = name.replace(&format!("policy{cell}{part}"), &format!("policy.CELL.{part}"));
+                }
+            }
             // The value function has layers like those of the policy.
             let mut parts: Vec<&str> = name.split('.').collect();
             if let ["value" | "critic", "0" | "1", _, _] = parts[..] {
@@ -141,7 +155,7 @@ fn golden_snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
                 name = format!("policy.{}.{part}", if linear { "N" } else { number });
             }
             let told = [tensor, &name].iter().any(|name| page.contains(&format!("`{name}`")));
-            assert!(told, "{algorithm}: `{tensor}` is not in docs/snapshots.md");
+            assert!(told, "{run}: `{tensor}` is not in docs/snapshots.md");
         }
     }
 }
