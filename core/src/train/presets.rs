@@ -62,6 +62,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("rl2-ppo", "bandit:arms=10", include_str!("presets/rl2-ppo-bandit-10.toml")),
     ("rl2-ppo", "bandit:pulls=100", include_str!("presets/rl2-ppo-bandit-pulls-100.toml")),
     ("rl2-ppo", "bandit:arms=10,pulls=100", include_str!("presets/rl2-ppo-bandit-10-pulls-100.toml")),
+    ("rl2-ppo", "tabular-mdp", include_str!("presets/rl2-ppo-tabular-mdp.toml")),
     ("pearl", "point-robot", include_str!("presets/pearl-point-robot.toml")),
     ("pearl", "point-half-circle", include_str!("presets/pearl-point-half-circle.toml")),
     ("pearl", "point-half-circle-dense", include_str!("presets/pearl-point-half-circle-dense.toml")),

@@ -17,6 +17,7 @@ mod meta_evaluator;
 mod meta_gradients;
 mod meta_settings;
 mod off_policy;
+mod one_of;
 mod outcomes;
 mod parts;
 mod pearl;

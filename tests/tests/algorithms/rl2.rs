@@ -249,9 +249,11 @@ fn an_iteration_on_the_gpu_is_that_of_the_cpu() {
 #[test]
 fn rl2_learns_to_explore_a_bandit_and_an_untrained_policy_does_not() {
     let device = Device::cpu(2);
-    for (algorithm, more) in [
-        ("rl2-ppo", "learning_rate = 5e-3\ngae_lambda = 0.3\n"),
-        ("rl2-trpo", "max_kl = 0.03\ngae_lambda = 0.3\ncritic = \"linear_time\"\n"),
+    // At random 5.0, the best index policy 6.66. Without features of time a baseline needs whole returns, which are noisy.
+    for (algorithm, steps, more) in [
+        ("rl2-ppo", 150_000, "learning_rate = 5e-3\ngae_lambda = 0.3\n"),
+        ("rl2-ppo", 400_000, "learning_rate = 5e-3\ngae_lambda = 1.0\ncritic = \"multi_feature\"\n"),
+        ("rl2-trpo", 150_000, "max_kl = 0.03\ngae_lambda = 0.3\ncritic = \"linear_time\"\n"),
     ] {
         let settings = format!("meta_batch = 128\nepisodes = 1\nunits = 24\n{more}");
         let trained = |steps: u64| {
@@ -267,11 +269,11 @@ fn rl2_learns_to_explore_a_bandit_and_an_untrained_policy_does_not() {
             let mean = |k: usize| adaptation.stages[k].task_means().iter().sum::<f64>() / 1000.0;
             ((0..10).map(mean).sum::<f64>(), mean(0), mean(9))
         };
-        let (before, after) = (trained(1), trained(150_000));
+        let (before, after) = (trained(1), trained(steps));
         println!("{algorithm}: untrained {before:?}, trained {after:?}: whole trial, first and last pull");
-        // At random 5.0, the best index policy 6.66; a task that is not known yet pays a half.
         assert!(after.0 > 6.0, "{after:?}");
         assert!(before.0 < 5.5, "{before:?}");
+        // A task that is not known yet pays a half.
         assert!((after.1 - 0.5).abs() < 0.08 && after.2 > 0.62, "{after:?}");
     }
 }

@@ -44,6 +44,7 @@ pub enum Critic {
     /// [`Baseline::LinearTime`].
     LinearTime,
     /// [`Baseline::MultiFeature`], of what the policy sees: observation, last action, its reward and end, and no time.
+    /// Steps differ in how much of the trial is left, which it cannot tell: with `gae_lambda` near 0 little is learned.
     MultiFeature,
     /// Nothing.
     Zero,
