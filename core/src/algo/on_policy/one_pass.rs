@@ -169,7 +169,11 @@ mod tests {
 
     /// VPG that also tells what it learned from, in entries of its state.
     #[derive(Clone, Debug)]
-    struct Telling(VpgConfig);
+    struct Telling {
+        vpg: VpgConfig,
+        /// Weight of an entropy in the rewards that the settings do not know of.
+        entropy: f64,
+    }
 
     const TOLD: [(&str, usize); 7] = [
         ("told_reward", T * N),
@@ -183,28 +187,29 @@ mod tests {
 
     impl OnPolicy for Telling {
         fn validate(&self) -> Result<()> {
-            self.0.validate()
+            self.vpg.validate()
         }
 
         fn net(&self) -> &NetConfig {
-            &self.0.net
+            &self.vpg.net
         }
 
         fn sampling(&self) -> &Sampling {
-            &self.0.sampling
+            &self.vpg.sampling
         }
 
         fn entries(&self, observations: usize) -> Vec<StateEntry> {
             let told = TOLD.iter().map(|(name, width)| StateEntry::new(name, &[*width], DType::F32));
-            OnPolicy::entries(&self.0, observations).into_iter().chain(told).collect()
+            OnPolicy::entries(&self.vpg, observations).into_iter().chain(told).collect()
         }
 
         fn credit<'a>(&self, held: &Held, sampled: Sampled<'a>) -> Sampled<'a> {
-            self.0.credit(held, sampled)
+            let sampled = if self.entropy > 0.0 { sampled.with_entropy(self.entropy) } else { sampled };
+            self.vpg.credit(held, sampled)
         }
 
         fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-            OnPolicy::schedules(&self.0, done, total)
+            OnPolicy::schedules(&self.vpg, done, total)
         }
 
         fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
@@ -223,7 +228,7 @@ mod tests {
             for ((name, width), told) in TOLD.iter().zip(told) {
                 it.update(name, told.reshape(&[1, *width]));
             }
-            self.0.learn(it, net, held, sampled)
+            self.vpg.learn(it, net, held, sampled)
         }
     }
 
@@ -266,11 +271,13 @@ mod tests {
                 ..VpgConfig::default()
             };
             config.gradient.entropy_coef = coef;
+            // Entropies are not divided by the deviation of returns.
+            config.sampling.normalise_rewards = coef > 0.0;
             config.gradient.normalise_advantages = false;
             config.gradient.optimiser.learning_rate = 0.05;
             config.net.hidden = vec![8];
             config.sampling = Sampling { horizon: T, envs: N, gae_lambda: 0.8, gamma: 0.9, ..config.sampling };
-            let fitted = OnPolicyLearner::new(&Telling(config.clone()), env.spec()).unwrap();
+            let fitted = OnPolicyLearner::new(&Telling { vpg: config.clone(), entropy: 0.0 }, env.spec()).unwrap();
             let mut training = Training::new(&device, Rc::new(fitted), Arena::Device(&env), &[3]).unwrap();
             let kind = baseline.fitted().unwrap();
             let width = kind.width(O);
@@ -288,6 +295,7 @@ mod tests {
                 pollster::block_on(training.step(done, 9)).unwrap();
                 let told = TOLD.map(|(name, _)| read(&training, name));
                 let [reward, terminated, truncated, log_prob, seen, advantage, returns] = told;
+                let deviation = if coef > 0.0 { (read(&training, "reward_var")[0] + 1e-8).sqrt() } else { 1.0 };
                 let seen = |row: usize| &seen[row * O..(row + 1) * O];
                 let mut value = |row: usize, step: usize| {
                     let free = dot(&before, &features(kind, seen(row), step));
@@ -319,7 +327,7 @@ mod tests {
                             (false, false) => value(T * N + t / SPAN * N + e, LIMIT),
                         };
                         let now = value(i, here);
-                        let error = reward[i] + coef * entropy + 0.9 * next - now;
+                        let error = reward[i] / deviation + coef * entropy + 0.9 * next - now;
                         later = error + if on { 0.9 * 0.8 * later } else { 0.0 };
                         let at = format!("{baseline:?}, {coef}, iteration {done}, step {t} of {e}");
                         assert!((advantage[i] - later).abs() < 1e-4, "{at}: {} {later}", advantage[i]);
@@ -351,6 +359,28 @@ mod tests {
             // A clock of seven steps runs nowhere near the limits.
             assert_eq!(limited > 0, width > 4, "{baseline:?}: {limited} limited");
         }
+    }
+
+    /// The same steps as of an objective without entropy, on rewards that have it.
+    #[test]
+    fn entropy_in_rewards_is_not_in_the_objective_too() {
+        let (device, env) = (Device::cpu(1), EnvDef::new(Brief(CartPole::default())).unwrap());
+        let train = |entropy_method, entropy_coef, entropy| {
+            let mut vpg = VpgConfig { entropy_method, ..VpgConfig::default() };
+            (vpg.gradient.entropy_coef, vpg.gradient.normalise_advantages) = (entropy_coef, false);
+            vpg.net.hidden = vec![8];
+            vpg.sampling = Sampling { horizon: T, envs: N, ..vpg.sampling };
+            let fitted = OnPolicyLearner::new(&Telling { vpg, entropy }, env.spec()).unwrap();
+            let mut training = Training::new(&device, Rc::new(fitted), Arena::Device(&env), &[3]).unwrap();
+            for done in 0..3 {
+                pollster::block_on(training.step(done, 9)).unwrap();
+            }
+            pollster::block_on(device.read(training.state.get("theta").unwrap())).unwrap()
+        };
+        let rewarded = train(EntropyMethod::Max, 0.7, 0.0);
+        assert_eq!(rewarded, train(EntropyMethod::NoEntropy, 0.0, 0.7));
+        assert_ne!(rewarded, train(EntropyMethod::NoEntropy, 0.0, 0.0));
+        assert_ne!(rewarded, train(EntropyMethod::Regularized, 0.7, 0.0));
     }
 
     #[test]
