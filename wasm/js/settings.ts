@@ -274,6 +274,12 @@ export interface A2cConfig {
 
 /** Settings of `vpg`: Vanilla policy gradient: REINFORCE with a baseline (doi:10.1007/BF00992696). */
 export interface VpgConfig {
+  /** predicts returns: the value network, or a baseline fitted to each rollout. Values: network, linear_feature, linear_time, multi_feature, zero; default "network". */
+  baseline?: "network" | "linear_feature" | "linear_time" | "multi_feature" | "zero";
+  /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
+  baseline_regularisation?: number;
+  /** a term of the objective, or part of each reward. Values: regularized, max, no_entropy; default "regularized". */
+  entropy_method?: "regularized" | "max" | "no_entropy";
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.01. */
   learning_rate?: number;
   /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */

@@ -10,13 +10,12 @@
 //!  2. separate networks for policy and value, which `critic` lets make their steps together or apart
 //!  3. time-limited episodes bootstrap from the final observation (arXiv:1712.00378), and a step that is not finite is dropped and counted
 
-use super::on_policy::{CriticConfig, OnPolicy, OnPolicyLearner, PolicyGradient, Sampled, Sampling};
-use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
+use super::on_policy::{OnPolicy, OnPolicyLearner, OnePass, PolicyGradient, Sampling};
+use super::{AlgorithmDef, Family};
+use crate::Result;
 use crate::optim::{OptimiserConfig, OptimiserKind};
-use crate::play::Iteration;
 use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::Settings as _;
-use crate::{Result, Tensor};
 
 /// A2C in the register.
 pub static A2C: AlgorithmDef = AlgorithmDef::new::<A2cConfig>(
@@ -56,15 +55,17 @@ impl A2cConfig {
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
-        self.check()?;
-        self.gradient.critic.validate(&self.sampling, 1, self.gradient.normalise_advantages)?;
-        self.net.validate()
+        OnPolicy::validate(self)
     }
 }
 
-impl OnPolicy for A2cConfig {
-    fn validate(&self) -> Result<()> {
-        A2cConfig::validate(self)
+impl OnePass for A2cConfig {
+    fn gradient(&self) -> &PolicyGradient {
+        &self.gradient
+    }
+
+    fn sampling(&self) -> &Sampling {
+        &self.sampling
     }
 
     fn net(&self) -> &NetConfig {
@@ -73,21 +74,5 @@ impl OnPolicy for A2cConfig {
 
     fn memory(&self) -> MemoryConfig {
         self.memory
-    }
-
-    fn sampling(&self) -> &Sampling {
-        &self.sampling
-    }
-
-    fn critic(&self) -> Option<(&CriticConfig, bool)> {
-        Some((&self.gradient.critic, self.gradient.normalise_advantages))
-    }
-
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.gradient.schedules(done, total)
-    }
-
-    fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
-        self.gradient.update().learn(it, net, held, sampled, Tensor::constant_f32(1.0))
     }
 }

@@ -50,4 +50,4 @@ pub use svpg::{SVPG, Svpg, SvpgConfig};
 pub use td3::{TD3, Td3Config};
 pub use training::{Arena, Training};
 pub use trpo::{TRPO, Trpo, TrpoConfig};
-pub use vpg::{VPG, Vpg, VpgConfig};
+pub use vpg::{VPG, Vpg, VpgBaseline, VpgConfig};

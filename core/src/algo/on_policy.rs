@@ -6,6 +6,7 @@ mod config;
 pub(crate) mod differences;
 mod learner;
 mod loss;
+mod one_pass;
 mod rollout;
 mod sequences;
 mod update;
@@ -15,11 +16,12 @@ pub use learner::{OnPolicy, OnPolicyLearner};
 pub use loss::{
     Losses, Minibatch, PolicyTerm, Terms, approx_kl, clip_loss, likelihood_loss, losses, mean, standardise, value_loss,
 };
+pub use one_pass::{FittedBaseline, OnePass};
 use rollout::{Collector, MEMORIES, Rollout};
 pub use sequences::Sequences;
 pub use update::Update;
 
-use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, gae};
+use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, gae, least_squares_weights};
 use crate::dist::fold_in;
 use crate::learn::{Passes, Turn};
 use crate::nn::MemoryCell;
@@ -127,8 +129,18 @@ pub struct Sampled<'a> {
     advantages: Gae,
     /// Environments keep their states to themselves.
     on_host: bool,
+    /// The baseline whose predictions are the values, if it is not the value function.
+    fitted: Option<Fitted>,
     /// The change of the policy's gradients before each step.
     turn: Option<&'a dyn Turn>,
+}
+
+/// A baseline that is fitted to each rollout.
+#[derive(Clone, Copy, Debug)]
+struct Fitted {
+    /// Features of what was seen, `[S, T · N, n]`, if it has some.
+    features: Option<Tensor>,
+    regularisation: f64,
 }
 
 impl Held {
@@ -149,7 +161,7 @@ impl<'a> Sampled<'a> {
         let advantages = advantages(&collector, &rollout, reward_moments, values, sampling.gae_lambda);
         let on_host = held.find("env_state").is_none();
         let obs_moments = held.moments("obs");
-        Sampled { collector, rollout, obs_moments, reward_moments, advantages, on_host, turn: None }
+        Sampled { collector, rollout, obs_moments, reward_moments, advantages, on_host, fitted: None, turn: None }
     }
 
     /// The same, from which [`Update`] learns by gradients that `turn` changes: those by which the policy makes steps, after their norms are
@@ -157,6 +169,52 @@ impl<'a> Sampled<'a> {
     #[must_use]
     pub fn turned(self, turn: Option<&'a dyn Turn>) -> Sampled<'a> {
         Sampled { turn, ..self }
+    }
+
+    /// The same with so much of the policy's entropy in each reward that is learned from, as a constant: rewards that are scaled are so before.
+    #[must_use]
+    pub fn with_entropy(mut self, coef: f64) -> Sampled<'a> {
+        let (collector, rollout) = (&self.collector, &self.rollout);
+        let shape = rollout.reward.shape();
+        let [t, s, n, _] = shape[..] else { return self };
+        let (parts, sequences) = (&collector.acting.parts, rollout.sequences.as_ref());
+        let entropy = collector.net.distribution_of(parts, rollout.seen, sequences).entropy().stop_gradient();
+        self.rollout.bonus = Some(entropy.reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]) * coef);
+        self.credited_anew()
+    }
+
+    /// The same with what a baseline predicts, as it was fitted to the rollout before, in place of the values.
+    #[must_use]
+    pub fn predicted_by(mut self, fitted: FittedBaseline, held: &Held) -> Sampled<'a> {
+        let FittedBaseline { baseline, regularisation } = fitted;
+        let steps = self.rollout.numbers(held.get("env_steps"));
+        let fit = held.find(one_pass::WEIGHTS).map(|weights| [weights, held.get(one_pass::RANGE)]);
+        let values = self.rollout.predictions(baseline, fit, steps);
+        [self.rollout.value, self.rollout.cut_value, self.rollout.next_value] = values;
+        let rows = self.rollout.seen.size(1);
+        let features = baseline.features(self.rollout.all, steps).map(|all| all.slice(1, 0, rows));
+        self.fitted = Some(Fitted { features, regularisation });
+        self.credited_anew()
+    }
+
+    fn credited_anew(mut self) -> Sampled<'a> {
+        self.advantages = self.credited(None, self.collector.sampling.gae_lambda);
+        self
+    }
+
+    /// Fits the baseline to these returns, `[T, S, N, 1]`. Where weights are not finite, a seed's fit stays as it was: 1 there, else 0, `[S, 1]`.
+    fn fit(&self, fitted: Fitted, it: &mut Iteration<'_>, held: &Held, returns: Tensor) -> Tensor {
+        let seeds = self.rollout.next_obs.size(0);
+        let Some(features) = fitted.features else { return Tensor::zeros(&[seeds, 1]) };
+        let returns = by_seed(returns);
+        let weights = least_squares_weights(features, returns, fitted.regularisation);
+        let range = Tensor::concat(&[-(-returns).max_keep(1), returns.max_keep(1)], 2).reshape(&[seeds, 2]);
+        let weights = weights.reshape(&[seeds, features.size(2)]);
+        let broken = weights.non_finite().max_keep(1);
+        for (name, after) in [(one_pass::WEIGHTS, weights), (one_pass::RANGE, range)] {
+            it.update(name, broken.select(held.get(name), after));
+        }
+        broken.to_f32()
     }
 
     /// The key that orders minibatches.
@@ -286,7 +344,7 @@ fn advantages(
         }
     };
     let steps = ValuedSteps {
-        rewards,
+        rewards: rollout.bonus.map_or(rewards, |bonus| rewards + bonus),
         values: value,
         terminated: rollout.terminated,
         truncated: rollout.truncated,

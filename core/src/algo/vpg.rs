@@ -1,19 +1,26 @@
 //! Vanilla policy gradient: REINFORCE with a baseline.
 //!
 //! Williams 1992, doi:10.1007/BF00992696; Sutton et al. 2000. The policy makes one step along mean A ln π(a|s), then the value function,
-//! which is the baseline, is fitted to the returns by an optimiser of its own, as in garage's VPG.
+//! which is the baseline, is fitted to the returns by an optimiser of its own, as in garage's VPG. A linear baseline in its place is so too:
+//! it judges a rollout as it was fitted to the one before, 0 at first, and is then fitted to this one. With `entropy_method = "max"` each
+//! reward has a share of the policy's entropy, and the objective has none.
 //! Departures from garage, each with its reason:
 //!  1. rollouts are of fixed length instead of whole episodes, so that all environments always play; where one is cut off, by its end or by a
 //!     time limit, the value of what comes next stands for the rest (arXiv:1712.00378)
-//!  2. a step that is not finite is dropped and counted
+//!  2. a fitted baseline predicts nothing below the least or above the largest return that it was fitted to: a rollout need not have the steps
+//!     of an episode that the next one has, and cubes of time grow fast
+//!  3. a step that is not finite is dropped and counted
 
-use super::on_policy::{CriticConfig, CriticSteps, OnPolicy, OnPolicyLearner, PolicyGradient, Sampled, Sampling};
-use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
+use super::on_policy::{
+    CriticConfig, CriticSteps, FittedBaseline, OnPolicy, OnPolicyLearner, OnePass, PolicyGradient, Sampling,
+};
+use super::{AlgorithmDef, Family};
+use crate::Result;
+use crate::credit::{Baseline, REGULARISATION};
+use crate::learn::EntropyMethod;
 use crate::optim::OptimiserConfig;
-use crate::play::Iteration;
 use crate::policy::NetConfig;
-use crate::settings::Settings as _;
-use crate::{Result, Tensor};
+use crate::settings::{Range, Settings as _};
 
 /// VPG in the register.
 pub static VPG: AlgorithmDef = AlgorithmDef::new::<VpgConfig>(
@@ -26,9 +33,59 @@ pub static VPG: AlgorithmDef = AlgorithmDef::new::<VpgConfig>(
 /// VPG on one environment.
 pub type Vpg = OnPolicyLearner<VpgConfig>;
 
+/// The predictions that returns are compared with, and that stand for what comes after a rollout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VpgBaseline {
+    /// The value network.
+    #[default]
+    Network,
+    /// [`Baseline::LinearFeature`], fitted to the rollout before.
+    LinearFeature,
+    /// [`Baseline::LinearTime`].
+    LinearTime,
+    /// [`Baseline::MultiFeature`].
+    MultiFeature,
+    /// 0: nothing is subtracted, and what comes after a rollout counts as nothing.
+    Zero,
+}
+
+crate::words!(VpgBaseline {
+    Network = "network",
+    LinearFeature = "linear_feature",
+    LinearTime = "linear_time",
+    MultiFeature = "multi_feature",
+    Zero = "zero",
+});
+
+impl VpgBaseline {
+    /// The baseline that is fitted to each rollout, if it is one.
+    #[must_use]
+    pub fn fitted(self) -> Option<Baseline> {
+        match self {
+            VpgBaseline::Network => None,
+            VpgBaseline::LinearFeature => Some(Baseline::LinearFeature),
+            VpgBaseline::LinearTime => Some(Baseline::LinearTime),
+            VpgBaseline::MultiFeature => Some(Baseline::MultiFeature),
+            VpgBaseline::Zero => Some(Baseline::Zero),
+        }
+    }
+}
+
 crate::settings! {
     /// Hyper-parameters. The order of the steps is garage's; the numbers are ours.
     pub struct VpgConfig {
+        /// predicts returns: the value network, or a baseline fitted to each rollout
+        ///
+        /// A fitted one predicts by its fit to the rollout before, which should have the same part of episodes: all environments begin
+        /// together, so `horizon` is best a multiple of the time limit, or episodes end by chance. It needs `critic = "last"`; the value
+        /// network and its settings are then of no use.
+        baseline: VpgBaseline = VpgBaseline::Network;
+        /// added to the diagonal of a fitted baseline's equations
+        ///
+        /// Larger: nearer to no baseline. Of use with all but `network` and `zero`.
+        baseline_regularisation: f64 = REGULARISATION, Range::Positive;
+        /// a term of the objective, or part of each reward
+        entropy_method: EntropyMethod = EntropyMethod::Regularized;
         /// The loss and its steps.
         ..gradient: PolicyGradient = PolicyGradient {
             optimiser: OptimiserConfig { learning_rate: 1e-2, ..OptimiserConfig::default() },
@@ -54,34 +111,29 @@ impl VpgConfig {
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
-        self.check()?;
-        self.gradient.critic.validate(&self.sampling, 1, self.gradient.normalise_advantages)?;
-        self.net.validate()
+        OnPolicy::validate(self)
     }
 }
 
-impl OnPolicy for VpgConfig {
-    fn validate(&self) -> Result<()> {
-        VpgConfig::validate(self)
-    }
-
-    fn net(&self) -> &NetConfig {
-        &self.net
+impl OnePass for VpgConfig {
+    fn gradient(&self) -> &PolicyGradient {
+        &self.gradient
     }
 
     fn sampling(&self) -> &Sampling {
         &self.sampling
     }
 
-    fn critic(&self) -> Option<(&CriticConfig, bool)> {
-        Some((&self.gradient.critic, self.gradient.normalise_advantages))
+    fn net(&self) -> &NetConfig {
+        &self.net
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.gradient.schedules(done, total)
+    fn baseline(&self) -> Option<FittedBaseline> {
+        let regularisation = self.baseline_regularisation;
+        self.baseline.fitted().map(|baseline| FittedBaseline { baseline, regularisation })
     }
 
-    fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
-        self.gradient.update().learn(it, net, held, sampled, Tensor::constant_f32(1.0))
+    fn entropy_method(&self) -> EntropyMethod {
+        self.entropy_method
     }
 }

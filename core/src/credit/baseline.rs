@@ -51,7 +51,7 @@ impl Baseline {
     #[track_caller]
     pub fn asked(self, paths: &Paths, targets: Tensor, regularisation: f64, of: &Paths) -> Tensor {
         let zero = Tensor::zeros(&of.reward.shape());
-        let (Some(features), Some(asked)) = (self.features(paths, targets), self.features(of, zero)) else {
+        let (Some(features), Some(asked)) = (self.of_paths(paths, targets), self.of_paths(of, zero)) else {
             return zero;
         };
         let predictions =
@@ -62,27 +62,50 @@ impl Baseline {
     /// The same with so much on the diagonal of the normal equations: the r of [`least_squares`].
     #[track_caller]
     pub fn regularised(self, paths: &Paths, targets: Tensor, regularisation: f64) -> Tensor {
-        match self.features(paths, targets) {
+        match self.of_paths(paths, targets) {
             Some(features) => fit(paths, &features, targets, regularisation),
             None => Tensor::zeros(&targets.shape()),
         }
     }
 
-    /// The features that it is linear in, `[T, K, N, ·]` each; `None` if there are none.
+    /// The number of its [`features`](Baseline::features) of observations of so many numbers.
+    #[must_use]
+    pub fn width(self, observations: usize) -> usize {
+        match self {
+            Baseline::Zero => 0,
+            Baseline::LinearTime => 4,
+            Baseline::LinearFeature => 2 * observations + 4,
+            Baseline::MultiFeature => 2 * observations + 1,
+        }
+    }
+
+    /// The features that it is linear in, `[…, width]`, of observations `[…, O]` and the numbers of their steps in their episodes, from 0, as
+    /// f32 `[…, 1]`; `None` if there are none.
     #[track_caller]
-    fn features(self, paths: &Paths, targets: Tensor) -> Option<Vec<Tensor>> {
-        let shape = targets.shape();
-        let t = targets.size(0);
-        let time = || Tensor::iota(&[t, 1, 1, 1], 0).to_f32() * 0.01;
+    pub fn features(self, obs: Tensor, steps: Tensor) -> Option<Tensor> {
+        let columns = self.columns(obs, steps, &steps.shape())?;
+        Some(Tensor::concat(&columns, steps.rank().saturating_sub(1)))
+    }
+
+    /// The same of whole paths, each from its first step, `[T, K, N, ·]` each.
+    #[track_caller]
+    fn of_paths(self, paths: &Paths, targets: Tensor) -> Option<Vec<Tensor>> {
+        let steps = Tensor::iota(&[targets.size(0), 1, 1, 1], 0).to_f32();
+        self.columns(paths.obs, steps, &targets.shape())
+    }
+
+    /// The features that it is linear in; the numbers of steps are repeated to this shape.
+    #[track_caller]
+    fn columns(self, obs: Tensor, steps: Tensor, shape: &[usize]) -> Option<Vec<Tensor>> {
         let powers = || {
-            let tau = time();
-            [tau, tau.square(), tau * tau.square(), Tensor::ones(&[t, 1, 1, 1])].map(|x| x.broadcast_to(&shape))
+            let tau = steps * 0.01;
+            [tau, tau.square(), tau * tau.square(), Tensor::ones(&steps.shape())].map(|x| x.broadcast_to(shape))
         };
         match self {
             Baseline::Zero => None,
-            Baseline::MultiFeature => Some([&with_square(paths.obs)[..], &[Tensor::ones(&shape)]].concat()),
+            Baseline::MultiFeature => Some([&with_square(obs)[..], &[Tensor::ones(shape)]].concat()),
             Baseline::LinearTime => Some(powers().to_vec()),
-            Baseline::LinearFeature => Some([&with_square(paths.obs)[..], &powers()].concat()),
+            Baseline::LinearFeature => Some([&with_square(obs)[..], &powers()].concat()),
         }
     }
 }
@@ -156,6 +179,15 @@ pub fn least_squares_at(features: Tensor, targets: Tensor, asked: Tensor, regula
     let (rows, n) = (features.size(1), features.size(2));
     let end = rows + n;
     -orthogonalised(features, targets, Some(asked), regularisation).slice(1, end, end + asked.size(1))
+}
+
+/// The same w itself, `[K, n, 1]`.
+#[track_caller]
+pub fn least_squares_weights(features: Tensor, targets: Tensor, regularisation: f64) -> Tensor {
+    let (k, n) = (features.size(0), features.size(2));
+    // The prediction at each row of 1 is a weight.
+    let one = Tensor::iota(&[1, n, n], 1).eq(Tensor::iota(&[1, n, n], 2)).to_f32().broadcast_to(&[k, n, n]);
+    least_squares_at(features, targets, one, regularisation)
 }
 
 /// The residuals of the targets, below them √r · 1's and, if there are such, the rows that are asked.

@@ -5,7 +5,9 @@ mod gae;
 mod moments;
 mod paths;
 
-pub use baseline::{Baseline, Feature, REGULARISATION, least_squares, least_squares_at, multi_feature};
+pub use baseline::{
+    Baseline, Feature, REGULARISATION, least_squares, least_squares_at, least_squares_weights, multi_feature,
+};
 pub use gae::{Gae, ValuedSteps, explained_variance, explained_variance_of_valid, gae};
 pub use moments::Moments;
 pub use paths::{Paths, Processed, Processor, adjusted_rewards};

@@ -1,11 +1,13 @@
-//! Learning from experience, as far as algorithms share it: guarded descents, metrics and how passes join them, passes over data in minibatches, ratios of probabilities.
+//! Learning from experience, as far as algorithms share it: guarded descents, metrics and how passes join them, passes over data in minibatches, ratios of probabilities, the use of entropy.
 
 mod descent;
+mod entropy;
 mod metrics;
 mod passes;
 mod ratio;
 
 pub use descent::{Between, Descended, Descent, Look, PartNorms, Turn};
+pub use entropy::EntropyMethod;
 pub use metrics::{Join, Metrics};
 pub use passes::Passes;
 pub use ratio::log_ratio;

@@ -20,8 +20,9 @@ mod loss;
 mod policy;
 mod update;
 
+pub use crate::learn::EntropyMethod;
 pub use collect::Trials;
-pub use config::{AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Variant};
+pub use config::{AdvantageCentre, Critic, Rl2Config, Rl2Variant};
 pub use credit::Credit;
 pub use learner::Rl2Net;
 pub use loss::{TrialBatch, TrialLosses, losses};

@@ -35,8 +35,11 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("train/step_scale", "length of that step over the longest one tried; 0: none was taken"),
     ("train/clip_frac", "share of probability ratios outside of the clip range"),
     ("train/grad_norm", "length of the gradient before it is clipped"),
-    ("train/explained_variance", "1: the values predict the returns; 0: no better than their mean"),
-    ("train/non_finite", "updates left out because a gradient was not finite"),
+    (
+        "train/explained_variance",
+        "1: the values, or the baseline that is fitted to each rollout, predict the returns; 0: no better than their mean",
+    ),
+    ("train/non_finite", "updates left out because a gradient, or a fitted baseline's weights, were not finite"),
     ("train/updates", "minibatch updates made"),
     (
         "train/loss_before",

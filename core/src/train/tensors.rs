@@ -50,6 +50,8 @@ const NAMES: &[(&str, &str)] = &[
     ("advantage_mean", "advantages.mean"),
     ("advantage_var", "advantages.variance"),
     ("advantage_count", "advantages.count"),
+    ("baseline_weights", "baseline.weights"),
+    ("baseline_range", "baseline.range"),
     ("reward_mean", "rewards.mean"),
     ("reward_var", "rewards.variance"),
     ("reward_count", "rewards.count"),

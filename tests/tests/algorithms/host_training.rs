@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 
+use quickstudy_core::algo::on_policy::PolicyGradient;
 use quickstudy_core::algo::{
-    Algorithm, Arena, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Sampling, Training, TrpoConfig,
+    Algorithm, Arena, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Sampling, Training, TrpoConfig, VpgBaseline, VpgConfig,
 };
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::host::{
     Chance, Executor, Fleet, HostEnv, IterativeExecutor, ParallelExecutor, Stepped, Transition, Wrapped,
 };
+use quickstudy_core::learn::EntropyMethod;
 use quickstudy_core::meta::rl2::Critic;
 use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use quickstudy_core::optim::AdamConfig;
@@ -161,7 +163,7 @@ fn compare<C: OnPolicy + 'static>(cases: impl IntoIterator<Item = (&'static str,
         let mut on_device = in_programs(&device, &env, learner(env.spec()).unwrap(), &seeds);
         let first = wait(device.read_f32(on_device.state.get("theta").unwrap()));
         let mut names = vec!["theta", "adam_m", "adam_v", "adam_scale", "ep_return", "obs"];
-        let statistics = ["obs_mean", "obs_var", "reward_mean", "reward_var", "discounted"];
+        let statistics = ["obs_mean", "obs_var", "reward_mean", "reward_var", "discounted", "baseline_weights"];
         names.extend(statistics.into_iter().filter(|name| on_device.state.get(name).is_ok()));
         let want = train(&device, &mut on_device, 4, &names);
         assert_ne!(want[4], first.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), "nothing was learnt");
@@ -221,6 +223,23 @@ fn trpo_trains_the_same_parameters_on_host_and_device() {
     let cases = [("cartpole", small), ("pendulum", normalised)];
     compare(cases.map(|(env, sampling)| {
         (env, TrpoConfig { critic_epochs: 2, sampling, net: net(16), ..TrpoConfig::default() })
+    }));
+}
+
+#[test]
+fn vpg_with_fitted_baselines_trains_the_same_parameters_on_host_and_device() {
+    let small = Sampling { envs: 3, horizon: 60, ..VpgConfig::default().sampling };
+    let normalised = Sampling { normalise_observations: true, normalise_rewards: true, ..small };
+    let cases = [
+        ("cartpole", VpgBaseline::LinearFeature, small),
+        ("pendulum", VpgBaseline::LinearFeature, normalised),
+        ("pendulum", VpgBaseline::LinearTime, normalised),
+        ("cartpole", VpgBaseline::MultiFeature, small),
+    ];
+    compare(cases.map(|(env, baseline, sampling)| {
+        let config = VpgConfig::default();
+        let gradient = PolicyGradient { entropy_coef: 0.1, normalise_advantages: false, ..config.gradient };
+        (env, VpgConfig { baseline, entropy_method: EntropyMethod::Max, gradient, sampling, net: net(8), ..config })
     }));
 }
 

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod baselines;
 mod determinism;
 mod dqn;
 mod guesses;

@@ -36,6 +36,16 @@ pub trait OnPolicy: Clone + Debug {
         None
     }
 
+    /// Entries of the state that learning has besides those of the rollouts, where observations have so many numbers.
+    fn entries(&self, _observations: usize) -> Vec<StateEntry> {
+        self.critic().map_or_else(Vec::new, |(critic, scale)| update::entries(critic, scale))
+    }
+
+    /// Changes what a rollout is credited with, before it is learned from.
+    fn credit<'a>(&self, _held: &Held, sampled: Sampled<'a>) -> Sampled<'a> {
+        sampled
+    }
+
     /// Settings of which lower values take less memory.
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         let (Sampling { envs, horizon, .. }, net) = (self.sampling(), self.net());
@@ -94,7 +104,7 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
     /// One iteration, in which `turn` changes the gradients by which the policy makes steps, if there is one.
     pub fn iterate(&self, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics {
         let sampled = Sampled::collect(*self.config.sampling(), &self.net, it, held).turned(turn);
-        self.config.learn(it, &self.net, held, &sampled)
+        self.config.learn(it, &self.net, held, &self.config.credit(held, sampled))
     }
 
     /// The settings.
@@ -129,7 +139,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
 
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
         let mut entries = self.config.sampling().entries(environment, self.tasks, &self.net);
-        entries.extend(self.config.critic().map_or_else(Vec::new, |(critic, scale)| update::entries(critic, scale)));
+        entries.extend(self.config.entries(self.net.observations()));
         entries
     }
 

@@ -2,9 +2,10 @@
 
 use crate::algo::count::Count;
 use crate::algo::{ActorCritic, Held};
+use crate::credit::Baseline;
 use crate::play::{Cast, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, MEMORY, Normalised};
-use crate::tensor::{Named, fail};
+use crate::tensor::{Named, fail, scan_tree};
 use crate::{Error, Tensor};
 
 use super::{Sampling, Sequences, by_seed};
@@ -26,6 +27,8 @@ pub(super) struct Rollout {
     pub value: Tensor,
     /// Rewards, `[T, S, N, 1]`.
     pub reward: Tensor,
+    /// Added to the rewards that are learned from once they are scaled, `[T, S, N, 1]`.
+    pub bonus: Option<Tensor>,
     /// u32, `[T, S, N, 1]`.
     pub terminated: Tensor,
     /// u32, `[T, S, N, 1]`.
@@ -154,6 +157,7 @@ impl<'a> Collector<'a> {
             logp,
             value,
             reward: steps.reward,
+            bonus: None,
             terminated: steps.terminated,
             truncated: steps.truncated,
             discounted,
@@ -185,9 +189,7 @@ fn values_of(
 ) -> ([Tensor; 3], Option<Tensor>) {
     let (rows, total) = (t * n, all.size(1));
     let (Some(sequences), Some([_, cell])) = (sequences, net.cells()) else {
-        let values = net.value(parts, all);
-        let value = values.slice(1, 0, rows).reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]);
-        return ([value, values.slice(1, rows, total - n), values.slice(1, total - n, total)], None);
+        return (split(net.value(parts, all), [t, s, n]), None);
     };
     let states = sequences.run(cell, parts, all.slice(1, 0, rows), 1);
     let of = |state: Tensor| net.value(parts, cell.output(parts, state));
@@ -202,6 +204,14 @@ fn values_of(
     ([value, cut_value, of(cell.step(parts, all.slice(1, total - n, total), next))], Some(next))
 }
 
+/// Values `[S, T · N + C · N + N, 1]` as [`values_of`] gives them.
+#[track_caller]
+fn split(values: Tensor, [t, s, n]: [usize; 3]) -> [Tensor; 3] {
+    let (rows, total) = (t * n, values.size(1));
+    let value = values.slice(1, 0, rows).reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]);
+    [value, values.slice(1, rows, total - n), values.slice(1, total - n, total)]
+}
+
 impl Rollout {
     /// Values by other parameters, as [`value`](Rollout::value), [`cut_value`](Rollout::cut_value) and
     /// [`next_value`](Rollout::next_value).
@@ -210,6 +220,41 @@ impl Rollout {
         let shape = self.value.shape();
         let [t, s, n, _] = shape[..] else { return [Tensor::poison(); 3] };
         values_of(net, parts, (self.all, [self.terminated, self.truncated]), self.sequences.as_ref(), [t, s, n]).0
+    }
+
+    /// The same of a baseline with a fit, weights `[S, n]` and the least and the largest return that it was made to `[S, 2]`: predictions
+    /// stay between these, as a fit says nothing of what lies far from its data. `steps`: as [`numbers`](Rollout::numbers) gives them. One
+    /// without features predicts 0.
+    #[track_caller]
+    pub fn predictions(&self, baseline: Baseline, fit: Option<[Tensor; 2]>, steps: Tensor) -> [Tensor; 3] {
+        let shape = self.value.shape();
+        let [t, s, n, _] = shape[..] else { return [Tensor::poison(); 3] };
+        let values = match (baseline.features(self.all, steps), fit) {
+            (Some(features), Some([weights, range])) => {
+                let limit = |i| range.slice(1, i, i + 1).unsqueeze(2);
+                features.matmul(weights.unsqueeze(2)).max(limit(0)).min(limit(1))
+            }
+            _ => Tensor::zeros(&steps.shape()),
+        };
+        split(values, [t, s, n])
+    }
+
+    /// The numbers of steps in their episodes, from 0, of all that was seen, f32 `[S, T · N + C · N + N, 1]`, where running episodes had made
+    /// `first: [S, N, 1]` (u32).
+    #[track_caller]
+    pub fn numbers(&self, first: Tensor) -> Tensor {
+        let shape = self.value.shape();
+        let [t, s, n, _] = shape[..] else { return Tensor::poison() };
+        let (zero, one) = (Tensor::constant_u32(0), Tensor::constant_u32(1));
+        let ended = self.terminated.bit_or(self.truncated);
+        let (_, numbers) =
+            scan_tree(t, &first, &ended, |_, now: Tensor, ended: Tensor| (ended.select(zero, now + one), now));
+        let numbers = numbers.unwrap_or(Tensor::poison());
+        // An environment is cut off at most once in a span.
+        let spans = self.cut_value.size(1) / n;
+        let cut = self.truncated.select(numbers + one, zero).reshape(&[spans, t / spans, s, n, 1]);
+        let cut = by_seed(cut.max_keep(1).reshape(&[spans, s, n, 1]));
+        Tensor::concat(&[by_seed(numbers), cut, self.count.steps.reshape(&[s, n, 1])], 1).to_f32()
     }
 
     /// The rollout of a trace that has failed.
@@ -224,6 +269,7 @@ impl Rollout {
             logp: x,
             value: x,
             reward: x,
+            bonus: None,
             terminated: x,
             truncated: x,
             discounted: x,

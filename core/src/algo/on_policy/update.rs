@@ -65,14 +65,14 @@ impl Update<'_> {
         let before =
             Networks { theta: held.get("theta"), adam: held.adam(), critic_scale: held.find("adam_scale_value") };
         let gae = self.credited(sampled, None);
-        let after = match self.critic.critic {
-            CriticSteps::Joint => {
+        let after = match (self.critic.critic, sampled.fitted) {
+            (CriticSteps::Joint, _) => {
                 let data = sampled.data_of(&self.scaled(it, held, gae));
                 let (end, means) = self.run(it, net, sampled, Moved::Both, [before.theta, data, clip_eps], before.adam);
                 let metrics = means.with(self.details(net, [before.theta, end.theta, data, clip_eps]));
                 (Networks { theta: end.theta, adam: end.adam, ..before }, metrics, end.counts())
             }
-            CriticSteps::First => {
+            (CriticSteps::First, _) => {
                 let (fitted, critic) = self.fit(it, net, sampled, before, &gae);
                 let credited = self.credited(sampled, Some(fitted.theta));
                 let data = sampled.data_of(&self.scaled(it, held, credited));
@@ -80,7 +80,15 @@ impl Update<'_> {
                 let metrics = policy.0.with(critic.0);
                 (moved, metrics, both(&policy.1, &critic.1))
             }
-            CriticSteps::Last => {
+            (CriticSteps::Last, Some(fitted)) => {
+                let returns = gae.returns;
+                let data = sampled.data_of(&self.scaled(it, held, gae));
+                let (moved, (metrics, end)) = self.follow(it, net, sampled, before, [data, clip_eps]);
+                let dropped = end.non_finite + sampled.fit(fitted, it, held, returns);
+                let counts = Metrics::default().sum(Metrics::NON_FINITE, dropped).sum(Metrics::UPDATES, end.updates);
+                (moved, metrics, counts)
+            }
+            (CriticSteps::Last, None) => {
                 let data = sampled.data_of(&self.scaled(it, held, gae));
                 let (moved, policy) = self.follow(it, net, sampled, before, [data, clip_eps]);
                 let (fitted, critic) = self.fit(it, net, sampled, moved, &gae);
@@ -264,6 +272,13 @@ pub(super) fn entries(critic: &CriticConfig, normalise_advantages: bool) -> Vec<
     if critic.apart() {
         entries.push(StateEntry::new("adam_scale_value", &[2], DType::F32));
     }
+    entries.extend(scales(critic, normalise_advantages));
+    entries
+}
+
+/// Entries by which such updates scale advantages.
+pub(super) fn scales(critic: &CriticConfig, normalise_advantages: bool) -> Vec<StateEntry> {
+    let mut entries = Vec::new();
     if normalise_advantages && critic.advantage_scope == AdvantageScope::Running {
         entries.extend(statistics(["advantage_mean", "advantage_var", "advantage_count"], 1));
     }

@@ -1,6 +1,7 @@
 //! Settings of RL².
 
 use crate::credit::{Baseline, REGULARISATION};
+use crate::learn::EntropyMethod;
 use crate::optim::{AdamConfig, TrustRegion};
 use crate::policy::RecurrentConfig;
 use crate::settings::{Range, Settings};
@@ -90,21 +91,6 @@ pub enum AdvantageCentre {
 }
 
 crate::words!(AdvantageCentre { All = "all", Step = "step", None = "none" });
-
-/// The use of the policy's entropy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EntropyMethod {
-    /// Nothing; `entropy_coef` must be 0.
-    NoEntropy,
-    /// Its mean is part of the objective.
-    #[default]
-    Regularized,
-    /// It is added to each reward, as a constant: the policy looks for states where it can stay undecided.
-    /// `advantage_centre` must be `none`.
-    Max,
-}
-
-crate::words!(EntropyMethod { Regularized = "regularized", Max = "max", NoEntropy = "no_entropy" });
 
 crate::settings! {
     /// Hyper-parameters of RL².
@@ -236,19 +222,8 @@ impl Rl2Config {
                 "a trust-region step trains no value; take linear_feature, linear_time, multi_feature or zero";
             return Err(Error::config("critic", problem));
         }
-        match self.entropy_method {
-            EntropyMethod::NoEntropy if self.entropy_coef > 0.0 => {
-                let problem =
-                    format!("no_entropy leaves entropy_coef = {} without a use; set it to 0", self.entropy_coef);
-                Err(Error::config("entropy_method", problem))
-            }
-            EntropyMethod::Max if self.advantage_centre != AdvantageCentre::None => {
-                let problem = "max rewards entropy, which standardised advantages would scale away; set \
-                               advantage_centre to \"none\"";
-                Err(Error::config("entropy_method", problem))
-            }
-            _ => Ok(()),
-        }
+        let standardised = self.advantage_centre != AdvantageCentre::None;
+        self.entropy_method.validate(self.entropy_coef, standardised, "advantage_centre to \"none\"")
     }
 }
 

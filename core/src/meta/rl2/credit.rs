@@ -1,9 +1,10 @@
 //! Who gets credit for what: advantages and value targets of whole trials.
 
 use super::collect::Trials;
-use super::config::{AdvantageCentre, EntropyMethod, Rl2Config};
+use super::config::{AdvantageCentre, Rl2Config};
 use crate::Tensor;
 use crate::credit::{Paths, Processor};
+use crate::learn::EntropyMethod;
 
 /// Training data of trials, `[T, S, M, 1]`; 0 in padding.
 #[derive(Clone, Copy, Debug)]

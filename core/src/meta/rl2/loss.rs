@@ -1,9 +1,9 @@
 //! Losses of RL²: PPO's on whole trials, and the surrogate of a trust region.
 
-use super::config::{EntropyMethod, Rl2Config};
+use super::config::Rl2Config;
 use super::learner::Rl2Net;
 use crate::Tensor;
-use crate::learn::log_ratio;
+use crate::learn::{EntropyMethod, log_ratio};
 use crate::meta::weighted;
 use crate::policy::Distribution;
 

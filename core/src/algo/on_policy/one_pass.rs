@@ -1,0 +1,415 @@
+//! Algorithms that make one pass over each rollout along the gradient of the return.
+
+use std::fmt::Debug;
+
+use super::{CriticConfig, CriticSteps, OnPolicy, PolicyGradient, Sampled, Sampling, update};
+use crate::algo::{ActorCritic, Held, Metrics, StateEntry};
+use crate::credit::Baseline;
+use crate::learn::EntropyMethod;
+use crate::play::Iteration;
+use crate::policy::{MemoryConfig, NetConfig};
+use crate::settings::Settings;
+use crate::{DType, Error, Result, Tensor};
+
+/// The entry of the weights of a baseline that is fitted to each rollout.
+pub(super) const WEIGHTS: &str = "baseline_weights";
+
+/// The entry of the least and the largest return that it was fitted to: predictions stay between them.
+pub(super) const RANGE: &str = "baseline_range";
+
+/// A baseline that is fitted to each rollout, and asked of the next one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FittedBaseline {
+    /// Its features.
+    pub baseline: Baseline,
+    /// The r of [`least_squares`](crate::credit::least_squares).
+    pub regularisation: f64,
+}
+
+/// Settings of an algorithm that makes one pass over each rollout along the gradient of the return, as [`A2c`](crate::algo::A2c) and
+/// [`Vpg`](crate::algo::Vpg) do; they make it [`OnPolicy`].
+pub trait OnePass: Settings + Clone + Debug {
+    /// The loss and its steps.
+    fn gradient(&self) -> &PolicyGradient;
+
+    /// How rollouts are made.
+    fn sampling(&self) -> &Sampling;
+
+    /// Sizes and kinds of the networks.
+    fn net(&self) -> &NetConfig;
+
+    /// The memory of the networks, if algorithms of these settings can have one.
+    fn memory(&self) -> MemoryConfig {
+        MemoryConfig::default()
+    }
+
+    /// The baseline that is fitted to each rollout; none where the value function is the baseline.
+    fn baseline(&self) -> Option<FittedBaseline> {
+        None
+    }
+
+    /// The use of the policy's entropy, of which the loss's settings have the weight.
+    fn entropy_method(&self) -> EntropyMethod {
+        EntropyMethod::Regularized
+    }
+}
+
+impl<C: OnePass> OnPolicy for C {
+    fn validate(&self) -> Result<()> {
+        self.check()?;
+        let PolicyGradient { critic, normalise_advantages, entropy_coef, .. } = self.gradient();
+        critic.validate(OnePass::sampling(self), 1, *normalise_advantages)?;
+        if self.baseline().is_some() && critic.critic != CriticSteps::Last {
+            let problem = "a baseline that is fitted to each rollout is so after the policy's step; set it to \"last\", or \
+                           baseline to \"network\"";
+            return Err(Error::config("critic", problem));
+        }
+        self.entropy_method().validate(*entropy_coef, *normalise_advantages, "normalise_advantages to false")?;
+        OnePass::net(self).validate()
+    }
+
+    fn net(&self) -> &NetConfig {
+        OnePass::net(self)
+    }
+
+    fn memory(&self) -> MemoryConfig {
+        OnePass::memory(self)
+    }
+
+    fn sampling(&self) -> &Sampling {
+        OnePass::sampling(self)
+    }
+
+    fn critic(&self) -> Option<(&CriticConfig, bool)> {
+        let PolicyGradient { critic, normalise_advantages, .. } = self.gradient();
+        Some((critic, *normalise_advantages))
+    }
+
+    fn entries(&self, observations: usize) -> Vec<StateEntry> {
+        let PolicyGradient { critic, normalise_advantages, .. } = self.gradient();
+        let Some(fitted) = self.baseline() else { return update::entries(critic, *normalise_advantages) };
+        // The value function makes no steps.
+        let mut entries = update::scales(critic, *normalise_advantages);
+        let width = fitted.baseline.width(observations);
+        let fit = [(WEIGHTS, width), (RANGE, 2)].into_iter().filter(|_| width > 0);
+        entries.extend(fit.map(|(name, width)| StateEntry::new(name, &[width], DType::F32).statistics()));
+        entries
+    }
+
+    fn credit<'a>(&self, held: &Held, sampled: Sampled<'a>) -> Sampled<'a> {
+        let sampled = match self.entropy_method() {
+            EntropyMethod::Max => sampled.with_entropy(self.gradient().entropy_coef),
+            EntropyMethod::NoEntropy | EntropyMethod::Regularized => sampled,
+        };
+        match self.baseline() {
+            Some(fitted) => sampled.predicted_by(fitted, held),
+            None => sampled,
+        }
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        let mut all = self.gradient().schedules(done, total);
+        all.retain(|(name, _)| self.baseline().is_none() || *name != "train/critic_learning_rate");
+        all
+    }
+
+    fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
+        let mut update = self.gradient().update();
+        if self.entropy_method() == EntropyMethod::Max {
+            update.terms.entropy_coef = 0.0;
+        }
+        update.learn(it, net, held, sampled, Tensor::constant_f32(1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::super::{OnPolicyLearner, by_seed};
+    use super::*;
+    use crate::Device;
+    use crate::algo::{Arena, Training, VpgBaseline, VpgConfig};
+    use crate::env::cartpole::CartPole;
+    use crate::env::{Draws, Env, EnvDef, EnvSpec, Real, Step};
+
+    /// CartPole whose poles fall soon and whose time is short.
+    #[derive(Clone, Debug)]
+    struct Brief(CartPole);
+
+    impl Env for Brief {
+        type State<R: Real> = <CartPole as Env>::State<R>;
+
+        fn spec(&self) -> EnvSpec {
+            EnvSpec { horizon: LIMIT, ..self.0.spec() }
+        }
+
+        fn reset<R: Real>(&self, task: &[R], rng: &mut Draws<R>) -> Self::State<R> {
+            self.0.reset(task, rng)
+        }
+
+        fn step<R: Real>(&self, s: Self::State<R>, action: &[R], task: &[R], rng: &mut Draws<R>) -> Step<R, Self> {
+            let Step { next, reward, terminated } = self.0.step(s, action, task, rng);
+            // A reward that differs from step to step.
+            let reward = reward + next.theta * R::lit(20.0);
+            Step { next, reward, terminated }
+        }
+
+        fn observe<R: Real>(&self, s: &Self::State<R>, task: &[R], out: &mut [R]) {
+            self.0.observe(s, task, out);
+        }
+    }
+
+    const LIMIT: usize = 7;
+    const O: usize = 4;
+    const T: usize = 12;
+    const N: usize = 3;
+    /// Longest spans that divide T and are not longer than the time limit.
+    const SPAN: usize = 6;
+
+    /// VPG that also tells what it learned from, in entries of its state.
+    #[derive(Clone, Debug)]
+    struct Telling {
+        vpg: VpgConfig,
+        /// Weight of an entropy in the rewards that the settings do not know of.
+        entropy: f64,
+    }
+
+    const TOLD: [(&str, usize); 7] = [
+        ("told_reward", T * N),
+        ("told_terminated", T * N),
+        ("told_truncated", T * N),
+        ("told_log_prob", T * N * 2),
+        ("told_seen", (T + T / SPAN + 1) * N * O),
+        ("told_advantage", T * N),
+        ("told_return", T * N),
+    ];
+
+    impl OnPolicy for Telling {
+        fn validate(&self) -> Result<()> {
+            self.vpg.validate()
+        }
+
+        fn net(&self) -> &NetConfig {
+            &self.vpg.net
+        }
+
+        fn sampling(&self) -> &Sampling {
+            &self.vpg.sampling
+        }
+
+        fn entries(&self, observations: usize) -> Vec<StateEntry> {
+            let told = TOLD.iter().map(|(name, width)| StateEntry::new(name, &[*width], DType::F32));
+            OnPolicy::entries(&self.vpg, observations).into_iter().chain(told).collect()
+        }
+
+        fn credit<'a>(&self, held: &Held, sampled: Sampled<'a>) -> Sampled<'a> {
+            let sampled = if self.entropy > 0.0 { sampled.with_entropy(self.entropy) } else { sampled };
+            self.vpg.credit(held, sampled)
+        }
+
+        fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+            OnPolicy::schedules(&self.vpg, done, total)
+        }
+
+        fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
+            let rollout = &sampled.rollout;
+            let policy = net.distribution(&sampled.collector.acting.parts, rollout.seen);
+            let of = |action: f64| policy.log_prob(Tensor::full(&[1, T * N, 1], action));
+            let told = [
+                by_seed(rollout.reward),
+                by_seed(rollout.terminated).to_f32(),
+                by_seed(rollout.truncated).to_f32(),
+                Tensor::concat(&[of(0.0), of(1.0)], 2),
+                rollout.all,
+                by_seed(sampled.advantages.advantages),
+                by_seed(sampled.advantages.returns),
+            ];
+            for ((name, width), told) in TOLD.iter().zip(told) {
+                it.update(name, told.reshape(&[1, *width]));
+            }
+            self.vpg.learn(it, net, held, sampled)
+        }
+    }
+
+    /// Features of an observation at a step of its episode, as Duan et al. 2016 have them.
+    fn features(baseline: Baseline, obs: &[f64], step: usize) -> Vec<f64> {
+        let limited = || obs.iter().map(|x| x.clamp(-10.0, 10.0));
+        let tau = step as f64 / 100.0;
+        let (of_obs, of_time) = match baseline {
+            Baseline::Zero => (false, None),
+            Baseline::MultiFeature => (true, Some(0)),
+            Baseline::LinearTime => (false, Some(3)),
+            Baseline::LinearFeature => (true, Some(3)),
+        };
+        let own = limited().chain(limited().map(|x| x * x)).filter(|_| of_obs);
+        let time = of_time.into_iter().flat_map(|most| (1..=most).chain([0])).map(|power| tau.powi(power));
+        own.chain(time).collect()
+    }
+
+    fn dot(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    /// Σ (F w − y)² + r ‖w‖².
+    fn misfit(features: &[Vec<f64>], targets: &[f64], regularisation: f64, weights: &[f64]) -> f64 {
+        let off: f64 = features.iter().zip(targets).map(|(f, y)| (dot(f, weights) - y).powi(2)).sum();
+        off + regularisation * dot(weights, weights)
+    }
+
+    /// Rewards, advantages and value targets by a loop over the steps, and the baseline's weights as those that fit best.
+    #[test]
+    fn rollouts_are_credited_by_the_fit_to_the_one_before_and_by_entropy_as_a_loop_does_it() {
+        let device = Device::cpu(1);
+        let env = EnvDef::new(Brief(CartPole { theta_limit: 0.07, ..CartPole::default() })).unwrap();
+        let words = [VpgBaseline::LinearFeature, VpgBaseline::LinearTime, VpgBaseline::MultiFeature, VpgBaseline::Zero];
+        for (baseline, coef) in words.into_iter().flat_map(|baseline| [(baseline, 0.0), (baseline, 0.7)]) {
+            let mut config = VpgConfig {
+                baseline,
+                baseline_regularisation: 0.05,
+                entropy_method: if coef > 0.0 { EntropyMethod::Max } else { EntropyMethod::NoEntropy },
+                ..VpgConfig::default()
+            };
+            config.gradient.entropy_coef = coef;
+            // Entropies are not divided by the deviation of returns.
+            config.sampling.normalise_rewards = coef > 0.0;
+            config.gradient.normalise_advantages = false;
+            config.gradient.optimiser.learning_rate = 0.05;
+            config.net.hidden = vec![8];
+            config.sampling = Sampling { horizon: T, envs: N, gae_lambda: 0.8, gamma: 0.9, ..config.sampling };
+            let fitted = OnPolicyLearner::new(&Telling { vpg: config.clone(), entropy: 0.0 }, env.spec()).unwrap();
+            let mut training = Training::new(&device, Rc::new(fitted), Arena::Device(&env), &[3]).unwrap();
+            let kind = baseline.fitted().unwrap();
+            let width = kind.width(O);
+            let (mut ends, mut largest, mut limited) = ([0, 0], 0.0, 0);
+            for done in 0..4 {
+                let read = |training: &Training, name: &str| {
+                    pollster::block_on(device.read(training.state.get(name).unwrap())).unwrap()
+                };
+                let fit = |training: &Training| match width {
+                    0 => [Vec::new(), vec![0.0; 2]],
+                    _ => [WEIGHTS, RANGE].map(|name| read(training, name)),
+                };
+                let first = pollster::block_on(device.read_u32(training.state.get("env_steps").unwrap())).unwrap();
+                let [before, range] = fit(&training);
+                pollster::block_on(training.step(done, 9)).unwrap();
+                let told = TOLD.map(|(name, _)| read(&training, name));
+                let [reward, terminated, truncated, log_prob, seen, advantage, returns] = told;
+                let deviation = if coef > 0.0 { (read(&training, "reward_var")[0] + 1e-8).sqrt() } else { 1.0 };
+                let seen = |row: usize| &seen[row * O..(row + 1) * O];
+                let mut value = |row: usize, step: usize| {
+                    let free = dot(&before, &features(kind, seen(row), step));
+                    limited += usize::from(free < range[0] || free > range[1]);
+                    free.clamp(range[0], range[1])
+                };
+                let (mut rows, mut numbers) = (vec![Vec::new(); T * N], vec![0; T * N]);
+                for (e, begun) in first.iter().enumerate() {
+                    let mut step = *begun as usize;
+                    for t in 0..T {
+                        let i = t * N + e;
+                        (rows[i], numbers[i]) = (features(kind, seen(i), step), step);
+                        step += 1;
+                        assert_eq!(truncated[i] > 0.0, terminated[i] == 0.0 && step == LIMIT);
+                        ends = [ends[0] + terminated[i] as usize, ends[1] + truncated[i] as usize];
+                        if terminated[i] + truncated[i] > 0.0 {
+                            step = 0;
+                        }
+                    }
+                    let mut later = 0.0;
+                    for t in (0..T).rev() {
+                        let i = t * N + e;
+                        let (here, on) = (numbers[i], terminated[i] + truncated[i] == 0.0);
+                        let entropy: f64 = log_prob[2 * i..2 * i + 2].iter().map(|log| -log.exp() * log).sum();
+                        let next = match (on, terminated[i] > 0.0) {
+                            (true, _) if t + 1 < T => value(i + N, here + 1),
+                            (true, _) => value((T + T / SPAN) * N + e, here + 1),
+                            (false, true) => 0.0,
+                            (false, false) => value(T * N + t / SPAN * N + e, LIMIT),
+                        };
+                        let now = value(i, here);
+                        let error = reward[i] / deviation + coef * entropy + 0.9 * next - now;
+                        later = error + if on { 0.9 * 0.8 * later } else { 0.0 };
+                        let at = format!("{baseline:?}, {coef}, iteration {done}, step {t} of {e}");
+                        assert!((advantage[i] - later).abs() < 1e-4, "{at}: {} {later}", advantage[i]);
+                        assert!((returns[i] - later - now).abs() < 1e-4, "{at}: {} {}", returns[i], later + now);
+                        largest = now.abs().max(largest);
+                    }
+                }
+                // The sum of squares is least at the new weights: any step away makes it larger.
+                let [after, next_range] = fit(&training);
+                let least = misfit(&rows, &returns, 0.05, &after);
+                for k in 0..width {
+                    for by in [-1e-2, 1e-2] {
+                        let mut other = after.clone();
+                        other[k] += by;
+                        let more = misfit(&rows, &returns, 0.05, &other);
+                        assert!(more > least, "{baseline:?}, weight {k} of {after:?}: {more} {least}");
+                    }
+                }
+                let sorted = |returns: &[f64]| {
+                    let mut all = returns.to_vec();
+                    all.sort_by(f64::total_cmp);
+                    vec![all[0], all[T * N - 1]]
+                };
+                assert!(width == 0 || next_range == sorted(&returns), "{next_range:?}");
+                assert_eq!(before.iter().all(|w| *w == 0.0), done == 0 || width == 0);
+            }
+            assert!(ends.iter().all(|n| *n > 1), "{ends:?}");
+            assert_eq!(largest > 0.5, width > 0, "{largest}");
+            // A clock of seven steps runs nowhere near the limits.
+            assert_eq!(limited > 0, width > 4, "{baseline:?}: {limited} limited");
+        }
+    }
+
+    /// The same steps as of an objective without entropy, on rewards that have it.
+    #[test]
+    fn entropy_in_rewards_is_not_in_the_objective_too() {
+        let (device, env) = (Device::cpu(1), EnvDef::new(Brief(CartPole::default())).unwrap());
+        let train = |entropy_method, entropy_coef, entropy| {
+            let mut vpg = VpgConfig { entropy_method, ..VpgConfig::default() };
+            (vpg.gradient.entropy_coef, vpg.gradient.normalise_advantages) = (entropy_coef, false);
+            vpg.net.hidden = vec![8];
+            vpg.sampling = Sampling { horizon: T, envs: N, ..vpg.sampling };
+            let fitted = OnPolicyLearner::new(&Telling { vpg, entropy }, env.spec()).unwrap();
+            let mut training = Training::new(&device, Rc::new(fitted), Arena::Device(&env), &[3]).unwrap();
+            for done in 0..3 {
+                pollster::block_on(training.step(done, 9)).unwrap();
+            }
+            pollster::block_on(device.read(training.state.get("theta").unwrap())).unwrap()
+        };
+        let rewarded = train(EntropyMethod::Max, 0.7, 0.0);
+        assert_eq!(rewarded, train(EntropyMethod::NoEntropy, 0.0, 0.7));
+        assert_ne!(rewarded, train(EntropyMethod::NoEntropy, 0.0, 0.0));
+        assert_ne!(rewarded, train(EntropyMethod::Regularized, 0.7, 0.0));
+    }
+
+    #[test]
+    fn settings_that_exclude_each_other_are_named() {
+        let problem = |change: &dyn Fn(&mut VpgConfig)| {
+            let mut config = VpgConfig::default();
+            change(&mut config);
+            config.validate().unwrap_err().to_string()
+        };
+        for critic in [CriticSteps::Joint, CriticSteps::First] {
+            let message = problem(&|c| (c.baseline, c.gradient.critic.critic) = (VpgBaseline::Zero, critic));
+            assert_eq!(
+                message,
+                "critic: a baseline that is fitted to each rollout is so after the policy's step; set it to \"last\", or \
+                 baseline to \"network\""
+            );
+        }
+        assert_eq!(
+            problem(&|c| c.entropy_method = EntropyMethod::Max),
+            "entropy_method: max rewards entropy, which standardised advantages would scale away; set normalise_advantages \
+             to false"
+        );
+        let no_entropy = |c: &mut VpgConfig| {
+            (c.entropy_method, c.gradient.entropy_coef) = (EntropyMethod::NoEntropy, 0.1);
+        };
+        assert_eq!(
+            problem(&no_entropy),
+            "entropy_method: no_entropy leaves entropy_coef = 0.1 without a use; set it to 0"
+        );
+        assert!(problem(&|c| c.baseline_regularisation = 0.0).starts_with("baseline_regularisation: 0 "));
+    }
+}

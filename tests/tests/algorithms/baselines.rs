@@ -1,0 +1,188 @@
+//! VPG with fitted baselines and with entropy in its rewards: that it learns where a random policy and one that learns from costs do not,
+//! how well baselines predict, seeds, resuming, and other runs to begin with.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use quickstudy_core::Device;
+use quickstudy_core::env::{EnvDef, builtin};
+use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_tests::costly::Costly;
+use quickstudy_tests::gpu::theta;
+
+const FITTED: [&str; 3] = ["linear_feature", "linear_time", "multi_feature"];
+const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 1\n";
+const MAX: &str = "entropy_method = \"max\"\nnormalise_advantages = false\n";
+
+fn session_on(env: EnvDef, seeds: &[u64], steps: u64, settings: &str) -> Session {
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    let setup = Setup::resolve("vpg", env, seeds, Some(steps), &[layer]).unwrap();
+    Session::new(&Device::cpu(0), &setup).unwrap()
+}
+
+fn session(env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
+    session_on(builtin(env).unwrap(), seeds, steps, settings)
+}
+
+fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
+    (0..n).map(|_| session.step_blocking().unwrap()).collect()
+}
+
+fn value(row: &Row, name: &str) -> f64 {
+    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
+}
+
+fn bytes(session: &Session, index: usize) -> Vec<u8> {
+    pollster::block_on(session.snapshot(index)).unwrap()
+}
+
+/// Mean return of the deterministic policy of each seed, in ascending order.
+fn learned(mut session: Session) -> Vec<f64> {
+    while !session.done() {
+        for row in session.step_blocking().unwrap() {
+            assert!(row.iter().all(|(name, x)| x.is_finite() || name.starts_with("rollout/")), "{row:?}");
+            assert_eq!(value(&row, "train/non_finite"), 0.0);
+        }
+    }
+    let all = pollster::block_on(session.evaluate(50)).unwrap();
+    let mut means: Vec<f64> = all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect();
+    means.sort_by(f64::total_cmp);
+    means
+}
+
+/// What is held against VPG with its value network in `policy_gradient.rs`: the same bars and the same number of steps.
+#[test]
+fn vpg_learns_cartpole_by_fitted_baselines_and_with_entropy_in_its_rewards() {
+    let (bar, budget) = (150.0, 80_000);
+    let with_entropy = format!("baseline = \"linear_feature\"\nentropy_coef = 0.01\n{MAX}");
+    let fitted = FITTED.map(|word| format!("baseline = \"{word}\"\n"));
+    for settings in fitted.iter().chain([&with_entropy]) {
+        let learner = session("cartpole", &[0, 1, 2], budget, settings);
+        let first = pollster::block_on(learner.policy_snapshot(0)).unwrap();
+        let mut random = Evaluator::load(&Device::cpu(0), &first).unwrap();
+        let drawn = pollster::block_on(random.evaluate(100, 0, false)).unwrap();
+        assert!(drawn.iter().map(|e| e.ret).sum::<f64>() / 100.0 < 40.0);
+        let returns = learned(learner);
+        println!("{settings}{returns:?}");
+        assert!(returns[1] >= bar, "{settings}{returns:?}");
+        // Learners of steps that cost end their episodes soon.
+        let env = EnvDef::new(Costly::default()).unwrap();
+        let returns = learned(session_on(env, &[0, 1, 2], budget, settings));
+        println!("turned around: {returns:?}");
+        assert!(returns.iter().all(|ret| (-40.0..0.0).contains(ret)), "{settings}{returns:?}");
+    }
+}
+
+/// Rewards of the pendulum depend on where it is: features of observations tell returns, a mere clock tells less, and 0 tells nothing.
+#[test]
+fn baselines_explain_returns_of_later_rollouts_by_what_their_features_say() {
+    let explained = |word: &str, horizon: usize| {
+        let settings = format!(
+            "baseline = \"{word}\"\nhidden = [8]\nenvs = 32\nhorizon = {horizon}\ngamma = 0.9\nlearning_rate = 1e-9\n"
+        );
+        let mut session = session("pendulum", &[3], 1 << 20, &settings);
+        let rows = steps(&mut session, 8);
+        rows.iter().map(|row| value(&row[0], "train/explained_variance")).collect::<Vec<f64>>()
+    };
+    let [feature, time, multi] = FITTED.map(|word| explained(word, 200));
+    let zero = explained("zero", 200);
+    println!("{feature:?}\n{time:?}\n{multi:?}\n{zero:?}");
+    assert!(zero.iter().all(|x| x.abs() < 1e-6), "{zero:?}");
+    for explained in [&feature, &multi] {
+        assert!(explained[0].abs() < 1e-6, "it has not been fitted yet: {explained:?}");
+        assert!(explained[1..].iter().all(|x| *x > 0.5), "{explained:?}");
+    }
+    // Rollouts of half an episode: the clock of one is not that of the next, and cubes of time would leave all that was ever seen.
+    let halves = explained("linear_feature", 100);
+    assert!(halves.iter().all(|x| *x > -20.0), "{halves:?}");
+    assert!(time[1..].iter().zip(&feature[1..]).all(|(time, feature)| time + 0.2 < *feature), "{time:?} {feature:?}");
+}
+
+/// The value network is of no use beside a fitted baseline, and its metrics are not logged.
+#[test]
+fn only_the_policy_makes_steps_beside_a_fitted_baseline() {
+    for word in FITTED.into_iter().chain(["zero"]) {
+        let run = |more: &str| {
+            let mut session = session("pendulum", &[1], 4096, &format!("{SMALL}baseline = \"{word}\"\n{more}"));
+            let rows = steps(&mut session, 3);
+            (theta(&session, 0), rows)
+        };
+        let (plain, rows) = run("");
+        let names: Vec<&str> = rows[2][0].iter().map(|(name, _)| name.as_str()).collect();
+        for name in ["train/value_loss", "train/critic_grad_norm", "train/critic_learning_rate"] {
+            assert!(!names.contains(&name), "{word}: {names:?}");
+        }
+        assert!(names.contains(&"train/explained_variance"), "{names:?}");
+        assert_eq!(plain, run("critic_learning_rate = 0.5\ncritic_epochs = 3\ncritic_max_grad_norm = 0.1").0, "{word}");
+        let other = run("baseline_regularisation = 100.0").0;
+        assert_eq!(plain == other, word == "zero", "{word}");
+        assert_ne!(plain, run("value_targets = \"td_lambda\"\nvalue_lambda = 0.1\ngae_lambda = 0.9").0, "{word}");
+    }
+}
+
+#[test]
+fn entropy_is_in_rewards_or_in_the_objective_or_in_none() {
+    let run = |more: &str| {
+        let mut session = session("pendulum", &[1], 4096, &format!("{SMALL}normalise_advantages = false\n{more}"));
+        steps(&mut session, 3);
+        theta(&session, 0)
+    };
+    let none = run("entropy_coef = 0.0");
+    assert_eq!(none, run("entropy_coef = 0.0\nentropy_method = \"no_entropy\""));
+    assert_eq!(none, run("entropy_coef = 0.0\nentropy_method = \"max\""));
+    let [term, reward] =
+        ["regularized", "max"].map(|word| run(&format!("entropy_coef = 0.1\nentropy_method = \"{word}\"")));
+    assert!(none != term && none != reward && term != reward);
+}
+
+/// An entropy that counts a hundred times as much as a step: what is left of the rewards is the wish to be undecided for long.
+#[test]
+fn rewarded_entropy_keeps_a_policy_alive_whose_steps_cost() {
+    let settings = format!("baseline = \"linear_feature\"\nentropy_coef = 100.0\n{MAX}max_grad_norm = 0.5\n");
+    let costly = || EnvDef::new(Costly::default()).unwrap();
+    let returns = learned(session_on(costly(), &[0, 1, 2], 80_000, &settings));
+    println!("{returns:?}");
+    // A step costs 1: those who live longer pay more.
+    assert!(returns[1] < -100.0, "{returns:?}");
+}
+
+#[test]
+fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop() {
+    for word in FITTED.into_iter().chain(["zero"]) {
+        for more in ["advantage_scope = \"running\"\n", "entropy_coef = 0.1\nnormalise_rewards = true\n"] {
+            let settings = match more.contains("entropy") {
+                true => format!("{SMALL}baseline = \"{word}\"\n{MAX}{more}"),
+                false => format!("{SMALL}baseline = \"{word}\"\n{more}"),
+            };
+            let mut stacked = session("cartpole", &[7, 8], 1 << 20, &settings);
+            steps(&mut stacked, 10);
+            let mut alone = session("cartpole", &[8], 1 << 20, &settings);
+            steps(&mut alone, 5);
+            let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
+            steps(&mut alone, 5);
+            steps(&mut resumed, 5);
+            assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{settings}: seed 8 depends on others");
+            assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{settings}: resuming changes training");
+        }
+    }
+}
+
+/// A run begins with the weights of another one, with none after a value network, and not with those of other features.
+#[test]
+fn weights_go_where_the_parameters_go() {
+    let small = "hidden = [8]\nenvs = 4\nhorizon = 200\nminibatches = 1\n";
+    let of = |word: &str| session("pendulum", &[1], 1 << 20, &format!("{small}baseline = \"{word}\"\n"));
+    let mut source = of("linear_feature");
+    steps(&mut source, 4);
+    let file = bytes(&source, 0);
+    let first = |word: &str, file: &[u8]| {
+        let mut session = of(word);
+        session.start_from(None, &[file]).unwrap();
+        value(&steps(&mut session, 1)[0][0], "train/explained_variance")
+    };
+    assert!(first("linear_feature", &file) != 0.0);
+    let mut network = of("network");
+    steps(&mut network, 1);
+    assert_eq!(first("linear_feature", &bytes(&network, 0)), 0.0);
+    let message = of("linear_time").start_from(None, &[&file]).unwrap_err().to_string();
+    assert!(message.contains("baseline.weights"), "{message}");
+    println!("{message}");
+}
