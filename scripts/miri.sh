@@ -22,6 +22,7 @@ if [[ ${1:-} = --short ]]; then
     backend::cpu::simd::fused
     backend::cpu::simd::permutation
     backend::cpu::simd::reduce::tests::rows_accumulated
+    backend::cpu::simd::row_product
     backend::cpu::simd::elementwise::tests::threefry
     backend::cpu::tile::tests::a_rollout
     env::engine::lanes

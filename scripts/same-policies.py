@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares two builds of the command line: same-policies.py OLD NEW [--isa NAME] [--seeds N].
 
-Each of the algorithms makes three iterations with its preset or its defaults, on one thread, with both binaries. Their policies
-must have the same parameters, bit for bit. Names, order and shape of tensors may differ between versions of snapshots, so the
-bits of all parameters are compared as a sorted list.
+Each of the algorithms makes three iterations with its preset or its defaults, or as many steps as STEPS says, on one thread, with both
+binaries. Their policies must have the same parameters, bit for bit. Names, order and shape of tensors may differ between versions of
+snapshots, so the bits of all parameters are compared as a sorted list. Left out are those whose warm-up alone takes minutes (DDPG, TD3, SAC
+and PEARL), and NOP, which learns nothing.
 """
 
 import argparse
@@ -19,6 +20,18 @@ RUNS = [
     ("ppo", "cartpole"),
     ("ppo", "pendulum"),
     ("trpo", "cartpole"),
+    ("ppo", "cartpole-no-velocities"),
+    ("a2c", "cartpole"),
+    ("ppo2", "cartpole"),
+    ("vpg", "cartpole"),
+    ("svpg", "cartpole"),
+    ("cem", "cartpole"),
+    ("cem", "pendulum"),
+    ("cma-es", "cartpole"),
+    ("openai-es", "cartpole"),
+    ("ars", "cartpole"),
+    ("dqn", "cartpole"),
+    ("dql", "cartpole"),
     ("promp", "point-corner"),
     ("maml-ppo", "point-corner"),
     ("maml-vpg", "point-corner"),
@@ -28,8 +41,12 @@ RUNS = [
     ("rl2-ppo", "bandit"),
     ("rl2-trpo", "bandit"),
 ]
-# The policy's, the value function's and learned step sizes, by their names in snapshots; all else is not of the policy.
-PARAMETERS = ("theta", "policy.", "value.", "inner_lr", "step_sizes")
+# Steps of algorithms whose first iteration does not tell how many they plan, and fewer, after which they have learned less: of searches,
+# whose episodes end early, and of those that begin with a warm-up without updates.
+STEPS = dict.fromkeys(("cem", "cma-es", "openai-es", "ars"), (100_000, 500_000))
+STEPS |= dict.fromkeys(("dqn", "dql"), (2_000, 3_000))
+# The policy's, those of value functions and learned step sizes, by their names in snapshots; all else is not of the policy.
+PARAMETERS = ("theta", "policy.", "value.", "particle.", "q.", "q1.", "q2.", "inner_lr", "step_sizes")
 # What a normaliser learns is state beside the parameters.
 NORMALISER = ("mean", "std", "variance", "count", "clip")
 
@@ -71,17 +88,18 @@ def main():
     for algorithm, env in RUNS:
         with tempfile.TemporaryDirectory() as folder:
             # One step asks for one iteration; its metrics tell how many steps that is.
-            first = train(asked.old, algorithm, env, 1, 1, f"{folder}/first", asked.isa)[0].parent
-            batch = int(float((first / "metrics.csv").read_text().splitlines()[-1].split(",")[0]))
+            first = train(asked.old, algorithm, env, STEPS.get(algorithm, (1, 1))[0], 1, f"{folder}/first", asked.isa)[0].parent
+            iteration = int(float((first / "metrics.csv").read_text().splitlines()[-1].split(",")[0]))
+            steps = STEPS.get(algorithm, (1, 3 * iteration))[1]
             old, new = (
-                [parameters(path) for path in train(binary, algorithm, env, 3 * batch, asked.seeds, f"{folder}/{name}", asked.isa)]
+                [parameters(path) for path in train(binary, algorithm, env, steps, asked.seeds, f"{folder}/{name}", asked.isa)]
                 for name, binary in (("old", asked.old), ("new", asked.new))
             )
-            untrained = parameters(first / "last.safetensors")
-            assert len(old) == asked.seeds and untrained != old[0], f"{algorithm}: training changes parameters"
+            less_trained = parameters(first / "last.safetensors")
+            assert len(old) == asked.seeds and less_trained != old[0], f"{algorithm}: training changes parameters"
             same = old == new
             different += not same
-            print(f"{algorithm:10} {env:13} {len(old[0]):6} parameters, {asked.seeds} seeds: {'the same' if same else 'DIFFERENT'}", flush=True)
+            print(f"{algorithm:10} {env:22} {len(old[0]):6} parameters, {asked.seeds} seeds: {'the same' if same else 'DIFFERENT'}", flush=True)
     print(f"{len(RUNS) - different} the same, {different} different")
     return 1 if different else 0
 

@@ -122,7 +122,12 @@ fn rows_fit(step: &LoweredStep, value: ValueId, mem: &Mem) -> bool {
     let still = |m: &Mem| m.time.iter().all(|t| *t == 0);
     let width = dst.table.len();
     let same_group = mem.group == dst.group || tile.groups == 1;
-    still(mem) && still(dst) && mem.row == dst.row && same_group && mem.offset + mem.table.max() < width
+    still(mem)
+        && still(dst)
+        && mem.row == dst.row
+        && mem.per == dst.per
+        && same_group
+        && mem.offset + mem.table.max() < width
 }
 
 /// Call `f` for every value that a step reads.

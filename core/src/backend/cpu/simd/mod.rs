@@ -19,6 +19,7 @@ pub(crate) mod pack;
 pub mod permutation;
 mod product;
 pub mod reduce;
+pub mod row_product;
 mod sum;
 mod vector;
 

@@ -5,34 +5,9 @@ use rustc_hash::FxHashMap;
 use super::super::layout::{Access, access};
 use super::super::lower::Lowering;
 use super::super::steps::ValueId;
+use super::domain::{Domain, Lead};
 use super::{Instr, Mem, Opnd, Reg, Table, Terminal, ops};
 use crate::tensor::{NodeId, Op};
-
-/// The rows that a tile runs over: leading axes of its nodes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Domain {
-    /// Leading axes: `[rows]` or `[groups, rows]`; of a flat domain, the whole shape.
-    pub lead: Vec<usize>,
-    /// The rows are all elements of tensors of this one shape.
-    pub flat: bool,
-}
-
-impl Domain {
-    /// Number of groups.
-    pub fn groups(&self) -> usize {
-        if self.flat || self.lead.len() < 2 { 1 } else { self.lead[0] }
-    }
-
-    /// Rows per group.
-    pub fn rows(&self) -> usize {
-        if self.flat { self.lead.iter().product() } else { self.lead.last().copied().unwrap_or(1) }
-    }
-
-    /// The inner axes of a shape that varies with the row.
-    pub fn inner<'s>(&self, shape: &'s [usize]) -> Option<&'s [usize]> {
-        (shape.len() >= self.lead.len() && shape[..self.lead.len()] == self.lead[..]).then(|| &shape[self.lead.len()..])
-    }
-}
 
 /// Where a node of the group is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,7 +161,7 @@ impl Builder {
     /// better. Where rows are the stacked seeds, there mostly is one, of the rows of each seed.
     pub fn widest(&self) -> usize {
         match self.domain.rows() {
-            16.. => 4096,
+            16.. if !self.domain.merged => 4096,
             _ if self.domain.lead.len() < 2 => 16,
             _ => 256,
         }
@@ -365,15 +340,15 @@ impl Builder {
             };
         }
         let mut time = vec![0; self.depth];
-        let mem = if let Some((stacked, depth)) = self.stacked.get(&at.root) {
+        let (value, offset) = if let Some((stacked, depth)) = self.stacked.get(&at.root) {
             // A row of a stacked input: the strides are those of its whole in memory.
             time[depth - 1] = stacked.strides[0];
-            Mem { value: stacked.value, offset: stacked.offset + at.offset, group, row, time, table: table(0) }
+            (stacked.value, stacked.offset + at.offset)
         } else {
-            let value = low.external(at.root).ok_or(Unfit)?;
-            Mem { value, offset: at.offset, group, row, time, table: table(0) }
+            (low.external(at.root).ok_or(Unfit)?, at.offset)
         };
-        if mem.row == 0 && mem.time.iter().all(|t| *t == 0) {
+        let mem = self.mem((value, offset), [group, row], time, table(0));
+        if mem.row == 0 && mem.per == 0 && mem.time.iter().all(|t| *t == 0) {
             return Ok(Opnd::Uniform(mem));
         }
         let reg = self.load(mem);
@@ -441,7 +416,19 @@ impl Builder {
         }
     }
 
-    fn load(&mut self, mem: Mem) -> Reg {
+    /// A place in memory, from the distances of groups and of the rows of one.
+    pub(super) fn mem(&self, at: (ValueId, usize), [group, row]: [usize; 2], time: Vec<usize>, table: Table) -> Mem {
+        let (value, offset) = at;
+        let [group, row, per] = match self.domain.rows() {
+            _ if !self.domain.merged => [group, row, 0],
+            1 => [0, group, 0],
+            rows if group == rows * row => [0, row, 0],
+            rows => [group, row, rows],
+        };
+        Mem { value, offset, group, row, per, time, table }
+    }
+
+    pub(super) fn load(&mut self, mem: Mem) -> Reg {
         if let Some((_, reg)) = self.loads.iter().find(|(m, _)| *m == mem) {
             return *reg;
         }
@@ -485,15 +472,4 @@ impl Builder {
         self.code.push(Instr::Threefry { dst, src });
         dst[word as usize]
     }
-}
-
-/// How a shape lies in a domain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lead {
-    /// It varies with the row.
-    Rows,
-    /// Its first axis is that of the groups.
-    Group,
-    /// It is the same for all groups and rows.
-    None,
 }

@@ -3,7 +3,12 @@
 use super::super::lower::Lowering;
 use super::build::{Builder, Fit, Loc, Unfit};
 use super::{Dense, Instr, Mem, Reg, Table, Terminal};
+use crate::backend::cpu::steps::ValueId;
 use crate::tensor::{DType, NodeId, Op};
+
+/// Most elements of a matrix that each row has of its own: it stays in the first-level cache beside the rows. Rows of larger ones rather
+/// have a tile to themselves, where the elements are the same for all.
+const OWN_MATRIX: usize = 64;
 
 impl Builder {
     pub(super) fn reduce(&mut self, low: &mut Lowering<'_>, id: NodeId, axis: usize) -> Fit<()> {
@@ -18,7 +23,7 @@ impl Builder {
         self.count(m);
         if axis + 1 == p {
             // Over the rows themselves.
-            if matches!(node.op, Op::ReduceMax { .. }) || self.depth > 0 {
+            if matches!(node.op, Op::ReduceMax { .. }) || self.depth > 0 || self.domain.merged {
                 return Err(Unfit);
             }
             let src = self.dense(a, m);
@@ -56,19 +61,29 @@ impl Builder {
         if !ta && sa[..p] == self.domain.lead[..] && node.shape[..p] == self.domain.lead[..] {
             let (k, n) = (sa[p], node.shape[p]);
             let a = self.operand(low, node.src[0])?;
-            let w = self.matrix(low, node.src[1])?;
-            let (ks, ns) = if tb { (w.1[1], w.1[0]) } else { (w.1[0], w.1[1]) };
+            let (w, group, strides) = self.matrix(low, node.src[1])?;
+            let [ks, ns] = if tb { [strides[1], strides[0]] } else { strides };
             let a = self.run_of(a, k);
             let dst = self.reg(n);
             self.count(k * n);
-            let strides = [ks, ns, k, n];
-            let (after, inner) = (Vec::new(), Vec::new());
-            let product = Dense { dst, a, w: w.0, strides, bias: None, after, part: n.max(1), inner };
-            self.code.push(Instr::Dense(Box::new(product)));
+            if self.domain.merged && group != 0 {
+                if k * n > OWN_MATRIX || !Table::fits(&[k, n], &[ks, ns], 0) {
+                    return Err(Unfit);
+                }
+                let table = Table::new(&[k, n], &[ks, ns], 0);
+                let w = self.load(self.mem(w, [group, 0], vec![0; self.depth], table));
+                self.code.push(Instr::RowProduct { dst, a, w, sizes: [k, n] });
+            } else {
+                let w = self.mem(w, [group, 0], vec![0; self.depth], Table::Dense { start: 0, len: 1 });
+                let (strides, after, inner) = ([ks, ns, k, n], Vec::new(), Vec::new());
+                let product = Dense { dst, a, w, strides, bias: None, after, part: n.max(1), inner };
+                self.code.push(Instr::Dense(Box::new(product)));
+            }
             self.map.insert(id, Loc::Row(dst));
             return Ok(());
         }
-        if ta && !tb && self.depth == 0 && sa[..p] == self.domain.lead[..] && sb[..p] == self.domain.lead[..] {
+        let apart = self.depth == 0 && !self.domain.merged;
+        if ta && !tb && apart && sa[..p] == self.domain.lead[..] && sb[..p] == self.domain.lead[..] {
             let (k, n) = (sa[p], sb[p]);
             let a = self.operand(low, node.src[0])?;
             let b = self.operand(low, node.src[1])?;
@@ -84,8 +99,8 @@ impl Builder {
         Err(Unfit)
     }
 
-    /// A matrix per group in memory: its first element and the distances of its two axes.
-    fn matrix(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<(Mem, [usize; 2])> {
+    /// A matrix per group in memory: its first element, the distance of groups and those of its two axes.
+    fn matrix(&mut self, low: &mut Lowering<'_>, id: NodeId) -> Fit<((ValueId, usize), usize, [usize; 2])> {
         let at = self.access_of(low, id)?;
         if self.map.contains_key(&at.root) || self.stacked.contains_key(&at.root) {
             return Err(Unfit);
@@ -94,9 +109,7 @@ impl Builder {
         let value = low.external(at.root).ok_or(Unfit)?;
         let rank = shape.len();
         let group = if rank == 3 && shape[0] > 1 { at.strides[0] } else { 0 };
-        let table = Table::Dense { start: 0, len: 1 };
-        let mem = Mem { value, offset: at.offset, group, row: 0, time: vec![0; self.depth], table };
-        Ok((mem, [at.strides[rank - 2], at.strides[rank - 1]]))
+        Ok(((value, at.offset), group, [at.strides[rank - 2], at.strides[rank - 1]]))
     }
 
     /// Rows of a table in memory, chosen by an index per row of the tile.
@@ -120,7 +133,11 @@ impl Builder {
         }
         let inner = Table::new(&table_shape[p..], &at.strides[p..], 0);
         let row = at.strides[p - 1];
-        let table = Mem { value, offset: at.offset, group, row, time: vec![0; self.depth], table: inner };
+        if self.domain.merged && group != 0 {
+            return Err(Unfit);
+        }
+        let (offset, time) = (at.offset, vec![0; self.depth]);
+        let table = Mem { value, offset, group, row, per: 0, time, table: inner };
         let dst = self.reg(m);
         self.count(4 * m);
         self.code.push(Instr::Gather { dst, table, n: table_shape[p - 1], index });

@@ -1,12 +1,15 @@
 //! Which kernels run together.
 
+use std::collections::VecDeque;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::lower::Lowering;
 use super::super::steps::LoweredStep;
-use super::build::{Builder, Domain, Lead, Loc};
+use super::build::{Builder, Loc};
+use super::domain::{Domain, Lead};
 use super::registers::assign;
-use super::{Instr, Mem, Opnd, Table, Tile};
+use super::{Instr, Opnd, Table, Tile};
 use crate::program::{Kernel, is_view};
 use crate::tensor::{NodeId, Op};
 
@@ -27,12 +30,21 @@ pub enum Formed {
 /// only a later group needs: their rows would have to be written to memory and read again.
 pub fn form(low: &mut Lowering<'_>, kernels: &[Kernel], done: &[bool], first: usize, others_first: bool) -> Formed {
     let mut best: Option<(f64, Builder, Vec<usize>)> = None;
-    for domain in candidates(low, &kernels[first]) {
+    let mut domains = VecDeque::from(candidates(low, &kernels[first]));
+    // The work of the group whose rows have tiles of their own.
+    let mut apart = 0;
+    while let Some(domain) = domains.pop_front() {
         let (builder, taken) = gather(low, kernels, done, first, domain);
-        let rows = builder.domain.rows();
+        let [_, rows] = builder.domain.apart();
         let nodes: usize = taken.iter().map(|k| kernels[*k].nodes.len()).sum();
         let score = nodes as f64 * rows as f64 / rows.next_multiple_of(16) as f64;
-        if taken.first() == Some(&first) && best.as_ref().is_none_or(|b| score > b.0) {
+        // Groups share tiles for the sake of loops, and only if what is left to do outside of these is little.
+        let suits = !builder.domain.merged || builder.work >= apart / 10 * 9;
+        if let Some(merged) = builder.domain.merge().filter(|_| builder.deepest > 0) {
+            apart = builder.work;
+            domains.push_front(merged);
+        }
+        if suits && taken.first() == Some(&first) && best.as_ref().is_none_or(|b| score > b.0) {
             if let Some((_, loser, _)) = best.replace((score, builder, taken)) {
                 discard(low, loser);
             }
@@ -193,7 +205,7 @@ fn candidates(low: &Lowering<'_>, kernel: &Kernel) -> Vec<Domain> {
     let mut found = Vec::new();
     let mut lead = |p: usize| {
         if shape.len() >= p {
-            found.push(Domain { lead: shape[..p].to_vec(), flat: false });
+            found.push(Domain { lead: shape[..p].to_vec(), flat: false, merged: false });
         }
     };
     lead(2);
@@ -202,9 +214,9 @@ fn candidates(low: &Lowering<'_>, kernel: &Kernel) -> Vec<Domain> {
     if shape.len() == 1 || whole {
         lead(1);
     } else {
-        found.push(Domain { lead: shape.clone(), flat: true });
+        found.push(Domain { lead: shape.clone(), flat: true, merged: false });
         if !shape.is_empty() {
-            found.push(Domain { lead: shape[..1].to_vec(), flat: false });
+            found.push(Domain { lead: shape[..1].to_vec(), flat: false, merged: false });
         }
     }
     found
@@ -245,6 +257,7 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
     nodes.sort_unstable();
     nodes.dedup();
     let (rows, groups) = (builder.domain.rows(), builder.domain.groups());
+    let apart = builder.domain.apart();
     for (id, value) in std::mem::take(&mut builder.pending) {
         low.register(id, value);
     }
@@ -255,7 +268,7 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
             let value = low.reserve(groups * rows * m);
             low.register(id, value);
             let table = Table::Dense { start: 0, len: m };
-            let dst = Mem { value, offset: 0, group: rows * m, row: m, time: Vec::new(), table: table.clone() };
+            let dst = builder.mem((value, 0), [rows * m, m], Vec::new(), table.clone());
             builder.code.push(Instr::Store { src: Opnd::Reg(reg, table), dst });
         }
     }
@@ -264,6 +277,7 @@ fn commit(low: &mut Lowering<'_>, mut builder: Builder, kernels: &[Kernel], take
         low.register(*id, terminal.dst);
     }
     let terminals = builder.terminals.into_iter().map(|t| t.1).collect();
+    let [groups, rows] = apart;
     // A tile for each thread, if they share rows and not groups.
     let share = if groups == 1 { rows.div_ceil(low.threads) } else { rows }.next_multiple_of(16);
     let code = super::fuse::fuse(builder.code, &mut builder.sizes, PART / share.min(128));

@@ -172,7 +172,7 @@ impl<'a> Linker<'a> {
                 }
                 Some(())
             }
-            Instr::Load { dst, src } if src.row == 1 && src.table.len() == 1 => {
+            Instr::Load { dst, src } if src.row == 1 && src.per == 0 && src.table.len() == 1 => {
                 let stream = self.stream(src);
                 self.jobs(Work::Read(stream), [*dst; 2], &[], 0, &[0]);
                 Some(())

@@ -7,6 +7,7 @@
 
 mod build;
 mod contract;
+mod domain;
 mod fuse;
 mod group;
 mod layer;
@@ -16,6 +17,9 @@ mod registers;
 mod rows;
 mod run;
 mod scan;
+mod shares;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -24,7 +28,7 @@ use super::steps::ValueId;
 use crate::program::NativeCall;
 
 pub use group::{Formed, form};
-pub use run::Workspace;
+pub use shares::Workspace;
 
 /// A register number: a lane-major block `[M][lanes]`.
 pub type Reg = usize;
@@ -41,6 +45,9 @@ pub struct Mem {
     pub group: usize,
     /// Distance of rows; 0 if all rows read the same.
     pub row: usize,
+    /// Rows of a group, where rows of several groups share a tile and are not at one distance: row `r` of the tile's is row `r % per` of
+    /// group `r / per`. Else 0.
+    pub per: usize,
     /// Distance of steps of the loops around, outermost first.
     pub time: Vec<usize>,
     /// Position of each inner element.
@@ -239,6 +246,17 @@ pub enum Instr {
     },
     /// Product of each row with one matrix.
     Dense(Box<Dense>),
+    /// Product of each row with a matrix of its own.
+    RowProduct {
+        /// Result `[n]`.
+        dst: Reg,
+        /// Rows `[k]`, from this block of the register on.
+        a: (Reg, usize),
+        /// Matrices `[k][n]`.
+        w: Reg,
+        /// k and n.
+        sizes: [usize; 2],
+    },
     /// Rows of a table chosen by index.
     Gather {
         /// Result: `index` blocks × `inner` blocks.
@@ -333,7 +351,7 @@ pub struct Terminal {
 /// A group of nodes compiled for tiles of rows.
 #[derive(Clone, Debug)]
 pub struct Tile {
-    /// Number of groups: rows of different groups never share a tile.
+    /// Number of groups whose rows never share a tile; 1 where rows of all groups do.
     pub groups: usize,
     /// Rows per group.
     pub rows: usize,
@@ -353,145 +371,4 @@ pub struct Tile {
     pub depth: usize,
     /// The parts to run: the instructions with chains joined, made at the first run.
     pub linked: std::sync::OnceLock<Vec<link::TilePart>>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Table;
-    use crate::backend::cpu::{Cpu, CpuOptions};
-    use crate::tensor::{Loop, scan};
-    use crate::{Context, DType, Device, Program, State, Tensor};
-
-    #[test]
-    fn tables_are_recognised() {
-        assert_eq!(Table::new(&[2, 1, 3], &[3, 9, 1], 5), Table::Dense { start: 5, len: 6 });
-        assert_eq!(Table::new(&[], &[], 2), Table::Dense { start: 2, len: 1 });
-        assert_eq!(Table::new(&[2, 3], &[0, 0], 4), Table::Repeat { at: 4, len: 6 });
-        let any = Table::new(&[2, 3], &[1, 2], 1);
-        assert_eq!(any, Table::Any([1, 3, 5, 2, 4, 6].into()));
-        let tables = [Table::Dense { start: 5, len: 6 }, Table::Repeat { at: 4, len: 6 }, any];
-        assert_eq!(tables.map(|t| t.max()), [10, 4, 6]);
-    }
-
-    fn bits(tiles: bool, threads: usize, f: &dyn Fn(&mut Context), args: &[(&str, Vec<usize>)]) -> Vec<Vec<u32>> {
-        let device = Device::new(Cpu::new(CpuOptions { tiles, threads, ..Default::default() }));
-        let mut program = Program::new(&device, f).unwrap();
-        let arrays: Vec<_> = args
-            .iter()
-            .map(|(name, shape)| {
-                let len: usize = shape.iter().product();
-                let values: Vec<f64> = (0..len).map(|i| ((i * 7919 + 13) % 1009) as f64 / 504.5 - 1.0).collect();
-                (*name, device.array(shape, &values).unwrap())
-            })
-            .collect();
-        let mut state = State::new();
-        for (n, a) in &arrays {
-            state.insert(*n, a.clone());
-        }
-        let inputs: Vec<_> = arrays.iter().map(|(n, a)| (*n, a)).collect();
-        let mut results = Vec::new();
-        for _ in 0..2 {
-            let out = program.run(&state, &inputs, &[]).unwrap();
-            for (_, a) in out.iter().chain(state.iter()) {
-                let read = |a| pollster::block_on(device.read_f32(a)).unwrap().iter().map(|v| v.to_bits()).collect();
-                results.push(read(a));
-            }
-        }
-        results
-    }
-
-    fn same(f: &dyn Fn(&mut Context), args: &[(&str, Vec<usize>)]) {
-        let plain = bits(false, 1, f, args);
-        assert_eq!(plain, bits(true, 1, f, args));
-        assert_eq!(plain, bits(true, 3, f, args));
-    }
-
-    /// Two layers, their gradients and a step, by hand.
-    fn layers(cx: &mut Context, s: usize, b: usize) {
-        let x = cx.input("x", &[s, b, 5], DType::F32);
-        let theta = cx.state("theta", &[s, 5 * 7 + 7 + 7 * 2], DType::F32);
-        let w1 = theta.slice(1, 0, 35).reshape(&[s, 5, 7]);
-        let b1 = theta.slice(1, 35, 42).reshape(&[s, 1, 7]);
-        let w2 = theta.slice(1, 42, 56).reshape(&[s, 7, 2]);
-        let h = (x.matmul(w1) + b1).tanh();
-        let y = h.matmul(w2).log_softmax(2);
-        cx.output("loss", y.square().mean(&[1, 2]));
-        let dy = y * (2.0 / b as f64);
-        let dw2 = h.matmul_with(dy, true, false);
-        let dh = dy.matmul_with(w2, false, true) * (1.0 - h * h);
-        let dw1 = x.matmul_with(dh, true, false);
-        let db1 = dh.sum_keep(1);
-        let flat = |t: Tensor| t.reshape(&[s, t.len() / s]);
-        let g = Tensor::concat(&[flat(dw1), flat(db1), flat(dw2)], 1);
-        let norm = (g * g).sum_keep(1).sqrt();
-        cx.update("theta", theta - g * (0.1 / (norm + 1.0)));
-    }
-
-    #[test]
-    fn layers_and_their_gradients_are_the_same_bits() {
-        let all = [(2, 3), (1, 1), (1, 5), (1, 64), (2, 100), (3, 16), (1, 1500), (2, 2100)];
-        for &(s, b) in if cfg!(miri) { &all[..1] } else { &all } {
-            let args = [("x", vec![s, b, 5]), ("theta", vec![s, 56])];
-            same(&|cx| layers(cx, s, b), &args);
-        }
-    }
-
-    #[test]
-    fn a_rollout_is_the_same_bits() {
-        for &(s, n) in if cfg!(miri) { &[(2, 3)][..] } else { &[(1, 4), (2, 33), (1, 200)] } {
-            let f = |cx: &mut Context| {
-                let w = cx.input("w", &[s, 3, 3], DType::F32);
-                let x0 = cx.state("x0", &[s, n, 3], DType::F32);
-                let k = cx.scalar_u32("k");
-                let elem = Tensor::iota(&[s, n, 1], 1);
-                let (last, ys) = scan(6, false, &[x0], &[], |t, c, _| {
-                    let key = Tensor::threefry([k, k], [t, Tensor::constant_u32(0)], 0);
-                    let draw = Tensor::threefry([key, k], [elem, t], 1);
-                    let u = draw.shr(Tensor::constant_u32(8)).to_f32() * (1.0 / 16777216.0);
-                    let x = (c[0].matmul(w)).tanh() + u * 0.1;
-                    let done = x.slice(2, 0, 1).lt(Tensor::constant_f32(0.0));
-                    let next = done.select(x * 0.5, x);
-                    Loop { carry: vec![next], ys: vec![x, done, next.sum_keep(2)] }
-                });
-                cx.update("x0", last[0]);
-                let (_, adv) = scan(6, true, &[Tensor::zeros(&[s, n, 1])], &[ys[2]], |_, c, x| {
-                    let a = c[0] * 0.9 + x[0];
-                    Loop { carry: vec![a], ys: vec![a] }
-                });
-                cx.output("x", ys[0]);
-                cx.output("done", ys[1].to_f32());
-                cx.output("adv", adv[0]);
-                cx.output("mean", adv[0].mean(&[0, 2]));
-            };
-            let args = [("w", vec![s, 3, 3]), ("x0", vec![s, n, 3])];
-            same_with_scalar(&f, &args);
-        }
-    }
-
-    fn same_with_scalar(f: &dyn Fn(&mut Context), args: &[(&str, Vec<usize>)]) {
-        let run = |tiles, threads| {
-            let device = Device::new(Cpu::new(CpuOptions { tiles, threads, ..Default::default() }));
-            let mut program = Program::new(&device, f).unwrap();
-            let mut state = State::new();
-            for (name, shape) in args {
-                let len: usize = shape.iter().product();
-                let values: Vec<f64> = (0..len).map(|i| ((i * 7919 + 13) % 1009) as f64 / 504.5 - 1.0).collect();
-                state.insert(*name, device.array(shape, &values).unwrap());
-            }
-            let mut all = Vec::new();
-            for k in 0..2u32 {
-                let inputs: Vec<_> = state.iter().collect();
-                let out = program.run(&state, &inputs, &[("k", k.into())]).unwrap();
-                for (_, a) in out.iter().chain(state.iter()) {
-                    let v: Vec<u32> =
-                        pollster::block_on(device.read_f32(a)).unwrap().iter().map(|v| v.to_bits()).collect();
-                    all.push(v);
-                }
-            }
-            all
-        };
-        let plain = run(false, 1);
-        assert_eq!(plain, run(true, 1));
-        assert_eq!(plain, run(true, 2));
-    }
 }

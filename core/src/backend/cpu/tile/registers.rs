@@ -49,6 +49,11 @@ impl Instr {
                 f(d.dst, true);
                 d.after.iter().for_each(|i| i.registers(f));
             }
+            Instr::RowProduct { dst, a, w, .. } => {
+                f(a.0, false);
+                f(*w, false);
+                f(*dst, true);
+            }
             Instr::Gather { dst, index, .. } => {
                 opnd(index, f);
                 f(*dst, true);
@@ -96,7 +101,7 @@ impl Instr {
                 }
             }
             Instr::Dense(d) => d.after.iter().for_each(|i| i.operands(f)),
-            Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } => {}
+            Instr::Load { .. } | Instr::Sum { .. } | Instr::Max { .. } | Instr::RowProduct { .. } => {}
             Instr::Call { .. } | Instr::RowSum { .. } | Instr::RowOuter { .. } => {}
         }
     }

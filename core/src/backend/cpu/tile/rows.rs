@@ -15,6 +15,16 @@ impl Frame<'_> {
         let (words, at) = self.base(src);
         let values: &[f32] = bytemuck::cast_slice(words);
         let (out, lanes) = (self.reg_mut(dst), self.lanes);
+        if src.per > 0 {
+            for (m, out) in out.chunks_exact_mut(lanes).enumerate() {
+                let from = &values[at + src.table.at(m)..];
+                let rows = (self.row..).take(self.valid).map(|row| row / src.per * src.group + row % src.per * src.row);
+                out.iter_mut().zip(rows).for_each(|(o, at)| *o = from[at]);
+                let last = out[self.valid - 1];
+                out[self.valid..].fill(last);
+            }
+            return;
+        }
         let at = at + self.row * src.row;
         if src.row == 1 {
             for (m, out) in out.chunks_exact_mut(lanes).enumerate() {

@@ -3,24 +3,21 @@
 
 use std::ops::Range;
 
-use super::super::buffer::Words;
 use super::super::exec::Run;
 use super::super::halt::{Halt, Ran};
 use super::super::memory::{Memory, Span};
-use super::super::order::slice_len;
 use super::super::simd::chain::Stream;
 use super::super::simd::dense::{Outer, dense_accumulate_outer};
 use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};
 use super::super::simd::isa::Isa;
 use super::super::simd::permutation::permutation;
 use super::super::simd::reduce::{Reduction, accumulate_rows, finish_rows, reduce_outer};
+use super::super::simd::row_product::row_product;
 use super::link::{Linked, TilePart, link};
+use super::shares::{Desk, Shares, Workspace};
 use super::{Instr, Mem, Opnd, Reg, Table, Tile, TileLoop};
 use crate::backend::Interrupt;
 use crate::rng;
-
-/// Operations below which a second thread costs more than it saves.
-const WORTH_A_THREAD: usize = 1 << 18;
 
 /// A thread's place in a tile.
 pub(super) struct Frame<'a> {
@@ -48,66 +45,7 @@ pub(super) struct Frame<'a> {
     streams: Vec<Stream>,
 }
 
-/// Memory in which the tiles of a schedule work, one after the other. What it holds between two of them is of no value.
-#[derive(Debug, Default)]
-pub struct Workspace {
-    /// Of each thread.
-    threads: Vec<Desk>,
-    /// Partial sums of all.
-    partials: Words,
-}
-
-/// A thread's part of a workspace.
-#[derive(Debug, Default)]
-struct Desk {
-    scratch: Words,
-    spare: Vec<f32>,
-    values: Vec<f32>,
-}
-
-/// How the tiles of a group are shared by threads, and the words that this takes.
-#[derive(Clone, Copy, Debug)]
-pub struct Shares {
-    /// Rows of a task.
-    slice: usize,
-    /// Tasks of a group.
-    slices: usize,
-    /// Tasks.
-    pub tasks: usize,
-    /// Threads.
-    pub workers: usize,
-    /// Scratch of a thread.
-    pub scratch: usize,
-    /// Partial sums of a task.
-    pub partials: usize,
-}
-
 impl Tile {
-    /// Sizes of the partial sums of one slice: first word of each terminal, and all of them.
-    fn partial_sizes(&self) -> (Vec<usize>, usize) {
-        let mut at = 0;
-        let starts = self
-            .terminals
-            .iter()
-            .map(|t| {
-                let start = at;
-                at += (t.size * t.lanes).next_multiple_of(16);
-                start
-            })
-            .collect();
-        (starts, at)
-    }
-
-    /// How tiles are shared by threads.
-    pub fn shares(&self, threads: usize) -> Shares {
-        let slice = if self.terminals.is_empty() { self.chunk(threads) } else { slice_len(self.rows) };
-        let slices = self.rows.div_ceil(slice);
-        let tasks = self.groups * slices;
-        let work = self.work.saturating_mul(self.rows).saturating_mul(self.groups);
-        let workers = if work < WORTH_A_THREAD { 1 } else { threads.min(tasks).max(1) };
-        Shares { slice, slices, tasks, workers, scratch: self.blocks * self.lanes, partials: self.partial_sizes().1 }
-    }
-
     /// Run all tiles.
     #[inline(never)]
     pub fn run(&self, mem: &mut Memory<'_>, run: &Run<'_>, space: &mut Workspace) -> Ran<()> {
@@ -197,13 +135,6 @@ impl Tile {
             }
         }
         Ok(())
-    }
-
-    /// Rows that one thread takes at a time where nothing is summed.
-    fn chunk(&self, threads: usize) -> usize {
-        let tiles = self.rows.div_ceil(self.lanes);
-        let parts = (threads.max(1) * 2).div_ceil(self.groups);
-        (tiles.div_ceil(parts) * self.lanes).max(self.lanes)
     }
 }
 
@@ -346,6 +277,10 @@ impl Frame<'_> {
             Instr::Sum { dst, src, sizes } => self.reduce(Reduction::Sum, *dst, *src, *sizes),
             Instr::Max { dst, src, sizes, unsigned } if *unsigned => self.max_u32(*dst, *src, *sizes),
             Instr::Max { dst, src, sizes, .. } => self.reduce(Reduction::Max, *dst, *src, *sizes),
+            Instr::RowProduct { dst, a, w, sizes: [k, n] } => {
+                let a = &self.reg(a.0)[a.1 * self.lanes..];
+                row_product(isa, self.reg_mut(*dst), a, self.reg(*w), [*k, *n], self.lanes);
+            }
             Instr::Gather { dst, table, n, index } => self.gather(*dst, table, *n, index),
             Instr::Call { native, src, dst } => {
                 let inputs: Vec<&[f32]> = src.iter().map(|r| self.reg(*r)).collect();

@@ -3,8 +3,9 @@
 use rustc_hash::FxHashSet;
 
 use super::super::lower::Lowering;
-use super::build::{Builder, Fit, Lead, Loc, Stacked, Unfit};
-use super::{Instr, Mem, Opnd, Reg, Table, TileLoop};
+use super::build::{Builder, Fit, Loc, Stacked, Unfit};
+use super::domain::Lead;
+use super::{Instr, Opnd, Reg, Table, TileLoop};
 use crate::program::KernelSchedule;
 use crate::tensor::op::Scan;
 use crate::tensor::{NodeId, Op};
@@ -66,8 +67,11 @@ impl Builder {
         self.depth -= 1;
         // What was loaded inside is not there outside.
         self.loads.truncate(loads);
-        let code = std::mem::replace(&mut self.code, outer);
+        let mut code = std::mem::replace(&mut self.code, outer);
         let next = inside?;
+        if self.domain.merged {
+            self.hoist(&mut code);
+        }
         let carries: Vec<_> = carries.into_iter().zip(next).map(|((reg, init), next)| (reg, init, next)).collect();
         // With stacked outputs there are rows to write in all steps.
         let until = scan.until.filter(|_| scan.body.outs.len() == scan.carries).map(|u| carries[u].0);
@@ -75,6 +79,19 @@ impl Builder {
         let body = TileLoop { len, reverse, level: self.depth, index: Some(index), carries, until, code };
         self.code.push(Instr::Loop(Box::new(body)));
         Ok(())
+    }
+
+    /// Moves loads of what no step of the loop changes before it. Where rows of several groups share a tile such loads are many: what
+    /// would be the same for all rows of a group differs from row to row.
+    fn hoist(&mut self, code: &mut Vec<Instr>) {
+        code.retain_mut(|instr| match instr {
+            Instr::Load { src, .. } if src.time.get(self.depth).is_none_or(|distance| *distance == 0) => {
+                src.time.truncate(self.depth);
+                self.code.push(instr.clone());
+                false
+            }
+            _ => true,
+        });
     }
 
     /// The body of a loop; returns the new carries.
@@ -104,7 +121,8 @@ impl Builder {
             let mut time = vec![0; self.depth];
             time[self.depth - 1] = groups * rows * m;
             let table = Table::Dense { start: 0, len: m };
-            self.code.push(Instr::Store { src, dst: Mem { value, offset: 0, group: rows * m, row: m, time, table } });
+            let dst = self.mem((value, 0), [rows * m, m], time, table);
+            self.code.push(Instr::Store { src, dst });
         }
         let mut next = Vec::new();
         for (i, out) in scan.body.outs.iter().take(scan.carries).enumerate() {

@@ -1,0 +1,200 @@
+//! Tests that tiles give the bits of the plain way.
+
+use super::Table;
+use crate::backend::cpu::lower::lower;
+use crate::backend::cpu::steps::LoweredStep;
+use crate::backend::cpu::{Cpu, CpuOptions};
+use crate::program::PlanOptions;
+use crate::tensor::{Loop, scan};
+use crate::{Context, DType, Device, Program, State, Tensor};
+
+#[test]
+fn tables_are_recognised() {
+    assert_eq!(Table::new(&[2, 1, 3], &[3, 9, 1], 5), Table::Dense { start: 5, len: 6 });
+    assert_eq!(Table::new(&[], &[], 2), Table::Dense { start: 2, len: 1 });
+    assert_eq!(Table::new(&[2, 3], &[0, 0], 4), Table::Repeat { at: 4, len: 6 });
+    let any = Table::new(&[2, 3], &[1, 2], 1);
+    assert_eq!(any, Table::Any([1, 3, 5, 2, 4, 6].into()));
+    let tables = [Table::Dense { start: 5, len: 6 }, Table::Repeat { at: 4, len: 6 }, any];
+    assert_eq!(tables.map(|t| t.max()), [10, 4, 6]);
+}
+
+fn bits(tiles: bool, threads: usize, f: &dyn Fn(&mut Context), args: &[(&str, Vec<usize>)]) -> Vec<Vec<u32>> {
+    let device = Device::new(Cpu::new(CpuOptions { tiles, threads, ..Default::default() }));
+    let mut program = Program::new(&device, f).unwrap();
+    let arrays: Vec<_> = args
+        .iter()
+        .map(|(name, shape)| {
+            let len: usize = shape.iter().product();
+            let values: Vec<f64> = (0..len).map(|i| ((i * 7919 + 13) % 1009) as f64 / 504.5 - 1.0).collect();
+            (*name, device.array(shape, &values).unwrap())
+        })
+        .collect();
+    let mut state = State::new();
+    for (n, a) in &arrays {
+        state.insert(*n, a.clone());
+    }
+    let inputs: Vec<_> = arrays.iter().map(|(n, a)| (*n, a)).collect();
+    let mut results = Vec::new();
+    for _ in 0..2 {
+        let out = program.run(&state, &inputs, &[]).unwrap();
+        for (_, a) in out.iter().chain(state.iter()) {
+            let read = |a| pollster::block_on(device.read_f32(a)).unwrap().iter().map(|v| v.to_bits()).collect();
+            results.push(read(a));
+        }
+    }
+    results
+}
+
+fn same(f: &dyn Fn(&mut Context), args: &[(&str, Vec<usize>)]) {
+    let plain = bits(false, 1, f, args);
+    assert_eq!(plain, bits(true, 1, f, args));
+    assert_eq!(plain, bits(true, 3, f, args));
+}
+
+/// Two layers, their gradients and a step, by hand.
+fn layers(cx: &mut Context, s: usize, b: usize) {
+    let x = cx.input("x", &[s, b, 5], DType::F32);
+    let theta = cx.state("theta", &[s, 5 * 7 + 7 + 7 * 2], DType::F32);
+    let w1 = theta.slice(1, 0, 35).reshape(&[s, 5, 7]);
+    let b1 = theta.slice(1, 35, 42).reshape(&[s, 1, 7]);
+    let w2 = theta.slice(1, 42, 56).reshape(&[s, 7, 2]);
+    let h = (x.matmul(w1) + b1).tanh();
+    let y = h.matmul(w2).log_softmax(2);
+    cx.output("loss", y.square().mean(&[1, 2]));
+    let dy = y * (2.0 / b as f64);
+    let dw2 = h.matmul_with(dy, true, false);
+    let dh = dy.matmul_with(w2, false, true) * (1.0 - h * h);
+    let dw1 = x.matmul_with(dh, true, false);
+    let db1 = dh.sum_keep(1);
+    let flat = |t: Tensor| t.reshape(&[s, t.len() / s]);
+    let g = Tensor::concat(&[flat(dw1), flat(db1), flat(dw2)], 1);
+    let norm = (g * g).sum_keep(1).sqrt();
+    cx.update("theta", theta - g * (0.1 / (norm + 1.0)));
+}
+
+#[test]
+fn layers_and_their_gradients_are_the_same_bits() {
+    let all = [(2, 3), (1, 1), (1, 5), (1, 64), (2, 100), (3, 16), (1, 1500), (2, 2100)];
+    for &(s, b) in if cfg!(miri) { &all[..1] } else { &all } {
+        let args = [("x", vec![s, b, 5]), ("theta", vec![s, 56])];
+        same(&|cx| layers(cx, s, b), &args);
+    }
+}
+
+#[test]
+fn a_rollout_is_the_same_bits() {
+    for &(s, n) in if cfg!(miri) { &[(2, 3)][..] } else { &[(1, 4), (2, 33), (1, 200)] } {
+        let f = |cx: &mut Context| {
+            let w = cx.input("w", &[s, 3, 3], DType::F32);
+            let x0 = cx.state("x0", &[s, n, 3], DType::F32);
+            let k = cx.scalar_u32("k");
+            let elem = Tensor::iota(&[s, n, 1], 1);
+            let (last, ys) = scan(6, false, &[x0], &[], |t, c, _| {
+                let key = Tensor::threefry([k, k], [t, Tensor::constant_u32(0)], 0);
+                let draw = Tensor::threefry([key, k], [elem, t], 1);
+                let u = draw.shr(Tensor::constant_u32(8)).to_f32() * (1.0 / 16777216.0);
+                let x = (c[0].matmul(w)).tanh() + u * 0.1;
+                let done = x.slice(2, 0, 1).lt(Tensor::constant_f32(0.0));
+                let next = done.select(x * 0.5, x);
+                Loop { carry: vec![next], ys: vec![x, done, next.sum_keep(2)] }
+            });
+            cx.update("x0", last[0]);
+            let (_, adv) = scan(6, true, &[Tensor::zeros(&[s, n, 1])], &[ys[2]], |_, c, x| {
+                let a = c[0] * 0.9 + x[0];
+                Loop { carry: vec![a], ys: vec![a] }
+            });
+            cx.output("x", ys[0]);
+            cx.output("done", ys[1].to_f32());
+            cx.output("adv", adv[0]);
+            cx.output("mean", adv[0].mean(&[0, 2]));
+        };
+        let args = [("w", vec![s, 3, 3]), ("x0", vec![s, n, 3])];
+        same_with_scalar(&f, &args);
+    }
+}
+
+fn same_with_scalar(f: &dyn Fn(&mut Context), args: &[(&str, Vec<usize>)]) {
+    let run = |tiles, threads| {
+        let device = Device::new(Cpu::new(CpuOptions { tiles, threads, ..Default::default() }));
+        let mut program = Program::new(&device, f).unwrap();
+        let mut state = State::new();
+        for (name, shape) in args {
+            let len: usize = shape.iter().product();
+            let values: Vec<f64> = (0..len).map(|i| ((i * 7919 + 13) % 1009) as f64 / 504.5 - 1.0).collect();
+            state.insert(*name, device.array(shape, &values).unwrap());
+        }
+        let mut all = Vec::new();
+        for k in 0..2u32 {
+            let inputs: Vec<_> = state.iter().collect();
+            let out = program.run(&state, &inputs, &[("k", k.into())]).unwrap();
+            for (_, a) in out.iter().chain(state.iter()) {
+                let v: Vec<u32> = pollster::block_on(device.read_f32(a)).unwrap().iter().map(|v| v.to_bits()).collect();
+                all.push(v);
+            }
+        }
+        all
+    };
+    let plain = run(false, 1);
+    assert_eq!(plain, run(true, 1));
+    assert_eq!(plain, run(true, 2));
+}
+
+/// Linear policies, one for each of `k` groups, in `n` rows each, until each row is above a limit of its own.
+fn policies(cx: &mut Context, k: usize, n: usize) {
+    let w = cx.input("w", &[k, 3 * 2 + 2], DType::F32);
+    let x0 = cx.input("x0", &[k, n, 3], DType::F32);
+    let limits = cx.input("limits", &[6, k, n, 1], DType::F32);
+    // Words of two columns, of which each group has a row.
+    let keys = Tensor::iota(&[k, 2], 0);
+    let key = [keys.slice(1, 0, 1), keys.slice(1, 1, 2)];
+    let none = Tensor::zeros(&[k, n]);
+    let (carry, ys) = scan(6, false, &[x0, none], &[limits], |t, c, xs| {
+        let key = [0, 1].map(|word| Tensor::threefry(key, [t, Tensor::constant_u32(0)], word).unsqueeze(2));
+        let counter = [Tensor::iota(&[1, n, 1], 1), Tensor::constant_u32(0)];
+        let draw = Tensor::threefry(key, counter, 0).shr(Tensor::constant_u32(8)).to_f32() * (1.0 / 16_777_216.0);
+        let weights = w.slice(1, 0, 6).reshape(&[k, 3, 2]);
+        let y = c[0].matmul(weights) + w.slice(1, 6, 8).unsqueeze(1) + draw;
+        let up = y.max_keep(2).gt(xs[0]);
+        let x = up.select(c[0] * 0.5, c[0] + y.sum_keep(2) * 0.25);
+        Loop { carry: vec![x, c[1] + up.to_f32().reshape(&[k, n])], ys: vec![y] }
+    });
+    cx.output("x", carry[0]);
+    cx.output("mean", carry[1].sum_keep(1) * (1.0 / n as f64));
+    cx.output("y", ys[0]);
+}
+
+#[test]
+fn rows_of_several_groups_share_a_tile_and_are_the_same_bits() {
+    let all = [(2, 3), (40, 4), (70, 1), (300, 5), (9, 17), (6, 20)];
+    for &(k, n) in if cfg!(miri) { &all[..1] } else { &all } {
+        let plan =
+            Program::plan_of(PlanOptions { fuse: false, ..Default::default() }, |cx| policies(cx, k, n)).unwrap();
+        let lowered = lower(&plan, true, 1).unwrap();
+        let loops: Vec<_> = lowered
+            .steps
+            .iter()
+            .filter_map(|step| match step {
+                LoweredStep::Tile(tile) if tile.depth > 0 => Some((tile.groups, tile.rows)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(loops, [(1, k * n)], "{k} groups of {n} rows");
+        let args = [("w", vec![k, 8]), ("x0", vec![k, n, 3]), ("limits", vec![6, k, n, 1])];
+        same(&|cx| policies(cx, k, n), &args);
+    }
+}
+
+#[test]
+fn groups_with_large_matrices_have_tiles_of_their_own() {
+    let program = |cx: &mut Context| {
+        let (x, w) = (cx.input("x", &[20, 4, 9], DType::F32), cx.input("w", &[20, 9, 9], DType::F32));
+        let (x, _) = scan(3, false, &[x], &[], |_, c, _| Loop { carry: vec![c[0].matmul(w).sin()], ys: Vec::new() });
+        cx.output("x", x[0]);
+    };
+    let plan = Program::plan_of(PlanOptions { fuse: false, ..Default::default() }, program).unwrap();
+    let lowered = lower(&plan, true, 1).unwrap();
+    let groups = |step: &LoweredStep| if let LoweredStep::Tile(tile) = step { Some(tile.groups) } else { None };
+    assert_eq!(lowered.steps.iter().filter_map(groups).max(), Some(20));
+    same(&program, &[("x", vec![20, 4, 9]), ("w", vec![20, 9, 9])]);
+}
