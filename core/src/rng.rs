@@ -104,6 +104,8 @@ pub mod streams {
     pub const TASK: u32 = stream("task");
     /// The particles of a seed, each of which draws by a key of its own.
     pub const PARTICLE: u32 = stream("particle");
+    /// Rollouts of whole episodes.
+    pub const EPISODES: u32 = stream("episodes");
     /// Evaluation episodes.
     pub const EVAL: u32 = stream("eval");
     /// Tasks that training never draws from.

@@ -58,6 +58,10 @@ export interface PpoConfig {
   horizon?: number;
   /** environments that run side by side (N). Values: 1 or more; default 8. */
   envs?: number;
+  /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 4. */
   minibatches?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
@@ -152,6 +156,10 @@ export interface Ppo2Config {
   horizon?: number;
   /** environments that run side by side (N). Values: 1 or more; default 8. */
   envs?: number;
+  /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 4. */
   minibatches?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
@@ -236,6 +244,10 @@ export interface A2cConfig {
   horizon?: number;
   /** environments that run side by side (N). Values: 1 or more; default 8. */
   envs?: number;
+  /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 1. */
   minibatches?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
@@ -326,6 +338,10 @@ export interface VpgConfig {
   horizon?: number;
   /** environments that run side by side (N). Values: 1 or more; default 8. */
   envs?: number;
+  /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 1. */
   minibatches?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
@@ -384,6 +400,10 @@ export interface TrpoConfig {
   horizon?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
   envs?: number;
+  /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 16. */
   minibatches?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
@@ -474,6 +494,10 @@ export interface SvpgConfig {
   horizon?: number;
   /** environments that run side by side (N). Values: 1 or more; default 8. */
   envs?: number;
+  /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 1. */
   minibatches?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */

@@ -68,6 +68,10 @@ impl OnePass for A2cConfig {
         &self.sampling
     }
 
+    fn sampling_mut(&mut self) -> &mut Sampling {
+        &mut self.sampling
+    }
+
     fn net(&self) -> &NetConfig {
         &self.net
     }

@@ -8,116 +8,37 @@ mod learner;
 mod loss;
 mod one_pass;
 mod rollout;
+mod sampling;
 mod sequences;
 mod update;
 
 pub use config::{AdvantageScope, CriticConfig, CriticSteps, PolicyGradient, ValueTargets};
 pub use learner::{OnPolicy, OnPolicyLearner};
 pub use loss::{
-    Losses, Minibatch, PolicyTerm, Terms, approx_kl, clip_loss, likelihood_loss, losses, mean, standardise, value_loss,
+    Losses, Minibatch, PolicyTerm, Terms, approx_kl, clip_loss, likelihood_loss, losses, mean, standardise,
+    standardise_valid, value_loss,
 };
 pub use one_pass::{FittedBaseline, OnePass};
 use rollout::{Collector, MEMORIES, Rollout};
+use sampling::statistics;
+pub use sampling::{MAX_BATCH, Sampling};
 pub use sequences::Sequences;
 pub use update::Update;
 
-use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, gae, least_squares_weights};
+use crate::Tensor;
+use crate::credit::{
+    Gae, Moments, ValuedSteps, explained_variance, explained_variance_of_valid, gae, least_squares_weights,
+};
 use crate::dist::fold_in;
 use crate::learn::{Passes, Turn};
 use crate::nn::MemoryCell;
 use crate::play::Iteration;
 use crate::rng::streams;
-use crate::settings::Range;
-use crate::{DType, Error, Result, Tensor};
 
-use super::{ActorCritic, First, Held, Metrics, StateEntry};
+use super::{ActorCritic, Held, Metrics};
 
 /// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
 const REWARD_LIMIT: f64 = 10.0;
-
-/// Most environment steps of one iteration and seed: what a rollout may take in memory.
-pub const MAX_BATCH: usize = 1 << 24;
-
-crate::settings! {
-    /// Settings of rollouts, of their advantages and of the parts that they are learned from.
-    #[derive(Copy)]
-    pub struct Sampling {
-        /// steps per environment between updates (T)
-        horizon: usize = 128, Range::Count(1, MAX_BATCH as u64);
-        /// environments that run side by side (N)
-        envs: usize = 8, Range::Count(1, MAX_BATCH as u64);
-        /// parts that each pass is split into
-        minibatches: usize = 4, Range::Shown(&Range::Count(1, MAX_BATCH as u64), "divides T · N");
-        /// discount of later rewards
-        gamma: f64 = 0.99, Range::Unit;
-        /// λ of the advantages; lower: less variance, more bias
-        gae_lambda: f64 = 0.95, Range::Unit;
-        /// by their running mean and deviation
-        normalise_observations: bool = false;
-        /// by the running deviation of the discounted return
-        normalise_rewards: bool = false;
-        /// state-dependent exploration of continuous actions
-        ///
-        /// arXiv:2005.05719.
-        sde: bool = false;
-        /// steps between its noise matrices; 0: one per rollout
-        sde_sample_freq: usize = 0, Range::Shown(&Range::Count(0, MAX_BATCH as u64), "0, or divides T");
-    }
-}
-
-impl Sampling {
-    /// Environment steps per iteration and seed, T · N.
-    pub fn batch(&self) -> usize {
-        self.horizon * self.envs
-    }
-
-    /// Checks values in combination, with the number of passes over a rollout, which has that key.
-    pub(super) fn validate(&self, key: &str, passes: usize) -> Result<()> {
-        let (t, n, m) = (self.horizon, self.envs, self.minibatches);
-        let batch = t.saturating_mul(n);
-        if batch > MAX_BATCH {
-            return Err(Error::config("horizon", format!("horizon × envs ({t} × {n}) is more than {MAX_BATCH}")));
-        }
-        if m.saturating_mul(passes) > MAX_BATCH {
-            return Err(Error::config(key, format!("{key} × minibatches is more than {MAX_BATCH}")));
-        }
-        if batch % m != 0 {
-            let near = (1..=batch).filter(|d| batch % d == 0).min_by_key(|d| d.abs_diff(m)).unwrap_or(1);
-            let problem = format!("{m} must divide horizon × envs ({t} × {n} = {batch}); try {near}");
-            return Err(Error::config("minibatches", problem));
-        }
-        let freq = self.sde_sample_freq;
-        if freq != 0 && t % freq != 0 {
-            return Err(Error::config("sde_sample_freq", format!("{freq} must divide the horizon ({t}), or be 0")));
-        }
-        Ok(())
-    }
-
-    /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
-    /// their states to themselves. Each episode has its own task of `tasks` numbers, if there are many.
-    pub(super) fn entries(&self, environment: Option<usize>, tasks: usize, net: &ActorCritic) -> Vec<StateEntry> {
-        let (n, o) = (self.envs, net.observations());
-        let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
-        let mut entries = StateEntry::learner(net.layout.len());
-        entries.extend(StateEntry::running(environment, [n, o, tasks]));
-        if self.normalise_observations {
-            entries.extend(statistics(["obs_mean", "obs_var", "obs_count"], o));
-        }
-        let memories = MEMORIES.into_iter().zip(net.cells().into_iter().flatten());
-        entries.extend(memories.map(|(name, cell)| of(name, &[n, cell.width()]).of_episode()));
-        if self.normalise_rewards {
-            entries.push(of("discounted", &[n, 1]).of_episode());
-            entries.extend(statistics(["reward_mean", "reward_var", "reward_count"], 1));
-        }
-        entries
-    }
-}
-
-/// Statistics of a running mean and deviation of numbers `[D]`, by the names of their entries.
-fn statistics([mean, variance, count]: [&'static str; 3], width: usize) -> [StateEntry; 3] {
-    let of = |name, width| StateEntry::new(name, &[width], DType::F32);
-    [of(mean, width), of(variance, width).from(First::Value(1.0)), of(count, 1)].map(StateEntry::statistics)
-}
 
 /// A rollout and what is learned from it.
 pub struct Sampled<'a> {
@@ -156,7 +77,7 @@ impl<'a> Sampled<'a> {
     pub fn collect(sampling: Sampling, net: &'a ActorCritic, it: &mut Iteration<'_>, held: &Held) -> Sampled<'a> {
         let collector = Collector::new(sampling, net, it, held);
         let rollout = collector.collect(it, held);
-        let reward_moments = held.moments("reward").map(|m| m.merge(by_seed(rollout.discounted)));
+        let reward_moments = held.moments("reward").map(|m| rollout.merged(m, rollout.discounted));
         let values = [rollout.value, rollout.cut_value, rollout.next_value];
         let advantages = advantages(&collector, &rollout, reward_moments, values, sampling.gae_lambda);
         let on_host = held.find("env_state").is_none();
@@ -187,14 +108,29 @@ impl<'a> Sampled<'a> {
     #[must_use]
     pub fn predicted_by(mut self, fitted: FittedBaseline, held: &Held) -> Sampled<'a> {
         let FittedBaseline { baseline, regularisation } = fitted;
-        let steps = self.rollout.numbers(held.get("env_steps"));
+        let steps = self.rollout.numbers(held);
         let fit = held.find(one_pass::WEIGHTS).map(|weights| [weights, held.get(one_pass::RANGE)]);
         let values = self.rollout.predictions(baseline, fit, steps);
         [self.rollout.value, self.rollout.cut_value, self.rollout.next_value] = values;
         let rows = self.rollout.seen.size(1);
-        let features = baseline.features(self.rollout.all, steps).map(|all| all.slice(1, 0, rows));
+        let features = baseline.features(self.rollout.all, steps).map(|all| self.only(all.slice(1, 0, rows)));
         self.fitted = Some(Fitted { features, regularisation });
         self.credited_anew()
+    }
+
+    /// 1 where a step counts, u32 `[S, T · N, 1]`; none where all do.
+    fn valid(&self) -> Option<Tensor> {
+        self.rollout.valid.map(by_seed)
+    }
+
+    /// The numbers of steps that count, 0 for the others, `[S, T · N, D]`.
+    fn only(&self, x: Tensor) -> Tensor {
+        self.valid().map_or(x, |valid| valid.select(x, Tensor::constant_f32(0.0)))
+    }
+
+    /// Running moments with those of the steps that count of `x: [T, S, N, D]`.
+    fn merged(&self, moments: Moments, x: Tensor) -> Moments {
+        self.rollout.merged(moments, x)
     }
 
     fn credited_anew(mut self) -> Sampled<'a> {
@@ -207,8 +143,10 @@ impl<'a> Sampled<'a> {
         let seeds = self.rollout.next_obs.size(0);
         let Some(features) = fitted.features else { return Tensor::zeros(&[seeds, 1]) };
         let returns = by_seed(returns);
-        let weights = least_squares_weights(features, returns, fitted.regularisation);
-        let range = Tensor::concat(&[-(-returns).max_keep(1), returns.max_keep(1)], 2).reshape(&[seeds, 2]);
+        let weights = least_squares_weights(features, self.only(returns), fitted.regularisation);
+        let none = Tensor::constant_f32(f64::from(f32::MIN));
+        let largest = |x: Tensor| self.valid().map_or(x, |valid| valid.select(x, none)).max_keep(1);
+        let range = Tensor::concat(&[-largest(-returns), largest(returns)], 2).reshape(&[seeds, 2]);
         let weights = weights.reshape(&[seeds, features.size(2)]);
         let broken = weights.non_finite().max_keep(1);
         for (name, after) in [(one_pass::WEIGHTS, weights), (one_pass::RANGE, range)] {
@@ -232,16 +170,23 @@ impl<'a> Sampled<'a> {
     }
 
     /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch. Where networks remember, a row
-    /// has all steps of an environment, and the states of their memories before: `[S, N, T · (O + A + 5) + W + W]`.
+    /// has all steps of an environment, and the states of their memories before: `[S, N, T · (O + A + 5) + W + W]`. Of whole episodes a step
+    /// has one number more: whether it counts.
     pub fn data(&self) -> Tensor {
         self.data_of(&self.advantages)
+    }
+
+    /// Rows of [`data`](Sampled::data), taken apart.
+    pub fn unpack(&self, rows: Tensor) -> Minibatch {
+        unpack(self.collector.net, rows, self.rollout.valid.is_some())
     }
 
     /// The same with other advantages and value targets.
     fn data_of(&self, gae: &Gae) -> Tensor {
         let obs = self.rollout.seen;
         let rollout = &self.rollout;
-        let rest = [rollout.action, rollout.logp, rollout.value, gae.advantages, gae.returns];
+        let mut rest = vec![rollout.action, rollout.logp, rollout.value, gae.advantages, gae.returns];
+        rest.extend(rollout.valid.map(Tensor::to_f32));
         let rest = Tensor::concat(&rest, 3);
         match &rollout.sequences {
             None => Tensor::concat(&[obs, by_seed(rest)], 2),
@@ -268,16 +213,44 @@ impl<'a> Sampled<'a> {
     /// The episodes that ended.
     pub fn metrics(&self) -> Metrics {
         let Sampling { horizon, envs, .. } = self.collector.sampling;
-        self.rollout.count.metrics(self.rollout.ended, [horizon, self.rollout.next_obs.size(0), envs])
+        let metrics = self.rollout.count.metrics(self.rollout.ended, [horizon, self.rollout.next_obs.size(0), envs]);
+        match self.valid() {
+            None => metrics,
+            Some(valid) => metrics.sum(Metrics::STEPS, valid.to_f32().sum_keep(1).reshape(&[valid.size(0), 1])),
+        }
     }
 
     /// The explained variance of the values, `[S, 1]`.
     pub fn explained_variance(&self) -> Tensor {
-        explained_variance(by_seed(self.rollout.value), by_seed(self.advantages.returns))
+        let [values, returns] = [self.rollout.value, self.advantages.returns].map(by_seed);
+        match self.valid() {
+            None => explained_variance(values, returns),
+            Some(valid) => {
+                let valid = valid.to_f32();
+                explained_variance_of_valid(values, returns, valid / valid.sum_keep(1))
+            }
+        }
     }
 
     /// Updates of all state but parameters and optimisers.
     pub fn keep(&self, it: &mut Iteration<'_>) {
+        let rollout = &self.rollout;
+        if rollout.valid.is_none() {
+            self.keep_running(it);
+        }
+        // Observations were normalised by the statistics before this rollout, in it and in its updates alike.
+        let obs_moments = self.obs_moments.map(|m| self.merged(m, rollout.obs));
+        for (prefix, moments) in [("obs", obs_moments), ("reward", self.reward_moments)] {
+            if let Some(m) = moments {
+                it.update(&format!("{prefix}_mean"), m.mean);
+                it.update(&format!("{prefix}_var"), m.var);
+                it.update(&format!("{prefix}_count"), m.count);
+            }
+        }
+    }
+
+    /// Updates of what the next rollout goes on from.
+    fn keep_running(&self, it: &mut Iteration<'_>) {
         let (rollout, next) = (&self.rollout, &self.rollout.count);
         if !self.on_host {
             it.update("env_state", rollout.env_state);
@@ -287,15 +260,6 @@ impl<'a> Sampled<'a> {
         }
         for (name, value) in [("env_steps", next.steps), ("obs", rollout.next_obs), ("ep_return", next.ep_return)] {
             it.update(name, value);
-        }
-        // Observations were normalised by the statistics before this rollout, in it and in its updates alike.
-        let obs_moments = self.obs_moments.map(|m| m.merge(by_seed(rollout.obs)));
-        for (prefix, moments) in [("obs", obs_moments), ("reward", self.reward_moments)] {
-            if let Some(m) = moments {
-                it.update(&format!("{prefix}_mean"), m.mean);
-                it.update(&format!("{prefix}_var"), m.var);
-                it.update(&format!("{prefix}_count"), m.count);
-            }
         }
         if self.reward_moments.is_some() {
             it.update("discounted", next.discounted);
@@ -354,13 +318,14 @@ fn advantages(
     gae(&steps, config.gamma, gae_lambda)
 }
 
-/// The inverse of [`Sampled::data`] for some rows.
-pub fn unpack(net: &ActorCritic, rows: Tensor) -> Minibatch {
+/// The inverse of [`Sampled::data`] for some rows; `whole`: they are of whole episodes, and not all steps count.
+fn unpack(net: &ActorCritic, rows: Tensor, whole: bool) -> Minibatch {
     let (o, a) = (net.observations(), net.actions());
+    let numbers = o + a + 4 + usize::from(whole);
     let (rows, sequences) = match net.cells() {
         None => (rows, None),
         Some(cells) => {
-            let (s, b, width) = (rows.size(0), rows.size(1), o + a + 5);
+            let (s, b, width) = (rows.size(0), rows.size(1), numbers + 1);
             let [policy, value] = cells.map(MemoryCell::width);
             let steps = rows.size(2).saturating_sub(policy + value);
             let part = |lo: usize, len: usize| rows.slice(2, lo, lo + len);
@@ -379,5 +344,6 @@ pub fn unpack(net: &ActorCritic, rows: Tensor) -> Minibatch {
         advantage: part(o + a + 2, 1),
         returns: part(o + a + 3, 1),
         sequences,
+        valid: whole.then(|| part(o + a + 4, 1).gt(Tensor::constant_f32(0.5))),
     }
 }

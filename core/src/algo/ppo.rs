@@ -62,6 +62,10 @@ impl OnPolicy for PpoConfig {
         &self.sampling
     }
 
+    fn sampling_mut(&mut self) -> &mut Sampling {
+        &mut self.sampling
+    }
+
     fn critic(&self) -> Option<(&CriticConfig, bool)> {
         Some((&self.critic, self.normalise_advantages))
     }

@@ -18,7 +18,7 @@ mod loss;
 pub use config::TrpoConfig;
 pub use loss::{kl, surrogate};
 
-use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling, mean, unpack, value_loss};
+use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling};
 use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics, update_parameters};
 use crate::learn::{Descent, Look};
 use crate::play::Iteration;
@@ -50,6 +50,10 @@ impl OnPolicy for TrpoConfig {
         &self.sampling
     }
 
+    fn sampling_mut(&mut self) -> &mut Sampling {
+        &mut self.sampling
+    }
+
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
         vec![("train/learning_rate", self.adam.rate(done, total))]
     }
@@ -59,7 +63,7 @@ impl OnPolicy for TrpoConfig {
         let data = sampled.data();
 
         // The policy. The value function's parameters have neither gradient nor curvature here, and so no step.
-        let batch = unpack(net, data);
+        let batch = sampled.unpack(data);
         let old = net.distribution(&net.layout.split(theta), batch.obs).stop_gradient();
         let loss = |parts: &[Tensor]| surrogate(net, parts, &batch, self.normalise_advantages); // eq. 14
         let limit = |parts: &[Tensor]| kl(net, parts, &batch, &old);
@@ -67,13 +71,13 @@ impl OnPolicy for TrpoConfig {
             true => {
                 let rows = self.curvature_rows();
                 let some = Tensor::literal_u32(&rows).unsqueeze(0).broadcast_to(&[theta.size(0), rows.len()]);
-                let some = unpack(net, data.gather(some));
+                let some = sampled.unpack(data.gather(some));
                 let old = net.distribution(&net.layout.split(theta), some.obs).stop_gradient();
                 self.trust_region.step_with(&net.layout, theta, loss, limit, |parts| kl(net, parts, &some, &old))
             }
             false => self.trust_region.step(&net.layout, theta, loss, limit),
         };
-        let entropy = mean(net.distribution(&net.layout.split(step.theta), batch.obs).entropy());
+        let entropy = batch.mean(net.distribution(&net.layout.split(step.theta), batch.obs).entropy());
 
         // The value function; the policy's parameters have no gradient here, and stay.
         let passes = sampled.passes(self.critic_epochs);
@@ -87,8 +91,8 @@ impl OnPolicy for TrpoConfig {
             first_norm: false,
         };
         let critic = descent.run(step.theta, held.adam(), passes.steps(), &passes.xs(), |parts, x| {
-            let minibatch = unpack(net, data.gather(passes.index(&x)));
-            let loss = value_loss(net.value(parts, minibatch.obs), minibatch.returns, None);
+            let minibatch = sampled.unpack(data.gather(passes.index(&x)));
+            let loss = minibatch.value_loss(net.value(parts, minibatch.obs), None);
             Look { loss, seen: [("value_loss", loss)].into() }
         });
         update_parameters(it, critic.theta, critic.adam);

@@ -124,6 +124,10 @@ impl OnePass for VpgConfig {
         &self.sampling
     }
 
+    fn sampling_mut(&mut self) -> &mut Sampling {
+        &mut self.sampling
+    }
+
     fn net(&self) -> &NetConfig {
         &self.net
     }

@@ -31,6 +31,17 @@ impl Moments {
         self.merge_moments(mean, var, Tensor::constant_f32(n))
     }
 
+    /// The same of the rows that count: those where `valid`, u32 `[S, B, 1]`, is not 0. At least one does.
+    #[track_caller]
+    pub fn merge_valid(&self, batch: Tensor, valid: Tensor) -> Moments {
+        let columns = [batch.size(0), batch.size(2)];
+        let rows = valid.to_f32().sum_keep(1);
+        let mean = |x: Tensor| valid.select(x, Tensor::constant_f32(0.0)).sum_keep(1) / rows;
+        let average = mean(batch);
+        let var = mean((batch - average).square());
+        self.merge_moments(average.reshape(&columns), var.reshape(&columns), rows.reshape(&[columns[0], 1]))
+    }
+
     /// Merges rows whose mean and biased variance are `[S, D]` and whose number is `[S, 1]` or `[]`, as [`merge`](Moments::merge) does.
     #[track_caller]
     pub fn merge_moments(&self, mean: Tensor, var: Tensor, rows: Tensor) -> Moments {
@@ -64,6 +75,27 @@ mod tests {
     use super::*;
     use crate::program::State;
     use crate::{DType, Device, Program};
+
+    #[test]
+    fn rows_that_do_not_count_change_no_moments() {
+        let device = Device::reference();
+        let mut program = Program::new(&device, |cx| {
+            let [mean, var] = [0.5, 2.0].map(|x| Tensor::full(&[1, 1], x));
+            let moments = Moments { mean, var, count: Tensor::full(&[1, 1], 3.0) };
+            let x = |rows: &[f64]| Tensor::literal_f32(rows).reshape(&[1, rows.len(), 1]);
+            let valid = Tensor::literal_u32(&[1, 0, 1, 0]).reshape(&[1, 4, 1]);
+            let part = moments.merge_valid(x(&[1.0, 1e9, 4.0, -7.0]), valid);
+            let whole = moments.merge(x(&[1.0, 4.0]));
+            for (name, of) in [("part", part), ("whole", whole)] {
+                cx.output(name, Tensor::concat(&[of.mean, of.var, of.count], 1));
+            }
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        let [part, whole] =
+            ["part", "whole"].map(|name| pollster::block_on(device.read(out.get(name).unwrap())).unwrap());
+        assert!(part.iter().zip(&whole).all(|(a, b)| (a - b).abs() < 1e-12), "{part:?} {whole:?}");
+    }
 
     #[test]
     fn merged_batches_have_the_moments_of_all_rows() {

@@ -183,20 +183,50 @@ impl<'a> Iteration<'a> {
         amount: Amount,
         steps: usize,
     ) -> Experience {
+        let rows = cast.rows[0];
+        let by_row = |parameters: Tensor| match rows == parameters.size(0) {
+            true => parameters,
+            false => parameters.reshape(&[rows, parameters.size(2)]),
+        };
+        let told = match self.place {
+            EnvPlace::Host(_, fleet) if !fleet.spec.task.is_empty() => {
+                (!std::mem::replace(&mut self.told, true)).then_some((tasks.source, tasks.count))
+            }
+            _ => None,
+        };
+        self.trial(cast, (tasks.parameters.map(by_row), told), key, amount, steps)
+    }
+
+    /// The same where a task is learned: if there are many, each episode has its own.
+    ///
+    /// An error of the trace if an executor has many tasks.
+    #[track_caller]
+    pub fn own_episodes(&mut self, cast: Cast<'_>, key: [Tensor; 2], amount: Amount, steps: usize) -> Experience {
+        if let EnvPlace::Host(_, fleet) = self.place
+            && !fleet.spec.task.is_empty()
+        {
+            fail(Error::one_task(&fleet.spec.name));
+        }
+        self.trial(cast, (None, None), key, amount, steps)
+    }
+
+    /// Whole episodes on tasks with these parameters, `[K, D]`, where environments are in the program, and on those that the host is told.
+    #[track_caller]
+    fn trial(
+        &mut self,
+        cast: Cast<'_>,
+        (tasks, told): (Option<Tensor>, Option<(TaskSource, usize)>),
+        key: [Tensor; 2],
+        amount: Amount,
+        steps: usize,
+    ) -> Experience {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
         match self.place {
             EnvPlace::Device(env) => {
-                let by_row = |parameters: Tensor| match rows[0] == parameters.size(0) {
-                    true => parameters,
-                    false => parameters.reshape(&[rows[0], parameters.size(2)]),
-                };
-                let tasks = tasks.parameters.map(by_row);
                 Play { env, policy, acting, how: How::Explore, rows, tasks, keys }.episodes(amount, steps)
             }
             EnvPlace::Host(device, fleet) => {
-                let once = !std::mem::replace(&mut self.told, true) && !fleet.spec.task.is_empty();
-                let tasks = once.then_some((tasks.source, tasks.count));
-                let request = Request { how: How::Explore, steps, episodes: Some(amount), lasting: None, tasks };
+                let request = Request { how: How::Explore, steps, episodes: Some(amount), lasting: None, tasks: told };
                 let (first, recorded) = self.ask(device, fleet, cast, keys, &Named::new(), request);
                 let first = first.first().copied().unwrap_or(Tensor::poison());
                 replay(policy, acting, amount, first, &recorded)

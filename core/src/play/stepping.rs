@@ -21,7 +21,7 @@ pub struct Play<'a> {
     pub how: How,
     /// K and N.
     pub rows: [usize; 2],
-    /// Parameters of tasks, `[K, D]` or `[K, N, D]`; none if the environment has a single task.
+    /// Parameters of tasks, `[K, D]` or `[K, N, D]`; none if the environment has a single task, or a new one is drawn for each episode.
     pub tasks: Option<Tensor>,
     /// Names of the random numbers.
     pub keys: Keys,
@@ -34,6 +34,13 @@ pub enum Amount {
     Episodes(usize),
     /// Each plays episodes until it has made this number of steps, and the last one to its end.
     Steps(usize),
+    /// Each plays episodes until it has played this many and made this number of steps, and the last one to its end.
+    AtLeast {
+        /// Episodes.
+        episodes: usize,
+        /// Steps.
+        steps: usize,
+    },
 }
 
 impl Amount {
@@ -44,6 +51,9 @@ impl Amount {
             Amount::Episodes(episodes) => episodes * horizon,
             Amount::Steps(0) => 0,
             Amount::Steps(steps) => steps - 1 + horizon,
+            Amount::AtLeast { episodes, steps } => {
+                Amount::Episodes(episodes).most(horizon).max(Amount::Steps(steps).most(horizon))
+            }
         }
     }
 
@@ -53,6 +63,9 @@ impl Amount {
         match self {
             Amount::Episodes(episodes) => episodes * horizon,
             Amount::Steps(steps) => steps.div_ceil(horizon.max(1)) * horizon,
+            Amount::AtLeast { episodes, steps } => {
+                Amount::Episodes(episodes).planned(horizon).max(Amount::Steps(steps).planned(horizon))
+            }
         }
     }
 
@@ -61,6 +74,7 @@ impl Amount {
         match self {
             Amount::Episodes(enough) => episodes >= enough,
             Amount::Steps(enough) => steps >= enough,
+            Amount::AtLeast { episodes: enough, steps: least } => episodes >= enough && steps >= least,
         }
     }
 }
@@ -172,13 +186,17 @@ impl Agent<'_> {
     ) -> Experience {
         let none = word(0).broadcast_to(&self.rows);
         // The steps of whole episodes so far, where these decide how many there are.
-        let whole = matches!(amount, Amount::Steps(_)).then_some(none);
+        let whole = (!matches!(amount, Amount::Episodes(_))).then_some(none);
         let init = (from, (none, whole));
         type Carry = (Running, (Tensor, Option<Tensor>));
         let ((next, _), steps) = scan_tree(steps, &init, xs, |t, (running, (episode, whole)): Carry, row| {
             let counts = match (amount, whole) {
                 (Amount::Steps(enough), Some(whole)) => whole.lt(word(enough)),
+                (Amount::AtLeast { episodes, steps }, Some(whole)) => {
+                    episode.lt(word(episodes)).bit_or(whole.lt(word(steps)))
+                }
                 (Amount::Episodes(enough) | Amount::Steps(enough), _) => episode.lt(word(enough)),
+                (Amount::AtLeast { episodes, .. }, None) => episode.lt(word(episodes)),
             };
             let one = step(t + self.keys.first, &running, [episode, counts], row);
             let over = one.steps.valid.bit_and(one.ended).reshape(&self.rows);
@@ -209,12 +227,14 @@ impl Play<'_> {
         Agent { policy, acting, rows, keys }
     }
 
-    /// New episodes.
+    /// New episodes. Where there are many tasks and none are given, each episode has its own, as [`crate::host::TaskPerEpisode`] draws it.
     #[track_caller]
     pub fn begin(&self) -> Running {
         let key = fold_in(self.keys.env, Tensor::constant_u32(0));
-        let first = self.env.trace_reset(key, self.element(), self.task());
-        self.agent().begin(first.state, first.observation)
+        let own = (self.tasks.is_none() && !self.env.spec().task.is_empty())
+            .then(|| self.env.trace_tasks(fold_in(key, Tensor::constant_u32(streams::TASK)), self.element()));
+        let first = self.env.trace_reset(key, self.element(), own.or_else(|| self.task()));
+        Running { task: own, ..self.agent().begin(first.state, first.observation) }
     }
 
     /// Numbers of the environments in their groups, u32 `[K, N]`.

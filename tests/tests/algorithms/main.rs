@@ -34,3 +34,4 @@ mod steps_made;
 mod svpg;
 mod trpo;
 mod warm_start;
+mod whole_episodes;

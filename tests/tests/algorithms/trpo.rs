@@ -107,8 +107,16 @@ fn pieces(device: &Device, env: &str) -> Vec<(&'static str, Vec<f64>)> {
             (input("obs", &[1, B, o]), input("action", &[1, B, a]), input("advantage", &[1, B, 1]));
         let old = net.distribution(&net.layout.split(old), obs).stop_gradient();
         let logp_old = old.log_prob(action);
-        let batch =
-            Minibatch { obs, action, logp_old, value_old: advantage, advantage, returns: advantage, sequences: None };
+        let batch = Minibatch {
+            obs,
+            action,
+            logp_old,
+            value_old: advantage,
+            advantage,
+            returns: advantage,
+            sequences: None,
+            valid: None,
+        };
         let parts = net.layout.split(theta);
         let (loss, gradient) = value_and_grad(&parts, |p| surrogate(&net, p, &batch, true).sum_all());
         let of_kl = |parts: &[Tensor]| value_and_grad(parts, |p| kl(&net, p, &batch, &old).sum_all());

@@ -64,6 +64,7 @@ fn gradient(device: &Device, env: &EnvDef, config: &PpoConfig) -> Vec<f64> {
             advantage: x[4],
             returns: x[5],
             sequences: None,
+            valid: None,
         };
         let clip_eps = Tensor::constant_f32(0.2);
         let parts = net.layout.split(theta);

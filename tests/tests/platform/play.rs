@@ -235,12 +235,15 @@ fn a_policy_that_infers_its_task_plays_the_same_episodes_on_the_host_bit_for_bit
 #[test]
 fn whole_episodes_are_played_until_there_are_so_many_steps_here_and_on_the_host_alike() {
     let (env, count) = (builtin("cartpole").unwrap(), ROWS[0] * ROWS[1]);
-    for enough in [1, 25, 60] {
-        let amount = Amount::Steps(enough);
+    for (enough, episodes) in [(1, 0), (25, 0), (60, 0), (60, 2), (25, 1)] {
+        let amount = match episodes {
+            0 => Amount::Steps(enough),
+            episodes => Amount::AtLeast { episodes, steps: enough },
+        };
         let run = |on_host| iterated(&env, (&Counts, &Acting::default), (1, amount), on_host);
         let [here, there] = [false, true].map(run);
         // A time limit of 500 steps may begin one step before there is enough.
-        assert_eq!(get(&here, "valid").len(), (enough - 1 + 500) * count);
+        assert_eq!(get(&here, "valid").len(), amount.most(500) * count);
         assert_eq!(get(&here, "valid"), get(&there, "valid"));
         let mut numbers = Vec::new();
         for row in 0..count {
@@ -276,7 +279,11 @@ fn whole_episodes_are_played_until_there_are_so_many_steps_here_and_on_the_host_
             assert_eq!(running, 0, "episodes are whole");
             let total: usize = lengths.iter().sum();
             let last = lengths.last().unwrap();
-            assert!(total >= enough && total - last < enough, "{lengths:?} for {enough} steps");
+            assert!(
+                total >= enough && lengths.len() >= episodes,
+                "{lengths:?} for {enough} steps and {episodes} episodes"
+            );
+            assert!(total - last < enough || lengths.len() <= episodes, "{lengths:?} for {enough} steps");
             numbers.push(lengths.len());
         }
         match enough {
@@ -298,6 +305,9 @@ fn an_amount_of_steps_is_whole_episodes() {
     assert_eq!(of(Amount::Steps(20)), [39, 20]);
     assert_eq!(of(Amount::Steps(21)), [40, 40]);
     assert_eq!(of(Amount::Episodes(3)), [60, 60]);
+    assert_eq!(of(Amount::AtLeast { episodes: 3, steps: 21 }), [60, 60]);
+    assert_eq!(of(Amount::AtLeast { episodes: 1, steps: 21 }), [40, 40]);
+    assert_eq!(of(Amount::AtLeast { episodes: 0, steps: 20 }), [39, 20]);
 }
 
 /// Calls of [`Short`]'s step, each for one or several rows.

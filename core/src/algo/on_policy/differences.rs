@@ -65,6 +65,7 @@ impl DrawnBatch {
             advantage: rows(&self.advantage, 1),
             returns: rows(&self.returns, 1),
             sequences: None,
+            valid: None,
         }
     }
 }

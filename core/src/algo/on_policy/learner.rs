@@ -31,6 +31,9 @@ pub trait OnPolicy: Clone + Debug {
     /// How rollouts are made.
     fn sampling(&self) -> &Sampling;
 
+    /// The same, to be fitted to an environment.
+    fn sampling_mut(&mut self) -> &mut Sampling;
+
     /// How the value function learns, and whether advantages are standardised, if updates are those of [`Update`](super::Update).
     fn critic(&self) -> Option<(&CriticConfig, bool)> {
         None
@@ -83,6 +86,9 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
     /// If a setting is invalid, or does not fit the environment.
     pub fn new(config: &C, spec: &EnvSpec) -> Result<Self> {
         config.validate()?;
+        let mut config = config.clone();
+        *config.sampling_mut() = config.sampling().fitted(spec.horizon)?;
+        config.validate()?;
         if config.sampling().sde && spec.action.choices().is_some() {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
@@ -98,7 +104,7 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
             return Err(Error::config("minibatches", problem));
         }
         let net = ActorCritic::remembering(spec, config.net(), &memory, config.sampling());
-        Ok(OnPolicyLearner { config: config.clone(), net, horizon: spec.horizon, tasks: spec.task.len() })
+        Ok(OnPolicyLearner { config, net, horizon: spec.horizon, tasks: spec.task.len() })
     }
 
     /// One iteration, in which `turn` changes the gradients by which the policy makes steps, if there is one.
@@ -148,7 +154,9 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn batch(&self) -> u64 {
-        self.config.sampling().batch() as u64
+        let sampling = self.config.sampling();
+        let steps = sampling.whole().map_or(sampling.horizon, |amount| amount.planned(self.horizon));
+        (steps * sampling.envs) as u64
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {

@@ -24,6 +24,47 @@ pub struct Minibatch {
     pub returns: Tensor,
     /// How its rows follow each other, where networks remember.
     pub sequences: Option<Sequences>,
+    /// 1 for rows that count, 0 for those behind the last episode, u32 `[S, B, 1]`; none where all count.
+    pub valid: Option<Tensor>,
+}
+
+impl Minibatch {
+    /// The numbers of rows that count, 0 for the others, `[S, B, ·]`.
+    #[track_caller]
+    pub fn only(&self, x: Tensor) -> Tensor {
+        self.valid.map_or(x, |valid| valid.select(x, Tensor::constant_f32(0.0)))
+    }
+
+    /// Mean over the rows that count of what is averaged over all of them, `[S, 1]`, where the others have 0.
+    #[track_caller]
+    pub fn share(&self, mean: Tensor) -> Tensor {
+        let Some(valid) = self.valid else { return mean };
+        let rows = valid.to_f32().sum_keep(1).reshape(&[valid.size(0), 1]);
+        mean * (valid.size(1) as f64 / rows.max(Tensor::constant_f32(1.0)))
+    }
+
+    /// Mean over the rows that count: `[S, B, 1]` → `[S, 1]`.
+    #[track_caller]
+    pub fn mean(&self, x: Tensor) -> Tensor {
+        self.share(mean(self.only(x)))
+    }
+
+    /// The advantages, [standardised](standardise) over the rows that count if this is asked for.
+    #[track_caller]
+    pub fn advantages(&self, standardised: bool) -> Tensor {
+        match (standardised, self.valid) {
+            (false, _) => self.advantage,
+            (true, None) => standardise(self.advantage),
+            (true, Some(valid)) => standardise_valid(self.advantage, valid),
+        }
+    }
+
+    /// The [loss](value_loss) of values, whose change is limited to ε if this is given, `[S, 1]`.
+    #[track_caller]
+    pub fn value_loss(&self, value: Tensor, eps: Option<Tensor>) -> Tensor {
+        let clip = eps.map(|eps| (self.only(self.value_old), eps));
+        self.share(value_loss(self.only(value), self.only(self.returns), clip))
+    }
 }
 
 /// How the policy's loss is made of advantages.
@@ -91,25 +132,25 @@ impl Losses {
 pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: Tensor, terms: &Terms) -> Losses {
     let distribution = net.distribution_of(parts, batch.obs, batch.sequences.as_ref());
     let log_prob = distribution.log_prob(batch.action);
-    let log_ratio = log_ratio(log_prob, batch.logp_old);
+    let log_ratio = batch.only(log_ratio(log_prob, batch.logp_old));
     let ratio = log_ratio.exp();
-    let advantage = if terms.standardise { standardise(batch.advantage) } else { batch.advantage };
+    let advantage = batch.only(batch.advantages(terms.standardise));
     let policy = match terms.policy {
         PolicyTerm::Likelihood => likelihood_loss(log_prob, advantage),
         PolicyTerm::Clipped => clip_loss(ratio, advantage, clip_eps), // eq. 7
     };
+    let policy = batch.share(policy);
     let value = net.value_of(parts, batch.obs, batch.sequences.as_ref());
-    let value_clip = terms.value_clip.then_some((batch.value_old, clip_eps));
-    let value = value_loss(value, batch.returns, value_clip);
-    let entropy = mean(distribution.entropy());
+    let value = batch.value_loss(value, terms.value_clip.then_some(clip_eps));
+    let entropy = batch.mean(distribution.entropy());
     Losses {
         total: policy + value * terms.value_coef - entropy * terms.entropy_coef, // eq. 9
         without_value: policy - entropy * terms.entropy_coef,
         policy,
         value,
         entropy,
-        approx_kl: approx_kl(log_ratio),
-        clip_frac: mean((ratio - 1.0).abs().gt(clip_eps).to_f32()),
+        approx_kl: batch.share(approx_kl(log_ratio)),
+        clip_frac: batch.share(mean((ratio - 1.0).abs().gt(clip_eps).to_f32())),
     }
 }
 
@@ -160,6 +201,16 @@ pub fn standardise(advantage: Tensor) -> Tensor {
     centred * (std + 1e-8).recip()
 }
 
+/// The same over the rows that count: those where `valid`, u32 `[S, B, 1]`, is not 0.
+#[track_caller]
+pub fn standardise_valid(advantage: Tensor, valid: Tensor) -> Tensor {
+    let rows = valid.to_f32().sum_keep(1).max(Tensor::constant_f32(1.0));
+    let mean = |x: Tensor| valid.select(x, Tensor::constant_f32(0.0)).sum_keep(1) / rows;
+    let centred = advantage - mean(advantage);
+    let std = mean(centred.square()).sqrt();
+    centred * (std + 1e-8).recip()
+}
+
 /// Mean over the batch: `[S, B, 1]` → `[S, 1]`.
 #[track_caller]
 pub fn mean(x: Tensor) -> Tensor {
@@ -171,7 +222,62 @@ pub fn mean(x: Tensor) -> Tensor {
 mod tests {
     use super::*;
     use crate::algo::on_policy::PolicyGradient;
-    use crate::algo::on_policy::differences::check_derivatives;
+    use crate::algo::on_policy::differences::{DrawnBatch, INIT, check_derivatives, net};
+    use crate::env::ActionSpace;
+    use crate::grad::value_and_grad;
+    use crate::program::State;
+    use crate::rng::Threefry;
+    use crate::{Device, Program};
+
+    /// Rows that do not count, whatever they hold, change no loss, no average and no gradient.
+    #[test]
+    fn losses_of_the_rows_that_count_are_those_without_the_others() {
+        let net = net(ActionSpace::discrete(&["l", "m", "r"]), vec![3], false);
+        let theta = net.layout.init(INIT);
+        let drawn = DrawnBatch::draw(&net, &mut Threefry::new([3, 4]));
+        let terms = Terms {
+            policy: PolicyTerm::Clipped,
+            value_coef: 0.7,
+            entropy_coef: 0.01,
+            value_clip: true,
+            standardise: true,
+        };
+        let device = Device::reference();
+        let numbers = |whole: bool, policy: PolicyTerm| {
+            let mut program = Program::new(&device, |cx| {
+                let theta = Tensor::literal_f32(&theta).unsqueeze(0);
+                let all = drawn.trace();
+                // The first three of five rows, alone or with two more that do not count.
+                let part = |x: Tensor| if whole { x } else { x.slice(1, 0, 3) };
+                let batch = Minibatch {
+                    obs: part(all.obs),
+                    action: part(all.action),
+                    logp_old: part(all.logp_old),
+                    value_old: part(all.value_old),
+                    advantage: part(all.advantage),
+                    returns: part(all.returns),
+                    sequences: None,
+                    valid: whole.then(|| Tensor::literal_u32(&[1, 1, 1, 0, 0]).reshape(&[1, 5, 1])),
+                };
+                let terms = Terms { policy, ..terms };
+                let eps = Tensor::constant_f32(0.2);
+                let of = |theta: Tensor| losses(&net, &net.layout.split(theta), &batch, eps, &terms);
+                let (total, gradient) = value_and_grad(&[theta], |x| of(x[0]).total.sum_all());
+                cx.output("total", total);
+                cx.output("gradient", gradient[0]);
+                of(theta).seen().iter().for_each(|(name, x)| cx.output(name, x));
+                cx.output("only values", batch.value_loss(batch.value_old * 2.0, None));
+            })
+            .unwrap();
+            let out = program.run(&State::new(), &[], &[]).unwrap();
+            out.iter().flat_map(|(_, x)| pollster::block_on(device.read(x)).unwrap()).collect::<Vec<f64>>()
+        };
+        for policy in [PolicyTerm::Clipped, PolicyTerm::Likelihood] {
+            let (all, some) = (numbers(true, policy), numbers(false, policy));
+            assert!(all.len() > theta.len() && all.iter().any(|x| x.abs() > 1e-3));
+            assert!(all.iter().zip(&some).all(|(a, b)| (a - b).abs() < 1e-9), "{all:?} {some:?}");
+        }
+    }
 
     /// The whole loss of A2C and VPG, and the policy's part that VPG follows.
     #[test]

@@ -35,6 +35,9 @@ pub trait OnePass: Settings + Clone + Debug {
     /// How rollouts are made.
     fn sampling(&self) -> &Sampling;
 
+    /// The same, to be fitted to an environment.
+    fn sampling_mut(&mut self) -> &mut Sampling;
+
     /// Sizes and kinds of the networks.
     fn net(&self) -> &NetConfig;
 
@@ -78,6 +81,10 @@ impl<C: OnePass> OnPolicy for C {
 
     fn sampling(&self) -> &Sampling {
         OnePass::sampling(self)
+    }
+
+    fn sampling_mut(&mut self) -> &mut Sampling {
+        OnePass::sampling_mut(self)
     }
 
     fn critic(&self) -> Option<(&CriticConfig, bool)> {
@@ -196,6 +203,10 @@ mod tests {
 
         fn sampling(&self) -> &Sampling {
             &self.vpg.sampling
+        }
+
+        fn sampling_mut(&mut self) -> &mut Sampling {
+            &mut self.vpg.sampling
         }
 
         fn entries(&self, observations: usize) -> Vec<StateEntry> {

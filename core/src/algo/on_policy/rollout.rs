@@ -2,9 +2,11 @@
 
 use crate::algo::count::Count;
 use crate::algo::{ActorCritic, Held};
-use crate::credit::Baseline;
-use crate::play::{Cast, Experience, Iteration, Running, Until};
+use crate::credit::{Baseline, Moments};
+use crate::dist::fold_in;
+use crate::play::{Amount, Cast, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, MEMORY, Normalised};
+use crate::rng::streams;
 use crate::tensor::{Named, fail, scan_tree};
 use crate::{Error, Tensor};
 
@@ -53,6 +55,8 @@ pub(super) struct Rollout {
     pub next_memory: Option<[Tensor; 2]>,
     /// Running episodes there, and those that ended in this rollout.
     pub count: Count,
+    /// 1 where a step counts, 0 behind the last whole episode, u32 `[T, S, N, 1]`; none where rollouts go on.
+    pub valid: Option<Tensor>,
 }
 
 /// An actor-critic that plays and learns with fixed parameters.
@@ -89,6 +93,9 @@ impl<'a> Collector<'a> {
 
     /// One rollout from where the last one ended.
     pub fn collect(&self, it: &mut Iteration<'_>, held: &Held) -> Rollout {
+        if let Some(amount) = self.sampling.whole() {
+            return self.collect_whole(it, held, amount);
+        }
         if !it.spec().task.is_empty() && held.find("task").is_none() {
             fail(Error::one_task(&it.spec().name));
             return Rollout::poison();
@@ -105,6 +112,26 @@ impl<'a> Collector<'a> {
         let until = Until { steps: horizon, span, lasting: sde.then_some(sde_sample_freq) };
         let cast = Cast { policy: &policy, acting: &self.acting, rows };
         self.rollout(&it.go_on(cast, from, until, Tensor::constant_u32(0)), held, memories)
+    }
+
+    /// Whole episodes from new ones on.
+    fn collect_whole(&self, it: &mut Iteration<'_>, held: &Held, amount: Amount) -> Rollout {
+        let Sampling { horizon, envs, .. } = self.sampling;
+        let rows = [self.key[0].size(0), envs];
+        let stream = fold_in(self.key, Tensor::constant_u32(streams::EPISODES));
+        let policy = Normalised(&self.net.policy);
+        let cast = Cast { policy: &policy, acting: &self.acting, rows };
+        let mut played = it.own_episodes(cast, fold_in(stream, self.iteration), amount, horizon);
+        let spans = horizon / span(&self.sampling, it.spec().horizon);
+        let cut = played.steps.truncated.select(played.steps.next_obs, Tensor::constant_f32(0.0));
+        if let [t, s, n, o] = cut.shape()[..] {
+            // An environment is cut off at most once in a span.
+            let cut = cut.reshape(&[spans, t / spans, s, n, o]).sum_keep(1).reshape(&[spans, s, n, o]);
+            played.cut_obs = Some(cut);
+        }
+        let memories = self.net.cells().map(|cells| cells.map(|cell| cell.initial(&self.acting.parts, rows)));
+        let valid = played.steps.valid;
+        Rollout { valid: Some(valid), ..self.rollout(&played, held, memories) }
     }
 
     /// The states of both networks' memories where the rollout begins, `[S, N, W]` each, if there are such: where an episode has just begun,
@@ -133,7 +160,7 @@ impl<'a> Collector<'a> {
         let parts = &self.acting.parts;
         let sequences = memories.map(|states| {
             let ended = steps.terminated.bit_or(steps.truncated);
-            let begins = held.get("env_steps").eq(Tensor::constant_u32(0)).unsqueeze(0);
+            let begins = running_steps(held, [s, n]).eq(Tensor::constant_u32(0)).unsqueeze(0);
             Sequences { starts: Tensor::concat(&[begins, ended], 0).slice(0, 0, t), states }
         });
         let logp = steps.extras.find("log_prob").unwrap_or_else(|| {
@@ -141,9 +168,12 @@ impl<'a> Collector<'a> {
             let policy = self.net.distribution_of(parts, seen, sequences.as_ref());
             by_time(policy.log_prob(by_seed(steps.action)))
         });
-        let discounted = held.find("discounted").unwrap_or(Tensor::zeros(&[s, n, 1]));
-        let init = Count::from(held.get("env_steps"), held.get("ep_return"), discounted);
-        let xs = [steps.reward, steps.terminated, steps.truncated];
+        let [ep_return, discounted] =
+            ["ep_return", "discounted"].map(|name| held.find(name).unwrap_or(Tensor::zeros(&[s, n, 1])));
+        let init = Count::from(running_steps(held, [s, n]), ep_return, discounted);
+        // Where rollouts go on, all steps count.
+        let counts = |end: Tensor| if held.find("obs").is_some() { end } else { steps.valid.bit_and(end) };
+        let xs = [steps.reward, counts(steps.terminated), counts(steps.truncated)];
         let (count, [discounted, ended]) = init.over(t, xs, self.sampling.gamma);
         let ends = [steps.terminated, steps.truncated];
         let ([value, cut_value, next_value], value_memory) =
@@ -170,8 +200,14 @@ impl<'a> Collector<'a> {
             sequences,
             next_memory,
             count,
+            valid: None,
         }
     }
+}
+
+/// Steps of the episodes that run where a rollout begins, u32 `[S, N, 1]`: 0 where it begins with new ones.
+fn running_steps(held: &Held, [s, n]: [usize; 2]) -> Tensor {
+    held.find("env_steps").unwrap_or_else(|| Tensor::constant_u32(0).broadcast_to(&[s, n, 1]))
 }
 
 /// The entries of the memories of policy and value function.
@@ -239,12 +275,21 @@ impl Rollout {
         split(values, [t, s, n])
     }
 
-    /// The numbers of steps in their episodes, from 0, of all that was seen, f32 `[S, T · N + C · N + N, 1]`, where running episodes had made
-    /// `first: [S, N, 1]` (u32).
+    /// Running moments with those of the steps that count of `x: [T, S, N, D]`.
     #[track_caller]
-    pub fn numbers(&self, first: Tensor) -> Tensor {
+    pub fn merged(&self, moments: Moments, x: Tensor) -> Moments {
+        match self.valid {
+            None => moments.merge(by_seed(x)),
+            Some(valid) => moments.merge_valid(by_seed(x), by_seed(valid)),
+        }
+    }
+
+    /// The numbers of steps in their episodes, from 0, of all that was seen, f32 `[S, T · N + C · N + N, 1]`, from the state before.
+    #[track_caller]
+    pub fn numbers(&self, held: &Held) -> Tensor {
         let shape = self.value.shape();
         let [t, s, n, _] = shape[..] else { return Tensor::poison() };
+        let first = running_steps(held, [s, n]);
         let (zero, one) = (Tensor::constant_u32(0), Tensor::constant_u32(1));
         let ended = self.terminated.bit_or(self.truncated);
         let (_, numbers) =
@@ -282,6 +327,7 @@ impl Rollout {
             sequences: None,
             next_memory: None,
             count,
+            valid: None,
         }
     }
 }

@@ -83,6 +83,7 @@ mod tests {
                     advantage: column(4),
                     returns: column(5),
                     sequences: Some(Sequences { starts, states: [state(0), state(1)] }),
+                    valid: None,
                 };
                 losses(&net, &net.layout.split(x[0]), &batch, Tensor::constant_f32(0.2), &terms).total.sum_all()
             };

@@ -1,7 +1,7 @@
 //! The update that A2C, VPG and PPO make from a rollout.
 
 use super::{AdvantageScope, CriticConfig, CriticSteps, Sampled, Terms, ValueTargets};
-use super::{by_seed, losses, standardise, statistics, unpack, value_loss};
+use super::{by_seed, losses, standardise, standardise_valid, statistics};
 use crate::algo::{ActorCritic, Held, Metrics, StateEntry, update_parameters};
 use crate::credit::Gae;
 use crate::learn::{Between, Descended, Descent, Look};
@@ -67,29 +67,29 @@ impl Update<'_> {
         let gae = self.credited(sampled, None);
         let after = match (self.critic.critic, sampled.fitted) {
             (CriticSteps::Joint, _) => {
-                let data = sampled.data_of(&self.scaled(it, held, gae));
+                let data = sampled.data_of(&self.scaled(it, held, sampled, gae));
                 let (end, means) = self.run(it, net, sampled, Moved::Both, [before.theta, data, clip_eps], before.adam);
-                let metrics = means.with(self.details(net, [before.theta, end.theta, data, clip_eps]));
+                let metrics = means.with(self.details(sampled, [before.theta, end.theta, data, clip_eps]));
                 (Networks { theta: end.theta, adam: end.adam, ..before }, metrics, end.counts())
             }
             (CriticSteps::First, _) => {
                 let (fitted, critic) = self.fit(it, net, sampled, before, &gae);
                 let credited = self.credited(sampled, Some(fitted.theta));
-                let data = sampled.data_of(&self.scaled(it, held, credited));
+                let data = sampled.data_of(&self.scaled(it, held, sampled, credited));
                 let (moved, policy) = self.follow(it, net, sampled, fitted, [data, clip_eps]);
                 let metrics = policy.0.with(critic.0);
                 (moved, metrics, both(&policy.1, &critic.1))
             }
             (CriticSteps::Last, Some(fitted)) => {
                 let returns = gae.returns;
-                let data = sampled.data_of(&self.scaled(it, held, gae));
+                let data = sampled.data_of(&self.scaled(it, held, sampled, gae));
                 let (moved, (metrics, end)) = self.follow(it, net, sampled, before, [data, clip_eps]);
                 let dropped = end.non_finite + sampled.fit(fitted, it, held, returns);
                 let counts = Metrics::default().sum(Metrics::NON_FINITE, dropped).sum(Metrics::UPDATES, end.updates);
                 (moved, metrics, counts)
             }
             (CriticSteps::Last, None) => {
-                let data = sampled.data_of(&self.scaled(it, held, gae));
+                let data = sampled.data_of(&self.scaled(it, held, sampled, gae));
                 let (moved, policy) = self.follow(it, net, sampled, before, [data, clip_eps]);
                 let (fitted, critic) = self.fit(it, net, sampled, moved, &gae);
                 let metrics = policy.0.with(critic.0);
@@ -117,7 +117,7 @@ impl Update<'_> {
     ) -> (Networks, (Metrics, Descended)) {
         let own = AdamState { scale: at.adam.scale, ..only(net, &at.adam, false) };
         let (end, means) = self.run(it, net, sampled, Moved::Policy, [at.theta, data, clip_eps], own);
-        let metrics = means.with(self.details(net, [at.theta, end.theta, data, clip_eps]));
+        let metrics = means.with(self.details(sampled, [at.theta, end.theta, data, clip_eps]));
         let rest = only(net, &at.adam, true);
         let adam = AdamState { m: end.adam.m + rest.m, v: end.adam.v + rest.v, scale: end.adam.scale };
         (Networks { theta: end.theta, adam, ..at }, (metrics, end))
@@ -186,14 +186,11 @@ impl Update<'_> {
             turn: sampled.turn.filter(|_| moved != Moved::Critic),
         };
         let end = descent.run_with(between, theta, adam, passes.steps(), &passes.xs(), |parts, x| {
-            let minibatch = unpack(net, data.gather(passes.index(&x)));
+            let minibatch = sampled.unpack(data.gather(passes.index(&x)));
             match moved {
                 Moved::Critic => {
-                    let loss = value_loss(
-                        net.value_of(parts, minibatch.obs, minibatch.sequences.as_ref()),
-                        minibatch.returns,
-                        None,
-                    );
+                    let value = net.value_of(parts, minibatch.obs, minibatch.sequences.as_ref());
+                    let loss = minibatch.value_loss(value, None);
                     Look { loss, seen: [("value_loss", loss)].into() }
                 }
                 Moved::Both | Moved::Policy => {
@@ -214,11 +211,11 @@ impl Update<'_> {
     }
 
     /// The loss over all steps before and after the updates, and σ after them, if they are logged.
-    fn details(&self, net: &ActorCritic, [before, after, data, clip_eps]: [Tensor; 4]) -> Metrics {
+    fn details(&self, sampled: &Sampled<'_>, [before, after, data, clip_eps]: [Tensor; 4]) -> Metrics {
         if !self.critic.log_details {
             return Metrics::default();
         }
-        let all = unpack(net, data);
+        let (net, all) = (sampled.collector.net, sampled.unpack(data));
         let loss = |theta: Tensor| {
             let losses = losses(net, &net.layout.split(theta), &all, clip_eps, &self.minibatch_terms());
             if self.critic.apart() { losses.without_value } else { losses.total }
@@ -249,12 +246,15 @@ impl Update<'_> {
     }
 
     /// The same with advantages standardised over the rollout, or by those of all rollouts so far.
-    fn scaled(&self, it: &mut Iteration<'_>, held: &Held, gae: Gae) -> Gae {
+    fn scaled(&self, it: &mut Iteration<'_>, held: &Held, sampled: &Sampled<'_>, gae: Gae) -> Gae {
         let advantages = match self.critic.advantage_scope {
-            AdvantageScope::Rollout if self.normalise_advantages => over_seed(gae.advantages, &standardise),
+            AdvantageScope::Rollout if self.normalise_advantages => match sampled.valid() {
+                None => over_seed(gae.advantages, &standardise),
+                Some(valid) => over_seed(gae.advantages, &|x| standardise_valid(x, valid)),
+            },
             AdvantageScope::Running if self.normalise_advantages => {
                 let Some(moments) = held.moments("advantage") else { return gae };
-                let moments = moments.merge(by_seed(gae.advantages));
+                let moments = sampled.merged(moments, gae.advantages);
                 it.update("advantage_mean", moments.mean);
                 it.update("advantage_var", moments.var);
                 it.update("advantage_count", moments.count);

@@ -90,6 +90,10 @@ impl OnPolicy for SvpgConfig {
         &self.sampling
     }
 
+    fn sampling_mut(&mut self) -> &mut Sampling {
+        &mut self.sampling
+    }
+
     fn critic(&self) -> Option<(&CriticConfig, bool)> {
         Some((&self.gradient.critic, self.gradient.normalise_advantages))
     }

@@ -2,7 +2,7 @@
 
 use crate::Tensor;
 use crate::algo::ActorCritic;
-use crate::algo::on_policy::{Minibatch, mean, standardise};
+use crate::algo::on_policy::Minibatch;
 use crate::learn::log_ratio;
 use crate::policy::Distribution;
 
@@ -10,14 +10,13 @@ use crate::policy::Distribution;
 #[track_caller]
 pub fn surrogate(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, standardised: bool) -> Tensor {
     let logp = net.distribution(parts, batch.obs).log_prob(batch.action);
-    let advantage = if standardised { standardise(batch.advantage) } else { batch.advantage };
-    -mean(log_ratio(logp, batch.logp_old).exp() * advantage)
+    -batch.mean(log_ratio(logp, batch.logp_old).exp() * batch.advantages(standardised))
 }
 
 /// Mean KL(old ‖ new) over the states of a batch, `[S, 1]`; `old` is a constant.
 #[track_caller]
 pub fn kl(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, old: &Distribution) -> Tensor {
-    mean(old.kl(&net.distribution(parts, batch.obs)))
+    batch.mean(old.kl(&net.distribution(parts, batch.obs)))
 }
 
 #[cfg(test)]
@@ -62,6 +61,7 @@ mod tests {
                 advantage: none,
                 returns: none,
                 sequences: None,
+                valid: None,
             };
             let old = net.distribution(&parts, obs).stop_gradient();
             let gradient = |parts: &[Tensor]| value_and_grad(parts, |q| kl(&net, q, &batch, &old).sum_all()).1;
