@@ -394,6 +394,34 @@ mod tests {
         assert_ne!(rewarded, train(EntropyMethod::Regularized, 0.7, 0.0));
     }
 
+    /// A fit to returns that are not finite is dropped and counted, and so is the policy's step.
+    #[test]
+    fn a_fit_that_is_not_finite_leaves_the_one_before() {
+        let (device, env) = (Device::cpu(1), EnvDef::new(Brief(CartPole::default())).unwrap());
+        let mut vpg = VpgConfig { baseline: VpgBaseline::LinearTime, ..VpgConfig::default() };
+        vpg.sampling = Sampling { horizon: T, envs: N, minibatches: 1, ..vpg.sampling };
+        vpg.net.hidden = vec![8];
+        let vpg = Rc::new(OnPolicyLearner::new(&vpg, env.spec()).unwrap());
+        let mut training = Training::new(&device, vpg, Arena::Device(&env), &[3]).unwrap();
+        let names = training.metric_names(0);
+        let dropped = names.iter().position(|name| name == Metrics::NON_FINITE).unwrap();
+        let read = |training: &Training, name: &str| {
+            pollster::block_on(device.read(training.state.get(name).unwrap())).unwrap()
+        };
+        let step = |training: &mut Training, done: u64| {
+            let metrics = pollster::block_on(training.step(done, 9)).unwrap();
+            pollster::block_on(device.read(&metrics)).unwrap()[dropped]
+        };
+        assert_eq!(step(&mut training, 0), 0.0);
+        let largest = f64::from(f32::MAX);
+        for (name, fit) in [(WEIGHTS, &[largest; 4][..]), (RANGE, &[-largest, largest])] {
+            training.state.insert(name, device.array(&[1, fit.len()], fit).unwrap());
+        }
+        let before = ["theta", WEIGHTS, RANGE].map(|name| read(&training, name));
+        assert_eq!(step(&mut training, 1), 2.0);
+        assert_eq!(["theta", WEIGHTS, RANGE].map(|name| read(&training, name)), before);
+    }
+
     #[test]
     fn settings_that_exclude_each_other_are_named() {
         let problem = |change: &dyn Fn(&mut VpgConfig)| {
