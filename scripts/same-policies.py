@@ -41,8 +41,8 @@ RUNS = [
     ("rl2-ppo", "bandit"),
     ("rl2-trpo", "bandit"),
 ]
-# Steps of algorithms whose first iteration does not tell how many they plan, and fewer, after which they have learned less: of searches,
-# whose episodes end early, and of those that begin with a warm-up without updates.
+# Steps of algorithms whose first iteration does not tell how many they plan: of searches, whose episodes end early, and of those that
+# begin with a warm-up without updates. The first number is of a run that has learned less, the second one is compared.
 STEPS = dict.fromkeys(("cem", "cma-es", "openai-es", "ars"), (100_000, 500_000))
 STEPS |= dict.fromkeys(("dqn", "dql"), (2_000, 3_000))
 # The policy's, those of value functions and learned step sizes, by their names in snapshots; all else is not of the policy.

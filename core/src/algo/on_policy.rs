@@ -73,7 +73,7 @@ impl Held {
 }
 
 impl<'a> Sampled<'a> {
-    /// One rollout of the policy, from where the last one ended.
+    /// One rollout of the policy: from where the last one ended, or of whole episodes from new ones on.
     pub fn collect(sampling: Sampling, net: &'a ActorCritic, it: &mut Iteration<'_>, held: &Held) -> Sampled<'a> {
         let collector = Collector::new(sampling, net, it, held);
         let rollout = collector.collect(it, held);
@@ -166,7 +166,9 @@ impl<'a> Sampled<'a> {
         let sampling = &self.collector.sampling;
         // Where networks remember, a row has all steps of an environment.
         let rows = if self.rollout.sequences.is_some() { sampling.envs } else { sampling.batch() };
-        Passes { passes, minibatches: sampling.minibatches, rows, order: self.order() }
+        let all = Passes { passes, minibatches: sampling.minibatches, rows, order: self.order(), dealt: None };
+        // Of an environment some steps count always.
+        self.valid().filter(|_| self.rollout.sequences.is_none()).map_or(all, |valid| all.dealt(valid))
     }
 
     /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch. Where networks remember, a row

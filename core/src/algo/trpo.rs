@@ -2,7 +2,7 @@
 //!
 //! Schulman et al. 2015, arXiv:1502.05477, eq. 14 and appendix C.
 //! Departures from the paper, each with its reason:
-//!  1. the states are those of rollouts of fixed length whose advantages a value function estimates (arXiv:1506.02438),
+//!  1. the states are those of rollouts of fixed length, or of whole episodes (`min_rollouts`), whose advantages a value function estimates (arXiv:1506.02438),
 //!     instead of whole trajectories' returns, as all that compare with TRPO do
 //!  2. the value function is fitted by Adam on minibatches, as in Stable-Baselines3's contributed TRPO, whose settings and
 //!     scores are published
@@ -93,7 +93,7 @@ impl OnPolicy for TrpoConfig {
         let critic = descent.run(step.theta, held.adam(), passes.steps(), &passes.xs(), |parts, x| {
             let minibatch = sampled.unpack(data.gather(passes.index(&x)));
             let loss = minibatch.value_loss(net.value(parts, minibatch.obs), None);
-            Look { loss, seen: [("value_loss", loss)].into() }
+            Look { loss, seen: minibatch.counted([("value_loss", loss)].into()) }
         });
         update_parameters(it, critic.theta, critic.adam);
         sampled.keep(it);

@@ -38,6 +38,11 @@ pub struct Look {
     pub seen: Named,
 }
 
+impl Look {
+    /// The name of the number of rows that count, `[S, 1]`, among what is seen, if not all do: where there is none, a step is left out.
+    pub const ROWS: &str = "rows";
+}
+
 /// A change of a gradient before a step is made by it.
 pub trait Turn: Debug {
     /// The direction, `[S, P]`, of parameters and their gradient: `theta, gradient: [S, P]`.
@@ -188,12 +193,11 @@ impl Descent<'_> {
         let broken = turned.map_or(broken, |turned| broken.bit_or(length(turned).non_finite()));
         let limit = |(name, limit): (&str, f64)| seen.get(name).gt(Tensor::constant_f32(limit));
         let stopped = at.stopped.zip(self.stop).map(|(before, stop)| before.bit_or(limit(stop)));
+        // A step that sees no row that counts has a gradient of 0 and moves nothing: optimisers would go on by what they remember.
+        let sees = seen.find(Look::ROWS).map(|rows| rows.gt(Tensor::constant_f32(0.0)));
         let open = stopped.map(Tensor::not);
         let unless_stopped = |x: Tensor| open.map_or(x, |open| open.bit_and(x));
-        let go = match open {
-            Some(open) => broken.not().bit_and(open),
-            None => broken.not(),
-        };
+        let go = [open, sees].into_iter().flatten().fold(broken.not(), Tensor::bit_and);
         let keep = |new: Tensor, old: Tensor| go.select(new, old);
         let terms = || Tensor::concat(&self.sums.iter().map(|name| seen.get(name)).collect::<Vec<_>>(), 1);
         Descended {

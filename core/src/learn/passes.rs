@@ -2,6 +2,7 @@
 
 use crate::Tensor;
 use crate::dist::fold_in;
+use crate::tensor::scan_tree;
 
 /// Passes over rows of data in minibatches, each pass in another order.
 #[derive(Clone, Copy, Debug)]
@@ -14,9 +15,39 @@ pub struct Passes {
     pub rows: usize,
     /// The key of the orders, words `[S, 1]`.
     pub order: [Tensor; 2],
+    /// The rows of all passes in the order of minibatches, u32 `[S, passes · rows, 1]`, where [`dealt`](Passes::dealt) has made them.
+    pub dealt: Option<Tensor>,
 }
 
 impl Passes {
+    /// The same passes over rows of which only some count, those where `valid`, u32 `[S, rows, 1]`, is not 0. In each pass they are dealt to
+    /// the minibatches in turn, so that all of these have as many to one; rows that do not count fill the rest.
+    #[must_use]
+    #[track_caller]
+    pub fn dealt(self, valid: Tensor) -> Passes {
+        let Passes { passes, minibatches, rows, order, .. } = self;
+        let seeds = order[0].size(0);
+        let (m, size) = (minibatches as f64, (rows / minibatches) as f64);
+        let ((), all) = scan_tree(passes, &(), &(), |pass, (), ()| {
+            let row = Tensor::iota(&[seeds, rows], 1);
+            let drawn = row.permutation(fold_in(order, pass), rows);
+            let counts = valid.gather(drawn).reshape(&[seeds, rows]).ne(Tensor::constant_u32(0));
+            let counted = running_sum(counts.to_f32());
+            let all = counted.slice(1, rows - 1, rows);
+            // The place in the deal, from 0: those that count first. Numbers of rows are whole numbers that f32 holds exactly.
+            let place = counts.select(counted - 1.0, all + row.to_f32() - counted);
+            let round = (place * (1.0 / m)).floor();
+            let over = place - round * m;
+            let none = Tensor::constant_f32(0.0);
+            let round = round + over.lt(Tensor::constant_f32(m)).not().to_f32() - over.lt(none).to_f32();
+            let to = (place - round * m) * size + round;
+            let empty = Tensor::constant_u32(0).broadcast_to(&[seeds, rows, 1]);
+            ((), empty.store(to.to_u32(), drawn.unsqueeze(2)))
+        });
+        let dealt = all.map(|all| all.permute(&[1, 0, 2, 3]).reshape(&[seeds, passes * rows, 1]));
+        Passes { dealt, ..self }
+    }
+
     /// Minibatches in all: the length of the loop over them.
     pub fn steps(&self) -> usize {
         self.passes * self.minibatches
@@ -36,6 +67,68 @@ impl Passes {
     #[track_caller]
     pub fn index(&self, x: &[Tensor; 2]) -> Tensor {
         let (seeds, size) = (self.order[0].size(0), self.rows / self.minibatches);
+        if let Some(dealt) = self.dealt {
+            let first = x[0] * Tensor::constant_u32(u32::try_from(self.rows).unwrap_or(u32::MAX)) + x[1];
+            return dealt.gather(Tensor::iota(&[seeds, size], 1) + first).reshape(&[seeds, size]);
+        }
         (Tensor::iota(&[seeds, size], 1) + x[1]).permutation(fold_in(self.order, x[0]), self.rows)
+    }
+}
+
+/// Sums of the numbers of each row up to and with each of them, `[S, N]` → `[S, N]`: in log N steps of whole arrays.
+#[track_caller]
+fn running_sum(x: Tensor) -> Tensor {
+    let (seeds, n) = (x.size(0), x.size(1));
+    std::iter::successors(Some(1), |by| Some(by * 2)).take_while(|by| *by < n).fold(x, |sum, by| {
+        let before = Tensor::concat(&[Tensor::zeros(&[seeds, by]), sum.slice(1, 0, n - by)], 1);
+        sum + before
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::State;
+    use crate::{Device, Program};
+
+    /// In each pass every row comes once, and minibatches have as many rows that count, to one.
+    #[test]
+    fn rows_that_count_are_dealt_evenly_and_anew_in_each_pass() {
+        for (rows, minibatches, counts) in [(24, 4, 11), (24, 4, 24), (30, 5, 3), (700, 7, 333), (6, 1, 2)] {
+            let (seeds, passes) = (2, 3);
+            // The second seed has one row more that counts, if there is one.
+            let valid: Vec<u32> =
+                (0..seeds * rows).map(|i| u32::from((i % rows * 7) % rows.max(8) < counts + i / rows)).collect();
+            let device = Device::cpu(1);
+            let mut program = Program::new(&device, |cx| {
+                let order = [1, 2].map(|word| Tensor::literal_u32(&[word, word + 5]).reshape(&[seeds, 1]));
+                let all = Passes { passes, minibatches, rows, order, dealt: None };
+                let all = all.dealt(Tensor::literal_u32(&valid).reshape(&[seeds, rows, 1]));
+                let ((), index) = scan_tree(all.steps(), &(), &all.xs(), |_, (), x| ((), all.index(&x)));
+                cx.output("rows", index.unwrap());
+            })
+            .unwrap();
+            let out = program.run(&State::new(), &[], &[]).unwrap();
+            let got = pollster::block_on(device.read_u32(out.get("rows").unwrap())).unwrap();
+            let size = rows / minibatches;
+            let of = |pass: usize, part: usize, seed: usize| {
+                &got[((pass * minibatches + part) * seeds + seed) * size..][..size]
+            };
+            let mut orders = Vec::new();
+            for (pass, seed) in (0..passes).flat_map(|pass| (0..seeds).map(move |seed| (pass, seed))) {
+                let parts: Vec<&[u32]> = (0..minibatches).map(|part| of(pass, part, seed)).collect();
+                let mut all = parts.concat();
+                orders.push(all.clone());
+                all.sort_unstable();
+                assert!(all.iter().copied().eq(0..rows as u32), "{all:?}");
+                let count = |part: &&[u32]| part.iter().filter(|row| valid[seed * rows + **row as usize] > 0).count();
+                let each: Vec<usize> = parts.iter().map(count).collect();
+                assert_eq!(each.iter().sum::<usize>(), valid[seed * rows..][..rows].iter().sum::<u32>() as usize);
+                assert!(each.iter().max().unwrap() - each.iter().min().unwrap() <= 1, "{each:?}");
+            }
+            orders.sort_unstable();
+            orders.dedup();
+            assert_eq!(orders.len(), passes * seeds, "orders differ");
+        }
     }
 }

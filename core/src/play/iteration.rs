@@ -114,6 +114,11 @@ impl<'a> Iteration<'a> {
         }
     }
 
+    /// Tells whether environments are in the program; else they are on the host.
+    pub fn in_program(&self) -> bool {
+        matches!(self.place, EnvPlace::Device(_))
+    }
+
     /// What `f` makes of this iteration with `n` groups of each seed in the place of seeds: they are S · n, each with a key of its own, which
     /// is the seed's if it has one group. New values `[S · n, A, …]` of entries become those of the seeds, `[S, n · A, …]`.
     pub fn by_groups<R>(&mut self, n: usize, f: impl FnOnce(&mut Iteration<'a>) -> R) -> R {

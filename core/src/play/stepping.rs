@@ -48,9 +48,9 @@ impl Amount {
     #[must_use]
     pub fn most(self, horizon: usize) -> usize {
         match self {
-            Amount::Episodes(episodes) => episodes * horizon,
+            Amount::Episodes(episodes) => episodes.saturating_mul(horizon),
             Amount::Steps(0) => 0,
-            Amount::Steps(steps) => steps - 1 + horizon,
+            Amount::Steps(steps) => (steps - 1).saturating_add(horizon),
             Amount::AtLeast { episodes, steps } => {
                 Amount::Episodes(episodes).most(horizon).max(Amount::Steps(steps).most(horizon))
             }
@@ -61,8 +61,8 @@ impl Amount {
     #[must_use]
     pub fn planned(self, horizon: usize) -> usize {
         match self {
-            Amount::Episodes(episodes) => episodes * horizon,
-            Amount::Steps(steps) => steps.div_ceil(horizon.max(1)) * horizon,
+            Amount::Episodes(episodes) => episodes.saturating_mul(horizon),
+            Amount::Steps(steps) => steps.div_ceil(horizon.max(1)).saturating_mul(horizon),
             Amount::AtLeast { episodes, steps } => {
                 Amount::Episodes(episodes).planned(horizon).max(Amount::Steps(steps).planned(horizon))
             }

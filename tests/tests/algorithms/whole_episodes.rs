@@ -4,9 +4,11 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::algo::{Algorithm, Arena, Training};
-use quickstudy_core::env::{EnvDef, builtin};
-use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
+use quickstudy_core::algo::{Algorithm, Arena, Ppo, PpoConfig, Training};
+use quickstudy_core::env::cartpole::CartPole;
+use quickstudy_core::env::{Draws, Env, EnvDef, EnvSpec, Real, Step, builtin};
+use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, TaskPerEpisode, Transition, Wrapped};
+use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Layer, Row, Session, Setup};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::costly::Costly;
@@ -135,6 +137,92 @@ fn the_host_trains_the_same_parameters() {
     }
 }
 
+/// CartPole that ends or cuts its episodes off by itself, long before the time limit that its spec names.
+struct Impatient {
+    cart: Wrapped,
+    steps: usize,
+    ends: bool,
+}
+
+impl HostEnv for Impatient {
+    fn spec(&self) -> &EnvSpec {
+        self.cart.spec()
+    }
+
+    fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+        self.steps = 0;
+        self.cart.reset(chance)
+    }
+
+    fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
+        self.steps += 1;
+        let step = self.cart.step(action, chance)?;
+        let over = self.steps == LIMIT && !step.terminated;
+        Ok(Transition { truncated: over && !self.ends, terminated: step.terminated || over && self.ends, ..step })
+    }
+}
+
+const LIMIT: usize = 7;
+
+/// Environments of the host may cut many episodes off within a time limit: each is valued by what it saw last, as where that is the limit.
+#[test]
+fn episodes_that_the_host_cuts_off_are_valued_each_by_its_own_last_observation() {
+    let (device, builtin) = (Device::cpu(1), builtin("cartpole").unwrap());
+    for cell in ["", "cell = \"gru\"\nunits = 6\n"] {
+        let train = |limit: usize, cut: Option<bool>| {
+            let spec = EnvSpec { horizon: limit, ..builtin.spec().clone() };
+            let settings = format!(
+                "hidden = [8]\nenvs = 4\nminibatches = 1\nepochs = 1\nmin_rollouts = 12\noptimiser = \"sgd\"\nmomentum = 0\n\
+                 learning_rate = 0.1\nvalue_coef = 1\nmax_grad_norm = 0\n{cell}"
+            );
+            let config = PpoConfig::default().with(&toml::from_str(&settings).unwrap()).unwrap();
+            let ppo: Rc<dyn Algorithm> = Rc::new(Ppo::new(&config, &spec).unwrap());
+            let make = |_| -> Result<Box<dyn HostEnv>> {
+                let cart = Wrapped::new(&EnvDef::new(Limited(limit))?);
+                Ok(match cut {
+                    None => Box::new(cart),
+                    Some(ends) => Box::new(Impatient { cart, steps: 0, ends }),
+                })
+            };
+            let executor = Box::new(IterativeExecutor::new(1, 4, 0, make).unwrap());
+            let mut training = Training::new(&device, ppo, Arena::Host(executor), &[3]).unwrap();
+            for done in 0..2 {
+                pollster::block_on(training.step(done, 1 << 20)).unwrap();
+            }
+            pollster::block_on(device.read(training.state.get("theta").unwrap())).unwrap()
+        };
+        let by_limit = train(LIMIT, None);
+        let off = |other: Vec<f64>| by_limit.iter().zip(&other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let [cut, ended] = [false, true].map(|ends| off(train(500, Some(ends))));
+        assert!(cut < 1e-4 && ended > 1e-2, "{cell}: {cut} {ended}");
+    }
+}
+
+/// CartPole with another time limit.
+#[derive(Clone, Debug)]
+struct Limited(usize);
+
+impl Env for Limited {
+    type State<R: Real> = <CartPole as Env>::State<R>;
+
+    fn spec(&self) -> EnvSpec {
+        EnvSpec { horizon: self.0, ..CartPole::default().spec() }
+    }
+
+    fn reset<R: Real>(&self, task: &[R], rng: &mut Draws<R>) -> Self::State<R> {
+        CartPole::default().reset(task, rng)
+    }
+
+    fn step<R: Real>(&self, s: Self::State<R>, action: &[R], task: &[R], rng: &mut Draws<R>) -> Step<R, Self> {
+        let Step { next, reward, terminated } = CartPole::default().step(s, action, task, rng);
+        Step { next, reward, terminated }
+    }
+
+    fn observe<R: Real>(&self, s: &Self::State<R>, task: &[R], out: &mut [R]) {
+        CartPole::default().observe(s, task, out);
+    }
+}
+
 /// Mean return of the deterministic policy of each seed, in ascending order.
 fn learned(algorithm: &str, env: EnvDef, settings: &str, budget: u64) -> Vec<f64> {
     let setup = setup(algorithm, env, &[0, 1, 2], budget, settings);
@@ -177,4 +265,27 @@ fn what_does_not_fit_is_refused_by_name() {
     assert!(sde.contains("min_rollouts") && sde.contains("sde"), "{sde}");
     let many = problem("cartpole", "min_steps = 16777216\nenvs = 2");
     assert!(many.contains("min_steps"), "{many}");
+    // The horizon of rollouts that go on is not looked at.
+    let fits = |settings: &str| {
+        let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+        Setup::resolve("a2c", builtin("cartpole").unwrap(), &[0], None, &[layer])
+    };
+    fits("horizon = 5\nenvs = 1\nminibatches = 5\nnormalise_advantages = true\nmin_steps = 2000").unwrap();
+    fits("horizon = 20\nsde_sample_freq = 10\nmin_rollouts = 4\nsde = false\nenvs = 1\nminibatches = 1").unwrap();
+}
+
+/// Minibatches may have no step that counts: they leave the networks as they are, whatever the optimiser remembers.
+#[test]
+fn minibatches_without_a_step_that_counts_make_no_update() {
+    let settings = "hidden = [8]\nenvs = 1\nminibatches = 64\nmin_rollouts = 1\nepochs = 1\n";
+    let mut session = session("ppo", "cartpole", &[1], settings);
+    let mut made = 0.0;
+    for row in steps(&mut session, 4).iter().flatten() {
+        // One episode of fewer than 64 steps: as many minibatches have a step.
+        let all = value(row, "time/env_steps");
+        assert_eq!(value(row, "train/updates"), all - made, "{row:?}");
+        made = all;
+        assert!(value(row, "train/entropy") > 0.3, "entropy is averaged over those alone: {row:?}");
+    }
+    assert!(made < 4.0 * 64.0, "{made} steps");
 }

@@ -52,7 +52,14 @@ pub trait OnPolicy: Clone + Debug {
     /// Settings of which lower values take less memory.
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         let (Sampling { envs, horizon, .. }, net) = (self.sampling(), self.net());
-        let mut sizes = vec![("envs", *envs), ("horizon", *horizon)];
+        let (rollouts, steps) = (self.sampling().min_rollouts, self.sampling().min_steps);
+        let mut sizes = vec![("envs", *envs)];
+        match self.sampling().whole() {
+            None => sizes.push(("horizon", *horizon)),
+            Some(_) => {
+                sizes.extend([("min_rollouts", rollouts), ("min_steps", steps)].into_iter().filter(|(_, n)| *n > 0))
+            }
+        }
         sizes.push(("hidden", net.hidden.iter().copied().max().unwrap_or(0)));
         if self.memory().cell != MemoryKind::None {
             sizes.push(("units", self.memory().units));
@@ -85,7 +92,6 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
     pub fn new(config: &C, spec: &EnvSpec) -> Result<Self> {
-        config.validate()?;
         let mut config = config.clone();
         *config.sampling_mut() = config.sampling().fitted(spec.horizon)?;
         config.validate()?;

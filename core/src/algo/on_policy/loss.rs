@@ -2,7 +2,7 @@
 
 use crate::Tensor;
 use crate::algo::ActorCritic;
-use crate::learn::log_ratio;
+use crate::learn::{Look, log_ratio};
 use crate::tensor::Named;
 
 use super::Sequences;
@@ -29,18 +29,34 @@ pub struct Minibatch {
 }
 
 impl Minibatch {
-    /// The numbers of rows that count, 0 for the others, `[S, B, ·]`.
+    /// `x: [S, B, ·]` where a row counts, 0 elsewhere.
     #[track_caller]
     pub fn only(&self, x: Tensor) -> Tensor {
         self.valid.map_or(x, |valid| valid.select(x, Tensor::constant_f32(0.0)))
     }
 
-    /// Mean over the rows that count of what is averaged over all of them, `[S, 1]`, where the others have 0.
+    /// How many rows count, `[S, 1]`; none where all do.
+    #[track_caller]
+    fn rows(&self) -> Option<Tensor> {
+        self.valid.map(|valid| valid.to_f32().sum_keep(1).reshape(&[valid.size(0), 1]))
+    }
+
+    /// What is seen of this minibatch, with the number of rows that count, if not all do.
+    #[track_caller]
+    pub fn counted(&self, seen: Named) -> Named {
+        match self.rows() {
+            Some(rows) => seen.and(Look::ROWS, rows),
+            None => seen,
+        }
+    }
+
+    /// Turns a mean over all rows, `[S, 1]`, of numbers that are 0 in rows that do not count, into the mean over those that count.
     #[track_caller]
     pub fn share(&self, mean: Tensor) -> Tensor {
-        let Some(valid) = self.valid else { return mean };
-        let rows = valid.to_f32().sum_keep(1).reshape(&[valid.size(0), 1]);
-        mean * (valid.size(1) as f64 / rows.max(Tensor::constant_f32(1.0)))
+        match self.rows() {
+            Some(rows) => mean * (self.obs.size(1) as f64 / rows.max(Tensor::constant_f32(1.0))),
+            None => mean,
+        }
     }
 
     /// Mean over the rows that count: `[S, B, 1]` → `[S, 1]`.
@@ -136,7 +152,7 @@ pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: 
     let ratio = log_ratio.exp();
     let advantage = batch.only(batch.advantages(terms.standardise));
     let policy = match terms.policy {
-        PolicyTerm::Likelihood => likelihood_loss(log_prob, advantage),
+        PolicyTerm::Likelihood => likelihood_loss(batch.only(log_prob), advantage),
         PolicyTerm::Clipped => clip_loss(ratio, advantage, clip_eps), // eq. 7
     };
     let policy = batch.share(policy);
@@ -229,7 +245,7 @@ mod tests {
     use crate::rng::Threefry;
     use crate::{Device, Program};
 
-    /// Rows that do not count, whatever they hold, change no loss, no average and no gradient.
+    /// Rows that do not count change no loss, no average and no gradient, also where what they hold beside what was seen is not finite.
     #[test]
     fn losses_of_the_rows_that_count_are_those_without_the_others() {
         let net = net(ActionSpace::discrete(&["l", "m", "r"]), vec![3], false);
@@ -249,13 +265,15 @@ mod tests {
                 let all = drawn.trace();
                 // The first three of five rows, alone or with two more that do not count.
                 let part = |x: Tensor| if whole { x } else { x.slice(1, 0, 3) };
+                let lost = Tensor::literal_u32(&[0, 0, 0, 1, 1]).reshape(&[1, 5, 1]);
+                let or_lost = |x: Tensor| part(lost.select(Tensor::constant_f32(f64::NAN), x));
                 let batch = Minibatch {
                     obs: part(all.obs),
                     action: part(all.action),
-                    logp_old: part(all.logp_old),
-                    value_old: part(all.value_old),
-                    advantage: part(all.advantage),
-                    returns: part(all.returns),
+                    logp_old: or_lost(all.logp_old),
+                    value_old: or_lost(all.value_old),
+                    advantage: or_lost(all.advantage),
+                    returns: or_lost(all.returns),
                     sequences: None,
                     valid: whole.then(|| Tensor::literal_u32(&[1, 1, 1, 0, 0]).reshape(&[1, 5, 1])),
                 };

@@ -91,7 +91,7 @@ impl<'a> Collector<'a> {
         Normalised::seen(&self.acting, obs)
     }
 
-    /// One rollout from where the last one ended.
+    /// One rollout: from where the last one ended, or of whole episodes from new ones on.
     pub fn collect(&self, it: &mut Iteration<'_>, held: &Held) -> Rollout {
         if let Some(amount) = self.sampling.whole() {
             return self.collect_whole(it, held, amount);
@@ -122,15 +122,24 @@ impl<'a> Collector<'a> {
         let policy = Normalised(&self.net.policy);
         let cast = Cast { policy: &policy, acting: &self.acting, rows };
         let mut played = it.own_episodes(cast, fold_in(stream, self.iteration), amount, horizon);
-        let spans = horizon / span(&self.sampling, it.spec().horizon);
-        let cut = played.steps.truncated.select(played.steps.next_obs, Tensor::constant_f32(0.0));
-        if let [t, s, n, o] = cut.shape()[..] {
-            // An environment is cut off at most once in a span.
-            let cut = cut.reshape(&[spans, t / spans, s, n, o]).sum_keep(1).reshape(&[spans, s, n, o]);
-            played.cut_obs = Some(cut);
+        let steps = &mut played.steps;
+        let (valid, none) = (steps.valid, Tensor::constant_f32(0.0));
+        // An environment that goes on behind its last episode may get anywhere: what is seen there is not even looked at.
+        for x in [&mut steps.obs, &mut steps.next_obs, &mut steps.action] {
+            *x = valid.select(*x, none);
+        }
+        let said =
+            |(name, x): (&'static str, Tensor)| (name, if name == "log_prob" { valid.select(x, none) } else { x });
+        steps.extras = steps.extras.iter().map(said).collect();
+        if let ([t, s, n, o], true) = (&steps.next_obs.shape()[..], it.in_program()) {
+            // In a span the time limit, which alone cuts off here, does so at most once. On the host it may happen in every step.
+            let spans = horizon / span(&self.sampling, it.spec().horizon);
+            let cut = steps.truncated.select(steps.next_obs, none).reshape(&[spans, t / spans, *s, *n, *o]);
+            played.cut_obs = Some(cut.sum_keep(1).reshape(&[spans, *s, *n, *o]));
+        } else {
+            played.cut_obs = Some(steps.next_obs);
         }
         let memories = self.net.cells().map(|cells| cells.map(|cell| cell.initial(&self.acting.parts, rows)));
-        let valid = played.steps.valid;
         Rollout { valid: Some(valid), ..self.rollout(&played, held, memories) }
     }
 

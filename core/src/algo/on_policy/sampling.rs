@@ -23,9 +23,12 @@ crate::settings! {
         envs: usize = 8, Range::Count(1, MAX_BATCH as u64);
         /// whole episodes of an iteration at least; above 0: in place of horizon
         ///
-        /// Each environment plays its share of both minima, new episodes in each iteration and the last one to its end.
+        /// Each environment plays its share of both minima, rounded up, from a new episode on and the last one to its end. Memory is
+        /// taken for episodes as long as the time limit allows.
         min_rollouts: usize = 0, Range::Count(0, MAX_BATCH as u64);
         /// steps of the whole episodes of an iteration at least; above 0: in place of horizon
+        ///
+        /// See `min_rollouts`.
         min_steps: usize = 0, Range::Count(0, MAX_BATCH as u64);
         /// parts that each pass is split into
         minibatches: usize = 4, Range::Shown(&Range::Count(1, MAX_BATCH as u64), "divides T · N");
@@ -47,7 +50,7 @@ crate::settings! {
 }
 
 impl Sampling {
-    /// Environment steps per iteration and seed, T · N.
+    /// Environment steps per iteration and seed, T · N; of whole episodes those that there is room for.
     pub fn batch(&self) -> usize {
         self.horizon * self.envs
     }
@@ -60,11 +63,11 @@ impl Sampling {
         (episodes > 0 || steps > 0).then_some(Amount::AtLeast { episodes, steps })
     }
 
-    /// The same where whole episodes, if they are asked for, have at most `limit` steps each: `horizon` is then the most steps that an
-    /// environment may make until its share is played, and a few more, so that `minibatches` divide all of them.
+    /// These settings for an environment with this time limit. Where whole episodes are asked for, `horizon` becomes the most steps that an
+    /// environment may make until its share is played, and a few more, so that `minibatches` divide those of all.
     ///
     /// # Errors
-    /// [`Error::Config`] if that is too much for a rollout, or noise is to last through episodes.
+    /// [`Error::Config`] if these are too many for a rollout, or noise is to last through episodes.
     pub fn fitted(&self, limit: usize) -> Result<Sampling> {
         let Some(amount) = self.whole() else { return Ok(*self) };
         let key = if self.min_rollouts > 0 { "min_rollouts" } else { "min_steps" };
@@ -74,12 +77,15 @@ impl Sampling {
             return Err(Error::config(key, problem));
         }
         let unit = limit.clamp(1, UNIT);
-        let most = amount.most(limit).div_ceil(unit) * unit;
+        let most = amount.most(limit).div_ceil(unit).saturating_mul(unit);
         let divides = |horizon: &usize| horizon.saturating_mul(self.envs).is_multiple_of(self.minibatches);
-        let horizon = (0..self.minibatches).map(|more| most + more * unit).find(divides).unwrap_or(most);
+        let horizon = (0..self.minibatches)
+            .map(|more| most.saturating_add(more.saturating_mul(unit)))
+            .find(divides)
+            .unwrap_or(most);
         if horizon.saturating_mul(self.envs) > MAX_BATCH {
             let problem = format!(
-                "{} environments may take {most} steps each until they have played their share, more than {MAX_BATCH} together; lower it",
+                "{} environments need room for {horizon} steps each to play their share, more than {MAX_BATCH} together; lower it",
                 self.envs
             );
             return Err(Error::config(key, problem));
@@ -103,7 +109,7 @@ impl Sampling {
             return Err(Error::config("minibatches", problem));
         }
         let freq = self.sde_sample_freq;
-        if freq != 0 && t % freq != 0 {
+        if freq != 0 && t % freq != 0 && self.whole().is_none() {
             return Err(Error::config("sde_sample_freq", format!("{freq} must divide the horizon ({t}), or be 0")));
         }
         Ok(())

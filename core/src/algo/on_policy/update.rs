@@ -191,12 +191,12 @@ impl Update<'_> {
                 Moved::Critic => {
                     let value = net.value_of(parts, minibatch.obs, minibatch.sequences.as_ref());
                     let loss = minibatch.value_loss(value, None);
-                    Look { loss, seen: [("value_loss", loss)].into() }
+                    Look { loss, seen: minibatch.counted([("value_loss", loss)].into()) }
                 }
                 Moved::Both | Moved::Policy => {
                     let losses = losses(net, parts, &minibatch, clip_eps, &self.minibatch_terms());
                     let loss = if moved == Moved::Both { losses.total } else { losses.without_value };
-                    Look { loss, seen: losses.seen() }
+                    Look { loss, seen: minibatch.counted(losses.seen()) }
                 }
             }
         });

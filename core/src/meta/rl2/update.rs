@@ -100,7 +100,8 @@ pub(super) fn proximal(
     learning_rate: Tensor,
 ) -> (Updated, AdamState) {
     let rows = data.rows();
-    let passes = Passes { passes: config.epochs, minibatches: config.minibatches, rows: config.meta_batch, order };
+    let passes =
+        Passes { passes: config.epochs, minibatches: config.minibatches, rows: config.meta_batch, order, dealt: None };
     let descent = Descent {
         layout: &net.layout,
         optimiser: config.adam.optimiser().into(),

@@ -14,11 +14,11 @@ use crate::tensor::{NodeId, Op};
 pub enum Loc {
     /// Varies with the row; dense inner blocks.
     Row(Reg),
-    /// Computed inside of a loop, the same for all rows.
+    /// Computed inside of a loop, the same for all rows, or for all rows of a group.
     Uniform {
-        /// The register, all lanes equal.
+        /// The register: all lanes are equal, or those of one group where rows of several share a tile.
         reg: Reg,
-        /// The leading axis is that of the groups, of which the register holds one.
+        /// The leading axis is that of the groups, of which a lane holds its own.
         grouped: bool,
     },
     /// A sum over rows: not to be read in this group.
@@ -74,6 +74,7 @@ pub struct Mark {
     terminals: usize,
     pending: usize,
     work: usize,
+    deepest: usize,
 }
 
 /// A node that is not row-local in this domain.
@@ -111,6 +112,7 @@ impl Builder {
             terminals: self.terminals.len(),
             pending: self.pending.len(),
             work: self.work,
+            deepest: self.deepest,
         }
     }
 
@@ -122,7 +124,7 @@ impl Builder {
         self.code.truncate(mark.code);
         self.loads.truncate(mark.loads);
         self.terminals.truncate(mark.terminals);
-        self.work = mark.work;
+        (self.work, self.deepest) = (mark.work, mark.deepest);
         for (_, value) in self.pending.drain(mark.pending..) {
             low.release(value);
         }

@@ -1,5 +1,8 @@
 //! The rows that a tile runs over.
 
+/// Rows of a group from which on a few unused lanes cost less than loads of what differs from group to group.
+const FEW: usize = 64;
+
 /// The rows that a tile runs over: leading axes of its nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Domain {
@@ -25,8 +28,8 @@ impl Domain {
     /// The same rows with several groups to a tile, where the rows of one group leave lanes unused.
     pub fn merge(&self) -> Option<Domain> {
         let [groups, rows] = self.lead[..] else { return None };
-        let few = groups > 1 && !rows.is_multiple_of(16) && !self.flat && !self.merged;
-        few.then(|| Domain { merged: true, ..self.clone() })
+        let few = rows < FEW && !rows.is_multiple_of(16);
+        (few && groups > 1 && !self.flat && !self.merged).then(|| Domain { merged: true, ..self.clone() })
     }
 
     /// Groups whose rows never share a tile, and rows of each.
