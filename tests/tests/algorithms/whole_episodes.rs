@@ -12,7 +12,7 @@ use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Layer, Row, Session, Setup};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::costly::Costly;
-use quickstudy_tests::gpu::theta;
+use quickstudy_tests::gpu::{self, theta};
 
 const SMALL: &str = "hidden = [8]\nenvs = 4\nminibatches = 2\n";
 
@@ -97,6 +97,28 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
         steps(&mut resumed, 2);
         assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{algorithm}: seed 8 depends on others");
         assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{algorithm}: resuming changes training");
+    }
+}
+
+#[test]
+fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
+    let Some(gpu) = gpu::device() else { return };
+    for cell in ["", "cell = \"gru\"\nunits = 6\n"] {
+        // A rule whose steps do not grow where gradients are small: else rounding would show.
+        let settings =
+            format!("{SMALL}min_rollouts = 6\nmin_steps = 60\nepochs = 2\noptimiser = \"sgd\"\nmomentum = 0\n{cell}");
+        let after = |device: &Device| {
+            let setup = setup("ppo", builtin("cartpole").unwrap(), &[1, 2], 1 << 20, &settings);
+            let mut session = Session::new(device, &setup).unwrap();
+            let first = theta(&session, 0);
+            let rows = steps(&mut session, 1);
+            (first, theta(&session, 0), value(&rows[0][0], "time/env_steps"))
+        };
+        let ((first, on_gpu, made), (_, on_cpu, expected)) = (after(&gpu), after(&Device::cpu(1)));
+        assert_eq!(made, expected, "{cell}");
+        let (moved, apart) = (gpu::distance(&on_cpu, &first), gpu::distance(&on_gpu, &on_cpu));
+        println!("{cell}: parameters moved by {moved:e} and are {apart:e} apart");
+        assert!(moved > 0.0 && apart <= 0.05 * moved, "{cell}: {apart:e}");
     }
 }
 
