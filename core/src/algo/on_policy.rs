@@ -123,14 +123,9 @@ impl<'a> Sampled<'a> {
         self.rollout.valid.map(by_seed)
     }
 
-    /// The numbers of steps that count, 0 for the others, `[S, T · N, D]`.
+    /// `x: [S, T · N, D]` where a step counts, 0 elsewhere.
     fn only(&self, x: Tensor) -> Tensor {
         self.valid().map_or(x, |valid| valid.select(x, Tensor::constant_f32(0.0)))
-    }
-
-    /// Running moments with those of the steps that count of `x: [T, S, N, D]`.
-    fn merged(&self, moments: Moments, x: Tensor) -> Moments {
-        self.rollout.merged(moments, x)
     }
 
     fn credited_anew(mut self) -> Sampled<'a> {
@@ -167,7 +162,7 @@ impl<'a> Sampled<'a> {
         // Where networks remember, a row has all steps of an environment.
         let rows = if self.rollout.sequences.is_some() { sampling.envs } else { sampling.batch() };
         let all = Passes { passes, minibatches: sampling.minibatches, rows, order: self.order(), dealt: None };
-        // Of an environment some steps count always.
+        // Where a row is an environment, some of its steps always count.
         self.valid().filter(|_| self.rollout.sequences.is_none()).map_or(all, |valid| all.dealt(valid))
     }
 
@@ -241,7 +236,7 @@ impl<'a> Sampled<'a> {
             self.keep_running(it);
         }
         // Observations were normalised by the statistics before this rollout, in it and in its updates alike.
-        let obs_moments = self.obs_moments.map(|m| self.merged(m, rollout.obs));
+        let obs_moments = self.obs_moments.map(|m| rollout.merged(m, rollout.obs));
         for (prefix, moments) in [("obs", obs_moments), ("reward", self.reward_moments)] {
             if let Some(m) = moments {
                 it.update(&format!("{prefix}_mean"), m.mean);

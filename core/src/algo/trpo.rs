@@ -2,8 +2,8 @@
 //!
 //! Schulman et al. 2015, arXiv:1502.05477, eq. 14 and appendix C.
 //! Departures from the paper, each with its reason:
-//!  1. the states are those of rollouts of fixed length, or of whole episodes (`min_rollouts`), whose advantages a value function estimates (arXiv:1506.02438),
-//!     instead of whole trajectories' returns, as all that compare with TRPO do
+//!  1. the states are those of rollouts of fixed length, or of whole episodes (`min_rollouts`), whose advantages a value
+//!     function estimates (arXiv:1506.02438), instead of whole trajectories' returns, as all that compare with TRPO do
 //!  2. the value function is fitted by Adam on minibatches, as in Stable-Baselines3's contributed TRPO, whose settings and
 //!     scores are published
 //!  3. advantages are standardised over the rollout, time-limited episodes bootstrap from the final observation

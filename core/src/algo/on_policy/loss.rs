@@ -41,7 +41,7 @@ impl Minibatch {
         self.valid.map(|valid| valid.to_f32().sum_keep(1).reshape(&[valid.size(0), 1]))
     }
 
-    /// What is seen of this minibatch, with the number of rows that count, if not all do.
+    /// Adds the number of rows that count, if not all do, to what is seen of this minibatch.
     #[track_caller]
     pub fn counted(&self, seen: Named) -> Named {
         match self.rows() {

@@ -254,7 +254,7 @@ impl Update<'_> {
             },
             AdvantageScope::Running if self.normalise_advantages => {
                 let Some(moments) = held.moments("advantage") else { return gae };
-                let moments = sampled.merged(moments, gae.advantages);
+                let moments = sampled.rollout.merged(moments, gae.advantages);
                 it.update("advantage_mean", moments.mean);
                 it.update("advantage_var", moments.var);
                 it.update("advantage_count", moments.count);

@@ -2,8 +2,8 @@
 //!
 //! `lower` takes the kernels of a plan apart again, to steps over values in memory. The plain way computes node by node (`node`); it is
 //! the definition that the fast way must equal bit for bit, and random programs compare the two. The fast way (`tile`) finds chains of
-//! row-local work and runs each tile by tile: `group` chooses what runs together, on which rows (`domain`), `build` and `scan` turn nodes into instructions,
-//! `fuse` and `link` join them, `registers` lets them share scratch, `layer`, `run` and `rows` run them. `elide` lets results be
+//! row-local work and runs each tile by tile: `group` chooses what runs together, on which rows (`domain`), `build` and
+//! `scan` turn nodes into instructions, `fuse` and `link` join them, `registers` lets them share scratch, `layer`, `run` and `rows` run them. `elide` lets results be
 //! computed where they are wanted.
 //!
 //! Tiles are lane-major, `[M][lanes]`, and not rows of features: a layer's weights are broadcast scalars and its inputs contiguous
