@@ -222,6 +222,7 @@ impl SeedRun {
                 label: String::new(),
                 runs: vec![self.history.returns()],
                 marks: self.history.evaluations(),
+                color: None,
             }],
             ..Plot::default()
         };
