@@ -209,7 +209,11 @@ mod tests {
     fn decoded_frames_equal_the_painted_ones() {
         let scenes = moving(12);
         let clip = |caption: &str| Clip {
-            frames: scenes.iter().enumerate().map(|(i, scene)| (scene.clone(), caption.replace('#', &i.to_string()))).collect(),
+            frames: scenes
+                .iter()
+                .enumerate()
+                .map(|(i, scene)| (scene.clone(), caption.replace('#', &i.to_string())))
+                .collect(),
             seconds: 0.02,
         };
         let bytes = encode(&[clip("")], 160).unwrap();
@@ -237,7 +241,8 @@ mod tests {
         assert_eq!(encode(&[clip("")], 160).unwrap(), bytes);
         // With captions there is room above the scenes, which are as they were.
         let named = clip("step #");
-        let frames: Vec<Picture> = named.frames.iter().map(|frame| picture(frame, frame.0.view, 160, CAPTION)).collect();
+        let frames: Vec<Picture> =
+            named.frames.iter().map(|frame| picture(frame, frame.0.view, 160, CAPTION)).collect();
         assert_eq!((frames[3].width, frames[3].height), (160, 80 + CAPTION));
         assert_eq!(frames[3].pixels[CAPTION * 160..], paint(&scenes[3], 160).pixels);
         assert_ne!(frames[3].pixels[..CAPTION * 160], frames[4].pixels[..CAPTION * 160]);

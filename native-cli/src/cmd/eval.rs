@@ -337,7 +337,10 @@ mod tests {
         let one = clip(&env, &episode(20), None, None).unwrap();
         assert_eq!((one.frames.len(), one.seconds), (21, 0.15));
         assert_eq!([&one.frames[0].1, &one.frames[20].1], ["step 0   return 0.00", "step 20   return -30.00"]);
-        assert_eq!(clip(&env, &episode(2), None, Some((1, 3))).unwrap().frames[1].1, "episode 2 of 3   step 1   return -1.50");
+        assert_eq!(
+            clip(&env, &episode(2), None, Some((1, 3))).unwrap().frames[1].1,
+            "episode 2 of 3   step 1   return -1.50"
+        );
         assert_eq!(clip(&env, &episode(2), None, None).unwrap().seconds, 0.5);
         assert_eq!(clip(&env, &episode(20), Some(10), None).unwrap().seconds, 0.1);
         assert_eq!(clip(&env, &episode(300), None, None).unwrap().seconds, env.spec().dt);
