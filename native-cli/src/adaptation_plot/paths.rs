@@ -84,15 +84,15 @@ fn view_of<'a>([left, right, low, high]: [f32; 4], points: impl Iterator<Item = 
     let most = (WIDEST - 1.0) / 2.0 * size;
     let bounds = [left - most, right + most, low - most, high + most];
     let (mut view, mut cut) = ([left, right, low, high], false);
-    // A line and a disc are wider than their points.
-    let margin = 0.03 * size;
     for [x, y] in points.filter(|point| point.iter().all(|x| x.is_finite())) {
-        let wanted =
-            [view[0].min(x - margin), view[1].max(x + margin), view[2].min(y - margin), view[3].max(y + margin)];
-        let kept =
-            [wanted[0].max(bounds[0]), wanted[1].min(bounds[1]), wanted[2].max(bounds[2]), wanted[3].min(bounds[3])];
-        cut |= kept != wanted;
-        view = kept;
+        let wanted = [view[0].min(*x), view[1].max(*x), view[2].min(*y), view[3].max(*y)];
+        view = [wanted[0].max(bounds[0]), wanted[1].min(bounds[1]), wanted[2].max(bounds[2]), wanted[3].min(bounds[3])];
+        cut |= view != wanted;
+    }
+    // A line and a disc are wider than their points.
+    let margin = 0.04 * (view[1] - view[0]).max(view[3] - view[2]);
+    for (now, side) in view.iter_mut().zip([left, right, low, high]).filter(|(now, side)| **now != *side) {
+        *now += margin * (*now - side).signum();
     }
     (view, cut)
 }

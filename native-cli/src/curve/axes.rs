@@ -19,7 +19,7 @@ pub(super) struct Axes {
 }
 
 /// Room that a number and the gap to the next one take along an axis.
-const ACROSS: f32 = 104.0;
+const ACROSS: f32 = 72.0;
 const UP: f32 = 36.0;
 
 impl Axes {

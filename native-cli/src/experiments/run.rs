@@ -143,7 +143,7 @@ pub fn unique(all: Vec<Run>, read: &dyn Fn(&Path) -> Result<Metrics, Stop>) -> R
                     same = Some(at);
                     break;
                 }
-                other = Some(at).filter(|_| known.config == run.config);
+                other = other.or(Some(at).filter(|_| known.config == run.config));
             }
         }
         let seed = run.seed.as_ref().map_or(String::new(), show);
