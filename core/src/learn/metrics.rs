@@ -205,18 +205,6 @@ impl Metrics {
         Metrics { returns, ..self }
     }
 
-    /// Those of passes that are written out one after the other, of `seeds` stacked seeds.
-    pub(crate) fn of_passes(passes: &[Metrics], seeds: usize) -> Metrics {
-        let [first, more @ ..] = passes else { return Metrics::default() };
-        if more.is_empty() {
-            return first.clone();
-        }
-        let all = first.passes(seeds, passes.len());
-        let number = |i: usize| Tensor::constant_u32(u32::try_from(i).unwrap_or(u32::MAX));
-        let all = passes.iter().enumerate().fold(all, |all, (i, next)| all.after(number(i), next));
-        all.flattened(seeds, passes.len())
-    }
-
     /// The values of a metric, `[S, 1]`, if it is there.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Tensor> {

@@ -217,3 +217,9 @@ pub(crate) fn scan_tree_until<C: Tree>(len: usize, init: &C, body: impl FnOnce(T
     });
     init.with(&carry)
 }
+
+/// A [`run_if`](super::run_if) whose carries are a tree.
+#[track_caller]
+pub(crate) fn run_tree_if<C: Tree>(condition: Tensor, init: &C, body: impl FnOnce(C) -> C) -> C {
+    init.with(&control::run_if(condition, &init.flat(), |carry| body(init.with(carry)).flat()))
+}

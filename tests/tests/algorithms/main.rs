@@ -18,6 +18,7 @@ mod meta_evaluator;
 mod meta_gradients;
 mod meta_settings;
 mod off_policy;
+mod off_policy_settings;
 mod one_of;
 mod outcomes;
 mod parts;

@@ -20,8 +20,8 @@ pub struct Occasion<'a> {
     pub batch: &'a Batch,
     /// Words `[S, 1]`, this update's own.
     pub key: [Tensor; 2],
-    /// The update's number in its [period](OffPolicy::period), from 0.
-    pub number: usize,
+    /// The update's number in its [period](OffPolicy::period), from 0; u32 `[]`.
+    pub number: Tensor,
 }
 
 /// The result of one update.
