@@ -66,7 +66,7 @@ pub(crate) fn help(arguments: &[OsString]) -> String {
 pub struct TrainArgs {
     /// Algorithm (see `quickstudy list`); --config and --resume know it already
     pub algorithm: Option<String>,
-    /// Environment (see `quickstudy list`)
+    /// Environment (see `quickstudy list`); pendulum:time_limit=100 ends its episodes after 100 steps, and so for all
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
     /// Seed, range or list: 3, 0..10 (ten seeds, one folder each), 1,5,7 [default: 0]
