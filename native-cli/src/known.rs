@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use quickstudy_core::algo::AlgorithmDef;
-use quickstudy_core::env::{EnvDef, builtin, builtin_names};
+use quickstudy_core::env::{self, EnvDef, builtin_names};
 use quickstudy_core::train::{ALGORITHMS, Own};
 use quickstudy_core::{Error, Result};
 
@@ -92,15 +92,12 @@ pub fn environment_names() -> Vec<&'static str> {
     builtin_names().into_iter().chain(own).collect()
 }
 
-/// The environment of that name; a built-in one may have parameters after a colon.
+/// The environment of that name, with parameters after a colon: a built-in one's own, and `time_limit`, which all take.
 ///
 /// # Errors
-/// As [`builtin`].
+/// As [`env::find`].
 pub fn environment(name: &str) -> Result<EnvDef> {
-    if let Some(env) = added().environments.iter().find(|env| env.spec().name == name) {
-        return Ok(env.clone());
-    }
-    builtin(name).map_err(|error| match error {
+    env::find(name, &added().environments).map_err(|error| match error {
         Error::Unknown { kind: "environment", .. } => Error::unknown("environment", name, environment_names()),
         other => other,
     })

@@ -26,6 +26,7 @@ pub mod kept;
 pub mod known;
 pub mod lettering;
 pub mod memory;
+pub mod meta_test;
 pub mod metrics;
 pub mod outcome;
 pub mod output;

@@ -8,14 +8,15 @@ use crate::activity::{self, Work};
 use crate::curve::{Plot, Series};
 use crate::history::{History, is_due};
 use crate::keep::Keep;
+use crate::meta_test::performance;
 use crate::metrics::{MetricsLog, Row, SECONDS, Table};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
 use crate::segments::SegmentFolder;
 use crate::{curve, known, stats};
-use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance};
-use quickstudy_core::train::{Episode, Ring};
+use quickstudy_core::meta::{AVERAGE, Performance};
+use quickstudy_core::train::{Episode, Evaluation, Ring};
 use saving::save;
 use std::time::{Duration, Instant};
 
@@ -76,7 +77,7 @@ pub trait Training {
     ///
     /// # Errors
     /// [`Stop`] with code 1 or 3.
-    fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop>;
+    fn evaluate(&mut self, played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop>;
 }
 
 /// How often things happen beside training.
@@ -86,8 +87,8 @@ pub struct Pace {
     pub save_every: Duration,
     /// Environment steps (per seed) between evaluations; 0 means none.
     pub eval_every: u64,
-    /// Episodes per evaluation.
-    pub eval_episodes: usize,
+    /// The episodes of an evaluation.
+    pub evaluation: Evaluation,
     /// Environment steps (per seed) between rows of the metrics, 0 for rows that get rarer; see [`is_due`].
     pub log_every: u64,
     /// The snapshots that are kept.
@@ -197,7 +198,8 @@ impl SeedRun {
     ///
     /// The best of several evaluations is higher than its policy deserves, so the last one stands beside it.
     #[must_use]
-    pub fn ended_at(&self, episodes: usize) -> Option<String> {
+    pub fn ended_at(&self, played: Evaluation) -> Option<String> {
+        let episodes = played.episodes();
         let last = self.history.last_return().map(|y| format!("return {y:.1}"));
         let mut parts: Vec<String> = last.into_iter().collect();
         if let (Some(last), Some(best)) = (self.last_evaluation(), self.best()) {
@@ -362,7 +364,7 @@ fn iterate(
 }
 
 fn evaluate_into(session: &mut dyn Training, runs: &mut [SeedRun], pace: Pace, rows: &mut [Row]) -> Result<(), Stop> {
-    let results = session.evaluate(pace.eval_episodes)?;
+    let results = session.evaluate(pace.evaluation)?;
     let mut encode = None;
     for (i, ((row, run), episodes)) in rows.iter_mut().zip(runs).zip(results).enumerate() {
         let returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
@@ -370,9 +372,8 @@ fn evaluate_into(session: &mut dyn Training, runs: &mut [SeedRun], pace: Pace, r
         let mean = stats::mean(&returns);
         row.push((EVAL_RETURN.to_owned(), mean));
         row.push((EVAL_LENGTH.to_owned(), stats::mean(&lengths)));
-        let adapted: Vec<EpisodeOutcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
         let iteration = value(row, "time/iterations").unwrap_or(0.0) as u64;
-        row.extend(adapted_columns(session.adapts(), Performance::of(iteration, &adapted)));
+        row.extend(adapted_columns(session.adapts(), performance(&episodes, iteration)));
         if (mean as f32) > run.best {
             run.best = mean as f32;
             if pace.keep == Keep::None {

@@ -253,7 +253,7 @@ impl OffPolicy for Deterministic {
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
         let DeterministicSettings { adam, policy_learning_rate, sigma, .. } = self.settings;
-        let of_policy = policy_learning_rate * adam.learning_rate_schedule.factor(done, total);
+        let of_policy = policy_learning_rate * adam.factor(done, total);
         vec![
             ("train/learning_rate", adam.rate(done, total)),
             ("train/policy_learning_rate", of_policy),

@@ -68,6 +68,10 @@ crate::settings! {
         accept_violation: bool = false;
         /// products with the KL's Hessian
         hessian: Hessian = Hessian::Exact;
+        /// above 0: differences of gradients are this over ‖θ‖ times the vector apart; 0: at the distance of the least error
+        ///
+        /// garage's `base_eps` of `FiniteDifferenceHVP`: ε = base_eps / (‖θ‖ + 1e-8). Of use where `hessian` is one of the differences.
+        base_eps: f64 = 0.0, Range::NotNegative;
     }
 }
 
@@ -188,6 +192,14 @@ impl TrustRegion {
         }
     }
 
+    /// ε of each seed, `[S, 1]`: with `base_eps` that of garage; otherwise εv has this length, and a smaller one where v is nearly 0.
+    fn epsilon(&self, theta: Tensor, v: Tensor, length: f64) -> Tensor {
+        match self.base_eps {
+            0.0 => length / (norm(v) + 1e-8),
+            base => base / (norm(theta) + 1e-8),
+        }
+    }
+
     /// The constraint's Hessian at θ times `v: [S, P]`.
     fn product(&self, layout: &Layout, theta: Tensor, v: Tensor, constraint: Of<'_>) -> Tensor {
         let gradient = |parts: &[Tensor]| value_and_grad(parts, |p| constraint(p).sum_all()).1;
@@ -202,20 +214,15 @@ impl TrustRegion {
                 layout.join(&products)
             }
             Hessian::FiniteDifferences => {
-                let eps = epsilon(v, SYMMETRIC);
+                let eps = self.epsilon(theta, v, SYMMETRIC);
                 (at(theta + v * eps) - at(theta - v * eps)) * (0.5 / eps)
             }
             Hessian::OneSidedDifferences => {
-                let eps = epsilon(v, ONE_SIDED);
+                let eps = self.epsilon(theta, v, ONE_SIDED);
                 (at(theta + v * eps) - at(theta)) / eps
             }
         }
     }
-}
-
-/// ε of each seed, `[S, 1]`, with which εv has this length; a smaller one where v is nearly 0.
-fn epsilon(v: Tensor, length: f64) -> Tensor {
-    length / (norm(v) + 1e-8)
 }
 
 #[cfg(test)]
@@ -358,6 +365,35 @@ mod tests {
             let want = [-full * scale, -0.25 * full * scale, scale];
             assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-5), "{steep}: {got:?} {want:?}");
         }
+    }
+
+    #[test]
+    fn with_base_eps_gradients_are_as_far_apart_as_in_garage() {
+        // ½ Σ x⁴ at (1, 2), with v = (1, −1): gradients 2 x³, and a third derivative that shows ε = √5 / 2 / ‖θ‖ = ½.
+        let product = |hessian, base_eps| {
+            let device = Device::cpu(1);
+            let mut layout = Layout::new();
+            layout.add("x", &[2], crate::nn::Init::Constant(0.0));
+            let mut program = Program::new(&device, |cx| {
+                let vector = |x: [f64; 2]| Tensor::literal_f32(&x).reshape(&[1, 2]);
+                let region = TrustRegion { hessian, base_eps, ..TrustRegion::default() };
+                let of = |parts: &[Tensor]| parts[0].square().square().sum_keep(1) * 0.5;
+                cx.output("product", region.product(&layout, vector([1.0, 2.0]), vector([1.0, -1.0]), &of));
+            })
+            .unwrap();
+            let out = program.run(&State::new(), &[], &[]).unwrap();
+            pollster::block_on(device.read(out.get("product").unwrap())).unwrap()
+        };
+        let near = |got: Vec<f64>, want: [f64; 2]| {
+            assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 0.02 * want.abs()), "{got:?} {want:?}");
+        };
+        let base = 5.0_f64.sqrt() / 2.0;
+        // 6 x² v + 2 ε² v³, and one-sided 6 ε x v² more.
+        near(product(Hessian::FiniteDifferences, base), [6.5, -24.5]);
+        near(product(Hessian::OneSidedDifferences, base), [9.5, -18.5]);
+        near(product(Hessian::FiniteDifferences, 0.0), [6.0, -24.0]);
+        near(product(Hessian::OneSidedDifferences, 0.0), [6.0, -24.0]);
+        near(product(Hessian::Exact, base), [6.0, -24.0]);
     }
 
     #[test]

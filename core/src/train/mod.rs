@@ -40,7 +40,7 @@ mod viewer;
 mod warm_start;
 
 pub use adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
-pub use evaluate::{Episode, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};
+pub use evaluate::{Episode, Evaluation, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};
 pub use guesses::Guesses;
 pub use metric_docs::METRIC_DOCS;
 pub use own::Own;

@@ -98,7 +98,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     let device = args.device.open()?;
     say(&format!("{}, opened in {}", args.device.describe(&device), brief(start.elapsed())));
     if matches!(args.part, None | Some(BenchPart::Environments)) {
-        environments(args.seconds, &chosen)?;
+        environments(args.seconds, env.as_ref())?;
     }
     if matches!(args.part, None | Some(BenchPart::Training)) {
         training(&device, args, &chosen)?;
@@ -110,13 +110,17 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn environments(seconds: f64, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
+fn environments(seconds: f64, only: Option<&EnvDef>) -> Result<(), Stop> {
     say(&format!(
         "\n{:<28}{:<10}{:>14}{:>24}",
         "environment, random actions", "", "steps/s, 1 core", "share of randomness"
     ));
-    for name in builtin_names().into_iter().filter(|name| chosen(name)) {
-        let env = builtin(name)?;
+    let all: Vec<EnvDef> = match only {
+        Some(env) => vec![env.clone()],
+        None => builtin_names().into_iter().map(builtin).collect::<Result<_, _>>()?,
+    };
+    for env in all {
+        let name = &env.spec().name;
         for isa in Isa::available() {
             let speed = stepping(&env, isa, seconds / 2.0, Source::Threefry);
             let bare = stepping(&env, isa, seconds / 2.0, Source::Cheap);

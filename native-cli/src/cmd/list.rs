@@ -4,7 +4,7 @@ use crate::curve::short_count;
 use crate::known;
 use crate::outcome::Stop;
 use crate::progress::say;
-use quickstudy_core::env::{ActionSpace, Dim, builtin_parameters};
+use quickstudy_core::env::{ActionSpace, Dim, TIME_LIMIT, builtin_parameters};
 use quickstudy_core::train::{METRIC_DOCS, presets};
 
 /// Arguments of `quickstudy list`.
@@ -103,11 +103,14 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
                     action(&spec.action),
                     tasks(&spec.task),
                 ]));
-                out.extend(builtin_parameters(name).iter().map(|p| {
+                // What all of them take is said once, below.
+                let own = builtin_parameters(name).into_iter().filter(|p| p.name != TIME_LIMIT);
+                out.extend(own.map(|p| {
                     let default = format!("{name}:{}={}", p.name, p.default);
                     format!("    {default:<24}{} (as by default)", p.meaning)
                 }));
             }
+            out.push("all take another limit behind the name: pendulum:time_limit=100".to_owned());
             out.push("sees: numbers observed; limit: steps of an episode; solved: at this mean return".to_owned());
         }
         ListPart::Presets => {

@@ -8,6 +8,7 @@ use crate::device::{DeviceArgs, time_of_training};
 use crate::keep::Keep;
 use crate::known;
 use crate::memory;
+use crate::meta_test::MetaTestArgs;
 use crate::outcome::Stop;
 use crate::plan::{Plan, Request};
 use crate::progress::{duration, grouped, say};
@@ -20,7 +21,7 @@ use crate::ticker::Ticker;
 use crate::warm_start;
 use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Session, Setup, preset};
+use quickstudy_core::train::{Evaluation, Session, Setup, preset};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -66,7 +67,7 @@ pub(crate) fn help(arguments: &[OsString]) -> String {
 pub struct TrainArgs {
     /// Algorithm (see `quickstudy list`); --config and --resume know it already
     pub algorithm: Option<String>,
-    /// Environment (see `quickstudy list`)
+    /// Environment (see `quickstudy list`); pendulum:time_limit=100 ends its episodes after 100 steps, and so for all
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
     /// Seed, range or list: 3, 0..10 (ten seeds, one folder each), 1,5,7 [default: 0]
@@ -105,6 +106,9 @@ pub struct TrainArgs {
     /// Episodes per evaluation [default: 20; of RL², 500 trials]
     #[arg(long, value_name = "N", value_parser = args::episodes, allow_negative_numbers = true)]
     pub eval_episodes: Option<u64>,
+    /// The sizes of meta-tests, which evaluations then are
+    #[command(flatten)]
+    pub meta_test: MetaTestArgs,
     /// Environment steps between rows of the metrics, 1 for a row per iteration; with 0, rows get rarer after a thousand
     /// iterations, which keeps those of a day's run far below 100 MB. Evaluations always have theirs [default: 0]
     #[arg(long, value_name = "N", value_parser = count_or_zero, allow_negative_numbers = true)]
@@ -165,6 +169,7 @@ impl TrainArgs {
             steps: self.steps,
             eval_every: self.eval_every,
             eval_episodes: self.eval_episodes,
+            meta_test: self.meta_test.clone(),
             log_every: self.log_every,
             keep_snapshots: self.keep_snapshots,
             from: (!self.from.is_empty())
@@ -172,9 +177,8 @@ impl TrainArgs {
         }
     }
 
-    fn pace(&self, [eval_every, eval_episodes, log_every]: [u64; 3], keep: Keep) -> Pace {
-        let eval_episodes = usize::try_from(eval_episodes).unwrap_or(usize::MAX);
-        Pace { save_every: Duration::from_secs_f64(self.save_every), eval_every, eval_episodes, log_every, keep }
+    fn pace(&self, [eval_every, log_every]: [u64; 2], evaluation: Evaluation, keep: Keep) -> Pace {
+        Pace { save_every: Duration::from_secs_f64(self.save_every), eval_every, evaluation, log_every, keep }
     }
 
     fn request(&self) -> Request {
@@ -199,7 +203,8 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     let mut session = Session::new(&device, &plan.setup).map_err(|error| with_smaller(error, &device, &plan.setup))?;
     warm_start::begin_with(&mut session, &plan.from)?;
     session.set_debug(args.debug);
-    let pace = args.pace([plan.eval_every, plan.eval_episodes, plan.log_every], plan.keep_snapshots);
+    let evaluation = plan.meta_test.evaluation(plan.eval_episodes);
+    let pace = args.pace([plan.eval_every, plan.log_every], evaluation, plan.keep_snapshots);
     prepare(&mut session, &pace)?;
     drop(ticker);
     activity::begin(Work::Saving);
@@ -224,11 +229,15 @@ fn prepare(session: &mut Session, pace: &Pace) -> Result<(), Stop> {
     if pace.eval_every == 0 {
         return Ok(());
     }
-    session.prepare_evaluation(pace.eval_episodes).map_err(|error| {
+    session.prepare_evaluation(pace.evaluation).map_err(|error| {
         let stop = Stop::from(error);
-        let own = "lower --eval-episodes, or train with --eval-every 0 and evaluate later";
-        let hint = if stop.hint.is_empty() { own.to_owned() } else { format!("{own}; {}", stop.hint) };
-        Stop { message: format!("an evaluation of {} episodes: {}", pace.eval_episodes, stop.message), ..stop }
+        let flags = match pace.evaluation {
+            Evaluation::Episodes(_) => "--eval-episodes",
+            Evaluation::MetaTest(_) => "--n-exploration-eps, --n-test-episodes or --n-test-tasks",
+        };
+        let own = format!("lower {flags}, or train with --eval-every 0 and evaluate later");
+        let hint = if stop.hint.is_empty() { own } else { format!("{own}; {}", stop.hint) };
+        Stop { message: format!("an evaluation of {} episodes: {}", pace.evaluation.episodes(), stop.message), ..stop }
             .hint(hint)
     })
 }
@@ -294,7 +303,7 @@ fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> 
     ));
     for run in runs.iter() {
         say(&format!("saved {}", run.folder.path().display()));
-        if let Some(line) = run.ended_at(pace.eval_episodes) {
+        if let Some(line) = run.ended_at(pace.evaluation) {
             say(&format!("  {line}"));
         }
     }

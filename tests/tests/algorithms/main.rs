@@ -33,6 +33,7 @@ mod sac;
 mod snapshots;
 mod steps_made;
 mod svpg;
+mod time_limit;
 mod trpo;
 mod warm_start;
 mod whole_episodes;

@@ -57,7 +57,9 @@ fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
         ("train PPO --env cartpole", &["did you mean `ppo`"]),
         ("train ppo --env bandit:arm=10", &["`arm`", "did you mean `arms`"]),
         ("train ppo --env bandit:arms=1", &["expected a whole number in 2 to 100"]),
-        ("train ppo --env cartpole:length=2", &["`cartpole` takes no parameters"]),
+        ("train ppo --env cartpole:length=2", &["`cartpole` has no parameter `length`", "time_limit"]),
+        ("train ppo --env cartpole:time_limit=0", &["time_limit=0", "1 to 4294967295"]),
+        ("train ppo --env cartpole:time_limit=long", &["time_limit=long", "a whole number"]),
         ("train ppo cartpole", &["--env cartpole"]),
         ("train ppo --env cartpole --seed -1", &["0..10"]),
         ("train ppo --env cartpole --steps -5", &["100k"]),
@@ -501,4 +503,58 @@ fn the_list_names_what_exists() {
     }
     assert_eq!(dir.run("list algorithms").code, Some(0));
     assert!(!dir.run("list algorithms").out.contains("acrobot"));
+}
+
+#[test]
+fn a_meta_test_in_ones_own_sizes_is_an_evaluation_and_a_verb() {
+    let dir = sandbox();
+    let small = "--steps 2k --threads 1 --set meta_batch=2 --set rollouts=2 --set hidden=[8] --out r";
+    let sizes = "--n-exploration-eps 10 --n-test-episodes 10 --n-test-tasks 5";
+    let trained = dir.run(&format!("train promp --env point-arena:time_limit=20 {small} {sizes}"));
+    assert_eq!(trained.code, Some(0), "{}", trained.err);
+    let config = fs::read_to_string(dir.join("r/config.toml")).unwrap();
+    for line in
+        ["n_exploration_eps = 10", "n_test_episodes = 10", "n_test_tasks = 5", "env = \"point-arena:time_limit=20\""]
+    {
+        assert!(config.contains(line), "{line}: {config}");
+    }
+    let metrics = fs::read_to_string(dir.join("r/metrics.csv")).unwrap();
+    let columns: Vec<&str> = metrics.lines().next().unwrap().split(',').collect();
+    let of = |name: &str| {
+        let at = columns.iter().position(|column| *column == format!("MetaTest/Average/{name}")).unwrap();
+        let last = metrics.lines().rfind(|line| !line.split(',').nth(at).unwrap().is_empty()).unwrap();
+        last.split(',').nth(at).unwrap().parse::<f64>().unwrap()
+    };
+    assert_eq!(of("NumEpisodes"), 50.0);
+    assert!((0.0..=1.0).contains(&of("SuccessRate")), "the arena says it");
+    // The run goes on as its configuration says, and flags win.
+    let resumed = dir.run("train --resume r --steps 4k --threads 1 --n-test-tasks 3");
+    assert_eq!(resumed.code, Some(0), "{}", resumed.err);
+    assert!(fs::read_to_string(dir.join("r/config.toml")).unwrap().contains("n_test_tasks = 3"));
+
+    let tested = dir.run(&format!("adapt r --last --threads 1 {sizes}"));
+    assert_eq!(tested.code, Some(0), "{}", tested.err);
+    let line = tested.out.lines().find(|line| line.starts_with("MetaTest/Average/NumEpisodes")).unwrap();
+    assert!(line.ends_with(" 50"), "{line}");
+    assert!(
+        tested.out.lines().last().unwrap().starts_with("after ") && tested.out.ends_with("tasks 5\n"),
+        "{}",
+        tested.out
+    );
+    assert_eq!(fs::read_to_string(dir.join("r/meta_test.csv")).unwrap().lines().count(), 51);
+    expect_user_error(&dir.run("adapt r --n-test-tasks 5 --inner-steps 2"), &["--inner-steps", "meta-test"]);
+    expect_user_error(&dir.run("adapt r --n-test-tasks 100k"), &["--n-test-tasks: 100000 is not in 1 to 16384"]);
+    expect_user_error(&dir.run("adapt r --n-test-episodes 0"), &["--n-test-episodes"]);
+    expect_user_error(
+        &dir.run("train ppo --env cartpole --n-test-tasks 5 --out p"),
+        &["n_test_tasks: a policy of ppo does not adapt", "--eval-episodes"],
+    );
+    expect_user_error(
+        &dir.run("train ppo --env cartpole --set n_test_episodes=5 --out p"),
+        &["n_test_episodes: a policy of ppo does not adapt"],
+    );
+    expect_user_error(
+        &dir.run("train pearl --env point-robot:time_limit=30 --out p"),
+        &["num_steps_prior: 20 steps are less than an episode of time_limit=30"],
+    );
 }

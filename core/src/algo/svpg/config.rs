@@ -4,7 +4,7 @@ use crate::algo::on_policy::{
     CriticConfig, MAX_BATCH, OnPolicy, PolicyGradient, PolicyTerm, Sampled, Sampling, Terms, Update,
 };
 use crate::algo::{ActorCritic, Held, Metrics};
-use crate::optim::{OptimiserConfig, OptimiserKind, Schedule};
+use crate::optim::{ClipFall, OptimiserConfig, OptimiserKind, Schedule};
 use crate::play::Iteration;
 use crate::policy::NetConfig;
 use crate::settings::{Range, Settings as _};
@@ -37,8 +37,10 @@ crate::settings! {
         epochs: usize = 1, Range::Count(1, MAX_BATCH as u64);
         /// ppo: clip range of the probability ratio
         clip_eps: f64 = 0.2, Range::Fraction;
-        /// ppo: linear: towards 0 at the end of the run
+        /// ppo: linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall
         clip_eps_schedule: Schedule = Schedule::Constant;
+        /// How far the clip range falls.
+        ..clip_fall: ClipFall;
         /// ppo: clip the change of the value as well
         value_clip: bool = true;
         /// ppo: above 0: stop an iteration's updates at 1.5 times this KL
@@ -101,7 +103,7 @@ impl OnPolicy for SvpgConfig {
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
         let mut all = self.gradient.schedules(done, total);
         if self.particle == ParticleUpdate::Ppo {
-            let clip_eps = self.clip_eps * self.clip_eps_schedule.factor(done, total);
+            let clip_eps = self.clip_eps * self.clip_eps_schedule.factor_by(self.clip_fall, done, total);
             all.push(("train/clip_eps", clip_eps));
         }
         all

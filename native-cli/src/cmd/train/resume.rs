@@ -17,6 +17,7 @@ use crate::segments;
 use crate::signals;
 use crate::ticker::Ticker;
 use quickstudy_core::backend::Device;
+use quickstudy_core::meta::TestSizes;
 use quickstudy_core::train::{Layer, Saved, Session, Setup};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -167,12 +168,9 @@ fn resume_session(args: &TrainArgs, device: &Device, mut session: Session, sourc
         return Err(Stop::user("--keep-snapshots none: a run that goes on has a last snapshot, which would grow old")
             .hint("take last, all or a number of environment steps"));
     }
-    let counts = [
-        keys.eval_every.unwrap_or(asked.div_ceil(10)),
-        keys.eval_episodes.unwrap_or_else(|| eval_episodes(session.setup().algorithm)),
-        keys.log_every.unwrap_or(0),
-    ];
-    let pace = args.pace(counts, keep);
+    let counts = [keys.eval_every.unwrap_or(asked.div_ceil(10)), keys.log_every.unwrap_or(0)];
+    let episodes = keys.eval_episodes.unwrap_or_else(|| eval_episodes(session.setup().algorithm));
+    let pace = args.pace(counts, keys.meta_test.evaluation(episodes), keep);
     prepare(&mut session, &pace)?;
     headline(session.setup(), &args.device.describe(device));
     if extended {
@@ -184,7 +182,11 @@ fn resume_session(args: &TrainArgs, device: &Device, mut session: Session, sourc
     for (index, ((source, text), seed)) in sources.into_iter().zip(texts).zip(seeds).enumerate() {
         let made = session.steps_made(index);
         let number = |value: Option<u64>| value.map(|value| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX)));
+        let [exploration, episodes, tasks] = args.meta_test.values();
         let flags = [
+            (TestSizes::KEYS[2], number(tasks)),
+            (TestSizes::KEYS[1], number(episodes)),
+            (TestSizes::KEYS[0], number(exploration)),
             ("steps", number(args.steps)),
             ("eval_every", number(args.eval_every)),
             ("eval_episodes", number(args.eval_episodes)),
