@@ -29,6 +29,7 @@ pub mod memory;
 pub mod metrics;
 pub mod outcome;
 pub mod output;
+pub mod particles;
 pub mod picture_file;
 pub mod plan;
 pub mod progress;
