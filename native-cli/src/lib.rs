@@ -30,6 +30,7 @@ pub mod meta_test;
 pub mod metrics;
 pub mod outcome;
 pub mod output;
+pub mod particles;
 pub mod picture_file;
 pub mod plan;
 pub mod progress;

@@ -40,4 +40,4 @@ pub use conjugate_gradient::{conjugate_gradient, dot};
 pub use optimiser::{Optimiser, OptimiserConfig, OptimiserKind};
 pub use rms_prop::RmsPropConfig;
 pub use schedule::{ClipFall, Decay, Fall, RateFall, Schedule};
-pub use trust_region::{Hessian, TrustRegion, TrustStep};
+pub use trust_region::{Hessian, TrustProblem, TrustRegion, TrustStep};

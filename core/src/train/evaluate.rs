@@ -375,6 +375,30 @@ impl Evaluator {
         self.def.family
     }
 
+    /// The number of policies that were trained side by side as particles; 0 if there is a single policy.
+    pub fn particles(&self) -> usize {
+        self.algorithm.particles().len()
+    }
+
+    /// From now on plays this particle, counted from 0, and not the one that its algorithm holds for the best.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if there is no such particle, or there are none.
+    pub fn choose_particle(&mut self, index: usize) -> Result<()> {
+        let particles = self.algorithm.particles();
+        let (name, last) = (self.def.name, particles.len().saturating_sub(1));
+        let chosen = particles.into_iter().nth(index).ok_or_else(|| {
+            let problem = match self.particles() {
+                0 => format!("a policy of {name} has no particles"),
+                1 => format!("there is no number {index}; the only particle of this policy is 0"),
+                _ => format!("there is no number {index}; this policy of {name} has the particles 0 to {last}"),
+            };
+            Error::config("particle", problem)
+        })?;
+        (self.algorithm, self.program) = (chosen, None);
+        Ok(())
+    }
+
     /// The seed that it was trained with.
     pub fn trained_seed(&self) -> u64 {
         self.header.seed

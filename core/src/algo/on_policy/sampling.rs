@@ -116,6 +116,15 @@ impl Sampling {
         Ok(())
     }
 
+    /// Checks that advantages can be standardised over a rollout, if they are to be.
+    pub(in crate::algo) fn validate_standardised(&self, standardised: bool) -> Result<()> {
+        if standardised && self.batch() == 1 {
+            let problem = "a rollout of one step has one advantage, which cannot be standardised";
+            return Err(Error::config("horizon", problem));
+        }
+        Ok(())
+    }
+
     /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
     /// their states to themselves. Each episode has its own task of `tasks` numbers, if there are many.
     pub(super) fn entries(&self, environment: Option<usize>, tasks: usize, net: &ActorCritic) -> Vec<StateEntry> {
