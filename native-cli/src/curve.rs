@@ -1,8 +1,16 @@
 //! Learning curves: mean over seeds with a 95 % bootstrap interval.
 
+mod axes;
+mod ends;
+mod legend;
+
 use crate::band::{Band, aggregate};
+pub use crate::numerals::short_count;
 use crate::outcome::Stop;
-use crate::sheet::{Anchor, GRID, INK, QUIET, Sheet, Style, ticks};
+use crate::sheet::{INK, QUIET, Sheet, Style};
+use axes::{Axes, padded};
+use ends::End;
+use legend::{Legend, clip};
 use quickstudy_core::env::Color;
 
 /// One line of a plot: the same experiment under one or several seeds.
@@ -14,6 +22,8 @@ pub struct Series {
     pub runs: Vec<Vec<(f64, f64)>>,
     /// Marks: the same of evaluations; drawn as dots.
     pub marks: Vec<(f64, f64)>,
+    /// Number of its colour; its place in the plot if there is none. Lines of the same number in several plots share an entry of the legend.
+    pub color: Option<usize>,
 }
 
 /// A plot.
@@ -33,28 +43,14 @@ pub struct Plot {
     pub series: Vec<Series>,
 }
 
-/// A count as `512`, `20k`, `1.5M`.
-#[must_use]
-pub fn short_count(value: f64) -> String {
-    let (scaled, unit) = match value.abs() {
-        v if v >= 1e9 => (value / 1e9, "B"),
-        v if v >= 1e6 => (value / 1e6, "M"),
-        v if v >= 1e3 => (value / 1e3, "k"),
-        _ => (value, ""),
-    };
-    let text = format!("{scaled:.2}");
-    format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
+impl Series {
+    /// Its runs where they can be drawn.
+    fn drawn(&self, log_x: bool) -> Vec<Vec<(f64, f64)>> {
+        let on_axis = |run: &Vec<(f64, f64)>| run.iter().copied().filter(|(x, _)| !log_x || *x > 0.0).collect();
+        self.runs.iter().map(on_axis).collect()
+    }
 }
 
-const WIDTH: f32 = 880.0;
-/// Height of the part with the axes, their labels included.
-const BODY: f32 = 420.0;
-/// From the sheet's left edge to the axes.
-const LEFT: f32 = 82.0;
-/// From the axes to the sheet's right edge.
-const RIGHT: f32 = 66.0;
-/// From the axes to the sheet's lower edge.
-const BELOW: f32 = 62.0;
 /// Wong 2011 (Nature Methods 8:441), told apart with every kind of colour vision; yellow left out on white.
 const COLORS: [Color; 7] = [
     Color::rgb(0, 114, 178),
@@ -65,261 +61,157 @@ const COLORS: [Color; 7] = [
     Color::rgb(230, 159, 0),
     Color::rgb(90, 90, 98),
 ];
-/// More lines than this have no values at their ends, where they would not fit.
-const ENDS: usize = 16;
 /// Letters of labels.
 const LABEL: f32 = 13.0;
+/// From a panel's left edge to its axes.
+const LEFT: f32 = 84.0;
+/// From the axes to the panel's right edge: room for the values at the ends of lines.
+const RIGHT: f32 = 66.0;
+/// From the axes to the panel's lower edge.
+const BELOW: f32 = 62.0;
+/// Width of a line, and of its part behind the end of its first run.
+const WIDTHS: [f32; 2] = [2.0, 1.2];
 
 /// Draws a plot.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if no series has a finite point.
 pub fn draw(plot: &Plot) -> Result<Sheet, Stop> {
-    if plot.log_x {
-        return draw_on(&by_powers(plot));
-    }
-    draw_on(plot)
+    let whole = Plot { title: String::new(), ..plot.clone() };
+    draw_panels(&plot.title, &plot.subtitle, &[whole], 1)
 }
 
-/// The same plot with the logarithms of what lies along its horizontal axis.
-fn by_powers(plot: &Plot) -> Plot {
-    let of = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
-        points.iter().filter(|(x, _)| *x > 0.0).map(|(x, y)| (x.log10(), *y)).collect()
+/// Draws plots as panels of one picture, row by row in so many columns, with one legend. Their titles are above their axes; their subtitles are
+/// left out.
+///
+/// # Errors
+/// [`Stop`] with code 2 if no series of any of them has a finite point. A panel without one stays empty.
+pub fn draw_panels(title: &str, subtitle: &str, plots: &[Plot], columns: usize) -> Result<Sheet, Stop> {
+    let (columns, rows) = (columns.clamp(1, plots.len().max(1)), plots.len().div_ceil(columns.max(1)));
+    let [width, height] = match columns {
+        1 => [880.0, 420.0],
+        2 => [580.0, 350.0],
+        _ => [470.0, 310.0],
     };
-    let one = |series: &Series| Series {
-        label: series.label.clone(),
-        runs: series.runs.iter().map(|run| of(run)).collect(),
-        marks: of(&series.marks),
-    };
-    Plot { series: plot.series.iter().map(one).collect(), ..plot.clone() }
-}
-
-fn draw_on(plot: &Plot) -> Result<Sheet, Stop> {
-    let bands: Vec<Band> = plot.series.iter().map(|series| aggregate(&series.runs)).collect();
-    let mut ys: Vec<f64> = Vec::new();
-    for (band, series) in bands.iter().zip(&plot.series) {
-        ys.extend(band.low.iter().chain(&band.high).chain(&band.mean));
-        ys.extend(series.marks.iter().map(|(_, y)| y));
+    let mut entries: Vec<(usize, &str)> = Vec::new();
+    for (i, series) in plots.iter().flat_map(|plot| plot.series.iter().enumerate()) {
+        let number = series.color.unwrap_or(i);
+        if !entries.iter().any(|(known, _)| *known == number) {
+            entries.push((number, &series.label));
+        }
     }
-    ys.retain(|y| y.is_finite());
-    if ys.is_empty() {
-        return Err(Stop::user("there is nothing to plot yet: no episode has ended"));
-    }
-    let marks = plot.series.iter().flat_map(|s| s.marks.iter().map(|(x, _)| *x));
-    let xs: Vec<f64> = bands.iter().flat_map(|band| band.steps.iter().copied()).chain(marks).collect();
-    let x_max = xs.iter().copied().fold(if plot.log_x { f64::NEG_INFINITY } else { 1.0 }, f64::max);
-    let x_min = if plot.log_x { xs.iter().copied().fold(x_max - 0.1, f64::min) } else { 0.0 };
-    let legend = Legend::of(&plot.series);
+    entries.sort_by_key(|(number, _)| *number);
+    let full = columns as f32 * width;
+    let legend = Legend::new(entries, full);
     let header = 72.0 + legend.height();
-    let mut sheet = Sheet::new(WIDTH, header + BODY);
-    sheet.text(&plot.title, [24.0, 38.0], Style::new(20.0, INK).bold());
-    sheet.text(&plot.subtitle, [24.0, 60.0], Style::new(LABEL, QUIET));
-    legend.draw(&mut sheet, &plot.series);
-    let axes = Axes { x: x_min..x_max, log_x: plot.log_x, y: padded(&ys), top: header, bottom: header + BODY - BELOW };
-    axes.draw(&mut sheet, [&plot.x_label, &plot.y_label]);
-
-    for (i, (band, series)) in bands.iter().zip(&plot.series).enumerate() {
-        let color = color(i);
-        let points = |ys: &[f64]| band.steps.iter().zip(ys).map(|(x, y)| axes.at((*x, *y))).collect::<Vec<_>>();
-        if series.runs.len() > 1 {
-            let mut outline = points(&band.high);
-            outline.extend(points(&band.low).into_iter().rev());
-            sheet.fill(&outline, color, 0.2);
-        }
-        line(&mut sheet, &points(&band.mean), i);
-        for mark in &series.marks {
-            sheet.disc(axes.at(*mark), 4.0, color);
-        }
+    let named = if plots.iter().any(|plot| !plot.title.is_empty()) { 30.0 } else { 0.0 };
+    let mut sheet = Sheet::new(full, header + rows as f32 * (height + named));
+    sheet.text(title, [24.0, 38.0], Style::new(20.0, INK).bold());
+    sheet.text(&clip(subtitle, Style::new(LABEL, QUIET), full - 48.0), [24.0, 60.0], Style::new(LABEL, QUIET));
+    legend.draw(&mut sheet);
+    let mut drawn = false;
+    for (i, plot) in plots.iter().enumerate() {
+        let left = (i % columns) as f32 * width;
+        let top = header + (i / columns) as f32 * (height + named) + named;
+        let style = Style::new(15.0, INK).bold();
+        sheet.text(&clip(&plot.title, style, width - LEFT - 8.0), [left + LEFT, top - 12.0], style);
+        drawn |= panel(&mut sheet, plot, [left, top, left + width, top + height]);
     }
-    // The last means, at the ends of their lines.
-    let last = |band: &Band| Some((*band.steps.last()?, *band.mean.last()?));
-    let mut ends: Vec<(f32, usize)> =
-        bands.iter().enumerate().filter_map(|(i, band)| Some((axes.at(last(band)?)[1], i))).collect();
-    if ends.len() <= ENDS {
-        spread(&mut ends, 17.0, axes.bottom);
-        for (y, i) in ends {
-            let text = bands[i].mean.last().map_or(String::new(), |y| short_value(*y));
-            sheet.text(&text, [WIDTH - RIGHT + 8.0, y + 4.0], Style::new(LABEL, color(i)).bold());
-        }
+    if !drawn {
+        return Err(Stop::user("there is nothing to plot yet: no episode has ended"));
     }
     Ok(sheet)
 }
 
-fn color(series: usize) -> Color {
-    COLORS[series % COLORS.len()]
-}
-
-/// A series' line: where colours come again it has gaps.
-fn line(sheet: &mut Sheet, points: &[[f32; 2]], series: usize) {
-    match series / COLORS.len() {
-        0 => sheet.stroke(points, 2.0, color(series), 1.0),
-        again => sheet.dashed(points, if again % 2 == 1 { 16.0 } else { 7.0 }, 2.0, color(series)),
+/// Draws a plot within `[left, top, right, bottom]`; false if it has no point.
+fn panel(sheet: &mut Sheet, plot: &Plot, [left, top, right, bottom]: [f32; 4]) -> bool {
+    let bands = plot.series.iter().map(|series| aggregate(&series.drawn(plot.log_x), plot.log_x));
+    let bands: Vec<Band> = bands.collect();
+    let mut ys: Vec<f64> = Vec::new();
+    for (band, series) in bands.iter().zip(&plot.series) {
+        ys.extend(band.interval.iter().flatten().flat_map(|(low, high)| [low, high]).chain(&band.mean));
+        ys.extend(series.marks.iter().map(|(_, y)| y));
     }
-}
-
-/// Which line is which, in as many columns as its labels leave room for.
-struct Legend {
-    columns: usize,
-    rows: usize,
-}
-
-impl Legend {
-    const ROW: f32 = 22.0;
-    const SWATCH: f32 = 30.0;
-    /// Rows at most; what is beyond them is counted.
-    const ROWS: usize = 25;
-
-    fn of(series: &[Series]) -> Self {
-        if series.len() < 2 {
-            return Self { columns: 1, rows: 0 };
+    ys.retain(|y| y.is_finite());
+    let marks = plot.series.iter().flat_map(|s| s.marks.iter().map(|(x, _)| *x)).filter(|x| !plot.log_x || *x > 0.0);
+    let xs = bands.iter().flat_map(|band| band.steps.iter().copied()).chain(marks);
+    let xs: Vec<f64> = xs.map(|x| if plot.log_x { x.log10() } else { x }).collect();
+    let x_max = xs.iter().copied().fold(if plot.log_x && !xs.is_empty() { f64::NEG_INFINITY } else { 1.0 }, f64::max);
+    let x_min = if plot.log_x { xs.iter().copied().fold(x_max - 0.1, f64::min) } else { 0.0 };
+    let axes = Axes {
+        x: x_min..x_max,
+        log_x: plot.log_x,
+        y: if ys.is_empty() { 0.0..1.0 } else { padded(&ys) },
+        left: left + LEFT,
+        right: right - RIGHT,
+        top,
+        bottom: bottom - BELOW,
+    };
+    axes.draw(sheet, [&plot.x_label, &plot.y_label]);
+    if ys.is_empty() {
+        sheet.text("no episode has ended", [axes.left + 16.0, top + 28.0], Style::new(LABEL, QUIET));
+        return false;
+    }
+    let mut ends = Vec::new();
+    for (i, (band, series)) in bands.iter().zip(&plot.series).enumerate() {
+        let number = series.color.unwrap_or(i);
+        draw_band(sheet, &axes, band, number);
+        for mark in series.marks.iter().filter(|(x, _)| !plot.log_x || *x > 0.0) {
+            sheet.disc(axes.at(*mark), 4.0, color(number));
         }
-        let style = Style::new(LABEL, INK);
-        let widest = series.iter().map(|one| style.width(&one.label)).fold(0.0, f32::max);
-        let columns = (((WIDTH - 48.0) / (widest + Self::SWATCH + 20.0)) as usize).clamp(1, 4);
-        Self { columns, rows: series.len().div_ceil(columns).min(Self::ROWS) }
-    }
-
-    fn height(&self) -> f32 {
-        if self.rows == 0 { 0.0 } else { 12.0 + Self::ROW * self.rows as f32 }
-    }
-
-    fn draw(&self, sheet: &mut Sheet, series: &[Series]) {
-        if self.rows == 0 {
-            return;
-        }
-        let column = (WIDTH - 48.0) / self.columns as f32;
-        let style = Style::new(LABEL, INK);
-        let room = self.columns * self.rows;
-        for (i, one) in series.iter().enumerate().take(room) {
-            let left = 24.0 + column * (i % self.columns) as f32;
-            let y = 84.0 + Self::ROW * (i / self.columns) as f32;
-            if i + 1 == room && series.len() > room {
-                sheet.text(&format!("and {} more", series.len() - i), [left, y + 4.5], style);
-                break;
-            }
-            line(sheet, &[[left + 1.0, y], [left + 21.0, y]], i);
-            sheet.text(&clip(&one.label, style, column - Self::SWATCH), [left + Self::SWATCH, y + 4.5], style);
+        if let (Some(x), Some(y)) = (band.steps.last(), band.mean.last()) {
+            ends.push(End { at: axes.at((*x, *y)), value: *y, color: number });
         }
     }
+    ends::draw(sheet, &ends, axes.bottom);
+    true
 }
 
-/// Where the axes are and what they span.
-struct Axes {
-    x: std::ops::Range<f64>,
-    log_x: bool,
-    y: std::ops::Range<f64>,
-    top: f32,
-    bottom: f32,
-}
-
-impl Axes {
-    fn at(&self, (x, y): (f64, f64)) -> [f32; 2] {
-        let across = ((x - self.x.start) / (self.x.end - self.x.start)) as f32;
-        let up = ((y - self.y.start) / (self.y.end - self.y.start)) as f32;
-        [LEFT + across * (WIDTH - RIGHT - LEFT), self.bottom - up * (self.bottom - self.top)]
-    }
-
-    /// Places of labels along the horizontal axis, and their numbers.
-    fn x_ticks(&self) -> Vec<(f64, f64)> {
-        if !self.log_x {
-            return ticks(self.x.start, self.x.end, 7).into_iter().map(|x| (x, x)).collect();
+/// The mean as a line over its interval; thin behind a bar where its first run ends.
+fn draw_band(sheet: &mut Sheet, axes: &Axes, band: &Band, number: usize) {
+    let at = |i: usize, y: f64| axes.at((band.steps[i], y));
+    let all: Vec<usize> = (0..band.steps.len()).collect();
+    for part in all.chunk_by(|a, b| band.interval[*a].is_some() == band.interval[*b].is_some()) {
+        let side = |of: fn((f64, f64)) -> f64| {
+            part.iter().filter_map(|i| Some(at(*i, of(band.interval[*i]?)))).collect::<Vec<_>>()
+        };
+        let (low, mut outline) = (side(|(low, _)| low), side(|(_, high)| high));
+        outline.extend(low.into_iter().rev());
+        if outline.len() > 2 {
+            sheet.fill(&outline, color(number), 0.2);
         }
-        let powers = self.x.start.floor() as i32..=self.x.end.ceil() as i32;
-        let steps: &[f64] = if self.x.end - self.x.start > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-        let all = powers.flat_map(|power| steps.iter().map(move |step| step * 10.0_f64.powi(power)));
-        all.map(|x| (x.log10(), x)).filter(|(at, _)| (self.x.start..=self.x.end).contains(at)).collect()
     }
-
-    fn draw(&self, sheet: &mut Sheet, [x_label, y_label]: [&str; 2]) {
-        let (right, label) = (WIDTH - RIGHT, Style::new(LABEL, INK));
-        for y in ticks(self.y.start, self.y.end, 8) {
-            let [_, at] = self.at((self.x.start, y));
-            sheet.stroke(&[[LEFT, at], [right, at]], 1.0, GRID, 1.0);
-            sheet.text(&short_count(y), [LEFT - 10.0, at + 4.5], label.at(Anchor::End));
+    let means: Vec<[f32; 2]> = all.iter().map(|i| at(*i, band.mean[*i])).collect();
+    let first = band.first_end.and_then(|end| band.steps.iter().position(|x| *x == end));
+    let Some(first) = first else {
+        match means[..] {
+            // A line of one point would not be seen.
+            [only] => sheet.disc(only, 4.0, color(number)),
+            _ => line(sheet, &means, number, WIDTHS[0]),
         }
-        for (place, x) in self.x_ticks() {
-            let [at, _] = self.at((place, self.y.start));
-            sheet.stroke(&[[at, self.top], [at, self.bottom]], 1.0, GRID, 1.0);
-            sheet.text(&short_count(x), [at, self.bottom + 20.0], label.at(Anchor::Middle));
-        }
-        sheet.stroke(&[[LEFT, self.top], [LEFT, self.bottom], [right, self.bottom]], 1.0, QUIET, 1.0);
-        let name = Style::new(14.0, QUIET).at(Anchor::Middle);
-        let x_label = if x_label.is_empty() { "environment steps" } else { x_label };
-        sheet.text(x_label, [(LEFT + right) / 2.0, self.bottom + 46.0], name);
-        sheet.text(y_label, [26.0, (self.top + self.bottom) / 2.0], name.upwards());
-    }
+        return;
+    };
+    line(sheet, &means[..=first], number, WIDTHS[0]);
+    line(sheet, &means[first..], number, WIDTHS[1]);
+    let [x, y] = means[first];
+    sheet.stroke(&[[x, y - 7.0], [x, y + 7.0]], WIDTHS[0], color(number), 1.0);
 }
 
-/// The range of values with a margin of 6 %; a flat line gets room on both sides.
-fn padded(ys: &[f64]) -> std::ops::Range<f64> {
-    let low = ys.iter().fold(f64::INFINITY, |a, b| a.min(*b));
-    let high = ys.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
-    let gap = (high - low) * 0.06;
-    let gap = if gap > 0.0 { gap } else { (high.abs() * 0.1).max(1.0) };
-    // A curve of positive returns that starts near zero is easier to read from zero.
-    if low >= 0.0 && low < 0.3 * high {
-        return 0.0..high + gap;
-    }
-    low - gap..high + gap
+fn color(number: usize) -> Color {
+    COLORS[number % COLORS.len()]
 }
 
-/// Moves rows down until neighbours are at least `gap` apart, and up again where the last one would be below `most`;
-/// keeps their order.
-fn spread(rows: &mut [(f32, usize)], gap: f32, most: f32) {
-    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    for i in 1..rows.len() {
-        rows[i].0 = rows[i].0.max(rows[i - 1].0 + gap);
+/// A line in the colour of this number: where colours come again it has gaps.
+fn line(sheet: &mut Sheet, points: &[[f32; 2]], number: usize, width: f32) {
+    match number / COLORS.len() {
+        0 => sheet.stroke(points, width, color(number), 1.0),
+        again => sheet.dashed(points, if again % 2 == 1 { 16.0 } else { 7.0 }, width, color(number)),
     }
-    let mut limit = most;
-    for row in rows.iter_mut().rev() {
-        row.0 = row.0.min(limit);
-        limit = row.0 - gap;
-    }
-}
-
-/// A return with about four digits.
-fn short_value(value: f64) -> String {
-    if value.abs() >= 1e4 {
-        return short_count(value);
-    }
-    let digits = if value.abs() >= 100.0 { 1 } else { 2 };
-    format!("{value:.digits$}")
-}
-
-/// As much of a label as fits into `room`.
-fn clip(label: &str, style: Style, room: f32) -> String {
-    let mut text = label.to_owned();
-    while style.width(&text) > room && !text.is_empty() {
-        // The mark at the end goes with the letter before it.
-        text.pop();
-        text.pop();
-        text.push('…');
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn end_labels_do_not_overlap() {
-        let mut rows = [(100.0, 0), (95.0, 1), (300.0, 2)];
-        spread(&mut rows, 18.0, 400.0);
-        assert_eq!(rows, [(95.0, 1), (113.0, 0), (300.0, 2)]);
-        spread(&mut rows, 18.0, 290.0);
-        assert_eq!(rows[2], (290.0, 2));
-        assert_eq!([500.0, -146.25, 9.5, 20_000.0].map(short_value), ["500.0", "-146.2", "9.50", "20k"]);
-    }
-
-    #[test]
-    fn counts_are_short() {
-        for (value, text) in
-            [(0.0, "0"), (512.0, "512"), (20_000.0, "20k"), (1.5e6, "1.5M"), (-200.0, "-200"), (0.25, "0.25")]
-        {
-            assert_eq!(short_count(value), text);
-        }
-    }
 
     fn plot() -> Plot {
         let run = |s: f64| {
@@ -341,8 +233,9 @@ mod tests {
                     label: "ppo".into(),
                     runs: (0..8).map(|s| run(f64::from(s) * 3.0)).collect(),
                     marks: vec![(50_000.0, 450.0)],
+                    color: None,
                 },
-                Series { label: "ppo gamma=0.9".into(), runs: vec![run(40.0)], marks: vec![] },
+                Series { label: "ppo gamma=0.9".into(), runs: vec![run(40.0)], ..Series::default() },
             ],
         }
     }
@@ -357,46 +250,54 @@ mod tests {
             assert!(text.contains(part), "{part} is missing");
         }
         assert!(text.ends_with("</svg>\n"), "{}", &text[text.len() - 20..]);
+        assert_eq!(text.matches("<polygon").count(), 1, "a single run has no interval");
         if let Ok(path) = std::env::var("QUICKSTUDY_SHOW_CURVE") {
             std::fs::write(path, sheet.picture().png().unwrap()).unwrap();
         }
         assert_eq!(draw(&Plot::default()).unwrap_err().code, 2);
+        let many = Plot { series: vec![plot().series[1].clone(); 300], ..plot() };
+        assert!(draw(&many).unwrap().svg().contains(">and 201 more</text>"));
     }
 
     #[test]
-    fn powers_of_ten_are_as_far_from_each_other() {
+    fn logarithms_leave_out_what_lies_at_0() {
         let points = vec![(0.0, 9.0), (10.0, 1.0), (1000.0, 3.0), (100_000.0, 5.0)];
-        let series = vec![Series { label: "a".into(), runs: vec![points], marks: Vec::new() }];
+        let series = vec![Series { label: "a".into(), runs: vec![points], ..Series::default() }];
         let plot = Plot { x_label: "seconds".into(), log_x: true, series, ..plot() };
-        let axes = Axes { x: 1.0..5.0, log_x: true, y: 0.0..1.0, top: 0.0, bottom: 100.0 };
-        assert_eq!(axes.x_ticks(), [10.0_f64, 100.0, 1000.0, 1e4, 1e5].map(|x| (x.log10(), x)));
-        let gaps: Vec<f32> =
-            axes.x_ticks().windows(2).map(|t| axes.at((t[1].0, 0.0))[0] - axes.at((t[0].0, 0.0))[0]).collect();
-        assert!(gaps.iter().all(|gap| (gap - gaps[0]).abs() < 1e-3), "{gaps:?}");
         let svg = draw(&plot).unwrap().svg();
         for part in [">seconds<", ">10<", ">100<", ">1k<", ">10k<", ">100k<"] {
             assert!(svg.contains(part), "{part} is missing");
         }
-        // What lies at 0 has no logarithm.
         assert!(!svg.contains("inf") && !svg.contains("NaN"));
     }
 
     #[test]
-    fn legends_have_room_for_their_labels() {
-        let of = |label: &str, count: usize| {
-            let series = vec![Series { label: label.to_owned(), ..Series::default() }; count];
-            let legend = Legend::of(&series);
-            (legend.columns, legend.rows)
-        };
-        assert_eq!([of("ppo", 1), of("ppo", 2), of("ppo", 9)], [(1, 0), (4, 1), (4, 3)]);
-        let long = "maml-trpo · point-corner-squared learning_rate=0.001";
-        assert_eq!(of(long, 4), (2, 2));
-        assert_eq!(of(&long.repeat(3), 4), (1, 4));
-        let many = Plot { series: vec![plot().series[1].clone(); 300], ..plot() };
-        assert!(draw(&many).unwrap().svg().contains(">and 201 more</text>"));
-        let style = Style::new(LABEL, INK);
-        let cut = clip(&long.repeat(3), style, 300.0);
-        assert!(cut.ends_with('…') && style.width(&cut) <= 300.0 && style.width(&cut) > 270.0, "{cut}");
-        assert_eq!(clip(long, style, 800.0), long);
+    fn lines_of_several_panels_share_colours_and_a_legend() {
+        let one = plot();
+        let mut other = Plot { title: "pendulum".into(), y_label: "evaluation return".into(), ..plot() };
+        other.series.remove(0);
+        other.series[0].color = Some(1);
+        let svg = draw_panels("ppo", "two panels", &[one.clone(), other.clone()], 2).unwrap().svg();
+        for part in [">ppo<", ">two panels<", ">CartPole-v1 &lt;&amp;&gt;<", ">pendulum<", ">evaluation return<"] {
+            assert_eq!(svg.matches(part).count(), if part == ">ppo<" { 2 } else { 1 }, "{part}");
+        }
+        assert_eq!(svg.matches(">ppo gamma=0.9<").count(), 1, "one legend");
+        // The line of the second panel has the colour that it has in the first one.
+        assert_eq!(svg.matches("stroke=\"#d55e00\" stroke-width=\"2.0\"").count(), 3);
+        let empty = Plot { series: Vec::new(), ..other };
+        assert!(draw_panels("", "", &[one, empty.clone()], 2).unwrap().svg().contains(">no episode has ended<"));
+        assert_eq!(draw_panels("", "", &[empty], 1).unwrap_err().code, 2);
+    }
+
+    #[test]
+    fn behind_the_end_of_its_first_run_a_line_is_thin() {
+        let run = |last: u32, y: f64| (0..=last).map(|i| (f64::from(i), y)).collect::<Vec<_>>();
+        let runs = vec![run(10, 1.0), run(10, 2.0), run(5, 6.0)];
+        let plot = Plot { series: vec![Series { runs, ..Series::default() }], ..plot() };
+        let svg = draw(&plot).unwrap().svg();
+        let widths = |width: &str| svg.matches(&format!("stroke=\"#0072b2\" stroke-width=\"{width}\"")).count();
+        assert_eq!((widths("2.0"), widths("1.2")), (2, 1), "a line, its bar, and its thin part: {svg}");
+        // The value at the end is the mean of the two that are there.
+        assert!(svg.contains(">1.50<"), "{svg}");
     }
 }

@@ -1,7 +1,8 @@
-//! Animated GIFs of scenes.
+//! Animated GIFs of episodes.
 
 use crate::outcome::Stop;
-use crate::raster::{self, BACKGROUND, Picture, paint};
+use crate::raster::{self, BACKGROUND, Painter, Picture, paint};
+use crate::sheet::{INK, Style, letter};
 use ::gif::{DisposalMethod, Encoder, Frame, Repeat};
 use quickstudy_core::env::Scene;
 use std::borrow::Cow;
@@ -12,6 +13,18 @@ use std::path::Path;
 const SHORTEST: u64 = 2;
 /// Time of the last frame before the recording starts again, in hundredths of a second.
 const PAUSE: u16 = 100;
+
+/// Pixels above a scene in which its caption is written.
+const CAPTION: usize = 30;
+
+/// An episode of a recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Clip {
+    /// What is seen, and a line about it; no room is taken where no frame has one.
+    pub frames: Vec<(Scene, String)>,
+    /// Time of a frame.
+    pub seconds: f64,
+}
 
 /// Which of `count` scenes that follow each other after `seconds` are shown, and for how many hundredths of a second.
 ///
@@ -33,28 +46,41 @@ fn timing(count: usize, seconds: f64) -> Vec<(usize, u16)> {
     shown
 }
 
-/// Writes `scenes` as a looping GIF of `width` pixels that plays as fast as they happened, one each `seconds`.
+/// A scene in the view of the first one, below its caption.
+fn picture((scene, caption): &(Scene, String), view: [f32; 4], width: usize, above: usize) -> Picture {
+    let scene = paint(&Scene { view, shapes: scene.shapes.clone() }, width);
+    if above == 0 {
+        return scene;
+    }
+    let mut painter = Painter::new(width, scene.height + above, BACKGROUND);
+    painter.picture.pixels[above * width..].copy_from_slice(&scene.pixels);
+    letter(&mut painter, caption, [12.0, above as f32 - 9.0], &Style::new(15.0, INK), 1.0);
+    painter.picture
+}
+
+/// Writes episodes as a looping GIF of `width` pixels, one after the other, each at its own speed.
 ///
 /// All frames share one palette of the 256 most frequent colours, and each frame holds only the rectangle that
 /// changed, so ten seconds of CartPole take a few hundred kilobytes. All scenes must have the same view.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if there is no scene or the size is beyond GIF's 65535; with code 1 if encoding fails.
-pub fn encode(scenes: &[Scene], width: usize, seconds: f64) -> Result<Vec<u8>, Stop> {
-    let Some(first) = scenes.first() else {
+pub fn encode(clips: &[Clip], width: usize) -> Result<Vec<u8>, Stop> {
+    let frames = || clips.iter().flat_map(|clip| &clip.frames);
+    let Some((first, _)) = frames().next() else {
         return Err(Stop::user("there is no frame to record"));
     };
-    let height = raster::height(first.view, width);
+    let above = if frames().any(|(_, caption)| !caption.is_empty()) { CAPTION } else { 0 };
+    let height = raster::height(first.view, width) + above;
     let (Ok(wide), Ok(high)) = (u16::try_from(width), u16::try_from(height)) else {
         return Err(Stop::user(format!("a GIF has at most 65535 pixels a side, got {width} × {height}")));
     };
-    let timing = timing(scenes.len(), seconds);
-    let pictures = || {
-        timing.iter().map(|(i, _)| {
-            let same_view = Scene { view: first.view, shapes: scenes[*i].shapes.clone() };
-            paint(&same_view, width)
-        })
-    };
+    let timing = clips.iter().flat_map(|clip| {
+        let shown = timing(clip.frames.len(), clip.seconds);
+        shown.into_iter().map(|(i, delay)| (&clip.frames[i], delay))
+    });
+    let timing: Vec<(&(Scene, String), u16)> = timing.collect();
+    let pictures = || timing.iter().map(|(frame, _)| picture(frame, first.view, width, above));
     // Two passes over the painter instead of holding every picture: 1000 frames would take 300 MB.
     let palette = Palette::of(pictures());
     let mut out = Vec::new();
@@ -96,9 +122,8 @@ pub fn encode(scenes: &[Scene], width: usize, seconds: f64) -> Result<Vec<u8>, S
 ///
 /// # Errors
 /// As [`encode`]; [`Stop`] with code 2, or 1 on a full disk, if the file cannot be written.
-pub fn save(path: &Path, scenes: &[Scene], width: usize, seconds: f64) -> Result<(), Stop> {
-    let bytes = encode(scenes, width, seconds)?;
-    crate::output::write(path, &bytes)
+pub fn save(path: &Path, clips: &[Clip], width: usize) -> Result<(), Stop> {
+    crate::output::write(path, &encode(clips, width)?)
 }
 
 /// The rectangle `[left, top, width, height]` in which two frames differ; one pixel if nowhere.
@@ -183,7 +208,15 @@ mod tests {
     #[test]
     fn decoded_frames_equal_the_painted_ones() {
         let scenes = moving(12);
-        let bytes = encode(&scenes, 160, 0.02).unwrap();
+        let clip = |caption: &str| Clip {
+            frames: scenes
+                .iter()
+                .enumerate()
+                .map(|(i, scene)| (scene.clone(), caption.replace('#', &i.to_string())))
+                .collect(),
+            seconds: 0.02,
+        };
+        let bytes = encode(&[clip("")], 160).unwrap();
         let mut options = ::gif::DecodeOptions::new();
         options.set_color_output(::gif::ColorOutput::RGBA);
         let mut decoder = options.read_info(&bytes[..]).unwrap();
@@ -205,7 +238,22 @@ mod tests {
         }
         assert_eq!(count, 12);
         assert!(stored < 12 * 160 * 80 / 2, "only changed rectangles are stored: {stored}");
-        assert_eq!(encode(&scenes, 160, 0.02).unwrap(), bytes);
+        assert_eq!(encode(&[clip("")], 160).unwrap(), bytes);
+        // With captions there is room above the scenes, which are as they were.
+        let named = clip("step #");
+        let frames: Vec<Picture> =
+            named.frames.iter().map(|frame| picture(frame, frame.0.view, 160, CAPTION)).collect();
+        assert_eq!((frames[3].width, frames[3].height), (160, 80 + CAPTION));
+        assert_eq!(frames[3].pixels[CAPTION * 160..], paint(&scenes[3], 160).pixels);
+        assert_ne!(frames[3].pixels[..CAPTION * 160], frames[4].pixels[..CAPTION * 160]);
+        // Two episodes, one after the other, each with its own time and its own end.
+        let both = encode(&[named.clone(), Clip { seconds: 0.1, ..named }], 160).unwrap();
+        let mut decoder = ::gif::DecodeOptions::new().read_info(&both[..]).unwrap();
+        let mut delays = Vec::new();
+        while let Some(frame) = decoder.read_next_frame().unwrap() {
+            delays.push(frame.delay);
+        }
+        assert_eq!(delays, [vec![2; 11], vec![100], vec![10; 11], vec![100]].concat());
     }
 
     #[test]
@@ -220,10 +268,10 @@ mod tests {
 
     #[test]
     fn frames_without_change_and_empty_recordings() {
-        let still = vec![moving(1)[0].clone(); 3];
-        assert!(encode(&still, 100, 0.05).is_ok());
-        assert_eq!(encode(&[], 100, 0.05).unwrap_err().code, 2);
-        assert_eq!(encode(&still, 70_000, 0.05).unwrap_err().code, 2);
+        let still = [Clip { frames: vec![(moving(1)[0].clone(), String::new()); 3], seconds: 0.05 }];
+        assert!(encode(&still, 100).is_ok());
+        assert_eq!(encode(&[], 100).unwrap_err().code, 2);
+        assert_eq!(encode(&still, 70_000).unwrap_err().code, 2);
         assert_eq!(changed(Some(&[1, 1, 1, 1]), &[1, 1, 1, 1], 2, 2), [0, 0, 1, 1]);
         assert_eq!(changed(Some(&[1, 1, 1, 1]), &[1, 1, 1, 0], 2, 2), [1, 1, 1, 1]);
     }

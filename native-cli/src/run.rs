@@ -224,6 +224,7 @@ impl SeedRun {
                 label: String::new(),
                 runs: vec![self.history.returns()],
                 marks: self.history.evaluations(),
+                color: None,
             }],
             ..Plot::default()
         };

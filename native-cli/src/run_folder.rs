@@ -19,11 +19,13 @@
 //! left by a killed process is recognised as stale because nobody holds it any more. The process id and start time
 //! inside are for people.
 
+mod finding;
 mod guard;
 mod reading;
 
 use crate::atomic;
 use crate::outcome::Stop;
+pub use finding::{find_evaluable, find_resumable, find_runs};
 use guard::check_plain;
 pub use guard::{cannot_keep, check_descriptors};
 pub use reading::{policy, read, read_own_text, read_snapshot, read_text};
@@ -280,42 +282,6 @@ impl Drop for RunFolder {
         let _ = self.lock.set_len(0);
         let _ = self.lock.unlock();
     }
-}
-
-/// The run folders that `path` stands for: itself, or its direct children that hold metrics, sorted by name.
-///
-/// # Errors
-/// [`Stop`] with code 2 if it is missing or holds no run.
-pub fn find_runs(path: &Path) -> Result<Vec<PathBuf>, Stop> {
-    find(path, &[file::CSV])
-}
-
-/// The run folders that can be resumed, as [`find_runs`]; those that lost their metrics are among them.
-///
-/// # Errors
-/// As [`find_runs`].
-pub fn find_resumable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
-    find(path, &[file::LAST, file::CSV])
-}
-
-/// Folders with a file of one of these names.
-fn find(path: &Path, names: &[&str]) -> Result<Vec<PathBuf>, Stop> {
-    require_folder(path)?;
-    let holds = |folder: &Path| names.iter().any(|name| folder.join(name).exists());
-    if holds(path) {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut runs: Vec<PathBuf> = fs::read_dir(path)
-        .map_err(|error| cannot("read", path, &error))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|child| holds(child))
-        .collect();
-    runs.sort();
-    if runs.is_empty() {
-        return Err(Stop::user(format!("{} holds no run ({})", path.display(), file::CSV))
-            .hint("expected a run folder made by `quickstudy train`, or a folder of them"));
-    }
-    Ok(runs)
 }
 
 fn require_folder(path: &Path) -> Result<(), Stop> {

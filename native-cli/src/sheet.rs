@@ -237,7 +237,7 @@ impl Sheet {
                     painter.fill(&[points.iter().map(at).collect()], *color, *opacity);
                 }
                 Mark::Disc { center, radius, color } => painter.disc(at(center), radius * DENSITY, *color, 1.0),
-                Mark::Text { text, at: place, style } => letter(&mut painter, text, at(place), style),
+                Mark::Text { text, at: place, style } => letter(&mut painter, text, at(place), style, DENSITY),
                 Mark::Clip(area) => painter.clip(area.map(|area| area.map(|x| x * DENSITY))),
             }
         }
@@ -245,10 +245,10 @@ impl Sheet {
     }
 }
 
-/// Paints a text.
-fn letter(painter: &mut Painter, text: &str, [x, y]: [f32; 2], style: &Style) {
+/// Paints a text at a place in pixels, of which there are `density` to a unit of the style.
+pub(crate) fn letter(painter: &mut Painter, text: &str, [x, y]: [f32; 2], style: &Style, density: f32) {
     let Some(letters) = Letters::new(style.bold) else { return };
-    let size = style.size * DENSITY;
+    let size = style.size * density;
     let width = letters.width(text, size);
     let shift = match style.anchor {
         Anchor::Start => 0.0,

@@ -6,17 +6,32 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Standard error of the mean (sample standard deviation over √n); 0 for fewer than two values.
+/// Standard error of the mean (sample standard deviation over √n); none for fewer than two values, which tell nothing about it.
 #[must_use]
-pub fn standard_error(values: &[f64]) -> f64 {
+pub fn standard_error(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
-        return 0.0;
+        return None;
     }
     let center = mean(values);
     let squares: f64 = values.iter().map(|v| (v - center).powi(2)).sum();
     let n = values.len() as f64;
-    (squares / (n - 1.0) / n).sqrt()
+    Some((squares / (n - 1.0) / n).sqrt())
 }
+
+/// A standard error as text with four digits after the point; a dash where there is none.
+#[must_use]
+pub fn error_text(error: Option<f64>) -> String {
+    error.map_or_else(|| NONE.to_owned(), |error| format!("{error:.4}"))
+}
+
+/// An interval as text, `[1.25, 3.50]`; a dash where there is none.
+#[must_use]
+pub fn interval_text(interval: Option<(f64, f64)>, digits: usize) -> String {
+    interval.map_or_else(|| NONE.to_owned(), |(low, high)| format!("[{low:.digits$}, {high:.digits$}]"))
+}
+
+/// Stands in tables for a number that there is not.
+pub const NONE: &str = "–";
 
 /// Interquartile mean: the mean of the middle half, with fractional weights at its ends; NaN for no values.
 ///
@@ -38,14 +53,12 @@ pub fn iqm(values: &[f64]) -> f64 {
 
 /// A 95 % percentile bootstrap interval of `statistic`, from 2000 resamples with a fixed seed.
 ///
-/// With one value the interval is that value; with none it is NaN.
+/// Fewer than two values have none: they do not tell how far others would be from them.
 #[must_use]
-pub fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> (f64, f64) {
+pub fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> Option<(f64, f64)> {
     const RESAMPLES: usize = 2000;
-    match values {
-        [] => return (f64::NAN, f64::NAN),
-        [only] => return (*only, *only),
-        _ => {}
+    if values.len() < 2 {
+        return None;
     }
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut resample = vec![0.0; values.len()];
@@ -58,7 +71,7 @@ pub fn bootstrap95(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> (f64, f
         })
         .collect();
     results.sort_by(f64::total_cmp);
-    (results[RESAMPLES * 25 / 1000], results[RESAMPLES * 975 / 1000])
+    Some((results[RESAMPLES * 25 / 1000], results[RESAMPLES * 975 / 1000]))
 }
 
 /// A number in `0..n` from splitmix64 (Steele et al. 2014) by the multiply-shift method.
@@ -79,8 +92,10 @@ mod tests {
     fn means_and_errors_of_small_samples() {
         assert_eq!(mean(&[1.0, 2.0, 6.0]), 3.0);
         // Sample variance of 1, 2, 6 is 7; √(7/3).
-        assert!((standard_error(&[1.0, 2.0, 6.0]) - 1.527_525_231_651_946_7).abs() < 1e-15);
-        assert_eq!(standard_error(&[4.0]), 0.0);
+        assert!((standard_error(&[1.0, 2.0, 6.0]).unwrap() - 1.527_525_231_651_946_7).abs() < 1e-15);
+        // One value has no error, which is not an error of 0.
+        assert_eq!((standard_error(&[4.0]), standard_error(&[])), (None, None));
+        assert_eq!([error_text(None), error_text(Some(0.25))], ["–", "0.2500"]);
         assert!(mean(&[]).is_nan());
     }
 
@@ -97,10 +112,10 @@ mod tests {
     fn the_bootstrap_interval_has_the_width_of_theory() {
         // 0..=99: the standard error of the mean is 2.9; the normal interval is 49.5 ± 5.7.
         let values: Vec<f64> = (0..100).map(f64::from).collect();
-        let (low, high) = bootstrap95(&values, mean);
+        let (low, high) = bootstrap95(&values, mean).unwrap();
         assert!((low - 43.9).abs() < 0.8 && (high - 55.1).abs() < 0.8, "{low} {high}");
-        assert_eq!(bootstrap95(&values, mean), (low, high));
-        assert_eq!(bootstrap95(&[7.0], iqm), (7.0, 7.0));
-        assert!(bootstrap95(&[], mean).0.is_nan());
+        assert_eq!(bootstrap95(&values, mean), Some((low, high)));
+        assert_eq!((bootstrap95(&[7.0], iqm), bootstrap95(&[], mean)), (None, None));
+        assert_eq!([interval_text(None, 2), interval_text(Some((1.0, 2.5)), 2)], ["–", "[1.00, 2.50]"]);
     }
 }

@@ -74,6 +74,8 @@ export interface SpecInfo {
   task: DimInfo[];
   /** Which numbers of the state are the agent's place in the plane that it is drawn in, if it moves in one. */
   plane: [number, number] | null;
+  /** Names the shapes that it is drawn with, where some need a name: `green: the goal`. */
+  legend?: string;
   /** Where its goals are in observations, if it is about reaching such: the numbers that say what is reached and what is sought. */
   goal?: { achieved: Span; desired: Span; tolerance: number };
 }

@@ -126,6 +126,9 @@ pub struct EnvSpec {
     /// Which numbers of the state are the agent's place in the plane that it is drawn in, if it moves in one: paths are
     /// drawn through these.
     pub plane: Option<[usize; 2]>,
+    /// Names the shapes that it is drawn with, beside the agent: `green: the goal`; empty if nothing needs a name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub legend: String,
     /// Where its goals are, if it has such.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<Goal>,
@@ -144,6 +147,7 @@ impl EnvSpec {
             solved_at: None,
             task: Vec::new(),
             plane: None,
+            legend: String::new(),
             goal: None,
         }
     }
@@ -180,6 +184,13 @@ impl EnvSpec {
     #[must_use]
     pub fn plane(mut self, x: usize, y: usize) -> Self {
         self.plane = Some([x, y]);
+        self
+    }
+
+    /// With a line that names the shapes that it is drawn with.
+    #[must_use]
+    pub fn legend(mut self, legend: &str) -> Self {
+        legend.clone_into(&mut self.legend);
         self
     }
 }

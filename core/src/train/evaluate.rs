@@ -176,24 +176,36 @@ impl EpisodeProgram {
         Ok(all.chunks(self.of.episodes).map(<[Episode]>::to_vec).collect())
     }
 
-    /// The recorded steps of the only episode of the only policy.
-    async fn trajectory(&mut self, device: &Device, policy: &PolicyArrays, key: Key) -> Result<Trajectory> {
+    /// The recorded steps of each episode of the only policy.
+    async fn trajectories(&mut self, device: &Device, policy: &PolicyArrays, key: Key) -> Result<Vec<Trajectory>> {
         let out = self.run(device, policy, &[key])?;
-        let length = device.read_u32(out.get("lengths")?).await?[0] as usize;
-        let mut states = rows(device.read_f32(out.get("states")?).await?, self.env.state_len(), length);
-        let actions = rows(device.read_f32(out.get("actions")?).await?, self.env.spec().action.dim(), length);
-        let mut rewards = device.read_f32(out.get("rewards")?).await?;
-        rewards.truncate(length);
-        let task = match self.env.spec().task.is_empty() {
+        let lengths = device.read_u32(out.get("lengths")?).await?;
+        let states = device.read_f32(out.get("states")?).await?;
+        let actions = device.read_f32(out.get("actions")?).await?;
+        let rewards = device.read_f32(out.get("rewards")?).await?;
+        let tasks = match self.env.spec().task.is_empty() {
             true => Vec::new(),
             false => device.read_f32(out.get("task")?).await?,
         };
-        // On the device the next episode has begun by then. The keys are those of policies that do not adapt.
-        if let (Some(state), Some(action), []) = (states.last(), actions.last(), &task[..]) {
-            let key = rng::fold_in(rng::fold_in(key, streams::ENV), length as u32);
-            states.push(self.env.next_state(state, action, &[], key, 0)?);
-        }
-        Ok(Trajectory { states, actions, rewards, task })
+        // Arrays are in order of time, with all episodes of a step one behind the other.
+        let count = self.of.episodes;
+        let rows = |flat: &[f32], width: usize, episode: usize| -> Vec<Vec<f32>> {
+            let length = lengths[episode] as usize;
+            flat.chunks(width.max(1)).skip(episode).step_by(count).take(length).map(<[f32]>::to_vec).collect()
+        };
+        let spec = self.env.spec();
+        let recorded = |episode: usize| {
+            let mut states = rows(&states, self.env.state_len(), episode);
+            let actions = rows(&actions, spec.action.dim(), episode);
+            let task = tasks.chunks(spec.task.len().max(1)).nth(episode).unwrap_or_default().to_vec();
+            // On the device the next episode has begun by then. The keys are those of policies that do not adapt.
+            if let (Some(state), Some(action), []) = (states.last(), actions.last(), &task[..]) {
+                let key = rng::fold_in(rng::fold_in(key, streams::ENV), lengths[episode]);
+                states.push(self.env.next_state(state, action, &[], key, episode as u32)?);
+            }
+            Ok(Trajectory { states, actions, rewards: rows(&rewards, 1, episode).concat(), task })
+        };
+        (0..count).map(recorded).collect()
     }
 }
 
@@ -213,10 +225,6 @@ pub(super) fn expect_finite(lost: &[f64], returns: &[f64], place: impl Fn(usize)
 
 pub(super) fn bad_count(episodes: usize) -> Error {
     Error::config("episodes", format!("{episodes} is not in 1 to {MAX_EPISODES}"))
-}
-
-fn rows(flat: Vec<f32>, width: usize, count: usize) -> Vec<Vec<f32>> {
-    flat.chunks(width.max(1)).take(count).map(<[f32]>::to_vec).collect()
 }
 
 /// How `episodes` episodes of each of `seeds` policies would be run side by side, without a device.
@@ -497,9 +505,18 @@ impl Evaluator {
     /// # Errors
     /// If the device fails.
     pub async fn trajectory(&self, seed: u64, deterministic: bool) -> Result<Trajectory> {
-        let of = Episodes { seeds: 1, episodes: 1, deterministic, record: true, sizes: None };
+        let mut first = self.trajectories(1, seed, deterministic).await?;
+        first.pop().ok_or_else(|| bad_count(0))
+    }
+
+    /// The first `count` episodes of [`evaluate`](Self::evaluate) with the same seed, step by step.
+    ///
+    /// # Errors
+    /// If `count` is 0 or more than [`MAX_EPISODES`], or the device fails.
+    pub async fn trajectories(&self, count: usize, seed: u64, deterministic: bool) -> Result<Vec<Trajectory>> {
+        let of = Episodes { seeds: 1, episodes: count, deterministic, record: true, sizes: None };
         let mut program = EpisodeProgram::new(&self.device, self.env.device()?, self.fitted(), of)?;
-        program.trajectory(&self.device, &self.policy, eval_key(seed)).await
+        program.trajectories(&self.device, &self.policy, eval_key(seed)).await
     }
 }
 

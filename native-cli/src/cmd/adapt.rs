@@ -146,11 +146,6 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     headline(args, &path, &policy, adaptation.tasks.len());
     std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
     let rollouts = adaptation.stages[0].returns[0].len();
-    let subtitle = format!(
-        "mean over {} held-out tasks with its 95 % interval; grey: each task; {rollouts} rollout{} per task",
-        adaptation.tasks.len(),
-        if rollouts == 1 { "" } else { "s" }
-    );
     let picture = |name: &str, sheet: &Sheet| -> Result<(String, Vec<u8>), Stop> {
         Ok((format!("{name}.{}", args.format.extension()), sheet.encode(args.format)?))
     };
@@ -158,7 +153,7 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     if args.steps {
         files.push(("steps.csv".to_owned(), steps(env, &adaptation).into_bytes()));
     }
-    files.push(picture("adapt", &adaptation_plot::returns(&title, &subtitle, &adaptation))?);
+    files.push(picture("adapt", &adaptation_plot::returns(&title, env, &adaptation))?);
     if let Some(sheet) = adaptation_plot::paths(&title, env, &adaptation) {
         files.push(picture("paths", &sheet)?);
     }
@@ -249,10 +244,10 @@ fn beside(env: &EnvDef, adaptation: &Adaptation, rollouts: usize, seed: u64) -> 
     let sizes = [rollouts, adaptation.episodes, adaptation.horizon];
     for mut control in controls(env) {
         let returns = play(&mut *control, env, &adaptation.tasks, sizes, seed).map_err(Stop::from)?;
-        let (low, high) = stats::bootstrap95(&returns, stats::mean);
         lines.push(format!(
-            "beside it    return {:>9.3}   95 % interval {low:.3} to {high:.3}   {}",
+            "beside it    return {:>9.3}   {}   {}",
             stats::mean(&returns),
+            interval(&returns, 3),
             control.name()
         ));
     }
@@ -293,19 +288,27 @@ fn steps(env: &EnvDef, adaptation: &Adaptation) -> String {
     text
 }
 
+/// The interval of the mean over tasks; a single task has none.
+fn interval(values: &[f64], digits: usize) -> String {
+    match stats::bootstrap95(values, stats::mean) {
+        Some((low, high)) => format!("95 % interval {low:.digits$} to {high:.digits$}"),
+        None => format!("95 % interval {}", stats::NONE),
+    }
+}
+
 fn summary(adaptation: &Adaptation) -> Vec<String> {
     let mut lines = Vec::new();
     let mut ends = Vec::new();
     for (k, stage) in adaptation.stages.iter().enumerate() {
         let means = stage.task_means();
-        let (low, high) = stats::bootstrap95(&means, stats::mean);
         let worst = means.iter().copied().fold(f64::INFINITY, f64::min);
         let name = adaptation_plot::stage_name(adaptation.unit, k);
         let success = stage.performance(0).success_rate;
         let success = if success.is_nan() { String::new() } else { format!("   success {:.0} %", 100.0 * success) };
         lines.push(format!(
-            "{name:<12} return {:>9.2}   95 % interval {low:.2} to {high:.2}   worst task {worst:.2}{success}",
-            stats::mean(&means)
+            "{name:<12} return {:>9.2}   {}   worst task {worst:.2}{success}",
+            stats::mean(&means),
+            interval(&means, 2)
         ));
         ends.push(stats::mean(&means));
     }
@@ -314,8 +317,7 @@ fn summary(adaptation: &Adaptation) -> Vec<String> {
         for stage in &adaptation.stages {
             trials.iter_mut().zip(stage.task_means()).for_each(|(sum, mean)| *sum += mean);
         }
-        let (low, high) = stats::bootstrap95(&trials, stats::mean);
-        lines.push(format!("whole trial  return {:>9.3}   95 % interval {low:.3} to {high:.3}", stats::mean(&trials)));
+        lines.push(format!("whole trial  return {:>9.3}   {}", stats::mean(&trials), interval(&trials, 3)));
     }
     let (first, last) = (ends.first().copied().unwrap_or(f64::NAN), ends.last().copied().unwrap_or(f64::NAN));
     lines.push(format!("before {first:.4} after {last:.4} tasks {}", adaptation.tasks.len()));
@@ -374,9 +376,53 @@ mod tests {
 
     #[test]
     fn the_picture_names_its_axes() {
-        let svg = adaptation_plot::returns("a<b", "two", &adaptation()).svg();
-        for part in ["a&lt;b", "two", "gradient steps", "-14.5", "<polygon"] {
+        let svg = adaptation_plot::returns("a<b", &builtin("point-robot").unwrap(), &adaptation()).svg();
+        for part in [
+            "a&lt;b",
+            "mean over 2 held-out",
+            "gradient steps",
+            ">return of an episode<",
+            ">-14.50<",
+            ">-1.00<",
+            "<polygon",
+        ] {
             assert!(svg.contains(part), "{part} is missing");
         }
+    }
+
+    #[test]
+    fn bandits_have_no_lattice_of_their_rewards() {
+        let stage = |k: usize| AdaptationStage {
+            returns: (0..20).map(|task| vec![f64::from(u8::from((task * 7 + k) % 3 > 0))]).collect(),
+            paths: vec![Vec::new(); 20],
+            outcomes: Vec::new(),
+        };
+        let tasks = vec![vec![0.5; 5]; 20];
+        let stages: Vec<AdaptationStage> = (0..10).map(stage).collect();
+        let adaptation = Adaptation { tasks, unit: StageUnit::Steps(1), episodes: 1, horizon: 10, stages };
+        let svg = |env: &str, unit| {
+            let of = Adaptation { unit, ..adaptation.clone() };
+            adaptation_plot::returns("a", &builtin(env).unwrap(), &of).svg()
+        };
+        let bandit = svg("bandit", StageUnit::Steps(1));
+        assert!(bandit.contains(">reward of a step<") && bandit.contains("<polygon"), "{bandit}");
+        // The line of the mean, and no other; nor is there one where few values make a lattice in the plane.
+        for text in [bandit, svg("point-robot", StageUnit::Episodes), svg("tabular-mdp", StageUnit::Episodes)] {
+            assert!(!text.contains("each task") && text.matches("stroke=\"#c8c8d0\"").count() == 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_single_task_has_no_interval() {
+        let mut alone = adaptation();
+        alone.tasks.truncate(1);
+        for stage in &mut alone.stages {
+            stage.returns.truncate(1);
+            stage.paths.truncate(1);
+            stage.outcomes.truncate(2);
+        }
+        assert!(summary(&alone)[0].contains("95 % interval –   worst"), "{:?}", summary(&alone));
+        let svg = adaptation_plot::returns("a", &builtin("point-robot").unwrap(), &alone).svg();
+        assert!(svg.contains("one held-out task") && !svg.contains("<polygon"), "{svg}");
     }
 }

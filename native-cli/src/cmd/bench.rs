@@ -225,7 +225,7 @@ fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool)
     say(&format!("\n{} seeds, deterministic policy at the end of training, {episodes} episodes per seed", seeds.len()));
     say(&format!(
         "{:<30}{:>8}{:>11}{:>26}{:>11}{:>11}{:>10}",
-        "preset", "steps", "IQM", "95 % interval", "lowest", "random", "time"
+        "preset", "steps", "IQM", "95 % of the IQM", "lowest", "random", "time"
     ));
     for preset in presets()?.into_iter().filter(|preset| chosen(preset)) {
         let start = Instant::now();
@@ -242,14 +242,13 @@ fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool)
             let ended = pollster::block_on(policy.evaluate(episodes, 1, true))?;
             means.push(stats::mean(&ended.iter().map(|episode| episode.ret).collect::<Vec<f64>>()));
         }
-        let (low, high) = stats::bootstrap95(&means, stats::iqm);
         let lowest = means.iter().copied().fold(f64::INFINITY, f64::min);
         say(&format!(
             "{:<30}{:>8}{:>11.1}{:>26}{lowest:>11.1}{:>11.1}{:>10}",
             preset.name,
             short_count(session.env_steps() as f64),
             stats::iqm(&means),
-            format!("[{low:.1}, {high:.1}]"),
+            stats::interval_text(stats::bootstrap95(&means, stats::iqm), 1),
             random_return(setup.env.device()?),
             duration(seconds),
         ));

@@ -6,6 +6,7 @@ use crate::device::DeviceArgs;
 use crate::gif;
 use crate::known;
 use crate::metrics::number;
+use crate::numerals::alike;
 use crate::outcome::Stop;
 use crate::output;
 use crate::particles::{self, Particles};
@@ -15,7 +16,8 @@ use crate::run_folder::{self, file};
 use crate::stats;
 use crate::ticker::Ticker;
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Episode, Evaluator};
+use quickstudy_core::env::EnvDef;
+use quickstudy_core::train::{Episode, Evaluator, Trajectory};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,7 +25,8 @@ use std::time::{Duration, Instant};
 /// Arguments of `quickstudy eval`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The last line of the output is `mean_return <x> stderr <y> episodes <n>`.
+The last line of the output is `mean_return <x> stderr <y> episodes <n>`. A
+single episode, or a single run of its kind, has no standard error: y is –.
 Several runs have such a line each, with the path of the policy after it; the
 last line is then over the means of the runs, and ends with `runs <k>`. Runs of
 several environments or algorithms have a last line for each of these. Where -
@@ -37,14 +40,16 @@ Examples:
   quickstudy eval runs/cartpole-ppo-s*              ten seeds, and their mean
   quickstudy eval runs/cartpole-ppo-s0 --last --stochastic
   quickstudy eval runs/cartpole-svpg-s0 --particle all
-  quickstudy eval runs/cartpole-ppo-s0 --episodes 1 --gif episode.gif")]
+  quickstudy eval runs/cartpole-ppo-s0 --gif episode.gif
+  quickstudy eval runs/point-robot-pearl-s0 --episodes 5 --gif five.gif --fps 10")]
 pub struct EvalArgs {
     /// Run folders, folders of run folders, or snapshot files
     #[arg(required = true, value_name = "DIR")]
     pub runs: Vec<PathBuf>,
-    /// Episodes of each run: 100, 1k
-    #[arg(long, value_name = "N", default_value = "100", value_parser = args::episodes, allow_negative_numbers = true)]
-    pub episodes: u64,
+    /// Episodes of each run: 100, 1k; with --gif also how many are recorded, of the first 20 [default: 100, of which the
+    /// first is recorded]
+    #[arg(long, value_name = "N", value_parser = args::episodes, allow_negative_numbers = true)]
+    pub episodes: Option<u64>,
     /// Seed of the first states; the same one gives the same episodes
     #[arg(long, value_name = "SEED", default_value = "0", value_parser = args::seed, allow_negative_numbers = true)]
     pub seed: u64,
@@ -64,9 +69,14 @@ pub struct EvalArgs {
     /// standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Record the first episode, at the environment's own speed
+    /// Record the first episode, with its step and its return, at the environment's own speed; a short one is slowed down
+    /// to three seconds
     #[arg(long, value_name = "FILE")]
     pub gif: Option<PathBuf>,
+    /// Steps of a recording in a second, 1 to 50, instead of that speed
+    #[arg(long, value_name = "N", requires = "gif", value_parser = clap::value_parser!(u64).range(1..=50),
+          allow_negative_numbers = true)]
+    pub fps: Option<u64>,
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -76,6 +86,13 @@ pub struct EvalArgs {
 const TRIAL: usize = 256;
 /// Pixels across a recording.
 const GIF_WIDTH: usize = 480;
+/// Episodes of a recording at most.
+const RECORDED: usize = 20;
+/// Episodes that would take fewer seconds are slowed down to as many, but not to more than half a second for a step.
+const SHORT: f64 = 3.0;
+const SLOWEST: f64 = 0.5;
+/// Episodes of an evaluation where none are asked for.
+const EPISODES: u64 = 100;
 
 /// The policy of a run, or a particle of it, and its episodes.
 struct Evaluated {
@@ -145,7 +162,7 @@ fn policies(args: &EvalArgs) -> Result<Vec<PathBuf>, Stop> {
     for path in &args.runs {
         // A folder of runs stands for the runs in it, as for `plot`.
         let is_run = path.is_file() || [file::LAST, file::BEST].iter().any(|name| path.join(name).exists());
-        let inside = if is_run { None } else { run_folder::find_resumable(path).ok() };
+        let inside = if is_run { None } else { run_folder::find_evaluable(path).ok() };
         for run in inside.unwrap_or_else(|| vec![path.clone()]) {
             let path = run_folder::policy(&run, args.last, args.best)?;
             if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
@@ -188,7 +205,7 @@ fn evaluated(args: &EvalArgs, device: &Device, path: &Path, particle: Option<usi
 }
 
 fn count(args: &EvalArgs) -> usize {
-    usize::try_from(args.episodes).unwrap_or(usize::MAX)
+    usize::try_from(args.episodes.unwrap_or(EPISODES)).unwrap_or(usize::MAX)
 }
 
 fn heading(args: &EvalArgs, device: &Device, one: &Evaluated) -> String {
@@ -206,13 +223,47 @@ fn heading(args: &EvalArgs, device: &Device, one: &Evaluated) -> String {
 
 fn record(args: &EvalArgs, path: &Path, policy: &Evaluator) -> Result<(), Stop> {
     let env = policy.env().device()?;
-    let trajectory = pollster::block_on(policy.trajectory(args.seed, !args.stochastic))?;
-    let scenes: Result<Vec<_>, _> = trajectory.states.iter().map(|s| env.draw(s, &trajectory.task)).collect();
-    let seconds = env.spec().dt;
-    gif::save(path, &scenes?, GIF_WIDTH, seconds)?;
-    let steps = trajectory.actions.len();
-    output::say_written(path, &format!(" ({steps} steps, {})", duration(steps as f64 * seconds)));
+    let asked = args.episodes.map_or(1, |_| count(args));
+    let recorded = pollster::block_on(policy.trajectories(asked.min(RECORDED), args.seed, !args.stochastic))?;
+    let clip = |(i, episode)| clip(env, episode, args.fps, (recorded.len() > 1).then_some((i, recorded.len())));
+    let clips = recorded.iter().enumerate().map(clip).collect::<Result<Vec<_>, _>>()?;
+    gif::save(path, &clips, GIF_WIDTH)?;
+    let steps: usize = recorded.iter().map(|episode| episode.actions.len()).sum();
+    let seconds: f64 = clips.iter().map(|clip| clip.seconds * (clip.frames.len() - 1) as f64).sum();
+    let own = env.spec().dt * steps as f64;
+    let slower = if seconds > 1.05 * own && args.fps.is_none() { ", slower than they happen" } else { "" };
+    let episodes = if recorded.len() > 1 { format!("{} episodes, ", recorded.len()) } else { String::new() };
+    output::say_written(path, &format!(" ({episodes}{steps} steps, {}{slower})", duration(seconds)));
+    if asked > recorded.len() {
+        say(&format!("note: a recording has at most {RECORDED} episodes; these are the first ones"));
+    }
     Ok(())
+}
+
+/// An episode with its step and its return until then; of several, with its number.
+fn clip(
+    env: &EnvDef,
+    episode: &Trajectory,
+    fps: Option<u64>,
+    number: Option<(usize, usize)>,
+) -> Result<gif::Clip, quickstudy_core::Error> {
+    let steps = episode.rewards.len();
+    let mut sum = 0.0;
+    let returns = std::iter::once(0.0).chain(episode.rewards.iter().map(|reward| {
+        sum += f64::from(*reward);
+        sum
+    }));
+    let returns = alike(&returns.collect::<Vec<f64>>());
+    let of = number.map_or_else(String::new, |(i, count)| format!("episode {} of {count}   ", i + 1));
+    let frame = |step: usize| {
+        // Where the state after the last step is not known, the one before it shows the whole return at the end.
+        let state = &episode.states[step.min(episode.states.len() - 1)];
+        Ok((env.draw(state, &episode.task)?, format!("{of}step {step}   return {}", returns[step])))
+    };
+    let frames = (0..=steps).map(frame).collect::<Result<Vec<_>, _>>()?;
+    let own = env.spec().dt;
+    let seconds = fps.map_or_else(|| own.max((SHORT / steps.max(1) as f64).min(SLOWEST)), |fps| 1.0 / fps as f64);
+    Ok(gif::Clip { frames, seconds })
 }
 
 /// The last lines of several runs or particles: for each environment and algorithm how many there are, and the promised
@@ -235,10 +286,10 @@ fn over_runs(kind: &str, runs: &[&[Episode]], unit: &str) -> [String; 2] {
     let low = means.iter().copied().fold(f64::INFINITY, f64::min);
     let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let episodes: usize = runs.iter().map(|episodes| episodes.len()).sum();
-    let (mean, error) = (stats::mean(&means), stats::standard_error(&means));
+    let (mean, error) = (stats::mean(&means), stats::error_text(stats::standard_error(&means)));
     [
         format!("{kind}: means of {unit} from {low:.2} to {high:.2}, their IQM {:.2}", stats::iqm(&means)),
-        format!("mean_return {mean:.4} stderr {error:.4} episodes {episodes} {unit} {}", runs.len()),
+        format!("mean_return {mean:.4} stderr {error} episodes {episodes} {unit} {}", runs.len()),
     ]
 }
 
@@ -248,8 +299,8 @@ fn returns(episodes: &[Episode]) -> Vec<f64> {
 
 /// The promised line.
 fn result(returns: &[f64]) -> String {
-    let (mean, error) = (stats::mean(returns), stats::standard_error(returns));
-    format!("mean_return {mean:.4} stderr {error:.4} episodes {}", returns.len())
+    let (mean, error) = (stats::mean(returns), stats::error_text(stats::standard_error(returns)));
+    format!("mean_return {mean:.4} stderr {error} episodes {}", returns.len())
 }
 
 /// A row for each episode; of several runs or particles, each begins with its run, and then with its particle where one
@@ -298,6 +349,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn recordings_say_step_and_return_and_short_episodes_are_slow() {
+        let env = quickstudy_core::env::builtin("point-robot").unwrap();
+        let episode = |steps: usize| Trajectory {
+            states: vec![vec![0.0, 0.0]; steps],
+            actions: vec![vec![0.0, 0.0]; steps],
+            rewards: vec![-1.5; steps],
+            task: vec![0.5, 0.5],
+        };
+        let one = clip(&env, &episode(20), None, None).unwrap();
+        assert_eq!((one.frames.len(), one.seconds), (21, 0.15));
+        assert_eq!([&one.frames[0].1, &one.frames[20].1], ["step 0   return 0.00", "step 20   return -30.00"]);
+        assert_eq!(
+            clip(&env, &episode(2), None, Some((1, 3))).unwrap().frames[1].1,
+            "episode 2 of 3   step 1   return -1.50"
+        );
+        assert_eq!(clip(&env, &episode(2), None, None).unwrap().seconds, 0.5);
+        assert_eq!(clip(&env, &episode(20), Some(10), None).unwrap().seconds, 0.1);
+        assert_eq!(clip(&env, &episode(300), None, None).unwrap().seconds, env.spec().dt);
+    }
+
+    #[test]
     fn the_last_line_is_the_promised_one() {
         let one = |ret, terminated| Episode { ret, length: 10, terminated, adapted: None };
         let episodes = [one(1.0, true), one(2.0, false), one(6.0, true)];
@@ -308,6 +380,9 @@ mod tests {
         assert!(lines[1].contains("2 of 3"));
         assert!(summary(&episodes[..2])[0].contains("median 1.50"));
         assert!(summary(&episodes[..1])[0].contains("median 1.00"));
+        // One episode, or one run of a kind, has no standard error.
+        assert_eq!(summary(&episodes[..1]).last().unwrap(), "mean_return 1.0000 stderr – episodes 1");
+        assert_eq!(over_runs("a", &[&episodes[..1]])[1], "mean_return 1.0000 stderr – episodes 1 runs 1");
         assert_eq!(rows("", &episodes[..2]), "0,1,10,terminated\n1,2,10,truncated\n");
         // Of several runs the runs are the sample: means 2 and 4, standard error of these.
         let other = [one(4.0, true), one(4.0, true)];

@@ -1,65 +1,83 @@
 //! `quickstudy plot`: learning curves of several runs.
 
+use crate::args;
+use crate::axis_words::axis_title;
+use crate::band::{self, smooth};
 use crate::curve::{self, Plot, Series, short_count};
 use crate::experiments::{self, Experiment, Run};
-use crate::metrics::{ENV_STEPS, SECONDS};
+use crate::metrics::{ENV_STEPS, Table};
 use crate::outcome::Stop;
 use crate::output;
 use crate::picture_file::Format;
 use crate::progress::say;
-use crate::run::EPISODE_RETURN;
-use crate::run_folder::find_runs;
+use crate::run::{EPISODE_RETURN, EVAL_RETURN};
+use crate::run_folder::{file, find_runs};
 use crate::stats;
 use std::collections::HashSet;
 use std::path::PathBuf;
+use toml::Value;
 
-/// Draws learning curves of runs: runs that differ in nothing but the seed share one line, their mean, with a 95 %
-/// bootstrap interval.
+/// Draws learning curves of runs: runs that differ in nothing but the seed share one line, at each step the mean of the
+/// seeds that there are, with its 95 % bootstrap interval.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Two folders of the same settings and seed hold the same run, which counts once:
-the longer one, and a note names both. Labels are algorithm and environment,
-then the settings that tell lines apart.
+Each environment has a panel, and each metric. Without --metric these are the
+returns of evaluations where all runs of an environment have some, otherwise
+those of training. A line is thin behind a bar where its first seed ends; the
+number at its end, and in the table that is printed, is the mean of the seeds
+that are there. The interval is that of the mean. A single seed has none.
+
+Folders of the same settings, the same seed and the same rows of all metrics
+hold the same run, which counts once: the longer one, and a note names both.
+Labels are the algorithm, then the settings that tell lines apart.
 
 Examples:
   quickstudy plot runs/cartpole-ppo-s*           ten seeds: a line, an interval
-  quickstudy plot runs/*                         a line for each experiment
+  quickstudy plot runs                           a line for each experiment
   quickstudy plot runs/a runs/b -o compare.png   two settings: two lines
   quickstudy plot runs/* --by gamma              a line for each value of gamma
   quickstudy plot runs/a runs/b --label old --label new
-  quickstudy plot runs/a --metric train/entropy  any column of metrics.csv
+  quickstudy plot runs/a --metric train/entropy --metric train/value_loss
+  quickstudy plot runs/* --smooth 10k            means of 10,000 steps each
   quickstudy plot runs/* --x time/seconds        by the time that they took
   quickstudy plot runs/* --log-x                 from thousands to millions")]
 pub struct PlotArgs {
-    /// Run folders, or folders of run folders
+    /// Run folders, or folders in which they lie, however deep
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
     /// File to write, .svg or .png, - for standard output [default: curves.svg]
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Column of metrics.csv to draw
-    #[arg(long, value_name = "NAME", default_value = EPISODE_RETURN)]
-    pub metric: String,
+    /// Column of metrics.csv to draw, each in a panel; repeatable [default: eval/return_mean, or rollout/ep_return_mean
+    /// without evaluations]
+    #[arg(long = "metric", value_name = "NAME")]
+    pub metrics: Vec<String>,
     /// Column of metrics.csv to draw it over
     #[arg(long, value_name = "NAME", default_value = ENV_STEPS)]
     pub x: String,
     /// Divide the horizontal axis by powers of ten
     #[arg(long)]
     pub log_x: bool,
+    /// Draw the mean of a window of this width around each point, in steps or whatever is along the horizontal axis
+    #[arg(long, value_name = "WIDTH", value_parser = args::count, allow_negative_numbers = true)]
+    pub smooth: Option<u64>,
     /// One line per environment and value of this setting (or algorithm, seed or folder), whatever else differs;
     /// repeatable
     #[arg(long, value_name = "KEY")]
     pub by: Vec<String>,
-    /// Label of a line, instead of its own; one for each line, in their order
+    /// Label of a line, instead of its own; one for each label of the legend, in their order
     #[arg(long = "label", value_name = "TEXT")]
     pub labels: Vec<String>,
 }
 
+/// Panels of one picture at most.
+const PANELS: usize = 36;
+
 /// Runs the verb.
 ///
 /// # Errors
-/// [`Stop`] with code 2 if a folder holds no run, no run has the metric or a key, the labels are too few or too many, or
-/// the file cannot be written.
+/// [`Stop`] with code 2 if a folder holds no run, no run has the metric or a key, the labels are too few or too many, there
+/// are too many panels, or the file cannot be written.
 pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
     let format = Format::of("--out", &out)?;
@@ -71,116 +89,255 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
         let new = |found: &PathBuf| seen.insert(found.canonicalize().unwrap_or_else(|_| found.clone()));
         folders.extend(find_runs(folder)?.into_iter().filter(new));
     }
-    let runs = folders.iter().map(|folder| Run::read(folder, &args.x, &args.metric)).collect::<Result<Vec<_>, _>>()?;
-    let (runs, mut notes) = experiments::unique(runs);
-    let mut by = args.by.clone();
-    let mut named = HashSet::new();
-    by.retain(|key| named.insert(key.clone()));
-    let all = experiments::group(runs, &by)?;
-    let (mut labels, hidden) = experiments::labels(&all, &by);
-    if !args.labels.is_empty() {
-        if args.labels.len() != all.len() {
-            let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-            let message = format!("{} for {}", count(args.labels.len(), "label"), count(all.len(), "line"));
-            return Err(Stop::user(message).hint(format!("give a --label for each of: {}", labels.join("; "))).into());
-        }
-        labels.clone_from(&args.labels);
-    } else if !hidden.is_empty() {
-        notes.push(format!("note: some lines differ in {} too; --by KEY or --label TEXT says so", hidden.join(", ")));
+    let metrics = once(&args.metrics);
+    let runs = folders.iter().map(|folder| Run::read(folder, &args.x, &metrics)).collect::<Result<Vec<_>, _>>()?;
+    let (mut runs, mut notes) = experiments::unique(runs, &|folder| Table::read(&folder.join(file::CSV)))?;
+    if let Some(width) = args.smooth {
+        let curves = runs.iter_mut().flat_map(|run| &mut run.curves);
+        curves.for_each(|(_, points)| *points = smooth(points, width as f64));
     }
-    let what = if args.by.is_empty() { "seeds" } else { "runs" };
-    let plot = describe(&all, &labels, args, what);
-    let bytes = curve::draw(&plot)?.encode(format)?;
+    let by = once(&args.by);
+    let all = experiments::group(runs, &by)?;
+    let lines = lines(&all, &by, &args.labels, &mut notes)?;
+    let panels = panels(&all, &metrics, &mut notes)?;
+    let (plots, columns) = plots(&lines, &panels, args);
+    let [title, subtitle] = head(&all, &plots, args);
+    let bytes = curve::draw_panels(&title, &subtitle, &plots, columns)?.encode(format)?;
     output::write(&out, &bytes)?;
-    for line in notes.into_iter().chain(table(&plot.series, args, what)) {
+    for line in notes.into_iter().chain(tables(&plots, &panels, args)) {
         say(&line);
     }
     output::say_written(&out, "");
     Ok(())
 }
 
-/// The plot of experiments: what all share is its title.
-fn describe(all: &[Experiment], labels: &[String], args: &PlotArgs, what: &str) -> Plot {
-    let shared = experiments::shared(all);
+/// Values in their order, each once.
+fn once(values: &[String]) -> Vec<String> {
+    let mut named = HashSet::new();
+    values.iter().filter(|value| named.insert(value.as_str())).cloned().collect()
+}
+
+/// Whether lines are over seeds or, with `--by`, over runs that may differ in more.
+fn what(args: &PlotArgs) -> &'static str {
+    if args.by.is_empty() { "seeds" } else { "runs" }
+}
+
+/// An experiment with the label and the number of its lines.
+struct Line<'a> {
+    of: &'a Experiment,
+    label: String,
+    color: usize,
+}
+
+/// Labels and colours: experiments of the same label on different environments share them.
+fn lines<'a>(
+    all: &'a [Experiment],
+    by: &[String],
+    given: &[String],
+    notes: &mut Vec<String>,
+) -> Result<Vec<Line<'a>>, Stop> {
+    let (labels, hidden) = experiments::labels(all, by);
+    // Of labels that are the same on one environment, each is an entry of its own.
+    let mut entries: Vec<(&String, usize)> = Vec::new();
+    let mut colors = Vec::new();
+    for (i, (one, label)) in all.iter().zip(&labels).enumerate() {
+        let alike = |(other, known): &(&Experiment, &String)| other.env() == one.env() && *known == label;
+        let entry = (label, all.iter().zip(&labels).take(i).filter(alike).count());
+        colors.push(entries.iter().position(|known| *known == entry).unwrap_or(entries.len()));
+        if colors.last() == Some(&entries.len()) {
+            entries.push(entry);
+        }
+    }
+    if given.is_empty() {
+        if !hidden.is_empty() {
+            let hidden = hidden.join(", ");
+            notes.push(format!("note: some lines differ in {hidden} too; --by KEY or --label TEXT says so"));
+        }
+    } else if given.len() != entries.len() {
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let message = format!("{} for {}", count(given.len(), "label"), count(entries.len(), "line"));
+        let own: Vec<&str> = entries.iter().map(|(label, _)| label.as_str()).collect();
+        return Err(Stop::user(message).hint(format!("give a --label for each of: {}", own.join("; "))));
+    }
+    let label = |color: usize| given.get(color).unwrap_or(entries[color].0).clone();
+    Ok(all.iter().zip(colors).map(|(of, color)| Line { of, label: label(color), color }).collect())
+}
+
+/// A panel: an environment, and what is drawn of it.
+struct Panel<'a> {
+    env: Option<&'a Value>,
+    metric: String,
+}
+
+/// The panels of all environments; without metrics each shows the returns that all its runs have.
+fn panels<'a>(all: &'a [Experiment], metrics: &[String], notes: &mut Vec<String>) -> Result<Vec<Panel<'a>>, Stop> {
+    let mut panels = Vec::new();
+    let environments = experiments::environments(all);
+    for &env in &environments {
+        let runs = || all.iter().filter(|one| one.env() == env).flat_map(|one| &one.runs);
+        let evaluated = runs().filter(|run| !run.curve(EVAL_RETURN).is_empty()).count();
+        let measured = runs().filter(|run| run.curves.iter().any(|(_, points)| !points.is_empty())).count();
+        let default = if evaluated > 0 && evaluated == measured { EVAL_RETURN } else { EPISODE_RETURN };
+        if metrics.is_empty() && evaluated > 0 && evaluated < measured {
+            let on = env.map_or_else(String::new, |env| format!(" on {}", experiments::show(env)));
+            notes.push(format!(
+                "note: {evaluated} of {measured} runs{on} have evaluations, so returns of training are drawn; --metric {EVAL_RETURN} \
+                 draws those"
+            ));
+        }
+        let default = [default.to_owned()];
+        let wanted = if metrics.is_empty() { &default } else { metrics };
+        panels.extend(wanted.iter().map(|metric| Panel { env, metric: metric.clone() }));
+    }
+    if panels.len() > PANELS {
+        let message = format!(
+            "{} environments and {} metrics would be {} panels, and a picture has {PANELS} at most",
+            environments.len(),
+            metrics.len().max(1),
+            panels.len()
+        );
+        return Err(Stop::user(message).hint("name fewer folders or metrics"));
+    }
+    Ok(panels)
+}
+
+/// The panels as plots, and in how many columns they are drawn.
+fn plots(lines: &[Line<'_>], panels: &[Panel<'_>], args: &PlotArgs) -> (Vec<Plot>, usize) {
+    let several = |by: fn(&Panel<'_>) -> String| {
+        let mut found = panels.iter().map(by);
+        let first = found.next();
+        found.any(|one| Some(one) != first)
+    };
+    let named = |env: Option<&Value>| env.map_or_else(|| "environment not recorded".to_owned(), experiments::show);
+    let environments = several(|panel| format!("{:?}", panel.env));
+    let metrics = if args.metrics.is_empty() { 1 } else { once(&args.metrics).len() };
+    let plot = |panel: &Panel<'_>| Plot {
+        title: if environments { named(panel.env) } else { String::new() },
+        x_label: axis_title(&args.x),
+        log_x: args.log_x,
+        y_label: axis_title(&panel.metric),
+        series: lines
+            .iter()
+            .filter(|line| line.of.env() == panel.env)
+            .map(|line| Series {
+                label: line.label.clone(),
+                runs: line.of.runs.iter().map(|run| run.curve(&panel.metric).to_vec()).collect(),
+                marks: Vec::new(),
+                color: Some(line.color),
+            })
+            .collect(),
+        ..Plot::default()
+    };
+    // Metrics beside each other where there are some of each environment.
+    let columns = match (metrics, panels.len()) {
+        (2 | 3, _) if environments => metrics,
+        (_, 0..=1) => 1,
+        (_, 2..=4) => 2,
+        _ => 3,
+    };
+    (panels.iter().map(plot).collect(), columns)
+}
+
+/// Title and subtitle: what all runs share, and what lines are.
+fn head(all: &[Experiment], plots: &[Plot], args: &PlotArgs) -> [String; 2] {
+    let (shared, what) = (experiments::shared(all), what(args));
     let most = all.iter().map(|one| one.runs.len()).max().unwrap_or(1);
     let fewest = all.iter().map(|one| one.runs.len()).min().unwrap_or(1);
     let count = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
-    let series = |(one, label): (&Experiment, &String)| Series {
-        label: label.clone(),
-        runs: one.runs.iter().map(|run| run.points.clone()).collect(),
-        marks: Vec::new(),
+    let mut parts = match most > 1 {
+        true => vec![format!("mean over {count} {what}, band: 95 % bootstrap interval of the mean")],
+        false => vec![format!("one {}", what.trim_end_matches('s'))],
     };
-    Plot {
-        title: if shared.is_empty() { "Learning curves".into() } else { shared.join(" · ") },
-        subtitle: if most > 1 {
-            format!("mean over {count} {what}, band: 95 % bootstrap interval")
-        } else {
-            format!("one {}", what.trim_end_matches('s'))
-        },
-        x_label: match args.x.as_str() {
-            ENV_STEPS => "environment steps".into(),
-            SECONDS => "seconds".into(),
-            other => other.into(),
-        },
-        log_x: args.log_x,
-        y_label: if args.metric == EPISODE_RETURN { "mean episode return".into() } else { args.metric.clone() },
-        series: all.iter().zip(labels).map(series).collect(),
+    if let Some(width) = args.smooth {
+        parts.push(format!("smoothed over {}", short_count(width as f64)));
     }
+    let mut ends = plots.iter().flat_map(|plot| &plot.series).filter_map(|one| band::end(&one.runs));
+    if ends.any(|end| end.first_end.is_some()) {
+        parts.push(format!("thin behind the bar, where the first of the {what} ends"));
+    }
+    [if shared.is_empty() { "Learning curves".into() } else { shared.join(" · ") }, parts.join("; ")]
 }
 
-/// One line per series: runs, steps, and the last values over runs.
-fn table(series: &[Series], args: &PlotArgs, what: &str) -> Vec<String> {
-    let width = series.iter().map(|s| s.label.chars().count()).max().unwrap_or(0).max(10);
+/// For each panel a line per series, with the numbers at its end.
+fn tables(plots: &[Plot], panels: &[Panel<'_>], args: &PlotArgs) -> Vec<String> {
+    let labels = plots.iter().flat_map(|plot| &plot.series).map(|one| one.label.chars().count());
+    let width = labels.max().unwrap_or(0).max(10);
+    let what = what(args);
     let last = args.x.rsplit('/').next().filter(|_| args.x != ENV_STEPS).unwrap_or("steps");
-    let mut lines = vec![
-        format!("last {}:", args.metric),
-        format!("{:<width$}  {what:>5}  {last:>6}      mean       IQM  95 % interval", "experiment"),
-    ];
-    for one in series {
-        let ends: Vec<(f64, f64)> = one.runs.iter().filter_map(|run| run.last().copied()).collect();
-        let values: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();
-        let steps = ends.iter().map(|(x, _)| *x).fold(0.0, f64::max);
-        let (low, high) = stats::bootstrap95(&values, stats::iqm);
-        lines.push(format!(
-            "{:<width$}  {:>5}  {:>6}  {:>8.2}  {:>8.2}  [{low:.2}, {high:.2}]",
-            one.label,
-            values.len(),
-            short_count(steps),
-            stats::mean(&values),
-            stats::iqm(&values),
-        ));
+    let mut lines = Vec::new();
+    for (plot, panel) in plots.iter().zip(panels) {
+        let of = if plot.title.is_empty() { String::new() } else { format!("{}: ", plot.title) };
+        let smooth =
+            args.smooth.map_or_else(String::new, |width| format!(", smoothed over {}", short_count(width as f64)));
+        lines.push(format!("{of}{} at the end of each line{smooth}:", panel.metric));
+        lines.push(format!("{:<width$}  {what:>5}  {last:>6}      mean  95 % of the mean           IQM", "experiment"));
+        for one in &plot.series {
+            lines.push(row(one, width));
+        }
+        for one in &plot.series {
+            if let Some(band::End { values, first_end: Some(first), .. }) = band::end(&one.runs) {
+                let (label, all, first, left) = (&one.label, one.runs.len(), short_count(first), values.len());
+                lines.push(format!(
+                    "  {label}: the first of {all} {what} ends at {first}; {left} at the end of the line"
+                ));
+            }
+        }
     }
     lines
+}
+
+/// The numbers at the end of a line: those of the picture.
+fn row(one: &Series, width: usize) -> String {
+    let label = &one.label;
+    let Some(end) = band::end(&one.runs) else {
+        return format!("{label:<width$}  {:>5}  {1:>6}  {1:>8}  {1:<22}  {1:>8}", 0, stats::NONE);
+    };
+    format!(
+        "{label:<width$}  {:>5}  {:>6}  {:>8.2}  {:<22}  {:>8.2}",
+        end.values.len(),
+        short_count(end.steps),
+        stats::mean(&end.values),
+        stats::interval_text(stats::bootstrap95(&end.values, stats::mean), 2),
+        stats::iqm(&end.values),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_folder::file;
     use crate::run_folder::tests::scratch;
     use std::fs;
     use std::path::Path;
 
     fn make_run(dir: &Path, name: &str, config: &str, last: f64) {
         let dir = dir.join(name);
-        fs::create_dir(&dir).unwrap();
+        fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join(file::CONFIG), config).unwrap();
         let csv = format!("time/env_steps,{EPISODE_RETURN},train/entropy\n100,1,0.5\n200,{last},0.4\n");
         fs::write(dir.join(file::CSV), csv).unwrap();
     }
 
     fn args(dir: &Path, metric: &str) -> PlotArgs {
-        let out = Some(dir.join("x.svg"));
-        let (by, labels) = (Vec::new(), Vec::new());
         PlotArgs {
             folders: vec![dir.to_owned()],
-            out,
-            metric: metric.into(),
+            out: Some(dir.join("x.svg")),
+            metrics: vec![metric.into()],
             x: ENV_STEPS.into(),
             log_x: false,
-            by,
-            labels,
+            smooth: None,
+            by: Vec::new(),
+            labels: Vec::new(),
         }
+    }
+
+    /// What `plot` prints about the runs in a folder.
+    fn printed(dir: &Path) -> Vec<String> {
+        let (args, mut notes) = (args(dir, EPISODE_RETURN), Vec::new());
+        let read = |folder: &PathBuf| Run::read(folder, ENV_STEPS, &args.metrics).unwrap();
+        let all = experiments::group(find_runs(dir).unwrap().iter().map(read).collect(), &[]).unwrap();
+        let lines = lines(&all, &[], &[], &mut notes).unwrap();
+        let panels = panels(&all, &args.metrics, &mut notes).unwrap();
+        tables(&plots(&lines, &panels, &args).0, &panels, &args)
     }
 
     #[test]
@@ -193,16 +350,16 @@ mod tests {
         make_run(&dir, "b", "algorithm = \"ppo\"\nenv = \"cartpole\"\nseed = 0\ngamma = 0.9\n", 5.0);
         run(&args(&dir, EPISODE_RETURN)).unwrap();
         let svg = fs::read_to_string(dir.join("x.svg")).unwrap();
-        for text in [">ppo · cartpole<", "mean over 1 to 4 seeds", ">gamma=0.99<", ">gamma=0.9<"] {
+        for text in [">ppo · cartpole<", "mean over 1 to 4 seeds", ">gamma=0.99<", ">gamma=0.9<", ">training return<"]
+        {
             assert!(svg.contains(text), "{text} is missing");
         }
-        let read = |folder: &PathBuf| Run::read(folder, ENV_STEPS, EPISODE_RETURN).unwrap();
-        let all = experiments::group(find_runs(&dir).unwrap().iter().map(read).collect(), &[]).unwrap();
-        let plot = describe(&all, &experiments::labels(&all, &[]).0, &args(&dir, EPISODE_RETURN), "seeds");
-        let lines = table(&plot.series, &args(&dir, EPISODE_RETURN), "seeds");
+        let lines = printed(&dir);
         assert_eq!(lines.len(), 4);
-        // Mean of 10, 11, 12, 13; its middle half is 11 and 12.
-        assert!(lines[2].contains("11.50     11.50"), "{}", lines[2]);
+        assert!(lines[1].contains("mean  95 % of the mean"), "{}", lines[1]);
+        // Mean of 10, 11, 12, 13, and its interval; their middle half is 11 and 12. One seed has no interval.
+        assert!(lines[2].contains("   11.50  [10.50, 12.50]             11.50"), "{}", lines[2]);
+        assert!(lines[3].contains("    1     200      5.00  –                           5.00"), "{}", lines[3]);
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:?}");
         // Labels of the caller's.
         let named = |labels: &[&str]| PlotArgs {
@@ -214,6 +371,20 @@ mod tests {
         let error = run(&named(&["one"])).unwrap_err();
         let (code, hint) = crate::outcome::code_and_hint(&error);
         assert_eq!((code, hint), (2, "give a --label for each of: gamma=0.99; gamma=0.9"));
+    }
+
+    #[test]
+    fn a_picture_has_a_panel_for_each_environment_and_metric_up_to_a_limit() {
+        let dir = scratch("plot-panels");
+        for i in 0..=PANELS {
+            make_run(&dir, &format!("{i}"), &format!("algorithm = \"ppo\"\nenv = \"e{i}\"\nseed = 0\n"), 1.0);
+        }
+        let error = run(&args(&dir, EPISODE_RETURN)).unwrap_err();
+        assert!(error.to_string().starts_with("37 environments and 1 metrics would be 37 panels"), "{error}");
+        fs::remove_dir_all(dir.join("0")).unwrap();
+        run(&args(&dir, EPISODE_RETURN)).unwrap();
+        let svg = fs::read_to_string(dir.join("x.svg")).unwrap();
+        assert_eq!((svg.matches(">training return<").count(), svg.matches(">e7<").count()), (PANELS, 1));
     }
 
     #[test]

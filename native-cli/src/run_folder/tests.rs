@@ -202,7 +202,7 @@ fn folders_in_place_of_files_and_deleted_folders_are_named_as_such() {
 }
 
 #[test]
-fn runs_are_found_in_a_folder_or_one_level_below() {
+fn runs_are_found_in_a_folder_and_in_its_folders() {
     let dir = scratch("find");
     for name in ["b", "a", "c"] {
         fs::create_dir(dir.join(name)).unwrap();
@@ -214,6 +214,19 @@ fn runs_are_found_in_a_folder_or_one_level_below() {
     // A run whose metrics were deleted can be resumed all the same, and gets them back.
     fs::write(dir.join("c").join(file::LAST), "").unwrap();
     assert_eq!(find_resumable(&dir).unwrap(), [dir.join("a"), dir.join("b"), dir.join("c")]);
+    // Runs in folders of folders are drawn and evaluated; to go on they have to be named more closely.
+    let deep = dir.join("d").join("monday").join("e");
+    fs::create_dir_all(&deep).unwrap();
+    fs::create_dir_all(dir.join(".hidden").join("f")).unwrap();
+    for folder in [&deep, &dir.join(".hidden").join("f")] {
+        fs::write(folder.join(file::CSV), "").unwrap();
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&*dir, dir.join("d").join("back")).unwrap();
+    assert_eq!(find_runs(&dir).unwrap(), [dir.join("a"), dir.join("b"), deep.clone()]);
+    assert_eq!(find_runs(&dir.join("d")).unwrap().last(), Some(&deep));
+    assert_eq!(find_evaluable(&dir).unwrap(), [dir.join("a"), dir.join("b"), dir.join("c"), deep]);
+    assert_eq!(find_resumable(&dir).unwrap().len(), 3);
 }
 
 #[test]

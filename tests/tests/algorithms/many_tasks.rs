@@ -80,4 +80,12 @@ fn such_a_run_resumes_exactly_and_its_evaluations_play_a_task_per_episode() {
     let path = pollster::block_on(policy.trajectory(3, true)).unwrap();
     assert_eq!(path.task.len(), builtin("bandit").unwrap().spec().task.len());
     assert_eq!(path.rewards.iter().map(|x| f64::from(*x)).sum::<f64>(), episodes[0].ret);
+    // Several are recorded as they were evaluated, each on its own task.
+    let paths = pollster::block_on(policy.trajectories(5, 3, true)).unwrap();
+    assert_eq!((paths.len(), &paths[0]), (5, &path));
+    for (path, episode) in paths.iter().zip(&episodes) {
+        assert_eq!(path.rewards.iter().map(|x| f64::from(*x)).sum::<f64>(), episode.ret);
+        assert_eq!((path.states.len(), path.actions.len()), (path.rewards.len(), path.rewards.len()));
+    }
+    assert!(paths.windows(2).all(|pair| pair[0].task != pair[1].task), "{paths:?}");
 }

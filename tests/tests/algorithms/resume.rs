@@ -135,6 +135,16 @@ fn a_policy_evaluates_the_same_from_either_snapshot() {
             let next = evaluator.env().device().unwrap().step(&pair[0], &path.actions[t], &[], [0, 0], 0).unwrap();
             assert_eq!((&next.state, next.reward), (&pair[1], path.rewards[t]), "step {t}");
         }
+        // Several recorded episodes are the first ones, of which each goes on by its own random numbers to its own end.
+        let paths = pollster::block_on(evaluator.trajectories(3, 3, true)).unwrap();
+        assert_eq!((paths.len(), &paths[0]), (3, &path));
+        for (path, episode) in paths.iter().zip(&episodes) {
+            let sum: f64 = path.rewards.iter().map(|r| f64::from(*r)).sum();
+            assert!((sum - episode.ret).abs() < 1e-3 * sum.abs() && path.states.len() == 201, "{sum} {episode:?}");
+            let last =
+                evaluator.env().device().unwrap().step(&path.states[199], &path.actions[199], &[], [0, 0], 0).unwrap();
+            assert_eq!(last.state, path.states[200]);
+        }
         results.push(episodes);
     }
     assert_eq!(results[0], results[1]);

@@ -226,6 +226,14 @@ fn evaluation_ends_with_its_result_line() {
     assert_ne!(dir.run("eval r --episodes 7 --seed 4 --stochastic --last").out.lines().last(), Some(line.as_str()));
     assert_eq!(fs::read(dir.join("r/last.safetensors")).unwrap(), last);
     expect_user_error(&dir.run("eval r --csv no/such/folder/x.csv"), &["no/such/folder"]);
+    // One episode has no standard error; its recording is as long as --fps says.
+    let one = dir.run("eval r --episodes 1 --gif one.gif --fps 50");
+    assert!(one.out.lines().last().unwrap().ends_with(" stderr – episodes 1"), "{}", one.out);
+    let several = dir.run("eval r --episodes 3 --gif several.gif");
+    assert!(several.out.contains("(3 episodes, "), "{}", several.out);
+    assert!(fs::metadata(dir.join("several.gif")).unwrap().len() > fs::metadata(dir.join("one.gif")).unwrap().len());
+    expect_user_error(&dir.run("eval r --fps 20"), &["--gif"]);
+    expect_user_error(&dir.run("eval r --gif x.gif --fps 0"), &["--fps", "1..=50"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use quickstudy_tests::process::{Finished, Sandbox};
 
 mod commands;
 mod crafted;
+mod curves;
 mod damage;
 mod files;
 mod help;

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod debug;
+mod documents;
 mod environments;
 mod fuzz;
 mod gradients;

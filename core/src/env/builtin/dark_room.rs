@@ -92,6 +92,7 @@ impl Env for DarkRoom {
             .dt(1.0 / 6.0)
             .task(cell_dims("goal", self.size).to_vec())
             .plane(0, 1)
+            .legend("green: the goal")
     }
 
     #[inline(always)]

@@ -41,7 +41,10 @@ impl Env for KeyDoor {
     fn spec(&self) -> EnvSpec {
         let name = super::parameters::full_name("key-door", &[("size", self.size, Self::default().size)]);
         let task = [cell_dims("key", self.size), cell_dims("door", self.size)].concat();
-        EnvSpec::new(name, observation(), actions(), 50).task(task).plane(0, 1)
+        EnvSpec::new(name, observation(), actions(), 50)
+            .task(task)
+            .plane(0, 1)
+            .legend("blue: the key, grey once it is taken; green: the door")
     }
 
     #[inline(always)]

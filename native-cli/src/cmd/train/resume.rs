@@ -68,7 +68,7 @@ pub(super) fn resume(args: &TrainArgs) -> Result<(), Stop> {
     let mut runs = Vec::new();
     let mut seen = HashSet::new();
     for path in &args.resume {
-        // A folder of runs stands for the runs in it, as for `plot`.
+        // A folder of runs stands for the runs directly in it.
         for run in run_folder::find_resumable(path).unwrap_or_else(|_| vec![path.clone()]) {
             if args.out.is_some() && !run.is_file() {
                 let message = format!("{} goes on where it is, and --out names another folder", run.display());

@@ -5,7 +5,7 @@
 //! goal‖, plus a bonus on success: a distance below ‖(0.1, 0.1)‖, which also ends the episode. Goals U(−2, 2)²; time limit
 //! 100, where the original has none of its own. The original rounds the limited action and the goal to f32.
 
-use super::{Position, field, goal_dims, moves, with_point};
+use super::{GOAL, Position, field, goal_dims, moves, with_point};
 use crate::env::{Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// A point that sees how far its goal is.
@@ -37,7 +37,10 @@ impl Env for PointArena {
         let size = self.arena_size;
         let far = (size + 2.0) * std::f64::consts::SQRT_2;
         let seen = vec![Dim::new("x", -size, size), Dim::new("y", -size, size), Dim::new("distance", 0.0, far)];
-        EnvSpec::new("point-arena", seen, moves(self.max_step), 100).task(goal_dims(2.0)).plane(0, 1)
+        EnvSpec::new("point-arena", seen, moves(self.max_step), 100)
+            .task(goal_dims(2.0))
+            .plane(0, 1)
+            .legend(&format!("{GOAL}; grey: the walls"))
     }
 
     #[inline(always)]

@@ -9,7 +9,8 @@
 //! and 2.8 less the radius sparse.
 
 use super::{
-    CORNER, PointReward, Position, field, goal_dims, moves, position_dims, sample_corner, with_corners, with_point,
+    CORNER, CORNERS, PointReward, Position, field, goal_dims, moves, position_dims, sample_corner, with_corners,
+    with_point,
 };
 use crate::env::{Color, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
@@ -45,7 +46,10 @@ impl Env for PointCorner {
 
     fn spec(&self) -> EnvSpec {
         let name = format!("point-corner{}", self.reward.suffix());
-        EnvSpec::new(name, position_dims(), moves(self.max_step), 100).task(goal_dims(CORNER)).plane(0, 1)
+        EnvSpec::new(name, position_dims(), moves(self.max_step), 100)
+            .task(goal_dims(CORNER))
+            .plane(0, 1)
+            .legend(&format!("{CORNERS}; grey square: where episodes begin"))
     }
 
     #[inline(always)]

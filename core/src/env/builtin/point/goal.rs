@@ -15,7 +15,7 @@
 //!
 //! Returns of `navigation`: standing still −38.2, straight to the goal −0.51; with squares −16.7 and −0.13.
 
-use super::{PointReward, Position, field, goal_dims, moves, position_dims, with_point};
+use super::{GOAL, PointReward, Position, field, goal_dims, moves, position_dims, with_point};
 use crate::env::{Draws, Env, EnvSpec, Mask, Real, Scene, Step};
 
 /// A point and a goal.
@@ -90,7 +90,7 @@ impl Env for PointGoal {
 
     fn spec(&self) -> EnvSpec {
         let task = if self.goal > 0.0 { goal_dims(self.goal) } else { Vec::new() };
-        EnvSpec::new(self.name, position_dims(), moves(self.max_step), self.horizon).task(task).plane(0, 1)
+        EnvSpec::new(self.name, position_dims(), moves(self.max_step), self.horizon).task(task).plane(0, 1).legend(GOAL)
     }
 
     #[inline(always)]

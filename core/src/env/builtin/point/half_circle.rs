@@ -9,7 +9,7 @@
 
 use std::f64::consts::PI;
 
-use super::{PointReward, Position, field, moves, position_dims, with_point};
+use super::{GOAL, PointReward, Position, field, moves, position_dims, with_point};
 use crate::env::{Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
 /// A point that looks for its goal along a half circle.
@@ -47,7 +47,10 @@ impl Env for PointHalfCircle {
             PointReward::Squared => "point-half-circle-squared",
         };
         let goal = vec![Dim::new("goal_x", -1.0, 1.0), Dim::new("goal_y", 0.0, 1.0)];
-        EnvSpec::new(name, position_dims(), moves(self.max_step), 20).task(goal).plane(0, 1)
+        EnvSpec::new(name, position_dims(), moves(self.max_step), 20)
+            .task(goal)
+            .plane(0, 1)
+            .legend(&format!("{GOAL}, on the grey half circle; pale disc: near the goal"))
     }
 
     #[inline(always)]

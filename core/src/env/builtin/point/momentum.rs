@@ -5,7 +5,7 @@
 //! the corners (±2, ±2); episodes start within ±0.2 with velocities within ±0.1. Dense reward −‖s − goal‖, squared
 //! −‖s − goal‖², sparse max(2 − ‖s − goal‖, 0). Never ends; time limit 100.
 
-use super::{CORNER, PointReward, Position, field, goal_dims, moves, sample_corner, with_corners, with_point};
+use super::{CORNER, CORNERS, PointReward, Position, field, goal_dims, moves, sample_corner, with_corners, with_point};
 use crate::env::{Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Step};
 
 /// A point with momentum that looks for its corner.
@@ -53,7 +53,7 @@ impl Env for PointMomentum {
     fn spec(&self) -> EnvSpec {
         let name = format!("point-momentum{}", self.reward.suffix());
         let seen = ["x", "y", "speed_x", "speed_y"].map(Dim::unbounded).to_vec();
-        EnvSpec::new(name, seen, moves(self.max_push), 100).task(goal_dims(CORNER)).plane(0, 1)
+        EnvSpec::new(name, seen, moves(self.max_push), 100).task(goal_dims(CORNER)).plane(0, 1).legend(CORNERS)
     }
 
     #[inline(always)]

@@ -11,7 +11,8 @@
 //! nothing at all and fails).
 
 use super::{
-    CORNER, PointReward, Position, field, goal_dims, moves, position_dims, sample_corner, with_corners, with_point,
+    CORNER, CORNERS, PointReward, Position, field, goal_dims, moves, position_dims, sample_corner, with_corners,
+    with_point,
 };
 use crate::env::{Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
@@ -58,7 +59,10 @@ impl Env for PointWalls {
         for (ring, radius) in [(1, 1.0), (2, 2.0)] {
             task.extend(["x", "y"].map(|axis| Dim::new(format!("gap_{ring}_{axis}"), -radius, radius)));
         }
-        EnvSpec::new(name, position_dims(), moves(self.max_step), 100).task(task).plane(0, 1)
+        EnvSpec::new(name, position_dims(), moves(self.max_step), 100)
+            .task(task)
+            .plane(0, 1)
+            .legend(&format!("{CORNERS}; black: walls, each with a gap"))
     }
 
     #[inline(always)]
