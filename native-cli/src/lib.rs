@@ -20,6 +20,7 @@ pub mod curve;
 pub mod device;
 pub mod engine;
 pub mod experiments;
+pub mod fits;
 pub mod gif;
 pub mod history;
 pub mod keep;

@@ -1,6 +1,7 @@
 //! Requests of `train`: layers of settings resolved into a setup, and the text of `config.toml`.
 
 use crate::config::{self, Resolved, RunKeys};
+use crate::fits;
 use crate::keep::Keep;
 use crate::known;
 use crate::meta_test::MetaTestArgs;
@@ -93,6 +94,7 @@ impl Plan {
         // The algorithm first: with an unknown one nothing else means anything.
         let definition = known::algorithm(&algorithm)?;
         let env = known::environment(&env_name)?;
+        let spec = env.spec().clone();
         let setup = Setup::resolve(definition, env, &seeds, steps.as_ref().map(|s| s.0), &layers).map_err(|error| {
             use quickstudy_core::Error;
             // A mistake in a file is found sooner with the file's name.
@@ -104,7 +106,12 @@ impl Plan {
                     .is_some_and(|l| l.origin.starts_with("--config")),
                 _ => false,
             };
+            let instead = fits::instead(&error, definition, &spec, &layers);
             let stop = Stop::from(error);
+            let stop = match instead {
+                Some(instead) => stop.hint(instead),
+                None => stop,
+            };
             if in_file { Stop { message: format!("{file_name}: {}", stop.message), ..stop } } else { stop }
         })?;
 

@@ -106,7 +106,7 @@ impl Deterministic {
         let values = (0..settings.critics)
             .map(|number| Mlp::new(&mut of_values, &name(number), 0, &sizes, net.activation, gain))
             .collect();
-        let groups = ParameterGroups::new(vec![("adam_scale", of_policy), ("adam_scale_values", of_values)]);
+        let groups = ParameterGroups::new(vec![(ParameterGroups::SCALE, of_policy), ("adam_scale_values", of_values)]);
         Ok(Deterministic { settings, groups, policy, values, actions })
     }
 

@@ -99,7 +99,7 @@ impl QLearning {
     /// On a policy whose slices these are.
     #[must_use]
     pub fn new(settings: QSettings, layout: Layout, policy: EpsilonGreedy) -> QLearning {
-        QLearning { settings, groups: ParameterGroups::new(vec![("adam_scale", layout)]), policy }
+        QLearning { settings, groups: ParameterGroups::one(layout), policy }
     }
 }
 

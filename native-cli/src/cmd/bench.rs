@@ -222,12 +222,18 @@ fn trained(device: &Device, setup: &Setup, seconds: f64) -> Result<Speed, Stop> 
 fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool) -> Result<(), Stop> {
     let seeds = &args.seed.0;
     let episodes = args.episodes as usize;
+    let presets: Vec<Preset> = presets()?.into_iter().filter(|preset| chosen(preset)).collect();
+    if presets.is_empty() {
+        let [of, place] = [("of", &args.algorithm), ("for", &args.env)]
+            .map(|(word, name)| name.as_ref().map_or_else(String::new, |name| format!(" {word} {name}")));
+        return Err(Stop::user(format!("there is no preset{of}{place}")).hint("`quickstudy list presets` shows all"));
+    }
     say(&format!("\n{} seeds, deterministic policy at the end of training, {episodes} episodes per seed", seeds.len()));
     say(&format!(
         "{:<30}{:>8}{:>11}{:>26}{:>11}{:>11}{:>10}",
         "preset", "steps", "IQM", "95 % of the IQM", "lowest", "random", "time"
     ));
-    for preset in presets()?.into_iter().filter(|preset| chosen(preset)) {
+    for preset in presets {
         let start = Instant::now();
         let setup = Setup::resolve(preset.algorithm, builtin(preset.env)?, seeds, None, &[])?;
         let mut session = Session::new(device, &setup)?;

@@ -5,7 +5,7 @@ use crate::known;
 use crate::outcome::Stop;
 use crate::progress::say;
 use quickstudy_core::env::{ActionSpace, Dim, TIME_LIMIT, builtin_parameters};
-use quickstudy_core::train::{METRIC_DOCS, presets};
+use quickstudy_core::train::presets;
 
 /// Arguments of `quickstudy list`.
 #[derive(Debug, clap::Args)]
@@ -132,7 +132,7 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
         }
         ListPart::Metrics => {
             out.push(format!("{:<28}in metrics.csv, metrics.jsonl and TensorBoard", "Metrics"));
-            for (name, meaning) in METRIC_DOCS {
+            for (name, meaning) in known::metrics() {
                 // A long name has a line of its own.
                 let name = format!("  {name}");
                 let beside = if name.len() < 28 {
@@ -141,7 +141,7 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
                     out.push(name);
                     String::new()
                 };
-                out.extend(columns(&[(beside, 28), ((*meaning).to_owned(), WIDTH - 28)]));
+                out.extend(columns(&[(beside, 28), (meaning.to_owned(), WIDTH - 28)]));
             }
         }
     }

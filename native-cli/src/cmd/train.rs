@@ -35,16 +35,18 @@ Examples:
   quickstudy train ppo --env cartpole
   quickstudy train ppo --env cartpole --seed 0..10 --steps 100k
   quickstudy train ppo --env pendulum --set gamma=0.9 --set learning_rate=1e-3
-  quickstudy train trpo --env cartpole
   quickstudy train promp --env point-corner                    learns to adapt
   quickstudy train rl2-ppo --env bandit                        learns to explore
-  quickstudy train ppo --env cartpole --from runs/cartpole-ppo-s0   begin with its
-                                                        parameters, all else anew
-  quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run
-  quickstudy train --resume runs/cartpole-ppo-s0               continue a run
-  quickstudy train ppo --env cartpole --keep-snapshots 20k     one each 20,000 steps
+  quickstudy train ppo --env cartpole --from runs/cartpole-ppo-s0
+      a new run that begins with the parameters of another one
+  quickstudy train ppo --env cartpole --keep-snapshots 20k
+      a snapshot stays for each 20,000 steps
+  quickstudy train --config runs/cartpole-ppo-s0/config.toml
+      the same run again
+  quickstudy train --resume runs/cartpole-ppo-s0
+      goes on where it stopped
   quickstudy train --resume runs/cartpole-ppo-s0/snapshots/20480.safetensors
-                                       continue from there in a new folder";
+      goes on from there in a new folder";
 
 /// The settings of the algorithm among the arguments, otherwise of the first one, with their defaults, what they do and
 /// their values; then the examples.
@@ -218,8 +220,12 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     headline(&plan.setup, &args.device.describe(&device));
     why.iter().for_each(|why| say(why));
     plan.from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
-    if let Some(preset) = preset(plan.setup.algorithm.name, &plan.setup.env.spec().name)? {
-        say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text)));
+    let (algorithm, env) = (plan.setup.algorithm.name, &plan.setup.env.spec().name);
+    match preset(algorithm, env)?.filter(|preset| plan.setup.preset.as_ref() == Some(&preset.name)) {
+        Some(preset) => say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text))),
+        None => {
+            say(&format!("no preset of {algorithm} is for {env}: what nobody sets has the defaults of {algorithm}"))
+        }
     }
     train(args, session, runs, pace)
 }

@@ -37,7 +37,7 @@ pub struct UpdateOutcome<L> {
 
 /// Networks and settings of an algorithm that learns from a replay memory, fitted to an environment, and its update.
 pub trait OffPolicy: Clone + Debug + 'static {
-    /// Parameters, targets and optimisers: all that updates change.
+    /// Parameters, targets and optimisers: all that updates change. [`tree!`](crate::tree!) makes one of a struct.
     type Learner: Tree;
 
     /// The settings of playing, remembering and drawing.

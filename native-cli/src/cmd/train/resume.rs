@@ -173,6 +173,7 @@ fn resume_session(args: &TrainArgs, device: &Device, mut session: Session, sourc
     let pace = args.pace(counts, keys.meta_test.evaluation(episodes), keep);
     prepare(&mut session, &pace)?;
     headline(session.setup(), &args.device.describe(device));
+    say(&goes_on(&(0..sources.len()).map(|index| session.steps_made(index)).collect::<Vec<_>>(), asked));
     if extended {
         say("note: linear schedules now end at the new number of steps");
     }
@@ -211,6 +212,13 @@ fn resume_session(args: &TrainArgs, device: &Device, mut session: Session, sourc
         runs.push(run);
     }
     train(args, session, runs, pace)
+}
+
+/// Says from which of the asked environment steps runs go on that have made so many.
+fn goes_on(made: &[u64], asked: u64) -> String {
+    let [least, most] = [made.iter().min(), made.iter().max()].map(|steps| grouped(steps.copied().unwrap_or(0)));
+    let from = if least == most { least } else { format!("{least} to {most}") };
+    format!("goes on from step {from} of {}", grouped(asked))
 }
 
 /// Names and settings given beside `--resume` must be those of the run: it could not be told from a new one otherwise.
