@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use quickstudy_core::algo::AlgorithmDef;
-use quickstudy_core::env::{self, EnvDef, builtin, builtin_names};
+use quickstudy_core::env::{self, EnvDef, builtin_names};
 use quickstudy_core::settings::SettingDoc;
 use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Own};
 use quickstudy_core::{Error, Result};

@@ -382,7 +382,7 @@ mod tests {
         assert!(summary(&episodes[..1])[0].contains("median 1.00"));
         // One episode, or one run of a kind, has no standard error.
         assert_eq!(summary(&episodes[..1]).last().unwrap(), "mean_return 1.0000 stderr – episodes 1");
-        assert_eq!(over_runs("a", &[&episodes[..1]])[1], "mean_return 1.0000 stderr – episodes 1 runs 1");
+        assert_eq!(over_runs("a", &[&episodes[..1]], "runs")[1], "mean_return 1.0000 stderr – episodes 1 runs 1");
         assert_eq!(rows("", &episodes[..2]), "0,1,10,terminated\n1,2,10,truncated\n");
         // Of several runs the runs are the sample: means 2 and 4, standard error of these.
         let other = [one(4.0, true), one(4.0, true)];
