@@ -8,8 +8,8 @@ use quickstudy_core::train::{Episode, Evaluation};
 /// The sizes of a meta-test, as far as they are given; with one of them, the others are as by default.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 pub struct MetaTestArgs {
-    /// Meta-test as garage's MetaEvaluator: episodes of exploration on each task, before each adaptation or through which a memory lasts
-    /// [default: 10, with one of the other two]
+    /// Meta-test as garage's MetaEvaluator: episodes of exploration on each task, before each adaptation or through
+    /// which a memory lasts [default: 10, with one of the other two]
     #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
     pub n_exploration_eps: Option<u64>,
     /// Meta-test: episodes of the adapted policy on each task, which are measured [default: 1]

@@ -101,7 +101,8 @@ pub fn describe() -> Thrown<JsValue> {
     plain(&everything().map_err(thrown)?)
 }
 
-/// Spaces, time limit and task parameters of a built-in environment, with parameters such as `bandit:arms=10` or `pendulum:time_limit=100`.
+/// Spaces, time limit and task parameters of a built-in environment, with parameters such as `bandit:arms=10` or
+/// `pendulum:time_limit=100`.
 ///
 /// # Errors
 /// For an unknown name, with the closest one.

@@ -38,8 +38,8 @@ impl EnvSpec {
 }
 
 impl EnvDef {
-    /// The environment with episodes of at most `steps` steps, as [`EnvSpec::with_time_limit`] names it. With its own time limit it has its
-    /// own name.
+    /// The environment with episodes of at most `steps` steps, as [`EnvSpec::with_time_limit`] names it. With its own
+    /// time limit it has its own name.
     ///
     /// ```
     /// use quickstudy_core::env::builtin;
@@ -87,7 +87,8 @@ pub(crate) fn time_limit(name: &str) -> Option<usize> {
     split(name)?.1.parse().ok()
 }
 
-/// The environment of that name: one of `others`, or a built-in one. Behind its name, and a colon, each takes `time_limit`.
+/// The environment of that name: one of `others`, or a built-in one. Behind its name, and a colon, each takes
+/// `time_limit`.
 ///
 /// # Errors
 /// As [`builtin`].

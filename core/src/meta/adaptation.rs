@@ -95,7 +95,8 @@ pub fn try_adapting(
     Tried { tasks, stages, acting: all }
 }
 
-/// Parameters `[S, M, D]` of held-out tasks that `key` names, or of those `given`, `[M, D]`; none if the environment has a single task.
+/// Parameters `[S, M, D]` of held-out tasks that `key` names, or of those `given`, `[M, D]`; none if the environment
+/// has a single task.
 pub(super) fn held_out(env: &EnvDef, key: [Tensor; 2], given: Option<Tensor>, m: usize) -> Option<Tensor> {
     let (seeds, width) = (key[0].size(0), env.spec().task.len());
     (width > 0).then(|| match given {

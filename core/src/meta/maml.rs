@@ -197,7 +197,8 @@ impl Maml {
         let steps = config.batch(spec.horizon) / (config.inner_steps + 1);
         if steps > MAX_BATCH {
             let problem = format!(
-                "meta_batch × rollouts × steps of a rollout is {} × {} × {}, more than {MAX_BATCH}; lower it, meta_batch, horizon or time_limit",
+                "meta_batch × rollouts × steps of a rollout is {} × {} × {}, more than {MAX_BATCH}; lower it, \
+                 meta_batch, horizon or time_limit",
                 config.meta_batch,
                 config.rollouts,
                 config.steps(spec.horizon)

@@ -107,8 +107,8 @@ impl Pearl {
         let (least, context) = (pearl.most_added(), config.embedding_batch_size);
         if config.memory_size < least {
             let problem = format!(
-                "{} rows are fewer than the {least} that one iteration may add to a task, in episodes of up to {} steps; raise it \
-                 to that, or lower the time_limit of `{}`",
+                "{} rows are fewer than the {least} that one iteration may add to a task, in episodes of up to {} \
+                 steps; raise it to that, or lower the time_limit of `{}`",
                 config.memory_size, spec.horizon, spec.name
             );
             return Err(Error::config("memory_size", problem));

@@ -85,7 +85,8 @@ impl Rl2 {
         std_fits(config.learn_std, spec)?;
         if config.batch(spec.horizon) > MAX_BATCH {
             let problem = format!(
-                "meta_batch × episodes × the time limit of `{}` is {} × {} × {}, more than {MAX_BATCH}; lower it, episodes or time_limit",
+                "meta_batch × episodes × the time limit of `{}` is {} × {} × {}, more than {MAX_BATCH}; \
+                 lower it, episodes or time_limit",
                 spec.name, config.meta_batch, config.episodes, spec.horizon
             );
             return Err(Error::config("meta_batch", problem));

@@ -52,11 +52,12 @@ impl TestSizes {
     }
 }
 
-/// Lets policies explore held-out tasks that `key`, words `[S, 1]`, names, adapt, and play the episodes that measure them: rows of the one
-/// stage are in order of seed, task and episode. The most probable actions measure if `deterministic`; exploration is always drawn.
+/// Lets policies explore held-out tasks that `key`, words `[S, 1]`, names, adapt, and play the episodes that measure
+/// them: rows of the one stage are in order of seed, task and episode. The most probable actions measure if
+/// `deterministic`; exploration is always drawn.
 ///
-/// What adapts by gradients or by inference explores before each adaptation, of which there is one at least. A memory lasts through the
-/// episodes of exploration, and each episode that measures begins with what it held after them.
+/// What adapts by gradients or by inference explores before each adaptation, of which there is one at least. A memory
+/// lasts through the episodes of exploration, and each episode that measures begins with what it held after them.
 #[track_caller]
 pub fn try_exploring(
     learned: &dyn Learned,

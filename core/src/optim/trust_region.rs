@@ -68,9 +68,10 @@ crate::settings! {
         accept_violation: bool = false;
         /// products with the KL's Hessian
         hessian: Hessian = Hessian::Exact;
-        /// above 0: differences of gradients are this over ‖θ‖ times the vector apart; 0: at the distance of the least error
+        /// above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least
         ///
-        /// garage's `base_eps` of `FiniteDifferenceHVP`: ε = base_eps / (‖θ‖ + 1e-8). Of use where `hessian` is one of the differences.
+        /// garage's `base_eps` of `FiniteDifferenceHVP`: ε = base_eps / (‖θ‖ + 1e-8). The exact `hessian` does not look
+        /// at it.
         base_eps: f64 = 0.0, Range::NotNegative;
     }
 }
@@ -193,7 +194,8 @@ impl TrustRegion {
         }
     }
 
-    /// ε of each seed, `[S, 1]`: with `base_eps` that of garage; otherwise εv has this length, and a smaller one where v is nearly 0.
+    /// ε of each seed, `[S, 1]`: with `base_eps` that of garage; otherwise εv has this length, and a smaller one where
+    /// v is nearly 0.
     fn epsilon(&self, theta: Tensor, v: Tensor, length: f64) -> Tensor {
         match self.base_eps {
             0.0 => length / (norm(v) + 1e-8),

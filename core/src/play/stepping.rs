@@ -338,8 +338,8 @@ impl Play<'_> {
             .trial(from, (amount, steps), &(), |t, from, episode, ()| self.stepped(t, from, Some(episode), None))
     }
 
-    /// The policy's memory after so many whole episodes of each environment, one after the other: the next one would begin with it.
-    /// T `steps`, or fewer once all environments have played them.
+    /// The policy's memory after so many whole episodes of each environment, one after the other: the next one would
+    /// begin with it. T `steps`, or fewer once all environments have played them.
     #[track_caller]
     pub fn remembered(&self, episodes: usize, steps: usize) -> Named {
         let begun = (self.begin(), word(0).broadcast_to(&self.rows));

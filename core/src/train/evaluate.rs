@@ -85,7 +85,8 @@ pub(super) struct EpisodeProgram {
 /// What an evaluation plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evaluation {
-    /// So many episodes; of policies that adapt, so many tasks, each with one episode or trial after adaptation as in training.
+    /// So many episodes; of policies that adapt, so many tasks, each with one episode or trial after adaptation as in
+    /// training.
     Episodes(usize),
     /// The test episodes of a meta-test, task by task, in its own sizes.
     MetaTest(TestSizes),
@@ -417,10 +418,12 @@ impl Evaluator {
         self.env_steps
     }
 
-    /// Episodes from first states that `seed` names, or those of a meta-test; the most probable actions if `deterministic`.
+    /// Episodes from first states that `seed` names, or those of a meta-test; the most probable actions if
+    /// `deterministic`.
     ///
     /// # Errors
-    /// [`Error::Config`] for no episodes or too many, and for a meta-test of a policy that does not adapt; or if the device fails.
+    /// [`Error::Config`] for no episodes or too many, and for a meta-test of a policy that does not adapt; or if the
+    /// device fails.
     pub async fn evaluate(
         &mut self,
         played: impl Into<Evaluation>,

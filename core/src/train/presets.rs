@@ -78,7 +78,8 @@ pub fn presets() -> Result<Vec<Preset>> {
     FILES.iter().map(|(algorithm, env, text)| parse(algorithm, env, text)).collect()
 }
 
-/// The preset for an algorithm on an environment, if there is one; it is that of the environment with its own time limit.
+/// The preset for an algorithm on an environment, if there is one; it is that of the environment with its own time
+/// limit.
 ///
 /// # Errors
 /// As [`presets`].

@@ -85,8 +85,8 @@ impl Sampling {
             .unwrap_or(most);
         if horizon.saturating_mul(self.envs) > MAX_BATCH {
             let problem = format!(
-                "{} environments need room for {horizon} steps each to play their share, more than {MAX_BATCH} together; lower it or \
-                 time_limit",
+                "{} environments need room for {horizon} steps each to play their share, more than {MAX_BATCH} \
+                 together; lower it or time_limit",
                 self.envs
             );
             return Err(Error::config(key, problem));

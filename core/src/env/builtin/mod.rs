@@ -91,8 +91,8 @@ pub fn builtin_names() -> Vec<&'static str> {
     BUILTIN.iter().map(|(name, _, _)| *name).collect()
 }
 
-/// The parameters that a built-in environment's name may be given with: its own, and `time_limit`, which all have. None for an unknown
-/// name.
+/// The parameters that a built-in environment's name may be given with: its own, and `time_limit`, which all have. None
+/// for an unknown name.
 #[must_use]
 pub fn builtin_parameters(name: &str) -> Vec<Parameter> {
     let parameters =
