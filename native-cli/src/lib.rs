@@ -17,6 +17,7 @@ pub mod config;
 pub mod controls;
 pub mod curve;
 pub mod device;
+pub mod disk;
 pub mod engine;
 pub mod experiments;
 pub mod gif;

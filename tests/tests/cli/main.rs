@@ -14,6 +14,7 @@ mod hints;
 mod interrupt;
 mod isa;
 mod kept;
+mod kills;
 mod memory;
 mod pictures;
 mod resume;
