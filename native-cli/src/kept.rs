@@ -51,12 +51,11 @@ impl Kept {
     }
 
     /// A new folder in which the run goes on from here, after `made` environment steps: `out`, in `out` if there are `several`, otherwise one
-    /// beside the run. It has what the run had until then, the best policy unless that is newer, and `config` for its configuration; the
-    /// snapshot comes last. Until [`Kept::end`] the folder is marked as a copy that is being made, which may be begun again.
+    /// beside the run. From [`Kept::begin`] to [`Kept::end`] it is marked as a copy that is being made, which may be begun again.
     ///
     /// # Errors
-    /// [`Stop`] with code 2 if the folder holds a run, with code 1 if a file cannot be copied.
-    pub fn begin(&self, made: u64, out: Option<&Path>, several: bool, config: &str) -> Result<RunFolder, Stop> {
+    /// [`Stop`] with code 2 if the folder holds a run, with code 1 if it cannot be written.
+    pub fn begin(&self, made: u64, out: Option<&Path>, several: bool) -> Result<RunFolder, Stop> {
         let real = fs::canonicalize(&self.run).map_err(|error| cannot("read", &self.run, &error))?;
         let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = format!("{name}-from-{made}");
@@ -66,6 +65,15 @@ impl Kept {
             None => RunFolder::create_numbered(self.run.parent().unwrap_or(&real), &name)?,
         };
         folder.write_unsynced(file::COPYING, (self.path.to_string_lossy() + "\n").as_bytes())?;
+        Ok(folder)
+    }
+
+    /// Copies into that folder what the run had until here: its metrics, and its best policy unless that is newer. `config` is the configuration
+    /// from here on; the snapshot comes last.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if a file of the run cannot be read, with code 1 if one cannot be written.
+    pub fn copy(&self, folder: &RunFolder, made: u64, config: &str) -> Result<(), Stop> {
         // The policy before the rows: those of its evaluation are on the disk before it, also where the run goes on meanwhile.
         let best = self.copied(file::BEST)?;
         for name in [file::CONFIG, file::COMMAND, file::VERSION, file::HISTORY, file::CSV, file::JSONL, file::EVENTS] {
@@ -75,7 +83,7 @@ impl Kept {
             }
         }
         // By the configuration until here.
-        run::mend(&folder, made)?;
+        run::mend(folder, made)?;
         let is_older = |policy: &Vec<u8>| {
             Evaluator::load_with(&Device::cpu(1), known::own(), policy).is_ok_and(|policy| policy.env_steps() <= made)
         };
@@ -90,7 +98,7 @@ impl Kept {
             .and_then(|mut snapshot| atomic::rewrite(&last, &mut |to| io::copy(&mut snapshot, to).map(|_| ())))
             .map_err(|error| cannot_keep(&last, &error, ""))?;
         say(&format!("{} goes on in {}", self.path.display(), folder.path().display()));
-        Ok(folder)
+        Ok(())
     }
 
     /// Takes the mark away: all of the folder is there.

@@ -33,7 +33,8 @@ pub fn begin_with(session: &mut Session, from: &[PathBuf]) -> Result<Vec<PathBuf
     }
     let wrong = |one: &&[u8]| session.start_from(known::own(), &[one]).is_err();
     let wrong = bytes.iter().position(wrong).and_then(|number| paths.get(number));
-    let path = wrong.map(|path| format!("{}: ", path.display())).unwrap_or_default();
+    let file = wrong.and_then(|path| run_folder::policy(path, true, false).ok());
+    let path = file.map(|path| format!("{}: ", path.display())).unwrap_or_default();
     let stop = Stop::from(error);
     Err(Stop { message: format!("{path}{}", stop.message), ..stop }
         .hint("--from takes runs with the same networks; the config.toml of a run has its settings"))

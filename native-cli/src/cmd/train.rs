@@ -259,7 +259,9 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
         (Some(out), seeds) => {
             let all = run_folder::shell_quote(&out.to_string_lossy());
             let hint = |stop: Stop| match stop.message.ends_with("already holds a run") {
-                true => stop.hint(format!("continue all with `quickstudy train --resume {all}`, or choose another --out")),
+                true => {
+                    stop.hint(format!("continue all with `quickstudy train --resume {all}`, or choose another --out"))
+                }
                 false => stop,
             };
             seeds.iter().map(|seed| RunFolder::create(&out.join(name(*seed))).map_err(hint)).collect()

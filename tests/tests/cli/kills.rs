@@ -38,7 +38,10 @@ fn copy(dir: &Sandbox, from: &str, to: &str) {
         for entry in fs::read_dir(from).unwrap() {
             let entry = entry.unwrap();
             let to = to.join(entry.file_name());
-            if entry.path().is_dir() { all(&entry.path(), &to) } else { drop(fs::copy(entry.path(), to).unwrap()) }
+            match entry.path().is_dir() {
+                true => all(&entry.path(), &to),
+                false => fs::write(to, fs::read(entry.path()).unwrap()).unwrap(),
+            }
         }
     }
     let _ = fs::remove_dir_all(dir.join(to));
@@ -47,10 +50,10 @@ fn copy(dir: &Sandbox, from: &str, to: &str) {
     }
 }
 
-/// All files below a folder by their paths. Of those that hold times the part without them; of configurations the steps.
+/// All files below a folder, none if it is not there, by their paths. Of those that hold times the part without them; of configurations the steps.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     fn add(files: &mut BTreeMap<String, Vec<u8>>, folder: &Path, path: &str) {
-        for entry in fs::read_dir(folder).unwrap() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
             let entry = entry.unwrap();
             let name = entry.file_name().into_string().unwrap();
             let path = format!("{path}/{name}");
@@ -61,9 +64,22 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
             let bytes = fs::read(entry.path()).unwrap();
             let text = || String::from_utf8(bytes.clone()).unwrap();
             let bytes = match name.as_str() {
-                "metrics.csv" => text().lines().map(|line| line.rsplitn(3, ',').nth(2).unwrap().to_owned() + "\n").collect(),
-                "metrics.jsonl" => text().lines().map(|line| line.split(",\"time/seconds\"").next().unwrap().to_owned() + "\n").collect(),
-                "config.toml" => text().lines().find(|line| line.starts_with("steps = ")).unwrap().split('#').next().unwrap().trim().to_owned(),
+                "metrics.csv" => {
+                    text().lines().map(|line| line.rsplitn(3, ',').nth(2).unwrap().to_owned() + "\n").collect()
+                }
+                "metrics.jsonl" => text()
+                    .lines()
+                    .map(|line| line.split(",\"time/seconds\"").next().unwrap().to_owned() + "\n")
+                    .collect(),
+                "config.toml" => text()
+                    .lines()
+                    .find(|line| line.starts_with("steps = "))
+                    .unwrap()
+                    .split('#')
+                    .next()
+                    .unwrap()
+                    .trim()
+                    .to_owned(),
                 "events.out.tfevents.quickstudy" => bytes.len().to_string(),
                 "command.txt" | "version.json" | "run.lock" | "curve.csv" => String::new(),
                 _ => {
@@ -89,28 +105,38 @@ fn assert_same(dir: &Sandbox, run: &str, whole: &BTreeMap<String, Vec<u8>>, when
     }
 }
 
+/// Gives a command again, in a copy of what the killed one has left. True if it is done as if it was the first; otherwise it names the resume.
+fn again(dir: &Sandbox, command: &dyn Fn(&str) -> String, whole: &BTreeMap<String, Vec<u8>>, when: &str) -> bool {
+    copy(dir, "parts", "again");
+    let again = dir.run(&command("again"));
+    if again.code == Some(0) {
+        assert_same(dir, "again", whole, &format!("{when}, given again"));
+        return true;
+    }
+    let said = ["already holds a run", "--resume again"].iter().all(|text| again.err.contains(text));
+    assert!(again.code == Some(2) && said, "{when}: {again:?}");
+    false
+}
+
 /// Kills a start at every point. Then it is resumed, and in a copy of what there is started again; one of both has to do, and the other to say so.
 fn kill_starts(dir: &Sandbox, train: &str) {
-    let start = format!("{train} --out parts");
-    done(dir, &format!("{train} --out whole"));
+    let command = |out: &str| format!("{train} --out {out}");
+    let start = command("parts");
+    done(dir, &command("whole"));
     let whole = files(&dir.join("whole"));
     // How often each way was gone.
-    let (mut resumed, mut anew, mut restarted) = (0, 0, 0);
+    let (mut resumed, mut anew, mut restarted, mut refused) = (0, 0, 0, 0);
     for point in 1.. {
         let _ = fs::remove_dir_all(dir.join("parts"));
         if !killed(dir, &start, point) {
             break;
         }
         let when = format!("after a kill of `{start}` at point {point}");
-        copy(dir, "parts", "again");
-        let again = dir.run(&format!("{train} --out again"));
-        match again.code {
-            Some(0) => {
-                restarted += 1;
-                assert_same(dir, "again", &whole, &format!("{when}, started again"));
-            }
-            _ => assert!(again.err.contains("already holds a run") && again.err.contains("--resume again"), "{when}: {again:?}"),
-        }
+        // Once there is a snapshot it is refused, which is tried a few times.
+        let has_last = files(&dir.join("parts")).keys().any(|name| name.ends_with("last.safetensors"));
+        let repeated = (!has_last || refused < 3) && again(dir, &command, &whole, &when);
+        restarted += u32::from(repeated);
+        refused += u32::from(has_last);
         let resume = dir.run("train --resume parts");
         match resume.code {
             Some(0) => {
@@ -119,15 +145,15 @@ fn kill_starts(dir: &Sandbox, train: &str) {
                 assert_same(dir, "parts", &whole, &format!("{when}, resumed"));
             }
             code => {
-                assert!(code == Some(2) && again.code == Some(0), "{when}: {resume:?}");
-                let missing = !dir.join("parts").exists() || fs::read_dir(dir.join("parts")).unwrap().next().is_none();
+                assert!(code == Some(2) && repeated, "{when}: {resume:?}");
+                let missing = files(&dir.join("parts")).is_empty();
                 assert!(missing || resume.err.contains("hint: start it again"), "{when}: {resume:?}");
                 done(dir, &start);
                 assert_same(dir, "parts", &whole, &format!("{when}, resumed in vain and started again"));
             }
         }
     }
-    assert!(resumed > anew && anew > 0 && restarted > 10, "{resumed} {anew} {restarted}");
+    assert!(resumed > anew && anew > 0 && restarted > 10 && refused > 10, "{resumed} {anew} {restarted} {refused}");
 }
 
 #[test]
@@ -141,7 +167,10 @@ fn a_killed_start_goes_on_or_begins_anew() {
 fn a_killed_start_of_a_stack_goes_on_or_begins_anew() {
     let dir = sandbox();
     // Each seed begins with the parameters of a run of its own.
-    done(&dir, "train cem --env cartpole --threads 1 --eval-every 0 --set n_samples=4 --set best_frac=0.5 --steps 2000 --seed 4..7 --out from");
+    done(
+        &dir,
+        "train cem --env cartpole --threads 1 --eval-every 0 --set n_samples=4 --set best_frac=0.5 --steps 2000 --seed 4..7 --out from",
+    );
     kill_starts(&dir, &format!("{CEM} --seed 0..3 --from from"));
 }
 
@@ -203,26 +232,22 @@ fn kill_copies(snapshots: &str, more: &str) {
     let dir = sandbox();
     done(&dir, &format!("{DQN} --seed 0..2 --out base"));
     let base = files(&dir.join("base"));
-    let go_on = |out: &str| format!("train --resume {snapshots} --steps {more} --save-every 0 --out {out}");
-    done(&dir, &go_on("whole"));
+    let command = |out: &str| format!("train --resume {snapshots} --steps {more} --save-every 0 --out {out}");
+    done(&dir, &command("whole"));
     let whole = files(&dir.join("whole"));
     assert!(whole.keys().any(|name| name.ends_with("/best.safetensors")), "the best policy goes along");
-    let (mut resumed, mut restarted) = (0, 0);
+    let (mut resumed, mut restarted, mut refused) = (0, 0, 0);
     for point in 1.. {
         let _ = fs::remove_dir_all(dir.join("parts"));
-        if !killed(&dir, &go_on("parts"), point) {
+        if !killed(&dir, &command("parts"), point) {
             break;
         }
-        let when = format!("after a kill of `{}` at point {point}", go_on("parts"));
-        copy(&dir, "parts", "again");
-        let again = dir.run(&go_on("again"));
-        match again.code {
-            Some(0) => {
-                restarted += 1;
-                assert_same(&dir, "again", &whole, &format!("{when}, begun again"));
-            }
-            _ => assert!(again.err.contains("already holds a run") && again.err.contains("--resume again"), "{when}: {again:?}"),
-        }
+        let when = format!("after a kill of `{}` at point {point}", command("parts"));
+        // Once there is a snapshot it is refused, which is tried a few times.
+        let has_last = files(&dir.join("parts")).keys().any(|name| name.ends_with("last.safetensors"));
+        let repeated = (!has_last || refused < 3) && again(&dir, &command, &whole, &when);
+        restarted += u32::from(repeated);
+        refused += u32::from(has_last);
         let resume = dir.run("train --resume parts");
         match resume.code {
             Some(0) => {
@@ -230,12 +255,12 @@ fn kill_copies(snapshots: &str, more: &str) {
                 assert_same(&dir, "parts", &whole, &format!("{when}, resumed"));
             }
             code => {
-                assert!(code == Some(2) && again.code == Some(0), "{when}: {resume:?}");
-                let missing = !dir.join("parts").exists() || fs::read_dir(dir.join("parts")).unwrap().next().is_none();
+                assert!(code == Some(2) && repeated, "{when}: {resume:?}");
+                let missing = files(&dir.join("parts")).is_empty();
                 let says = |text: &str| resume.err.contains(text);
                 let said = says("a copy of base/") && says("give the command that began it again");
                 assert!(missing || said || says("hint: start it again"), "{when}: {resume:?}");
-                done(&dir, &go_on("parts"));
+                done(&dir, &command("parts"));
                 assert_same(&dir, "parts", &whole, &format!("{when}, resumed in vain and begun again"));
             }
         }
@@ -276,7 +301,9 @@ fn seeds_that_a_kill_left_apart_go_on_in_stacks() {
     assert!(out.contains("dqn · 3 seeds (1 to 4)") && out.contains("dqn · 2 seeds (0 to 3)"), "{out}");
     // Whose segments were those of the last snapshot has others now.
     let ends = |run: &str| {
-        let names = |name: &String| name.ends_with("best.safetensors") || name.contains("/snapshots/") || name.ends_with(".csv");
+        let names = |name: &String| {
+            name.ends_with("best.safetensors") || name.contains("/snapshots/") || name.ends_with(".csv")
+        };
         files(&dir.join(run)).into_iter().filter(|(name, _)| names(name)).collect::<BTreeMap<_, _>>()
     };
     assert!(ends("parts") == ends("whole"));
@@ -291,7 +318,10 @@ fn what_cannot_begin_anew_says_why() {
     for name in ["metrics.csv", "metrics.jsonl"] {
         fs::write(dir.join("none").join(name), "").unwrap();
     }
-    expect("train --resume none", &["none holds no last.safetensors", "it keeps no snapshots and cannot go on; start it again"]);
+    expect(
+        "train --resume none",
+        &["none holds no last.safetensors", "it keeps no snapshots and cannot go on; start it again"],
+    );
     // Nothing is written where no run is.
     fs::create_dir(dir.join("empty")).unwrap();
     expect("train --resume empty", &["empty holds no last.safetensors", "one level off"]);

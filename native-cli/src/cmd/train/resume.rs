@@ -18,9 +18,9 @@ use crate::run_folder;
 use crate::segments;
 use crate::signals;
 use crate::ticker::Ticker;
+use plan::{Ready, Stack, plan};
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Layer, Saved, Session, Setup, stacks};
-use plan::{Ready, Stack, plan};
 use source::{Opened, Source};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -56,9 +56,11 @@ pub(super) fn resume(args: &TrainArgs) -> Result<(), Stop> {
     let mut stacks: Vec<Stack> = plan(args, runs)?;
     activity::begin(Work::Saving);
     stacks.iter_mut().try_for_each(|stack| stack.begin_copies(args))?;
+    stacks.iter().try_for_each(Stack::copy)?;
     stacks.iter().try_for_each(Stack::end_copies)?;
     stacks.iter().try_for_each(Stack::write_configurations)?;
-    let ready: Vec<Option<Ready>> = stacks.into_iter().map(|stack| stack.go_back(args, &device)).collect::<Result<_, _>>()?;
+    let ready: Vec<Option<Ready>> =
+        stacks.into_iter().map(|stack| stack.go_back(args, &device)).collect::<Result<_, _>>()?;
     for Ready { session, runs, pace, extended } in ready.into_iter().flatten() {
         headline(session.setup(), &args.device.describe(&device));
         if extended {
@@ -108,7 +110,8 @@ fn restore(device: &Device, sources: Vec<Source>) -> Result<Vec<(Session, Vec<So
     let mut sessions = Vec::with_capacity(stacks.len());
     for stack in stacks {
         let saved: Vec<Saved<'_>> = stack.iter().map(|number| all[*number]).collect();
-        let mut take = |numbers: &[usize]| numbers.iter().filter_map(|number| sources[*number].take()).collect::<Vec<_>>();
+        let mut take =
+            |numbers: &[usize]| numbers.iter().filter_map(|number| sources[*number].take()).collect::<Vec<_>>();
         if stack.len() > 1
             && let Ok(session) = Session::restore_saved(device, known::own(), &saved)
         {

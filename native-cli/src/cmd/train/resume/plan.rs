@@ -21,13 +21,13 @@ use toml::Value;
 pub(super) struct Stack {
     session: Session,
     sources: Vec<Source>,
-    /// The folders in which they go on.
-    folders: Vec<RunFolder>,
+    /// The folders in which they go on, and the kept snapshots that are copied there.
+    folders: Vec<(RunFolder, Option<Kept>)>,
     texts: Vec<Texts>,
     /// None where all steps are made.
     pace: Option<Pace>,
     extended: bool,
-    /// Several runs and copies go on, and `--out` is the folder of their folders.
+    /// Several runs go on, so that `--out` is the folder of their folders.
     several: bool,
 }
 
@@ -139,8 +139,10 @@ impl Stack {
         }
         let keep = keys.keep_snapshots.unwrap_or_default();
         if keep == Keep::None {
-            return Err(Stop::user("--keep-snapshots none: a run that goes on has a last snapshot, which would grow old")
-                .hint("take last, all or a number of environment steps"));
+            return Err(Stop::user(
+                "--keep-snapshots none: a run that goes on has a last snapshot, which would grow old",
+            )
+            .hint("take last, all or a number of environment steps"));
         }
         let counts = [
             keys.eval_every.unwrap_or(asked.div_ceil(10)),
@@ -153,7 +155,8 @@ impl Stack {
         Ok(())
     }
 
-    /// Makes the folders of runs that go on from kept snapshots.
+    /// Makes the folders of runs that go on from kept snapshots, all of them before something is copied: what is there tells that the command
+    /// was not done with.
     ///
     /// # Errors
     /// [`Stop`] with code 2 if there is a run already, with code 1 if a file cannot be written.
@@ -162,13 +165,27 @@ impl Stack {
             return Ok(());
         }
         let sources = std::mem::take(&mut self.sources);
-        for (index, (source, texts)) in sources.into_iter().zip(&self.texts).enumerate() {
+        for (index, source) in sources.into_iter().enumerate() {
             self.folders.push(match source {
-                Source::Last(folder) => folder,
+                Source::Last(folder) => (folder, None),
                 Source::Kept(kept) => {
-                    kept.begin(self.session.steps_made(index), args.out.as_deref(), self.several, &texts.early)?
+                    let made = self.session.steps_made(index);
+                    (kept.begin(made, args.out.as_deref(), self.several)?, Some(kept))
                 }
             });
+        }
+        Ok(())
+    }
+
+    /// Copies the kept snapshots and what belongs to them.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if a file cannot be read, with code 1 if one cannot be written.
+    pub(super) fn copy(&self) -> Result<(), Stop> {
+        for (index, ((folder, kept), texts)) in self.folders.iter().zip(&self.texts).enumerate() {
+            if let Some(kept) = kept {
+                kept.copy(folder, self.session.steps_made(index), &texts.early)?;
+            }
         }
         Ok(())
     }
@@ -178,7 +195,7 @@ impl Stack {
     /// # Errors
     /// [`Stop`] with code 1 if a file cannot be removed.
     pub(super) fn end_copies(&self) -> Result<(), Stop> {
-        self.folders.iter().try_for_each(Kept::end)
+        self.folders.iter().try_for_each(|(folder, _)| Kept::end(folder))
     }
 
     /// Writes the configurations that change: from then on the command is not forgotten.
@@ -186,8 +203,8 @@ impl Stack {
     /// # Errors
     /// [`Stop`] with code 1 if a file cannot be written.
     pub(super) fn write_configurations(&self) -> Result<(), Stop> {
-        for (folder, Texts { now, early, .. }) in self.folders.iter().zip(&self.texts) {
-            if early != now {
+        for ((folder, kept), Texts { now, early, .. }) in self.folders.iter().zip(&self.texts) {
+            if kept.is_none() && early != now {
                 folder.write(file::CONFIG, early.as_bytes())?;
             }
         }
@@ -203,11 +220,12 @@ impl Stack {
         let Self { session, folders, texts, extended, .. } = self;
         let seeds = session.setup().seeds.clone();
         let mut runs = Vec::with_capacity(folders.len());
-        for (index, ((folder, texts), seed)) in folders.into_iter().zip(texts).zip(seeds).enumerate() {
+        for (index, (((folder, _), texts), seed)) in folders.into_iter().zip(texts).zip(seeds).enumerate() {
             let made = session.steps_made(index);
             provenance::note_change(&folder, &device.caps().name);
             record(&folder, args, device, made)?;
-            let run = SeedRun::resume(folder, title(session.setup(), seed), &texts.changed, made, session.segments(index))?;
+            let run =
+                SeedRun::resume(folder, title(session.setup(), seed), &texts.changed, made, session.segments(index))?;
             // The rows so far are those of the configuration as it was.
             if texts.changed != texts.early {
                 run.folder.write(file::CONFIG, texts.changed.as_bytes())?;
@@ -234,10 +252,13 @@ impl Stack {
                 let title = title(session.setup(), seed);
                 SeedRun::resume(folder, title, &config, made, session.segments(index))?.finish()?;
             }
-            let (at, numbers) = (at.display(), match made <= asked {
-                true => format!("{} of {} environment steps", grouped(made), grouped(asked)),
-                false => format!("{} environment steps, more than {}", grouped(made), grouped(asked)),
-            });
+            let (at, numbers) = (
+                at.display(),
+                match made <= asked {
+                    true => format!("{} of {} environment steps", grouped(made), grouped(asked)),
+                    false => format!("{} environment steps, more than {}", grouped(made), grouped(asked)),
+                },
+            );
             say(&format!("{at} is finished: it made {numbers}; go further with a larger --steps"));
         }
         Ok(())
