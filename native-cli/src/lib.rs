@@ -18,6 +18,7 @@ pub mod config;
 pub mod controls;
 pub mod curve;
 pub mod device;
+pub mod disk;
 pub mod engine;
 pub mod experiments;
 pub mod fits;

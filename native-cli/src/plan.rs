@@ -51,6 +51,8 @@ pub struct Plan {
     pub keep_snapshots: Keep,
     /// Run folders and snapshots whose parameters training begins with; none for first parameters.
     pub from: Vec<PathBuf>,
+    /// The one of these with which each seed begins, where there are several.
+    sources: Vec<PathBuf>,
     /// The run's keys except the seed, with their origins.
     keys: Vec<Resolved>,
 }
@@ -160,13 +162,35 @@ impl Plan {
             keys.push(resolved("from", Value::Array(paths), from_origin));
         }
         let from = from.into_iter().map(PathBuf::from).collect();
-        Ok(Self { setup, eval_every, eval_episodes: episodes, meta_test, log_every, keep_snapshots, from, keys })
+        let sources = Vec::new();
+        Ok(Self {
+            setup,
+            eval_every,
+            eval_episodes: episodes,
+            meta_test,
+            log_every,
+            keep_snapshots,
+            from,
+            sources,
+            keys,
+        })
+    }
+
+    /// Notes the run or snapshot whose parameters each seed begins with, where several were named: a configuration is that of one seed.
+    pub fn set_sources(&mut self, sources: Vec<PathBuf>) {
+        self.sources = sources;
     }
 
     /// The text of `config.toml` for one seed.
     #[must_use]
     pub fn config_toml(&self, seed: u64) -> String {
         let mut all = self.keys.clone();
+        let number = self.setup.seeds.iter().position(|other| *other == seed);
+        if let Some(source) = number.and_then(|number| self.sources.get(number))
+            && let Some(from) = all.iter_mut().find(|one| one.key == "from")
+        {
+            from.value = Value::Array(vec![Value::from(&*source.to_string_lossy())]);
+        }
         let seed = Value::Integer(i64::try_from(seed).unwrap_or(i64::MAX));
         let origin = "--seed".to_owned();
         all.insert(2, Resolved { key: "seed".to_owned(), value: seed, origin });

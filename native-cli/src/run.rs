@@ -18,6 +18,7 @@ use crate::{curve, known, stats};
 use quickstudy_core::meta::{AVERAGE, Performance};
 use quickstudy_core::train::{Episode, Evaluation, Ring};
 use saving::save;
+pub use saving::save_first;
 use std::time::{Duration, Instant};
 
 /// Training return, as every algorithm reports it.
@@ -105,8 +106,8 @@ pub struct SeedRun {
     title: String,
     /// Best evaluation so far. An `f32`, because that is what a mean read back from the CSV is exact to.
     best: f32,
-    /// The policy of the best evaluation, where it is not written yet.
-    best_policy: Option<Vec<u8>>,
+    /// The policy of the best evaluation and its environment steps, where it is not written yet.
+    best_policy: Option<(u64, Vec<u8>)>,
     seconds_before: f64,
     history: History,
     /// When the history was written.
@@ -159,6 +160,15 @@ impl SeedRun {
         };
         run.know(history);
         run
+    }
+
+    /// Does what follows the last snapshot of a finished run, where it was killed before that was done.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if a file cannot be written or deleted.
+    pub fn finish(&mut self) -> Result<(), Stop> {
+        self.segments.keep()?;
+        self.draw()
     }
 
     /// Goes back to the snapshot at `env_steps`, which names `segments`; newer rows of the metrics are cut.
@@ -237,8 +247,9 @@ impl SeedRun {
     }
 }
 
-/// Metrics and history of a run as they were at `env_steps`.
+/// Metrics and history of a run as they were at `env_steps`, and its best policy.
 fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsLog, History), Stop> {
+    folder.settle_best(env_steps)?;
     let (log, notes) = MetricsLog::resume(folder, env_steps, config)?;
     notes.iter().for_each(|note| say(&format!("note: {note}")));
     let history = History::load(folder.path(), env_steps)
@@ -246,13 +257,13 @@ fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsL
     Ok((log, history))
 }
 
-/// Cuts and mends the metrics of a run as they were at `env_steps`, says what was damaged, and returns its history until then.
+/// Cuts and mends the metrics of a run as they were at `env_steps`, and says what was damaged.
 ///
 /// # Errors
 /// [`Stop`] with code 1 if the metrics files cannot be read or written.
-pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<History, Stop> {
+pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
     let config = crate::run_folder::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
-    go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|(_, history)| history)
+    go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|_| ())
 }
 
 /// The finite points of a column over another one, such as environment steps.
@@ -384,7 +395,7 @@ fn evaluate_into(session: &mut dyn Training, runs: &mut [SeedRun], pace: Pace, r
                 Some(encode) => encode,
                 None => encode.insert(session.policy_snapshots()?),
             };
-            run.best_policy = Some(encode(i)?);
+            run.best_policy = Some((session.steps_made(i), encode(i)?));
         }
     }
     Ok(())

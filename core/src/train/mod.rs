@@ -47,6 +47,7 @@ pub use own::Own;
 pub use playground::Playground;
 pub use presets::{Preset, preset, presets};
 pub use register::{ALGORITHMS, algorithm};
+pub use restored::stacks;
 pub use saved::{Saved, whole};
 pub use segments::{ReadSegment, Ring};
 pub use session::{Row, Session};

@@ -191,32 +191,35 @@ impl TrainArgs {
 mod resume;
 
 fn start(args: &TrainArgs) -> Result<(), Stop> {
-    let plan = Plan::resolve(&args.request())?;
-    let seeds = &plan.setup.seeds;
+    let mut plan = Plan::resolve(&args.request())?;
     if args.print_config {
-        say(plan.config_toml(seeds[0]).trim_end());
+        say(plan.config_toml(plan.setup.seeds[0]).trim_end());
         return Ok(());
     }
-    run_folder::check_descriptors(seeds.len())?;
+    run_folder::check_descriptors(plan.setup.seeds.len())?;
     activity::begin(Work::SettingUp);
     let ticker = Ticker::new(None);
     let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
     activity::watch(device.interrupt());
     let mut session = Session::new(&device, &plan.setup).map_err(|error| with_smaller(error, &device, &plan.setup))?;
-    warm_start::begin_with(&mut session, &plan.from)?;
+    plan.set_sources(warm_start::begin_with(&mut session, &plan.from)?);
     session.set_debug(args.debug);
     let evaluation = plan.meta_test.evaluation(plan.eval_episodes);
     let pace = args.pace([plan.eval_every, plan.log_every], evaluation, plan.keep_snapshots);
     prepare(&mut session, &pace)?;
     drop(ticker);
     activity::begin(Work::Saving);
-    let mut runs = Vec::with_capacity(seeds.len());
-    for (seed, folder) in seeds.iter().zip(open_folders(args, &plan.setup)?) {
-        let config = plan.config_toml(*seed);
-        folder.write_unsynced(file::CONFIG, config.as_bytes())?;
-        record(&folder, args, &device, 0)?;
-        runs.push(SeedRun::create(folder, title(&plan.setup, *seed), &config)?);
-    }
+    let folders = open_folders(args, &plan.setup)?;
+    // All configurations are there before the first snapshot: after a kill, a resume can begin anew what has none yet.
+    folders.iter().try_for_each(|folder| record(folder, args, &device, 0))?;
+    let configs: Vec<String> = plan.setup.seeds.iter().map(|seed| plan.config_toml(*seed)).collect();
+    let mut each = folders.iter().zip(&configs);
+    each.try_for_each(|(folder, config)| folder.write_unsynced(file::CONFIG, config.as_bytes()))?;
+    let each = plan.setup.seeds.iter().zip(folders).zip(&configs);
+    let create = |((seed, folder), config): ((&u64, RunFolder), &String)| {
+        SeedRun::create(folder, title(&plan.setup, *seed), config)
+    };
+    let runs = each.map(create).collect::<Result<Vec<_>, _>>()?;
     headline(&plan.setup, &args.device.describe(&device));
     why.iter().for_each(|why| say(why));
     plan.from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
@@ -268,7 +271,16 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
     match (&args.out, setup.seeds.as_slice()) {
         (None, seeds) => seeds.iter().map(|seed| RunFolder::create_numbered(Path::new("runs"), &name(*seed))).collect(),
         (Some(out), [_]) => Ok(vec![RunFolder::create(out)?]),
-        (Some(out), seeds) => seeds.iter().map(|seed| RunFolder::create(&out.join(name(*seed)))).collect(),
+        (Some(out), seeds) => {
+            let all = run_folder::shell_quote(&out.to_string_lossy());
+            let hint = |stop: Stop| match stop.message.ends_with("already holds a run") {
+                true => {
+                    stop.hint(format!("continue all with `quickstudy train --resume {all}`, or choose another --out"))
+                }
+                false => stop,
+            };
+            seeds.iter().map(|seed| RunFolder::create(&out.join(name(*seed))).map_err(hint)).collect()
+        }
     }
 }
 
