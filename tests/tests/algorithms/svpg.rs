@@ -47,7 +47,7 @@ fn one_particle_is_the_plain_algorithm_bit_for_bit() {
     let vpg = format!("{a2c}critic = \"last\"\ncritic_epochs = 2\ncritic_learning_rate = 3e-3\n");
     let clipped = "epochs = 3\nvalue_clip = false\nclip_eps = 0.1\nclip_eps_schedule = \"linear\"\n";
     let ppo = format!("{a2c}{clipped}");
-    let trusted = "critic_epochs = 3\nmax_kl = 0.02\ncurvature_share = 0.5\ncg_iterations = 7\n";
+    let trusted = "critic_epochs = 3\nmax_kl = 0.02\ncurvature_share = 0.5\ncg_iterations = 7\ndamping = 0.01\n";
     let trpo = format!("{sampled}{trusted}");
     for (plain, particle, shared, of_particle) in [
         ("a2c", "a2c", a2c, ""),
@@ -231,7 +231,8 @@ fn particles_with_memories_balance_a_pole_whose_speed_is_not_seen() {
 fn snapshots_name_the_layers_of_particles_with_memories() {
     for (cell, gates) in [("gru", "policy.gru.reset.recurrent.weight"), ("lstm", "policy.lstm.forget.recurrent.weight")]
     {
-        let settings = format!("{SMALL}cell = \"{cell}\"\nunits = 5\nlearned_start = true\n");
+        let own = "units = 5\nlearned_start = true\nnormalise_observations = false\n";
+        let settings = format!("{SMALL}cell = \"{cell}\"\n{own}");
         let mut plain = session("a2c", "pendulum", &[5], 1 << 20, &settings);
         let mut particles = session("svpg", "pendulum", &[5], 1 << 20, &format!("{settings}num_particles = 3\n"));
         steps(&mut plain, 2);
