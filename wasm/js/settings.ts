@@ -366,6 +366,16 @@ export interface VpgConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
+  units?: number;
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
 }
 
 /** Settings of `trpo`: Trust Region Policy Optimization (arXiv:1502.05477). */
@@ -428,6 +438,16 @@ export interface TrpoConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
+  units?: number;
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
 }
 
 /** Settings of `svpg`: Stein Variational Policy Gradient: particles that stay apart (arXiv:1704.02399). */
@@ -436,8 +456,8 @@ export interface SvpgConfig {
   num_particles?: number;
   /** weight of staying apart against the return. Values: > 0; default 10.0. */
   temperature?: number;
-  /** the algorithm whose updates they make. Values: a2c, ppo; default "a2c". */
-  particle?: "a2c" | "ppo";
+  /** the algorithm whose updates they make. Values: a2c, ppo, trpo; default "a2c". */
+  particle?: "a2c" | "ppo" | "trpo";
   /** passes over each rollout. Values: 1 or more; default 1. */
   epochs?: number;
   /** ppo: clip range of the probability ratio. Values: 0 to 1; default 0.2. */
@@ -448,6 +468,22 @@ export interface SvpgConfig {
   value_clip?: boolean;
   /** ppo: above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
   target_kl?: number;
+  /** trpo: share of each rollout that the KL's Hessian is of. Values: above 0, to 1; default 1.0. */
+  curvature_share?: number;
+  /** largest KL of the policies before and after a step. Values: > 0; default 0.01. */
+  max_kl?: number;
+  /** conjugate-gradient iterations. Values: 1 or more; default 15. */
+  cg_iterations?: number;
+  /** added to the diagonal of the KL's Hessian. Values: 0 or more; default 0.1. */
+  damping?: number;
+  /** most steps of the line search. Values: 1 or more; default 10. */
+  backtracks?: number;
+  /** factor between its steps. Values: 0 to 1; default 0.8. */
+  backtrack_ratio?: number;
+  /** where no step keeps to the limit, make the last one if it lowers the loss. Values: true, false; default false. */
+  accept_violation?: boolean;
+  /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
+  hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0007. */
   learning_rate?: number;
   /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -522,6 +558,16 @@ export interface SvpgConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
+  units?: number;
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
 }
 
 /** Settings of `dqn`: Deep Q-Networks, also double and dueling (arXiv:1312.5602, 1509.06461, 1511.06581). */

@@ -149,7 +149,7 @@ static TURNED_TRPO: AlgorithmDef = AlgorithmDef {
 #[test]
 fn memories_balance_a_pole_whose_speed_is_not_seen_and_policies_without_one_do_not() {
     let learn = |algorithm: &'static AlgorithmDef, cell: &str, budget: u64, more: &str| {
-        let settings = format!("{more}cell = \"{cell}\"\nunits = 32\nhidden = [32]\n");
+        let settings = format!("{more}cell = \"{cell}\"\n");
         let mut session = session(algorithm, "cartpole-no-velocities", &[0, 1, 2], budget, &settings);
         while !session.done() {
             session.step_blocking().unwrap();
@@ -158,18 +158,20 @@ fn memories_balance_a_pole_whose_speed_is_not_seen_and_policies_without_one_do_n
         println!("{}, {cell}: {returns:?}", algorithm.name);
         returns
     };
+    let wide = "units = 32\nhidden = [32]\n";
     for (algorithm, cell, budget) in [("ppo", "gru", 40_000), ("ppo", "lstm", 50_000)] {
-        let returns = learn(algorithm.definition().unwrap(), cell, budget, "");
+        let returns = learn(algorithm.definition().unwrap(), cell, budget, wide);
         assert!(returns[1] > 150.0, "{algorithm}, {cell}: {returns:?}");
     }
-    let returns = learn("ppo".definition().unwrap(), "none", 40_000, "");
+    let returns = learn("ppo".definition().unwrap(), "none", 40_000, wide);
     assert!(returns[2] < 100.0, "{returns:?}");
-    let of_trpo = "envs = 8\nhorizon = 256\nminibatches = 4\n";
+    let of_trpo = "envs = 8\nhorizon = 128\nminibatches = 4\ncurvature_share = 0.25\n";
     for (algorithm, turned, budget, more) in [
-        (&VPG, &TURNED_VPG, 150_000, ""),
-        (&VPG, &TURNED_VPG, 150_000, "baseline = \"linear_feature\"\nhorizon = 500\n"),
-        (&TRPO, &TURNED_TRPO, 100_000, of_trpo),
+        (&VPG, &TURNED_VPG, 120_000, "learning_rate_schedule = \"linear\"\n"),
+        (&VPG, &TURNED_VPG, 120_000, "baseline = \"linear_feature\"\nhorizon = 250\n"),
+        (&TRPO, &TURNED_TRPO, 60_000, of_trpo),
     ] {
+        let more = &format!("{more}units = 16\nhidden = [16]\n");
         let returns = learn(algorithm, "gru", budget, more);
         assert!(returns[1] > 150.0, "{}, {more}: {returns:?}", algorithm.name);
         for (fails, cell) in [(algorithm, "none"), (turned, "gru")] {
