@@ -268,3 +268,20 @@ impl dyn Algorithm + '_ {
         Held(self.policy_state().into_iter().map(one).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, Program};
+
+    #[test]
+    fn an_entry_that_is_not_there_is_an_error_that_lists_those_that_are() {
+        let traced = Program::new(&Device::cpu(1), |cx| {
+            let held = Held::declare(cx, &StateEntry::learner(3), 1);
+            cx.output("theta", held.get("thta"));
+        });
+        let message = traced.unwrap_err().to_string();
+        let expected = "program: the state has no entry `thta`, only [\"key\", \"theta\", \"adam_m\", \"adam_v\", \"adam_scale\"] (at ";
+        assert!(message.starts_with(expected) && message.contains(file!()), "{message}");
+    }
+}

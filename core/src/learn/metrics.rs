@@ -42,7 +42,8 @@ impl Column {
         let numbers = |x: Tensor, wide: usize, what: String| {
             let (shape, dtype) = (x.shape(), x.dtype());
             let fits = matches!(shape[..], [s, w] if w == wide && seeds.is_none_or(|seeds| s == seeds));
-            if !x.is_poison() && !(fits && dtype == DType::F32) {
+            let wrong = !fits || dtype != DType::F32;
+            if wrong && !x.is_poison() {
                 let expected = format!("{what} as f32 [{rows}, {wide}], a row for each of {rows} seeds");
                 let got = format!("{dtype} {shape:?}");
                 fail(Error::Shape { op: "metrics", expected, got, at: self.at.to_string() });
