@@ -133,7 +133,8 @@ fn kill_starts(dir: &Sandbox, train: &str) {
         }
         let when = format!("after a kill of `{start}` at point {point}");
         // Once there is a snapshot it is refused, which is tried a few times.
-        let has_last = files(&dir.join("parts")).keys().any(|name| name.ends_with("last.safetensors"));
+        let has = |name: &str| files(&dir.join("parts")).keys().any(|path| path.ends_with(name));
+        let has_last = has("last.safetensors") && !has("copying.txt");
         let repeated = (!has_last || refused < 3) && again(dir, &command, &whole, &when);
         restarted += u32::from(repeated);
         refused += u32::from(has_last);
@@ -244,7 +245,8 @@ fn kill_copies(snapshots: &str, more: &str) {
         }
         let when = format!("after a kill of `{}` at point {point}", command("parts"));
         // Once there is a snapshot it is refused, which is tried a few times.
-        let has_last = files(&dir.join("parts")).keys().any(|name| name.ends_with("last.safetensors"));
+        let has = |name: &str| files(&dir.join("parts")).keys().any(|path| path.ends_with(name));
+        let has_last = has("last.safetensors") && !has("copying.txt");
         let repeated = (!has_last || refused < 3) && again(&dir, &command, &whole, &when);
         restarted += u32::from(repeated);
         refused += u32::from(has_last);

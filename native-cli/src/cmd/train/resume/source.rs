@@ -68,7 +68,7 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Opened, Stop> {
         let folder = RunFolder::open(path)?;
         if folder.resumable() {
             opened.sources.push((place, Source::Last(folder)));
-        } else if let Some(of) = run_folder::read_own_text(&folder.join(file::COPYING)).ok() {
+        } else if let Ok(of) = run_folder::read_own_text(&folder.join(file::COPYING)) {
             return Err(unfinished_copy(path, String::from_utf8_lossy(&of).trim()));
         } else if folder.join(file::CONFIG).exists() {
             opened.unbegun.push((place, Unbegun::read(folder)?));
