@@ -22,8 +22,12 @@ export interface PpoConfig {
   momentum?: number;
   /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.2. */
   clip_eps?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the clip range that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  clip_eps_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  clip_eps_falls?: number;
   /** passes over each rollout. Values: 1 or more; default 4. */
   epochs?: number;
   /** weight of the entropy bonus. Values: 0 or more; default 0.01. */
@@ -120,8 +124,12 @@ export interface Ppo2Config {
   momentum?: number;
   /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.1. */
   clip_eps?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the clip range that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  clip_eps_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  clip_eps_falls?: number;
   /** passes over each rollout. Values: 1 or more; default 3. */
   epochs?: number;
   /** weight of the entropy bonus. Values: 0 or more; default 0.001. */
@@ -394,12 +402,18 @@ export interface TrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
+  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  base_eps?: number;
   /** share of each rollout's steps that the KL's Hessian is of. Values: above 0, to 1; default 1.0. */
   curvature_share?: number;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
   /** passes over each rollout in which Adam fits the value function. Values: 1 or more; default 10. */
@@ -462,8 +476,12 @@ export interface SvpgConfig {
   epochs?: number;
   /** ppo: clip range of the probability ratio. Values: 0 to 1; default 0.2. */
   clip_eps?: number;
-  /** ppo: linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** ppo: linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the clip range that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  clip_eps_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  clip_eps_falls?: number;
   /** ppo: clip the change of the value as well. Values: true, false; default true. */
   value_clip?: boolean;
   /** ppo: above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
@@ -574,8 +592,12 @@ export interface SvpgConfig {
 export interface DqnConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -634,8 +656,12 @@ export interface DqnConfig {
 export interface DqlConfig {
   /** RMSprop's step size. Values: > 0; default 0.0005. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** α: share of the old squares in their average. Values: 0 to 1; default 0.99. */
   rms_decay?: number;
   /** RMSprop's ε. Values: > 0; default 0.00000001. */
@@ -690,8 +716,12 @@ export interface DqlConfig {
 export interface DdpgConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -752,8 +782,12 @@ export interface DdpgConfig {
 export interface Td3Config {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -812,8 +846,12 @@ export interface Td3Config {
 export interface SacConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0003. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -940,8 +978,12 @@ export interface OpenaiEsConfig {
   optimiser?: "adam" | "sgd";
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.01. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** share of the last steps in each of sgd. Values: 0 to 0.999; default 0.9. */
@@ -972,8 +1014,12 @@ export interface ArsConfig {
   top_directions?: number;
   /** length of a step (α), in deviations of returns. Values: > 0; default 0.02. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** deviation of candidates from the policy (ν). Values: > 0; default 0.05. */
   sigma?: number;
   /** by the running mean and deviation of all that were seen: V2; false: V1. Values: true, false; default true. */
@@ -1060,8 +1106,12 @@ export interface PrompConfig {
   learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -1122,8 +1172,12 @@ export interface MamlPpoConfig {
   learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -1180,8 +1234,12 @@ export interface MamlVpgConfig {
   learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -1244,6 +1302,8 @@ export interface MamlTrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
+  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  base_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
@@ -1304,6 +1364,8 @@ export interface EMamlConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
+  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  base_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
@@ -1356,8 +1418,12 @@ export interface DiceMamlConfig {
   learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -1424,8 +1490,12 @@ export interface Rl2PpoConfig {
   learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "gru". */
@@ -1494,6 +1564,8 @@ export interface Rl2TrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
+  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  base_eps?: number;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "gru". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */
