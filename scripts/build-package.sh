@@ -44,3 +44,8 @@ bundle "$build/worker.js" --outfile="$dist/worker.js"
 optimise "$build/quickstudy_wasm_bg.wasm" "$dist/quickstudy_wasm_bg.wasm"
 scripts/notices.mjs >wasm/THIRD-PARTY-NOTICES.txt
 cp LICENSE-* wasm/ # npm takes nothing from outside of its folder
+cat <<INSTALL
+The package is built. In the folder of a project, with the package.json that it has or that \`npm init -y\` makes:
+  npm install "$PWD/wasm"
+A file to pass on is made by \`npm pack "$PWD/wasm"\`.
+INSTALL

@@ -63,6 +63,10 @@ check ppo mountain-car-continuous 20k
 check trpo acrobot 40k
 check ppo pendulum 40k normalise_observations=true
 check sac pendulum 2k hidden=[32,32] batch_size=64
+# Of values of choices the program finds the network by itself.
+check dqn cartpole 10k hidden=[64]
+check dqn acrobot 10k hidden=[64] dueling=true
+check dql cartpole 4k hidden=[64]
 # Where observations are normalised nobody gets a network without its normaliser.
 "$python" - <<'P'
 import play

@@ -1,80 +1,113 @@
 #!/usr/bin/env python3
-"""Compares two builds of the command line: same-policies.py OLD NEW [--isa NAME] [--seeds N].
+"""Compares what two builds of the command line learn: same-policies.py OLD NEW [--isa NAME] [--seeds N] [--only WORDS].
 
-Each of the algorithms makes three iterations with its preset or its defaults, or as many steps as STEPS says, on one thread, with both
-binaries. Their policies must have the same parameters, bit for bit. Names, order and shape of tensors may differ between versions of
-snapshots, so the bits of all parameters are compared as a sorted list. Left out are those whose warm-up alone takes minutes (DDPG, TD3, SAC
-and PEARL), and NOP, which learns nothing.
+Each algorithm makes a few iterations with both binaries, on one thread, by its preset or its defaults, with a short warm-up where it
+has one. Every tensor of the last snapshots (a replay memory too) must have the same bits under the same name; RENAMES says which names
+of OLD are others in NEW. The command fails if a tensor differs, and if one run learned nothing: the second half of an even shorter run
+must change the parameters. OLD may be NEW: then it checks that training is the same twice.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
 import tempfile
 
+# Algorithm, environment, environment steps of a run that has learned less and of the one that is compared, settings.
+OFF_POLICY = "learning_starts=64 batch_size=16 iteration_steps=32"
+PEARL = "train_tasks=8 meta_batch=4 num_steps_per_epoch=4 num_tasks_sample=4 batch_size=16 embedding_batch_size=16 embedding_mini_batch_size=8"
 RUNS = [
-    ("ppo", "cartpole"),
-    ("ppo", "pendulum"),
-    ("trpo", "cartpole"),
-    ("ppo", "cartpole-no-velocities"),
-    ("a2c", "cartpole"),
-    ("ppo2", "cartpole"),
-    ("vpg", "cartpole"),
-    ("svpg", "cartpole"),
-    ("cem", "cartpole"),
-    ("cem", "pendulum"),
-    ("cma-es", "cartpole"),
-    ("openai-es", "cartpole"),
-    ("ars", "cartpole"),
-    ("dqn", "cartpole"),
-    ("dql", "cartpole"),
-    ("promp", "point-corner"),
-    ("maml-ppo", "point-corner"),
-    ("maml-vpg", "point-corner"),
-    ("maml-trpo", "point-corner"),
-    ("e-maml", "point-corner"),
-    ("dice-maml", "point-corner"),
-    ("rl2-ppo", "bandit"),
-    ("rl2-trpo", "bandit"),
+    ("ppo", "cartpole", 512, 1_024, ""),
+    ("ppo", "pendulum", 4_096, 12_288, ""),
+    ("ppo", "acrobot", 4_096, 12_288, "min_rollouts=4"),
+    ("ppo", "cartpole-no-velocities", 2_048, 6_144, ""),
+    ("trpo", "cartpole", 4_096, 12_288, ""),
+    ("trpo", "pendulum", 4_096, 12_288, ""),
+    ("a2c", "cartpole", 40, 4_000, ""),
+    ("a2c", "pendulum", 40, 4_000, ""),
+    ("ppo2", "cartpole", 2_048, 8_192, ""),
+    ("vpg", "cartpole", 2_048, 8_192, ""),
+    ("vpg", "cartpole", 2_048, 8_192, "baseline=linear_feature"),
+    ("svpg", "cartpole", 160, 8_000, ""),
+    ("cem", "cartpole", 100_000, 500_000, ""),
+    ("cem", "pendulum", 100_000, 500_000, ""),
+    ("cma-es", "cartpole", 100_000, 500_000, ""),
+    ("openai-es", "cartpole", 100_000, 500_000, ""),
+    ("ars", "cartpole", 100_000, 500_000, ""),
+    ("nop", "cartpole", 20_000, 100_000, ""),
+    ("dqn", "cartpole", 2_000, 3_000, ""),
+    ("dqn", "mountain-car", 512, 1_024, f"{OFF_POLICY} train_freq=4 gradient_steps=2 n_step=3 prioritised=true dueling=true"),
+    ("dql", "cartpole", 2_000, 3_000, ""),
+    ("ddpg", "pendulum", 128, 512, OFF_POLICY),
+    ("td3", "pendulum", 128, 512, OFF_POLICY),
+    ("td3", "pendulum", 128, 512, f"{OFF_POLICY} envs=2 gradient_steps=3 n_step=2"),
+    ("sac", "pendulum", 128, 512, OFF_POLICY),
+    ("sac", "bit-flip", 128, 512, f"{OFF_POLICY} hindsight=0.8"),
+    ("promp", "point-corner", 1, 480_000, ""),
+    ("maml-ppo", "point-corner", 1, 480_000, ""),
+    ("maml-vpg", "point-corner", 1, 480_000, ""),
+    ("maml-trpo", "point-corner", 1, 480_000, ""),
+    ("e-maml", "point-corner", 1, 480_000, ""),
+    ("dice-maml", "point-corner", 1, 480_000, ""),
+    ("rl2-ppo", "bandit", 1, 20_000, ""),
+    ("rl2-trpo", "bandit", 1, 20_000, ""),
+    ("pearl", "point-robot", 2_000, 8_000, PEARL),
 ]
-# Steps of algorithms whose first iteration does not tell how many they plan: of searches, whose episodes end early, and of those that
-# begin with a warm-up without updates. The first number is of a run that has learned less, the second one is compared.
-STEPS = dict.fromkeys(("cem", "cma-es", "openai-es", "ars"), (100_000, 500_000))
-STEPS |= dict.fromkeys(("dqn", "dql"), (2_000, 3_000))
-# The policy's, those of value functions and learned step sizes, by their names in snapshots; all else is not of the policy.
-PARAMETERS = ("theta", "policy.", "value.", "particle.", "q.", "q1.", "q2.", "inner_lr", "step_sizes")
-# What a normaliser learns is state beside the parameters.
-NORMALISER = ("mean", "std", "variance", "count", "clip")
+# Names of tensors in OLD, as regular expressions, and what stands for them in NEW.
+RENAMES: list[tuple[str, str]] = []
+# What only numbers a run changes whether anything is learned or not.
+PARAMETERS = ("theta", "policy.", "value.", "particle.", "q.", "critic.")
 
 
-def parameters(path):
-    """The bits of all parameters in a snapshot, sorted."""
-    data = path.read_bytes()
+def tensors(file):
+    """Every tensor of a snapshot: its shape and its bytes, by name."""
+    data = file.read_bytes()
     (size,) = struct.unpack_from("<Q", data)
     header = json.loads(data[8 : 8 + size])
-    words = []
+    header.pop("__metadata__", None)
+    found = {}
     for name, tensor in header.items():
-        named = name.startswith(PARAMETERS) and name.rpartition(".")[2] not in NORMALISER
-        if name == "__metadata__" or not named:
-            continue
         begin, end = (8 + size + offset for offset in tensor["data_offsets"])
-        words += struct.unpack(f"<{(end - begin) // 4}I", data[begin:end])
-    assert words, f"{path}: no parameters among {sorted(header)}"
-    return sorted(words)
+        found[name] = (tensor["dtype"], tensor["shape"], data[begin:end])
+    return found
 
 
-def train(binary, algorithm, env, steps, seeds, out, isa):
-    """Trains and returns the snapshot of each seed."""
+def renamed(found):
+    """The tensors of OLD by their names in NEW."""
+    for pattern, name in RENAMES:
+        found = {re.sub(pattern, name, known): tensor for known, tensor in found.items()}
+    return found
+
+
+def train(binary, run, steps, seeds, out, isa):
+    """Trains, and returns the last snapshot of each seed with everything in it."""
+    algorithm, env, _, _, settings = run
     command = [binary, "train", algorithm, "--env", env, "--seed", f"0..{seeds}", "--steps", str(steps)]
     command += ["--threads", "1", "--eval-every", "0", "--out", out]
+    command += [word for setting in settings.split() for word in ("--set", setting)]
     environment = os.environ | ({"QUICKSTUDY_ISA": isa} if isa else {})
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, f"{' '.join(map(str, command))}: {done.stdout}{done.stderr}"
-    return sorted(pathlib.Path(out).rglob("last.safetensors"))
+
+    def call(command):
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, f"{' '.join(map(str, command))}: {done.stdout}{done.stderr}"
+
+    call(command)
+    snapshots = []
+    for number, last in enumerate(sorted(pathlib.Path(out).rglob("last.safetensors"))):
+        whole = pathlib.Path(f"{out}-{number}.safetensors")
+        call([binary, "export", str(last.parent), "-o", str(whole)])
+        snapshots.append(tensors(whole))
+    assert len(snapshots) == seeds, f"{algorithm}: {len(snapshots)} snapshots of {seeds} seeds"
+    return snapshots
+
+
+def differences(old, new):
+    """Names of tensors that are not the same in both."""
+    return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
 
 
 def main():
@@ -83,24 +116,26 @@ def main():
     arguments.add_argument("new")
     arguments.add_argument("--isa", help="instruction set, for builds that know QUICKSTUDY_ISA")
     arguments.add_argument("--seeds", type=int, default=1, help="seeds stacked in one run")
+    arguments.add_argument("--only", default="", help="compare runs alone whose line has these words")
     asked = arguments.parse_args()
-    different = 0
-    for algorithm, env in RUNS:
+    different, compared = 0, 0
+    for run in RUNS:
+        algorithm, env, fewer, steps, settings = run
+        line = f"{algorithm} {env} {settings}"
+        if asked.only not in line:
+            continue
         with tempfile.TemporaryDirectory() as folder:
-            # One step asks for one iteration; its metrics tell how many steps that is.
-            first = train(asked.old, algorithm, env, STEPS.get(algorithm, (1, 1))[0], 1, f"{folder}/first", asked.isa)[0].parent
-            iteration = int(float((first / "metrics.csv").read_text().splitlines()[-1].split(",")[0]))
-            steps = STEPS.get(algorithm, (1, 3 * iteration))[1]
-            old, new = (
-                [parameters(path) for path in train(binary, algorithm, env, steps, asked.seeds, f"{folder}/{name}", asked.isa)]
-                for name, binary in (("old", asked.old), ("new", asked.new))
-            )
-            less_trained = parameters(first / "last.safetensors")
-            assert len(old) == asked.seeds and less_trained != old[0], f"{algorithm}: training changes parameters"
-            same = old == new
-            different += not same
-            print(f"{algorithm:10} {env:22} {len(old[0]):6} parameters, {asked.seeds} seeds: {'the same' if same else 'DIFFERENT'}", flush=True)
-    print(f"{len(RUNS) - different} the same, {different} different")
+            less_trained = train(asked.old, run, fewer, 1, f"{folder}/fewer", asked.isa)[0]
+            old = [renamed(found) for found in train(asked.old, run, steps, asked.seeds, f"{folder}/old", asked.isa)]
+            new = train(asked.new, run, steps, asked.seeds, f"{folder}/new", asked.isa)
+        learned = [name for name in differences(renamed(less_trained), old[0]) if name.startswith(PARAMETERS)]
+        assert learned or algorithm == "nop", f"{line}: training changes no parameters"
+        names = sorted({name for pair in zip(old, new) for name in differences(*pair)})
+        different += bool(names)
+        compared += 1
+        said = f"DIFFERENT: {', '.join(names)}" if names else "the same"
+        print(f"{line[:70]:70} {len(old[0]):3} tensors, {asked.seeds} seeds: {said}", flush=True)
+    print(f"{compared - different} the same, {different} different")
     return 1 if different else 0
 
 

@@ -3,7 +3,9 @@
 use std::fmt;
 
 /// The errors of the core.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+///
+/// `Debug` writes the same sentence as `Display`, so that a `main` that returns one, or an `unwrap`, says what to do.
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An operation was given tensors whose shapes do not fit.
@@ -154,6 +156,12 @@ pub fn in_bytes(bytes: u64) -> String {
 
 /// Result of the core's functions.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 struct Suggestion<'a>(&'a Option<String>);
 

@@ -125,7 +125,8 @@ impl GpuExecutable {
         for step in steps {
             match step {
                 Step::Run(i) => player.dispatch(&self.ready[*i], &self.uniforms)?,
-                Step::Loop { len, reverse, body } => {
+                Step::Loop { unless: Some(unless), .. } if unless.at(&player.steps()) != 0 => {}
+                Step::Loop { len, reverse, body, .. } => {
                     for step in 0..*len {
                         let t = if *reverse { len - 1 - step } else { step };
                         player.offsets.push((t * STRIDE) as u32);
@@ -201,6 +202,11 @@ impl<'a> Player<'a> {
     fn new(context: &'a Context, pace: &'a Pace) -> Player<'a> {
         let offsets = Vec::new();
         Player { context, pace, pass: None, offsets, moved: true, last: None, dispatches: 0, total: 0, bytes: 0 }
+    }
+
+    /// The steps of the loops around, the outermost first.
+    fn steps(&self) -> Vec<u32> {
+        self.offsets.iter().map(|offset| offset / STRIDE as u32).collect()
     }
 
     /// Adds a dispatch, unless a stop was asked for: that is looked for between submissions.

@@ -1,5 +1,8 @@
 //! Parsers of argument values: counts, seeds and settings.
 
+use crate::config::RUN_KEYS;
+use crate::known;
+use quickstudy_core::settings::Range;
 use quickstudy_core::train::MAX_EPISODES;
 use toml::{Table, Value};
 
@@ -114,6 +117,11 @@ pub fn setting(text: &str) -> Result<(String, Value), String> {
     if value.chars().all(|c| c.is_ascii_alphanumeric() || "_-.+/".contains(c)) {
         return Ok((key.to_owned(), Value::String(value.to_owned())));
     }
+    if let Some(one) = one_value(key).filter(|_| value.contains(',')) {
+        return one
+            .map(|()| (key.to_owned(), Value::String(value.to_owned())))
+            .map_err(|problem| format!("{problem}, got `{value}`"));
+    }
     if let Some(begun) = value.strip_prefix('[').filter(|begun| !begun.contains(']')) {
         // The shell has cut it at a blank.
         let begun = begun.trim_end_matches(',');
@@ -125,6 +133,27 @@ pub fn setting(text: &str) -> Result<(String, Value), String> {
         return Err(format!("a list stands in brackets; did you mean `{key}=[{}]`?", list.join(",")));
     }
     Err(format!("the value of {key} is no TOML value: `{value}`"))
+}
+
+/// For keys that take no list: whether a text may stand for their value all the same, or what to do instead.
+fn one_value(key: &str) -> Option<Result<(), String>> {
+    match (key, known::setting(key)) {
+        // Seeds are a list of their own kind, and of a key that nobody knows the others are named later.
+        ("seed", _) => Some(Ok(())),
+        (_, None) if !RUN_KEYS.contains(&key) => Some(Ok(())),
+        ("from", _) => Some(Err("name the runs with --from, a blank between them".to_owned())),
+        (_, Some(doc)) if takes_lists(&doc.range) => None,
+        _ => Some(Err(format!("{key} takes one value; train once with each"))),
+    }
+}
+
+/// Tells whether values of a setting are lists.
+pub(crate) fn takes_lists(range: &Range) -> bool {
+    match range {
+        Range::Widths => true,
+        Range::Shown(range, _) => takes_lists(range),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -200,5 +229,14 @@ mod tests {
         }
         assert!(said("hidden=64, 32").contains("`hidden=[64,32]`"));
         assert!(said("hidden=[64,").ends_with("such as hidden=[64,64]"), "{}", said("hidden=[64,"));
+        // What takes no list is not advised one.
+        for list in ["0.9,0.98", "(0.9,0.98)", "[0.9,"] {
+            let said = said(&format!("gamma={list}"));
+            assert_eq!(said, format!("gamma takes one value; train once with each, got `{list}`"));
+        }
+        assert!(said("env=cartpole,pendulum").starts_with("env takes one value"));
+        assert!(said("from=a,b").starts_with("name the runs with --from"));
+        assert_eq!(value("seed=0,1"), Ok(Value::String("0,1".into())));
+        assert_eq!(value("gama=0.9,0.98"), Ok(Value::String("0.9,0.98".into())));
     }
 }

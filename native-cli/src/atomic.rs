@@ -6,6 +6,7 @@
 //! Only files are replaced. A symbolic link stays and the file that it leads to is replaced; into a device, a pipe or
 //! a file that is open already (`/dev/fd/63`) the bytes are written straight, behind those that are there.
 
+use crate::disk;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ fn create_temp(path: &Path) -> io::Result<(PathBuf, File)> {
     const MOST: u32 = 100;
     for number in 0..MOST {
         let temp = temp_path(path, number)?;
-        match File::create_new(&temp) {
+        match disk::create_new(&temp) {
             Ok(file) => return Ok((temp, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -121,7 +122,7 @@ fn replace(path: &Path, sync: bool, fill: &mut dyn FnMut(&mut File) -> io::Resul
             file.sync_all()?;
         }
         drop(file);
-        fs::rename(&temp, path)
+        disk::rename(&temp, path)
     })();
     if result.is_err() {
         let _ = fs::remove_file(&temp);
@@ -165,7 +166,7 @@ pub fn clean(folder: &Path) -> io::Result<usize> {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if name.starts_with('.') && name.contains(MARK) && !entry.file_type()?.is_dir() {
-            fs::remove_file(entry.path())?;
+            disk::remove_file(&entry.path())?;
             removed += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! The command line: what can be typed, and where each verb goes.
 
 use crate::cmd;
-use crate::{known, outcome, output, provenance};
+use crate::{args, known, outcome, output, provenance};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::EnvDef;
@@ -62,18 +62,53 @@ pub enum Verb {
     Devices(cmd::devices::DevicesArgs),
 }
 
-/// Suggests the right command where a name stands without its flag, as in `train ppo cartpole`, or a list is cut at a blank.
-fn misplaced(error: &clap::Error) -> Option<String> {
+/// Suggests the right command where a name stands without its flag, as in `train ppo cartpole`, where a setting is typed as a flag, or
+/// where a list is cut at a blank.
+fn misplaced(error: &clap::Error, arguments: &[String]) -> Option<String> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    if name.ends_with(']') && error.kind() == ErrorKind::UnknownArgument {
-        return Some("hint: write a list without blanks, such as --set hidden=[64,64], or in quotes".to_owned());
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
     }
-    let env = quickstudy_core::closest(name, known::environment_names())
-        .filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
-    (!name.starts_with('-')).then(|| format!("hint: name the environment with `--env {env}`"))
+    if name.ends_with(']') {
+        return Some("write a list without blanks, such as --set hidden=[64,64], or in quotes".to_owned());
+    }
+    if let Some(flag) = name.strip_prefix("--") {
+        let near_flag = error.get(ContextKind::SuggestedArg).is_some();
+        return as_setting(flag, arguments, near_flag).map(|setting| format!("give settings by `--set {setting}`"));
+    }
+    let env = quickstudy_core::closest(name, known::environment_names())?;
+    (!name.starts_with('-')).then(|| format!("name the environment with `--env {env}`"))
+}
+
+/// The setting `key=value` that was typed as a flag `--key value` of `train`; without a value, with its default. A key may have a typing
+/// error unless that may be one of a flag.
+fn as_setting(flag: &str, arguments: &[String], near_flag: bool) -> Option<String> {
+    if arguments.get(1).is_none_or(|verb| verb != "train") {
+        return None;
+    }
+    let typed = known::algorithms().find(|def| arguments.iter().any(|argument| argument == def.name));
+    let of = |def: &'static AlgorithmDef| def.settings().map(move |doc| (def, doc));
+    let all: Vec<_> = match typed {
+        Some(def) => of(def).collect(),
+        None => known::algorithms().flat_map(of).collect(),
+    };
+    let key = flag.split('=').next().unwrap_or(flag).replace('-', "_");
+    let near =
+        quickstudy_core::closest(&key, all.iter().map(|(_, doc)| doc.key).filter(|_| !near_flag && key.len() > 3));
+    let (def, doc) = all.iter().find(|(_, doc)| doc.key == key || near == Some(doc.key))?;
+    let (joined, apart) = (format!("--{flag}="), format!("--{flag}"));
+    let given = arguments.iter().enumerate().find_map(|(at, argument)| match argument.strip_prefix(&joined) {
+        Some(value) => Some(value),
+        None => (*argument == apart).then(|| arguments.get(at + 1)).flatten().map(String::as_str),
+    });
+    let given = given.filter(|value| !value.starts_with("--") && !value.is_empty()).map(str::to_owned);
+    let value = given.or_else(|| (def.defaults)().get(doc.key).map(|value| value.to_string().replace('"', "")))?;
+    let value = value.replace(' ', "");
+    let brackets = args::takes_lists(&doc.range) && !value.starts_with('[');
+    Some(if brackets { format!("{}=[{value}]", doc.key) } else { format!("{}={value}", doc.key) })
 }
 
 /// Parses the command line. The help of `train` shows the settings of the algorithm that is typed with it.
@@ -111,9 +146,17 @@ pub fn main_with(environments: Vec<EnvDef>, algorithms: Vec<&'static AlgorithmDe
 /// Parses the command line, runs the verb and returns the exit code.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match parsed(std::env::args_os().collect()) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let typed: Vec<String> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let cli = match parsed(arguments) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            let hint = misplaced(&error, &typed);
+            if hint.is_some() {
+                // Ways to pass flags as names, and flags of similar names, would lead elsewhere.
+                error.remove(clap::error::ContextKind::Suggested);
+                error.remove(clap::error::ContextKind::SuggestedArg);
+            }
             // Help and version are no errors; clap prints to the right stream. A closed pipe is none of ours.
             let printed = error.print();
             if !error.use_stderr()
@@ -121,8 +164,8 @@ pub fn main() -> ExitCode {
             {
                 return ExitCode::from(outcome::report(&stop.into()));
             }
-            if let Some(hint) = misplaced(&error) {
-                let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{hint}\n"));
+            if let Some(hint) = hint {
+                let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("hint: {hint}\n"));
             }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }

@@ -5,8 +5,10 @@
 
 use crate::args;
 use crate::keep::Keep;
+use crate::meta_test::MetaTestArgs;
 use crate::outcome::Stop;
 use crate::run_folder;
+use quickstudy_core::meta::TestSizes;
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -25,6 +27,8 @@ pub struct RunKeys {
     pub eval_every: Option<u64>,
     /// Episodes per evaluation.
     pub eval_episodes: Option<u64>,
+    /// The sizes of the meta-tests that evaluations are.
+    pub meta_test: MetaTestArgs,
     /// Environment steps between rows of the metrics, 0 for rows that get rarer.
     pub log_every: Option<u64>,
     /// Which snapshots are kept.
@@ -34,8 +38,20 @@ pub struct RunKeys {
 }
 
 /// The keys of [`RunKeys`] as they are spelled in files.
-pub const RUN_KEYS: [&str; 9] =
-    ["algorithm", "env", "seed", "steps", "eval_every", "eval_episodes", "log_every", "keep_snapshots", "from"];
+pub const RUN_KEYS: [&str; 12] = [
+    "algorithm",
+    "env",
+    "seed",
+    "steps",
+    "eval_every",
+    "eval_episodes",
+    TestSizes::KEYS[0],
+    TestSizes::KEYS[1],
+    TestSizes::KEYS[2],
+    "log_every",
+    "keep_snapshots",
+    "from",
+];
 
 impl RunKeys {
     /// Values of `self`, and those of `other` where it has none.
@@ -48,6 +64,7 @@ impl RunKeys {
             steps: self.steps.or(other.steps),
             eval_every: self.eval_every.or(other.eval_every),
             eval_episodes: self.eval_episodes.or(other.eval_episodes),
+            meta_test: self.meta_test.or(&other.meta_test),
             log_every: self.log_every.or(other.log_every),
             keep_snapshots: self.keep_snapshots.or(other.keep_snapshots),
             from: self.from.or(other.from),
@@ -80,6 +97,8 @@ impl RunKeys {
         };
         let (steps, eval_every) = (count("steps", 1)?, count("eval_every", 0)?);
         let eval_episodes = count("eval_episodes", 1)?;
+        let [exploration, episodes, tasks] = TestSizes::KEYS;
+        let meta_test = MetaTestArgs::of([count(exploration, 1)?, count(episodes, 1)?, count(tasks, 1)?]);
         let log_every = count("log_every", 0)?;
         if let Some(asked) = eval_episodes {
             args::episodes(&asked.to_string()).map_err(|problem| format!("eval_episodes: {problem}"))?;
@@ -111,7 +130,7 @@ impl RunKeys {
             }
             Some(other) => return Err(format!("from: expected a path in quotes, or a list of them, got {other}")),
         };
-        Ok(Self { algorithm, env, seeds, steps, eval_every, eval_episodes, log_every, keep_snapshots, from })
+        Ok(Self { algorithm, env, seeds, steps, eval_every, eval_episodes, meta_test, log_every, keep_snapshots, from })
     }
 }
 
@@ -226,6 +245,7 @@ mod tests {
             ("steps = [1]", "steps"),
             ("eval_episodes = 0", "eval_episodes"),
             ("log_every = -1", "log_every"),
+            ("n_test_tasks = 0", "n_test_tasks: expected a whole number of at least 1"),
             ("keep_snapshots = 0", "keep_snapshots: expected last, all, none"),
             ("from = 3", "from: expected a path"),
             ("from = []", "from: expected a path"),

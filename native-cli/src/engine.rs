@@ -5,7 +5,7 @@ use crate::outcome::{INTERRUPTED, Stop};
 use crate::run::{Copied, Encode, Training};
 use crate::segments::SegmentFolder;
 use quickstudy_core::algo::Family;
-use quickstudy_core::train::{Episode, Session, Snapshots};
+use quickstudy_core::train::{Episode, Evaluation, Session, Snapshots};
 
 /// The exit code and sentence for an error of the core.
 impl From<quickstudy_core::Error> for Stop {
@@ -66,8 +66,8 @@ impl Training for Session {
         Ok(Box::new(move |index| Ok(pollster::block_on(copy.encode(index))?)))
     }
 
-    fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop> {
-        Ok(pollster::block_on(Session::evaluate(self, episodes))?)
+    fn evaluate(&mut self, played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop> {
+        Ok(pollster::block_on(Session::evaluate(self, played))?)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Kept snapshots, from which a run goes on in a new folder: nothing of the run that they are of is lost.
 
-use crate::history::History;
 use crate::outcome::Stop;
 use crate::progress::say;
-use crate::run;
 use crate::run_folder::{RunFolder, cannot, cannot_keep, file};
-use std::fs;
+use crate::{atomic, disk, known, run};
+use quickstudy_core::Device;
+use quickstudy_core::train::Evaluator;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -50,10 +51,10 @@ impl Kept {
     }
 
     /// A new folder in which the run goes on from here, after `made` environment steps: `out`, in `out` if there are `several`, otherwise one
-    /// beside the run. It has what the run has, of which newer rows are cut later, and its best policy unless that is newer.
+    /// beside the run. From [`Kept::begin`] to [`Kept::end`] it is marked as a copy that is being made, which may be begun again.
     ///
     /// # Errors
-    /// [`Stop`] with code 2 if the folder holds a run, with code 1 if a file cannot be copied.
+    /// [`Stop`] with code 2 if the folder holds a run, with code 1 if it cannot be written.
     pub fn begin(&self, made: u64, out: Option<&Path>, several: bool) -> Result<RunFolder, Stop> {
         let real = fs::canonicalize(&self.run).map_err(|error| cannot("read", &self.run, &error))?;
         let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -63,21 +64,49 @@ impl Kept {
             Some(out) => RunFolder::create(out)?,
             None => RunFolder::create_numbered(self.run.parent().unwrap_or(&real), &name)?,
         };
+        folder.write_unsynced(file::COPYING, (self.path.to_string_lossy() + "\n").as_bytes())?;
+        Ok(folder)
+    }
+
+    /// Copies into that folder what the run had until here: its metrics, and its best policy unless that is newer. `config` is the configuration
+    /// from here on; the snapshot comes last.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if a file of the run cannot be read, with code 1 if one cannot be written.
+    pub fn copy(&self, folder: &RunFolder, made: u64, config: &str) -> Result<(), Stop> {
         // The policy before the rows: those of its evaluation are on the disk before it, also where the run goes on meanwhile.
         let best = self.copied(file::BEST)?;
         for name in [file::CONFIG, file::COMMAND, file::VERSION, file::HISTORY, file::CSV, file::JSONL, file::EVENTS] {
             let (from, to) = (self.run.join(name), folder.join(name));
             if from.is_file() {
-                fs::copy(&from, &to).map_err(|error| cannot_keep(&to, &error, ""))?;
+                disk::copy(&from, &to).map_err(|error| cannot_keep(&to, &error, ""))?;
             }
         }
-        let whole = History::load(folder.path(), u64::MAX).map_err(|error| cannot("read", folder.path(), &error))?;
-        let until = run::mend(&folder, made)?;
-        if let Some(best) = best.filter(|_| until.best() == whole.best()) {
+        // By the configuration until here.
+        run::mend(folder, made)?;
+        let is_older = |policy: &Vec<u8>| {
+            Evaluator::load_with(&Device::cpu(1), known::own(), policy).is_ok_and(|policy| policy.env_steps() <= made)
+        };
+        if let Some(best) = best.filter(is_older) {
             folder.write(file::BEST, &best)?;
         }
+        if !config.is_empty() {
+            folder.write(file::CONFIG, config.as_bytes())?;
+        }
+        let last = folder.join(file::LAST);
+        File::open(&self.path)
+            .and_then(|mut snapshot| atomic::rewrite(&last, &mut |to| io::copy(&mut snapshot, to).map(|_| ())))
+            .map_err(|error| cannot_keep(&last, &error, ""))?;
         say(&format!("{} goes on in {}", self.path.display(), folder.path().display()));
-        Ok(folder)
+        Ok(())
+    }
+
+    /// Takes the mark away: all of the folder is there.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if it cannot be removed.
+    pub fn end(folder: &RunFolder) -> Result<(), Stop> {
+        folder.remove(file::COPYING)
     }
 
     fn copied(&self, name: &str) -> Result<Option<Vec<u8>>, Stop> {

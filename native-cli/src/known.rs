@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use quickstudy_core::algo::AlgorithmDef;
-use quickstudy_core::env::{EnvDef, builtin, builtin_names};
-use quickstudy_core::train::{ALGORITHMS, Own};
+use quickstudy_core::env::{self, EnvDef, builtin_names};
+use quickstudy_core::settings::SettingDoc;
+use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Own};
 use quickstudy_core::{Error, Result};
 
 use crate::outcome::Stop;
@@ -85,6 +86,22 @@ pub fn algorithm(name: &str) -> Result<&'static AlgorithmDef> {
     algorithms().find(|def| def.name == name).ok_or_else(|| Error::unknown("algorithm", name, algorithm_names()))
 }
 
+/// A setting of an algorithm, by its key.
+#[must_use]
+pub fn setting(key: &str) -> Option<&'static SettingDoc> {
+    algorithms().flat_map(AlgorithmDef::settings).find(|doc| doc.key == key)
+}
+
+/// Name and meaning of all metrics: those of built-in algorithms in the order of the columns, then those of added ones.
+pub fn metrics() -> impl Iterator<Item = (&'static str, &'static str)> {
+    metrics_with(&added().algorithms)
+}
+
+/// The same with these added algorithms.
+fn metrics_with(own: &[&'static AlgorithmDef]) -> impl Iterator<Item = (&'static str, &'static str)> {
+    METRIC_DOCS.iter().chain(own.iter().flat_map(|def| def.metrics)).copied()
+}
+
 /// Names of all environments, the built-in ones first.
 #[must_use]
 pub fn environment_names() -> Vec<&'static str> {
@@ -92,15 +109,12 @@ pub fn environment_names() -> Vec<&'static str> {
     builtin_names().into_iter().chain(own).collect()
 }
 
-/// The environment of that name; a built-in one may have parameters after a colon.
+/// The environment of that name, with parameters after a colon: a built-in one's own, and `time_limit`, which all take.
 ///
 /// # Errors
-/// As [`builtin`].
+/// As [`env::find`].
 pub fn environment(name: &str) -> Result<EnvDef> {
-    if let Some(env) = added().environments.iter().find(|env| env.spec().name == name) {
-        return Ok(env.clone());
-    }
-    builtin(name).map_err(|error| match error {
+    env::find(name, &added().environments).map_err(|error| match error {
         Error::Unknown { kind: "environment", .. } => Error::unknown("environment", name, environment_names()),
         other => other,
     })
@@ -110,4 +124,22 @@ pub fn environment(name: &str) -> Result<EnvDef> {
 #[must_use]
 pub fn own() -> Own<'static> {
     Own { env: None, environments: &added().environments, algorithms: &added().algorithms }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_of_added_algorithms_follow_those_of_built_in_ones() {
+        static OWN: AlgorithmDef = AlgorithmDef {
+            name: "own",
+            metrics: &[("train/own", "a number of its own")],
+            ..quickstudy_core::algo::NOP
+        };
+        let all: Vec<_> = metrics_with(&[&OWN]).collect();
+        assert_eq!(all.split_last(), Some((&("train/own", "a number of its own"), METRIC_DOCS)));
+        // What built-in algorithms say is in one list.
+        assert!(ALGORITHMS.iter().all(|def| def.metrics.is_empty()));
+    }
 }

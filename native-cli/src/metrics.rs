@@ -16,7 +16,7 @@ mod sides;
 
 use crate::outcome::Stop;
 use crate::run_folder::{RunFolder, cannot, cannot_keep, file, hint_for};
-use crate::{atomic, tfevents};
+use crate::{atomic, disk, tfevents};
 use mend::{Mended, TAIL};
 use rows::{Line, Lines, TextRow};
 use std::fs::{File, OpenOptions};
@@ -56,7 +56,7 @@ impl MetricsLog {
         let mut log = Self::open(folder, Vec::new());
         for name in [file::CSV, file::JSONL, file::EVENTS] {
             let path = log.folder.join(name);
-            File::create(&path).map_err(|error| cannot_keep(&path, &error, ""))?;
+            disk::create(&path).map_err(|error| cannot_keep(&path, &error, ""))?;
         }
         begin_events(&mut log.events, config, now());
         log.flush()?;
@@ -178,14 +178,14 @@ impl MetricsLog {
 fn append_to(path: &Path, rows: &mut Vec<u8>, begin: &dyn Fn() -> String, sync: bool) -> io::Result<()> {
     let mut file = match OpenOptions::new().append(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-            file.write_all(begin().as_bytes())?;
+            let mut file = disk::open(OpenOptions::new().append(true).create(true), path)?;
+            disk::write_all(&mut file, begin().as_bytes())?;
             file
         }
         opened => opened?,
     };
     let length = file.metadata()?.len();
-    if let Err(error) = file.write_all(rows) {
+    if let Err(error) = disk::write_all(&mut file, rows) {
         // Half a row would be damage if this is tried again.
         let _ = file.set_len(length);
         return Err(error);

@@ -1,10 +1,13 @@
 //! Requests of `train`: layers of settings resolved into a setup, and the text of `config.toml`.
 
 use crate::config::{self, Resolved, RunKeys};
+use crate::fits;
 use crate::keep::Keep;
 use crate::known;
+use crate::meta_test::MetaTestArgs;
 use crate::outcome::Stop;
 use quickstudy_core::algo::{AlgorithmDef, Family};
+use quickstudy_core::meta::TestSizes;
 use quickstudy_core::train::{Layer, Setup};
 use std::path::PathBuf;
 use toml::Value;
@@ -40,12 +43,16 @@ pub struct Plan {
     pub eval_every: u64,
     /// Episodes per evaluation.
     pub eval_episodes: u64,
+    /// The sizes of the meta-tests that evaluations are instead.
+    pub meta_test: MetaTestArgs,
     /// Environment steps between rows of the metrics, 0 for rows that get rarer.
     pub log_every: u64,
     /// The snapshots that are kept.
     pub keep_snapshots: Keep,
     /// Run folders and snapshots whose parameters training begins with; none for first parameters.
     pub from: Vec<PathBuf>,
+    /// The one of these with which each seed begins, where there are several.
+    sources: Vec<PathBuf>,
     /// The run's keys except the seed, with their origins.
     keys: Vec<Resolved>,
 }
@@ -89,6 +96,7 @@ impl Plan {
         // The algorithm first: with an unknown one nothing else means anything.
         let definition = known::algorithm(&algorithm)?;
         let env = known::environment(&env_name)?;
+        let spec = env.spec().clone();
         let setup = Setup::resolve(definition, env, &seeds, steps.as_ref().map(|s| s.0), &layers).map_err(|error| {
             use quickstudy_core::Error;
             // A mistake in a file is found sooner with the file's name.
@@ -100,7 +108,12 @@ impl Plan {
                     .is_some_and(|l| l.origin.starts_with("--config")),
                 _ => false,
             };
+            let instead = fits::instead(&error, definition, &spec, &layers);
             let stop = Stop::from(error);
+            let stop = match instead {
+                Some(instead) => stop.hint(instead),
+                None => stop,
+            };
             if in_file { Stop { message: format!("{file_name}: {}", stop.message), ..stop } } else { stop }
         })?;
 
@@ -112,6 +125,17 @@ impl Plan {
             .unwrap_or_else(|| (setup.steps.div_ceil(10), "default: a tenth of steps".to_owned()));
         let (episodes, episodes_origin) = pick(&flag("--eval-episodes"), |k| &k.eval_episodes)
             .unwrap_or_else(|| (eval_episodes(setup.algorithm), "default".to_owned()));
+        let sizes = TestSizes::KEYS.into_iter().enumerate().map(|(i, key)| {
+            let given = flag(&format!("--{}", key.replace('_', "-")));
+            given.into_iter().find_map(|(keys, origin)| Some((keys.meta_test.values()[i]?, origin)))
+        });
+        let sizes: Vec<Option<(u64, String)>> = sizes.collect();
+        let meta_test = MetaTestArgs::of([0, 1, 2].map(|i| sizes[i].as_ref().map(|(value, _)| *value)));
+        if meta_test != MetaTestArgs::default() && setup.algorithm.family == Family::SingleTask {
+            let key = TestSizes::KEYS.iter().zip(&sizes).find(|(_, size)| size.is_some()).map_or("", |(key, _)| key);
+            let message = format!("{key}: a policy of {algorithm} does not adapt, so that there is no meta-test");
+            return Err(Stop::user(message).hint("leave it out; --eval-episodes says how many episodes are played"));
+        }
         let (log_every, log_origin) =
             pick(&flag("--log-every"), |k| &k.log_every).unwrap_or_else(|| (0, "default: rows get rarer".to_owned()));
         let (keep_snapshots, keep_origin) =
@@ -124,22 +148,49 @@ impl Plan {
             resolved("steps", number(setup.steps), steps_origin),
             resolved("eval_every", number(eval_every), every_origin),
             resolved("eval_episodes", number(episodes), episodes_origin),
-            resolved("log_every", number(log_every), log_origin),
-            resolved("keep_snapshots", keep_snapshots.value(), keep_origin),
         ];
+        let all = meta_test.sizes(episodes).map(|all| [all.n_exploration_eps, all.n_test_episodes, all.n_test_tasks]);
+        for ((key, value), given) in TestSizes::KEYS.into_iter().zip(all.into_iter().flatten()).zip(sizes) {
+            let origin = given.map_or("default".to_owned(), |(_, origin)| origin);
+            keys.push(resolved(key, number(value as u64), origin));
+        }
+        keys.push(resolved("log_every", number(log_every), log_origin));
+        keys.push(resolved("keep_snapshots", keep_snapshots.value(), keep_origin));
         let (from, from_origin) = pick(&flag("--from"), |k| &k.from).unwrap_or_default();
         if !from.is_empty() {
             let paths = from.iter().map(|path| Value::from(path.as_str())).collect();
             keys.push(resolved("from", Value::Array(paths), from_origin));
         }
         let from = from.into_iter().map(PathBuf::from).collect();
-        Ok(Self { setup, eval_every, eval_episodes: episodes, log_every, keep_snapshots, from, keys })
+        let sources = Vec::new();
+        Ok(Self {
+            setup,
+            eval_every,
+            eval_episodes: episodes,
+            meta_test,
+            log_every,
+            keep_snapshots,
+            from,
+            sources,
+            keys,
+        })
+    }
+
+    /// Notes the run or snapshot whose parameters each seed begins with, where several were named: a configuration is that of one seed.
+    pub fn set_sources(&mut self, sources: Vec<PathBuf>) {
+        self.sources = sources;
     }
 
     /// The text of `config.toml` for one seed.
     #[must_use]
     pub fn config_toml(&self, seed: u64) -> String {
         let mut all = self.keys.clone();
+        let number = self.setup.seeds.iter().position(|other| *other == seed);
+        if let Some(source) = number.and_then(|number| self.sources.get(number))
+            && let Some(from) = all.iter_mut().find(|one| one.key == "from")
+        {
+            from.value = Value::Array(vec![Value::from(&*source.to_string_lossy())]);
+        }
         let seed = Value::Integer(i64::try_from(seed).unwrap_or(i64::MAX));
         let origin = "--seed".to_owned();
         all.insert(2, Resolved { key: "seed".to_owned(), value: seed, origin });

@@ -8,15 +8,17 @@ use crate::activity::{self, Work};
 use crate::curve::{Plot, Series};
 use crate::history::{History, is_due};
 use crate::keep::Keep;
+use crate::meta_test::performance;
 use crate::metrics::{MetricsLog, Row, SECONDS, Table};
 use crate::outcome::{NON_FINITE, Stop};
 use crate::progress::{Progress, Report, say};
 use crate::run_folder::{RunFolder, cannot_keep, file, shell_quote};
 use crate::segments::SegmentFolder;
 use crate::{curve, known, stats};
-use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance};
-use quickstudy_core::train::{Episode, Ring};
+use quickstudy_core::meta::{AVERAGE, Performance};
+use quickstudy_core::train::{Episode, Evaluation, Ring};
 use saving::save;
+pub use saving::save_first;
 use std::time::{Duration, Instant};
 
 /// Training return, as every algorithm reports it.
@@ -76,7 +78,7 @@ pub trait Training {
     ///
     /// # Errors
     /// [`Stop`] with code 1 or 3.
-    fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop>;
+    fn evaluate(&mut self, played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop>;
 }
 
 /// How often things happen beside training.
@@ -86,8 +88,8 @@ pub struct Pace {
     pub save_every: Duration,
     /// Environment steps (per seed) between evaluations; 0 means none.
     pub eval_every: u64,
-    /// Episodes per evaluation.
-    pub eval_episodes: usize,
+    /// The episodes of an evaluation.
+    pub evaluation: Evaluation,
     /// Environment steps (per seed) between rows of the metrics, 0 for rows that get rarer; see [`is_due`].
     pub log_every: u64,
     /// The snapshots that are kept.
@@ -104,8 +106,8 @@ pub struct SeedRun {
     title: String,
     /// Best evaluation so far. An `f32`, because that is what a mean read back from the CSV is exact to.
     best: f32,
-    /// The policy of the best evaluation, where it is not written yet.
-    best_policy: Option<Vec<u8>>,
+    /// The policy of the best evaluation and its environment steps, where it is not written yet.
+    best_policy: Option<(u64, Vec<u8>)>,
     seconds_before: f64,
     history: History,
     /// When the history was written.
@@ -160,6 +162,15 @@ impl SeedRun {
         run
     }
 
+    /// Does what follows the last snapshot of a finished run, where it was killed before that was done.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if a file cannot be written or deleted.
+    pub fn finish(&mut self) -> Result<(), Stop> {
+        self.segments.keep()?;
+        self.draw()
+    }
+
     /// Goes back to the snapshot at `env_steps`, which names `segments`; newer rows of the metrics are cut.
     ///
     /// # Errors
@@ -197,7 +208,8 @@ impl SeedRun {
     ///
     /// The best of several evaluations is higher than its policy deserves, so the last one stands beside it.
     #[must_use]
-    pub fn ended_at(&self, episodes: usize) -> Option<String> {
+    pub fn ended_at(&self, played: Evaluation) -> Option<String> {
+        let episodes = played.episodes();
         let last = self.history.last_return().map(|y| format!("return {y:.1}"));
         let mut parts: Vec<String> = last.into_iter().collect();
         if let (Some(last), Some(best)) = (self.last_evaluation(), self.best()) {
@@ -235,8 +247,9 @@ impl SeedRun {
     }
 }
 
-/// Metrics and history of a run as they were at `env_steps`.
+/// Metrics and history of a run as they were at `env_steps`, and its best policy.
 fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsLog, History), Stop> {
+    folder.settle_best(env_steps)?;
     let (log, notes) = MetricsLog::resume(folder, env_steps, config)?;
     notes.iter().for_each(|note| say(&format!("note: {note}")));
     let history = History::load(folder.path(), env_steps)
@@ -244,13 +257,13 @@ fn go_back(folder: &RunFolder, config: &str, env_steps: u64) -> Result<(MetricsL
     Ok((log, history))
 }
 
-/// Cuts and mends the metrics of a run as they were at `env_steps`, says what was damaged, and returns its history until then.
+/// Cuts and mends the metrics of a run as they were at `env_steps`, and says what was damaged.
 ///
 /// # Errors
 /// [`Stop`] with code 1 if the metrics files cannot be read or written.
-pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<History, Stop> {
+pub fn mend(folder: &RunFolder, env_steps: u64) -> Result<(), Stop> {
     let config = crate::run_folder::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
-    go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|(_, history)| history)
+    go_back(folder, &String::from_utf8_lossy(&config), env_steps).map(|_| ())
 }
 
 /// The finite points of a column over another one, such as environment steps.
@@ -363,7 +376,7 @@ fn iterate(
 }
 
 fn evaluate_into(session: &mut dyn Training, runs: &mut [SeedRun], pace: Pace, rows: &mut [Row]) -> Result<(), Stop> {
-    let results = session.evaluate(pace.eval_episodes)?;
+    let results = session.evaluate(pace.evaluation)?;
     let mut encode = None;
     for (i, ((row, run), episodes)) in rows.iter_mut().zip(runs).zip(results).enumerate() {
         let returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
@@ -371,9 +384,8 @@ fn evaluate_into(session: &mut dyn Training, runs: &mut [SeedRun], pace: Pace, r
         let mean = stats::mean(&returns);
         row.push((EVAL_RETURN.to_owned(), mean));
         row.push((EVAL_LENGTH.to_owned(), stats::mean(&lengths)));
-        let adapted: Vec<EpisodeOutcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
         let iteration = value(row, "time/iterations").unwrap_or(0.0) as u64;
-        row.extend(adapted_columns(session.adapts(), Performance::of(iteration, &adapted)));
+        row.extend(adapted_columns(session.adapts(), performance(&episodes, iteration)));
         if (mean as f32) > run.best {
             run.best = mean as f32;
             if pace.keep == Keep::None {
@@ -383,7 +395,7 @@ fn evaluate_into(session: &mut dyn Training, runs: &mut [SeedRun], pace: Pace, r
                 Some(encode) => encode,
                 None => encode.insert(session.policy_snapshots()?),
             };
-            run.best_policy = Some(encode(i)?);
+            run.best_policy = Some((session.steps_made(i), encode(i)?));
         }
     }
     Ok(())

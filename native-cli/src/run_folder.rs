@@ -10,27 +10,30 @@
 //!   segments/           with a replay memory, its rows, which last.safetensors names
 //!   snapshots/          those that are kept beside it, by their environment steps
 //!   best.safetensors    the policy with the best evaluation
+//!   best-512.safetensors  that of an evaluation after 512 steps, while the snapshot after it is written
 //!   curve.svg           learning curve
 //!   curve.csv           its points and the best evaluation, from which a resume goes on
 //!   run.lock            held by the process that writes here
+//!   copying.txt         while a kept snapshot and its metrics are copied here: where they come from
 //! ```
 //!
 //! The lock is the operating system's advisory file lock, so it ends with its process however that dies: a lock file
 //! left by a killed process is recognised as stale because nobody holds it any more. The process id and start time
 //! inside are for people.
 
+mod best;
 mod finding;
 mod guard;
 mod reading;
 
-use crate::atomic;
 use crate::outcome::Stop;
-pub use finding::{find_evaluable, find_resumable, find_runs};
+use crate::{atomic, disk};
+pub use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
 use guard::check_plain;
 pub use guard::{cannot_keep, check_descriptors};
 pub use reading::{policy, read, read_own_text, read_snapshot, read_text};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -58,12 +61,15 @@ pub mod file {
     pub const BEST: &str = "best.safetensors";
     /// Learning curve.
     pub const CURVE: &str = "curve.svg";
+    /// The snapshot that is being copied into this folder, from which a run is to go on here: until that is done there is no run.
+    pub const COPYING: &str = "copying.txt";
     /// Lock.
     pub const LOCK: &str = "run.lock";
     /// Points of the learning curve and the best evaluation, from which a run goes on.
     pub const HISTORY: &str = "curve.csv";
     /// All that are files.
-    pub const ALL: [&str; 11] = [CONFIG, COMMAND, VERSION, CSV, JSONL, EVENTS, LAST, BEST, CURVE, LOCK, HISTORY];
+    pub const ALL: [&str; 12] =
+        [CONFIG, COMMAND, VERSION, CSV, JSONL, EVENTS, LAST, BEST, CURVE, LOCK, HISTORY, COPYING];
 }
 
 /// An open run folder, locked for writing until dropped.
@@ -96,7 +102,7 @@ impl RunFolder {
         make_folder(parent)?;
         for k in 1..10_000_u32 {
             let path = parent.join(if k == 1 { name.to_owned() } else { format!("{name}-{k}") });
-            match fs::create_dir(&path) {
+            match disk::create_dir(&path) {
                 Ok(()) => return Self::lock_and_check(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     // A run that was killed there may have left half a file, which nobody else removes.
@@ -121,9 +127,20 @@ impl RunFolder {
     pub fn create(path: &Path) -> Result<Self, Stop> {
         make_folder(path)?;
         let folder = Self::lock_and_check(path.to_owned())?;
-        // Without a snapshot there is no run yet: one that was killed before its first is started over.
+        folder.clean()?;
+        folder.clear_copy()?;
+        folder.check_unbegun()?;
+        Ok(folder)
+    }
+
+    /// Checks that no run has begun here. Without a snapshot there is no run yet: one that was killed before its first is started over.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 that says what there is of a run.
+    pub fn check_unbegun(&self) -> Result<(), Stop> {
+        let path = self.path();
         for name in [file::LAST, file::BEST] {
-            if folder.join(name).exists() {
+            if self.join(name).exists() {
                 return Err(Stop::user(format!("{} already holds a run", path.display())).hint(format!(
                     "continue it with `quickstudy train --resume {}`, or choose another --out",
                     shell_quote(&path.to_string_lossy())
@@ -132,7 +149,7 @@ impl RunFolder {
         }
         // Rows come after the first snapshot: where there are some, a run has lost its snapshots.
         for name in [file::CSV, file::JSONL] {
-            let path = folder.join(name);
+            let path = self.join(name);
             if fs::metadata(&path).is_ok_and(|meta| meta.len() > 0) {
                 return Err(Stop::user(format!(
                     "{} holds rows of a run that has no snapshot any more",
@@ -141,12 +158,35 @@ impl RunFolder {
                 .hint("move them away if they may be lost, or choose another --out"));
             }
         }
-        if fs::read_dir(folder.join(file::KEPT)).is_ok_and(|mut kept| kept.next().is_some()) {
-            let message = format!("{} holds the kept snapshots of a run", folder.join(file::KEPT).display());
+        if fs::read_dir(self.join(file::KEPT)).is_ok_and(|mut kept| kept.next().is_some()) {
+            let message = format!("{} holds the kept snapshots of a run", self.join(file::KEPT).display());
             return Err(Stop::user(message).hint("move them away, or choose another --out"));
         }
-        folder.clean()?;
-        Ok(folder)
+        Ok(())
+    }
+
+    /// Removes what there is of a copy that was not made to its end: all of it is in the run that it is of.
+    fn clear_copy(&self) -> Result<(), Stop> {
+        if !self.join(file::COPYING).exists() {
+            return Ok(());
+        }
+        // Its mark goes last.
+        for name in file::ALL.into_iter().filter(|name| ![file::LOCK, file::COPYING].contains(name)) {
+            self.remove(name)?;
+        }
+        self.remove(file::COPYING)
+    }
+
+    /// Removes a file of the folder, if it is there.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if it cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), Stop> {
+        let path = self.join(name);
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            _ => disk::remove_file(&path).map_err(|error| cannot_keep(&path, &error, "")),
+        }
     }
 
     /// Opens the folder of an existing run for writing and removes what a killed process left half-written.
@@ -171,12 +211,7 @@ impl RunFolder {
     fn lock_and_check(path: PathBuf) -> Result<Self, Stop> {
         let lock_path = path.join(file::LOCK);
         check_plain(&path)?;
-        let mut lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&lock_path)
+        let mut lock = disk::open(OpenOptions::new().read(true).write(true).create(true).truncate(false), &lock_path)
             .map_err(|error| cannot("write in", &path, &error))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -193,9 +228,9 @@ impl RunFolder {
             Err(TryLockError::Error(error)) => return Err(cannot("lock", &path, &error)),
         }
         let owner = format!("pid {}\nsince {}\n", std::process::id(), utc(SystemTime::now()));
-        lock.set_len(0)
+        disk::set_len(&lock, 0)
             .and_then(|()| lock.rewind())
-            .and_then(|()| lock.write_all(owner.as_bytes()))
+            .and_then(|()| disk::write_all(&mut lock, owner.as_bytes()))
             .map_err(|error| cannot("write in", &path, &error))?;
         Ok(Self { path, lock })
     }
@@ -236,7 +271,7 @@ impl RunFolder {
     pub fn keep(&self, env_steps: u64, snapshot: &[u8]) -> Result<(), Stop> {
         let folder = self.join(file::KEPT);
         let path = folder.join(kept_name(env_steps));
-        let made = match fs::create_dir(&folder) {
+        let made = match disk::create_dir(&folder) {
             Ok(()) => atomic::sync_folder(&folder),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
             Err(error) => Err(error),
@@ -267,11 +302,8 @@ impl RunFolder {
         let path = self.join(file::COMMAND);
         let line: Vec<String> = arguments.iter().map(|a| shell_quote(a)).collect();
         let line = line.join(" ") + "\n";
-        OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .and_then(|mut f| f.write_all(line.as_bytes()))
+        disk::open(OpenOptions::new().create(true).append(true), &path)
+            .and_then(|mut file| disk::write_all(&mut file, line.as_bytes()))
             .map_err(|error| cannot_keep(&path, &error, ""))
     }
 }
@@ -294,7 +326,7 @@ fn require_folder(path: &Path) -> Result<(), Stop> {
 
 fn make_folder(path: &Path) -> Result<(), Stop> {
     expect_no_file(path)?;
-    fs::create_dir_all(path).map_err(|error| cannot("create the folder", path, &error))
+    disk::create_dir_all(path).map_err(|error| cannot("create the folder", path, &error))
 }
 
 /// Checks that no file is where a folder is to be.

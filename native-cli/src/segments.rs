@@ -4,14 +4,14 @@
 //! every moment the snapshot in place finds all of its rows. What follows them in a segment comes from a process that died, and is cut off by
 //! the next rows.
 
-use crate::atomic;
 use crate::outcome::Stop;
 use crate::run_folder::{cannot_keep, file};
+use crate::{atomic, disk};
 use quickstudy_core::train::{Ring, SegmentRows};
 use quickstudy_core::{Error, in_bytes};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The segments of one run, which a single process writes.
@@ -55,7 +55,7 @@ impl SegmentFolder {
 
     fn write(&mut self, path: &Path, rows: &SegmentRows) -> io::Result<()> {
         if !self.folder.is_dir() {
-            fs::create_dir(&self.folder)?;
+            disk::create_dir(&self.folder)?;
         }
         match fs::symlink_metadata(path) {
             Ok(meta) if meta.is_file() => {}
@@ -63,14 +63,14 @@ impl SegmentFolder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.made = Some(path.to_owned()),
             Err(error) => return Err(error),
         }
-        let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        let mut file = disk::open(OpenOptions::new().write(true).create(true).truncate(false), path)?;
         let there = file.metadata()?.len();
         if there < rows.offset {
             return Err(io::Error::other(format!("it has lost bytes: {there} of {}", rows.offset)));
         }
-        file.set_len(rows.offset)?;
+        disk::set_len(&file, rows.offset)?;
         file.seek(SeekFrom::Start(rows.offset))?;
-        file.write_all(&rows.bytes)
+        disk::write_all(&mut file, &rows.bytes)
     }
 
     /// Notes the segments that the snapshot to come names.
@@ -113,7 +113,7 @@ impl SegmentFolder {
             let name = name.to_string_lossy();
             if is_segment(&name) && !named.contains(&*name) {
                 let path = entry.path();
-                fs::remove_file(&path).map_err(|error| cannot_keep(&path, &error, ""))?;
+                disk::remove_file(&path).map_err(|error| cannot_keep(&path, &error, ""))?;
             }
         }
         Ok(())

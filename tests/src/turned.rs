@@ -1,7 +1,9 @@
 //! Updates that are broken on purpose.
 
+use quickstudy_core::Tensor;
 use quickstudy_core::algo::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
-use quickstudy_core::algo::{Held, StateEntry};
+use quickstudy_core::algo::{Algorithm, Course, Held, Learned, Metrics, OnPolicy, OnPolicyLearner, StateEntry};
+use quickstudy_core::learn::Turn;
 use quickstudy_core::nn::Layout;
 use quickstudy_core::play::Iteration;
 use quickstudy_core::policy::{Acting, NetConfig, Policy};
@@ -66,6 +68,65 @@ impl<C: OffPolicy> OffPolicy for Turned<C> {
 
     fn keep(&self, it: &mut Iteration<'_>, learner: &C::Learner) {
         self.0.keep(it, learner);
+    }
+
+    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+        self.0.schedules(done, total)
+    }
+}
+
+/// An algorithm that learns from its own rollouts, whose policy makes its steps along the gradient of its loss and not
+/// against it.
+#[derive(Clone, Debug)]
+pub struct TurnedPolicy<C>(pub OnPolicyLearner<C>);
+
+/// The opposite direction.
+#[derive(Debug)]
+struct Opposite;
+
+impl Turn for Opposite {
+    fn turn(&self, _: Tensor, gradient: Tensor) -> Tensor {
+        -gradient
+    }
+}
+
+impl<C: OnPolicy> Learned for TurnedPolicy<C> {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        self.0.policy()
+    }
+
+    fn course(&self) -> Course {
+        self.0.course()
+    }
+
+    fn start(&self, held: &Held, tasks: usize) -> Acting {
+        self.0.start(held, tasks)
+    }
+}
+
+impl<C: OnPolicy> Algorithm for TurnedPolicy<C> {
+    fn layout(&self) -> &Layout {
+        self.0.layout()
+    }
+
+    fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
+        self.0.entries(environment)
+    }
+
+    fn fleet(&self, seeds: usize) -> [usize; 3] {
+        self.0.fleet(seeds)
+    }
+
+    fn batch(&self) -> u64 {
+        self.0.batch()
+    }
+
+    fn policy_entries(&self) -> Vec<&'static str> {
+        self.0.policy_entries()
+    }
+
+    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
+        self.0.iterate(it, held, Some(&Opposite))
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {

@@ -18,7 +18,7 @@ export interface EnvironmentSpec {
   observation: number | Dim[];
   /** What an agent may do: one of several choices, by number or by name; or a vector of numbers, all with bounds. */
   action: { choices: number | string[] } | { vector: Required<Dim>[] };
-  /** Steps after which an episode is cut off. */
+  /** Steps after which an episode is cut off: what `time_limit` is to a built-in environment. */
   horizon: number;
   /** Parameters that tell tasks apart; none: a single task. */
   task?: Required<Dim>[];

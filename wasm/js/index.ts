@@ -70,7 +70,7 @@ export async function catalogue(): Promise<Catalogue> {
   return (await engine.describe()) as Catalogue;
 }
 
-/** Spaces, time limit and task parameters of a built-in environment, also with parameters such as `"bandit:arms=10"`. */
+/** Spaces, time limit and task parameters of a built-in environment, also with parameters such as `"pendulum:time_limit=100"`. */
 export async function envSpec(name: string): Promise<SpecInfo> {
   const { engine } = await sharedThread();
   try {

@@ -6,8 +6,8 @@ import type { AlgorithmName, Configs } from "./settings.js";
 import type { DeviceRequest } from "./types.js";
 
 /**
- * An environment: the name of a built-in one, such as `"cartpole"` or `"bandit:arms=10"`; the URL of a module whose default export is a
- * definition, which runs in the worker; or a definition, which runs on the calling thread.
+ * An environment: the name of a built-in one, such as `"cartpole"`, `"bandit:arms=10"` or `"pendulum:time_limit=100"`; the URL of
+ * a module whose default export is a definition, which runs in the worker; or a definition, which runs on the calling thread.
  */
 export type EnvironmentOption = string | URL | { module: string | URL } | EnvironmentDefinition;
 

@@ -22,8 +22,12 @@ export interface PpoConfig {
   momentum?: number;
   /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.2. */
   clip_eps?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the clip range that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  clip_eps_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  clip_eps_falls?: number;
   /** passes over each rollout. Values: 1 or more; default 4. */
   epochs?: number;
   /** weight of the entropy bonus. Values: 0 or more; default 0.01. */
@@ -120,8 +124,12 @@ export interface Ppo2Config {
   momentum?: number;
   /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.1. */
   clip_eps?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the clip range that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  clip_eps_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  clip_eps_falls?: number;
   /** passes over each rollout. Values: 1 or more; default 3. */
   epochs?: number;
   /** weight of the entropy bonus. Values: 0 or more; default 0.001. */
@@ -366,6 +374,16 @@ export interface VpgConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
+  units?: number;
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
 }
 
 /** Settings of `trpo`: Trust Region Policy Optimization (arXiv:1502.05477). */
@@ -384,12 +402,18 @@ export interface TrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
+  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  base_eps?: number;
   /** share of each rollout's steps that the KL's Hessian is of. Values: above 0, to 1; default 1.0. */
   curvature_share?: number;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
   /** passes over each rollout in which Adam fits the value function. Values: 1 or more; default 10. */
@@ -428,6 +452,16 @@ export interface TrpoConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
+  units?: number;
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
 }
 
 /** Settings of `svpg`: Stein Variational Policy Gradient: particles that stay apart (arXiv:1704.02399). */
@@ -436,18 +470,38 @@ export interface SvpgConfig {
   num_particles?: number;
   /** weight of staying apart against the return. Values: > 0; default 10.0. */
   temperature?: number;
-  /** the algorithm whose updates they make. Values: a2c, ppo; default "a2c". */
-  particle?: "a2c" | "ppo";
+  /** the algorithm whose updates they make. Values: a2c, ppo, trpo; default "a2c". */
+  particle?: "a2c" | "ppo" | "trpo";
   /** passes over each rollout. Values: 1 or more; default 1. */
   epochs?: number;
   /** ppo: clip range of the probability ratio. Values: 0 to 1; default 0.2. */
   clip_eps?: number;
-  /** ppo: linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** ppo: linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the clip range that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  clip_eps_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  clip_eps_falls?: number;
   /** ppo: clip the change of the value as well. Values: true, false; default true. */
   value_clip?: boolean;
   /** ppo: above 0: stop an iteration's updates at 1.5 times this KL. Values: 0 or more; default 0.0. */
   target_kl?: number;
+  /** trpo: share of each rollout that the KL's Hessian is of. Values: above 0, to 1; default 1.0. */
+  curvature_share?: number;
+  /** largest KL of the policies before and after a step. Values: > 0; default 0.01. */
+  max_kl?: number;
+  /** conjugate-gradient iterations. Values: 1 or more; default 15. */
+  cg_iterations?: number;
+  /** added to the diagonal of the KL's Hessian. Values: 0 or more; default 0.1. */
+  damping?: number;
+  /** most steps of the line search. Values: 1 or more; default 10. */
+  backtracks?: number;
+  /** factor between its steps. Values: 0 to 1; default 0.8. */
+  backtrack_ratio?: number;
+  /** where no step keeps to the limit, make the last one if it lowers the loss. Values: true, false; default false. */
+  accept_violation?: boolean;
+  /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
+  hessian?: "exact" | "finite_differences" | "one_sided_differences";
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0007. */
   learning_rate?: number;
   /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
@@ -522,14 +576,28 @@ export interface SvpgConfig {
   log_std_init?: number;
   /** lowest σ of continuous actions; 0: no limit. Values: 0 or more; default 0.0. */
   min_std?: number;
+  /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "none". */
+  cell?: "none" | "gru" | "lstm" | "rnn";
+  /** how many recurrent units there are. Values: 1 or more; default 64. */
+  units?: number;
+  /** gru: where the reset gate acts, after or before the product. Values: after, before; default "after". */
+  reset?: "after" | "before";
+  /** the first state of the units is learned; false: it is zero. Values: true, false; default false. */
+  learned_start?: boolean;
+  /** standardise the output of the units, over them. Values: true, false; default false. */
+  layer_norm?: boolean;
 }
 
 /** Settings of `dqn`: Deep Q-Networks, also double and dueling (arXiv:1312.5602, 1509.06461, 1511.06581). */
 export interface DqnConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -588,8 +656,12 @@ export interface DqnConfig {
 export interface DqlConfig {
   /** RMSprop's step size. Values: > 0; default 0.0005. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** α: share of the old squares in their average. Values: 0 to 1; default 0.99. */
   rms_decay?: number;
   /** RMSprop's ε. Values: > 0; default 0.00000001. */
@@ -644,8 +716,12 @@ export interface DqlConfig {
 export interface DdpgConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -706,8 +782,12 @@ export interface DdpgConfig {
 export interface Td3Config {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -766,8 +846,12 @@ export interface Td3Config {
 export interface SacConfig {
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0003. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** environments that run side by side (N). Values: 1 or more; default 1. */
@@ -894,8 +978,12 @@ export interface OpenaiEsConfig {
   optimiser?: "adam" | "sgd";
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.01. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** share of the last steps in each of sgd. Values: 0 to 0.999; default 0.9. */
@@ -926,8 +1014,12 @@ export interface ArsConfig {
   top_directions?: number;
   /** length of a step (α), in deviations of returns. Values: > 0; default 0.02. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** deviation of candidates from the policy (ν). Values: > 0; default 0.05. */
   sigma?: number;
   /** by the running mean and deviation of all that were seen: V2; false: V1. Values: true, false; default true. */
@@ -1014,8 +1106,12 @@ export interface PrompConfig {
   learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -1076,8 +1172,12 @@ export interface MamlPpoConfig {
   learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -1134,8 +1234,12 @@ export interface MamlVpgConfig {
   learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -1198,6 +1302,8 @@ export interface MamlTrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
+  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  base_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
@@ -1258,6 +1364,8 @@ export interface EMamlConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
+  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  base_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
   /** of the hidden layers. Values: tanh, relu; default "tanh". */
@@ -1310,8 +1418,12 @@ export interface DiceMamlConfig {
   learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00000001. */
   adam_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
@@ -1378,8 +1490,12 @@ export interface Rl2PpoConfig {
   learn_std?: boolean;
   /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
   learning_rate?: number;
-  /** linear: towards 0 at the end of the run. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
+  /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
+  learning_rate_fall?: number;
+  /** number of the falls of step. Values: 1 or more; default 3. */
+  learning_rate_falls?: number;
   /** Adam's ε. Values: > 0; default 0.00001. */
   adam_eps?: number;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "gru". */
@@ -1448,6 +1564,8 @@ export interface Rl2TrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
+  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  base_eps?: number;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "gru". */
   cell?: "none" | "gru" | "lstm" | "rnn";
   /** how many recurrent units there are. Values: 1 or more; default 64. */

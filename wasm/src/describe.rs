@@ -1,7 +1,7 @@
 //! The catalogue: algorithms, environments, presets, settings, metrics.
 
 use quickstudy_core::algo::{AlgorithmDef, Family};
-use quickstudy_core::env::{EnvSpec, builtin, builtin_names, builtin_parameters};
+use quickstudy_core::env::{EnvSpec, Parameter, builtin, builtin_names, builtin_parameters};
 use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, presets};
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -30,7 +30,7 @@ struct AlgorithmInfo {
 #[derive(Serialize)]
 struct ParameterInfo {
     name: &'static str,
-    default: &'static str,
+    default: String,
     meaning: &'static str,
 }
 
@@ -76,8 +76,8 @@ fn everything() -> quickstudy_core::Result<Everything> {
         AlgorithmInfo { name: def.name, meaning: def.line, family: def.family, envs, settings }
     };
     let env = |name: &'static str| {
-        let parameters = builtin_parameters(name).iter();
-        let parameters = parameters.map(|p| ParameterInfo { name: p.name, default: p.default, meaning: p.meaning });
+        let info = |p: Parameter| ParameterInfo { name: p.name, default: p.default.into(), meaning: p.meaning };
+        let parameters = builtin_parameters(name).into_iter().map(info);
         Ok(EnvInfo { spec: builtin(name)?.spec().clone(), parameters: parameters.collect() })
     };
     let presets = presets()?.into_iter();
@@ -101,7 +101,8 @@ pub fn describe() -> Thrown<JsValue> {
     plain(&everything().map_err(thrown)?)
 }
 
-/// Spaces, time limit and task parameters of a built-in environment, with parameters such as `bandit:arms=10`.
+/// Spaces, time limit and task parameters of a built-in environment, with parameters such as `bandit:arms=10` or
+/// `pendulum:time_limit=100`.
 ///
 /// # Errors
 /// For an unknown name, with the closest one.

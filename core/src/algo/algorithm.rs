@@ -1,12 +1,15 @@
 //! The interface of algorithms: how everything outside of an algorithm's room knows it.
 
+use std::panic::Location;
+
 use super::Learned;
 use crate::backend::ScalarValue;
 use crate::learn::Metrics;
 use crate::nn::Layout;
 use crate::optim::AdamState;
 use crate::play::Iteration;
-use crate::{Context, DType, Result, Tensor};
+use crate::tensor::fail;
+use crate::{Context, DType, Error, Result, Tensor};
 
 /// How an entry of the state begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,8 +147,12 @@ impl Held {
     }
 
     /// The entry of that name; an error of the trace if there is none.
+    #[track_caller]
     pub fn get(&self, name: &str) -> Tensor {
-        self.find(name).unwrap_or(Tensor::poison())
+        self.find(name).unwrap_or_else(|| {
+            let names: Vec<&str> = self.0.iter().map(|(name, _)| *name).collect();
+            fail(Error::Program(format!("the state has no entry `{name}`, only {names:?} (at {})", Location::caller())))
+        })
     }
 
     /// The same with what `f` makes of each entry.
@@ -155,6 +162,7 @@ impl Held {
     }
 
     /// The state of Adam.
+    #[track_caller]
     pub fn adam(&self) -> AdamState {
         AdamState { m: self.get("adam_m"), v: self.get("adam_v"), scale: self.get("adam_scale") }
     }
@@ -258,5 +266,22 @@ impl dyn Algorithm + '_ {
             (entry.name, cx.input(entry.name, &shape, entry.dtype))
         };
         Held(self.policy_state().into_iter().map(one).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, Program};
+
+    #[test]
+    fn an_entry_that_is_not_there_is_an_error_that_lists_those_that_are() {
+        let traced = Program::new(&Device::cpu(1), |cx| {
+            let held = Held::declare(cx, &StateEntry::learner(3), 1);
+            cx.output("theta", held.get("thta"));
+        });
+        let message = traced.unwrap_err().to_string();
+        let expected = "program: the state has no entry `thta`, only [\"key\", \"theta\", \"adam_m\", \"adam_v\", \"adam_scale\"] (at ";
+        assert!(message.starts_with(expected) && message.contains(file!()), "{message}");
     }
 }

@@ -86,7 +86,8 @@ impl CandidateSearch for ArsConfig {
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        vec![("train/learning_rate", self.learning_rate * self.learning_rate_schedule.factor(done, total))]
+        let factor = self.learning_rate_schedule.factor_by(self.fall, done, total);
+        vec![("train/learning_rate", self.learning_rate * factor)]
     }
 }
 

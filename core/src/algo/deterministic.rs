@@ -14,7 +14,7 @@ use crate::optim::AdamConfig;
 use crate::play::Iteration;
 use crate::policy::{Acting, Disturbed, NetConfig, Noise, Policy};
 use crate::replay::{Transitions, mean};
-use crate::tensor::{Named, tree};
+use crate::tensor::{Named, run_tree_if, tree};
 use crate::{DType, Result, Tensor};
 
 /// The settings in which algorithms that learn a deterministic policy differ.
@@ -106,7 +106,7 @@ impl Deterministic {
         let values = (0..settings.critics)
             .map(|number| Mlp::new(&mut of_values, &name(number), 0, &sizes, net.activation, gain))
             .collect();
-        let groups = ParameterGroups::new(vec![("adam_scale", of_policy), ("adam_scale_values", of_values)]);
+        let groups = ParameterGroups::new(vec![(ParameterGroups::SCALE, of_policy), ("adam_scale_values", of_values)]);
         Ok(Deterministic { settings, groups, policy, values, actions })
     }
 
@@ -214,28 +214,35 @@ impl OffPolicy for Deterministic {
         let values = Trained { theta: critic.theta, adam: critic.adam };
 
         let sums = ["policy_loss", "grad_norm"];
-        if number + 1 < settings.delay {
-            // The policy waits: no value of its own, and so no weight.
-            let none = Tensor::zeros(&[obs.size(0), 1]);
-            let nothing = Metrics::default().means(&sums, none.broadcast_to(&[obs.size(0), sums.len()]), none);
-            let learner = DeterministicLearner { policy, values, target: targets };
-            return UpdateOutcome { learner, metrics: metrics(nothing), errors };
-        }
         let fixed = of_values.split(values.theta);
         let actors = self.descent(POLICY, rates.get("policy_learning_rate"), &sums);
-        let actor = actors.run(policy.theta, policy.adam, 1, &(), |parts, ()| {
-            let input = Tensor::concat(&[obs, self.policy.action(parts, obs)], 2);
-            // As the paper of priorities has it, only the critics' errors are weighted.
-            let loss = -mean(self.values[0].forward(&fixed, input));
-            Look { loss, seen: [("policy_loss", loss)].into() }
-        });
-        let new = Tensor::concat(&[actor.theta, values.theta], 1);
-        let learner = DeterministicLearner {
-            policy: Trained { theta: actor.theta, adam: actor.adam },
-            values,
-            target: targets + (new - targets) * settings.tau,
+        let moved = |policy: Trained, targets: Tensor| {
+            let actor = actors.run(policy.theta, policy.adam, 1, &(), |parts, ()| {
+                let input = Tensor::concat(&[obs, self.policy.action(parts, obs)], 2);
+                // As the paper of priorities has it, only the critics' errors are weighted.
+                let loss = -mean(self.values[0].forward(&fixed, input));
+                Look { loss, seen: [("policy_loss", loss)].into() }
+            });
+            let new = Tensor::concat(&[actor.theta, values.theta], 1);
+            let policy = Trained { theta: actor.theta, adam: actor.adam };
+            (policy, targets + (new - targets) * settings.tau, actors.means(&actor))
         };
-        UpdateOutcome { learner, metrics: metrics(actors.means(&actor)), errors }
+        let (policy, target, actor) = match settings.delay {
+            1 => moved(policy, targets),
+            delay => {
+                // While the policy waits, it has no value of its own, and so no weight.
+                let none = Tensor::zeros(&[obs.size(0), 1]);
+                let nothing = Metrics::default().means(&sums, none.broadcast_to(&[obs.size(0), sums.len()]), none);
+                let last = number.eq(Tensor::constant_u32(delay as u32 - 1));
+                let ((policy, target), actor) =
+                    run_tree_if(last, &((policy, targets), nothing), |((policy, targets), _)| {
+                        let (policy, target, actor) = moved(policy, targets);
+                        ((policy, target), actor)
+                    });
+                (policy, target, actor)
+            }
+        };
+        UpdateOutcome { learner: DeterministicLearner { policy, values, target }, metrics: metrics(actor), errors }
     }
 
     fn keep(&self, it: &mut Iteration<'_>, learner: &DeterministicLearner) {
@@ -246,7 +253,7 @@ impl OffPolicy for Deterministic {
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
         let DeterministicSettings { adam, policy_learning_rate, sigma, .. } = self.settings;
-        let of_policy = policy_learning_rate * adam.learning_rate_schedule.factor(done, total);
+        let of_policy = policy_learning_rate * adam.factor(done, total);
         vec![
             ("train/learning_rate", adam.rate(done, total)),
             ("train/policy_learning_rate", of_policy),

@@ -56,6 +56,7 @@ pub fn networks(config: &DqlConfig, spec: &EnvSpec) -> Result<QLearning> {
         optimiser: config.rms_prop.optimiser(),
         learning_rate: config.rms_prop.learning_rate,
         learning_rate_schedule: config.rms_prop.learning_rate_schedule,
+        fall: config.rms_prop.fall.into(),
         max_grad_norm: config.max_grad_norm,
         exploration: Exploration::By(Decay::Geometric { from, to, factor }),
         target_update_interval: config.target_update_interval,

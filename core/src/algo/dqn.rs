@@ -58,6 +58,7 @@ pub fn networks(config: &DqnConfig, spec: &EnvSpec) -> Result<QLearning> {
         optimiser: config.adam.optimiser(),
         learning_rate: config.adam.learning_rate,
         learning_rate_schedule: config.adam.learning_rate_schedule,
+        fall: config.adam.fall.into(),
         max_grad_norm: config.max_grad_norm,
         exploration: Exploration::Linear([epsilon_initial, epsilon_final], exploration_fraction),
         target_update_interval: config.target_update_interval,

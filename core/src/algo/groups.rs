@@ -26,7 +26,7 @@ struct ParameterGroup {
     layout: Layout,
 }
 
-/// ParameterGroups of parameters, one behind the other in one θ. Each makes its steps apart from the others.
+/// Groups of parameters, one behind the other in θ, each stepped by its own optimiser.
 #[derive(Clone, Debug)]
 pub struct ParameterGroups {
     groups: Vec<ParameterGroup>,
@@ -34,7 +34,17 @@ pub struct ParameterGroups {
 }
 
 impl ParameterGroups {
-    /// These groups, each with the name of the entry of Adam's bias correction.
+    /// The state's entry of Adam's bias correction, as [`StateEntry::learner`] names it: that of the only group, or of the first one.
+    pub const SCALE: &'static str = "adam_scale";
+
+    /// A single group: all parameters make their steps together.
+    #[must_use]
+    pub fn one(layout: Layout) -> ParameterGroups {
+        ParameterGroups::new(vec![(ParameterGroups::SCALE, layout)])
+    }
+
+    /// Groups of these slices. Each comes with the name of the state's entry, `[2]`, that holds Adam's bias correction of its steps:
+    /// [`SCALE`](ParameterGroups::SCALE) for the first one, and a name of your own, such as `adam_scale_values`, for each other.
     pub fn new(groups: Vec<(&'static str, Layout)>) -> ParameterGroups {
         let mut whole = Layout::new();
         groups.iter().for_each(|(_, layout)| whole.append(layout));

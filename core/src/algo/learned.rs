@@ -1,8 +1,9 @@
 //! The result of learning: who acts, and how it adapts to a task.
 
 use std::fmt::Debug;
+use std::rc::Rc;
 
-use super::{Family, Held};
+use super::{Algorithm, Family, Held};
 use crate::credit::Paths;
 use crate::policy::{Acting, Policy};
 
@@ -53,5 +54,10 @@ pub trait Learned: Debug {
     /// The values by which it acts after it has `seen` episodes of its own, `[T, K, N, …]`, on the same tasks.
     fn adapt(&self, _held: &Held, acting: &Acting, _seen: &Paths) -> Acting {
         acting.clone()
+    }
+
+    /// The algorithm with each of its particles in turn as the policy that acts; empty if it learns a single policy.
+    fn particles(&self) -> Vec<Rc<dyn Algorithm>> {
+        Vec::new()
     }
 }

@@ -2,6 +2,7 @@
 
 mod contract;
 mod learner;
+mod period;
 mod replay;
 
 pub use contract::{Occasion, OffPolicy, UpdateOutcome};

@@ -10,6 +10,8 @@ mod one_pass;
 mod rollout;
 mod sampling;
 mod sequences;
+mod surrogate;
+mod trust_region;
 mod update;
 
 pub use config::{AdvantageScope, CriticConfig, CriticSteps, PolicyGradient, ValueTargets};
@@ -23,6 +25,8 @@ use rollout::{Collector, MEMORIES, Rollout};
 use sampling::statistics;
 pub use sampling::{MAX_BATCH, Sampling};
 pub use sequences::Sequences;
+pub use surrogate::{kl, surrogate};
+pub use trust_region::TrustRegionUpdate;
 pub use update::Update;
 
 use crate::Tensor;
@@ -85,8 +89,8 @@ impl<'a> Sampled<'a> {
         Sampled { collector, rollout, obs_moments, reward_moments, advantages, on_host, fitted: None, turn: None }
     }
 
-    /// The same, from which [`Update`] learns by gradients that `turn` changes: those by which the policy makes steps, after their norms are
-    /// limited.
+    /// The same, from which [`Update`] and [`TrustRegionUpdate`] learn by gradients that `turn` changes: those by which
+    /// the policy makes steps, after their norms are limited.
     #[must_use]
     pub fn turned(self, turn: Option<&'a dyn Turn>) -> Sampled<'a> {
         Sampled { turn, ..self }

@@ -37,7 +37,7 @@ impl Population {
         if steps > MAX_STEPS {
             let problem = format!(
                 "{candidates} candidates × {} episodes of up to {horizon} steps are more than {MAX_STEPS} steps in one \
-                 iteration; lower it or episodes",
+                 iteration; lower it, episodes or time_limit",
                 self.episodes
             );
             return Err(Error::config("n_samples", problem));

@@ -72,7 +72,7 @@ impl OnPolicy for PpoConfig {
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
         let learning_rate = self.optimiser.rate(done, total);
-        let clip_eps = self.clip_eps * self.clip_eps_schedule.factor(done, total);
+        let clip_eps = self.clip_eps * self.clip_eps_schedule.factor_by(self.clip_fall, done, total);
         let mut all = vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)];
         all.extend(self.critic.schedule(&self.optimiser, done, total));
         all

@@ -9,7 +9,7 @@ use super::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use super::{First, Held, StateEntry};
 use crate::learn::{Descent, Look};
 use crate::nn::Layout;
-use crate::optim::{Adam, Decay, Schedule};
+use crate::optim::{Adam, Decay, Fall, Schedule};
 use crate::play::Iteration;
 use crate::policy::{Acting, EpsilonGreedy, NetConfig, Policy};
 use crate::replay::{Transitions, mean};
@@ -29,6 +29,8 @@ pub struct QSettings {
     pub learning_rate: f64,
     /// The schedule of the step size.
     pub learning_rate_schedule: Schedule,
+    /// How far it falls.
+    pub fall: Fall,
     /// Longer gradients are scaled down; 0: never.
     pub max_grad_norm: f64,
     /// The schedule of ε.
@@ -97,7 +99,7 @@ impl QLearning {
     /// On a policy whose slices these are.
     #[must_use]
     pub fn new(settings: QSettings, layout: Layout, policy: EpsilonGreedy) -> QLearning {
-        QLearning { settings, groups: ParameterGroups::new(vec![("adam_scale", layout)]), policy }
+        QLearning { settings, groups: ParameterGroups::one(layout), policy }
     }
 }
 
@@ -186,7 +188,7 @@ impl OffPolicy for QLearning {
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
         let settings = &self.settings;
-        let rate = settings.learning_rate * settings.learning_rate_schedule.factor(done, total);
+        let rate = settings.learning_rate * settings.learning_rate_schedule.factor_by(settings.fall, done, total);
         vec![("train/learning_rate", rate), ("train/epsilon", settings.exploration.at(done, total))]
     }
 }

@@ -96,7 +96,7 @@ impl SacNets {
         let gain = config.net.orthogonal_init.then_some(1.0);
         let values =
             ["value.0", "value.1"].map(|name| Mlp::new(&mut of_values, name, 0, &sizes, config.net.activation, gain));
-        let mut groups = vec![("adam_scale", of_policy), ("adam_scale_values", of_values)];
+        let mut groups = vec![(ParameterGroups::SCALE, of_policy), ("adam_scale_values", of_values)];
         if config.learn_temperature {
             let mut layout = Layout::new();
             layout.add("log_temperature", &[1], Init::Constant(config.temperature.ln()));

@@ -7,6 +7,12 @@
 //!
 //! A particle is the learner of an on-policy algorithm, with its own environments, value function and optimiser. All particles of all seeds
 //! are rows of one program; φ takes the place of the gradient between it and the optimiser's step.
+//!
+//! Particles of TRPO make a step of a trust region by φ. The paper's φ is a direction by gradients, which any rule may
+//! make steps of, and Pyrado's `SVPG` replaces the gradient and leaves the rule as it is: so conjugate gradients get φ
+//! in place of the surrogate's gradient, and the KL limits a particle's step, however hot it is. The surrogate alone
+//! would refuse steps that lead away from others at the cost of return. So the line search lowers the function whose
+//! gradient φ is: the surrogate and, linear in the step, all else of n τ φ, in which the own gradient has the weight 1.
 //! Departures from the paper, each with its reason:
 //!  1. only the policy's parameters are turned: the value functions are no distribution that is drawn from
 //!  2. k and φ change with every step of an optimiser, as in Pyrado's `SVPG`, also within the passes over one rollout
@@ -59,6 +65,8 @@ pub struct Particles<C> {
     layout: Layout,
     stein: Stein,
     turn: Rc<dyn Turn>,
+    /// The particle that acts where policies are played, if it is not the best one.
+    chosen: Option<usize>,
 }
 
 impl Svpg {
@@ -75,18 +83,18 @@ impl<C: OnPolicy> Particles<C> {
     /// So many particles, at a temperature, of an algorithm with these settings.
     ///
     /// # Errors
-    /// If a setting is invalid or does not fit the environment, or if the algorithm's updates have no place for the direction: those of
-    /// [`Update`](super::on_policy::Update) have one.
+    /// If a setting is invalid or does not fit the environment, or if the algorithm's updates have no place for the
+    /// direction ([`OnPolicy::takes_turns`]).
     pub fn new(config: &C, count: usize, temperature: f64, spec: &EnvSpec) -> Result<Particles<C>> {
         let learner = OnPolicyLearner::new(config, spec)?;
-        if config.critic().is_none() {
-            let problem = "its steps are no gradient steps, which alone can be turned";
+        if !config.takes_turns() {
+            let problem = "its updates have no place for the direction of particles";
             return Err(Error::config("particle", problem));
         }
         let mut layout = Layout::new();
         (0..count).for_each(|i| layout.append_as(&format!("particle.{i}."), &learner.net().layout));
         let stein = Stein { particles: count, temperature, values: learner.net().value_places() };
-        Ok(Particles { learner, count, layout, turn: Rc::new(stein.clone()), stein })
+        Ok(Particles { learner, count, layout, turn: Rc::new(stein.clone()), stein, chosen: None })
     }
 
     /// The same by another direction than Stein's.
@@ -119,10 +127,17 @@ impl<C: OnPolicy> Particles<C> {
         held.get(ENDED).gt(Tensor::constant_f32(0.0)).select(held.get(RETURNS), none)
     }
 
-    /// The state of the best particle of each seed, `[S, A, …]`: the first one of equal ones.
-    fn best(&self, held: &Held) -> Held {
+    /// The state of the particle of each seed that acts, `[S, A, …]`: the chosen one, or the best, of equal ones the
+    /// first.
+    fn acting(&self, held: &Held) -> Held {
         if self.count == 1 {
             return held.clone();
+        }
+        if let Some(chosen) = self.chosen {
+            return held.map(|name, x| match (self.of_particles(name), &x.shape()[..]) {
+                (true, [_, all, ..]) => x.slice(1, chosen * (all / self.count), (chosen + 1) * (all / self.count)),
+                _ => x,
+            });
         }
         let best = order(self.scores(held)).eq(Tensor::constant_f32(0.0)).unsqueeze(2);
         held.map(|name, x| match (self.of_particles(name), &x.shape()[..]) {
@@ -161,7 +176,7 @@ const RETURNS: &str = "particle_returns";
 /// The entry of the numbers of episodes that these are of.
 const ENDED: &str = "particle_episodes";
 
-impl<C: OnPolicy> Learned for Particles<C> {
+impl<C: OnPolicy + 'static> Learned for Particles<C> {
     fn policy(&self) -> Box<dyn Policy + '_> {
         self.learner.policy()
     }
@@ -171,11 +186,15 @@ impl<C: OnPolicy> Learned for Particles<C> {
     }
 
     fn start(&self, held: &Held, tasks: usize) -> Acting {
-        self.learner.start(&self.best(held), tasks)
+        self.learner.start(&self.acting(held), tasks)
+    }
+
+    fn particles(&self) -> Vec<Rc<dyn Algorithm>> {
+        (0..self.count).map(|i| Rc::new(Particles { chosen: Some(i), ..self.clone() }) as Rc<dyn Algorithm>).collect()
     }
 }
 
-impl<C: OnPolicy> Algorithm for Particles<C> {
+impl<C: OnPolicy + 'static> Algorithm for Particles<C> {
     fn layout(&self) -> &Layout {
         &self.layout
     }

@@ -251,7 +251,9 @@ fn trace(
     let number = cx.scalar_u32("iteration");
     let words = held.get("key");
     let mut it = Iteration::new(cx, place, [words.slice(1, 0, 1), words.slice(1, 1, 2)], number).of_stage(stage);
-    let (names, metrics) = algorithm.iteration(&mut it, &held).joined();
+    let metrics = algorithm.iteration(&mut it, &held);
+    metrics.check(seeds);
+    let (names, metrics) = metrics.joined();
     let acts = it.into_acts();
     cx.output("metrics", metrics);
     (names, acts)

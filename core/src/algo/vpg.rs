@@ -3,7 +3,8 @@
 //! Williams 1992, doi:10.1007/BF00992696; Sutton et al. 2000. The policy makes one step along mean A ln π(a|s), then the value function,
 //! which is the baseline, is fitted to the returns by an optimiser of its own, as in garage's VPG. A linear baseline in its place is so too:
 //! it judges a rollout as it was fitted to the one before, 0 at first, and is then fitted to this one. With `entropy_method = "max"` each
-//! reward has a share of the policy's entropy, and the objective has none.
+//! reward has a share of the policy's entropy, and the objective has none. Policies may remember; a linear baseline
+//! does not: it sees the observation and the time of each step.
 //! Departures from garage, each with its reason:
 //!  1. rollouts are of fixed length instead of whole episodes, so that all environments always play; where one is cut off, by its end or by a
 //!     time limit, the value of what comes next stands for the rest (arXiv:1712.00378)
@@ -19,7 +20,7 @@ use crate::Result;
 use crate::credit::{Baseline, REGULARISATION};
 use crate::learn::EntropyMethod;
 use crate::optim::OptimiserConfig;
-use crate::policy::NetConfig;
+use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::{Range, Settings as _};
 
 /// VPG in the register.
@@ -102,6 +103,8 @@ crate::settings! {
         ..sampling: Sampling = Sampling { horizon: 128, minibatches: 1, gae_lambda: 1.0, ..Sampling::default() };
         /// Policy and value network.
         ..net: NetConfig;
+        /// Their memories: each network has its own, before its hidden layers.
+        ..memory: MemoryConfig;
     }
 }
 
@@ -130,6 +133,10 @@ impl OnePass for VpgConfig {
 
     fn net(&self) -> &NetConfig {
         &self.net
+    }
+
+    fn memory(&self) -> MemoryConfig {
+        self.memory
     }
 
     fn baseline(&self) -> Option<FittedBaseline> {

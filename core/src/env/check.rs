@@ -27,7 +27,7 @@ pub struct Check {
     pub name: &'static str,
     /// Its outcome.
     pub outcome: Outcome,
-    /// The measured values, or the fault and its remedy.
+    /// The measured values, or the fault and its remedy: a part of a sentence, without a full stop.
     pub detail: String,
 }
 
@@ -56,7 +56,8 @@ impl Report {
         if failed.is_empty() {
             return Ok(self);
         }
-        let problem = failed.iter().map(|c| format!("{}: {}", c.name, c.detail)).collect::<Vec<_>>().join("; ");
+        let sentence = |check: &&Check| format!("the check `{}` failed: {}", check.name, check.detail);
+        let problem = failed.iter().map(sentence).collect::<Vec<_>>().join("; and ");
         Err(Error::Environment { name: self.env, problem })
     }
 }
@@ -101,7 +102,10 @@ pub fn check_env(env: &EnvDef, now: Option<&dyn Fn() -> f64>) -> Report {
         let verdict = catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
             let said = panic.downcast_ref::<String>().map(String::as_str);
             let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            fail(format!("panicked: {said}"))
+            fail(format!(
+                "it panicked: {said}; no function of an environment may, whatever the action: limit numbers by `clamp`, and look \
+                 up tables by `R::select`"
+            ))
         });
         let (outcome, detail) = match verdict {
             Ok(detail) => (Outcome::Passed, detail),
@@ -127,7 +131,8 @@ pub fn check_env(env: &EnvDef, now: Option<&dyn Fn() -> f64>) -> Report {
 
 fn spec_is_stable(env: &EnvDef) -> Verdict {
     let spec = env.spec();
-    if env.env.spec() != *spec {
+    let again = env.with_time_limit(spec.horizon);
+    if !again.is_ok_and(|again| again.spec() == spec) {
         return fail("`spec` returns something else at its second call; it must depend on the value's fields only");
     }
     let action = match &spec.action {
@@ -154,7 +159,10 @@ fn tasks(env: &EnvDef) -> Verdict {
         for (number, dim) in task.iter().zip(&env.spec().task) {
             if !fits(dim, f64::from(*number)) {
                 let (name, low, high) = (&dim.name, dim.low, dim.high);
-                return fail(format!("task parameter `{name}` is drawn as {number}, its range is {low} to {high}"));
+                return fail(format!(
+                    "task parameter `{name}` is drawn as {number}, and its range is {low} to {high}; clamp it in `sample_task`, or \
+                     widen its `Dim` in `EnvSpec::task`"
+                ));
             }
         }
     }
@@ -172,23 +180,33 @@ fn fits(dim: &super::Dim, x: f64) -> bool {
     x.is_finite() && x >= dim.low - slack(dim.low) && x <= dim.high + slack(dim.high)
 }
 
-/// The first number of an observation that is not finite or leaves its range (by more than rounding).
-fn outside(env: &EnvDef, observation: &[f32]) -> Option<String> {
+/// The remedy for numbers that are not finite.
+const FINITE: &str =
+    "divide by nothing that can be 0, and give `sqrt`, `ln` and `exp` what `max`, `min` or `clamp` has limited";
+
+/// The first number of an observation that is not finite or leaves its range (by more than rounding), after so many steps, and the
+/// remedy.
+fn outside(env: &EnvDef, observation: &[f32], when: &str) -> Option<String> {
     env.spec().observation.iter().zip(observation.chunks(COUNT)).find_map(|(dim, lanes)| {
         let bad = lanes.iter().find(|x| !fits(dim, f64::from(**x)))?;
-        Some(format!("observation `{}` is {bad}, its range is {} to {}", dim.name, dim.low, dim.high))
+        let (name, low, high) = (&dim.name, dim.low, dim.high);
+        let remedy = match bad.is_finite() {
+            true => format!("clamp it or use `Dim::unbounded(\"{name}\")`"),
+            false => FINITE.to_owned(),
+        };
+        Some(format!("observation `{name}` is {bad} {when}, and its range is {low} to {high}; {remedy}"))
     })
 }
 
 fn resets(env: &EnvDef) -> Verdict {
     let (first, again) = (start(env, Isa::detect()), start(env, Isa::detect()));
     if Lockstep::words(&first.state) != Lockstep::words(&again.state) {
-        return fail("two resets with the same key differ: draw from `rng` only");
+        return fail("two resets with the same key differ; draw from `rng` only");
     }
     if let Some(bad) = first.state.iter().find(|x| !x.is_finite()) {
-        return fail(format!("a first state has the number {bad}"));
+        return fail(format!("a first state has the number {bad}; in `reset`, {FINITE}"));
     }
-    if let Some(problem) = outside(env, &first.observation) {
+    if let Some(problem) = outside(env, &first.observation, "after a reset") {
         return fail(problem);
     }
     let lane = |i: usize| first.state.iter().skip(i).step_by(COUNT).map(|x| x.to_bits()).collect::<Vec<_>>();
@@ -218,11 +236,16 @@ fn walk(
 fn steps(env: &EnvDef) -> Verdict {
     let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
     walk(env, |t, rows| {
-        if let Some(bad) = rows.state.iter().chain(&rows.reward).find(|x| !x.is_finite()) {
-            return fail(format!("a state or reward is {bad} after {} steps", t + 1));
+        let when = format!("after {} steps", t + 1);
+        for (what, numbers) in [("a state has", &rows.state), ("the reward is", &rows.reward)] {
+            if let Some(bad) = numbers.iter().find(|x| !x.is_finite()) {
+                return fail(format!("{what} {bad} {when}; in `step`, {FINITE}"));
+            }
         }
-        if let Some(problem) = outside(env, &rows.last_observation).or_else(|| outside(env, &rows.observation)) {
-            return fail(format!("{problem}, after {} steps", t + 1));
+        if let Some(problem) =
+            [&rows.last_observation, &rows.observation].into_iter().find_map(|x| outside(env, x, &when))
+        {
+            return fail(problem);
         }
         for &r in &rows.reward {
             (low, high) = (low.min(r), high.max(r));
@@ -257,6 +280,10 @@ fn ends(env: &EnvDef) -> Verdict {
     Ok(format!("{terminated} episodes terminated, {truncated} reached the time limit"))
 }
 
+/// The remedy for results that depend on who asks.
+const PURE: &str =
+    "what a function of an environment returns may depend on its arguments and constants only: no counters, no cells";
+
 fn lanes(env: &EnvDef) -> Verdict {
     let all = Isa::available();
     let mut rows: Vec<Lockstep> = all.iter().map(|isa| start(env, *isa)).collect();
@@ -279,7 +306,8 @@ fn lanes(env: &EnvDef) -> Verdict {
                 ("ends", &row.terminated, &rows[0].terminated),
             ] {
                 if Lockstep::words(a) != Lockstep::words(b) {
-                    return fail(format!("{what} differ between {isa} and baseline after {} steps", t + 1));
+                    let steps = t + 1;
+                    return fail(format!("{what} differ between {isa} and baseline after {steps} steps; {PURE}"));
                 }
             }
         }
@@ -291,7 +319,8 @@ fn lanes(env: &EnvDef) -> Verdict {
             let same = Lockstep::words(&one.observation) == Lockstep::words(&seen)
                 && one.reward.to_bits() == rows[0].reward[i].to_bits();
             if !same {
-                return fail(format!("one environment alone gives {:?}, in a block {seen:?}", one.observation));
+                let alone = one.observation;
+                return fail(format!("one environment alone gives {alone:?}, and in a block {seen:?}; {PURE}"));
             }
         }
     }
@@ -301,7 +330,7 @@ fn lanes(env: &EnvDef) -> Verdict {
 fn traced(env: &EnvDef) -> Verdict {
     match super::engine::agree::check(env) {
         Ok(()) => Ok("native blocks and the traced graph agree bit for bit".to_owned()),
-        Err(Error::Environment { problem, .. }) => fail(problem),
+        Err(Error::Environment { problem, .. }) => fail(format!("{problem}; {PURE}")),
         Err(e) => fail(e.to_string()),
     }
 }
@@ -361,10 +390,13 @@ fn draw(env: &EnvDef) -> Verdict {
         let scene = scene.map_err(|e| (Outcome::Failed, e.to_string()))?;
         let [xmin, xmax, ymin, ymax] = scene.view;
         if !(xmin < xmax && ymin < ymax) {
-            return fail(format!("the scene shows {:?}: expected [xmin, xmax, ymin, ymax]", scene.view));
+            return fail(format!(
+                "the scene shows {:?}; give `Scene::new` [xmin, xmax, ymin, ymax], each minimum below its maximum",
+                scene.view
+            ));
         }
         if let Some(shape) = scene.shapes.iter().find(|s| !s.is_finite()) {
-            return fail(format!("a shape is not finite: {shape:?}"));
+            return fail(format!("a shape is not finite: {shape:?}; in `draw`, {FINITE}"));
         }
         shapes = shapes.max(scene.shapes.len());
     }

@@ -75,12 +75,17 @@ fn a_sound_environment_passes_every_check() {
 #[test]
 fn every_fault_is_found_by_its_check() {
     for (fault, name, outcome, says) in [
-        (Fault::NaN, "steps", Outcome::Failed, "is NaN"),
-        (Fault::OutOfRange, "steps", Outcome::Failed, "its range is -1 to 1"),
-        (Fault::Panic, "steps", Outcome::Failed, "panicked: too far right"),
-        (Fault::Random, "resets", Outcome::Failed, "same key differ"),
+        (
+            Fault::NaN,
+            "steps",
+            Outcome::Failed,
+            "the reward is NaN after 31 steps; in `step`, divide by nothing that can be 0",
+        ),
+        (Fault::OutOfRange, "steps", Outcome::Failed, "its range is -1 to 1; clamp it or use `Dim::unbounded(\"x\")`"),
+        (Fault::Panic, "steps", Outcome::Failed, "panicked: too far right; no function of an environment may"),
+        (Fault::Random, "resets", Outcome::Failed, "same key differ; draw from `rng` only"),
         (Fault::SameStart, "resets", Outcome::Warning, "the same state"),
-        (Fault::Picture, "draw", Outcome::Failed, "not finite"),
+        (Fault::Picture, "draw", Outcome::Failed, "; in `draw`, divide"),
         (Fault::Spec, "spec", Outcome::Failed, "second call"),
     ] {
         let report = report(fault);
@@ -90,6 +95,20 @@ fn every_fault_is_found_by_its_check() {
         assert_eq!(report.passed(), outcome == Outcome::Warning, "{report}");
         assert_eq!(report.into_result().is_ok(), outcome == Outcome::Warning);
     }
+}
+
+#[test]
+fn failures_print_as_sentences_with_a_remedy() {
+    let error = report(Fault::OutOfRange).into_result().unwrap_err();
+    // As a `main` that returns it prints it, and as it displays.
+    for printed in [format!("{error:?}"), error.to_string()] {
+        let begin = "environment walk: the check `steps` failed: observation `x` is ";
+        assert!(printed.starts_with(begin), "{printed}");
+        let end = " steps, and its range is -1 to 1; clamp it or use `Dim::unbounded(\"x\")`";
+        assert!(printed.ends_with(end), "{printed}");
+    }
+    let several = report(Fault::Random).into_result().unwrap_err().to_string();
+    assert!(several.matches("the check `").count() > 1 && several.contains("; and the check `"), "{several}");
 }
 
 #[test]

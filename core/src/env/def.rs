@@ -39,15 +39,19 @@ impl EnvDef {
         if let Some(problem) = spec_problem(&spec, state_len) {
             return Err(Error::Environment { name: spec.name.clone(), problem });
         }
-        let env = Arc::new(env);
-        let reset = Arc::new(ResetBlock { env: env.clone(), spec: spec.clone() });
-        let step = Arc::new(StepBlock { env: env.clone(), spec: spec.clone() });
-        let env = Arc::new(Typed { env, spec: spec.clone() });
-        let def = Self { spec, state_len, env, reset, step };
+        let def = Self::with_spec(Arc::new(env), spec);
         match def.task_problem() {
             Some(problem) => Err(Error::Environment { name: def.spec.name.clone(), problem }),
             None => Ok(def),
         }
+    }
+
+    /// Erases the type of an environment with a spec that can work.
+    pub(super) fn with_spec<E: Env>(env: Arc<E>, spec: Arc<EnvSpec>) -> Self {
+        let reset = Arc::new(ResetBlock { env: env.clone(), spec: spec.clone() });
+        let step = Arc::new(StepBlock { env: env.clone(), spec: spec.clone() });
+        let env = Arc::new(Typed { env, spec: spec.clone() });
+        Self { spec, state_len: <E::State<f64> as Fields<f64>>::N, env, reset, step }
     }
 
     /// Spaces, time limit and task parameters.

@@ -49,6 +49,7 @@ mod real;
 mod scene;
 mod spec;
 mod tasks;
+mod time_limit;
 
 pub use builtin::tabular_mdp::{Tables, TabularMdp};
 pub use builtin::{
@@ -67,6 +68,8 @@ pub use fields::Fields;
 pub use real::{Bits, Mask, Real};
 pub use scene::{Color, Scene, Shape};
 pub use spec::{ActionSpace, Dim, EnvSpec, Goal};
+pub use time_limit::{TIME_LIMIT, find};
+pub(crate) use time_limit::{own_name, time_limit};
 
 /// The outcome of a step.
 #[derive(Clone, Copy, Debug)]

@@ -47,6 +47,12 @@ impl Look {
 pub trait Turn: Debug {
     /// The direction, `[S, P]`, of parameters and their gradient: `theta, gradient: [S, P]`.
     fn turn(&self, theta: Tensor, gradient: Tensor) -> Tensor;
+
+    /// The weight above 0 that a row's own gradient has in its direction. Trust regions divide directions by it: what
+    /// is left besides the own gradient then weighs against the own loss.
+    fn own_weight(&self) -> f64 {
+        1.0
+    }
 }
 
 /// The numbers that are made of a gradient by its parts, `[S, 1]` each, as [`Look::seen`] has them.

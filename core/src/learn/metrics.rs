@@ -1,7 +1,9 @@
 //! Metrics: numbers of an iteration by name, each with the way in which the passes of a loop join theirs.
 
-use crate::Tensor;
-use crate::tensor::Tree;
+use std::panic::Location;
+
+use crate::tensor::{Tree, fail};
+use crate::{DType, Error, Tensor};
 
 /// The way in which the values that the passes of a loop give to a metric become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,33 @@ struct Column {
     values: Tensor,
     /// The weight of each value in a mean, `[S, 1]`.
     weight: Option<Tensor>,
+    /// Where it was added.
+    at: &'static Location<'static>,
+}
+
+impl Column {
+    /// Checks that all is f32 and of a row for each seed, of which there are `seeds` where that is known.
+    ///
+    /// An error of the trace names the metrics and the place where they were added.
+    fn check(&self, seeds: Option<usize>) {
+        let rows = seeds.map_or("S".to_owned(), |seeds| seeds.to_string());
+        let numbers = |x: Tensor, wide: usize, what: String| {
+            let (shape, dtype) = (x.shape(), x.dtype());
+            let fits = matches!(shape[..], [s, w] if w == wide && seeds.is_none_or(|seeds| s == seeds));
+            let wrong = !fits || dtype != DType::F32;
+            if wrong && !x.is_poison() {
+                let expected = format!("{what} as f32 [{rows}, {wide}], a row for each of {rows} seeds");
+                let got = format!("{dtype} {shape:?}");
+                fail(Error::Shape { op: "metrics", expected, got, at: self.at.to_string() });
+            }
+        };
+        let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
+        let names = names.join(", ");
+        numbers(self.values, self.names.len(), names.clone());
+        if let Some(weight) = self.weight {
+            numbers(weight, 1, format!("the weight of {names}"));
+        }
+    }
 }
 
 /// Returns of episodes, `[S, E]` with a place for each episode that can have ended.
@@ -82,6 +111,7 @@ impl Metrics {
 
     /// Those of a number of episodes that ended, with the sums of their returns and lengths.
     #[must_use]
+    #[track_caller]
     pub fn of_episodes(count: Tensor, returns: Tensor, lengths: Tensor) -> Metrics {
         let metrics = Metrics::default().sum(Metrics::EPISODES, count);
         metrics.sum(Metrics::RETURN_SUM, returns).sum(Metrics::LENGTH_SUM, lengths)
@@ -96,44 +126,60 @@ impl Metrics {
 
     /// The same and one more, which passes add up.
     #[must_use]
+    #[track_caller]
     pub fn sum(self, name: impl Into<String>, value: Tensor) -> Metrics {
         self.column(vec![name.into()], Join::Sum, value, None)
     }
 
     /// The same and one more, of which passes keep the last.
     #[must_use]
+    #[track_caller]
     pub fn last(self, name: impl Into<String>, value: Tensor) -> Metrics {
         self.column(vec![name.into()], Join::Last, value, None)
     }
 
     /// The same and one more, of which passes keep the largest.
     #[must_use]
+    #[track_caller]
     pub fn max(self, name: impl Into<String>, value: Tensor) -> Metrics {
         self.column(vec![name.into()], Join::Max, value, None)
     }
 
     /// The same and one more, of which passes keep the smallest.
     #[must_use]
+    #[track_caller]
     pub fn min(self, name: impl Into<String>, value: Tensor) -> Metrics {
         self.column(vec![name.into()], Join::Min, value, None)
     }
 
     /// The same and one more, of which passes take the mean; each counts by `weight: [S, 1]`, such as a number of updates.
     #[must_use]
+    #[track_caller]
     pub fn mean(self, name: impl Into<String>, value: Tensor, weight: Tensor) -> Metrics {
         self.column(vec![name.into()], Join::Mean, value, Some(weight))
     }
 
     /// The same and the columns of `values: [S, W]`, by the names of a descent's sums; means, as [`mean`](Metrics::mean).
     #[must_use]
+    #[track_caller]
     pub fn means(self, names: &[&str], values: Tensor, weight: Tensor) -> Metrics {
         let names = names.iter().map(|name| format!("train/{name}")).collect();
         self.column(names, Join::Mean, values, Some(weight))
     }
 
+    #[track_caller]
     fn column(mut self, names: Vec<String>, join: Join, values: Tensor, weight: Option<Tensor>) -> Metrics {
-        self.columns.push(Column { names, join, values, weight });
+        let column = Column { names, join, values, weight, at: Location::caller() };
+        column.check(None);
+        self.columns.push(column);
         self
+    }
+
+    /// Checks that there is a row for each of so many seeds.
+    ///
+    /// An error of the trace names the first metric without, and the place where it was added.
+    pub(crate) fn check(&self, seeds: usize) {
+        self.columns.iter().for_each(|column| column.check(Some(seeds)));
     }
 
     /// The same and others behind them.
@@ -169,6 +215,7 @@ impl Metrics {
 
     /// Those before the first of `n` passes, for `seeds` stacked seeds: with places `[S, n, E]` for the returns of all passes.
     pub(crate) fn passes(&self, seeds: usize, n: usize) -> Metrics {
+        self.check(seeds);
         let full = |shape: &[usize], x: f64| Tensor::constant_f32(x).broadcast_to(shape);
         let one = |column: &Column| {
             let first = match column.join {
@@ -203,18 +250,6 @@ impl Metrics {
             Returns { values: values.reshape(&[seeds, places]), places }
         });
         Metrics { returns, ..self }
-    }
-
-    /// Those of passes that are written out one after the other, of `seeds` stacked seeds.
-    pub(crate) fn of_passes(passes: &[Metrics], seeds: usize) -> Metrics {
-        let [first, more @ ..] = passes else { return Metrics::default() };
-        if more.is_empty() {
-            return first.clone();
-        }
-        let all = first.passes(seeds, passes.len());
-        let number = |i: usize| Tensor::constant_u32(u32::try_from(i).unwrap_or(u32::MAX));
-        let all = passes.iter().enumerate().fold(all, |all, (i, next)| all.after(number(i), next));
-        all.flattened(seeds, passes.len())
     }
 
     /// The values of a metric, `[S, 1]`, if it is there.
@@ -309,5 +344,34 @@ mod tests {
         let none = Metrics::NOT_ENDED;
         assert_eq!(got[..13], [8.0, 2.0, 5.0, 1.0, 4.0, 8.0, 12.0, 1.0, none, 5.0, none, 2.0, none]);
         assert_eq!(got[13..], [-8.0, -2.0, -1.0, -5.0, -2.0, -4.0, -6.0, -1.0, none, -5.0, none, -2.0, none]);
+    }
+
+    #[test]
+    fn a_metric_of_the_wrong_shape_names_itself_and_the_line_that_adds_it() {
+        let device = Device::cpu(1);
+        let [number, row] = [&[][..], &[1, 1]].map(|shape: &'static [usize]| move || Tensor::zeros(shape));
+        type Add<'a> = &'a dyn Fn(Metrics) -> Metrics;
+        let cases: [(&str, Add<'_>, u32); 6] = [
+            ("`a` as f32 [S, 1], a row for each of S seeds, got f32 []", &|all| all.sum("a", number()), line!()),
+            ("seeds, got f32 [2, 3]", &|all| all.last("a", Tensor::zeros(&[2, 3])), line!()),
+            ("`a` as f32 [2, 1], a row for each of 2 seeds, got f32 [1, 1]", &|all| all.max("a", row()), line!()),
+            ("the weight of `a` as f32 [S, 1]", &|all| all.mean("a", Tensor::zeros(&[2, 1]), number()), line!()),
+            ("`train/a`, `train/b` as f32 [S, 2]", &|all| all.means(&["a", "b"], row(), row()), line!()),
+            ("got u32 [2, 1]", &|all| all.min("a", Tensor::constant_u32(1).broadcast_to(&[2, 1])), line!()),
+        ];
+        for (says, add, line) in cases {
+            // In an iteration, and in a pass of a loop of it.
+            for looped in [false, true] {
+                let traced = Program::new(&device, |cx| {
+                    let all = add(Metrics::default().sum("sound", Tensor::zeros(&[2, 1])));
+                    let all = if looped { all.passes(2, 3) } else { all };
+                    all.check(2);
+                    cx.output("values", all.joined().1);
+                });
+                let message = traced.unwrap_err().to_string();
+                assert!(message.starts_with("metrics: expected ") && message.contains(says), "{message}");
+                assert!(message.contains(&format!("{}:{line}:", file!())), "{message}");
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::rng::{stream, streams};
 use crate::task::TaskSource;
 
 /// The stream of episodes that only measure.
-const MEASURED: u32 = stream("measured");
+pub(super) const MEASURED: u32 = stream("measured");
 
 /// How much to play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,21 +54,12 @@ pub fn try_adapting(
 ) -> Tried {
     let (course, policy) = (learned.course(), learned.policy());
     let (seeds, m, width) = (key[0].size(0), trial.tasks, env.spec().task.len());
-    let tasks = (width > 0).then(|| match given {
-        Some(tasks) => tasks.unsqueeze(0).broadcast_to(&[seeds, m, width]),
-        None => {
-            let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_TASK));
-            TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), m)
-        }
-    });
+    let tasks = held_out(env, key, given, m);
     // The tasks of all environments, `[K, D]` for all of a group's or `[K, N, D]`.
     let of_rows = |rollouts: usize| {
         tasks.map(|tasks| match course.per_task() {
             true => tasks.reshape(&[seeds * m, width]),
-            false => {
-                let repeated = tasks.unsqueeze(2).broadcast_to(&[seeds, m, rollouts, width]);
-                repeated.reshape(&[seeds, m * rollouts, width])
-            }
+            false => repeated(tasks, rollouts),
         })
     };
     let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_EPISODES));
@@ -102,4 +93,23 @@ pub fn try_adapting(
         }
     }
     Tried { tasks, stages, acting: all }
+}
+
+/// Parameters `[S, M, D]` of held-out tasks that `key` names, or of those `given`, `[M, D]`; none if the environment
+/// has a single task.
+pub(super) fn held_out(env: &EnvDef, key: [Tensor; 2], given: Option<Tensor>, m: usize) -> Option<Tensor> {
+    let (seeds, width) = (key[0].size(0), env.spec().task.len());
+    (width > 0).then(|| match given {
+        Some(tasks) => tasks.unsqueeze(0).broadcast_to(&[seeds, m, width]),
+        None => {
+            let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_TASK));
+            TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), m)
+        }
+    })
+}
+
+/// Rows `[S, M, ·]`, each so many times: `[S, M · times, ·]`.
+pub(super) fn repeated(rows: Tensor, times: usize) -> Tensor {
+    let (seeds, m, width) = (rows.size(0), rows.size(1), rows.size(2));
+    rows.unsqueeze(2).broadcast_to(&[seeds, m, times, width]).reshape(&[seeds, m * times, width])
 }

@@ -196,7 +196,13 @@ impl Maml {
         std_fits(config.learn_std, spec)?;
         let steps = config.batch(spec.horizon) / (config.inner_steps + 1);
         if steps > MAX_BATCH {
-            let problem = format!("meta_batch × rollouts × horizon is {steps}, more than {MAX_BATCH}");
+            let problem = format!(
+                "meta_batch × rollouts × steps of a rollout is {} × {} × {}, more than {MAX_BATCH}; lower it, \
+                 meta_batch, horizon or time_limit",
+                config.meta_batch,
+                config.rollouts,
+                config.steps(spec.horizon)
+            );
             return Err(Error::config("rollouts", problem));
         }
         let (learner, steps) = (Learner::new(spec, config), config.steps(spec.horizon));

@@ -19,6 +19,7 @@ pub mod pearl;
 mod performance;
 pub mod rl2;
 mod surrogate;
+mod test_sizes;
 
 pub use adapt::{Adapted, InnerSteps, StepSizes, per_task};
 pub use adaptation::{Trial, Tried, try_adapting};
@@ -32,3 +33,4 @@ pub use pearl::{PEARL, Pearl, PearlConfig};
 pub use performance::{AVERAGE, EpisodeOutcome, Performance, UNNAMED};
 pub use rl2::{RL2, Rl2, Rl2Config, Rl2Variant};
 pub use surrogate::{Phase, Surrogate, clipped, surrogate, weighted};
+pub use test_sizes::{TestSizes, try_exploring};

@@ -103,15 +103,18 @@ impl Pearl {
             two_rewards: config.dense_rewards,
         };
         let pearl = Pearl { nets, memory, horizon: spec.horizon };
+        config.expect_episodes(spec)?;
         let (least, context) = (pearl.most_added(), config.embedding_batch_size);
         if config.memory_size < least {
             let problem = format!(
-                "{} rows are fewer than the {least} that one iteration may add to a task; raise it to that",
-                config.memory_size
+                "{} rows are fewer than the {least} that one iteration may add to a task, in episodes of up to {} \
+                 steps; raise it to that, or lower the time_limit of `{}`",
+                config.memory_size, spec.horizon, spec.name
             );
             return Err(Error::config("memory_size", problem));
         }
-        let of = |amounts: &[Amount]| amounts.iter().map(|amount| amount.planned(spec.horizon)).sum::<usize>();
+        let planned = |amount: &Amount| amount.planned(spec.horizon);
+        let of = |amounts: &[Amount]| amounts.iter().map(planned).fold(0, usize::saturating_add);
         let collected = of(&pearl.visit()[..2]).min(of(&[pearl.initial()]));
         if context > collected {
             let problem = format!(
@@ -145,10 +148,11 @@ impl Pearl {
 
     /// Most rows that an iteration adds to one task.
     fn most_added(&self) -> usize {
-        let most = |amounts: &[Amount]| amounts.iter().map(|amount| amount.most(self.horizon)).sum::<usize>();
+        let each = |amount: &Amount| amount.most(self.horizon);
+        let most = |amounts: &[Amount]| amounts.iter().map(each).fold(0, usize::saturating_add);
         // A deal may end with a task and the next begin with it.
         let visits = (self.config().num_tasks_sample - 1).div_ceil(self.config().train_tasks) + 1;
-        most(&[self.initial()]).max(most(&self.visit())) * visits
+        most(&[self.initial()]).max(most(&self.visit())).saturating_mul(visits)
     }
 
     /// Iterations in which all tasks are visited for the first time.

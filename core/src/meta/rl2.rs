@@ -83,9 +83,12 @@ impl Rl2 {
     pub fn new(variant: Rl2Variant, config: &Rl2Config, spec: &EnvSpec) -> Result<Rl2> {
         config.validate(variant)?;
         std_fits(config.learn_std, spec)?;
-        let steps = config.batch(spec.horizon);
-        if steps > MAX_BATCH {
-            let problem = format!("meta_batch × episodes × time limit is {steps}, more than {MAX_BATCH}");
+        if config.batch(spec.horizon) > MAX_BATCH {
+            let problem = format!(
+                "meta_batch × episodes × the time limit of `{}` is {} × {} × {}, more than {MAX_BATCH}; \
+                 lower it, episodes or time_limit",
+                spec.name, config.meta_batch, config.episodes, spec.horizon
+            );
             return Err(Error::config("meta_batch", problem));
         }
         let (net, action) = (Rl2Net::new(spec, config), spec.action.clone());

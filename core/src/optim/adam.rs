@@ -1,6 +1,6 @@
 //! Adam, and clipping of gradients by their norm.
 
-use super::Schedule;
+use super::{RateFall, Schedule};
 use crate::Tensor;
 use crate::settings::Range;
 use crate::tensor::tree;
@@ -13,17 +13,24 @@ crate::settings! {
         ///
         /// α of Adam.
         learning_rate: f64 = 1e-3, Range::Positive;
-        /// linear: towards 0 at the end of the run
+        /// linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall
         learning_rate_schedule: Schedule = Schedule::Constant;
+        /// How far the rate falls.
+        ..fall: RateFall;
         /// Adam's ε
         adam_eps: f64 = 1e-5, Range::Positive;
     }
 }
 
 impl AdamConfig {
+    /// The share of a rate that is left in the iteration after `done` of `total`.
+    pub fn factor(&self, done: u64, total: u64) -> f64 {
+        self.learning_rate_schedule.factor_by(self.fall, done, total)
+    }
+
     /// The step size in the iteration after `done` of `total`.
     pub fn rate(&self, done: u64, total: u64) -> f64 {
-        self.learning_rate * self.learning_rate_schedule.factor(done, total)
+        self.learning_rate * self.factor(done, total)
     }
 
     /// The optimiser.

@@ -1,6 +1,6 @@
 //! The rule by which a gradient becomes a step, and the settings of algorithms that leave the choice of it open.
 
-use super::{Adam, AdamState, Fall, RmsPropConfig, Schedule};
+use super::{Adam, AdamState, RateFall, RmsPropConfig, Schedule};
 use crate::Tensor;
 use crate::settings::Range;
 
@@ -57,10 +57,8 @@ crate::settings! {
         learning_rate: f64 = 1e-3, Range::Positive;
         /// linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall
         learning_rate_schedule: Schedule = Schedule::Constant;
-        /// share of the rate that exponential and step end with
-        learning_rate_fall: f64 = 0.1, Range::Share;
-        /// number of the falls of step
-        learning_rate_falls: usize = 3, Range::Count(1, 1 << 20);
+        /// How far the rate falls.
+        ..fall: RateFall;
         /// rule by which gradients become steps
         optimiser: OptimiserKind = OptimiserKind::Adam;
         /// Adam's ε
@@ -77,8 +75,7 @@ crate::settings! {
 impl OptimiserConfig {
     /// The share of a rate that is left in the iteration after `done` of `total`.
     pub fn factor(&self, done: u64, total: u64) -> f64 {
-        let fall = Fall { to: self.learning_rate_fall, steps: self.learning_rate_falls as u64 };
-        self.learning_rate_schedule.factor_by(fall, done, total)
+        self.learning_rate_schedule.factor_by(self.fall, done, total)
     }
 
     /// The step size in the iteration after `done` of `total`.
@@ -133,8 +130,7 @@ mod tests {
         assert_eq!(of(OptimiserKind::RmsProp), rms.into());
         let config = OptimiserConfig {
             learning_rate_schedule: Schedule::Step,
-            learning_rate_fall: 0.25,
-            learning_rate_falls: 1,
+            fall: RateFall { learning_rate_fall: 0.25, learning_rate_falls: 1 },
             ..OptimiserConfig::default()
         };
         assert_eq!([0, 4, 5, 9].map(|done| config.rate(done, 10)), [1e-3, 1e-3, 2.5e-4, 2.5e-4]);

@@ -1,6 +1,6 @@
 //! RMSprop.
 
-use super::{Adam, Schedule};
+use super::{Adam, RateFall, Schedule};
 use crate::settings::Range;
 
 crate::settings! {
@@ -13,8 +13,10 @@ crate::settings! {
         ///
         /// η of RMSprop.
         learning_rate: f64 = 5e-4, Range::Positive;
-        /// linear: towards 0 at the end of the run
+        /// linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall
         learning_rate_schedule: Schedule = Schedule::Constant;
+        /// How far the rate falls.
+        ..fall: RateFall;
         /// α: share of the old squares in their average
         rms_decay: f64 = 0.99, Range::Unit;
         /// RMSprop's ε

@@ -1,5 +1,7 @@
 //! Settings that change over a run.
 
+use crate::settings::Range;
+
 /// How a setting changes from its configured value over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
@@ -40,6 +42,40 @@ impl Default for Fall {
     }
 }
 
+crate::settings! {
+    /// How far a schedule of learning rates falls.
+    #[derive(Copy)]
+    pub struct RateFall {
+        /// share of the rate that exponential and step end with
+        learning_rate_fall: f64 = 0.1, Range::Share;
+        /// number of the falls of step
+        learning_rate_falls: usize = 3, Range::Count(1, 1 << 20);
+    }
+}
+
+impl From<RateFall> for Fall {
+    fn from(fall: RateFall) -> Fall {
+        Fall { to: fall.learning_rate_fall, steps: fall.learning_rate_falls as u64 }
+    }
+}
+
+crate::settings! {
+    /// How far a schedule of clip ranges falls.
+    #[derive(Copy)]
+    pub struct ClipFall {
+        /// share of the clip range that exponential and step end with
+        clip_eps_fall: f64 = 0.1, Range::Share;
+        /// number of the falls of step
+        clip_eps_falls: usize = 3, Range::Count(1, 1 << 20);
+    }
+}
+
+impl From<ClipFall> for Fall {
+    fn from(fall: ClipFall) -> Fall {
+        Fall { to: fall.clip_eps_fall, steps: fall.clip_eps_falls as u64 }
+    }
+}
+
 impl Schedule {
     /// The factor in iteration `done` (from 0) of `total`; to a tenth, in three steps, where the word does not say it.
     pub fn factor(self, done: u64, total: u64) -> f64 {
@@ -47,7 +83,8 @@ impl Schedule {
     }
 
     /// The same of a schedule that falls so far.
-    pub fn factor_by(self, Fall { to, steps }: Fall, done: u64, total: u64) -> f64 {
+    pub fn factor_by(self, fall: impl Into<Fall>, done: u64, total: u64) -> f64 {
+        let Fall { to, steps } = fall.into();
         let share = done.min(total) as f64 / total.max(1) as f64;
         match self {
             Schedule::Constant => 1.0,

@@ -68,11 +68,31 @@ crate::settings! {
         accept_violation: bool = false;
         /// products with the KL's Hessian
         hessian: Hessian = Hessian::Exact;
+        /// above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least
+        ///
+        /// garage's `base_eps` of `FiniteDifferenceHVP`: ε = base_eps / (‖θ‖ + 1e-8). The exact `hessian` does not look
+        /// at it.
+        base_eps: f64 = 0.0, Range::NotNegative;
     }
 }
 
 /// A function of the slices of θ, → `[S, 1]`.
 type Of<'a> = &'a dyn Fn(&[Tensor]) -> Tensor;
+
+/// The functions by which a step is made.
+#[derive(Clone, Copy)]
+pub struct TrustProblem<'a> {
+    /// The loss that a step lowers, `[S, 1]` at the slices of θ.
+    pub loss: Of<'a>,
+    /// The constraint that limits a step, `[S, 1]` at the slices of θ.
+    pub constraint: Of<'a>,
+    /// Stands for the constraint in products with its Hessian: the constraint on a part of the data, which makes them
+    /// cheaper. The line search asks the constraint itself.
+    pub curvature: Option<Of<'a>>,
+    /// Changes the loss's gradient g, `[S, P]`, to a direction φ that takes its place. The line search then lowers the
+    /// loss plus (φ − g) · (θ − θ₀), whose gradient at θ₀ is φ.
+    pub turn: Option<&'a dyn Fn(Tensor) -> Tensor>,
+}
 
 /// The outcome of a step: `[S, 1]` each, but for `theta`.
 #[derive(Clone, Copy, Debug)]
@@ -116,44 +136,29 @@ impl TrustRegion {
         loss: impl Fn(&[Tensor]) -> Tensor,
         constraint: impl Fn(&[Tensor]) -> Tensor,
     ) -> TrustStep {
-        self.step_by(layout, theta, &loss, &constraint, &constraint)
+        let problem = TrustProblem { loss: &loss, constraint: &constraint, curvature: None, turn: None };
+        self.solve(layout, theta, &problem)
     }
 
-    /// The same where `curvature` stands for the constraint in products with its Hessian: the constraint on a part of the data, which
-    /// makes them cheaper. The line search asks the constraint itself.
+    /// The same by a problem that may have more to it.
     #[track_caller]
-    pub fn step_with(
-        &self,
-        layout: &Layout,
-        theta: Tensor,
-        loss: impl Fn(&[Tensor]) -> Tensor,
-        constraint: impl Fn(&[Tensor]) -> Tensor,
-        curvature: impl Fn(&[Tensor]) -> Tensor,
-    ) -> TrustStep {
-        self.step_by(layout, theta, &loss, &constraint, &curvature)
-    }
-
-    /// Without type parameters, so that it is compiled once and not for every loss.
-    #[track_caller]
-    fn step_by(
-        &self,
-        layout: &Layout,
-        theta: Tensor,
-        loss: Of<'_>,
-        constraint: Of<'_>,
-        curvature: Of<'_>,
-    ) -> TrustStep {
+    pub fn solve(&self, layout: &Layout, theta: Tensor, problem: &TrustProblem<'_>) -> TrustStep {
+        let TrustProblem { loss, constraint, curvature, turn } = *problem;
+        let curvature = curvature.unwrap_or(constraint);
         let parts = layout.split(theta);
         let (_, grads) = value_and_grad(&parts, |p| loss(p).sum_all());
         let g = layout.join(&grads);
         let hessian = |v: Tensor| self.product(layout, theta, v, curvature) + v * self.damping;
-        let direction = conjugate_gradient(g, self.cg_iterations, hessian);
+        let turned = turn.map(|turn| turn(g));
+        let direction = conjugate_gradient(turned.unwrap_or(g), self.cg_iterations, hessian);
         let none = Tensor::constant_f32(0.0);
         let curvature = dot(direction, hessian(direction)) + 1e-8;
         let scale = ((2.0 * self.max_kl) / curvature.max(Tensor::constant_f32(1e-12))).sqrt();
         let full = direction * scale;
         let finite = dot(full, full).non_finite().not();
         let full = finite.select(full, none);
+        // How far the line search's function falls besides the loss, along the whole step.
+        let besides = turned.map(|turned| dot(turned - g, full));
         let before = loss(&parts);
         let ratios: Vec<f64> = (0..self.backtracks).map(|k| self.backtrack_ratio.powi(k as i32)).collect();
         let zero = Tensor::zeros(&before.shape());
@@ -164,7 +169,8 @@ impl TrustRegion {
             let (loss, constraint) = (loss(&parts), constraint(&parts));
             let within = constraint.gt(Tensor::constant_f32(self.max_kl)).not();
             let last = k.eq(Tensor::constant_u32(u32::try_from(self.backtracks - 1).unwrap_or(u32::MAX)));
-            let better = loss.lt(before).bit_and(if self.accept_violation { within.bit_or(last) } else { within });
+            let sought = besides.map_or(loss, |besides| loss - besides * ratio);
+            let better = sought.lt(before).bit_and(if self.accept_violation { within.bit_or(last) } else { within });
             let sound = loss.non_finite().bit_or(constraint.non_finite()).not();
             let open = kept.scale.gt(none).not();
             let take = open.bit_and(better).bit_and(sound).bit_and(finite);
@@ -188,6 +194,15 @@ impl TrustRegion {
         }
     }
 
+    /// ε of each seed, `[S, 1]`: with `base_eps` that of garage; otherwise εv has this length, and a smaller one where
+    /// v is nearly 0.
+    fn epsilon(&self, theta: Tensor, v: Tensor, length: f64) -> Tensor {
+        match self.base_eps {
+            0.0 => length / (norm(v) + 1e-8),
+            base => base / (norm(theta) + 1e-8),
+        }
+    }
+
     /// The constraint's Hessian at θ times `v: [S, P]`.
     fn product(&self, layout: &Layout, theta: Tensor, v: Tensor, constraint: Of<'_>) -> Tensor {
         let gradient = |parts: &[Tensor]| value_and_grad(parts, |p| constraint(p).sum_all()).1;
@@ -202,20 +217,15 @@ impl TrustRegion {
                 layout.join(&products)
             }
             Hessian::FiniteDifferences => {
-                let eps = epsilon(v, SYMMETRIC);
+                let eps = self.epsilon(theta, v, SYMMETRIC);
                 (at(theta + v * eps) - at(theta - v * eps)) * (0.5 / eps)
             }
             Hessian::OneSidedDifferences => {
-                let eps = epsilon(v, ONE_SIDED);
+                let eps = self.epsilon(theta, v, ONE_SIDED);
                 (at(theta + v * eps) - at(theta)) / eps
             }
         }
     }
-}
-
-/// ε of each seed, `[S, 1]`, with which εv has this length; a smaller one where v is nearly 0.
-fn epsilon(v: Tensor, length: f64) -> Tensor {
-    length / (norm(v) + 1e-8)
 }
 
 #[cfg(test)]
@@ -344,7 +354,9 @@ mod tests {
                 let weights = Tensor::literal_f32(&[1.0, 4.0]).unsqueeze(0);
                 let constraint = |parts: &[Tensor]| parts[0].square().sum_keep(1) * (0.5 * steep);
                 let curvature = |parts: &[Tensor]| (parts[0].square() * weights).sum_keep(1) * 0.5;
-                let step = region.step_with(&layout, theta, loss, constraint, curvature);
+                let problem =
+                    TrustProblem { loss: &loss, constraint: &constraint, curvature: Some(&curvature), turn: None };
+                let step = region.solve(&layout, theta, &problem);
                 cx.output("step", Tensor::concat(&[step.theta, step.scale], 1));
             })
             .unwrap();
@@ -358,6 +370,70 @@ mod tests {
             let want = [-full * scale, -0.25 * full * scale, scale];
             assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-5), "{steep}: {got:?} {want:?}");
         }
+    }
+
+    #[test]
+    fn with_base_eps_gradients_are_as_far_apart_as_in_garage() {
+        // ½ Σ x⁴ at (1, 2), with v = (1, −1): gradients 2 x³, and a third derivative that shows ε = √5 / 2 / ‖θ‖ = ½.
+        let product = |hessian, base_eps| {
+            let device = Device::cpu(1);
+            let mut layout = Layout::new();
+            layout.add("x", &[2], crate::nn::Init::Constant(0.0));
+            let mut program = Program::new(&device, |cx| {
+                let vector = |x: [f64; 2]| Tensor::literal_f32(&x).reshape(&[1, 2]);
+                let region = TrustRegion { hessian, base_eps, ..TrustRegion::default() };
+                let of = |parts: &[Tensor]| parts[0].square().square().sum_keep(1) * 0.5;
+                cx.output("product", region.product(&layout, vector([1.0, 2.0]), vector([1.0, -1.0]), &of));
+            })
+            .unwrap();
+            let out = program.run(&State::new(), &[], &[]).unwrap();
+            pollster::block_on(device.read(out.get("product").unwrap())).unwrap()
+        };
+        let near = |got: Vec<f64>, want: [f64; 2]| {
+            assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 0.02 * want.abs()), "{got:?} {want:?}");
+        };
+        let base = 5.0_f64.sqrt() / 2.0;
+        // 6 x² v + 2 ε² v³, and one-sided 6 ε x v² more.
+        near(product(Hessian::FiniteDifferences, base), [6.5, -24.5]);
+        near(product(Hessian::OneSidedDifferences, base), [9.5, -18.5]);
+        near(product(Hessian::FiniteDifferences, 0.0), [6.0, -24.0]);
+        near(product(Hessian::OneSidedDifferences, 0.0), [6.0, -24.0]);
+        near(product(Hessian::Exact, base), [6.0, -24.0]);
+    }
+
+    #[test]
+    fn a_turned_step_follows_its_direction_and_lowers_the_function_whose_gradient_that_is() {
+        // Loss x + y + ½ c x² with c = 0 or 100, constraint ½ (x² + y²) around 0, direction (−1, 0) in place of the
+        // gradient (1, 1): x grows up to 0.02^½, by half as much again and again while ½ c x² − x is not below 0. The
+        // loss itself grows.
+        let step = |steep: f64, turned: bool| {
+            let device = Device::cpu(1);
+            let mut layout = Layout::new();
+            layout.add("x", &[2], crate::nn::Init::Constant(0.0));
+            let mut program = Program::new(&device, |cx| {
+                let region = TrustRegion { damping: 0.0, backtrack_ratio: 0.5, ..TrustRegion::default() };
+                let weights = Tensor::literal_f32(&[0.5 * steep, 0.0]).unsqueeze(0);
+                let loss = |parts: &[Tensor]| (parts[0] + parts[0].square() * weights).sum_keep(1);
+                let constraint = |parts: &[Tensor]| parts[0].square().sum_keep(1) * 0.5;
+                let turn = |_: Tensor| Tensor::literal_f32(&[-1.0, 0.0]).unsqueeze(0);
+                let turn: Option<&dyn Fn(Tensor) -> Tensor> = if turned { Some(&turn) } else { None };
+                let problem = TrustProblem { loss: &loss, constraint: &constraint, curvature: None, turn };
+                let step = region.solve(&layout, Tensor::zeros(&[1, 2]), &problem);
+                cx.output("step", Tensor::concat(&[step.theta, step.scale, step.loss_after, step.grad_norm], 1));
+            })
+            .unwrap();
+            let out = program.run(&State::new(), &[], &[]).unwrap();
+            pollster::block_on(device.read(out.get("step").unwrap())).unwrap()
+        };
+        let near = |got: &[f64], want: &[f64]| {
+            assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-5), "{got:?} {want:?}");
+        };
+        let (full, norm) = (0.02_f64.sqrt(), 2_f64.sqrt());
+        near(&step(0.0, true), &[full, 0.0, 1.0, full, norm]);
+        let short = full / 8.0;
+        near(&step(100.0, true), &[short, 0.0, 0.125, short + 50.0 * short * short, norm]);
+        let plain = step(0.0, false);
+        assert!(plain[0] < -0.04 && plain[0] == plain[1], "{plain:?}");
     }
 
     #[test]

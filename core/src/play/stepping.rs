@@ -6,7 +6,7 @@ use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, TracedStep};
 use crate::policy::{Acting, Feedback, How, Policy};
 use crate::rng::streams;
-use crate::tensor::{Tree, scan_tree, scan_tree_until};
+use crate::tensor::{Named, Tree, scan_tree, scan_tree_until};
 
 /// A policy in N environments of each of K groups.
 #[derive(Clone, Copy, Debug)]
@@ -326,9 +326,30 @@ impl Play<'_> {
     /// episode are not valid.
     #[track_caller]
     pub fn episodes(&self, amount: Amount, steps: usize) -> Experience {
-        self.agent().trial(self.begin(), (amount, steps), &(), |t, from, episode, ()| {
-            self.stepped(t, from, Some(episode), None)
-        })
+        self.episodes_from(None, amount, steps)
+    }
+
+    /// The same of a policy that begins them with this memory.
+    #[track_caller]
+    pub fn episodes_from(&self, memory: Option<Named>, amount: Amount, steps: usize) -> Experience {
+        let begun = self.begin();
+        let from = Running { memory: memory.unwrap_or_else(|| begun.memory.clone()), ..begun };
+        self.agent()
+            .trial(from, (amount, steps), &(), |t, from, episode, ()| self.stepped(t, from, Some(episode), None))
+    }
+
+    /// The policy's memory after so many whole episodes of each environment, one after the other: the next one would
+    /// begin with it. T `steps`, or fewer once all environments have played them.
+    #[track_caller]
+    pub fn remembered(&self, episodes: usize, steps: usize) -> Named {
+        let begun = (self.begin(), word(0).broadcast_to(&self.rows));
+        let (after, _) = scan_tree_until(steps, &begun, |t, (running, played): (Running, Tensor)| {
+            let one = self.stepped(t + self.keys.first, &running, None, None);
+            let played = played + one.ended.reshape(&self.rows);
+            let enough = played.lt(word(episodes)).not();
+            ((one.next, played), enough)
+        });
+        after.memory
     }
 
     /// Sums over one whole episode of each environment: T steps, or fewer once all environments are done.

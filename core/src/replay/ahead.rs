@@ -2,6 +2,7 @@
 
 use super::{Batch, ReplayMemory, Stored, Transitions};
 use crate::Tensor;
+use crate::tensor::scan_tree;
 
 /// Transitions that were drawn, and the way from them to later ones of their episodes.
 ///
@@ -58,23 +59,34 @@ impl Ahead<'_> {
     /// Sutton 1988; Hessel et al. 2017, arXiv:1710.02298.
     #[track_caller]
     pub fn steps(&self, first: &Transitions, n: usize) -> Batch {
-        let gamma = self.memory.gamma;
-        let lasting = self.lasting(n - 1);
-        let (mut alive, mut discount) =
-            (Tensor::constant_f32(1.0), Tensor::constant_f32(gamma).broadcast_to(&first.reward.shape()));
-        let mut all = *first;
-        for k in 1..n {
-            alive = alive * lasting.slice(2, k - 1, k);
-            let later = self.later(Tensor::constant_f32(k as f64).broadcast_to(&first.reward.shape()));
-            let goes_on = alive.gt(Tensor::constant_f32(0.5));
-            all = Transitions {
-                reward: all.reward + goes_on.select(later.reward * gamma.powi(k as i32), Tensor::constant_f32(0.0)),
-                next_obs: goes_on.select(later.next_obs, all.next_obs),
-                terminated: goes_on.select(later.terminated, all.terminated),
-                ..all
-            };
-            discount = goes_on.select(Tensor::constant_f32(gamma.powi(k as i32 + 1)), discount);
-        }
-        Batch { transitions: all, discount, weight: None }
+        let (gamma, shape, width) = (self.memory.gamma, first.reward.shape(), self.memory.shape()[1]);
+        let powers = |more: usize| {
+            let of = |k: usize| gamma.powi((k + more) as i32);
+            Tensor::literal_f32(&(1..n).map(of).collect::<Vec<_>>())
+        };
+        let full = |x: f64| Tensor::constant_f32(x).broadcast_to(&shape);
+        // 1 as long as the episode is the same and in the memory.
+        let init = [full(1.0), full(gamma), first.reward, first.next_obs, first.terminated];
+        let xs = [powers(0), powers(1)];
+        let (last, _) =
+            scan_tree(n - 1, &init, &xs, |t, [alive, discount, reward, next_obs, terminated], [now, then]| {
+                let steps = (t + Tensor::constant_u32(1)).to_f32().broadcast_to(&shape);
+                let (at, newer) = self.rows(steps);
+                let rows = self.stored.rows.gather(at.reshape(&self.index.shape()));
+                let later = Transitions::of_rows(rows, self.memory.observations, self.memory.actions);
+                let number = rows.slice(2, width - 1, width);
+                let alive = alive * (number.eq(self.step + steps).to_f32() * newer);
+                let goes_on = alive.gt(Tensor::constant_f32(0.5));
+                let next = [
+                    alive,
+                    goes_on.select(then.broadcast_to(&shape), discount),
+                    reward + goes_on.select(later.reward * now, Tensor::constant_f32(0.0)),
+                    goes_on.select(later.next_obs, next_obs),
+                    goes_on.select(later.terminated, terminated),
+                ];
+                (next, ())
+            });
+        let [_, discount, reward, next_obs, terminated] = last;
+        Batch { transitions: Transitions { reward, next_obs, terminated, ..*first }, discount, weight: None }
     }
 }

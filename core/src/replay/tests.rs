@@ -1,6 +1,7 @@
 //! Batches of memories with known content.
 
 use super::*;
+use crate::backend::cpu::{Cpu, CpuOptions};
 use crate::env::Goal;
 use crate::program::State;
 use crate::tensor::Tree as _;
@@ -270,5 +271,89 @@ fn rows_are_drawn_by_their_priorities_and_weighted_by_the_inverse() {
     for (row, weight) in all[0].iter().zip(&all[1]) {
         let want = (0.5 / priority(*row as usize)).sqrt();
         assert!(close(*weight, want), "{row}: {weight} for {want}");
+    }
+}
+
+/// A loop whose body adds transitions and learns from batches, several times one after the other, on entries of a state; the batches'
+/// rows and the parameter are planned and run.
+fn learned_by_turns(memory: &ReplayMemory, device: &Device, turns: usize) -> crate::Result<Vec<f64>> {
+    let tree = memory.tree();
+    let (shape, levels) = (memory.shape(), tree.map_or(0, |_| SumTree::LEVELS));
+    let nodes = |level: usize| [1, tree.map_or(0, |tree| tree.nodes(level)), 1];
+    let name = |level: usize| format!("level {level}");
+    let all = [1, shape[0], shape[1]];
+    let mut program = Program::new(device, |cx| {
+        let init = (
+            Stored {
+                rows: cx.bulk("rows", &all, crate::DType::F32),
+                next: cx.state("next", &[1, 1], crate::DType::U32),
+                filled: cx.state("filled", &[1, 1], crate::DType::U32),
+                priorities: tree.map(|_| Priorities {
+                    levels: (0..levels).map(|level| cx.bulk(&name(level), &nodes(level), crate::DType::F32)).collect(),
+                    largest: cx.state("largest", &[1, 1], crate::DType::F32),
+                }),
+            },
+            cx.state("theta", &[1, 1], crate::DType::F32),
+        );
+        let (last, _) = crate::tensor::scan_tree(6, &init, &(), |t, (mut stored, mut theta): (Stored, Tensor), ()| {
+            for turn in 0..turns {
+                let number = t * Tensor::constant_u32(turns as u32) + Tensor::constant_u32(turn as u32);
+                let at = theta.unsqueeze(2) + number.to_f32();
+                let obs = Tensor::concat(&[at, at * 0.5], 2);
+                let new = Transitions { obs, action: at, next_obs: obs + 1.0, reward: at.sin(), terminated: at * 0.0 };
+                let step = number.bit_and(Tensor::constant_u32(7)).broadcast_to(&[1, 1, 1]);
+                stored = memory.push(stored, &new, step);
+                for update in 0..2 {
+                    let drawn = memory.sample(&stored, key(update), 16, Some(Tensor::constant_f32(0.5)));
+                    let Batch { transitions, discount, weight } = drawn.batch;
+                    let value = (transitions.obs.sum_keep(2) * theta.unsqueeze(2)).tanh();
+                    let errors = transitions.reward + discount * transitions.next_obs.sum_keep(2).tanh() - value;
+                    theta = theta + mean(weight.map_or(errors, |weight| weight * errors)) * 0.125;
+                    stored = memory.learned(stored, &drawn, errors);
+                }
+            }
+            ((stored, theta), ())
+        });
+        let (stored, theta) = last;
+        for (name, value) in [("rows", stored.rows), ("next", stored.next), ("filled", stored.filled), ("theta", theta)]
+        {
+            cx.update(name, value);
+        }
+        if let Some(priorities) = stored.priorities {
+            priorities.levels.iter().enumerate().for_each(|(level, x)| cx.update(&name(level), *x));
+            cx.update("largest", priorities.largest);
+        }
+    })?;
+    let mut state = State::new();
+    state.insert("rows", device.zeros(&all, crate::DType::F32)?);
+    for (name, dtype) in [("next", crate::DType::U32), ("filled", crate::DType::U32), ("theta", crate::DType::F32)] {
+        state.insert(name, device.zeros(&[1, 1], dtype)?);
+    }
+    for level in 0..levels {
+        state.insert(name(level), device.zeros(&nodes(level), crate::DType::F32)?);
+    }
+    state.insert("largest", device.array(&[1, 1], &[1.0])?);
+    program.run(&state, &[], &[])?;
+    let read = |name: &str| pollster::block_on(device.read(state.get(name)?));
+    Ok([read("theta")?, read("rows")?].concat())
+}
+
+#[test]
+fn what_is_learned_by_turns_is_planned_however_batches_are_made() {
+    let goal = Goal { achieved: 0..1, desired: 1..2, tolerance: 0.25 };
+    for n_step in [1, 2, 3, 4, 5, 9, 20] {
+        for prioritised in [None, Some(0.5)] {
+            for hindsight in [None, Some(Hindsight { share: 0.5, goal: goal.clone(), horizon: 8 })] {
+                let n_step = if hindsight.is_some() { 1 } else { n_step };
+                let memory = ReplayMemory { n_step, prioritised, hindsight, ..ReplayMemory::uniform(24, 2, 1, 0.9) };
+                for turns in 1..4 {
+                    let plain = Device::new(Cpu::new(CpuOptions { tiles: false, threads: 1, ..Default::default() }));
+                    let found = [Device::cpu(1), plain].map(|on| learned_by_turns(&memory, &on, turns));
+                    let [found, plain] =
+                        found.map(|found| found.unwrap_or_else(|e| panic!("{memory:?}, {turns}: {e}")));
+                    assert!(found == plain && found[0] != 0.0, "{memory:?}, {turns} turns");
+                }
+            }
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The two primitives with a body: `scan`, the one loop, and `call`, a sub-graph with a native twin.
+//! The primitives with a body: `scan`, the one loop, and `call`, a sub-graph with a native twin; and `run_if`, a loop of one step or none.
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -38,7 +38,7 @@ pub fn scan(
 ) -> (Vec<Tensor>, Vec<Tensor>) {
     let mut body = Some(body);
     let mut once = |t, c: &[Tensor], x: &[Tensor]| body.take().map_or_else(Loop::default, |body| body(t, c, x));
-    scan_at(len, reverse, init, xs, None, &mut once, Location::caller())
+    scan_at(len, reverse, init, xs, Until::Never, &mut once, Location::caller())
 }
 
 /// A scan that stops changing its carries once a condition holds: all of them, or row by row.
@@ -66,9 +66,46 @@ pub fn scan_until(
         let (step, stop) = body(t, c, x);
         freeze(step, stop, c, &done, at)
     };
-    let (mut finals, ys) = scan_at(len, false, init, xs, Some(&done), &mut once, at);
+    let (mut finals, ys) = scan_at(len, false, init, xs, Until::Done(&done), &mut once, at);
     finals.truncate(init.len());
     (finals, ys)
+}
+
+/// Run `body` once on the carries where `condition`, u32 `[]`, is not 0; otherwise they keep their values.
+///
+/// A loop of one step that may have ended before it begins. A device that can leaves the body out then: the CPU; a GPU where the
+/// condition is a number that depends on the steps of the loops around alone. Others compute the body and drop its results.
+#[track_caller]
+pub fn run_if(condition: Tensor, init: &[Tensor], body: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Vec<Tensor> {
+    let at = Location::caller();
+    if condition.is_poison() {
+        return vec![Tensor::poison(); init.len()];
+    }
+    if !condition.shape().is_empty() || condition.dtype() != DType::U32 {
+        let got = format!("{:?} {}", condition.shape(), condition.dtype());
+        shape_error("run_if", "a condition [] u32", got, at);
+        return vec![Tensor::poison(); init.len()];
+    }
+    let (mut body, done) = (Some(body), Cell::new(Tensor::poison()));
+    let mut once = |_: Tensor, c: &[Tensor], _: &[Tensor]| {
+        let carry = body.take().map_or_else(Vec::new, |body| body(c));
+        freeze(Loop { carry, ys: Vec::new() }, Tensor::constant_u32(1), c, &done, at)
+    };
+    let left_out = condition.eq(Tensor::constant_u32(0));
+    let (mut finals, _) = scan_at(1, false, init, &[], Until::From(&done, left_out), &mut once, at);
+    finals.truncate(init.len());
+    finals
+}
+
+/// When a loop ends before its last step. The parameter that tells it shows only when the body is traced.
+#[derive(Clone, Copy)]
+enum Until<'a> {
+    /// It does not.
+    Never,
+    /// Once the last carry, 0 at first, is not 0.
+    Done(&'a Cell<Tensor>),
+    /// The same where the carry begins as this.
+    From(&'a Cell<Tensor>, Tensor),
 }
 
 /// A step that leaves the carries `old` as they are in rows where the loop has ended. One more carry, `done`, tells where it has.
@@ -104,17 +141,18 @@ pub(crate) fn rows_of(condition: Tensor, like: Tensor) -> Tensor {
 type LoopBody<'a> = &'a mut dyn FnMut(Tensor, &[Tensor], &[Tensor]) -> Loop;
 
 /// `body` is called once. It is no type parameter, so that this is compiled once and not for every loop. Of a loop that ends
-/// early it also makes the parameter `until`, a last carry that is 0 at first: its shape shows only then.
+/// early it also makes the parameter of `until`, a last carry.
 fn scan_at(
     len: usize,
     reverse: bool,
     init: &[Tensor],
     xs: &[Tensor],
-    until: Option<&Cell<Tensor>>,
+    until: Until<'_>,
     body: LoopBody<'_>,
     at: At,
 ) -> (Vec<Tensor>, Vec<Tensor>) {
-    let (own, n) = (init.len(), init.len() + usize::from(until.is_some()));
+    let ends = !matches!(until, Until::Never);
+    let (own, n) = (init.len(), init.len() + usize::from(ends));
     let poison = |ys: usize| (vec![Tensor::poison(); n], vec![Tensor::poison(); ys]);
     if len == 0 {
         shape_error("scan", "at least one step", "0", at);
@@ -137,9 +175,12 @@ fn scan_at(
     }
     let step = body(params[0], &params[1..=own], &params[own + 1..]);
     let mut init = init.to_vec();
-    if let Some(done) = until {
+    if let Until::Done(done) | Until::From(done, _) = until {
         params.insert(n, done.get());
-        init.push(Tensor::constant_u32(0).broadcast_to(&done.get().shape()));
+        init.push(match until {
+            Until::From(_, first) => first,
+            _ => Tensor::constant_u32(0).broadcast_to(&done.get().shape()),
+        });
     }
     graph::with(|g| g.close_scope());
     if step.carry.len() != n {
@@ -163,7 +204,7 @@ fn scan_at(
         graph::with(|g| g.captures(&outs, scope)).unwrap_or_default().into_iter().map(Tensor::from_id).collect();
     let src = [&init, xs, &captures[..]].concat();
     let body = Body { scope, params: param_ids, outs };
-    let scan = Scan { body, len, reverse, carries: n, xs: xs.len(), until: until.map(|_| n - 1) };
+    let scan = Scan { body, len, reverse, carries: n, xs: xs.len(), until: ends.then(|| n - 1) };
     let node = push(Op::Scan(Arc::new(scan)), &src, Vec::new(), DType::F32, at);
     let finals = init.iter().enumerate().map(|(i, c)| out(node, i, c.shape(), c.dtype(), at)).collect();
     let stacked = ys.into_iter().enumerate().map(|(i, (s, d))| out(node, n + i, s, d, at)).collect();

@@ -50,11 +50,11 @@ mod tree;
 mod view;
 
 pub(crate) use control::rows_of;
-pub use control::{Loop, call, scan, scan_until};
+pub use control::{Loop, call, run_if, scan, scan_until};
 pub use dtype::DType;
 pub use graph::{Graph, Node, NodeId};
 pub use handle::Tensor;
 pub(crate) use handle::{fail, push};
 pub use op::{Binary, Op, Unary};
 pub use tree::{Named, Tree};
-pub(crate) use tree::{scan_tree, scan_tree_back, scan_tree_until, tree};
+pub(crate) use tree::{run_tree_if, scan_tree, scan_tree_back, scan_tree_until, tree};

@@ -177,7 +177,7 @@ pub struct Scan {
     /// Number of stacked inputs.
     pub xs: usize,
     /// Which carry, a u32, says that all later steps leave every carry unchanged: of shape `[]` as a whole, otherwise in
-    /// each row where it is not 0. Its axes are the first ones of every carry.
+    /// each row where it is not 0. Its axes are the first ones of every carry. It may say so before the first step.
     pub until: Option<usize>,
 }
 

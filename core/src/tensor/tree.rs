@@ -152,7 +152,23 @@ impl Tree for Named {
     }
 }
 
-/// Implements [`Tree`] for a struct whose fields are trees: `tree!(Running: state, steps, memory)`.
+/// Implements [`Tree`](crate::tensor::Tree) for a struct, all of whose fields are trees and are named here.
+///
+/// So what an algorithm learns can go through loops: see [`OffPolicy::Learner`](crate::algo::off_policy::OffPolicy::Learner).
+///
+/// ```
+/// use quickstudy_core::algo::Trained;
+/// use quickstudy_core::{Tensor, tree};
+///
+/// /// A network, and another one that follows it.
+/// struct Learner {
+///     network: Trained,
+///     target: Tensor,
+/// }
+///
+/// tree!(Learner: network, target);
+/// ```
+#[macro_export]
 macro_rules! tree {
     ($name:ident: $($field:ident),+ $(,)?) => {
         impl $crate::tensor::Tree for $name {
@@ -216,4 +232,10 @@ pub(crate) fn scan_tree_until<C: Tree>(len: usize, init: &C, body: impl FnOnce(T
         (Loop { carry: carry.flat(), ys: Vec::new() }, done)
     });
     init.with(&carry)
+}
+
+/// A [`run_if`](super::run_if) whose carries are a tree.
+#[track_caller]
+pub(crate) fn run_tree_if<C: Tree>(condition: Tensor, init: &C, body: impl FnOnce(C) -> C) -> C {
+    init.with(&control::run_if(condition, &init.flat(), |carry| body(init.with(carry)).flat()))
 }

@@ -15,7 +15,7 @@ use super::tensors::{self, SeedArray};
 use crate::algo::{Algorithm, AlgorithmDef, Family};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
-use crate::meta::{Adaptive, EpisodeOutcome};
+use crate::meta::{Adaptive, EpisodeOutcome, TestSizes};
 use crate::play::{Amount, BROKEN, Keys, Play};
 use crate::policy::How;
 use crate::program::{Plan, PlanOptions};
@@ -68,6 +68,8 @@ pub(super) struct Episodes {
     pub deterministic: bool,
     /// Keep every step.
     pub record: bool,
+    /// Those of a meta-test whose test episodes these are.
+    pub sizes: Option<TestSizes>,
 }
 
 /// A policy made ready to run episodes.
@@ -80,11 +82,60 @@ pub(super) struct EpisodeProgram {
     adapts: bool,
 }
 
+/// What an evaluation plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evaluation {
+    /// So many episodes; of policies that adapt, so many tasks, each with one episode or trial after adaptation as in
+    /// training.
+    Episodes(usize),
+    /// The test episodes of a meta-test, task by task, in its own sizes.
+    MetaTest(TestSizes),
+}
+
+impl From<usize> for Evaluation {
+    fn from(episodes: usize) -> Self {
+        Evaluation::Episodes(episodes)
+    }
+}
+
+impl From<TestSizes> for Evaluation {
+    fn from(sizes: TestSizes) -> Self {
+        Evaluation::MetaTest(sizes)
+    }
+}
+
+impl Evaluation {
+    /// How many episodes are measured.
+    #[must_use]
+    pub fn episodes(self) -> usize {
+        match self {
+            Evaluation::Episodes(episodes) => episodes,
+            Evaluation::MetaTest(sizes) => sizes.episodes(),
+        }
+    }
+
+    /// Its program's sizes for so many stacked policies.
+    pub(super) fn of(self, seeds: usize, deterministic: bool) -> Episodes {
+        let sizes = match self {
+            Evaluation::Episodes(_) => None,
+            Evaluation::MetaTest(sizes) => Some(sizes),
+        };
+        Episodes { seeds, episodes: self.episodes(), deterministic, record: false, sizes }
+    }
+}
+
 /// Most episodes of one evaluation.
 pub const MAX_EPISODES: usize = 1 << 20;
 
 impl EpisodeProgram {
     pub fn new(device: &Device, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes) -> Result<EpisodeProgram> {
+        if let Some(sizes) = of.sizes {
+            sizes.validate()?;
+            if algorithm.course().family == Family::SingleTask {
+                let problem = "the algorithm does not adapt to tasks, so that there is no meta-test; leave it out";
+                return Err(Error::config("n_test_tasks", problem));
+            }
+        }
         if of.episodes == 0 || of.episodes > MAX_EPISODES {
             return Err(bad_count(of.episodes));
         }
@@ -182,7 +233,7 @@ pub(super) fn bad_count(episodes: usize) -> Error {
 /// # Errors
 /// If the environment or the settings do not fit.
 pub fn evaluation_plan(setup: &Setup, episodes: usize, deterministic: bool) -> Result<Plan> {
-    let of = Episodes { seeds: setup.seeds.len(), episodes, deterministic, record: false };
+    let of = Evaluation::Episodes(episodes).of(setup.seeds.len(), deterministic);
     let env = setup.env.device()?;
     Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &**setup.fitted(), of))
 }
@@ -333,6 +384,30 @@ impl Evaluator {
         self.def.family
     }
 
+    /// The number of policies that were trained side by side as particles; 0 if there is a single policy.
+    pub fn particles(&self) -> usize {
+        self.algorithm.particles().len()
+    }
+
+    /// From now on plays this particle, counted from 0, and not the one that its algorithm holds for the best.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if there is no such particle, or there are none.
+    pub fn choose_particle(&mut self, index: usize) -> Result<()> {
+        let particles = self.algorithm.particles();
+        let (name, last) = (self.def.name, particles.len().saturating_sub(1));
+        let chosen = particles.into_iter().nth(index).ok_or_else(|| {
+            let problem = match self.particles() {
+                0 => format!("a policy of {name} has no particles"),
+                1 => format!("there is no number {index}; the only particle of this policy is 0"),
+                _ => format!("there is no number {index}; this policy of {name} has the particles 0 to {last}"),
+            };
+            Error::config("particle", problem)
+        })?;
+        (self.algorithm, self.program) = (chosen, None);
+        Ok(())
+    }
+
     /// The seed that it was trained with.
     pub fn trained_seed(&self) -> u64 {
         self.header.seed
@@ -343,12 +418,19 @@ impl Evaluator {
         self.env_steps
     }
 
-    /// `episodes` episodes from first states that `seed` names; the most probable actions if `deterministic`.
+    /// Episodes from first states that `seed` names, or those of a meta-test; the most probable actions if
+    /// `deterministic`.
     ///
     /// # Errors
-    /// [`Error::Config`] for no episodes or too many; or if the device fails.
-    pub async fn evaluate(&mut self, episodes: usize, seed: u64, deterministic: bool) -> Result<Vec<Episode>> {
-        let of = Episodes { seeds: 1, episodes, deterministic, record: false };
+    /// [`Error::Config`] for no episodes or too many, and for a meta-test of a policy that does not adapt; or if the
+    /// device fails.
+    pub async fn evaluate(
+        &mut self,
+        played: impl Into<Evaluation>,
+        seed: u64,
+        deterministic: bool,
+    ) -> Result<Vec<Episode>> {
+        let of = played.into().of(1, deterministic);
         let mut program = match self.program.take().filter(|program| program.of == of) {
             Some(program) => program,
             None => EpisodeProgram::new(&self.device, self.env.device()?, self.fitted(), of)?,
@@ -435,7 +517,7 @@ impl Evaluator {
     /// # Errors
     /// If `count` is 0 or more than [`MAX_EPISODES`], or the device fails.
     pub async fn trajectories(&self, count: usize, seed: u64, deterministic: bool) -> Result<Vec<Trajectory>> {
-        let of = Episodes { seeds: 1, episodes: count, deterministic, record: true };
+        let of = Episodes { seeds: 1, episodes: count, deterministic, record: true, sizes: None };
         let mut program = EpisodeProgram::new(&self.device, self.env.device()?, self.fitted(), of)?;
         program.trajectories(&self.device, &self.policy, eval_key(seed)).await
     }

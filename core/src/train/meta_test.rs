@@ -5,7 +5,7 @@ use super::evaluate::{Episodes, Evaluator, UnderTest, expect_finite};
 use crate::algo::{Algorithm, Family, Held};
 use crate::backend::{Lease, copied, room};
 use crate::env::EnvDef;
-use crate::meta::{EpisodeOutcome, Trial, try_adapting};
+use crate::meta::{EpisodeOutcome, Trial, try_adapting, try_exploring};
 use crate::play::Steps;
 use crate::program::Outputs;
 use crate::tensor::{Named, scan_tree};
@@ -256,16 +256,21 @@ pub(super) fn trace(
     of: Episodes,
 ) {
     let (course, deterministic) = (algorithm.course(), of.deterministic);
-    let trial = Trial {
-        tasks: of.episodes,
-        rollouts: course.rollouts,
-        rounds: course.rounds,
-        episodes: course.episodes,
-        measured: usize::from(course.rounds > 0),
-        deterministic,
-        last_only: true,
+    let (tried, episodes) = match of.sizes {
+        Some(sizes) => (try_exploring(algorithm, env, held, key, (sizes, deterministic)), 1),
+        None => {
+            let trial = Trial {
+                tasks: of.episodes,
+                rollouts: course.rollouts,
+                rounds: course.rounds,
+                episodes: course.episodes,
+                measured: usize::from(course.rounds > 0),
+                deterministic,
+                last_only: true,
+            };
+            (try_adapting(algorithm, env, held, key, None, trial), course.episodes)
+        }
     };
-    let tried = try_adapting(algorithm, env, held, key, None, trial);
     let Some(last) = tried.stages.last() else { return };
     let (paths, rows) = (last.paths(), |x: Tensor| x.reshape(&[of.seeds, of.episodes]));
     let lengths = rows(paths.path_lengths());
@@ -274,7 +279,7 @@ pub(super) fn trace(
     cx.output("lost", rows(paths.path_most(last.lost)));
     // Episodes that are not cut by the time limit have ended by themselves.
     cx.output("terminated", lengths.lt(Tensor::constant_f32(paths.valid.size(0) as f64)));
-    let episode = Tensor::constant_u32(course.episodes as u32 - 1);
+    let episode = Tensor::constant_u32(episodes as u32 - 1);
     output_outcomes(cx, ADAPTED, outcome(env, last, tried.tasks, episode, course.discount));
     if of.record {
         cx.output("states", last.state);

@@ -78,7 +78,7 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("eval/return_mean", "mean return of the deterministic policy, where evaluated"),
     ("eval/ep_len_mean", "mean length of those episodes"),
     ("MetaTest/Average/Iteration", "iteration of the evaluation after adaptation (of policies that adapt)"),
-    ("MetaTest/Average/NumEpisodes", "held-out tasks, on each of which one episode after adaptation counts"),
+    ("MetaTest/Average/NumEpisodes", "episodes after adaptation: one on each held-out task, or those of a meta-test"),
     ("MetaTest/Average/AverageDiscountedReturn", "mean discounted return of these episodes"),
     ("MetaTest/Average/AverageReturn", "mean of their returns"),
     ("MetaTest/Average/StdReturn", "standard deviation of their returns"),

@@ -40,13 +40,14 @@ mod viewer;
 mod warm_start;
 
 pub use adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
-pub use evaluate::{Episode, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};
+pub use evaluate::{Episode, Evaluation, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};
 pub use guesses::Guesses;
 pub use metric_docs::METRIC_DOCS;
 pub use own::Own;
 pub use playground::Playground;
 pub use presets::{Preset, preset, presets};
 pub use register::{ALGORITHMS, algorithm};
+pub use restored::stacks;
 pub use saved::{Saved, whole};
 pub use segments::{ReadSegment, Ring};
 pub use session::{Row, Session};

@@ -2,6 +2,7 @@
 
 use toml::{Table, Value};
 
+use crate::env::own_name;
 use crate::{Error, Result};
 
 /// Settings that are known to work for an algorithm on an environment.
@@ -77,11 +78,13 @@ pub fn presets() -> Result<Vec<Preset>> {
     FILES.iter().map(|(algorithm, env, text)| parse(algorithm, env, text)).collect()
 }
 
-/// The preset for an algorithm on an environment, if there is one.
+/// The preset for an algorithm on an environment, if there is one; it is that of the environment with its own time
+/// limit.
 ///
 /// # Errors
 /// As [`presets`].
 pub fn preset(algorithm: &str, env: &str) -> Result<Option<Preset>> {
+    let env = own_name(env);
     FILES.iter().find(|(a, e, _)| *a == algorithm && *e == env).map(|(a, e, text)| parse(a, e, text)).transpose()
 }
 

@@ -134,6 +134,9 @@ mod tests {
         ("trpo", "minibatches", "2"),
         ("trpo", "horizon", "2"),
         ("trpo", "horizon", "64"),
+        ("trpo", "cell", "\"gru\""),
+        ("trpo", "cell", "\"lstm\""),
+        ("trpo", "cell", "\"rnn\""),
         ("ppo", "sde_sample_freq", "1"),
         ("*", "inner_loss", "\"dice\""),
         ("dice-maml", "outer_loss", "\"likelihood_ratio\""),
@@ -180,6 +183,33 @@ mod tests {
                 assert!(taken.is_empty(), "{} {key} {range}: {taken:?} taken", def.name);
             }
         }
+    }
+
+    #[test]
+    fn every_schedule_says_all_its_shapes_and_has_the_parameters_of_its_fall() {
+        let mut schedules = 0;
+        for def in ALGORITHMS {
+            let find = |key: &str| def.settings().find(|doc| doc.key == key);
+            for doc in def.settings().filter(|doc| doc.key.ends_with("_schedule")) {
+                schedules += 1;
+                let what = doc.key.trim_end_matches("_schedule");
+                let fall = format!("{what}_fall");
+                let shapes = format!("linear, cosine: towards 0 at the end of the run; exponential, step: to {fall}");
+                assert!(doc.meaning.ends_with(&shapes), "{} {}: {}", def.name, doc.key, doc.meaning);
+                assert!(find(&fall).is_some() && find(&format!("{what}_falls")).is_some(), "{} {fall}", def.name);
+                // The rate follows them.
+                let text = format!("{} = \"step\"\n{fall} = 0.25\n{what}_falls = 1\n", doc.key);
+                let more = if def.name == "svpg" { "particle = \"ppo\"" } else { "" };
+                let fitted = def.fit(&toml::from_str(&format!("{text}{more}")).unwrap(), env_of(def).spec()).unwrap();
+                let rate = |done| {
+                    let all = fitted.schedules(done, 10);
+                    all.into_iter().find(|(name, _)| *name == format!("train/{what}")).map(|(_, rate)| rate)
+                };
+                let (first, last) = (rate(0).unwrap(), rate(9).unwrap());
+                assert!((last / first - 0.25).abs() < 1e-12, "{} {}: {first} {last}", def.name, doc.key);
+            }
+        }
+        assert!(schedules > 15, "{schedules}");
     }
 
     #[test]

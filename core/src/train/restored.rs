@@ -84,6 +84,33 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) 
     Ok((setup, state, Progress { iteration, made, finished, segments }))
 }
 
+/// The snapshots that can go on as one session, by their numbers: runs that differ in the seed alone and have made as many iterations. Of a
+/// stack that ended while it was saved, some seeds may be one snapshot ahead. A file that cannot be read stands alone.
+pub fn stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usize>> {
+    let own = own.into();
+    let mut stacks: Vec<(Header, Vec<u64>, Vec<usize>)> = Vec::new();
+    let mut alone = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        let Ok((header, ..)) = snapshot::decode(file, own.algorithms) else {
+            alone.push(vec![number]);
+            continue;
+        };
+        let fits = |(first, seeds, _): &&mut (Header, Vec<u64>, Vec<usize>)| {
+            check_alike(&header, first).is_ok() && !seeds.contains(&header.seed)
+        };
+        match stacks.iter_mut().find(fits) {
+            Some((_, seeds, numbers)) => {
+                seeds.push(header.seed);
+                numbers.push(number);
+            }
+            None => stacks.push((header.clone(), vec![header.seed], vec![number])),
+        }
+    }
+    let mut all: Vec<Vec<usize>> = stacks.into_iter().map(|(.., numbers)| numbers).chain(alone).collect();
+    all.sort_unstable();
+    all
+}
+
 /// Checks that a snapshot can be stacked with the first one.
 fn check_alike(header: &Header, first: &Header) -> Result<()> {
     if header.kind != SnapshotKind::Session {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::evaluate::{Episode, EpisodeProgram, Episodes, PolicyArrays};
+use super::evaluate::{Episode, EpisodeProgram, Evaluation, PolicyArrays};
 use super::finished::Finished;
 use super::own::Own;
 use super::restored::{Progress, restored};
@@ -14,6 +14,7 @@ use super::snapshots::Snapshots;
 use crate::algo::{Arena, Metrics, StateEntry, Training};
 use crate::backend::Lease;
 use crate::host::Executor;
+use crate::meta::TestSizes;
 use crate::nn::Layout;
 use crate::rng::{fold_in, key_from_seed, streams};
 use crate::{Device, Error, Program, Result, State};
@@ -375,22 +376,23 @@ impl Session {
     ///
     /// # Errors
     /// As [`evaluate`](Self::evaluate).
-    pub fn prepare_evaluation(&mut self, episodes: usize) -> Result<()> {
-        self.evaluation = Some(self.evaluation_of(episodes)?);
+    pub fn prepare_evaluation(&mut self, played: impl Into<Evaluation>) -> Result<()> {
+        self.evaluation = Some(self.evaluation_of(played.into())?);
         Ok(())
     }
 
     /// The program that evaluates, the one that is there if it is the same.
-    fn evaluation_of(&mut self, episodes: usize) -> Result<EpisodeProgram> {
-        let of = Episodes { seeds: self.setup.seeds.len(), episodes, deterministic: true, record: false };
+    fn evaluation_of(&mut self, played: Evaluation) -> Result<EpisodeProgram> {
+        let of = played.of(self.setup.seeds.len(), true);
+        let lower: &[&'static str] = if of.sizes.is_some() { &TestSizes::KEYS } else { &["eval_episodes"] };
         match self.evaluation.take().filter(|program| program.of == of) {
             Some(program) => Ok(program),
             None => EpisodeProgram::new(&self.device, self.setup.env.device()?, &**self.setup.fitted(), of)
-                .map_err(|error| error.lowered_by(&["eval_episodes"])),
+                .map_err(|error| error.lowered_by(lower)),
         }
     }
 
-    /// `episodes` episodes of the deterministic policy of each seed.
+    /// Episodes of the deterministic policy of each seed: so many, or those of a meta-test in its own sizes.
     ///
     /// Random numbers are of a stream of their own, so that evaluating changes nothing about training. They depend on
     /// the seed and the number of iterations made.
@@ -398,9 +400,9 @@ impl Session {
     /// # Errors
     /// [`Error::Config`] for no episodes or too many, or of a run on the host, whose policy an [`Evaluator`](super::Evaluator)
     /// can play; or if the device fails.
-    pub async fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>> {
+    pub async fn evaluate(&mut self, played: impl Into<Evaluation>) -> Result<Vec<Vec<Episode>>> {
         self.whole()?;
-        let mut program = self.evaluation_of(episodes)?;
+        let mut program = self.evaluation_of(played.into())?;
         let key = |seed: &u64| fold_in(fold_in(key_from_seed(*seed), streams::EVAL), self.iteration as u32);
         let keys: Vec<[u32; 2]> = self.setup.seeds.iter().map(key).collect();
         let state = self.training.state();

@@ -20,12 +20,13 @@ impl Session {
     /// networks, and as it has no counts, the statistics of its observations last until those of the first iteration take their place. The
     /// run may have been of another algorithm or on another environment with the same networks.
     ///
-    /// Snapshots of this session hold all of it: [`Session::restore`] needs the others no more.
+    /// Snapshots of this session hold all of it: [`Session::restore`] needs the others no more. Returns, for each seed, the number of the
+    /// snapshot from which it begins.
     ///
     /// # Errors
     /// [`Error::Snapshot`] if the bytes are no snapshots or their networks are others; [`Error::Config`] for another number of
     /// snapshots; [`Error::Program`] after the first iteration.
-    pub fn start_from<'a>(&mut self, own: impl Into<Own<'a>>, snapshots: &[&[u8]]) -> Result<()> {
+    pub fn start_from<'a>(&mut self, own: impl Into<Own<'a>>, snapshots: &[&[u8]]) -> Result<Vec<usize>> {
         if self.iteration() > 0 {
             return Err(Error::Program("training begins with other parameters before its first iteration".to_owned()));
         }
@@ -57,7 +58,7 @@ impl Session {
             arrays.push((entry.name, array));
         }
         arrays.into_iter().for_each(|(name, array)| self.state_mut().insert(name, array));
-        Ok(())
+        Ok(sources)
     }
 
     /// Checks the settings that the shapes of tensors do not tell.

@@ -139,6 +139,12 @@ impl Frame<'_> {
         })
     }
 
+    /// The level of the loop around whose step a parameter is.
+    pub fn level_of(&self, param: NodeId) -> Option<usize> {
+        let (outer, _, _, scan) = self.around.as_ref()?;
+        if scan.body.params[0] == param { Some(self.level - 1) } else { outer.level_of(param) }
+    }
+
     /// Steps are constants of the kernels in loops.
     pub fn steps_of(&self, bindings: &mut Bindings) {
         let mut at = Some(self);

@@ -9,7 +9,7 @@ use quickstudy_core::tensor::{NodeId, Op};
 
 use super::bind::{Bindings, Frame, Spot, root};
 use super::pack::Key;
-use super::{Compiler, Home, Step, fault};
+use super::{Compiler, Home, Number, Step, fault};
 use crate::wgsl::{self, Leaf, RowLoop};
 
 /// A loop of a plan.
@@ -91,11 +91,15 @@ impl Compiler<'_> {
                 let before: Vec<Copy> = copied.iter().map(first).collect();
                 self.copy(kernel, frame, &before, steps)?;
                 let slots = self.slots(body);
+                // What ends a loop as a whole may have ended it before it begins.
+                let whole = scan.until.filter(|done| graph.nodes[scan.body.params[1 + done] as usize].shape.is_empty());
+                let first = whole.map(|done| graph.nodes[node as usize].src[done]);
+                let unless = first.and_then(|done| Number::of(graph, done, &|param| frame.level_of(param)));
                 let around = Some((frame, kernel, node, &*scan));
                 let inner = Frame { around, level: frame.level + 1, slots, carries, rows };
                 let body = self.schedule(body, &inner)?.concat();
                 self.compiled.longest = self.compiled.longest.max(scan.len);
-                steps.push(Step::Loop { len: scan.len, reverse: scan.reverse, body });
+                steps.push(Step::Loop { len: scan.len, reverse: scan.reverse, unless, body });
             }
         }
         self.copy(kernel, frame, &after, steps)
@@ -210,7 +214,8 @@ impl Compiler<'_> {
         self.compiled.dispatches.push(super::Dispatch { homes, written, shader, moved });
         let run = Step::Run(self.compiled.dispatches.len() - 1);
         self.compiled.longest = self.compiled.longest.max(parts);
-        let step = if parts == 1 { run } else { Step::Loop { len: parts, reverse: false, body: vec![run] } };
+        let step =
+            if parts == 1 { run } else { Step::Loop { len: parts, reverse: false, unless: None, body: vec![run] } };
         Some((step, in_kernel))
     }
 

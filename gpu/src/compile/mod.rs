@@ -2,6 +2,7 @@
 
 mod bind;
 mod loops;
+mod number;
 mod pack;
 
 use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Plan};
@@ -9,6 +10,7 @@ use quickstudy_core::{Error, Result};
 
 use crate::wgsl::{self, Pass, Shader};
 use bind::{Bindings, Frame, Spot};
+pub(crate) use number::Number;
 use pack::{Key, Packs};
 
 /// A buffer of a program.
@@ -44,17 +46,32 @@ pub(crate) enum Step {
         len: usize,
         /// From the last index to the first.
         reverse: bool,
+        /// The loop is left out where this is not 0.
+        unless: Option<Number>,
         /// The steps that are repeated.
         body: Vec<Step>,
     },
 }
 
 impl Step {
-    fn dispatches(&self) -> usize {
-        match self {
-            Step::Run(_) => 1,
-            Step::Loop { len, body, .. } => len * body.iter().map(Step::dispatches).sum::<usize>(),
+    /// Dispatches at these steps of the loops around.
+    fn dispatches(&self, at: &mut Vec<u32>) -> usize {
+        let Step::Loop { len, unless, body, .. } = self else { return 1 };
+        if unless.as_ref().is_some_and(|unless| unless.at(at) != 0) {
+            return 0;
         }
+        let mut of = |t: usize| {
+            at.push(t as u32);
+            let all = body.iter().map(|step| step.dispatches(at)).sum::<usize>();
+            at.pop();
+            all
+        };
+        if body.iter().any(Step::varies) { (0..*len).map(of).sum() } else { len * of(0) }
+    }
+
+    /// Tells whether it is left out at some steps of the loops around, or a step of it is.
+    fn varies(&self) -> bool {
+        matches!(self, Step::Loop { unless, body, .. } if unless.is_some() || body.iter().any(Step::varies))
     }
 }
 
@@ -142,7 +159,7 @@ pub fn shaders(plan: &Plan, limits: KernelLimits) -> Result<Vec<String>> {
 /// # Errors
 /// If a kernel binds more buffers than it may.
 pub fn dispatches(plan: &Plan, limits: KernelLimits) -> Result<Vec<usize>> {
-    let of = |steps: &Vec<Step>| steps.iter().map(Step::dispatches).sum();
+    let of = |steps: &Vec<Step>| steps.iter().map(|step| step.dispatches(&mut Vec::new())).sum();
     Ok(compile(plan, limits)?.steps.iter().map(of).collect())
 }
 

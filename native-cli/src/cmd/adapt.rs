@@ -5,6 +5,7 @@ use crate::args;
 use crate::controls::{controls, play};
 use crate::device::DeviceArgs;
 use crate::known;
+use crate::meta_test::{self, MetaTestArgs};
 use crate::metrics::number;
 use crate::outcome::Stop;
 use crate::output;
@@ -16,6 +17,7 @@ use crate::stats;
 use quickstudy_core::Error;
 use quickstudy_core::algo::Family;
 use quickstudy_core::env::EnvDef;
+use quickstudy_core::meta::TestSizes;
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
 use std::path::{Path, PathBuf};
 
@@ -33,10 +35,18 @@ paths.svg; with --steps also steps.csv (one row per step of each task's first
 rollout in each stage).
 The last line of the output is `before <x> after <y> tasks <n>`.
 
+With --n-exploration-eps, --n-test-episodes or --n-test-tasks it is a meta-test
+as garage's MetaEvaluator makes it: the policy explores each task, adapts, and
+plays the episodes that are measured, by the names MetaTest/Average/... Writes
+meta_test.csv (one row per task and episode); the last line is
+`after <y> tasks <n>`.
+
 Examples:
   quickstudy adapt runs/point-corner-promp-s0
   quickstudy adapt runs/point-corner-promp-s0 --tasks 200 --inner-steps 3
-  quickstudy adapt runs/point-corner-promp-s0 --stochastic --out pictures")]
+  quickstudy adapt runs/point-corner-promp-s0 --stochastic --out pictures
+  quickstudy adapt runs/bandit-rl2-ppo-s0 --n-exploration-eps 10 \\
+      --n-test-episodes 10 --n-test-tasks 5")]
 pub struct AdaptArgs {
     /// Run folder, or a snapshot file
     #[arg(value_name = "DIR")]
@@ -54,6 +64,9 @@ pub struct AdaptArgs {
     #[arg(long, value_name = "N", conflicts_with = "inner_steps", value_parser = args::count,
           allow_negative_numbers = true)]
     pub episodes: Option<u64>,
+    /// The sizes of a meta-test, which is then made instead
+    #[command(flatten)]
+    pub meta_test: MetaTestArgs,
     /// Seed of the tasks; the same one gives the same tasks
     #[arg(long, value_name = "SEED", default_value = "0", value_parser = args::seed, allow_negative_numbers = true)]
     pub seed: u64,
@@ -89,10 +102,13 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     let path = run_folder::policy(&args.run, args.last, args.best)?;
     let bytes = run_folder::read(&path)?;
     let device = args.device.open()?;
-    let policy = Evaluator::load_with(&device, known::own(), &bytes).map_err(|error| {
+    let mut policy = Evaluator::load_with(&device, known::own(), &bytes).map_err(|error| {
         let stop = Stop::from(error);
         Stop { message: format!("{}: {}", path.display(), stop.message), ..stop }
     })?;
+    if let Some(sizes) = args.meta_test.sizes(args.tasks) {
+        return measure(args, &path, &mut policy, sizes);
+    }
     let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let (by, other, misplaced) = match policy.family() {
         Family::Memory => ("its memory", "--episodes", args.inner_steps.map(|_| "inner-steps")),
@@ -112,10 +128,7 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
         deterministic: !args.stochastic,
     };
     // Places are checked before the work and not after it.
-    let folder = args.out.clone().unwrap_or_else(|| match args.run.is_dir() {
-        true => args.run.clone(),
-        false => args.run.parent().map(Path::to_path_buf).unwrap_or_default(),
-    });
+    let folder = folder(args);
     run_folder::expect_no_file(&folder)?;
     if folder.exists() {
         let pictures = ["adapt", "paths"].map(|name| format!("{name}.{}", args.format.extension()));
@@ -129,15 +142,8 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     let adaptation = pollster::block_on(policy.adapt(test)).map_err(by_flag)?;
 
     let env = policy.env().device().map_err(Stop::from)?;
-    let title = format!("{} · {}", env.spec().name, policy.algorithm());
-    say(&format!(
-        "{title} · seed {} after {} steps · {} held-out tasks · {} actions · {}",
-        policy.trained_seed(),
-        grouped(policy.env_steps()),
-        adaptation.tasks.len(),
-        if args.stochastic { "sampled" } else { "most probable" },
-        path.display(),
-    ));
+    let title = title(&policy);
+    headline(args, &path, &policy, adaptation.tasks.len());
     std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
     let rollouts = adaptation.stages[0].returns[0].len();
     let picture = |name: &str, sheet: &Sheet| -> Result<(String, Vec<u8>), Stop> {
@@ -166,10 +172,66 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The folder for what is written.
+fn folder(args: &AdaptArgs) -> PathBuf {
+    args.out.clone().unwrap_or_else(|| match args.run.is_dir() {
+        true => args.run.clone(),
+        false => args.run.parent().map(Path::to_path_buf).unwrap_or_default(),
+    })
+}
+
+fn title(policy: &Evaluator) -> String {
+    format!("{} · {}", policy.env().spec().name, policy.algorithm())
+}
+
+fn headline(args: &AdaptArgs, path: &Path, policy: &Evaluator, tasks: usize) {
+    say(&format!(
+        "{} · seed {} after {} steps · {tasks} held-out tasks · {} actions · {}",
+        title(policy),
+        policy.trained_seed(),
+        grouped(policy.env_steps()),
+        if args.stochastic { "sampled" } else { "most probable" },
+        path.display(),
+    ));
+}
+
+/// Explores, adapts and measures, in a meta-test's own sizes.
+fn measure(args: &AdaptArgs, path: &Path, policy: &mut Evaluator, sizes: TestSizes) -> anyhow::Result<()> {
+    const FILE: &str = "meta_test.csv";
+    let stages = [("rollouts", args.rollouts), ("inner-steps", args.inner_steps), ("episodes", args.episodes)];
+    let misplaced = stages.into_iter().find(|(_, value)| value.is_some()).map(|(flag, _)| flag);
+    if let Some(flag) = misplaced.or(args.steps.then_some("steps")) {
+        let message = format!("--{flag} is of stages of adaptation, which a meta-test does not show");
+        let hint = "leave it out, or --n-exploration-eps, --n-test-episodes and --n-test-tasks";
+        return Err(Stop::user(message).hint(hint).into());
+    }
+    let folder = folder(args);
+    run_folder::expect_no_file(&folder)?;
+    if folder.exists() {
+        check_place(&folder.join(FILE))?;
+    }
+    let played = policy.evaluate(sizes, args.seed, !args.stochastic);
+    let episodes = pollster::block_on(played).map_err(by_flag)?;
+    headline(args, path, policy, sizes.n_test_tasks);
+    let TestSizes { n_exploration_eps, n_test_episodes, n_test_tasks } = sizes;
+    say(&format!(
+        "{n_exploration_eps} episodes of exploration + {n_test_episodes} that are measured × {n_test_tasks} tasks"
+    ));
+    std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
+    let file = folder.join(FILE);
+    output::write(&file, meta_test::table(&episodes, sizes).as_bytes())?;
+    output::say_written(&file, "");
+    meta_test::lines(&episodes).iter().for_each(|line| say(line));
+    let mean = stats::mean(&episodes.iter().map(|episode| episode.ret).collect::<Vec<_>>());
+    say(&format!("after {mean:.4} tasks {n_test_tasks}"));
+    Ok(())
+}
+
 /// An error about a number names the flag that it was given by.
 fn by_flag(error: Error) -> Stop {
+    const FLAGS: [&str; 4] = ["tasks", "rollouts", "inner_steps", "episodes"];
     match &error {
-        Error::Config { key, problem } if ["tasks", "rollouts", "inner_steps", "episodes"].contains(&key.as_str()) => {
+        Error::Config { key, problem } if FLAGS.contains(&key.as_str()) || TestSizes::KEYS.contains(&key.as_str()) => {
             Stop::user(format!("--{}: {problem}", key.replace('_', "-")))
         }
         _ => error.into(),

@@ -98,7 +98,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     let device = args.device.open()?;
     say(&format!("{}, opened in {}", args.device.describe(&device), brief(start.elapsed())));
     if matches!(args.part, None | Some(BenchPart::Environments)) {
-        environments(args.seconds, &chosen)?;
+        environments(args.seconds, env.as_ref())?;
     }
     if matches!(args.part, None | Some(BenchPart::Training)) {
         training(&device, args, &chosen)?;
@@ -110,13 +110,17 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn environments(seconds: f64, chosen: &dyn Fn(&str) -> bool) -> Result<(), Stop> {
+fn environments(seconds: f64, only: Option<&EnvDef>) -> Result<(), Stop> {
     say(&format!(
         "\n{:<28}{:<10}{:>14}{:>24}",
         "environment, random actions", "", "steps/s, 1 core", "share of randomness"
     ));
-    for name in builtin_names().into_iter().filter(|name| chosen(name)) {
-        let env = builtin(name)?;
+    let all: Vec<EnvDef> = match only {
+        Some(env) => vec![env.clone()],
+        None => builtin_names().into_iter().map(builtin).collect::<Result<_, _>>()?,
+    };
+    for env in all {
+        let name = &env.spec().name;
         for isa in Isa::available() {
             let speed = stepping(&env, isa, seconds / 2.0, Source::Threefry);
             let bare = stepping(&env, isa, seconds / 2.0, Source::Cheap);
@@ -218,12 +222,18 @@ fn trained(device: &Device, setup: &Setup, seconds: f64) -> Result<Speed, Stop> 
 fn learning(device: &Device, args: &BenchArgs, chosen: &dyn Fn(&Preset) -> bool) -> Result<(), Stop> {
     let seeds = &args.seed.0;
     let episodes = args.episodes as usize;
+    let presets: Vec<Preset> = presets()?.into_iter().filter(|preset| chosen(preset)).collect();
+    if presets.is_empty() {
+        let [of, place] = [("of", &args.algorithm), ("for", &args.env)]
+            .map(|(word, name)| name.as_ref().map_or_else(String::new, |name| format!(" {word} {name}")));
+        return Err(Stop::user(format!("there is no preset{of}{place}")).hint("`quickstudy list presets` shows all"));
+    }
     say(&format!("\n{} seeds, deterministic policy at the end of training, {episodes} episodes per seed", seeds.len()));
     say(&format!(
         "{:<30}{:>8}{:>11}{:>26}{:>11}{:>11}{:>10}",
         "preset", "steps", "IQM", "95 % of the IQM", "lowest", "random", "time"
     ));
-    for preset in presets()?.into_iter().filter(|preset| chosen(preset)) {
+    for preset in presets {
         let start = Instant::now();
         let setup = Setup::resolve(preset.algorithm, builtin(preset.env)?, seeds, None, &[])?;
         let mut session = Session::new(device, &setup)?;

@@ -9,6 +9,7 @@ use crate::metrics::number;
 use crate::numerals::alike;
 use crate::outcome::Stop;
 use crate::output;
+use crate::particles::{self, Particles};
 use crate::picture_file::expect_extension;
 use crate::progress::{duration, grouped, say};
 use crate::run_folder::{self, file};
@@ -30,12 +31,15 @@ Several runs have such a line each, with the path of the policy after it; the
 last line is then over the means of the runs, and ends with `runs <k>`. Runs of
 several environments or algorithms have a last line for each of these. Where -
 gives standard output to a file, all lines go to standard error.
+With --particle all each particle has such a line, with its number at the end;
+the last line is over the means of the particles, and ends with `particles <k>`.
 
 Examples:
   quickstudy eval runs/cartpole-ppo-s0
   quickstudy eval runs/cartpole-ppo-s0 --episodes 1k --seed 7 --csv episodes.csv
   quickstudy eval runs/cartpole-ppo-s*              ten seeds, and their mean
   quickstudy eval runs/cartpole-ppo-s0 --last --stochastic
+  quickstudy eval runs/cartpole-svpg-s0 --particle all
   quickstudy eval runs/cartpole-ppo-s0 --gif episode.gif
   quickstudy eval runs/point-robot-pearl-s0 --episodes 5 --gif five.gif --fps 10")]
 pub struct EvalArgs {
@@ -58,6 +62,9 @@ pub struct EvalArgs {
     /// The policy with the best evaluation during training [default where there is one]
     #[arg(long)]
     pub best: bool,
+    /// The particle of a policy that has some, from 0, or all, one after the other [default: the best one]
+    #[arg(long, value_name = "I|all", allow_negative_numbers = true)]
+    pub particle: Option<Particles>,
     /// Write one row per episode: episode, return, length, how it ended; of several runs, the run before these; - is
     /// standard output
     #[arg(long, value_name = "FILE")]
@@ -87,9 +94,10 @@ const SLOWEST: f64 = 0.5;
 /// Episodes of an evaluation where none are asked for.
 const EPISODES: u64 = 100;
 
-/// The policy of a run and its episodes.
+/// The policy of a run, or a particle of it, and its episodes.
 struct Evaluated {
     path: PathBuf,
+    particle: Option<usize>,
     policy: Evaluator,
     episodes: Vec<Episode>,
 }
@@ -113,10 +121,16 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     }
     let (device, why) = args.device.open_for(&mut |device| time_of_episodes(args, device, &runs[0]))?;
     let mut all = Vec::with_capacity(runs.len());
-    for run in &runs {
-        let one = evaluated(args, &device, run)?;
-        if runs.len() > 1 {
-            say(&format!("{} {}", result(&returns(&one.episodes)), one.path.display()));
+    let played = particles::of_runs(args.particle, &runs, |run| load(&device, run))?;
+    if args.gif.is_some() && played.len() > 1 {
+        let message = format!("--gif records one policy, and these are {} particles", played.len());
+        return Err(Stop::user(message).hint("name one by its number: --particle 0").into());
+    }
+    for (run, particle) in &played {
+        let one = evaluated(args, &device, run, *particle)?;
+        if played.len() > 1 {
+            let particle = particle.map_or_else(String::new, |i| format!(" particle {i}"));
+            say(&format!("{} {}{particle}", result(&returns(&one.episodes)), one.path.display()));
         } else {
             say(&format!("{} · {}", heading(args, &device, &one), one.path.display()));
             why.iter().for_each(|why| say(why));
@@ -133,7 +147,8 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
         }
         summary(&one.episodes).iter().for_each(|line| say(line));
     } else {
-        for line in [why.into_iter().collect(), joint(&all)].concat() {
+        let unit = if args.particle == Some(Particles::All) { "particles" } else { "runs" };
+        for line in [why.into_iter().collect(), joint(&all, unit)].concat() {
             say(&line);
         }
     }
@@ -177,13 +192,16 @@ fn time_of_episodes(args: &EvalArgs, device: &Device, run: &Path) -> Result<Dura
     Ok(start.elapsed())
 }
 
-fn evaluated(args: &EvalArgs, device: &Device, path: &Path) -> Result<Evaluated, Stop> {
+fn evaluated(args: &EvalArgs, device: &Device, path: &Path, particle: Option<usize>) -> Result<Evaluated, Stop> {
     let mut policy = load(device, path)?;
+    if let Some(index) = particle {
+        particles::choose(&mut policy, index, path)?;
+    }
     activity::begin(Work::Evaluation(policy.env_steps()));
     activity::watch(device.interrupt());
     let _ticker = Ticker::new(None);
     let episodes = pollster::block_on(policy.evaluate(count(args), args.seed, !args.stochastic))?;
-    Ok(Evaluated { path: path.to_owned(), policy, episodes })
+    Ok(Evaluated { path: path.to_owned(), particle, policy, episodes })
 }
 
 fn count(args: &EvalArgs) -> usize {
@@ -192,9 +210,10 @@ fn count(args: &EvalArgs) -> usize {
 
 fn heading(args: &EvalArgs, device: &Device, one: &Evaluated) -> String {
     format!(
-        "{} · {} · seed {} after {} steps · {} actions · {}",
+        "{} · {}{} · seed {} after {} steps · {} actions · {}",
         one.policy.env().spec().name,
         one.policy.algorithm(),
+        one.particle.map_or_else(String::new, |i| format!(" · particle {i}")),
         one.policy.trained_seed(),
         grouped(one.policy.env_steps()),
         if args.stochastic { "sampled" } else { "most probable" },
@@ -247,8 +266,9 @@ fn clip(
     Ok(gif::Clip { frames, seconds })
 }
 
-/// The last lines of several runs: for each environment and algorithm how many there are, and the promised line.
-fn joint(all: &[Evaluated]) -> Vec<String> {
+/// The last lines of several runs or particles: for each environment and algorithm how many there are, and the promised
+/// line.
+fn joint(all: &[Evaluated], unit: &str) -> Vec<String> {
     let name = |one: &Evaluated| format!("{} · {}", one.policy.env().spec().name, one.policy.algorithm());
     let mut kinds: Vec<(String, Vec<&[Episode]>)> = Vec::new();
     for one in all {
@@ -257,19 +277,19 @@ fn joint(all: &[Evaluated]) -> Vec<String> {
             None => kinds.push((name(one), vec![&one.episodes])),
         }
     }
-    kinds.into_iter().flat_map(|(kind, runs)| over_runs(&kind, &runs)).collect()
+    kinds.into_iter().flat_map(|(kind, runs)| over_runs(&kind, &runs, unit)).collect()
 }
 
-/// Two lines about runs of one kind; the standard error is that of the mean over runs.
-fn over_runs(kind: &str, runs: &[&[Episode]]) -> [String; 2] {
+/// Two lines about runs, or particles, of one kind; the standard error is that of the mean over these.
+fn over_runs(kind: &str, runs: &[&[Episode]], unit: &str) -> [String; 2] {
     let means: Vec<f64> = runs.iter().map(|episodes| stats::mean(&returns(episodes))).collect();
     let low = means.iter().copied().fold(f64::INFINITY, f64::min);
     let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let episodes: usize = runs.iter().map(|episodes| episodes.len()).sum();
     let (mean, error) = (stats::mean(&means), stats::error_text(stats::standard_error(&means)));
     [
-        format!("{kind}: means of runs from {low:.2} to {high:.2}, their IQM {:.2}", stats::iqm(&means)),
-        format!("mean_return {mean:.4} stderr {error} episodes {episodes} runs {}", runs.len()),
+        format!("{kind}: means of {unit} from {low:.2} to {high:.2}, their IQM {:.2}", stats::iqm(&means)),
+        format!("mean_return {mean:.4} stderr {error} episodes {episodes} {unit} {}", runs.len()),
     ]
 }
 
@@ -283,14 +303,17 @@ fn result(returns: &[f64]) -> String {
     format!("mean_return {mean:.4} stderr {error} episodes {}", returns.len())
 }
 
-/// A row for each episode; of several runs, each begins with its run.
+/// A row for each episode; of several runs or particles, each begins with its run, and then with its particle where one
+/// is named.
 fn table(all: &[Evaluated]) -> String {
     if let [one] = all {
         return String::from("episode,return,length,end\n") + &rows("", &one.episodes);
     }
     let quoted = |path: &Path| format!("\"{}\",", path.display().to_string().replace('"', "\"\""));
-    let rows: String = all.iter().map(|one| rows(&quoted(&one.path), &one.episodes)).collect();
-    String::from("run,episode,return,length,end\n") + &rows
+    let particle = |one: &Evaluated| one.particle.map_or_else(String::new, |i| format!("{i},"));
+    let rows: String = all.iter().map(|one| rows(&(quoted(&one.path) + &particle(one)), &one.episodes)).collect();
+    let head = if all.iter().any(|one| one.particle.is_some()) { "run,particle" } else { "run" };
+    format!("{head},episode,return,length,end\n{rows}")
 }
 
 fn rows(run: &str, episodes: &[Episode]) -> String {
@@ -359,11 +382,11 @@ mod tests {
         assert!(summary(&episodes[..1])[0].contains("median 1.00"));
         // One episode, or one run of a kind, has no standard error.
         assert_eq!(summary(&episodes[..1]).last().unwrap(), "mean_return 1.0000 stderr – episodes 1");
-        assert_eq!(over_runs("a", &[&episodes[..1]])[1], "mean_return 1.0000 stderr – episodes 1 runs 1");
+        assert_eq!(over_runs("a", &[&episodes[..1]], "runs")[1], "mean_return 1.0000 stderr – episodes 1 runs 1");
         assert_eq!(rows("", &episodes[..2]), "0,1,10,terminated\n1,2,10,truncated\n");
         // Of several runs the runs are the sample: means 2 and 4, standard error of these.
         let other = [one(4.0, true), one(4.0, true)];
-        let last = &over_runs("cartpole · ppo", &[&episodes[1..2], &other])[1];
+        let last = &over_runs("cartpole · ppo", &[&episodes[1..2], &other], "runs")[1];
         assert_eq!(last, "mean_return 3.0000 stderr 1.0000 episodes 3 runs 2");
     }
 }

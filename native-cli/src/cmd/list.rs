@@ -4,8 +4,8 @@ use crate::curve::short_count;
 use crate::known;
 use crate::outcome::Stop;
 use crate::progress::say;
-use quickstudy_core::env::{ActionSpace, Dim, builtin_parameters};
-use quickstudy_core::train::{METRIC_DOCS, presets};
+use quickstudy_core::env::{ActionSpace, Dim, TIME_LIMIT, builtin_parameters};
+use quickstudy_core::train::presets;
 
 /// Arguments of `quickstudy list`.
 #[derive(Debug, clap::Args)]
@@ -103,11 +103,14 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
                     action(&spec.action),
                     tasks(&spec.task),
                 ]));
-                out.extend(builtin_parameters(name).iter().map(|p| {
+                // What all of them take is said once, below.
+                let own = builtin_parameters(name).into_iter().filter(|p| p.name != TIME_LIMIT);
+                out.extend(own.map(|p| {
                     let default = format!("{name}:{}={}", p.name, p.default);
                     format!("    {default:<24}{} (as by default)", p.meaning)
                 }));
             }
+            out.push("all take another limit behind the name: pendulum:time_limit=100".to_owned());
             out.push("sees: numbers observed; limit: steps of an episode; solved: at this mean return".to_owned());
         }
         ListPart::Presets => {
@@ -129,7 +132,7 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
         }
         ListPart::Metrics => {
             out.push(format!("{:<28}in metrics.csv, metrics.jsonl and TensorBoard", "Metrics"));
-            for (name, meaning) in METRIC_DOCS {
+            for (name, meaning) in known::metrics() {
                 // A long name has a line of its own.
                 let name = format!("  {name}");
                 let beside = if name.len() < 28 {
@@ -138,7 +141,7 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
                     out.push(name);
                     String::new()
                 };
-                out.extend(columns(&[(beside, 28), ((*meaning).to_owned(), WIDTH - 28)]));
+                out.extend(columns(&[(beside, 28), (meaning.to_owned(), WIDTH - 28)]));
             }
         }
     }

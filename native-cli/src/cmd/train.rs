@@ -8,6 +8,7 @@ use crate::device::{DeviceArgs, time_of_training};
 use crate::keep::Keep;
 use crate::known;
 use crate::memory;
+use crate::meta_test::MetaTestArgs;
 use crate::outcome::Stop;
 use crate::plan::{Plan, Request};
 use crate::progress::{duration, grouped, say};
@@ -20,7 +21,7 @@ use crate::ticker::Ticker;
 use crate::warm_start;
 use quickstudy_core::Error;
 use quickstudy_core::backend::Device;
-use quickstudy_core::train::{Session, Setup, preset};
+use quickstudy_core::train::{Evaluation, Session, Setup, preset};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -34,16 +35,18 @@ Examples:
   quickstudy train ppo --env cartpole
   quickstudy train ppo --env cartpole --seed 0..10 --steps 100k
   quickstudy train ppo --env pendulum --set gamma=0.9 --set learning_rate=1e-3
-  quickstudy train trpo --env cartpole
   quickstudy train promp --env point-corner                    learns to adapt
   quickstudy train rl2-ppo --env bandit                        learns to explore
-  quickstudy train ppo --env cartpole --from runs/cartpole-ppo-s0   begin with its
-                                                        parameters, all else anew
-  quickstudy train --config runs/cartpole-ppo-s0/config.toml   the same run
-  quickstudy train --resume runs/cartpole-ppo-s0               continue a run
-  quickstudy train ppo --env cartpole --keep-snapshots 20k     one each 20,000 steps
+  quickstudy train ppo --env cartpole --from runs/cartpole-ppo-s0
+      a new run that begins with the parameters of another one
+  quickstudy train ppo --env cartpole --keep-snapshots 20k
+      a snapshot stays for each 20,000 steps
+  quickstudy train --config runs/cartpole-ppo-s0/config.toml
+      the same run again
+  quickstudy train --resume runs/cartpole-ppo-s0
+      goes on where it stopped
   quickstudy train --resume runs/cartpole-ppo-s0/snapshots/20480.safetensors
-                                       continue from there in a new folder";
+      goes on from there in a new folder";
 
 /// The settings of the algorithm among the arguments, otherwise of the first one, with their defaults, what they do and
 /// their values; then the examples.
@@ -66,7 +69,7 @@ pub(crate) fn help(arguments: &[OsString]) -> String {
 pub struct TrainArgs {
     /// Algorithm (see `quickstudy list`); --config and --resume know it already
     pub algorithm: Option<String>,
-    /// Environment (see `quickstudy list`)
+    /// Environment (see `quickstudy list`); pendulum:time_limit=100 ends its episodes after 100 steps, and so for all
     #[arg(long, value_name = "NAME")]
     pub env: Option<String>,
     /// Seed, range or list: 3, 0..10 (ten seeds, one folder each), 1,5,7 [default: 0]
@@ -105,6 +108,9 @@ pub struct TrainArgs {
     /// Episodes per evaluation [default: 20; of RL², 500 trials]
     #[arg(long, value_name = "N", value_parser = args::episodes, allow_negative_numbers = true)]
     pub eval_episodes: Option<u64>,
+    /// The sizes of meta-tests, which evaluations then are
+    #[command(flatten)]
+    pub meta_test: MetaTestArgs,
     /// Environment steps between rows of the metrics, 1 for a row per iteration; with 0, rows get rarer after a thousand
     /// iterations, which keeps those of a day's run far below 100 MB. Evaluations always have theirs [default: 0]
     #[arg(long, value_name = "N", value_parser = count_or_zero, allow_negative_numbers = true)]
@@ -165,6 +171,7 @@ impl TrainArgs {
             steps: self.steps,
             eval_every: self.eval_every,
             eval_episodes: self.eval_episodes,
+            meta_test: self.meta_test.clone(),
             log_every: self.log_every,
             keep_snapshots: self.keep_snapshots,
             from: (!self.from.is_empty())
@@ -172,9 +179,8 @@ impl TrainArgs {
         }
     }
 
-    fn pace(&self, [eval_every, eval_episodes, log_every]: [u64; 3], keep: Keep) -> Pace {
-        let eval_episodes = usize::try_from(eval_episodes).unwrap_or(usize::MAX);
-        Pace { save_every: Duration::from_secs_f64(self.save_every), eval_every, eval_episodes, log_every, keep }
+    fn pace(&self, [eval_every, log_every]: [u64; 2], evaluation: Evaluation, keep: Keep) -> Pace {
+        Pace { save_every: Duration::from_secs_f64(self.save_every), eval_every, evaluation, log_every, keep }
     }
 
     fn request(&self) -> Request {
@@ -185,36 +191,44 @@ impl TrainArgs {
 mod resume;
 
 fn start(args: &TrainArgs) -> Result<(), Stop> {
-    let plan = Plan::resolve(&args.request())?;
-    let seeds = &plan.setup.seeds;
+    let mut plan = Plan::resolve(&args.request())?;
     if args.print_config {
-        say(plan.config_toml(seeds[0]).trim_end());
+        say(plan.config_toml(plan.setup.seeds[0]).trim_end());
         return Ok(());
     }
-    run_folder::check_descriptors(seeds.len())?;
+    run_folder::check_descriptors(plan.setup.seeds.len())?;
     activity::begin(Work::SettingUp);
     let ticker = Ticker::new(None);
     let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
     activity::watch(device.interrupt());
     let mut session = Session::new(&device, &plan.setup).map_err(|error| with_smaller(error, &device, &plan.setup))?;
-    warm_start::begin_with(&mut session, &plan.from)?;
+    plan.set_sources(warm_start::begin_with(&mut session, &plan.from)?);
     session.set_debug(args.debug);
-    let pace = args.pace([plan.eval_every, plan.eval_episodes, plan.log_every], plan.keep_snapshots);
+    let evaluation = plan.meta_test.evaluation(plan.eval_episodes);
+    let pace = args.pace([plan.eval_every, plan.log_every], evaluation, plan.keep_snapshots);
     prepare(&mut session, &pace)?;
     drop(ticker);
     activity::begin(Work::Saving);
-    let mut runs = Vec::with_capacity(seeds.len());
-    for (seed, folder) in seeds.iter().zip(open_folders(args, &plan.setup)?) {
-        let config = plan.config_toml(*seed);
-        folder.write_unsynced(file::CONFIG, config.as_bytes())?;
-        record(&folder, args, &device, 0)?;
-        runs.push(SeedRun::create(folder, title(&plan.setup, *seed), &config)?);
-    }
+    let folders = open_folders(args, &plan.setup)?;
+    // All configurations are there before the first snapshot: after a kill, a resume can begin anew what has none yet.
+    folders.iter().try_for_each(|folder| record(folder, args, &device, 0))?;
+    let configs: Vec<String> = plan.setup.seeds.iter().map(|seed| plan.config_toml(*seed)).collect();
+    let mut each = folders.iter().zip(&configs);
+    each.try_for_each(|(folder, config)| folder.write_unsynced(file::CONFIG, config.as_bytes()))?;
+    let each = plan.setup.seeds.iter().zip(folders).zip(&configs);
+    let create = |((seed, folder), config): ((&u64, RunFolder), &String)| {
+        SeedRun::create(folder, title(&plan.setup, *seed), config)
+    };
+    let runs = each.map(create).collect::<Result<Vec<_>, _>>()?;
     headline(&plan.setup, &args.device.describe(&device));
     why.iter().for_each(|why| say(why));
     plan.from.iter().for_each(|path| say(&format!("begins with the parameters of {}", path.display())));
-    if let Some(preset) = preset(plan.setup.algorithm.name, &plan.setup.env.spec().name)? {
-        say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text)));
+    let (algorithm, env) = (plan.setup.algorithm.name, &plan.setup.env.spec().name);
+    match preset(algorithm, env)?.filter(|preset| plan.setup.preset.as_ref() == Some(&preset.name)) {
+        Some(preset) => say(&format!("preset {}: {}", preset.name, super::list::origin(preset.text))),
+        None => {
+            say(&format!("no preset of {algorithm} is for {env}: what nobody sets has the defaults of {algorithm}"))
+        }
     }
     train(args, session, runs, pace)
 }
@@ -224,11 +238,15 @@ fn prepare(session: &mut Session, pace: &Pace) -> Result<(), Stop> {
     if pace.eval_every == 0 {
         return Ok(());
     }
-    session.prepare_evaluation(pace.eval_episodes).map_err(|error| {
+    session.prepare_evaluation(pace.evaluation).map_err(|error| {
         let stop = Stop::from(error);
-        let own = "lower --eval-episodes, or train with --eval-every 0 and evaluate later";
-        let hint = if stop.hint.is_empty() { own.to_owned() } else { format!("{own}; {}", stop.hint) };
-        Stop { message: format!("an evaluation of {} episodes: {}", pace.eval_episodes, stop.message), ..stop }
+        let flags = match pace.evaluation {
+            Evaluation::Episodes(_) => "--eval-episodes",
+            Evaluation::MetaTest(_) => "--n-exploration-eps, --n-test-episodes or --n-test-tasks",
+        };
+        let own = format!("lower {flags}, or train with --eval-every 0 and evaluate later");
+        let hint = if stop.hint.is_empty() { own } else { format!("{own}; {}", stop.hint) };
+        Stop { message: format!("an evaluation of {} episodes: {}", pace.evaluation.episodes(), stop.message), ..stop }
             .hint(hint)
     })
 }
@@ -253,7 +271,16 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
     match (&args.out, setup.seeds.as_slice()) {
         (None, seeds) => seeds.iter().map(|seed| RunFolder::create_numbered(Path::new("runs"), &name(*seed))).collect(),
         (Some(out), [_]) => Ok(vec![RunFolder::create(out)?]),
-        (Some(out), seeds) => seeds.iter().map(|seed| RunFolder::create(&out.join(name(*seed)))).collect(),
+        (Some(out), seeds) => {
+            let all = run_folder::shell_quote(&out.to_string_lossy());
+            let hint = |stop: Stop| match stop.message.ends_with("already holds a run") {
+                true => {
+                    stop.hint(format!("continue all with `quickstudy train --resume {all}`, or choose another --out"))
+                }
+                false => stop,
+            };
+            seeds.iter().map(|seed| RunFolder::create(&out.join(name(*seed))).map_err(hint)).collect()
+        }
     }
 }
 
@@ -294,7 +321,7 @@ fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> 
     ));
     for run in runs.iter() {
         say(&format!("saved {}", run.folder.path().display()));
-        if let Some(line) = run.ended_at(pace.eval_episodes) {
+        if let Some(line) = run.ended_at(pace.evaluation) {
             say(&format!("  {line}"));
         }
     }

@@ -5,9 +5,9 @@
 
 use super::ENV_STEPS;
 use super::rows::{Line, Lines, TextRow, is_name};
+use crate::known;
 use crate::tfevents::{self, Records};
 use quickstudy_core::closest;
-use quickstudy_core::train::METRIC_DOCS;
 use std::fs::File;
 use std::io::{self, BufReader};
 
@@ -57,7 +57,7 @@ impl Header {
             }
             let free = |other: &&str| !columns.iter().any(|name| name == other);
             let of_rows = closest(name, seen.iter().map(|one| one.name.as_str()).filter(free));
-            let near = of_rows.or_else(|| closest(name, METRIC_DOCS.iter().map(|(name, _)| *name).filter(free)));
+            let near = of_rows.or_else(|| closest(name, known::metrics().map(|(name, _)| name).filter(free)));
             if let Some(near) = near.map(str::to_owned) {
                 columns[at] = near;
             }
@@ -73,7 +73,7 @@ fn can_be(names: &[String]) -> bool {
 
 fn is_known(name: &str) -> bool {
     let step = |name: &str| name.strip_prefix("meta/step_")?.strip_suffix("_return")?.parse::<u32>().ok();
-    METRIC_DOCS.iter().any(|(known, _)| *known == name) || step(name).is_some()
+    known::metrics().any(|(known, _)| known == name) || step(name).is_some()
 }
 
 /// A name, and how many rows have it.

@@ -1,6 +1,7 @@
 //! Rows that none of the files has, and what is kept of files in which something could not be read.
 
 use super::rows::TextRow;
+use crate::atomic;
 use crate::history::Due;
 use std::fs;
 use std::io;
@@ -76,6 +77,7 @@ pub(super) fn put_aside(folder: &Path, name: &str) -> io::Result<String> {
         .into_iter()
         .find(free)
         .ok_or_else(|| io::Error::other(format!("there are 99 damaged copies of {name} already; move them away")))?;
-    fs::copy(folder.join(name), folder.join(&aside))?;
+    let mut from = fs::File::open(folder.join(name))?;
+    atomic::rewrite(&folder.join(&aside), &mut |to| io::copy(&mut from, to).map(|_| ()))?;
     Ok(aside)
 }

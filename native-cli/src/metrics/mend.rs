@@ -12,7 +12,7 @@ use super::sides::{Events, Health, Texts};
 use super::{SECONDS, begin_events, now};
 use crate::history::Due;
 use crate::run_folder::file;
-use crate::{atomic, tfevents};
+use crate::{atomic, disk, tfevents};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -360,7 +360,7 @@ impl Files<'_> {
         if !begun {
             let mut bytes = Vec::new();
             begin_events(&mut bytes, self.config, now());
-            std::fs::write(self.folder.join(file::EVENTS), bytes)?;
+            atomic::write(&self.folder.join(file::EVENTS), &bytes)?;
         }
         Ok(())
     }
@@ -411,9 +411,6 @@ pub(crate) fn line_in(folder: &Path, name: &str, tail: u64) -> io::Result<u64> {
 }
 
 fn cut(path: &Path, keep: u64) -> io::Result<()> {
-    let file = OpenOptions::new().create(true).write(true).truncate(false).open(path)?;
-    if file.metadata()?.len() != keep {
-        file.set_len(keep)?;
-    }
-    Ok(())
+    let file = disk::open(OpenOptions::new().create(true).write(true).truncate(false), path)?;
+    disk::set_len(&file, keep)
 }

@@ -1,6 +1,7 @@
 //! Snapshots of a run on their way to the disk.
 
 use super::{SeedRun, Training};
+use crate::disk;
 use crate::keep::Keep;
 use crate::memory;
 use crate::outcome::Stop;
@@ -10,15 +11,21 @@ use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 impl SeedRun {
-    /// Metrics first, the best policy second, new rows of the replay memory third, the snapshot last: what a snapshot builds on is always
-    /// there.
-    fn save(&mut self, snapshot: &[u8]) -> Result<(), Stop> {
+    /// Metrics first, the policy of a better evaluation second: what a snapshot builds on is always there.
+    fn save_before(&mut self) -> Result<(), Stop> {
         self.log.sync()?;
-        if let Some(policy) = self.best_policy.take() {
-            self.folder.write(file::BEST, &policy)?;
+        match self.best_policy.take() {
+            Some((env_steps, policy)) => self.folder.write_better(env_steps, &policy),
+            None => Ok(()),
         }
+    }
+
+    /// Then new rows of the replay memory and, last, the snapshot after `made` environment steps. What only the one before needed goes after it.
+    fn save(&mut self, made: u64, snapshot: &[u8]) -> Result<(), Stop> {
+        self.save_before()?;
         self.segments.sync()?;
         self.folder.write(file::LAST, snapshot)?;
+        self.folder.settle_best(made)?;
         self.segments.keep()?;
         self.keep_recent_history()
     }
@@ -32,7 +39,7 @@ impl SeedRun {
     }
 }
 
-/// Writes all seeds' files; the snapshot stays beside the last one if it `stays`. Most of the time goes into waiting for the disk, which
+/// Writes all seeds' files; the snapshot stays beside the last one if it `stays`, and is there before that moves on. Most of the time goes into waiting for the disk, which
 /// many threads do as fast as one; but where the address space is limited, their stacks and heaps would take what training has counted on.
 pub(super) fn save(session: &dyn Training, runs: &mut [SeedRun], keep: Keep, stays: bool) -> Result<(), Stop> {
     const TOGETHER: usize = 32;
@@ -43,17 +50,29 @@ pub(super) fn save(session: &dyn Training, runs: &mut [SeedRun], keep: Keep, sta
     for (chunk, runs) in runs.chunks_mut(TOGETHER).enumerate() {
         let first = chunk * TOGETHER;
         let one = |(i, run): (usize, &mut SeedRun)| copy.parts(first + i, &mut run.segments);
-        let snapshots: Vec<Vec<u8>> = runs.iter_mut().enumerate().map(one).collect::<Result<_, _>>()?;
-        let saves = runs.iter_mut().zip(&snapshots).map(|(run, snapshot)| || run.save(snapshot)).collect();
-        side_by_side(saves, !memory::is_limited())?;
         if stays {
             // The rows of a replay memory are in it, as segments go with the last snapshot; one at a time, as each has all of its own.
-            for (i, run) in runs.iter().enumerate() {
+            for (i, run) in runs.iter_mut().enumerate() {
+                run.save_before()?;
                 run.folder.keep(session.steps_made(first + i), &copy.whole(first + i)?)?;
             }
         }
+        let snapshots: Vec<Vec<u8>> = runs.iter_mut().enumerate().map(one).collect::<Result<_, _>>()?;
+        let made = |i: usize| session.steps_made(first + i);
+        let saves = runs.iter_mut().zip(&snapshots).enumerate();
+        let saves = saves.map(|(i, (run, snapshot))| (made(i), run, snapshot));
+        let saves = saves.map(|(made, run, snapshot)| move || run.save(made, snapshot)).collect();
+        side_by_side(saves, !memory::is_limited() && !disk::is_counted())?;
     }
     Ok(())
+}
+
+/// Writes the first snapshots of runs that have none.
+///
+/// # Errors
+/// [`Stop`] with code 1 if a file cannot be written, or the device fails.
+pub fn save_first(session: &dyn Training, runs: &mut [SeedRun]) -> Result<(), Stop> {
+    save(session, runs, Keep::Last, false)
 }
 
 /// Does all of it, with `threads` on a thread each; where the system gives no thread, on this one. The first error counts.

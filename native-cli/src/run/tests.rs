@@ -72,7 +72,8 @@ impl Training for Counter {
         self.reads.set(self.reads.get() + 1);
         Ok(Box::new(|index| Ok(format!("policy {} {}", self.seeds[index], self.steps).into_bytes())))
     }
-    fn evaluate(&mut self, episodes: usize) -> Result<Vec<Vec<Episode>>, Stop> {
+    fn evaluate(&mut self, played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop> {
+        let Evaluation::Episodes(episodes) = played else { return Ok(Vec::new()) };
         let episode = |i| Episode { ret: self.score(i), length: 7, terminated: true, adapted: None };
         Ok((0..self.seeds.len()).map(|i| vec![episode(i); episodes]).collect())
     }
@@ -87,8 +88,13 @@ impl Copied for &Counter {
     }
 }
 
-const PACE: Pace =
-    Pace { save_every: Duration::ZERO, eval_every: 500, eval_episodes: 3, log_every: 0, keep: Keep::Last };
+const PACE: Pace = Pace {
+    save_every: Duration::ZERO,
+    eval_every: 500,
+    evaluation: Evaluation::Episodes(3),
+    log_every: 0,
+    keep: Keep::Last,
+};
 
 fn create(dir: &Path, seeds: &[u64]) -> Vec<SeedRun> {
     let one = |seed: &u64| {
@@ -165,8 +171,13 @@ fn an_infinite_metric_stops_with_code_3_before_it_is_saved() {
 #[test]
 fn a_rare_snapshot_pace_still_saves_the_end() {
     let dir = scratch("run-pace");
-    let pace =
-        Pace { save_every: Duration::from_secs(3600), eval_every: 0, eval_episodes: 1, log_every: 0, keep: Keep::Last };
+    let pace = Pace {
+        save_every: Duration::from_secs(3600),
+        eval_every: 0,
+        evaluation: Evaluation::Episodes(1),
+        log_every: 0,
+        keep: Keep::Last,
+    };
     run(&mut Counter::new(&[3], 0), &mut create(&dir, &[3]), pace, &|| false).unwrap();
     assert_eq!(read_snapshot(&dir.join("s3"), file::LAST).unwrap(), b"3 4000");
     assert!(!dir.join("s3").join(file::BEST).exists(), "no evaluation, no best");

@@ -33,13 +33,43 @@ pub fn find_resumable(path: &Path) -> Result<Vec<PathBuf>, Stop> {
     find(path, &[file::LAST, file::CSV], 1)
 }
 
-/// Folders with a file of one of these names, `depth` folders below `path` at most.
-fn find(path: &Path, names: &[&str], depth: usize) -> Result<Vec<PathBuf>, Stop> {
-    require_folder(path)?;
-    let holds = |folder: &Path| names.iter().any(|name| folder.join(name).exists());
-    if holds(path) {
-        return Ok(vec![path.to_owned()]);
+/// The run folders that were at least started: itself, or its direct children. Those that were killed before they had a
+/// snapshot are among them.
+///
+/// # Errors
+/// As [`find_runs`].
+pub fn find_started(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+    match holds(path, &[file::LAST, file::CSV]) {
+        true => Ok(vec![path.to_owned()]),
+        // A folder gets its lock before all else; where one has runs below it, these are meant.
+        false => below(path, &[file::LAST, file::CSV, file::LOCK], 1).or_else(|stop| match is_started(path) {
+            true => Ok(vec![path.to_owned()]),
+            false => Err(stop),
+        }),
     }
+}
+
+/// Tells whether a run was at least started in this folder.
+#[must_use]
+pub fn is_started(folder: &Path) -> bool {
+    holds(folder, &[file::LAST, file::CSV, file::LOCK])
+}
+
+fn holds(folder: &Path, names: &[&str]) -> bool {
+    names.iter().any(|name| folder.join(name).exists())
+}
+
+/// `path`, if it has a file of one of these names, or else the folders [`below`] it that do.
+fn find(path: &Path, names: &[&str], depth: usize) -> Result<Vec<PathBuf>, Stop> {
+    match holds(path, names) {
+        true => Ok(vec![path.to_owned()]),
+        false => below(path, names, depth),
+    }
+}
+
+/// Folders with a file of one of these names below `path`, `depth` folders at most.
+fn below(path: &Path, names: &[&str], depth: usize) -> Result<Vec<PathBuf>, Stop> {
+    require_folder(path)?;
     let mut runs = Vec::new();
     // Links may lead back to where one has been.
     let mut seen: HashSet<PathBuf> = path.canonicalize().into_iter().collect();
@@ -52,7 +82,7 @@ fn find(path: &Path, names: &[&str], depth: usize) -> Result<Vec<PathBuf>, Stop>
             Err(_) => continue,
         };
         for child in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            if holds(&child) {
+            if holds(&child, names) {
                 runs.push(child);
             } else if depth > 1 && child.is_dir() && !is_hidden(&child) {
                 let new = child.canonicalize().is_ok_and(|place| seen.insert(place));

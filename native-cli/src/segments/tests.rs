@@ -3,6 +3,7 @@ use crate::known;
 use crate::run_folder::tests::scratch;
 use quickstudy_core::train::{Layer, Saved, Session, Setup, whole};
 use quickstudy_core::{Device, env};
+use std::io::Write as _;
 
 /// A session with a replay memory of 40 rows, five in a segment, of which an iteration adds ten.
 fn session() -> Session {

@@ -3,5 +3,9 @@
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {
+    // The process ends there as if it was killed; see `quickstudy::disk`.
+    if let Some(point) = std::env::var("QUICKSTUDY_TEST_ABORT_AT").ok().and_then(|point| point.parse().ok()) {
+        quickstudy::disk::abort_at(point);
+    }
     quickstudy::cli::main()
 }

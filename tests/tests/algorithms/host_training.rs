@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use quickstudy_core::algo::on_policy::PolicyGradient;
+use quickstudy_core::algo::svpg::SvpgConfig;
 use quickstudy_core::algo::{
-    Algorithm, Arena, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Sampling, Training, TrpoConfig, VpgBaseline, VpgConfig,
+    Algorithm, Arena, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Sampling, Svpg, Training, TrpoConfig, VpgBaseline,
+    VpgConfig,
 };
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
@@ -21,6 +23,7 @@ use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Varian
 use quickstudy_core::optim::AdamConfig;
 use quickstudy_core::policy::{MemoryConfig, MemoryKind, NetConfig, RecurrentConfig};
 use quickstudy_core::rng::Key;
+use quickstudy_core::settings::Settings as _;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
 
@@ -35,6 +38,10 @@ fn net(width: usize) -> NetConfig {
 fn units(units: usize) -> RecurrentConfig {
     let config = RecurrentConfig::default();
     RecurrentConfig { memory: MemoryConfig { units, ..config.memory }, ..config }
+}
+
+fn memory(cell: MemoryKind) -> MemoryConfig {
+    MemoryConfig { cell, units: 6, learned_start: true, layer_norm: true, ..MemoryConfig::default() }
 }
 
 fn tiny_ppo() -> PpoConfig {
@@ -211,8 +218,7 @@ fn ppo_with_a_memory_trains_the_same_parameters_on_host_and_device() {
         ("pendulum", Sampling { sde: true, sde_sample_freq: 4, ..normalised }, MemoryKind::Gru),
     ];
     compare(cases.map(|(env, sampling, cell)| {
-        let memory = MemoryConfig { cell, units: 6, learned_start: true, layer_norm: true, ..MemoryConfig::default() };
-        (env, PpoConfig { epochs: 2, sampling, net: net(8), memory, ..PpoConfig::default() })
+        (env, PpoConfig { epochs: 2, sampling, net: net(8), memory: memory(cell), ..PpoConfig::default() })
     }));
 }
 
@@ -224,20 +230,64 @@ fn trpo_trains_the_same_parameters_on_host_and_device() {
     compare(cases.map(|(env, sampling)| {
         (env, TrpoConfig { critic_epochs: 2, sampling, net: net(16), ..TrpoConfig::default() })
     }));
+    let (halves, curvature_share) = (Sampling { envs: 4, horizon: 110, minibatches: 2, ..normalised }, 0.5);
+    compare([("cartpole", MemoryKind::Gru), ("pendulum", MemoryKind::Lstm)].map(|(env, cell)| {
+        let sampling = halves;
+        (env, TrpoConfig { curvature_share, sampling, net: net(8), memory: memory(cell), ..TrpoConfig::default() })
+    }));
 }
 
 #[test]
-fn vpg_with_fitted_baselines_trains_the_same_parameters_on_host_and_device() {
+fn particles_train_the_same_parameters_on_host_and_device() {
+    let (device, seeds) = (Device::cpu(2), [3, 1 << 33]);
+    let normalised = "normalise_observations = true\nnormalise_rewards = true\n";
+    for (i, (name, more)) in [
+        ("cartpole", "cell = \"gru\"\nunits = 5\nlearned_start = true\n"),
+        ("pendulum", "particle = \"ppo\"\ncell = \"lstm\"\nunits = 5\n"),
+        ("cartpole", "particle = \"trpo\"\ncurvature_share = 0.5\n"),
+        ("pendulum", "particle = \"trpo\"\ncell = \"gru\"\nunits = 5\n"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let env = builtin(name).unwrap();
+        let settings =
+            format!("{normalised}{more}num_particles = 3\nenvs = 2\nhorizon = 110\nminibatches = 2\nhidden = [8]\n");
+        let config = SvpgConfig::default().with(&toml::from_str(&settings).unwrap()).unwrap();
+        let svpg = |spec: &EnvSpec| Svpg::of_settings(&config, spec);
+        let names = ["theta", "adam_m", "adam_v", "adam_scale", "obs_mean", "discounted", "particle_returns"];
+        let mut inside = in_programs(&device, &env, svpg(env.spec()).unwrap(), &seeds);
+        let first = wait(device.read_f32(inside.state.get("theta").unwrap()));
+        let want = train(&device, &mut inside, 4, &names);
+        assert_ne!(want[4], first.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), "nothing was learnt");
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+        // Two seeds of three particles.
+        let executor: Box<dyn Executor> = match i % 2 {
+            0 => Box::new(IterativeExecutor::new(6, 2, 0, make).unwrap()),
+            _ => Box::new(ParallelExecutor::new(6, 2, 0, 2, make).unwrap()),
+        };
+        let mut outside = on_host(&device, executor, svpg, &seeds).unwrap();
+        let got = train(&device, &mut outside, 4, &names);
+        for (what, (got, want)) in got.iter().zip(&want).enumerate() {
+            assert!(got == want, "{name}, {more}array {what}\n{got:?}\n{want:?}");
+        }
+    }
+}
+
+#[test]
+fn vpg_with_fitted_baselines_and_memories_trains_the_same_parameters_on_host_and_device() {
     let small = Sampling { envs: 3, horizon: 60, ..VpgConfig::default().sampling };
     let normalised = Sampling { normalise_observations: true, normalise_rewards: true, ..small };
     let cases = [
-        ("cartpole", VpgBaseline::LinearFeature, small),
-        ("pendulum", VpgBaseline::LinearFeature, normalised),
-        ("pendulum", VpgBaseline::LinearTime, normalised),
-        ("cartpole", VpgBaseline::MultiFeature, small),
+        ("cartpole", VpgBaseline::LinearFeature, small, MemoryKind::None),
+        ("pendulum", VpgBaseline::LinearFeature, normalised, MemoryKind::None),
+        ("pendulum", VpgBaseline::LinearTime, normalised, MemoryKind::None),
+        ("cartpole", VpgBaseline::MultiFeature, small, MemoryKind::None),
+        ("cartpole", VpgBaseline::LinearFeature, small, MemoryKind::Gru),
+        ("pendulum", VpgBaseline::Network, normalised, MemoryKind::Lstm),
     ];
-    compare(cases.map(|(env, baseline, sampling)| {
-        let config = VpgConfig::default();
+    compare(cases.map(|(env, baseline, sampling, cell)| {
+        let config = VpgConfig { memory: memory(cell), ..VpgConfig::default() };
         let gradient = PolicyGradient { entropy_coef: 0.1, normalise_advantages: false, ..config.gradient };
         (env, VpgConfig { baseline, entropy_method: EntropyMethod::Max, gradient, sampling, net: net(8), ..config })
     }));

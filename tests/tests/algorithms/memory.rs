@@ -71,6 +71,20 @@ fn lower_values_of_the_settings_that_are_named_take_less() {
 }
 
 #[test]
+fn fewer_recurrent_units_take_less() {
+    let device = Device::cpu(1);
+    for (algorithm, more) in [("vpg", ""), ("trpo", ""), ("svpg", ""), ("svpg", "particle = \"trpo\"\n")] {
+        let of = |units: usize| {
+            let text = format!("{more}cell = \"gru\"\nunits = {units}\nenvs = 8\nhorizon = 16\nminibatches = 2");
+            setup(algorithm, "cartpole", &text, &[0])
+        };
+        assert!(of(32).memory_settings().contains(&"units"), "{algorithm}: {:?}", of(32).memory_settings());
+        let [many, few] = [32, 16].map(|units| Session::memory(&device, &of(units)).unwrap());
+        assert!(few < many, "{algorithm}: {few} bytes with half of units, {many} before");
+    }
+}
+
+#[test]
 fn trials_take_memory_in_proportion_to_their_episodes() {
     let device = Device::cpu(2);
     for algorithm in ["rl2-ppo", "rl2-trpo"] {

@@ -1,11 +1,13 @@
 //! Episodes after adaptation, as evaluations and meta-tests measure them, and their success.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use quickstudy_core::Device;
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
-use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, MetaEvaluator, Performance, TestTask};
+use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, MetaEvaluator, Performance, TestSizes, TestTask};
+use quickstudy_core::play::{Amount, Keys, Play};
+use quickstudy_core::policy::How;
 use quickstudy_core::train::{Adaptation, Evaluator, Layer, MetaTest, Session, Setup};
+use quickstudy_core::{Device, Program, State, Tensor};
 
 fn policy(algorithm: &str, env: &str, text: &str) -> Evaluator {
     let device = Device::cpu(2);
@@ -94,4 +96,114 @@ fn stages_of_adaptation_know_the_outcomes_of_their_episodes() {
         assert!(algorithm == "rl2-ppo" || (both[0] - both[1]).abs() < 1e-4, "{algorithm}: {both:?}");
         assert!(both.iter().all(|sum| *sum > 0.0), "nobody was paid");
     }
+}
+
+const TEN: TestSizes = TestSizes { n_exploration_eps: 10, n_test_episodes: 10, n_test_tasks: 5 };
+
+const GRADIENTS: &str = "meta_batch = 2\nrollouts = 2\nhidden = [4]";
+const MEMORY: &str = "meta_batch = 2\nminibatches = 1\nepisodes = 3\nunits = 4";
+const BELIEF: &str = "hidden = [8]\nencoder_hidden_sizes = [8]\ntrain_tasks = 2\nmeta_batch = 2\nbatch_size = 8\nnum_steps_per_epoch = 1\n\
+                      num_initial_steps = 20\nnum_tasks_sample = 2\nnum_steps_prior = 20\nembedding_batch_size = 8\n\
+                      embedding_mini_batch_size = 8";
+
+/// A policy of each way to adapt, that has hardly learned anything.
+fn each_way() -> [Evaluator; 3] {
+    [("promp", "dark-room", GRADIENTS), ("rl2-ppo", "dark-room", MEMORY), ("pearl", "point-robot", BELIEF)].map(
+        |(algorithm, env, text)| {
+            let device = Device::cpu(2);
+            let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
+            let setup = Setup::resolve(algorithm, builtin(env).unwrap(), &[3], Some(400), &[layer]).unwrap();
+            let mut session = Session::new(&device, &setup).unwrap();
+            let trained = pollster::block_on(session.evaluate(TEN)).unwrap();
+            assert_eq!((trained.len(), trained[0].len()), (1, 50), "{algorithm}");
+            Evaluator::load(&device, &pollster::block_on(session.policy_snapshot(0)).unwrap()).unwrap()
+        },
+    )
+}
+
+#[test]
+fn ten_episodes_of_exploration_and_ten_that_measure_on_five_tasks_are_a_meta_test_of_all_families() {
+    for mut policy in each_way() {
+        let name = policy.algorithm().to_owned();
+        let episodes = pollster::block_on(policy.evaluate(TEN, 1, false)).unwrap();
+        assert_eq!(episodes.len(), 50, "{name}");
+        assert!(episodes.iter().all(|one| one.length == 20 && !one.terminated && one.adapted.unwrap().ret == one.ret));
+        let inside = Performance::of(0, &episodes.iter().map(|one| one.adapted.unwrap()).collect::<Vec<_>>());
+        assert_eq!(inside.episodes, 50, "{name}");
+        // The same on the host, on the tasks of enough groups that means can be compared.
+        let env = policy.env().device().unwrap().clone();
+        let make = |_| -> quickstudy_core::Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+        let test = MetaTest { tasks: 60, seed: 5, ..MetaTest::default() };
+        let tasks = pollster::block_on(policy.adapt(MetaTest { rollouts: Some(1), ..test })).unwrap().tasks;
+        let mut evaluator = MetaEvaluator::new(Box::new(IterativeExecutor::new(60, 1, 0, make).unwrap()));
+        (evaluator.n_exploration_eps, evaluator.n_test_episodes) = (3, 4);
+        let given: Vec<TestTask> = tasks
+            .iter()
+            .map(|task| TestTask { name: None, parameters: task.iter().map(|x| f64::from(*x)).collect() })
+            .collect();
+        let rows =
+            pollster::block_on(evaluator.evaluate(&mut policy.meta_algorithm().unwrap(), &given, [1, 2])).unwrap();
+        let get = |name: &str| rows.iter().find(|(known, _)| *known == format!("MetaTest/Average/{name}")).unwrap().1;
+        let sizes = TestSizes { n_exploration_eps: 3, n_test_episodes: 4, n_test_tasks: 60 };
+        let episodes = pollster::block_on(policy.evaluate(sizes, 5, false)).unwrap();
+        let inside = Performance::of(0, &episodes.iter().map(|one| one.adapted.unwrap()).collect::<Vec<_>>());
+        assert_eq!(get("NumEpisodes"), inside.episodes as f64);
+        // Episodes of a task are alike, so that 60 of them count; both are draws.
+        let error = (2.0 * inside.std.powi(2) / 60.0).sqrt();
+        let (host, device) = (get("AverageReturn"), inside.mean);
+        assert!((host - device).abs() < 4.0 * error, "{name}: {host} on the host, {device} on the device, ± {error}");
+    }
+}
+
+#[test]
+fn episodes_after_exploration_begin_with_the_same_memory() {
+    let [mut gradients, mut memory, _] = each_way();
+    let sizes = TestSizes { n_exploration_eps: 2, n_test_episodes: 6, n_test_tasks: 40 };
+    let alike = |policy: &mut Evaluator, deterministic| {
+        let episodes = pollster::block_on(policy.evaluate(sizes, 3, deterministic)).unwrap();
+        episodes.chunks(6).all(|of_task| of_task.iter().all(|one| one.ret == of_task[0].ret))
+    };
+    // The room has no chance: only what is remembered or drawn could make episodes of a task differ.
+    assert!(alike(&mut memory, true) && alike(&mut gradients, true));
+    assert!(!alike(&mut memory, false));
+    let none = TestSizes { n_exploration_eps: 0, ..sizes };
+    let error = pollster::block_on(memory.evaluate(none, 3, true)).unwrap_err().to_string();
+    assert_eq!(error, "n_exploration_eps: 0 is not in 1 to 16384");
+    let mut ppo = policy("ppo", "cartpole", "hidden = [4]\nenvs = 1\nhorizon = 8\nminibatches = 1");
+    let error = pollster::block_on(ppo.evaluate(sizes, 3, true)).unwrap_err().to_string();
+    assert!(error.starts_with("n_test_tasks: the algorithm does not adapt"), "{error}");
+}
+
+#[test]
+fn a_memory_after_whole_episodes_is_the_one_that_a_trial_leaves() {
+    let device = Device::cpu(1);
+    let env = builtin("dark-room").unwrap();
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(MEMORY).unwrap() };
+    let setup = Setup::resolve("rl2-ppo", env.clone(), &[3], Some(1), &[layer]).unwrap();
+    let session = Session::new(&device, &setup).unwrap();
+    let theta = pollster::block_on(session.parameters(0)).unwrap();
+    let mut widths = Vec::new();
+    let mut program = Program::new(&device, |cx| {
+        let held = setup.fitted().declare_policy(cx, 1);
+        let (policy, acting) = (setup.fitted().policy(), setup.fitted().start(&held, 1));
+        let keys = Keys::of([7, 9].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1])));
+        let play =
+            Play { env: &env, policy: &*policy, acting: &acting, how: How::Explore, rows: [1, 4], tasks: None, keys };
+        let trial = play.episodes(Amount::Episodes(3), 60).next.memory;
+        let first = play.episodes(Amount::Episodes(3), 20).next.memory;
+        // More steps than the episodes take change nothing.
+        let remembered = play.remembered(3, 100);
+        for (name, x) in remembered.iter() {
+            widths.push(name);
+            cx.output(name, (x.to_f32() - trial.get(name).to_f32()).abs().max_keep(2).sum_all());
+            let moved = (x.to_f32() - first.get(name).to_f32()).abs().max_keep(2).sum_all();
+            cx.output(&format!("{name} moved"), moved);
+        }
+    })
+    .unwrap();
+    let theta = device.array_f32(&[1, theta.len()], &theta).unwrap();
+    let out = program.run(&State::new(), &[("theta", &theta)], &[]).unwrap();
+    let read = |name: &str| pollster::block_on(device.read(out.get(name).unwrap())).unwrap()[0];
+    assert!(!widths.is_empty() && widths.iter().all(|name| read(name) == 0.0));
+    assert!(widths.iter().any(|name| read(&format!("{name} moved")) > 0.0));
 }

@@ -1,13 +1,17 @@
-//! PPO and A2C with memories: what they learn from is what they played, seeds, resuming, gradients, and that they learn where a policy
+//! Algorithms that learn from their own rollouts, with memories: what they learn from is what they played, seeds,
+//! resuming, gradients, and that they learn where a policy
 //! without a memory does not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::Device;
+use quickstudy_core::algo::{AlgorithmDef, IntoAlgorithm, TRPO, Trpo, TrpoConfig, VPG, Vpg, VpgConfig};
 use quickstudy_core::env::builtin;
+use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Layer, Row, Session, Setup};
 use quickstudy_tests::gpu::theta;
+use quickstudy_tests::turned::TurnedPolicy;
 
-fn session(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
+fn session(algorithm: impl IntoAlgorithm, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Session {
     let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
     let setup = Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap();
     Session::new(&Device::cpu(0), &setup).unwrap()
@@ -54,6 +58,32 @@ fn what_is_learned_from_is_what_was_played() {
     }
 }
 
+/// The same of the surrogate: where all ratios are 1 it is minus the mean of standardised advantages, which is 0.
+#[test]
+fn a_trust_region_is_around_what_was_played() {
+    for cell in CELLS {
+        for env in ["cartpole-no-velocities", "pendulum"] {
+            for hessian in ["exact", "one_sided_differences"] {
+                let settings = format!(
+                    "{SMALL}{cell}critic_epochs = 1\nnormalise_observations = true\ncurvature_share = 0.5\n\
+                     hessian = \"{hessian}\"\n"
+                );
+                // Steps of next to no length.
+                let mut still = session("trpo", env, &[1, 2], 1 << 20, &format!("{settings}max_kl = 1e-30\n"));
+                for row in steps(&mut still, 8).iter().flatten() {
+                    assert!(value(row, "train/policy_loss").abs() < 1e-6, "{env}, {cell}: {row:?}");
+                }
+                let mut moving = session("trpo", env, &[1, 2], 1 << 20, &settings);
+                let rows = steps(&mut moving, 10).concat();
+                let kl = |row: &Row| value(row, "train/kl");
+                assert!(rows.iter().all(|row| (0.0..=0.01).contains(&kl(row))), "{env}, {cell}: {rows:?}");
+                let made = rows.iter().filter(|row| kl(row) > 0.001).count();
+                assert!(made >= 14, "{env}, {cell}: {made} of 20 steps were made");
+            }
+        }
+    }
+}
+
 #[test]
 fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop() {
     for (algorithm, more) in [
@@ -63,6 +93,10 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
             "minibatches = 1\ncritic = \"first\"\ncritic_epochs = 2\nlog_details = true\nsde = true\nsde_sample_freq = 4\n",
         ),
         ("a2c", "minibatches = 1\ncritic = \"last\"\ncritic_epochs = 2\nvalue_targets = \"td_lambda\"\n"),
+        ("vpg", "minibatches = 1\nnormalise_observations = true\ncritic_epochs = 2\n"),
+        ("vpg", "minibatches = 2\nbaseline = \"linear_feature\"\nnormalise_rewards = true\n"),
+        ("trpo", "minibatches = 2\ncritic_epochs = 2\nnormalise_observations = true\nnormalise_rewards = true\n"),
+        ("trpo", "minibatches = 1\ncurvature_share = 0.5\nsde = true\nsde_sample_freq = 4\n"),
     ] {
         for cell in CELLS {
             let settings = format!("{}{cell}{more}", SMALL.replace("minibatches = 1\n", ""));
@@ -99,23 +133,50 @@ fn mean_returns(session: &mut Session) -> Vec<f64> {
     means
 }
 
+static TURNED_VPG: AlgorithmDef = AlgorithmDef {
+    name: "turned-vpg",
+    configure: |settings, spec| Ok(Box::new(TurnedPolicy(Vpg::new(&VpgConfig::default().with(settings)?, spec)?))),
+    ..VPG
+};
+
+static TURNED_TRPO: AlgorithmDef = AlgorithmDef {
+    name: "turned-trpo",
+    configure: |settings, spec| Ok(Box::new(TurnedPolicy(Trpo::new(&TrpoConfig::default().with(settings)?, spec)?))),
+    ..TRPO
+};
+
 /// Who does not see how fast the pole falls cannot balance it for long, but by remembering where it was.
 #[test]
 fn memories_balance_a_pole_whose_speed_is_not_seen_and_policies_without_one_do_not() {
-    let learn = |algorithm: &str, cell: &str, budget: u64| {
-        let settings = format!("cell = \"{cell}\"\nunits = 32\nhidden = [32]\n");
+    let learn = |algorithm: &'static AlgorithmDef, cell: &str, budget: u64, more: &str| {
+        let settings = format!("{more}cell = \"{cell}\"\n");
         let mut session = session(algorithm, "cartpole-no-velocities", &[0, 1, 2], budget, &settings);
         while !session.done() {
             session.step_blocking().unwrap();
         }
         let returns = mean_returns(&mut session);
-        println!("{algorithm}, {cell}: {returns:?}");
+        println!("{}, {cell}: {returns:?}", algorithm.name);
         returns
     };
+    let wide = "units = 32\nhidden = [32]\n";
     for (algorithm, cell, budget) in [("ppo", "gru", 40_000), ("ppo", "lstm", 50_000)] {
-        let returns = learn(algorithm, cell, budget);
+        let returns = learn(algorithm.definition().unwrap(), cell, budget, wide);
         assert!(returns[1] > 150.0, "{algorithm}, {cell}: {returns:?}");
     }
-    let returns = learn("ppo", "none", 40_000);
+    let returns = learn("ppo".definition().unwrap(), "none", 40_000, wide);
     assert!(returns[2] < 100.0, "{returns:?}");
+    let of_trpo = "envs = 8\nhorizon = 128\nminibatches = 4\ncurvature_share = 0.25\n";
+    for (algorithm, turned, budget, more) in [
+        (&VPG, &TURNED_VPG, 120_000, "learning_rate_schedule = \"linear\"\n"),
+        (&VPG, &TURNED_VPG, 120_000, "baseline = \"linear_feature\"\nhorizon = 250\n"),
+        (&TRPO, &TURNED_TRPO, 60_000, of_trpo),
+    ] {
+        let more = &format!("{more}units = 16\nhidden = [16]\n");
+        let returns = learn(algorithm, "gru", budget, more);
+        assert!(returns[1] > 150.0, "{}, {more}: {returns:?}", algorithm.name);
+        for (fails, cell) in [(algorithm, "none"), (turned, "gru")] {
+            let returns = learn(fails, cell, budget, more);
+            assert!(returns[2] < 100.0, "{}, {cell}, {more}: {returns:?}", fails.name);
+        }
+    }
 }

@@ -84,8 +84,11 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
         ("ppo2", "cell = \"gru\"\nunits = 6\nadvantage_scope = \"rollout\"\n"),
         ("a2c", "critic = \"first\"\ncritic_epochs = 2\nlog_details = true\nnormalise_advantages = true\n"),
         ("vpg", "critic = \"last\"\nbaseline = \"linear_feature\"\n"),
+        ("vpg", "baseline = \"linear_time\"\ncell = \"gru\"\nunits = 6\n"),
         ("trpo", "curvature_share = 0.5\n"),
+        ("trpo", "curvature_share = 0.5\ncell = \"lstm\"\nunits = 6\n"),
         ("svpg", "num_particles = 2\n"),
+        ("svpg", "num_particles = 2\nparticle = \"trpo\"\ncell = \"gru\"\nunits = 6\nlearned_start = true\n"),
     ] {
         let settings = format!("{SMALL}min_rollouts = 5\nmin_steps = 60\n{more}");
         let mut stacked = session(algorithm, "cartpole", &[7, 8], &settings);

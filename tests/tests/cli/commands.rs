@@ -36,7 +36,7 @@ fn help_is_complete_with_examples() {
         assert!(train.contains(flag), "{flag} is missing: {train}");
     }
     let eval = dir.run("eval --help").out;
-    for flag in ["--episodes", "--seed", "--stochastic", "--last", "--best", "--csv", "--gif"] {
+    for flag in ["--episodes", "--seed", "--stochastic", "--last", "--best", "--particle", "--csv", "--gif"] {
         assert!(eval.contains(flag), "{flag} is missing: {eval}");
     }
     assert!(dir.run("--version").out.starts_with("quickstudy 0."));
@@ -57,7 +57,9 @@ fn wrong_names_and_values_are_exit_code_2_with_a_suggestion() {
         ("train PPO --env cartpole", &["did you mean `ppo`"]),
         ("train ppo --env bandit:arm=10", &["`arm`", "did you mean `arms`"]),
         ("train ppo --env bandit:arms=1", &["expected a whole number in 2 to 100"]),
-        ("train ppo --env cartpole:length=2", &["`cartpole` takes no parameters"]),
+        ("train ppo --env cartpole:length=2", &["`cartpole` has no parameter `length`", "time_limit"]),
+        ("train ppo --env cartpole:time_limit=0", &["time_limit=0", "1 to 4294967295"]),
+        ("train ppo --env cartpole:time_limit=long", &["time_limit=long", "a whole number"]),
         ("train ppo cartpole", &["--env cartpole"]),
         ("train ppo --env cartpole --seed -1", &["0..10"]),
         ("train ppo --env cartpole --steps -5", &["100k"]),
@@ -258,6 +260,53 @@ fn several_runs_are_evaluated_one_by_one_and_together() {
     let wrong = dir.run("eval runs/cartpole-ppo-s0 runs/cartpole-ppo-s7");
     expect_user_error(&wrong, &["runs/cartpole-ppo-s7"]);
     assert!(wrong.out.is_empty(), "{}", wrong.out);
+}
+
+#[test]
+fn particles_are_evaluated_one_by_one_and_together() {
+    let dir = sandbox();
+    let small = "--set horizon=16 --set envs=2 --set hidden=[8] --threads 1 --eval-every 0";
+    let svpg = "train svpg --env pendulum --steps 600 --set num_particles=3 --set cell=gru --set units=4";
+    assert_eq!(dir.run(&format!("{svpg} {small} --out r")).code, Some(0));
+    let promised =
+        |out: &str| out.lines().filter(|line| line.starts_with("mean_return ")).map(str::to_owned).collect::<Vec<_>>();
+    let all = dir.run("eval r --particle all --episodes 5 --csv all.csv");
+    assert_eq!(all.code, Some(0), "{all:?}");
+    let lines = promised(&all.out);
+    assert_eq!(lines.len(), 3 + 1, "{}", all.out);
+    assert!(
+        lines[3].ends_with(" episodes 15 particles 3") && all.out.ends_with(&format!("{}\n", lines[3])),
+        "{}",
+        all.out
+    );
+    let csv = fs::read_to_string(dir.join("all.csv")).unwrap();
+    assert!(csv.starts_with("run,particle,episode,return,length,end\n\"r/last.safetensors\",0,0,"), "{csv}");
+    assert_eq!(csv.lines().count(), 1 + 15);
+    let mut best = Vec::new();
+    for (i, expected) in lines.iter().take(3).enumerate() {
+        let one = dir.run(&format!("eval r --particle {i} --episodes 5"));
+        assert_eq!(one.code, Some(0), "{one:?}");
+        assert!(one.out.contains(&format!("pendulum · svpg · particle {i} · seed 0 ")), "{}", one.out);
+        let line = promised(&one.out).pop().unwrap();
+        assert_eq!(*expected, format!("{line} r/last.safetensors particle {i}"), "{}", all.out);
+        best.push(line);
+    }
+    assert!(best[0] != best[1] && best[1] != best[2] && best[0] != best[2], "particles play alike: {best:?}");
+    // Without the flag it is the best one.
+    assert!(best.contains(&promised(&dir.run("eval r --episodes 5").out)[0]));
+    assert_eq!(dir.run("eval r --particle 1 --episodes 2 --gif one.gif").code, Some(0));
+    assert!(fs::read(dir.join("one.gif")).unwrap().starts_with(b"GIF89a"));
+    expect_user_error(&dir.run("eval r --particle all --gif a.gif"), &["--gif", "3 particles", "--particle 0"]);
+    expect_user_error(&dir.run("eval r --particle 3"), &["--particle", "no number 3", "0 to 2"]);
+    for wrong in ["x", "-1", "1.5"] {
+        expect_user_error(&dir.run(&format!("eval r --particle {wrong}")), &["--particle", "or all"]);
+    }
+    assert_eq!(dir.run(&format!("train a2c --env pendulum --steps 64 {small} --out a")).code, Some(0));
+    for which in ["0", "all"] {
+        let refused = dir.run(&format!("eval r a --particle {which}"));
+        expect_user_error(&refused, &["a/last.safetensors", "--particle: a policy of a2c has no particles"]);
+        assert!(promised(&refused.out).is_empty(), "{}", refused.out);
+    }
 }
 
 #[test]
@@ -509,4 +558,58 @@ fn the_list_names_what_exists() {
     }
     assert_eq!(dir.run("list algorithms").code, Some(0));
     assert!(!dir.run("list algorithms").out.contains("acrobot"));
+}
+
+#[test]
+fn a_meta_test_in_ones_own_sizes_is_an_evaluation_and_a_verb() {
+    let dir = sandbox();
+    let small = "--steps 2k --threads 1 --set meta_batch=2 --set rollouts=2 --set hidden=[8] --out r";
+    let sizes = "--n-exploration-eps 10 --n-test-episodes 10 --n-test-tasks 5";
+    let trained = dir.run(&format!("train promp --env point-arena:time_limit=20 {small} {sizes}"));
+    assert_eq!(trained.code, Some(0), "{}", trained.err);
+    let config = fs::read_to_string(dir.join("r/config.toml")).unwrap();
+    for line in
+        ["n_exploration_eps = 10", "n_test_episodes = 10", "n_test_tasks = 5", "env = \"point-arena:time_limit=20\""]
+    {
+        assert!(config.contains(line), "{line}: {config}");
+    }
+    let metrics = fs::read_to_string(dir.join("r/metrics.csv")).unwrap();
+    let columns: Vec<&str> = metrics.lines().next().unwrap().split(',').collect();
+    let of = |name: &str| {
+        let at = columns.iter().position(|column| *column == format!("MetaTest/Average/{name}")).unwrap();
+        let last = metrics.lines().rfind(|line| !line.split(',').nth(at).unwrap().is_empty()).unwrap();
+        last.split(',').nth(at).unwrap().parse::<f64>().unwrap()
+    };
+    assert_eq!(of("NumEpisodes"), 50.0);
+    assert!((0.0..=1.0).contains(&of("SuccessRate")), "the arena says it");
+    // The run goes on as its configuration says, and flags win.
+    let resumed = dir.run("train --resume r --steps 4k --threads 1 --n-test-tasks 3");
+    assert_eq!(resumed.code, Some(0), "{}", resumed.err);
+    assert!(fs::read_to_string(dir.join("r/config.toml")).unwrap().contains("n_test_tasks = 3"));
+
+    let tested = dir.run(&format!("adapt r --last --threads 1 {sizes}"));
+    assert_eq!(tested.code, Some(0), "{}", tested.err);
+    let line = tested.out.lines().find(|line| line.starts_with("MetaTest/Average/NumEpisodes")).unwrap();
+    assert!(line.ends_with(" 50"), "{line}");
+    assert!(
+        tested.out.lines().last().unwrap().starts_with("after ") && tested.out.ends_with("tasks 5\n"),
+        "{}",
+        tested.out
+    );
+    assert_eq!(fs::read_to_string(dir.join("r/meta_test.csv")).unwrap().lines().count(), 51);
+    expect_user_error(&dir.run("adapt r --n-test-tasks 5 --inner-steps 2"), &["--inner-steps", "meta-test"]);
+    expect_user_error(&dir.run("adapt r --n-test-tasks 100k"), &["--n-test-tasks: 100000 is not in 1 to 16384"]);
+    expect_user_error(&dir.run("adapt r --n-test-episodes 0"), &["--n-test-episodes"]);
+    expect_user_error(
+        &dir.run("train ppo --env cartpole --n-test-tasks 5 --out p"),
+        &["n_test_tasks: a policy of ppo does not adapt", "--eval-episodes"],
+    );
+    expect_user_error(
+        &dir.run("train ppo --env cartpole --set n_test_episodes=5 --out p"),
+        &["n_test_episodes: a policy of ppo does not adapt"],
+    );
+    expect_user_error(
+        &dir.run("train pearl --env point-robot:time_limit=30 --out p"),
+        &["num_steps_prior: 20 steps are less than an episode of time_limit=30"],
+    );
 }

@@ -24,6 +24,20 @@ fn everything_that_explains_fits_80_columns() {
 }
 
 #[test]
+fn examples_are_not_wrapped() {
+    let dir = sandbox();
+    for verb in ["", "train", "eval", "adapt", "plot", "export", "list", "bench"] {
+        let help = dir.run(&format!("{verb} --help")).out;
+        let examples = help.split_once("\nExamples:\n").unwrap().1;
+        for line in examples.lines().take_while(|line| !line.is_empty()) {
+            // A command, or what it does below it.
+            let whole = ["  quickstudy ", "  mkdir ", "      "].iter().any(|begin| line.starts_with(begin));
+            assert!(whole, "{verb}: `{line}` is the end of another line: {examples}");
+        }
+    }
+}
+
+#[test]
 fn the_help_of_train_shows_the_settings_of_the_algorithm_that_is_asked_for() {
     let dir = sandbox();
     for def in ALGORITHMS {

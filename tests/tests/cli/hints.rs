@@ -1,6 +1,8 @@
 //! Follows the advice of errors, and checks that it leads on.
 
 use crate::{expect_user_error, sandbox};
+use quickstudy_core::env::builtin_names;
+use quickstudy_core::train::ALGORITHMS;
 use quickstudy_tests::process::{Finished, Sandbox};
 use std::fs;
 
@@ -56,12 +58,79 @@ fn advice_about_names_and_values_works() {
         ("train ppo --env cartpole --set clip_esp=0.1", "clip_esp"),
         ("train ppo --env cartpole --set something=0.1", ""),
         ("train ppo --env cartpole --set hidden=64,64", "hidden=64,64"),
+        ("train ppo --env cartpole --learning-rate 0.001", "--learning-rate 0.001"),
+        ("train ppo --env cartpole --learning-rate=0.001", "--learning-rate=0.001"),
+        ("train ppo --env cartpole --clip-esp 0.1", "--clip-esp 0.1"),
+        ("train ppo --env cartpole --hidden 64,64", "--hidden 64,64"),
+        ("train --normalise_rewards true ppo --env cartpole", "--normalise_rewards true"),
+        ("train ppo --env cartpole --cell", "--cell"),
         ("list presets ppo", ""),
         ("bench training --device gpu:99", ""),
     ] {
         try_advice(&dir, arguments, wrong);
     }
     assert!(!dir.join("runs").exists());
+}
+
+#[test]
+fn what_takes_one_value_is_not_advised_a_list() {
+    let dir = sandbox();
+    for wrong in ["gamma=0.9,0.98", "gamma=(0.9,0.98)", "gamma=[0.9,", "activation=tanh,relu", "steps=1k,2k"] {
+        let refused = dir.run(&format!("train ppo --env cartpole --set {wrong}"));
+        let (key, value) = wrong.split_once('=').unwrap();
+        expect_user_error(&refused, &[&format!("{key} takes one value; train once with each, got `{value}`")]);
+        assert!(!refused.err.contains("did you mean"), "{}", refused.err);
+    }
+    let unknown = dir.run("train ppo --env cartpole --set gama=0.9,0.98");
+    expect_user_error(&unknown, &["unknown key `gama`, did you mean `gamma`?"]);
+    assert_eq!(dir.run("train ppo --env cartpole --set seed=0,1 --print-config").code, Some(0));
+    // A flag that looks like a setting of nobody, and one that looks like a flag.
+    for (wrong, says) in [("--frobnicate 1", "unexpected argument"), ("--step 10k", "'--steps'")] {
+        let refused = dir.run(&format!("train ppo --env cartpole {wrong}"));
+        expect_user_error(&refused, &[says]);
+        assert!(!refused.err.contains("--set"), "{}", refused.err);
+    }
+}
+
+/// Names between two words of a text.
+fn names<'a>(text: &'a str, after: &str, before: &str) -> Vec<&'a str> {
+    let all = text.split_once(after).unwrap_or_else(|| panic!("`{after}` is missing: {text}")).1;
+    let all = all.lines().next().unwrap_or_default();
+    all.split_once(before).map_or(all, |(all, _)| all).split(", ").collect()
+}
+
+#[test]
+fn refusals_of_an_environment_list_what_fits() {
+    let dir = sandbox();
+    let taken = |algorithm: &str, env: &str, more: &str| {
+        dir.run(&format!("train {algorithm} --env {env} {more} --print-config")).code == Some(0)
+    };
+    let environments = builtin_names();
+    for (algorithm, env) in [("dqn", "pendulum"), ("maml-ppo", "cartpole")] {
+        let refused = dir.run(&format!("train {algorithm} --env {env}"));
+        expect_user_error(&refused, &[&format!("error: env: `{env}` ")]);
+        let listed = names(&refused.err, &format!("hint: {algorithm} takes "), "; ");
+        let fitting: Vec<&str> = environments.iter().copied().filter(|env| taken(algorithm, env, "")).collect();
+        assert_eq!(listed, fitting);
+        let listed = names(&refused.err, &format!("; {env} is for "), "; ");
+        let fitting: Vec<&str> =
+            ALGORITHMS.iter().map(|def| def.name).filter(|algorithm| taken(algorithm, env, "")).collect();
+        assert_eq!(listed, fitting);
+    }
+    // Settings that an environment has nothing for.
+    for (algorithm, env, key, value) in [("ppo", "cartpole", "sde", "true"), ("sac", "pendulum", "hindsight", "0.8")] {
+        let refused = dir.run(&format!("train {algorithm} --env {env} --set {key}={value}"));
+        expect_user_error(&refused, &[&format!("error: {key}: "), &format!("`{env}`")]);
+        let listed = names(&refused.err, &format!("hint: {algorithm} with {key} = {value} takes "), "; ");
+        for env in listed {
+            assert!(taken(algorithm, env, &format!("--set {key}={value}")), "{env}: {}", refused.err);
+        }
+    }
+    let refused = dir.run("bench learning --algorithm dqn --env pendulum");
+    expect_user_error(&refused, &["there is no preset of dqn for pendulum", "list presets"]);
+    // What has nothing to do with the environment lists none.
+    let refused = dir.run("train ppo --env cartpole --set minibatches=7");
+    assert!(!refused.err.contains("takes"), "{}", refused.err);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod hints;
 mod interrupt;
 mod isa;
 mod kept;
+mod kills;
 mod memory;
 mod pictures;
 mod resume;

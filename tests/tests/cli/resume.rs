@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use crate::sandbox;
+use quickstudy::progress::grouped;
 use quickstudy_tests::process::{Finished, Sandbox, wait_until};
 use std::fs;
 use std::process::{Child, Command};
@@ -60,6 +61,27 @@ fn resumed(dir: &Sandbox, arguments: &str) -> Finished {
     let finished = dir.run(arguments);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     finished
+}
+
+#[test]
+fn runs_say_what_they_begin_with() {
+    let dir = sandbox();
+    let small = "--threads 1 --eval-every 0 --set hidden=[8] --set epochs=1 --set envs=16";
+    let said = |arguments: &str| {
+        let done = dir.run(arguments);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        done.out
+    };
+    let out = said(&format!("train ppo --env cartpole --seed 0..2 --steps 2k --out r {small}"));
+    assert!(out.contains("\npreset ppo-cartpole: ") && !out.contains("no preset"), "{out}");
+    let out = said(&format!("train ppo --env grid-world --steps 1 --out other {small}"));
+    let none = "no preset of ppo is for grid-world: what nobody sets has the defaults of ppo";
+    assert!(out.lines().any(|line| line == none), "{out}");
+
+    let made = steps(&dir, "r/cartpole-ppo-s0");
+    let from = format!("goes on from step {} of {}", grouped(made), grouped(6000));
+    let out = said("train --resume r --steps 6k --threads 1 --eval-every 0");
+    assert!(out.lines().any(|line| line == from), "`{from}` is missing: {out}");
 }
 
 #[test]

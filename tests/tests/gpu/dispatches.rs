@@ -68,13 +68,13 @@ fn a_step_of_sac_with_its_update_is_at_most_93_dispatches_and_of_td3_69() {
     let (sac, td3_config) = (SacConfig::default(), Td3Config::default());
     let sac = Training::plan(&Sac::of(&sac, env.spec()).unwrap(), &env, 1).unwrap();
     let td3 = Training::plan(&td3::td3(&td3_config, env.spec()).unwrap(), &env, 1).unwrap();
-    // A pass of TD3 has two steps and two updates, of which one moves the policy.
-    for (name, plan, steps, most) in [("SAC", sac, 1, 93), ("TD3", td3, 2, 69)] {
+    // Every second update of TD3 moves the policy: the host leaves out the dispatches of its step in the others.
+    for (name, plan, most) in [("SAC", sac, 93), ("TD3", td3, 69)] {
         for bindings in [8, 32] {
             let (loops, all) = loops(&plan, bindings);
             println!("{name}, {bindings} buffers: {loops:?}, {all} in all");
             let (passes, count) = *loops.iter().max_by_key(|(_, count)| *count).unwrap();
-            assert!(count <= most * passes * steps, "{name}: {loops:?}");
+            assert!(count <= most * passes, "{name}: {loops:?}");
         }
     }
 }

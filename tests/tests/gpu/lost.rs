@@ -6,7 +6,7 @@ use quickstudy::provenance;
 use quickstudy::recover::RecordedSession;
 use quickstudy::run::{End, Pace, SeedRun};
 use quickstudy::run_folder::{RunFolder, file, read_snapshot};
-use quickstudy_core::train::{Layer, Session, Setup};
+use quickstudy_core::train::{Evaluation, Layer, Session, Setup};
 use quickstudy_core::{Device, env};
 use quickstudy_gpu::{Gpu, GpuOptions};
 use quickstudy_tests::gpu::open;
@@ -23,7 +23,7 @@ fn setup() -> Setup {
 }
 
 fn pace(save_every: Duration) -> Pace {
-    Pace { save_every, eval_every: 0, eval_episodes: 1, log_every: 0, keep: Keep::Last }
+    Pace { save_every, eval_every: 0, evaluation: Evaluation::Episodes(1), log_every: 0, keep: Keep::Last }
 }
 
 fn start(dir: &Path, device: &Device) -> RecordedSession {

@@ -20,8 +20,8 @@ pub struct Occasion<'a> {
     pub batch: &'a Batch,
     /// Words `[S, 1]`, this update's own.
     pub key: [Tensor; 2],
-    /// The update's number in its [period](OffPolicy::period), from 0.
-    pub number: usize,
+    /// The update's number in its [period](OffPolicy::period), from 0; u32 `[]`.
+    pub number: Tensor,
 }
 
 /// The result of one update.
@@ -37,7 +37,7 @@ pub struct UpdateOutcome<L> {
 
 /// Networks and settings of an algorithm that learns from a replay memory, fitted to an environment, and its update.
 pub trait OffPolicy: Clone + Debug + 'static {
-    /// Parameters, targets and optimisers: all that updates change.
+    /// Parameters, targets and optimisers: all that updates change. [`tree!`](crate::tree!) makes one of a struct.
     type Learner: Tree;
 
     /// The settings of playing, remembering and drawing.

@@ -1,6 +1,6 @@
 //! The iteration of algorithms that learn from a replay memory.
 
-use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp};
+use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, period};
 use crate::algo::count::Count;
 use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry};
 use crate::dist::fold_in;
@@ -40,9 +40,9 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let (beginner, horizon, tasks) = (Uniform::new(&spec.action), spec.horizon, spec.task.len());
         let learner = OffPolicyLearner { algorithm, memory, beginner, horizon, tasks };
         let Replay { train_freq, iteration_steps, .. } = *learner.algorithm.replay();
-        let [turns, _] = learner.turns();
-        if !(iteration_steps / train_freq).is_multiple_of(turns) {
-            let whole = train_freq * turns;
+        let passes = learner.passes_of_a_period();
+        if !(iteration_steps / train_freq).is_multiple_of(passes) {
+            let whole = train_freq * passes;
             let problem = format!(
                 "{iteration_steps} is no multiple of {whole}, the steps after which the kinds of updates repeat; try {}",
                 iteration_steps.div_ceil(whole) * whole
@@ -76,64 +76,48 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         }
     }
 
-    /// Passes that are written out before the kinds of updates repeat, and in them repetitions of their updates.
-    fn turns(&self) -> [usize; 2] {
-        let (period, updates) = (self.algorithm.period(), self.algorithm.replay().gradient_steps);
-        match updates.is_multiple_of(period) {
-            true => [1, updates / period],
-            false => [lcm(period, updates) / updates, 1],
-        }
+    /// Passes after which the kinds of updates repeat: each iteration begins with the first kind.
+    fn passes_of_a_period(&self) -> usize {
+        period::passes(self.algorithm.replay().gradient_steps, self.algorithm.period())
     }
 
-    /// All updates after the pass of that number among those that are [written out](Self::turns), as far as it learns.
+    /// All updates after the pass of that number, u32 `[]`.
     fn updates(
         &self,
         it: &mut Iteration<'_>,
         rates: &Named,
         (learner, stored): (C::Learner, Stored),
-        turn: usize,
+        pass: Tensor,
         key: [Tensor; 2],
     ) -> ((C::Learner, Stored), Metrics) {
-        let Replay { batch_size, gradient_steps, .. } = *self.algorithm.replay();
-        let ([_, repeated], seeds, period) = (self.turns(), it.seeds(), self.algorithm.period());
-        let written_out = gradient_steps / repeated;
-        let update = |number: Tensor, kind: usize, (learner, stored): (C::Learner, Stored)| {
-            let key = fold_in(key, number);
+        let (Replay { batch_size, gradient_steps, .. }, of) = (*self.algorithm.replay(), self.algorithm.period());
+        let update = |update: Tensor, (learner, stored): (C::Learner, Stored)| {
+            let key = fold_in(key, update);
             let drawn = self.memory.sample(&stored, key, batch_size, rates.find(CORRECTION));
-            let occasion = Occasion { rates, batch: &drawn.batch, key, number: kind % period };
+            let number = period::number(pass, update, gradient_steps, of);
+            let occasion = Occasion { rates, batch: &drawn.batch, key, number };
             let UpdateOutcome { learner, metrics, errors } = self.algorithm.update(learner, occasion);
             ((learner, self.memory.learned(stored, &drawn, errors)), metrics)
         };
-        let several = |first: Tensor, mut at: (C::Learner, Stored)| {
-            let mut all = Vec::with_capacity(written_out);
-            for i in 0..written_out {
-                let (next, metrics) = update(first + Tensor::constant_u32(i as u32), turn * written_out + i, at);
-                at = next;
-                all.push(metrics);
-            }
-            (at, Metrics::of_passes(&all, seeds))
-        };
-        if repeated == 1 {
-            return several(Tensor::constant_u32(0), (learner, stored));
+        if gradient_steps == 1 {
+            return update(Tensor::constant_u32(0), (learner, stored));
         }
         // Rows are only read here; priorities change.
         let fixed = Stored { priorities: None, ..stored.clone() };
         let init = (learner, stored.priorities);
-        let ((learner, priorities), metrics) = it.repeat(repeated, &init, |_, number, (learner, priorities)| {
-            let first = number * Tensor::constant_u32(written_out as u32);
-            let ((learner, stored), metrics) = several(first, (learner, Stored { priorities, ..fixed.clone() }));
+        let ((learner, priorities), metrics) = it.repeat(gradient_steps, &init, |_, number, (learner, priorities)| {
+            let ((learner, stored), metrics) = update(number, (learner, Stored { priorities, ..fixed.clone() }));
             ((learner, stored.priorities), metrics)
         });
         ((learner, Stored { priorities, ..fixed }), metrics)
     }
 
-    /// One pass: steps, and then updates. `number` is the pass's, u32 `[]`, and `turn` that among those that are written out.
+    /// One pass: steps, and then updates. `number` is the pass's, u32 `[]`.
     fn pass(
         &self,
         it: &mut Iteration<'_>,
         cast: &Actors<'_>,
         number: Tensor,
-        turn: usize,
         from: Pass<C::Learner>,
     ) -> (Pass<C::Learner>, Metrics) {
         let Replay { envs, train_freq, .. } = *self.algorithm.replay();
@@ -155,7 +139,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let ((learner, stored), metrics) = match learns {
             false => ((learner, stored), metrics),
             true => {
-                let (after, learned) = self.updates(it, rates, (learner, stored), turn, fold_in(*key, number));
+                let (after, learned) = self.updates(it, rates, (learner, stored), number, fold_in(*key, number));
                 (after, metrics.with(learned))
             }
         };
@@ -226,14 +210,6 @@ fn by_seed(x: Tensor) -> Tensor {
         [t, s, n, d] => x.permute(&[1, 0, 2, 3]).reshape(&[s, t * n, d]),
         _ => Tensor::poison(),
     }
-}
-
-fn lcm(a: usize, b: usize) -> usize {
-    let (mut x, mut y) = (a, b);
-    while y > 0 {
-        (x, y) = (y, x % y);
-    }
-    a / x.max(1) * b
 }
 
 impl<C: OffPolicy> Learned for OffPolicyLearner<C> {
@@ -337,21 +313,8 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
             },
             learner: self.algorithm.begin(held),
         };
-        let turns = if learns { self.turns()[0] } else { 1 };
-        let passes = iteration_steps / train_freq / turns;
-        let (last, metrics) = it.repeat(passes, &init, |it, pass, mut at| {
-            let mut all = Vec::with_capacity(turns);
-            for turn in 0..turns {
-                let number = match turns {
-                    1 => pass,
-                    _ => pass * Tensor::constant_u32(turns as u32) + Tensor::constant_u32(turn as u32),
-                };
-                let (next, metrics) = self.pass(it, &cast, number, turn, at);
-                at = next;
-                all.push(metrics);
-            }
-            (at, Metrics::of_passes(&all, it.seeds()))
-        });
+        let passes = iteration_steps / train_freq;
+        let (last, metrics) = it.repeat(passes, &init, |it, number, at| self.pass(it, &cast, number, at));
         let Pass { running, ep_return, stored, learner } = last;
         if held.find("env_state").is_some() {
             it.update("env_state", running.state);

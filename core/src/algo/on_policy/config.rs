@@ -152,10 +152,6 @@ impl CriticConfig {
             let problem = format!("{m} minibatches leave one step in each, whose advantage cannot be standardised");
             return Err(Error::config("minibatches", problem));
         }
-        if normalise_advantages && sampling.batch() == 1 {
-            let problem = "a rollout of one step has one advantage, which cannot be standardised";
-            return Err(Error::config("horizon", problem));
-        }
-        Ok(())
+        sampling.validate_standardised(normalise_advantages)
     }
 }

@@ -39,6 +39,12 @@ pub trait OnPolicy: Clone + Debug {
         None
     }
 
+    /// Tells whether learning follows what [`Sampled::turned`] makes of the policy's gradients, as
+    /// [`Update`](super::Update) and [`TrustRegionUpdate`](super::TrustRegionUpdate) do.
+    fn takes_turns(&self) -> bool {
+        self.critic().is_some()
+    }
+
     /// Entries of the state that learning has besides those of the rollouts, where observations have so many numbers.
     fn entries(&self, _observations: usize) -> Vec<StateEntry> {
         self.critic().map_or_else(Vec::new, |(critic, scale)| update::entries(critic, scale))

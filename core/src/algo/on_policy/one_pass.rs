@@ -139,6 +139,7 @@ mod tests {
     use crate::algo::{Arena, Training, VpgBaseline, VpgConfig};
     use crate::env::cartpole::CartPole;
     use crate::env::{Draws, Env, EnvDef, EnvSpec, Real, Step};
+    use crate::policy::MemoryKind;
 
     /// CartPole whose poles fall soon and whose time is short.
     #[derive(Clone, Debug)]
@@ -201,6 +202,10 @@ mod tests {
             &self.vpg.net
         }
 
+        fn memory(&self) -> MemoryConfig {
+            self.vpg.memory
+        }
+
         fn sampling(&self) -> &Sampling {
             &self.vpg.sampling
         }
@@ -225,7 +230,8 @@ mod tests {
 
         fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {
             let rollout = &sampled.rollout;
-            let policy = net.distribution(&sampled.collector.acting.parts, rollout.seen);
+            let parts = &sampled.collector.acting.parts;
+            let policy = net.distribution_of(parts, rollout.seen, rollout.sequences.as_ref());
             let of = |action: f64| policy.log_prob(Tensor::full(&[1, T * N, 1], action));
             let told = [
                 by_seed(rollout.reward),
@@ -274,11 +280,17 @@ mod tests {
         let device = Device::cpu(1);
         let env = EnvDef::new(Brief(CartPole { theta_limit: 0.07, ..CartPole::default() })).unwrap();
         let words = [VpgBaseline::LinearFeature, VpgBaseline::LinearTime, VpgBaseline::MultiFeature, VpgBaseline::Zero];
-        for (baseline, coef) in words.into_iter().flat_map(|baseline| [(baseline, 0.0), (baseline, 0.7)]) {
+        let cases = words.into_iter().flat_map(|baseline| [(baseline, 0.0), (baseline, 0.7)]);
+        let plain = cases.map(|(baseline, coef)| (baseline, coef, MemoryKind::None));
+        // Policies that remember, whose baselines do not.
+        let remembering =
+            [(VpgBaseline::LinearFeature, 0.7, MemoryKind::Gru), (VpgBaseline::Zero, 0.0, MemoryKind::Lstm)];
+        for (baseline, coef, cell) in plain.chain(remembering) {
             let mut config = VpgConfig {
                 baseline,
                 baseline_regularisation: 0.05,
                 entropy_method: if coef > 0.0 { EntropyMethod::Max } else { EntropyMethod::NoEntropy },
+                memory: MemoryConfig { cell, units: 4, ..MemoryConfig::default() },
                 ..VpgConfig::default()
             };
             config.gradient.entropy_coef = coef;
@@ -340,7 +352,7 @@ mod tests {
                         let now = value(i, here);
                         let error = reward[i] / deviation + coef * entropy + 0.9 * next - now;
                         later = error + if on { 0.9 * 0.8 * later } else { 0.0 };
-                        let at = format!("{baseline:?}, {coef}, iteration {done}, step {t} of {e}");
+                        let at = format!("{baseline:?}, {coef}, {cell:?}, iteration {done}, step {t} of {e}");
                         assert!((advantage[i] - later).abs() < 1e-4, "{at}: {} {later}", advantage[i]);
                         assert!((returns[i] - later - now).abs() < 1e-4, "{at}: {} {}", returns[i], later + now);
                         largest = now.abs().max(largest);

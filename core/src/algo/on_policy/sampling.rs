@@ -85,7 +85,8 @@ impl Sampling {
             .unwrap_or(most);
         if horizon.saturating_mul(self.envs) > MAX_BATCH {
             let problem = format!(
-                "{} environments need room for {horizon} steps each to play their share, more than {MAX_BATCH} together; lower it",
+                "{} environments need room for {horizon} steps each to play their share, more than {MAX_BATCH} \
+                 together; lower it or time_limit",
                 self.envs
             );
             return Err(Error::config(key, problem));
@@ -111,6 +112,15 @@ impl Sampling {
         let freq = self.sde_sample_freq;
         if freq != 0 && t % freq != 0 && self.whole().is_none() {
             return Err(Error::config("sde_sample_freq", format!("{freq} must divide the horizon ({t}), or be 0")));
+        }
+        Ok(())
+    }
+
+    /// Checks that advantages can be standardised over a rollout, if they are to be.
+    pub(in crate::algo) fn validate_standardised(&self, standardised: bool) -> Result<()> {
+        if standardised && self.batch() == 1 {
+            let problem = "a rollout of one step has one advantage, which cannot be standardised";
+            return Err(Error::config("horizon", problem));
         }
         Ok(())
     }

@@ -38,14 +38,15 @@ impl Sequences {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::on_policy::{Minibatch, PolicyTerm, Terms, losses};
+    use crate::algo::on_policy::{Minibatch, PolicyTerm, Terms, kl, losses, surrogate};
     use crate::algo::{ActorCritic, Sampling};
     use crate::env::{ActionSpace, Dim, EnvSpec};
     use crate::grad::check::check;
     use crate::policy::{MemoryConfig, MemoryKind, NetConfig};
     use crate::rng::Threefry;
 
-    /// The gradient of the whole loss by θ against finite differences, through the steps of two environments.
+    /// Gradients of the whole loss, of the surrogate and of the KL by θ against finite differences, through the steps
+    /// of two environments.
     #[test]
     fn gradients_through_time_are_those_of_finite_differences() {
         let [t, b] = [3, 2];
@@ -59,7 +60,8 @@ mod tests {
             let width = net.policy.cell().unwrap().width();
             let mut rng = Threefry::new([1, 2]);
             let mut numbers = |n: usize| (0..n).map(|_| 0.7 * rng.normal()).collect::<Vec<f64>>();
-            let mut theta = net.layout.init([3, 4]);
+            let old = net.layout.init([3, 4]);
+            let mut theta = old.clone();
             theta.iter_mut().zip(numbers(net.layout.len())).for_each(|(t, z)| *t += 0.3 * z);
             let all: Vec<Vec<f64>> = [2, 1, 1, 1, 1, 1].iter().map(|n| numbers(n * t * b)).collect();
             let states = [numbers(b * width), numbers(b * width)];
@@ -70,12 +72,12 @@ mod tests {
                 value_clip: false,
                 standardise: true,
             };
-            let loss = |x: &[Tensor]| {
+            let batch = || {
                 let column = |i: usize| Tensor::literal_f32(&all[i]).reshape(&[1, t * b, all[i].len() / (t * b)]);
                 let state = |i: usize| Tensor::literal_f32(&states[i]).reshape(&[1, b, width]);
                 // The second environment begins an episode at the step 1.
                 let starts = Tensor::literal_u32(&[0, 0, 0, 1, 0, 0]).reshape(&[t, 1, b, 1]);
-                let batch = Minibatch {
+                Minibatch {
                     obs: column(0),
                     action: column(1),
                     logp_old: column(2) - 1.3,
@@ -84,11 +86,23 @@ mod tests {
                     returns: column(5),
                     sequences: Some(Sequences { starts, states: [state(0), state(1)] }),
                     valid: None,
-                };
-                losses(&net, &net.layout.split(x[0]), &batch, Tensor::constant_f32(0.2), &terms).total.sum_all()
+                }
+            };
+            let parts = |x: &[Tensor]| net.layout.split(x[0]);
+            let whole =
+                |x: &[Tensor]| losses(&net, &parts(x), &batch(), Tensor::constant_f32(0.2), &terms).total.sum_all();
+            let trusted = |x: &[Tensor]| surrogate(&net, &parts(x), &batch(), true).sum_all();
+            let limit = |x: &[Tensor]| {
+                let (old, batch) = (net.layout.split(Tensor::literal_f32(&old).unsqueeze(0)), batch());
+                let old = net.distribution_of(&old, batch.obs, batch.sequences.as_ref());
+                kl(&net, &parts(x), &batch, &old).sum_all()
             };
             let point = [(vec![1, theta.len()], theta.clone())];
-            check(loss, &point, 1, 1e-5, 1e-7).unwrap();
+            check(whole, &point, 1, 1e-5, 1e-7).unwrap();
+            check(trusted, &point, 1, 1e-5, 1e-7).unwrap();
+            check(limit, &point, 1, 1e-5, 1e-7).unwrap();
+            // Products with the KL's Hessian are by gradients of gradients.
+            check(limit, &point, 2, 1e-4, 1e-6).unwrap();
         }
     }
 }

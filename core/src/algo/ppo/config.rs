@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::algo::on_policy::{AdvantageScope, CriticConfig, MAX_BATCH, PolicyTerm, Sampling, Terms, ValueTargets};
-use crate::optim::{OptimiserConfig, Schedule};
+use crate::optim::{ClipFall, OptimiserConfig, Schedule};
 use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::{Range, Settings};
 
@@ -19,8 +19,10 @@ crate::settings! {
         ///
         /// ε of eq. 7.
         clip_eps: f64 = 0.2, Range::Fraction;
-        /// linear: towards 0 at the end of the run
+        /// linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall
         clip_eps_schedule: Schedule = Schedule::Constant;
+        /// How far the clip range falls.
+        ..clip_fall: ClipFall;
         /// passes over each rollout
         epochs: usize = 4, Range::Count(1, MAX_BATCH as u64);
         /// weight of the entropy bonus

@@ -1,12 +1,13 @@
 //! SVPG's settings: those of its particles, and how they move together.
 
 use crate::algo::on_policy::{
-    CriticConfig, MAX_BATCH, OnPolicy, PolicyGradient, PolicyTerm, Sampled, Sampling, Terms, Update,
+    AdvantageScope, CriticConfig, CriticSteps, MAX_BATCH, OnPolicy, PolicyGradient, PolicyTerm, Sampled, Sampling,
+    Terms, TrustRegionUpdate, Update, ValueTargets,
 };
 use crate::algo::{ActorCritic, Held, Metrics};
-use crate::optim::{OptimiserConfig, OptimiserKind, Schedule};
+use crate::optim::{ClipFall, OptimiserConfig, OptimiserKind, Schedule, TrustRegion};
 use crate::play::Iteration;
-use crate::policy::NetConfig;
+use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::{Range, Settings as _};
 use crate::{Error, Result, Tensor};
 
@@ -18,9 +19,11 @@ pub enum ParticleUpdate {
     A2c,
     /// PPO's.
     Ppo,
+    /// TRPO's.
+    Trpo,
 }
 
-crate::words!(ParticleUpdate { A2c = "a2c", Ppo = "ppo" });
+crate::words!(ParticleUpdate { A2c = "a2c", Ppo = "ppo", Trpo = "trpo" });
 
 crate::settings! {
     /// Hyper-parameters. Defaults are those of `a2c`, with the paper's temperature.
@@ -32,17 +35,30 @@ crate::settings! {
         /// τ of eq. 10, α in the paper.
         temperature: f64 = 10.0, Range::Positive;
         /// the algorithm whose updates they make
+        ///
+        /// Of `trpo` the optimiser is the value function's, with `learning_rate`, `critic_epochs` and
+        /// `critic_max_grad_norm`; the other settings of the loss and of the critic are of no use, and those that ask
+        /// for something else are refused.
         particle: ParticleUpdate = ParticleUpdate::A2c;
         /// passes over each rollout
         epochs: usize = 1, Range::Count(1, MAX_BATCH as u64);
         /// ppo: clip range of the probability ratio
         clip_eps: f64 = 0.2, Range::Fraction;
-        /// ppo: linear: towards 0 at the end of the run
+        /// ppo: linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall
         clip_eps_schedule: Schedule = Schedule::Constant;
+        /// How far the clip range falls.
+        ..clip_fall: ClipFall;
         /// ppo: clip the change of the value as well
         value_clip: bool = true;
         /// ppo: above 0: stop an iteration's updates at 1.5 times this KL
         target_kl: f64 = 0.0, Range::NotNegative;
+        /// trpo: share of each rollout that the KL's Hessian is of
+        ///
+        /// Of its steps, at even distances; where policies remember, of the environments. The limit itself is that of
+        /// all steps.
+        curvature_share: f64 = 1.0, Range::Share;
+        /// The steps of policies of `trpo`.
+        ..trust_region: TrustRegion = TrustRegion { cg_iterations: 15, damping: 0.1, backtracks: 10, ..TrustRegion::default() };
         /// The loss and its steps.
         ..gradient: PolicyGradient = PolicyGradient {
             optimiser: OptimiserConfig {
@@ -56,6 +72,8 @@ crate::settings! {
         ..sampling: Sampling = Sampling { horizon: 5, minibatches: 1, gae_lambda: 1.0, ..Sampling::default() };
         /// Policy and value network of each particle.
         ..net: NetConfig;
+        /// Their memories: each network has its own, before its hidden layers.
+        ..memory: MemoryConfig;
     }
 }
 
@@ -66,13 +84,40 @@ impl SvpgConfig {
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        self.gradient.critic.validate(&self.sampling, self.epochs, self.gradient.normalise_advantages)?;
+        let PolicyGradient { critic, normalise_advantages, .. } = &self.gradient;
+        match self.particle {
+            ParticleUpdate::A2c | ParticleUpdate::Ppo => {
+                critic.validate(&self.sampling, self.epochs, *normalise_advantages)?;
+            }
+            ParticleUpdate::Trpo => self.validate_trust_region()?,
+        }
         let (n, batch) = (self.num_particles, self.sampling.batch());
         if n.saturating_mul(batch) > MAX_BATCH {
             let problem = format!("{n} particles with horizon × envs ({batch}) steps each are more than {MAX_BATCH}");
             return Err(Error::config("num_particles", problem));
         }
         self.net.validate()
+    }
+
+    /// Checks that nothing is asked of particles of TRPO that their updates have no place for.
+    fn validate_trust_region(&self) -> Result<()> {
+        let PolicyGradient { critic, normalise_advantages, entropy_coef, .. } = &self.gradient;
+        let refused = [
+            ("entropy_coef", *entropy_coef > 0.0, "have no entropy in their loss; set it to 0"),
+            ("critic", critic.critic == CriticSteps::First, "fit the value function last; set it to \"last\""),
+            ("critic_learning_rate", critic.critic_learning_rate > 0.0, "fit it by learning_rate; set it to 0"),
+            ("value_targets", critic.value_targets != ValueTargets::Gae, "fit values to \"gae\"; set it to that"),
+            (
+                "advantage_scope",
+                critic.advantage_scope == AdvantageScope::Running,
+                "standardise advantages over each rollout; set it to \"rollout\"",
+            ),
+        ];
+        if let Some((key, _, problem)) = refused.into_iter().find(|(_, asked, _)| *asked) {
+            return Err(Error::config(key, format!("particles of trpo {problem}")));
+        }
+        self.sampling.validate("critic_epochs", critic.critic_epochs)?;
+        self.sampling.validate_standardised(*normalise_advantages)
     }
 }
 
@@ -86,6 +131,10 @@ impl OnPolicy for SvpgConfig {
         &self.net
     }
 
+    fn memory(&self) -> MemoryConfig {
+        self.memory
+    }
+
     fn sampling(&self) -> &Sampling {
         &self.sampling
     }
@@ -95,14 +144,23 @@ impl OnPolicy for SvpgConfig {
     }
 
     fn critic(&self) -> Option<(&CriticConfig, bool)> {
-        Some((&self.gradient.critic, self.gradient.normalise_advantages))
+        let own = (&self.gradient.critic, self.gradient.normalise_advantages);
+        (self.particle != ParticleUpdate::Trpo).then_some(own)
+    }
+
+    fn takes_turns(&self) -> bool {
+        true
     }
 
     fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
         let mut all = self.gradient.schedules(done, total);
-        if self.particle == ParticleUpdate::Ppo {
-            let clip_eps = self.clip_eps * self.clip_eps_schedule.factor(done, total);
-            all.push(("train/clip_eps", clip_eps));
+        match self.particle {
+            ParticleUpdate::A2c => {}
+            ParticleUpdate::Ppo => {
+                let clip_eps = self.clip_eps * self.clip_eps_schedule.factor_by(self.clip_fall, done, total);
+                all.push(("train/clip_eps", clip_eps));
+            }
+            ParticleUpdate::Trpo => all.retain(|(name, _)| *name == "train/learning_rate"),
         }
         all
     }
@@ -116,6 +174,18 @@ impl OnPolicy for SvpgConfig {
                 let terms = Terms { policy: PolicyTerm::Clipped, value_clip: self.value_clip, ..plain.terms };
                 let sums = &["policy_loss", "value_loss", "entropy", "approx_kl", "clip_frac", "grad_norm"];
                 Update { terms, target_kl: self.target_kl, sums, ..plain }.learn(it, net, held, sampled, clip_eps)
+            }
+            ParticleUpdate::Trpo => {
+                let PolicyGradient { optimiser, critic, normalise_advantages, .. } = &self.gradient;
+                let update = TrustRegionUpdate {
+                    trust_region: &self.trust_region,
+                    curvature_share: self.curvature_share,
+                    optimiser: optimiser.rule(),
+                    critic_epochs: critic.critic_epochs,
+                    critic_max_grad_norm: critic.critic_max_grad_norm,
+                    normalise_advantages: *normalise_advantages,
+                };
+                update.learn(it, net, held, sampled)
             }
         }
     }

@@ -110,4 +110,32 @@ impl Turn for Stein {
         parts.extend((end < p).then(|| turned.slice(1, start, p - (end - start))));
         Tensor::concat(&parts, 1)
     }
+
+    /// 1 / (n τ): k of a particle and itself is 1.
+    fn own_weight(&self) -> f64 {
+        1.0 / (self.particles as f64 * self.temperature)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, Program, State};
+
+    /// What a gradient adds to the direction of its own particle is that gradient times the own weight.
+    #[test]
+    fn the_own_weight_is_that_of_a_particles_gradient_in_its_direction() {
+        let stein = Stein { particles: 3, temperature: 7.0, values: 2..3 };
+        let device = Device::cpu(1);
+        let mut program = Program::new(&device, |cx| {
+            let theta = Tensor::literal_f32(&[0.1, 0.5, 9.0, -0.2, 0.3, -9.0, 0.4, -0.6, 0.0]).reshape(&[3, 3]);
+            let own = Tensor::literal_f32(&[0.0, 0.0, 0.0, 2.0, -3.0, 0.0, 0.0, 0.0, 0.0]).reshape(&[3, 3]);
+            let added = stein.turn(theta, own) - stein.turn(theta, Tensor::zeros(&[3, 3]));
+            cx.output("added", added.slice(0, 1, 2) * (1.0 / stein.own_weight()));
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        let added = pollster::block_on(device.read(out.get("added").unwrap())).unwrap();
+        assert!(added.iter().zip([2.0, -3.0, 0.0]).all(|(a, b)| (a - b).abs() < 1e-5), "{added:?}");
+    }
 }

@@ -1,10 +1,10 @@
 //! TRPO's settings.
 
+use crate::Result;
 use crate::algo::on_policy::{MAX_BATCH, Sampling};
 use crate::optim::{AdamConfig, TrustRegion};
-use crate::policy::NetConfig;
+use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::{Range, Settings};
-use crate::{Error, Result};
 
 crate::settings! {
     /// Hyper-parameters. Defaults are those of Stable-Baselines3's contributed TRPO.
@@ -13,7 +13,9 @@ crate::settings! {
         ..trust_region: TrustRegion = TrustRegion { cg_iterations: 15, damping: 0.1, backtracks: 10, ..TrustRegion::default() };
         /// share of each rollout's steps that the KL's Hessian is of
         ///
-        /// Takes this share of the steps, at even distances. A smaller one is cheaper, and gives a rougher direction; the limit itself is that of all steps.
+        /// Takes this share of the steps, at even distances; where policies remember, of the environments, each with
+        /// all of its steps. A smaller one is cheaper, and gives a rougher direction; the limit itself is that of all
+        /// steps.
         curvature_share: f64 = 1.0, Range::Share;
         /// The steps of the value function.
         ..adam: AdamConfig;
@@ -25,6 +27,8 @@ crate::settings! {
         ..sampling: Sampling = Sampling { horizon: 2048, envs: 1, minibatches: 16, ..Sampling::default() };
         /// Policy and value network.
         ..net: NetConfig;
+        /// Their memories: each network has its own, before its hidden layers.
+        ..memory: MemoryConfig;
     }
 }
 
@@ -36,18 +40,8 @@ impl TrpoConfig {
     pub fn validate(&self) -> Result<()> {
         self.check()?;
         self.sampling.validate("critic_epochs", self.critic_epochs)?;
-        if self.normalise_advantages && self.sampling.batch() == 1 {
-            let problem = "a rollout of one step has one advantage, which cannot be standardised";
-            return Err(Error::config("horizon", problem));
-        }
+        self.sampling.validate_standardised(self.normalise_advantages)?;
         self.net.validate()
-    }
-
-    /// The rows of a rollout that the Hessian is of, in order.
-    pub(super) fn curvature_rows(&self) -> Vec<u32> {
-        let all = self.sampling.batch();
-        let some = ((all as f64 * self.curvature_share).ceil() as usize).clamp(1, all);
-        (0..some).map(|i| (i * all / some) as u32).collect()
     }
 }
 
@@ -76,12 +70,6 @@ mod tests {
         );
         assert!(problem(|c| c.critic_epochs = 0).starts_with("critic_epochs: 0"));
         assert!(problem(|c| (c.sampling.horizon, c.sampling.minibatches) = (1, 1)).contains("cannot be standardised"));
-        let rows = |share: f64| {
-            let sampling = Sampling { horizon: 5, envs: 2, ..Sampling::default() };
-            TrpoConfig { curvature_share: share, sampling, ..TrpoConfig::default() }.curvature_rows()
-        };
-        assert_eq!((rows(0.3), rows(1e-9), rows(0.5)), (vec![0, 3, 6], vec![0], vec![0, 2, 4, 6, 8]));
-        assert_eq!(rows(1.0), (0..10).collect::<Vec<u32>>());
         assert!(problem(|c| c.net.log_std_init = 3.0).contains("-20 to 2"));
         let problem = problem(|c| (c.net.log_std_init, c.net.min_std) = (-1.0, 0.5));
         assert!(problem.starts_with("min_std: 0.5 is above the first σ, e^log_std_init = 0.368"), "{problem}");

@@ -185,6 +185,9 @@ impl ScanStep {
                 mem.words_mut(carry.kept).copy_from_slice(&data);
             }
         }
+        if self.has_ended(mem) {
+            return Ok(());
+        }
         let mut xs: Vec<Words> = self
             .xs
             .iter()
@@ -239,11 +242,16 @@ impl ScanStep {
                 };
                 mem.words_mut(carry.kept).copy_from_slice(&data);
             }
-            let done = |u: usize| mem.words(self.carries[u].kept).iter().all(|word| *word != 0);
-            if self.ys.is_empty() && self.until.is_some_and(done) {
+            if self.has_ended(mem) {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Tells whether the steps that are left change nothing, and leave no rows.
+    fn has_ended(&self, mem: &Memory<'_>) -> bool {
+        let done = |u: usize| mem.words(self.carries[u].kept).iter().all(|word| *word != 0);
+        self.ys.is_empty() && self.until.is_some_and(done)
     }
 }

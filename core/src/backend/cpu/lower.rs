@@ -410,7 +410,8 @@ fn units(graph: &Graph, schedule: &KernelSchedule) -> Vec<Kernel> {
     units
 }
 
-/// The stores that lead from the state of argument `arg` to its new value `node`, if nothing else does.
+/// The stores that lead from the state of argument `arg` to its new value `node`, or to the first value of a loop that makes it, if
+/// nothing else does.
 fn replacing(graph: &Graph, mut node: NodeId, arg: usize) -> Vec<NodeId> {
     let mut stores = Vec::new();
     loop {
@@ -418,6 +419,13 @@ fn replacing(graph: &Graph, mut node: NodeId, arg: usize) -> Vec<NodeId> {
             Op::Store => stores.push(node),
             Op::Input(i) if *i as usize == arg => return stores,
             Op::Reshape => {}
+            Op::Out(i) => match &graph.nodes[graph.nodes[node as usize].src[0] as usize] {
+                crate::tensor::Node { op: Op::Scan(scan), src, .. } if (*i as usize) < scan.carries => {
+                    node = src[*i as usize];
+                    continue;
+                }
+                _ => return Vec::new(),
+            },
             _ => return Vec::new(),
         }
         node = graph.nodes[node as usize].src[0];

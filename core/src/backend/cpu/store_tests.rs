@@ -76,7 +76,21 @@ fn rows_cost_the_same_in_small_and_large_memories() {
         });
         cx.update("memory", carry[0]);
     };
-    let cases: [(&str, Trace<'_>); 3] = [("once", &once), ("looped", &looped), ("nested", &nested)];
+    let before_a_loop = |cx: &mut Context, memory: Tensor| {
+        let [at, rows] = numbered(cx, 1);
+        let memory = memory.store(at + Tensor::constant_u32(3), rows);
+        let (carry, _) = scan(4, false, &[memory.store(at + Tensor::constant_u32(4), rows)], &[], |i, c, _| {
+            let at = at + i * Tensor::constant_u32(5);
+            let (carry, _) = scan(5, false, &[c[0].store(at, rows * 2.0)], &[], |t, c, _| Loop {
+                carry: vec![c[0].store(at + t, rows + c[0].gather(at))],
+                ys: Vec::new(),
+            });
+            Loop { carry, ys: Vec::new() }
+        });
+        cx.update("memory", carry[0]);
+    };
+    let cases: [(&str, Trace<'_>); 4] =
+        [("once", &once), ("looped", &looped), ("nested", &nested), ("before a loop", &before_a_loop)];
     for device in devices() {
         for (name, f) in cases {
             let (small, few) = moved(&device, 10_000, f);

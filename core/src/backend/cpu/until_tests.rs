@@ -7,7 +7,7 @@ use super::steps::LoweredStep;
 use super::tile::Instr;
 use super::{Cpu, CpuOptions};
 use crate::program::{PlanOptions, Program};
-use crate::tensor::{Loop, Op, graph, scan, scan_until};
+use crate::tensor::{Loop, Op, graph, run_if, scan, scan_until};
 use crate::{Context, DType, Device, Error, State, Tensor};
 
 fn devices() -> [Device; 4] {
@@ -148,5 +148,82 @@ fn a_condition_that_carries_do_not_begin_with_is_an_error() {
         let carry = if condition == [2, 3] { 1 } else { 0 };
         assert_eq!(expected, format!("carry {carry} to begin with the condition's axes {condition:?}"));
         assert_eq!(got, ["[2, 3, 4]", "[2, 5]"][carry]);
+    }
+}
+
+/// A loop in a loop, of which some steps have a body that is run on a condition: what they make, and the sum of what they made.
+fn on_a_condition(cx: &mut Context, every: u32) {
+    let x = cx.input("x", &[2, 3], DType::F32);
+    let (carry, ys) = scan(4, false, &[x], &[], |t, c, _| {
+        let (carry, _) = scan(3, false, &[c[0], c[0] * 0.0], &[], |u, c, _| {
+            let number = t * Tensor::constant_u32(3) + u;
+            let now = (number.bit_and(Tensor::constant_u32(every - 1))).eq(Tensor::constant_u32(every - 1));
+            let carry =
+                run_if(now, &[c[0], c[1]], |c| vec![c[0].sin() + 1.0, c[1] + c[0].sum_keep(0).broadcast_to(&[2, 3])]);
+            Loop { carry, ys: Vec::new() }
+        });
+        Loop { carry: vec![carry[0]], ys: vec![carry[1]] }
+    });
+    cx.output("x", carry[0]);
+    cx.output("sums", ys[0]);
+}
+
+#[test]
+fn a_body_is_run_where_its_condition_holds() {
+    let numbers = [0.5, -1.0, 2.0, 0.0, 0.25, 3.0];
+    for every in [1u32, 2, 4, 16] {
+        let [plain, one, two, exact] = devices().map(|device| {
+            let mut program = Program::new(&device, |cx| on_a_condition(cx, every)).unwrap();
+            let x = device.array(&[2, 3], &numbers).unwrap();
+            let out = program.run(&State::new(), &[("x", &x)], &[]).unwrap();
+            out.iter().map(|(_, a)| pollster::block_on(device.read(a)).unwrap()).collect::<Vec<_>>()
+        });
+        assert!(plain == one && plain == two, "every {every}");
+        let mut x = numbers;
+        for _ in 0..12 / every {
+            x = x.map(|x| x.sin() + 1.0);
+        }
+        for found in [&plain, &exact] {
+            assert!(found[0].iter().zip(&x).all(|(found, x)| (found - x).abs() < 1e-5), "every {every}: {found:?}");
+        }
+        assert!(plain[1].iter().zip(&exact[1]).all(|(a, b)| (a - b).abs() < 1e-5));
+    }
+}
+
+#[test]
+fn a_body_is_left_out_where_its_condition_does_not_hold() {
+    // Nothing freezes a count here: only a body that is not run leaves it as it is.
+    for device in devices().into_iter().take(3) {
+        let mut program = Program::new(&device, |cx| {
+            let zero = Tensor::constant_u32(0);
+            let (carry, _) = scan(10, false, &[zero], &[], |t, c, _| {
+                let now = t.bit_and(Tensor::constant_u32(1));
+                Loop { carry: run_if(now, c, |c| vec![c[0] + Tensor::constant_u32(1)]), ys: Vec::new() }
+            });
+            graph::with(|g| {
+                let selects: Vec<_> = (0..g.nodes.len()).filter(|i| matches!(g.nodes[*i].op, Op::Select)).collect();
+                for i in selects {
+                    // Both are the new value.
+                    let new = g.nodes[i].src[2];
+                    g.nodes[i].src[1] = new;
+                }
+            });
+            cx.output("count", carry[0]);
+        })
+        .unwrap();
+        let out = program.run(&State::new(), &[], &[]).unwrap();
+        assert_eq!(pollster::block_on(device.read_u32(out.get("count").unwrap())).unwrap(), [5]);
+    }
+}
+
+#[test]
+fn a_condition_of_several_numbers_or_of_another_type_is_an_error() {
+    for (shape, dtype) in [(&[2][..], DType::U32), (&[], DType::F32)] {
+        let plan = Program::plan_of(PlanOptions::default(), |cx| {
+            let (condition, x) = (cx.input("condition", shape, dtype), cx.input("x", &[2], DType::F32));
+            cx.output("x", run_if(condition, &[x], |c| vec![c[0] * 2.0])[0]);
+        });
+        let Err(Error::Shape { op: "run_if", expected, .. }) = plan else { panic!("another error") };
+        assert_eq!(expected, "a condition [] u32");
     }
 }

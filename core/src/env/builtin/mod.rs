@@ -15,6 +15,9 @@ pub mod point;
 pub mod tabular_mdp;
 
 pub use parameters::Parameter;
+pub(super) use parameters::{Given, parse};
+
+use std::borrow::Cow;
 
 use self::acrobot::Acrobot;
 use self::bandit::Bandit;
@@ -25,10 +28,10 @@ use self::grid_world::GridWorld;
 use self::key_door::KeyDoor;
 use self::mountain_car::MountainCar;
 use self::mountain_car_continuous::MountainCarContinuous;
-use self::parameters::{Given, parse};
 use self::pendulum::Pendulum;
 use self::point::{PointArena, PointCorner, PointGoal, PointHalfCircle, PointMomentum, PointReward, PointWalls};
 use self::tabular_mdp::TabularMdp;
+use crate::env::time_limit::{self, TIME_LIMIT};
 use crate::env::{Env, EnvDef};
 use crate::{Error, Result};
 
@@ -42,7 +45,7 @@ const BUILTIN: &[BuiltinEntry] = &[
     ("acrobot", &[], standard::<Acrobot>),
     ("mountain-car", &[], standard::<MountainCar>),
     ("mountain-car-continuous", &[], standard::<MountainCarContinuous>),
-    ("grid-world", &[MAP], |p| EnvDef::new(GridWorld::map(p.text("map").unwrap_or(MAP.default))?)),
+    ("grid-world", &[MAP], |p| EnvDef::new(GridWorld::map(p.text("map").unwrap_or(&MAP.default))?)),
     ("bit-flip", &[BITS], |p| EnvDef::new(BitFlip { bits: p.whole("bits", BitFlip::default().bits, BitFlip::BITS)? })),
     ("point-origin", &[], |_| EnvDef::new(PointGoal::origin())),
     ("point", &[], |_| EnvDef::new(PointGoal::anywhere())),
@@ -63,18 +66,20 @@ const BUILTIN: &[BuiltinEntry] = &[
     ("point-walls-squared", &[], |_| EnvDef::new(PointWalls::with_reward(PointReward::Squared))),
     ("bandit", &[ARMS, PULLS], |p| {
         let Bandit { arms, pulls } = Bandit::default();
-        EnvDef::new(Bandit { arms: p.whole("arms", arms, 2..=100)?, pulls: p.whole("pulls", pulls, 1..=100_000)? })
+        let pulls = p.whole("pulls", pulls, 1..=100_000)?;
+        // A trial is an episode, so its time limit is the number of pulls.
+        EnvDef::new(Bandit { arms: p.whole("arms", arms, 2..=100)?, pulls: p.whole(TIME_LIMIT, pulls, 1..=100_000)? })
     }),
     ("tabular-mdp", &[], standard::<TabularMdp>),
     ("dark-room", &[SIZE], |p| EnvDef::new(DarkRoom { size: p.whole("size", DarkRoom::default().size, 2..=100)? })),
     ("key-door", &[SIZE], |p| EnvDef::new(KeyDoor { size: p.whole("size", KeyDoor::default().size, 2..=100)? })),
 ];
 
-const MAP: Parameter = Parameter { name: "map", default: "4x4", meaning: "4x4, 4x4-safe, 8x8 or chain" };
-const BITS: Parameter = Parameter { name: "bits", default: "15", meaning: "how many bits there are" };
-const ARMS: Parameter = Parameter { name: "arms", default: "5", meaning: "how many arms there are" };
-const PULLS: Parameter = Parameter { name: "pulls", default: "10", meaning: "steps of a trial" };
-const SIZE: Parameter = Parameter { name: "size", default: "9", meaning: "cells along each side" };
+const MAP: Parameter = Parameter { name: "map", default: Cow::Borrowed("4x4"), meaning: "4x4, 4x4-safe, 8x8 or chain" };
+const BITS: Parameter = Parameter { name: "bits", default: Cow::Borrowed("15"), meaning: "how many bits there are" };
+const ARMS: Parameter = Parameter { name: "arms", default: Cow::Borrowed("5"), meaning: "how many arms there are" };
+const PULLS: Parameter = Parameter { name: "pulls", default: Cow::Borrowed("10"), meaning: "steps of a trial" };
+const SIZE: Parameter = Parameter { name: "size", default: Cow::Borrowed("9"), meaning: "cells along each side" };
 
 fn standard<E: Env + Default>(_: &Given<'_>) -> Result<EnvDef> {
     EnvDef::new(E::default())
@@ -86,10 +91,14 @@ pub fn builtin_names() -> Vec<&'static str> {
     BUILTIN.iter().map(|(name, _, _)| *name).collect()
 }
 
-/// The parameters that a built-in environment's name may be given with; none for an unknown name.
+/// The parameters that a built-in environment's name may be given with: its own, and `time_limit`, which all have. None
+/// for an unknown name.
 #[must_use]
-pub fn builtin_parameters(name: &str) -> &'static [Parameter] {
-    BUILTIN.iter().find(|(known, _, _)| *known == name).map_or(&[], |(_, parameters, _)| parameters)
+pub fn builtin_parameters(name: &str) -> Vec<Parameter> {
+    let parameters =
+        BUILTIN.iter().find(|(known, _, _)| *known == name).map_or(&[][..], |(_, parameters, _)| parameters);
+    let limit = builtin(name).map(|env| time_limit::parameter(env.spec().horizon));
+    parameters.iter().cloned().chain(limit).collect()
 }
 
 /// The built-in environment of that name, with parameters after a colon: `bandit:arms=10,pulls=100`.
@@ -101,7 +110,13 @@ pub fn builtin_parameters(name: &str) -> &'static [Parameter] {
 pub fn builtin(name: &str) -> Result<EnvDef> {
     let (env, text) = name.split_once(':').map_or((name, None), |(env, text)| (env, Some(text)));
     match BUILTIN.iter().find(|(known, _, _)| *known == env) {
-        Some((_, parameters, make)) => make(&parse(env, text, parameters)?),
+        Some((_, parameters, make)) => {
+            let own = make(&Given::default())?;
+            let Some(_) = text else { return Ok(own) };
+            let known = [parameters, &[time_limit::parameter(own.spec().horizon)][..]].concat();
+            let given = parse(env, text, &known)?;
+            given.limited(make(&given)?)
+        }
         None => Err(Error::unknown("environment", env, builtin_names())),
     }
 }
@@ -147,13 +162,13 @@ mod tests {
         assert_eq!((env.spec().name.as_str(), env.spec().horizon), ("bandit:pulls=100", 100));
         assert_eq!(builtin("bandit:arms=50").unwrap().spec().task.len(), 50);
         assert_eq!(builtin("grid-world:map=4x4").unwrap().spec().name, "grid-world");
-        assert_eq!(builtin_parameters("bandit").len(), 2);
+        assert_eq!(builtin_parameters("bandit").len(), 3);
+        assert!(builtin_parameters("bandi").is_empty());
         for name in builtin_names() {
             // A default that is written out changes nothing.
             let given: Vec<String> =
                 builtin_parameters(name).iter().map(|p| format!("{}={}", p.name, p.default)).collect();
-            let full = if given.is_empty() { name.to_owned() } else { format!("{name}:{}", given.join(",")) };
-            assert_eq!(builtin(&full).unwrap().spec(), builtin(name).unwrap().spec());
+            assert_eq!(builtin(&format!("{name}:{}", given.join(","))).unwrap().spec(), builtin(name).unwrap().spec());
         }
     }
 
@@ -166,7 +181,6 @@ mod tests {
         assert_eq!(problem("bandit:arms"), "env: `arms` is no parameter; write `bandit:arms=5`");
         assert_eq!(problem("bandit:"), "env: `` is no parameter; write `bandit:arms=5`");
         assert_eq!(problem("bandit:arms=3,arms=4"), "env: `arms` is given twice for `bandit`");
-        assert_eq!(problem("cartpole:length=2"), "env: `cartpole` takes no parameters, got `length=2`");
         assert_eq!(problem("grid-world:map=8x9"), "unknown map `8x9`, did you mean `8x8`?");
     }
 }

@@ -1,39 +1,44 @@
-//! Parameters of built-in environments, given with the name: `bandit:arms=10,pulls=100`.
+//! Parameters of environments, given with the name: `bandit:arms=10,pulls=100`.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use crate::{Error, Result};
 
-/// A parameter that may be given with the name of a built-in environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A parameter that may be given with the name of an environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// The name to write before the `=`.
     pub name: &'static str,
     /// The value that a name without it stands for.
-    pub default: &'static str,
+    pub default: Cow<'static, str>,
     /// Explains the parameter.
     pub meaning: &'static str,
 }
 
 /// The parameters that were given: names and values.
-pub(super) struct Given<'a>(Vec<(&'a str, &'a str)>);
+#[derive(Default)]
+pub(in crate::env) struct Given<'a>(Vec<(&'a str, &'a str)>);
 
 /// Reads the parameters that were given with the name of the environment `env`.
 ///
 /// # Errors
 /// [`Error::Unknown`] for a parameter that is not among `known`, [`Error::Config`] for one without a value or given twice.
-pub(super) fn parse<'a>(env: &str, text: Option<&'a str>, known: &[Parameter]) -> Result<Given<'a>> {
+pub(in crate::env) fn parse<'a>(env: &str, text: Option<&'a str>, known: &[Parameter]) -> Result<Given<'a>> {
     let mut given: Vec<(&str, &str)> = Vec::new();
     for part in text.into_iter().flat_map(|text| text.split(',')) {
-        if known.is_empty() {
-            return Err(Error::config("env", format!("`{env}` takes no parameters, got `{part}`")));
-        }
         let Some((name, value)) = part.split_once('=') else {
-            let (name, default) = (known[0].name, known[0].default);
-            return Err(Error::config("env", format!("`{part}` is no parameter; write `{env}:{name}={default}`")));
+            let example = known.first().map(|p| format!("; write `{env}:{}={}`", p.name, p.default));
+            return Err(Error::config("env", format!("`{part}` is no parameter{}", example.unwrap_or_default())));
         };
         if !known.iter().any(|p| p.name == name) {
-            return Err(Error::unknown("parameter", name, known.iter().map(|p| p.name)));
+            let names: Vec<&str> = known.iter().map(|p| p.name).collect();
+            return Err(match Error::unknown("parameter", name, names.iter().copied()) {
+                Error::Unknown { suggestion: None, .. } => {
+                    Error::config("env", format!("`{env}` has no parameter `{name}`; it takes {}", names.join(", ")))
+                }
+                close => close,
+            });
         }
         if given.iter().any(|(other, _)| *other == name) {
             return Err(Error::config("env", format!("`{name}` is given twice for `{env}`")));
@@ -45,7 +50,7 @@ pub(super) fn parse<'a>(env: &str, text: Option<&'a str>, known: &[Parameter]) -
 
 impl<'a> Given<'a> {
     /// The text given for a parameter.
-    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+    pub(in crate::env) fn text(&self, name: &str) -> Option<&'a str> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
@@ -53,7 +58,7 @@ impl<'a> Given<'a> {
     ///
     /// # Errors
     /// [`Error::Config`] if it is none or out of range.
-    pub(super) fn whole(&self, name: &str, default: usize, range: RangeInclusive<usize>) -> Result<usize> {
+    pub(in crate::env) fn whole(&self, name: &str, default: usize, range: RangeInclusive<usize>) -> Result<usize> {
         let Some(text) = self.text(name) else { return Ok(default) };
         match text.parse() {
             Ok(number) if range.contains(&number) => Ok(number),

@@ -16,15 +16,16 @@ use crate::env::fields::Fields;
 use crate::env::real::Bits;
 #[cfg(feature = "standalone")]
 use crate::env::real::{Mask, Real};
-use crate::env::{Draws, Env, EnvSpec, STEP_BLOCK, Scene, TASK_BLOCK};
+use crate::env::{Draws, Env, EnvDef, EnvSpec, STEP_BLOCK, Scene, TASK_BLOCK};
 use crate::rng::Key;
 use crate::tensor::Tensor;
 
 /// The methods of an environment that do not depend on its type. Each is compiled for every environment.
 pub trait Erased: Send + Sync {
-    /// The spec, asked for anew.
-    #[cfg(feature = "standalone")]
+    /// The environment's own spec, asked for anew.
     fn spec(&self) -> EnvSpec;
+    /// The environment with another spec.
+    fn with_spec(&self, spec: Arc<EnvSpec>) -> EnvDef;
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene;
     fn trace_reset(&self, inputs: &[Tensor]) -> Vec<Tensor>;
     fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor>;
@@ -64,9 +65,11 @@ pub struct Typed<E> {
 }
 
 impl<E: Env> Erased for Typed<E> {
-    #[cfg(feature = "standalone")]
     fn spec(&self) -> EnvSpec {
         self.env.spec()
+    }
+    fn with_spec(&self, spec: Arc<EnvSpec>) -> EnvDef {
+        EnvDef::with_spec(self.env.clone(), spec)
     }
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         self.env.draw(state, task)

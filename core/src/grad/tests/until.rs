@@ -4,7 +4,7 @@ use super::loops::report;
 use super::numbers;
 use crate::grad::check::{gradient, value};
 use crate::grad::grad;
-use crate::tensor::{Loop, Tensor, scan_until};
+use crate::tensor::{Loop, Tensor, run_if, scan_until};
 
 #[test]
 fn a_loop_that_ends_early_is_differentiated_up_to_its_end() {
@@ -147,5 +147,20 @@ fn rows_that_see_those_that_have_ended_get_their_derivatives_from_where_these_ar
             scan_until(6, &[x[0]], &[], |t, c, _| (step(c[0]), ends(t))).0[0]
         };
         report(name, f, &[(vec![3, 3], numbers(9, 0))], &[1, 2]);
+    }
+}
+
+#[test]
+fn a_body_that_is_left_out_passes_cotangents_through() {
+    for now in [0, 1] {
+        let f = |x: &[Tensor]| {
+            let condition = x[0].lt(Tensor::constant_f32(1e9)).bit_and(Tensor::constant_u32(now));
+            run_if(condition, &[x[0]], |c| vec![c[0].square() * c[0]])[0].sin()
+        };
+        let a = 0.75f64;
+        let g = gradient(f, &[(vec![], vec![a])]).unwrap()[0][0];
+        let want = if now == 1 { (a * a * a).cos() * 3.0 * a * a } else { a.cos() };
+        assert!((g - want).abs() < 1e-9, "{now}: {g} for {want}");
+        report("on a condition", f, &[(vec![], vec![a])], &[1, 2]);
     }
 }

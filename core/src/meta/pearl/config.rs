@@ -1,6 +1,7 @@
 //! PEARL's settings.
 
 use super::memory::TaskMemory;
+use crate::env::{EnvSpec, time_limit};
 use crate::nn::Activation;
 use crate::policy::{NetConfig, validate_widths};
 use crate::settings::{Range, Settings};
@@ -119,5 +120,26 @@ impl PearlConfig {
             return Err(Error::config("num_steps_prior", problem));
         }
         Ok(())
+    }
+
+    /// Checks that an episode of a time limit that was asked for is no longer than what is collected at once. An
+    /// environment's own time limit may be: one episode is then played.
+    pub(super) fn expect_episodes(&self, spec: &EnvSpec) -> Result<()> {
+        let PearlConfig {
+            num_initial_steps, num_steps_prior, num_steps_posterior, num_extra_rl_steps_posterior, ..
+        } = *self;
+        let all = [
+            ("num_initial_steps", num_initial_steps),
+            ("num_steps_prior", num_steps_prior),
+            ("num_steps_posterior", num_steps_posterior),
+            ("num_extra_rl_steps_posterior", num_extra_rl_steps_posterior),
+        ];
+        let short = all.into_iter().find(|(_, steps)| *steps > 0 && *steps < spec.horizon);
+        let (Some((key, steps)), Some(limit)) = (short, time_limit(&spec.name)) else { return Ok(()) };
+        let problem = format!(
+            "{steps} steps are less than an episode of time_limit={limit} takes; raise it to {limit}, or lower \
+             time_limit to {steps}"
+        );
+        Err(Error::config(key, problem))
     }
 }

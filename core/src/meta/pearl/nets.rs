@@ -97,8 +97,11 @@ impl PearlNets {
         // Each begins with numbers of its own: where both begin alike, as garage's do, the lower one is no caution.
         let critics = ["critic.0", "critic.1"].map(|name| network(&mut of_critics, name, seen + spec.action.dim()));
         let value = network(&mut of_value, "value", seen);
-        let groups =
-            vec![("adam_scale", of_policy), ("adam_scale_critics", of_critics), ("adam_scale_value", of_value)];
+        let groups = vec![
+            (ParameterGroups::SCALE, of_policy),
+            ("adam_scale_critics", of_critics),
+            ("adam_scale_value", of_value),
+        ];
         Ok(PearlNets {
             config: config.clone(),
             encoder,

@@ -196,17 +196,29 @@ mod tests {
 
     #[test]
     fn plans_write_as_much_for_large_entries_as_for_small_ones() {
-        let plan = |rows: usize, looped: bool| {
+        let plan = |rows: usize, loops: usize| {
             Program::plan_of(PlanOptions::default(), |cx| {
                 let memory = cx.bulk("memory", &[rows, 3], DType::F32);
                 let at = cx.input("at", &[2], DType::U32);
                 let new = cx.input("rows", &[2, 3], DType::F32);
-                let memory = match looped {
-                    false => {
+                let memory = match loops {
+                    0 => {
                         cx.output("old", memory.gather(at));
                         memory.store(at, new).store(at + Tensor::constant_u32(1), new * 2.0)
                     }
-                    true => {
+                    2 => {
+                        let memory = memory.store(at, new * 3.0);
+                        let (carry, _) = scan(4, false, &[memory.store(at, new)], &[], |_, c, _| {
+                            let (carry, _) =
+                                scan(6, false, &[c[0].store(at, new + c[0].gather(at))], &[], |t, c, _| {
+                                    let old = c[0].gather(at);
+                                    Loop { carry: vec![c[0].store(at + t, old * 0.5)], ys: Vec::new() }
+                                });
+                            Loop { carry, ys: Vec::new() }
+                        });
+                        carry[0]
+                    }
+                    _ => {
                         let (carry, ys) = scan(6, false, &[memory, new], &[], |t, c, _| {
                             let old = c[0].gather(at);
                             let memory = c[0].store(at + t, c[1]);
@@ -220,8 +232,8 @@ mod tests {
                 cx.update("memory", memory);
             })
         };
-        for looped in [false, true] {
-            let [small, large] = [10_000, 1_000_000].map(|rows| plan(rows, looped).unwrap());
+        for loops in [0, 1, 2] {
+            let [small, large] = [10_000, 1_000_000].map(|rows| plan(rows, loops).unwrap());
             let [few, many] = [&small, &large].map(|plan| written(&plan.schedule, &plan.graph));
             assert!(few == many && few < 500, "{few} and {many}: {large}");
         }

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{Scope, Want, fold, is_constant, is_leaf, is_view};
-use crate::tensor::{NodeId, Op};
+use crate::tensor::op::Scan;
+use crate::tensor::{Graph, NodeId, Op, Unary};
 
 /// The kind of computation of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +78,8 @@ pub(super) struct Flow<'a> {
     pub wanted: Vec<usize>,
     /// For each item: items with an edge to it, and the edge's number.
     pub readers: Vec<Vec<(usize, usize)>>,
-    /// Values that stores change, and the stores.
-    pub stores: Vec<(NodeId, usize)>,
+    /// Values that are changed where they are, and the items that change them: stores, and loops whose bodies store.
+    pub changes: Vec<(NodeId, usize)>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -99,7 +100,7 @@ impl<'a> Flow<'a> {
             of: vec![NONE; graph.nodes.len()],
             wanted: Vec::new(),
             readers: Vec::new(),
-            stores: Vec::new(),
+            changes: Vec::new(),
         };
         for id in graph.reachable(&outs, scope.scope) {
             let node = &graph.nodes[id as usize];
@@ -150,11 +151,24 @@ impl<'a> Flow<'a> {
                     flow.readers[to].push((i, k));
                 }
                 if edge.how == Use::Dest {
-                    flow.stores.push((edge.to, i));
+                    flow.changes.push((edge.to, i));
                 }
+            }
+            if let Op::Scan(scan) = &graph.nodes[item.node as usize].op
+                && item.class == Class::Scan
+            {
+                let src = &graph.nodes[item.node as usize].src;
+                let stored = (0..scan.carries).filter(|carry| stores_into(graph, scan, *carry));
+                let whole = stored.map(|carry| fold(graph, src[carry])).filter(|(_, whole)| *whole);
+                flow.changes.extend(whole.map(|(root, _)| (root, i)));
             }
         }
         flow
+    }
+
+    /// The items that change a value where it is.
+    pub(super) fn changers(&self, value: NodeId) -> impl Iterator<Item = usize> + '_ {
+        self.changes.iter().filter(move |(changed, _)| *changed == value).map(|(_, item)| *item)
     }
 
     /// The item that computes a node.
@@ -308,4 +322,31 @@ impl<'a> Flow<'a> {
         }
         Item { node: id, class, space, edges, operands: None }
     }
+}
+
+/// Tells whether the body of a loop only stores rows into a carry, or has a loop that does.
+fn stores_into(graph: &Graph, scan: &Scan, carry: usize) -> bool {
+    let (mut node, mut stored) = (scan.body.outs[carry], false);
+    while node != scan.body.params[1 + carry] {
+        let next = &graph.nodes[node as usize];
+        node = match &next.op {
+            Op::Store => {
+                stored = true;
+                next.src[0]
+            }
+            Op::Reshape | Op::Unary(Unary::Stop) => next.src[0],
+            Op::Out(i) => {
+                let inner = &graph.nodes[next.src[0] as usize];
+                match &inner.op {
+                    Op::Scan(scan) if (*i as usize) < scan.carries => {
+                        stored |= stores_into(graph, scan, *i as usize);
+                        inner.src[*i as usize]
+                    }
+                    _ => return false,
+                }
+            }
+            _ => return false,
+        };
+    }
+    stored
 }

@@ -55,10 +55,7 @@ pub(super) struct Cap {
 pub(super) fn group(flow: &Flow<'_>, inlined: &Inlined, cap: Cap) -> Groups {
     let n = flow.items.len();
     let mut groups = Groups { list: Vec::new(), deps: Vec::new(), of: vec![None; n], seen: Vec::new(), stamp: 0 };
-    for i in 0..n {
-        if inlined.yes[i] {
-            continue;
-        }
+    for i in in_order(flow, inlined) {
         let place = match flow.items[i].class {
             Class::Map | Class::Store | Class::Copy => groups.for_map(flow, inlined, i, cap),
             Class::Reduce => groups.for_reduction(flow, inlined, i, cap),
@@ -68,6 +65,26 @@ pub(super) fn group(flow: &Flow<'_>, inlined: &Inlined, cap: Cap) -> Groups {
     }
     groups.split(flow, inlined, cap);
     groups
+}
+
+/// The items that are not inlined: operands before readers, and readers of a value before what changes it where it is; otherwise as traced.
+fn in_order(flow: &Flow<'_>, inlined: &Inlined) -> Vec<usize> {
+    let n = flow.items.len();
+    let (mut order, mut seen) = (Vec::with_capacity(n), vec![false; n]);
+    for i in (0..n).filter(|i| !inlined.yes[*i]) {
+        let mut stack = vec![(i, false)];
+        while let Some((x, ready)) = stack.pop() {
+            if ready {
+                order.push(x);
+            } else if !std::mem::replace(&mut seen[x], true) {
+                stack.push((x, true));
+                let piece = flow.is_later_piece(x).then(|| x - 1);
+                let needs = inlined.needs[x].iter().filter_map(|(t, _)| flow.find(*t));
+                stack.extend(inlined.before[x].iter().copied().chain(needs).chain(piece).map(|t| (t, false)));
+            }
+        }
+    }
+    order
 }
 
 impl Groups {
@@ -172,8 +189,11 @@ impl Groups {
                 return false;
             }
         }
-        if self.parts_a_store(flow, inlined, i, k) {
-            return false;
+        // What it changes has been read by then.
+        for reader in &inlined.before[i] {
+            if self.of[*reader].is_none_or(|g| g == k || self.depends(g, k)) {
+                return false;
+            }
         }
         let g = &self.list[k];
         let own = |t: NodeId| flow.find(t).is_some_and(|x| self.of[x] == Some(k));
@@ -192,22 +212,6 @@ impl Groups {
         };
         let writes = g.items.iter().copied().chain([i]).filter(|x| surely(*x)).count();
         g.reads.len() + new + writes.max(1) <= cap.most
-    }
-
-    /// Tells if item `i` and group `k` in one kernel would need a buffer's rows both before and after a store changes them. That
-    /// store could not happen in place then.
-    fn parts_a_store(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, k: usize) -> bool {
-        let stores: Vec<(NodeId, usize)> = flow.stores.iter().filter_map(|(t, s)| Some((*t, self.of[*s]?))).collect();
-        for (old, store) in stores.into_iter().filter(|(_, store)| *store != k) {
-            let is = |(t, how): &(NodeId, Use)| *t == old && *how != Use::Dest;
-            if self.list[k].reads.iter().any(is) || inlined.needs[i].iter().any(is) {
-                let groups = inlined.needs[i].iter().filter_map(|(t, _)| self.of[flow.find(*t)?]);
-                if groups.chain([k]).collect::<Vec<_>>().into_iter().any(|g| self.depends(g, store)) {
-                    return true;
-                }
-            }
-        }
-        false
     }
 
     fn put(&mut self, flow: &Flow<'_>, inlined: &Inlined, i: usize, place: Option<usize>) {
@@ -241,6 +245,11 @@ impl Groups {
         }
         if flow.is_later_piece(i)
             && let Some(before) = self.of[i - 1]
+        {
+            self.add_dep(k, before);
+        }
+        for before in
+            inlined.before[i].iter().filter_map(|reader| self.of[*reader]).filter(|g| *g != k).collect::<Vec<_>>()
         {
             self.add_dep(k, before);
         }

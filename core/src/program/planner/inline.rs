@@ -17,6 +17,8 @@ pub(super) struct Inlined {
     pub yes: Vec<bool>,
     /// For each item: what it reads through inlined items, each once.
     pub needs: Vec<Vec<(NodeId, Use)>>,
+    /// For each item that changes a value where it is: the items that read the old value, and so run before.
+    pub before: Vec<Vec<usize>>,
 }
 
 /// Choose. Items in `forced` are not inlined.
@@ -49,9 +51,67 @@ pub(super) fn choose(flow: &Flow<'_>, forced: &[bool]) -> Inlined {
             }
             _ => false,
         };
+        yes[i] = yes[i] && !reads_too_late(flow, i, &yes);
     }
     let needs = needs(flow, &yes);
-    Inlined { yes, needs }
+    let before = before(flow, &yes, &needs);
+    Inlined { yes, needs, before }
+}
+
+/// Tells whether an item reads a value that is changed where it is, and would be computed, were it inlined, by a kernel that needs what
+/// the change has made.
+fn reads_too_late(flow: &Flow<'_>, i: usize, yes: &[bool]) -> bool {
+    let read = flow.items[i].edges.iter().filter(|edge| edge.how != Use::Dest);
+    let changers = read.flat_map(|edge| flow.changers(edge.to)).filter(|change| !depends(flow, i, *change));
+    let (mut seen, mut stack, mut kernels) = (vec![i], vec![i], Vec::new());
+    let changers: Vec<usize> = changers.collect();
+    if changers.is_empty() {
+        return false;
+    }
+    while let Some(x) = stack.pop() {
+        for (r, _) in &flow.readers[x] {
+            if seen.contains(r) {
+                continue;
+            }
+            seen.push(*r);
+            if yes[*r] { stack.push(*r) } else { kernels.push(*r) }
+        }
+    }
+    changers.iter().any(|change| kernels.iter().any(|kernel| depends(flow, *kernel, *change)))
+}
+
+/// The items that read a value before another one changes it where it is. Left out are those that cannot, because they need what the
+/// change makes, themselves or through others that have to wait: then the value is copied, or is an error.
+#[inline(never)]
+fn before(flow: &Flow<'_>, yes: &[bool], needs: &[Vec<(NodeId, Use)>]) -> Vec<Vec<usize>> {
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); flow.items.len()];
+    if flow.changes.is_empty() {
+        return before;
+    }
+    for reader in (0..flow.items.len()).filter(|i| !yes[*i]) {
+        for (value, _) in needs[reader].iter().filter(|(_, how)| *how != Use::Dest) {
+            for change in flow.changers(*value).filter(|change| *change != reader) {
+                if !before[change].contains(&reader) && !waits(flow, &before, reader, change) {
+                    before[change].push(reader);
+                }
+            }
+        }
+    }
+    before
+}
+
+/// Tells whether item `i` needs item `on`, or has to run after it for another reason.
+fn waits(flow: &Flow<'_>, before: &[Vec<usize>], i: usize, on: usize) -> bool {
+    let mut seen = vec![false; flow.items.len()];
+    let mut stack = vec![i];
+    while let Some(x) = stack.pop() {
+        if x == on {
+            return true;
+        }
+        let operands = flow.items[x].edges.iter().filter_map(|edge| flow.find(edge.to));
+        stack.extend(operands.chain(before[x].iter().copied()).filter(|t| !std::mem::replace(&mut seen[*t], true)));
+    }
+    false
 }
 
 /// The facts about items by which the choice is made.

@@ -236,17 +236,22 @@ impl Ordering<'_> {
             return true;
         }
         if let Some(old) = want.old {
+            // Stores may have put other values there in between.
+            let there = self.homes.iter().filter(|(_, home)| **home == Home::Fixed(want.place)).map(|(v, _)| *v);
+            let values: Vec<NodeId> = there.chain([old]).collect();
             for writer in flow.writers(item) {
                 let Some(k) = self.groups.of[writer] else {
                     return false;
                 };
-                let reads = self.groups.list[k].reads.iter().find(|(t, _)| *t == old).map(|(_, how)| *how);
-                let in_place = match reads {
-                    None | Some(Use::Direct) => true,
-                    _ => self.groups.list[k].kind == Kind::Scan && is_first_carry(flow, item, value, old),
-                };
-                if !in_place || !self.read_before(old, k) {
-                    return false;
+                for old in &values {
+                    let reads = self.groups.list[k].reads.iter().find(|(t, _)| t == old).map(|(_, how)| *how);
+                    let in_place = match reads {
+                        None | Some(Use::Direct) => true,
+                        _ => self.groups.list[k].kind == Kind::Scan && is_first_carry(flow, item, value, *old),
+                    };
+                    if !in_place || !self.read_before(*old, k) {
+                        return false;
+                    }
                 }
             }
         }
@@ -319,7 +324,8 @@ impl Ordering<'_> {
     }
 }
 
-/// Stores whose chain leads from the old value of a place to its wanted one: they change it where it is.
+/// Stores whose chain leads from the old value of a place to its wanted one, or to the first value of the loop that makes it: they change
+/// it where it is.
 #[inline(never)]
 fn chains(flow: &Flow<'_>) -> FxHashMap<usize, usize> {
     let graph = flow.scope.graph;
@@ -330,6 +336,12 @@ fn chains(flow: &Flow<'_>) -> FxHashMap<usize, usize> {
         };
         let mut chain = Vec::new();
         let mut item = flow.wanted[w];
+        if let Some(first) = first_value(flow, item, flow.wanted_value(w))
+            && is_first_carry(flow, item, flow.wanted_value(w), first)
+            && let Some(before) = flow.find(first).filter(|t| !flow.wanted.contains(t))
+        {
+            item = before;
+        }
         while flow.items[item].class == Class::Store {
             chain.push(item);
             let (dest, whole) = fold(graph, graph.nodes[flow.items[item].node as usize].src[0]);
@@ -344,6 +356,16 @@ fn chains(flow: &Flow<'_>) -> FxHashMap<usize, usize> {
         }
     }
     chains
+}
+
+/// The first value of the carry of a loop that ends as `value`.
+fn first_value(flow: &Flow<'_>, item: usize, value: NodeId) -> Option<NodeId> {
+    let graph = flow.scope.graph;
+    let node = &graph.nodes[flow.items[item].node as usize];
+    match (&node.op, &graph.nodes[value as usize].op) {
+        (Op::Scan(scan), Op::Out(i)) if (*i as usize) < scan.carries => Some(fold(graph, node.src[*i as usize]).0),
+        _ => None,
+    }
 }
 
 /// Tells whether a loop reads `old` only as the first value of the carry that ends as `value`.

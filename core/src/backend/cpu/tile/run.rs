@@ -321,7 +321,7 @@ impl Frame<'_> {
         }
         let level = body.level;
         for step in 0..body.len {
-            if self.interrupt.asked() {
+            if self.interrupt.asked() || body.until.is_some_and(|until| self.holds(until)) {
                 break;
             }
             if self.reports && level == 0 {
@@ -333,9 +333,6 @@ impl Frame<'_> {
                 self.reg_mut(index).fill(f32::from_bits(t as u32));
             }
             self.parts(parts, starts);
-            if body.until.is_some_and(|until| self.holds(until)) {
-                break;
-            }
         }
         self.time[level] = 0;
     }

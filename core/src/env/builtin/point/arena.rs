@@ -64,6 +64,13 @@ impl Env for PointArena {
         out.copy_from_slice(&[s.x, s.y, s.distance(task[0], task[1])]);
     }
 
+    /// A step that ends within reach of the goal, which is the one that ends the episode.
+    #[inline(always)]
+    fn success<R: Real>(&self, _: &Self::State<R>, reward: R, terminated: R::Mask, _: &[R]) -> Option<R::Mask> {
+        // Without an end, rewards above −REACHED are those within reach, with a bonus that is not below 0.
+        Some(if self.never_done { reward.gt(R::lit(-REACHED)) } else { terminated })
+    }
+
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         let size = self.arena_size as f32;
         let corners = vec![[-size, -size], [size, -size], [size, size], [-size, size], [-size, -size]];
@@ -92,6 +99,21 @@ mod tests {
         assert!(!step.terminated && (step.reward + 0.15).abs() < 1e-12);
         let on = EnvDef::new(PointArena { never_done: true, ..PointArena::default() }).unwrap();
         assert!(!on.step(&[0.0, 0.0], &[0.06, 0.0], &[0.2, 0.0], [0, 0], 0).unwrap().terminated);
+    }
+
+    #[test]
+    fn success_is_a_distance_below_that_of_a_step_along_both_axes() {
+        for done_bonus in [0.0, 10.0] {
+            for never_done in [false, true] {
+                let env = EnvDef::new(PointArena { done_bonus, never_done, ..PointArena::default() }).unwrap();
+                let succeeds = |far: f32| {
+                    let (from, task) = ([0.0_f32, 0.0], [far, 0.0]);
+                    let step = env.step(&from, &[0.0, 0.0], &task, [0, 0], 0).unwrap();
+                    env.success(&from, step.reward, step.terminated, &task).unwrap().unwrap()
+                };
+                assert_eq!([0.0, 0.14, 0.1415, 1.0].map(succeeds), [true, true, false, false]);
+            }
+        }
     }
 
     #[test]

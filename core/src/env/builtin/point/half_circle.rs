@@ -88,6 +88,17 @@ impl Env for PointHalfCircle {
         out.copy_from_slice(&[s.x, s.y]);
     }
 
+    /// A step that ends within the radius, whichever reward tells it.
+    #[inline(always)]
+    fn success<R: Real>(&self, _: &Self::State<R>, reward: R, _: R::Mask, _: &[R]) -> Option<R::Mask> {
+        let least = match self.reward {
+            PointReward::Sparse => return Some(reward.gt(R::lit(0.0))),
+            PointReward::Dense => -self.goal_radius,
+            PointReward::Squared => -self.goal_radius * self.goal_radius,
+        };
+        Some(R::lit(least).le(reward))
+    }
+
     fn draw(&self, state: &[f32], task: &[f32]) -> Scene {
         let arc = (0..=60).map(|i| (i as f32 / 60.0 * std::f32::consts::PI).sin_cos()).map(|(sin, cos)| [cos, sin]);
         let scene = field(1.4).with(Shape::polyline(arc.collect(), 0.015, Color::GREY)).with(Shape::circle(
@@ -113,6 +124,19 @@ mod tests {
         assert!((reward(PointHalfCircle::default(), [0.0, 0.75], [0.0, 0.1]) - 0.85).abs() < 1e-12);
         assert_eq!(reward(PointHalfCircle::default(), [0.0, 0.65], [0.0, 0.1]), 0.0);
         assert!((reward(PointHalfCircle::dense(), [0.0, 0.65], [0.0, 0.1]) + 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn success_is_a_place_within_the_radius_for_all_rewards() {
+        for reward in [PointReward::Sparse, PointReward::Dense, PointReward::Squared] {
+            let env = EnvDef::new(PointHalfCircle { reward, ..PointHalfCircle::default() }).unwrap();
+            let succeeds = |y: f32| {
+                let (from, task) = ([0.0_f32, y], [0.0, 1.0]);
+                let step = env.step(&from, &[0.0, 0.0], &task, [0, 0], 0).unwrap();
+                env.success(&from, step.reward, step.terminated, &task).unwrap().unwrap()
+            };
+            assert_eq!([0.0, 0.79, 0.81, 1.0, 1.19, 1.21].map(succeeds), [false, false, true, true, true, false]);
+        }
     }
 
     #[test]

@@ -2,21 +2,22 @@
 
 use crate::Tensor;
 use crate::algo::ActorCritic;
-use crate::algo::on_policy::Minibatch;
 use crate::learn::log_ratio;
 use crate::policy::Distribution;
+
+use super::Minibatch;
 
 /// −mean(π/π_old · A) of eq. 14, `[S, 1]`, to minimise. `standardised`: advantages of zero mean and unit deviation.
 #[track_caller]
 pub fn surrogate(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, standardised: bool) -> Tensor {
-    let logp = net.distribution(parts, batch.obs).log_prob(batch.action);
+    let logp = net.distribution_of(parts, batch.obs, batch.sequences.as_ref()).log_prob(batch.action);
     -batch.mean(log_ratio(logp, batch.logp_old).exp() * batch.advantages(standardised))
 }
 
 /// Mean KL(old ‖ new) over the states of a batch, `[S, 1]`; `old` is a constant.
 #[track_caller]
 pub fn kl(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, old: &Distribution) -> Tensor {
-    batch.mean(old.kl(&net.distribution(parts, batch.obs)))
+    batch.mean(old.kl(&net.distribution_of(parts, batch.obs, batch.sequences.as_ref())))
 }
 
 #[cfg(test)]

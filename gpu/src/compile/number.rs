@@ -1,0 +1,115 @@
+//! Single numbers that depend on the steps of loops alone: the host knows them without asking the device.
+
+use quickstudy_core::DType;
+use quickstudy_core::tensor::op::Binary;
+use quickstudy_core::tensor::{Graph, NodeId, Op, Unary};
+
+use super::bind::root;
+
+/// A number, as it is computed from the steps of the loops around, the outermost first. Values are the 32 bits that a device would have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    Bits(u32),
+    /// The step of the loop of that level.
+    Step(usize),
+    Unary(Unary, DType, Box<Number>),
+    Binary(Binary, DType, [Box<Number>; 2]),
+    Select([Box<Number>; 3]),
+}
+
+/// Operations that are looked at for one number.
+const MOST: usize = 256;
+
+impl Number {
+    /// The number that a node is, if it depends on constants and steps alone. `level` tells the loop whose step a parameter is.
+    pub fn of(graph: &Graph, node: NodeId, level: &dyn Fn(NodeId) -> Option<usize>) -> Option<Number> {
+        let mut left = MOST;
+        Number::within(graph, node, level, &mut left)
+    }
+
+    fn within(graph: &Graph, id: NodeId, level: &dyn Fn(NodeId) -> Option<usize>, left: &mut usize) -> Option<Number> {
+        *left = left.checked_sub(1)?;
+        let id = root(graph, id);
+        let node = &graph.nodes[id as usize];
+        if node.len() != 1 {
+            return None;
+        }
+        let operand = |k: usize, left: &mut usize| Some(Box::new(Number::within(graph, node.src[k], level, left)?));
+        let dtype = node.src.first().map_or(node.dtype, |s| graph.nodes[*s as usize].dtype);
+        match &node.op {
+            Op::Const(bits) => Some(Number::Bits(match node.dtype {
+                DType::F32 => (f64::from_bits(*bits) as f32).to_bits(),
+                DType::U32 => *bits as u32,
+            })),
+            Op::Param(0) => level(id).map(Number::Step),
+            Op::Unary(op @ (Unary::Neg | Unary::Floor | Unary::Cast(_))) => {
+                Some(Number::Unary(*op, dtype, operand(0, left)?))
+            }
+            Op::Binary(op) => Some(Number::Binary(*op, dtype, [operand(0, left)?, operand(1, left)?])),
+            Op::Select => Some(Number::Select([operand(0, left)?, operand(1, left)?, operand(2, left)?])),
+            _ => None,
+        }
+    }
+
+    /// Its bits at these steps.
+    pub fn at(&self, steps: &[u32]) -> u32 {
+        match self {
+            Number::Bits(bits) => *bits,
+            Number::Step(level) => steps.get(*level).copied().unwrap_or(0),
+            Number::Unary(op, dtype, x) => {
+                let (x, float) = (x.at(steps), |x: u32| f32::from_bits(x));
+                match (op, dtype) {
+                    (Unary::Neg, DType::F32) => (-float(x)).to_bits(),
+                    (Unary::Neg, DType::U32) => x.wrapping_neg(),
+                    (Unary::Floor, DType::F32) => float(x).floor().to_bits(),
+                    (Unary::Cast(DType::U32), DType::F32) => float(x) as u32,
+                    (Unary::Cast(DType::F32), DType::U32) => (x as f32).to_bits(),
+                    _ => x,
+                }
+            }
+            Number::Binary(op, dtype, [x, y]) => {
+                let (x, y) = (x.at(steps), y.at(steps));
+                match dtype {
+                    DType::F32 => of_floats(*op, f32::from_bits(x), f32::from_bits(y)),
+                    DType::U32 => of_words(*op, x, y),
+                }
+            }
+            Number::Select([condition, x, y]) => {
+                if condition.at(steps) != 0 {
+                    x.at(steps)
+                } else {
+                    y.at(steps)
+                }
+            }
+        }
+    }
+}
+
+fn of_floats(op: Binary, x: f32, y: f32) -> u32 {
+    match op {
+        Binary::Add => (x + y).to_bits(),
+        Binary::Mul => (x * y).to_bits(),
+        Binary::Max => (if x < y { y } else { x }).to_bits(),
+        Binary::Min => (if y < x { y } else { x }).to_bits(),
+        Binary::Lt => u32::from(x < y),
+        Binary::Eq => u32::from(x == y),
+        // Not of f32.
+        Binary::And | Binary::Or | Binary::Xor | Binary::Shl | Binary::Shr => 0,
+    }
+}
+
+fn of_words(op: Binary, x: u32, y: u32) -> u32 {
+    match op {
+        Binary::Add => x.wrapping_add(y),
+        Binary::Mul => x.wrapping_mul(y),
+        Binary::Max => x.max(y),
+        Binary::Min => x.min(y),
+        Binary::Lt => u32::from(x < y),
+        Binary::Eq => u32::from(x == y),
+        Binary::And => x & y,
+        Binary::Or => x | y,
+        Binary::Xor => x ^ y,
+        Binary::Shl => x << (y % 32),
+        Binary::Shr => x >> (y % 32),
+    }
+}

@@ -1,0 +1,268 @@
+//! What a resume does with each stack of runs: found out for all before anything is written for one.
+
+use super::super::{TrainArgs, prepare, record, title};
+use super::check_unchanged;
+use super::source::Source;
+use crate::config::{self, RunKeys};
+use crate::keep::Keep;
+use crate::kept::Kept;
+use crate::outcome::Stop;
+use crate::plan::eval_episodes;
+use crate::progress::{grouped, say};
+use crate::provenance;
+use crate::run::{Pace, SeedRun};
+use crate::run_folder::{self, RunFolder, file};
+use quickstudy_core::backend::Device;
+use quickstudy_core::meta::TestSizes;
+use quickstudy_core::train::{Session, Setup};
+use std::path::PathBuf;
+use toml::Value;
+
+/// Runs that go on together.
+pub(super) struct Stack {
+    session: Session,
+    sources: Vec<Source>,
+    /// The folders in which they go on, and the kept snapshots that are copied there.
+    folders: Vec<(RunFolder, Option<Kept>)>,
+    texts: Vec<Texts>,
+    /// None where all steps are made.
+    pace: Option<Pace>,
+    extended: bool,
+    /// Several runs go on, so that `--out` is the folder of their folders.
+    several: bool,
+}
+
+/// The configuration of a run.
+struct Texts {
+    /// As it is.
+    now: String,
+    /// As the command asks for it, but for the interval of rows: by that it is told which rows there should be so far.
+    early: String,
+    /// As the command asks for it.
+    changed: String,
+}
+
+/// Runs that are ready to train.
+pub(super) struct Ready {
+    pub(super) session: Session,
+    pub(super) runs: Vec<SeedRun>,
+    pub(super) pace: Pace,
+    /// They make other steps than they were begun for.
+    pub(super) extended: bool,
+}
+
+/// Steps that a configuration asks for, and the file that does.
+type Wish = (u64, PathBuf);
+
+/// Finds out what becomes of the runs, and checks it.
+///
+/// # Errors
+/// [`Stop`] with code 2 if they cannot go on as the command says.
+pub(super) fn plan(args: &TrainArgs, runs: Vec<(Session, Vec<Source>)>) -> Result<Vec<Stack>, Stop> {
+    let several = runs.iter().map(|(_, sources)| sources.len()).sum::<usize>() > 1;
+    let wishes: Vec<Option<Wish>> = runs.iter().map(|(session, sources)| wish(session, sources)).collect();
+    // A resume that asked for other steps may have been killed before all configurations had them.
+    let alike = |one: &Session, other: &Session| {
+        let of = |setup: &Setup| (setup.algorithm.name, setup.env.spec().name.clone(), setup.steps, setup.table());
+        of(one.setup()) == of(other.setup())
+    };
+    let wishes: Vec<Option<Wish>> = runs
+        .iter()
+        .map(|(session, _)| {
+            let of_alike = runs.iter().zip(&wishes).filter(|((other, _), _)| alike(session, other));
+            of_alike.filter_map(|(_, wish)| wish.clone()).max()
+        })
+        .collect();
+    runs.into_iter().zip(wishes).map(|(run, wish)| Stack::of(args, run, wish, several)).collect()
+}
+
+/// The steps that the runs' configurations ask for, where these are others than those of the snapshots: configurations change first.
+fn wish(session: &Session, sources: &[Source]) -> Option<Wish> {
+    let of = |source: &Source| {
+        let Source::Last(folder) = source else { return None };
+        let path = folder.join(file::CONFIG);
+        let steps = config::read_file(&path).ok()?.0.steps?;
+        (steps != session.setup().steps).then_some((steps, path))
+    };
+    sources.iter().filter_map(of).max()
+}
+
+impl Stack {
+    fn of(
+        args: &TrainArgs,
+        (mut session, sources): (Session, Vec<Source>),
+        wish: Option<Wish>,
+        several: bool,
+    ) -> Result<Self, Stop> {
+        check_unchanged(args, session.setup())?;
+        session.set_debug(args.debug);
+        let before = session.setup().steps;
+        let asked = args.steps.or(wish.as_ref().map(|(steps, _)| *steps)).unwrap_or(before);
+        session.set_steps(asked)?;
+        let (folders, extended) = (Vec::new(), asked != before);
+        let mut stack = Self { session, sources, folders, texts: Vec::new(), pace: None, extended, several };
+        if stack.session.done() {
+            return Ok(stack);
+        }
+        if let (None, Some((steps, path))) = (args.steps, wish) {
+            say(&format!("note: on to {} environment steps, as {} says", grouped(steps), path.display()));
+        }
+        stack.configure(args, asked)?;
+        Ok(stack)
+    }
+
+    /// Takes the settings of the run from the configurations, in which the flags take their place.
+    fn configure(&mut self, args: &TrainArgs, asked: u64) -> Result<(), Stop> {
+        let mut keys = args.flags();
+        for source in &self.sources {
+            let path = source.run().join(file::CONFIG);
+            let (mut own, mut now) = (RunKeys::default(), String::new());
+            if path.exists() {
+                own = config::read_file(&path)?.0;
+                now = String::from_utf8_lossy(&run_folder::read_own_text(&path)?).into_owned();
+            }
+            let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+            let differs = own.steps.is_some_and(|steps| steps != asked);
+            let [exploration, episodes, tasks] = args.meta_test.values();
+            let flags = [
+                (TestSizes::KEYS[2], tasks.map(number)),
+                (TestSizes::KEYS[1], episodes.map(number)),
+                (TestSizes::KEYS[0], exploration.map(number)),
+                ("steps", args.steps.or(differs.then_some(asked)).map(number)),
+                ("eval_every", args.eval_every.map(number)),
+                ("eval_episodes", args.eval_episodes.map(number)),
+                ("keep_snapshots", args.keep_snapshots.map(Keep::value)),
+            ];
+            let with = |text: String, (key, value): (&str, Option<Value>)| match value {
+                Some(value) => config::with_key(&text, key, &value),
+                None => text,
+            };
+            let early = flags.into_iter().fold(now.clone(), with);
+            let changed = with(early.clone(), ("log_every", args.log_every.map(number)));
+            keys = keys.or(own);
+            self.texts.push(Texts { now, early, changed });
+        }
+        let keep = keys.keep_snapshots.unwrap_or_default();
+        if keep == Keep::None {
+            return Err(Stop::user(
+                "--keep-snapshots none: a run that goes on has a last snapshot, which would grow old",
+            )
+            .hint("take last, all or a number of environment steps"));
+        }
+        let counts = [keys.eval_every.unwrap_or(asked.div_ceil(10)), keys.log_every.unwrap_or(0)];
+        let episodes = keys.eval_episodes.unwrap_or_else(|| eval_episodes(self.session.setup().algorithm));
+        let pace = args.pace(counts, keys.meta_test.evaluation(episodes), keep);
+        prepare(&mut self.session, &pace)?;
+        self.pace = Some(pace);
+        Ok(())
+    }
+
+    /// Makes the folders of runs that go on from kept snapshots, all of them before something is copied: what is there tells that the command
+    /// was not done with.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if there is a run already, with code 1 if a file cannot be written.
+    pub(super) fn begin_copies(&mut self, args: &TrainArgs) -> Result<(), Stop> {
+        if self.pace.is_none() {
+            return Ok(());
+        }
+        let sources = std::mem::take(&mut self.sources);
+        for (index, source) in sources.into_iter().enumerate() {
+            self.folders.push(match source {
+                Source::Last(folder) => (folder, None),
+                Source::Kept(kept) => {
+                    let made = self.session.steps_made(index);
+                    (kept.begin(made, args.out.as_deref(), self.several)?, Some(kept))
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Copies the kept snapshots and what belongs to them.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 2 if a file cannot be read, with code 1 if one cannot be written.
+    pub(super) fn copy(&self) -> Result<(), Stop> {
+        for (index, ((folder, kept), texts)) in self.folders.iter().zip(&self.texts).enumerate() {
+            if let Some(kept) = kept {
+                kept.copy(folder, self.session.steps_made(index), &texts.early)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that the copies are whole.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if a file cannot be removed.
+    pub(super) fn end_copies(&self) -> Result<(), Stop> {
+        self.folders.iter().try_for_each(|(folder, _)| Kept::end(folder))
+    }
+
+    /// Writes the configurations that change: from then on the command is not forgotten.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if a file cannot be written.
+    pub(super) fn write_configurations(&self) -> Result<(), Stop> {
+        for ((folder, kept), Texts { now, early, .. }) in self.folders.iter().zip(&self.texts) {
+            if kept.is_none() && early != now {
+                folder.write(file::CONFIG, early.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes back to the snapshots in all files, and says which runs are finished; the others are ready to train.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if a file cannot be read or written.
+    pub(super) fn go_back(self, args: &TrainArgs, device: &Device) -> Result<Option<Ready>, Stop> {
+        let Some(pace) = self.pace else { return self.finish().map(|()| None) };
+        let Self { session, folders, texts, extended, .. } = self;
+        let seeds = session.setup().seeds.clone();
+        let mut runs = Vec::with_capacity(folders.len());
+        for (index, (((folder, _), texts), seed)) in folders.into_iter().zip(texts).zip(seeds).enumerate() {
+            let made = session.steps_made(index);
+            provenance::note_change(&folder, &device.caps().name);
+            record(&folder, args, device, made)?;
+            let run =
+                SeedRun::resume(folder, title(session.setup(), seed), &texts.changed, made, session.segments(index))?;
+            // The rows so far are those of the configuration as it was.
+            if texts.changed != texts.early {
+                run.folder.write(file::CONFIG, texts.changed.as_bytes())?;
+            }
+            runs.push(run);
+        }
+        Ok(Some(Ready { session, runs, pace, extended }))
+    }
+
+    fn finish(self) -> Result<(), Stop> {
+        let Self { session, sources, .. } = self;
+        let seeds = session.setup().seeds.clone();
+        let asked = session.setup().steps;
+        for (index, (source, seed)) in sources.into_iter().zip(seeds).enumerate() {
+            let made = session.steps_made(index);
+            let at = match &source {
+                Source::Last(folder) => folder.path().to_owned(),
+                Source::Kept(_) => source.snapshot(),
+            };
+            if let Source::Last(folder) = source {
+                Kept::end(&folder)?;
+                let config = run_folder::read_own_text(&folder.join(file::CONFIG)).unwrap_or_default();
+                let config = String::from_utf8_lossy(&config).into_owned();
+                let title = title(session.setup(), seed);
+                SeedRun::resume(folder, title, &config, made, session.segments(index))?.finish()?;
+            }
+            let (at, numbers) = (
+                at.display(),
+                match made <= asked {
+                    true => format!("{} of {} environment steps", grouped(made), grouped(asked)),
+                    false => format!("{} environment steps, more than {}", grouped(made), grouped(asked)),
+                },
+            );
+            say(&format!("{at} is finished: it made {numbers}; go further with a larger --steps"));
+        }
+        Ok(())
+    }
+}

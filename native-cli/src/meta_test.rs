@@ -1,0 +1,114 @@
+//! The sizes of a meta-test among arguments and settings, and its results.
+
+use crate::args;
+use crate::metrics::number;
+use quickstudy_core::meta::{AVERAGE, EpisodeOutcome, Performance, TestSizes};
+use quickstudy_core::train::{Episode, Evaluation};
+
+/// The sizes of a meta-test, as far as they are given; with one of them, the others are as by default.
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
+pub struct MetaTestArgs {
+    /// Meta-test as garage's MetaEvaluator: episodes of exploration on each task, before each adaptation or through
+    /// which a memory lasts [default: 10, with one of the other two]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
+    pub n_exploration_eps: Option<u64>,
+    /// Meta-test: episodes of the adapted policy on each task, which are measured [default: 1]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
+    pub n_test_episodes: Option<u64>,
+    /// Meta-test: held-out tasks [default: as without a meta-test]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
+    pub n_test_tasks: Option<u64>,
+}
+
+impl MetaTestArgs {
+    /// The values in order of [`TestSizes::KEYS`].
+    #[must_use]
+    pub fn values(&self) -> [Option<u64>; 3] {
+        [self.n_exploration_eps, self.n_test_episodes, self.n_test_tasks]
+    }
+
+    /// Those with these values.
+    #[must_use]
+    pub fn of([n_exploration_eps, n_test_episodes, n_test_tasks]: [Option<u64>; 3]) -> MetaTestArgs {
+        MetaTestArgs { n_exploration_eps, n_test_episodes, n_test_tasks }
+    }
+
+    /// Values of `self`, and those of `other` where it has none.
+    #[must_use]
+    pub fn or(&self, other: &MetaTestArgs) -> MetaTestArgs {
+        let ([a, b, c], [d, e, f]) = (self.values(), other.values());
+        MetaTestArgs::of([a.or(d), b.or(e), c.or(f)])
+    }
+
+    /// The sizes of the meta-test, on so many tasks if none says how many; none if nothing is given.
+    #[must_use]
+    pub fn sizes(&self, tasks: u64) -> Option<TestSizes> {
+        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let standard = TestSizes::default();
+        self.values().iter().any(Option::is_some).then(|| TestSizes {
+            n_exploration_eps: self.n_exploration_eps.map_or(standard.n_exploration_eps, size),
+            n_test_episodes: self.n_test_episodes.map_or(standard.n_test_episodes, size),
+            n_test_tasks: size(self.n_test_tasks.unwrap_or(tasks)),
+        })
+    }
+
+    /// What evaluations play: the meta-test, or so many episodes.
+    #[must_use]
+    pub fn evaluation(&self, episodes: u64) -> Evaluation {
+        let episodes_of_each = usize::try_from(episodes).unwrap_or(usize::MAX);
+        self.sizes(episodes).map_or(Evaluation::Episodes(episodes_of_each), Evaluation::MetaTest)
+    }
+}
+
+/// How well the episodes after adaptation went, under garage's names.
+#[must_use]
+pub fn performance(episodes: &[Episode], iteration: u64) -> Performance {
+    let adapted: Vec<EpisodeOutcome> = episodes.iter().filter_map(|episode| episode.adapted).collect();
+    Performance::of(iteration, &adapted)
+}
+
+/// One line per measure of a meta-test.
+#[must_use]
+pub fn lines(episodes: &[Episode]) -> Vec<String> {
+    let rows = performance(episodes, 0).rows("MetaTest", AVERAGE).into_iter();
+    let rows = rows.filter(|(name, _)| !name.ends_with("/Iteration"));
+    rows.map(|(name, value)| format!("{name:<42}{:>12}", number(value))).collect()
+}
+
+/// One row per task and test episode.
+#[must_use]
+pub fn table(episodes: &[Episode], sizes: TestSizes) -> String {
+    let mut text = "task,episode,return,length,terminated,success\n".to_owned();
+    for (i, episode) in episodes.iter().enumerate() {
+        let (task, number_of) = (i / sizes.n_test_episodes.max(1), i % sizes.n_test_episodes.max(1));
+        let success = episode.adapted.and_then(|outcome| outcome.success).map_or("", |x| if x { "1" } else { "0" });
+        let (ret, terminated) = (number(episode.ret), u8::from(episode.terminated));
+        text += &format!("{task},{number_of},{ret},{},{terminated},{success}\n", episode.length);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_size_makes_a_meta_test_and_a_table_has_a_row_per_episode() {
+        let none = MetaTestArgs::default();
+        assert_eq!((none.sizes(7), none.evaluation(7)), (None, Evaluation::Episodes(7)));
+        let some = MetaTestArgs { n_test_episodes: Some(2), ..none.clone() };
+        let sizes = TestSizes { n_exploration_eps: 10, n_test_episodes: 2, n_test_tasks: 2 };
+        assert_eq!(some.sizes(2), Some(sizes));
+        let other = MetaTestArgs { n_test_tasks: Some(5), n_test_episodes: Some(9), ..none };
+        assert_eq!(some.or(&other).values(), [None, Some(2), Some(5)]);
+        let outcome = |success| EpisodeOutcome { ret: 1.5, discounted: 1.0, terminated: true, success };
+        let episode = |success| Episode { ret: 1.5, length: 3, terminated: true, adapted: Some(outcome(success)) };
+        let all = [episode(Some(true)), episode(Some(false)), episode(Some(true)), episode(None)];
+        let text = table(&all, sizes);
+        assert_eq!(
+            text.lines().skip(1).collect::<Vec<_>>(),
+            ["0,0,1.5,3,1,1", "0,1,1.5,3,1,0", "1,0,1.5,3,1,1", "1,1,1.5,3,1,"]
+        );
+        assert!(lines(&all)[0].starts_with("MetaTest/Average/NumEpisodes") && lines(&all)[0].ends_with(" 4"));
+    }
+}

@@ -1,0 +1,78 @@
+//! The best policy's file, which changes with the last snapshot.
+//!
+//! The policy of a better evaluation is first written beside the best one, under the environment steps of that evaluation, and takes its place
+//! once a snapshot is on the disk that is not older. After a kill in between, the metrics go back to the snapshot before, and so does the policy.
+
+use super::{RunFolder, cannot_keep, file};
+use crate::outcome::Stop;
+use crate::{atomic, disk};
+use std::fs;
+
+/// The name of the policy of a better evaluation after so many environment steps, until a snapshot follows.
+fn name(env_steps: u64) -> String {
+    format!("best-{env_steps}.safetensors")
+}
+
+/// The environment steps in such a name.
+fn steps_in(file: &str) -> Option<u64> {
+    let steps = file.strip_prefix("best-")?.strip_suffix(".safetensors")?.parse().ok()?;
+    (name(steps) == file).then_some(steps)
+}
+
+impl RunFolder {
+    /// Writes the policy of a better evaluation, made after so many environment steps; [`RunFolder::settle_best`] makes it the best one.
+    ///
+    /// # Errors
+    /// As [`RunFolder::write`].
+    pub fn write_better(&self, env_steps: u64, policy: &[u8]) -> Result<(), Stop> {
+        self.write(&name(env_steps), policy)
+    }
+
+    /// Makes the last of the better policies up to `env_steps`, those of the snapshot in place, the best one, and removes all others.
+    ///
+    /// # Errors
+    /// [`Stop`] with code 1 if a file cannot be renamed or removed.
+    pub fn settle_best(&self, env_steps: u64) -> Result<(), Stop> {
+        let entries = fs::read_dir(self.path()).map_err(|error| cannot_keep(&self.join(file::BEST), &error, ""))?;
+        let steps = |entry: fs::DirEntry| steps_in(&entry.file_name().to_string_lossy());
+        let mut better: Vec<u64> = entries.filter_map(|entry| steps(entry.ok()?)).collect();
+        better.sort_unstable();
+        let best = better.iter().rposition(|steps| *steps <= env_steps).map(|last| better.remove(last));
+        better.into_iter().try_for_each(|steps| self.remove(&name(steps)))?;
+        let Some(better) = best.map(|steps| self.join(&name(steps))) else { return Ok(()) };
+        let path = self.join(file::BEST);
+        // A link stays, and the file that it leads to is replaced.
+        let settled = match fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
+            true => fs::read(&better)
+                .and_then(|policy| atomic::write(&path, &policy))
+                .and_then(|()| disk::remove_file(&better)),
+            false => disk::rename(&better, &path),
+        };
+        settled.map_err(|error| cannot_keep(&path, &error, ""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_folder::tests::scratch;
+
+    #[test]
+    fn better_policies_become_the_best_one_with_a_snapshot_that_is_not_older() {
+        let dir = scratch("better");
+        let folder = RunFolder::create(&dir).unwrap();
+        let best = || fs::read(dir.join(file::BEST)).ok();
+        folder.settle_best(100).unwrap();
+        folder.write_better(300, b"third").unwrap();
+        folder.write_better(100, b"first").unwrap();
+        folder.write_better(200, b"second").unwrap();
+        fs::write(dir.join("best-07.safetensors"), "of somebody else").unwrap();
+        assert_eq!(best(), None);
+        folder.settle_best(250).unwrap();
+        assert_eq!(best().as_deref(), Some(&b"second"[..]));
+        folder.write_better(300, b"third").unwrap();
+        folder.settle_best(299).unwrap();
+        assert_eq!(best().as_deref(), Some(&b"second"[..]));
+        assert_eq!(fs::read_dir(&*dir).unwrap().count(), 3, "the lock, the best and the other file");
+    }
+}
