@@ -17,7 +17,7 @@ pub struct Band {
 
 /// The end of a curve of several runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct End {
+pub struct CurveEnd {
     /// Its step.
     pub steps: f64,
     /// The values there, of the runs that have come so far; at least one.
@@ -33,12 +33,12 @@ const TOGETHER: f64 = 0.02;
 
 /// Where the curve of these runs ends: with the longest one. None if no run has a point.
 #[must_use]
-pub fn end(runs: &[Vec<(f64, f64)>]) -> Option<End> {
+pub fn end(runs: &[Vec<(f64, f64)>]) -> Option<CurveEnd> {
     let lasts = || runs.iter().filter_map(|run| Some(run.last()?.0));
     let longest = lasts().max_by(f64::total_cmp)?;
     let steps = lasts().filter(|last| *last >= longest - TOGETHER * longest.abs()).min_by(f64::total_cmp)?;
     let first_end = lasts().min_by(f64::total_cmp).filter(|first| *first < steps);
-    Some(End { steps, values: runs.iter().filter_map(|run| at(run, steps)).collect(), first_end })
+    Some(CurveEnd { steps, values: runs.iter().filter_map(|run| at(run, steps)).collect(), first_end })
 }
 
 /// The mean of runs over a common grid of steps, by linear interpolation within each run.
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(band.steps, [0.0, 50.0, 100.0]);
         assert_eq!(band.mean, [5.0, 30.0, 65.0]);
         assert_eq!((band.interval[2], band.first_end), (Some((30.0, 100.0)), None));
-        assert_eq!(end(&runs), Some(End { steps: 100.0, values: vec![100.0, 30.0], first_end: None }));
+        assert_eq!(end(&runs), Some(CurveEnd { steps: 100.0, values: vec![100.0, 30.0], first_end: None }));
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub use crate::numerals::short_count;
 use crate::outcome::Stop;
 use crate::sheet::{INK, QUIET, Sheet, Style};
 use axes::{Axes, padded};
-use ends::End;
+use ends::EndLabel;
 use legend::{Legend, clip};
 use quickstudy_core::env::Color;
 
@@ -160,7 +160,7 @@ fn panel(sheet: &mut Sheet, plot: &Plot, [left, top, right, bottom]: [f32; 4]) -
             sheet.disc(axes.at(*mark), 4.0, color(number));
         }
         if let (Some(x), Some(y)) = (band.steps.last(), band.mean.last()) {
-            ends.push(End { at: axes.at((*x, *y)), value: *y, color: number });
+            ends.push(EndLabel { at: axes.at((*x, *y)), value: *y, color: number });
         }
     }
     ends::draw(sheet, &ends, axes.bottom);

@@ -1,5 +1,7 @@
 //! Episodes of a trained policy, on random numbers that training never touches.
 
+mod trajectory;
+
 use std::fmt::Debug;
 use std::rc::Rc;
 
@@ -23,6 +25,8 @@ use crate::rng::{self, Key, key_from_seed, streams};
 use crate::task::TaskSource;
 use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
 
+pub use trajectory::Trajectory;
+
 /// One evaluation episode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Episode {
@@ -35,19 +39,6 @@ pub struct Episode {
     /// Of policies that adapt, in programs: the episode after adaptation, which is the last one of a trial, as
     /// [`MetaEvaluator`](crate::meta::MetaEvaluator) measures it.
     pub adapted: Option<EpisodeOutcome>,
-}
-
-/// One episode step by step, for drawing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Trajectory {
-    /// State before each step, and the one that the last step led to.
-    pub states: Vec<Vec<f32>>,
-    /// Action of each step as the environment got it.
-    pub actions: Vec<Vec<f32>>,
-    /// Reward of each step.
-    pub rewards: Vec<f32>,
-    /// Parameters of the task; empty if the environment has a single one.
-    pub task: Vec<f32>,
 }
 
 /// The arrays of policies, stacked over seeds: inputs of evaluation programs.
@@ -175,38 +166,6 @@ impl EpisodeProgram {
             all.iter_mut().zip(outcomes).for_each(|(episode, outcome)| episode.adapted = Some(outcome));
         }
         Ok(all.chunks(self.of.episodes).map(<[Episode]>::to_vec).collect())
-    }
-
-    /// The recorded steps of each episode of the only policy.
-    async fn trajectories(&mut self, device: &Device, policy: &PolicyArrays, key: Key) -> Result<Vec<Trajectory>> {
-        let out = self.run(device, policy, &[key])?;
-        let lengths = device.read_u32(out.get("lengths")?).await?;
-        let states = device.read_f32(out.get("states")?).await?;
-        let actions = device.read_f32(out.get("actions")?).await?;
-        let rewards = device.read_f32(out.get("rewards")?).await?;
-        let tasks = match self.env.spec().task.is_empty() {
-            true => Vec::new(),
-            false => device.read_f32(out.get("task")?).await?,
-        };
-        // Arrays are in order of time, with all episodes of a step one behind the other.
-        let count = self.of.episodes;
-        let rows = |flat: &[f32], width: usize, episode: usize| -> Vec<Vec<f32>> {
-            let length = lengths[episode] as usize;
-            flat.chunks(width.max(1)).skip(episode).step_by(count).take(length).map(<[f32]>::to_vec).collect()
-        };
-        let spec = self.env.spec();
-        let recorded = |episode: usize| {
-            let mut states = rows(&states, self.env.state_len(), episode);
-            let actions = rows(&actions, spec.action.dim(), episode);
-            let task = tasks.chunks(spec.task.len().max(1)).nth(episode).unwrap_or_default().to_vec();
-            // On the device the next episode has begun by then. The keys are those of policies that do not adapt.
-            if let (Some(state), Some(action), []) = (states.last(), actions.last(), &task[..]) {
-                let key = rng::fold_in(rng::fold_in(key, streams::ENV), lengths[episode]);
-                states.push(self.env.next_state(state, action, &[], key, episode as u32)?);
-            }
-            Ok(Trajectory { states, actions, rewards: rows(&rewards, 1, episode).concat(), task })
-        };
-        (0..count).map(recorded).collect()
     }
 }
 
@@ -501,25 +460,6 @@ impl Evaluator {
     pub(super) fn fixed(&self) -> Error {
         let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
         Error::config("algorithm", problem)
-    }
-
-    /// The first episode of [`evaluate`](Self::evaluate) with the same seed, step by step.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub async fn trajectory(&self, seed: u64, deterministic: bool) -> Result<Trajectory> {
-        let mut first = self.trajectories(1, seed, deterministic).await?;
-        first.pop().ok_or_else(|| bad_count(0))
-    }
-
-    /// The first `count` episodes of [`evaluate`](Self::evaluate) with the same seed, step by step.
-    ///
-    /// # Errors
-    /// If `count` is 0 or more than [`MAX_EPISODES`], or the device fails.
-    pub async fn trajectories(&self, count: usize, seed: u64, deterministic: bool) -> Result<Vec<Trajectory>> {
-        let of = Episodes { seeds: 1, episodes: count, deterministic, record: true, sizes: None };
-        let mut program = EpisodeProgram::new(&self.device, self.env.device()?, self.fitted(), of)?;
-        program.trajectories(&self.device, &self.policy, eval_key(seed)).await
     }
 }
 

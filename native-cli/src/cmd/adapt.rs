@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn bandits_have_no_lattice_of_their_rewards() {
         let stage = |k: usize| AdaptationStage {
-            returns: (0..20).map(|task| vec![f64::from(u8::from((task * 7 + k) % 3 > 0))]).collect(),
+            returns: (0..20).map(|task| vec![f64::from(u8::from(!(task * 7 + k).is_multiple_of(3)))]).collect(),
             paths: vec![Vec::new(); 20],
             outcomes: Vec::new(),
         };

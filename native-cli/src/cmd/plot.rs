@@ -123,7 +123,7 @@ fn what(args: &PlotArgs) -> &'static str {
 }
 
 /// An experiment with the label and the number of its lines.
-struct Line<'a> {
+struct Labelled<'a> {
     of: &'a Experiment,
     label: String,
     color: usize,
@@ -135,7 +135,7 @@ fn lines<'a>(
     by: &[String],
     given: &[String],
     notes: &mut Vec<String>,
-) -> Result<Vec<Line<'a>>, Stop> {
+) -> Result<Vec<Labelled<'a>>, Stop> {
     let (labels, hidden) = experiments::labels(all, by);
     // Of labels that are the same on one environment, each is an entry of its own.
     let mut entries: Vec<(&String, usize)> = Vec::new();
@@ -160,7 +160,7 @@ fn lines<'a>(
         return Err(Stop::user(message).hint(format!("give a --label for each of: {}", own.join("; "))));
     }
     let label = |color: usize| given.get(color).unwrap_or(entries[color].0).clone();
-    Ok(all.iter().zip(colors).map(|(of, color)| Line { of, label: label(color), color }).collect())
+    Ok(all.iter().zip(colors).map(|(of, color)| Labelled { of, label: label(color), color }).collect())
 }
 
 /// A panel: an environment, and what is drawn of it.
@@ -202,7 +202,7 @@ fn panels<'a>(all: &'a [Experiment], metrics: &[String], notes: &mut Vec<String>
 }
 
 /// The panels as plots, and in how many columns they are drawn.
-fn plots(lines: &[Line<'_>], panels: &[Panel<'_>], args: &PlotArgs) -> (Vec<Plot>, usize) {
+fn plots(lines: &[Labelled<'_>], panels: &[Panel<'_>], args: &PlotArgs) -> (Vec<Plot>, usize) {
     let several = |by: fn(&Panel<'_>) -> String| {
         let mut found = panels.iter().map(by);
         let first = found.next();
@@ -275,7 +275,7 @@ fn tables(plots: &[Plot], panels: &[Panel<'_>], args: &PlotArgs) -> Vec<String> 
             lines.push(row(one, width));
         }
         for one in &plot.series {
-            if let Some(band::End { values, first_end: Some(first), .. }) = band::end(&one.runs) {
+            if let Some(band::CurveEnd { values, first_end: Some(first), .. }) = band::end(&one.runs) {
                 let (label, all, first, left) = (&one.label, one.runs.len(), short_count(first), values.len());
                 lines.push(format!(
                     "  {label}: the first of {all} {what} ends at {first}; {left} at the end of the line"

@@ -6,7 +6,7 @@ use crate::sheet::{Sheet, Style};
 
 /// The end of a line: its place on the sheet, its value, and the number of its colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct End {
+pub(super) struct EndLabel {
     pub at: [f32; 2],
     pub value: f64,
     pub color: usize,
@@ -18,7 +18,7 @@ const MOST: usize = 16;
 const ROW: f32 = 17.0;
 
 /// Writes the values right of the ends, above `bottom`; those that would overlap are moved up and down.
-pub(super) fn draw(sheet: &mut Sheet, ends: &[End], bottom: f32) {
+pub(super) fn draw(sheet: &mut Sheet, ends: &[EndLabel], bottom: f32) {
     if ends.len() > MOST {
         return;
     }
@@ -35,7 +35,7 @@ pub(super) fn draw(sheet: &mut Sheet, ends: &[End], bottom: f32) {
 }
 
 /// Ends whose labels are at the same place across the sheet, as heights and numbers.
-fn beside_each_other(ends: &[End], widths: &[f32]) -> Vec<Vec<(f32, usize)>> {
+fn beside_each_other(ends: &[EndLabel], widths: &[f32]) -> Vec<Vec<(f32, usize)>> {
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|a, b| ends[*a].at[0].total_cmp(&ends[*b].at[0]));
     let mut groups: Vec<Vec<(f32, usize)>> = Vec::new();
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_line_that_ends_early_has_its_label_there() {
-        let end = |x: f32, y: f32| End { at: [x, y], value: 1.0, color: 0 };
+        let end = |x: f32, y: f32| EndLabel { at: [x, y], value: 1.0, color: 0 };
         let groups = beside_each_other(&[end(800.0, 50.0), end(300.0, 52.0), end(790.0, 54.0)], &[30.0; 3]);
         assert_eq!(groups, [vec![(52.0, 1)], vec![(54.0, 2), (50.0, 0)]]);
     }
