@@ -81,19 +81,25 @@ fn explanation(unit: StageUnit, stages: usize, legend: &str, cut: bool) -> Vec<S
 /// The view, made large enough for all points, and whether some are too far away for that.
 fn view_of<'a>([left, right, low, high]: [f32; 4], points: impl Iterator<Item = &'a [f32; 2]>) -> ([f32; 4], bool) {
     let size = (right - left).max(high - low);
-    let most = (WIDEST - 1.0) / 2.0 * size;
-    let bounds = [left - most, right + most, low - most, high + most];
-    let (mut view, mut cut) = ([left, right, low, high], false);
+    let more = (WIDEST - 1.0) / 2.0 * size;
+    let bounds = [left - more, right + more, low - more, high + more];
+    // How far ways go to each side, within these bounds.
+    let (mut most, mut cut) = ([right, left, high, low], false);
     for [x, y] in points.filter(|point| point.iter().all(|x| x.is_finite())) {
-        let wanted = [view[0].min(*x), view[1].max(*x), view[2].min(*y), view[3].max(*y)];
-        view = [wanted[0].max(bounds[0]), wanted[1].min(bounds[1]), wanted[2].max(bounds[2]), wanted[3].min(bounds[3])];
-        cut |= view != wanted;
+        let inside = [x.clamp(bounds[0], bounds[1]), y.clamp(bounds[2], bounds[3])];
+        cut |= inside != [*x, *y];
+        let [x, y] = inside;
+        most = [most[0].min(x), most[1].max(x), most[2].min(y), most[3].max(y)];
     }
     // A line and a disc are wider than their points.
-    let margin = 0.04 * (view[1] - view[0]).max(view[3] - view[2]);
-    for (now, side) in view.iter_mut().zip([left, right, low, high]).filter(|(now, side)| **now != *side) {
-        *now += margin * (*now - side).signum();
-    }
+    let wide = (right.max(most[1]) - left.min(most[0])).max(high.max(most[3]) - low.min(most[2]));
+    let margin = 0.04 * wide;
+    let view = [
+        left.min(most[0] - margin),
+        right.max(most[1] + margin),
+        low.min(most[2] - margin),
+        high.max(most[3] + margin),
+    ];
     (view, cut)
 }
 
@@ -136,6 +142,9 @@ mod tests {
         };
         let (x, y) = (number("cx"), number("cy"));
         assert!(x + 5.5 <= GAP + PANEL && y - 5.5 >= 96.0, "{disc}");
+        // Nor is the disc of one that ends just inside of the scene, which reaches to 2.6.
+        let (view, cut) = view_of([-2.6, 2.6, -2.6, 2.6], [[0.0, 2.55]].iter());
+        assert!(view[3] > 2.74 && view[..3] == [-2.6, 2.6, -2.6] && !cut, "{view:?}");
         let far = paths("a", &env, &adaptation(&[[0.0, 0.0], [1e4, 0.0]], &[[0.0, 0.0]])).unwrap().svg();
         assert!(far.contains("or leaves the frame"), "{far}");
     }
