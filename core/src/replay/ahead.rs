@@ -68,23 +68,24 @@ impl Ahead<'_> {
         // 1 as long as the episode is the same and in the memory.
         let init = [full(1.0), full(gamma), first.reward, first.next_obs, first.terminated];
         let xs = [powers(0), powers(1)];
-        let (last, _) = scan_tree(n - 1, &init, &xs, |t, [alive, discount, reward, next_obs, terminated], [now, then]| {
-            let steps = (t + Tensor::constant_u32(1)).to_f32().broadcast_to(&shape);
-            let (at, newer) = self.rows(steps);
-            let rows = self.stored.rows.gather(at.reshape(&self.index.shape()));
-            let later = Transitions::of_rows(rows, self.memory.observations, self.memory.actions);
-            let number = rows.slice(2, width - 1, width);
-            let alive = alive * (number.eq(self.step + steps).to_f32() * newer);
-            let goes_on = alive.gt(Tensor::constant_f32(0.5));
-            let next = [
-                alive,
-                goes_on.select(then.broadcast_to(&shape), discount),
-                reward + goes_on.select(later.reward * now, Tensor::constant_f32(0.0)),
-                goes_on.select(later.next_obs, next_obs),
-                goes_on.select(later.terminated, terminated),
-            ];
-            (next, ())
-        });
+        let (last, _) =
+            scan_tree(n - 1, &init, &xs, |t, [alive, discount, reward, next_obs, terminated], [now, then]| {
+                let steps = (t + Tensor::constant_u32(1)).to_f32().broadcast_to(&shape);
+                let (at, newer) = self.rows(steps);
+                let rows = self.stored.rows.gather(at.reshape(&self.index.shape()));
+                let later = Transitions::of_rows(rows, self.memory.observations, self.memory.actions);
+                let number = rows.slice(2, width - 1, width);
+                let alive = alive * (number.eq(self.step + steps).to_f32() * newer);
+                let goes_on = alive.gt(Tensor::constant_f32(0.5));
+                let next = [
+                    alive,
+                    goes_on.select(then.broadcast_to(&shape), discount),
+                    reward + goes_on.select(later.reward * now, Tensor::constant_f32(0.0)),
+                    goes_on.select(later.next_obs, next_obs),
+                    goes_on.select(later.terminated, terminated),
+                ];
+                (next, ())
+            });
         let [_, discount, reward, next_obs, terminated] = last;
         Batch { transitions: Transitions { reward, next_obs, terminated, ..*first }, discount, weight: None }
     }

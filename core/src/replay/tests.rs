@@ -315,8 +315,7 @@ fn learned_by_turns(memory: &ReplayMemory, device: &Device, turns: usize) -> cra
             ((stored, theta), ())
         });
         let (stored, theta) = last;
-        for (name, value) in
-            [("rows", stored.rows), ("next", stored.next), ("filled", stored.filled), ("theta", theta)]
+        for (name, value) in [("rows", stored.rows), ("next", stored.next), ("filled", stored.filled), ("theta", theta)]
         {
             cx.update(name, value);
         }
@@ -350,7 +349,8 @@ fn what_is_learned_by_turns_is_planned_however_batches_are_made() {
                 for turns in 1..4 {
                     let plain = Device::new(Cpu::new(CpuOptions { tiles: false, threads: 1, ..Default::default() }));
                     let found = [Device::cpu(1), plain].map(|on| learned_by_turns(&memory, &on, turns));
-                    let [found, plain] = found.map(|found| found.unwrap_or_else(|e| panic!("{memory:?}, {turns}: {e}")));
+                    let [found, plain] =
+                        found.map(|found| found.unwrap_or_else(|e| panic!("{memory:?}, {turns}: {e}")));
                     assert!(found == plain && found[0] != 0.0, "{memory:?}, {turns} turns");
                 }
             }

@@ -214,7 +214,8 @@ impl Compiler<'_> {
         self.compiled.dispatches.push(super::Dispatch { homes, written, shader, moved });
         let run = Step::Run(self.compiled.dispatches.len() - 1);
         self.compiled.longest = self.compiled.longest.max(parts);
-        let step = if parts == 1 { run } else { Step::Loop { len: parts, reverse: false, unless: None, body: vec![run] } };
+        let step =
+            if parts == 1 { run } else { Step::Loop { len: parts, reverse: false, unless: None, body: vec![run] } };
         Some((step, in_kernel))
     }
 

@@ -74,7 +74,13 @@ impl Number {
                     DType::U32 => of_words(*op, x, y),
                 }
             }
-            Number::Select([condition, x, y]) => if condition.at(steps) != 0 { x.at(steps) } else { y.at(steps) },
+            Number::Select([condition, x, y]) => {
+                if condition.at(steps) != 0 {
+                    x.at(steps)
+                } else {
+                    y.at(steps)
+                }
+            }
         }
     }
 }

@@ -156,7 +156,10 @@ fn trains_with_all_pairs(name: &str) {
             let passes = count(&settings, "iteration_steps", 1) / train_freq;
             let updates = metrics[names.iter().position(|name| name == "train/updates").unwrap()];
             assert_eq!(updates, (passes * gradient_steps) as f64, "{name} with {settings}");
-            assert!(moved && metrics[..names.len()].iter().all(|x| x.is_finite()), "{name} with {settings}: {metrics:?}");
+            assert!(
+                moved && metrics[..names.len()].iter().all(|x| x.is_finite()),
+                "{name} with {settings}: {metrics:?}"
+            );
         }
     }
 }
@@ -303,12 +306,16 @@ impl Numbers {
     fn value(&mut self, range: &Range) -> Value {
         match range {
             Range::Count(least, most) => Value::Integer(self.count(*least, *most) as i64),
-            Range::Widths => Value::Array((0..self.next() % 3).map(|_| Value::Integer(self.count(1, 32) as i64)).collect()),
+            Range::Widths => {
+                Value::Array((0..self.next() % 3).map(|_| Value::Integer(self.count(1, 32) as i64)).collect())
+            }
             Range::Shown(range, _) => self.value(range),
             range => {
                 let ends = ends(range);
                 match (ends[0].as_float(), ends[ends.len() - 1].as_float()) {
-                    (Some(low), Some(high)) => Value::Float(low.max(1e-3) + (high.min(1.0) - low.max(1e-3)) * self.unit()),
+                    (Some(low), Some(high)) => {
+                        Value::Float(low.max(1e-3) + (high.min(1.0) - low.max(1e-3)) * self.unit())
+                    }
                     _ => ends[self.next() as usize % ends.len()].clone(),
                 }
             }

@@ -48,7 +48,9 @@ mod tests {
     #[test]
     fn periods_are_counted_across_passes() {
         let device = Device::cpu(1);
-        for (updates, period) in [(1u32, 2u32), (1, 3), (2, 3), (3, 2), (4, 2), (5, 64), (33, 2), (65_536, 63), (65_535, 61), (7, 1)] {
+        for (updates, period) in
+            [(1u32, 2u32), (1, 3), (2, 3), (3, 2), (4, 2), (5, 64), (33, 2), (65_536, 63), (65_535, 61), (7, 1)]
+        {
             // The first passes, and the last ones that an iteration may have; updates at both ends of a pass.
             let all: Vec<[u32; 2]> = (0..200)
                 .chain((1 << 24) - 200..1 << 24)
@@ -72,7 +74,9 @@ mod tests {
 
     #[test]
     fn periods_begin_with_a_pass_again() {
-        for (updates, period, want) in [(1, 2, 2), (2, 2, 1), (3, 2, 2), (2, 3, 3), (4, 6, 3), (5, 1, 1), (65_536, 64, 1)] {
+        for (updates, period, want) in
+            [(1, 2, 2), (2, 2, 1), (3, 2, 2), (2, 3, 3), (4, 6, 3), (5, 1, 1), (65_536, 64, 1)]
+        {
             assert_eq!(passes(updates, period), want);
         }
     }

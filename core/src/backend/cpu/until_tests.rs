@@ -158,7 +158,8 @@ fn on_a_condition(cx: &mut Context, every: u32) {
         let (carry, _) = scan(3, false, &[c[0], c[0] * 0.0], &[], |u, c, _| {
             let number = t * Tensor::constant_u32(3) + u;
             let now = (number.bit_and(Tensor::constant_u32(every - 1))).eq(Tensor::constant_u32(every - 1));
-            let carry = run_if(now, &[c[0], c[1]], |c| vec![c[0].sin() + 1.0, c[1] + c[0].sum_keep(0).broadcast_to(&[2, 3])]);
+            let carry =
+                run_if(now, &[c[0], c[1]], |c| vec![c[0].sin() + 1.0, c[1] + c[0].sum_keep(0).broadcast_to(&[2, 3])]);
             Loop { carry, ys: Vec::new() }
         });
         Loop { carry: vec![carry[0]], ys: vec![carry[1]] }

@@ -209,10 +209,11 @@ mod tests {
                     2 => {
                         let memory = memory.store(at, new * 3.0);
                         let (carry, _) = scan(4, false, &[memory.store(at, new)], &[], |_, c, _| {
-                            let (carry, _) = scan(6, false, &[c[0].store(at, new + c[0].gather(at))], &[], |t, c, _| {
-                                let old = c[0].gather(at);
-                                Loop { carry: vec![c[0].store(at + t, old * 0.5)], ys: Vec::new() }
-                            });
+                            let (carry, _) =
+                                scan(6, false, &[c[0].store(at, new + c[0].gather(at))], &[], |t, c, _| {
+                                    let old = c[0].gather(at);
+                                    Loop { carry: vec![c[0].store(at + t, old * 0.5)], ys: Vec::new() }
+                                });
                             Loop { carry, ys: Vec::new() }
                         });
                         carry[0]

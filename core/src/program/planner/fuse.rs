@@ -248,7 +248,9 @@ impl Groups {
         {
             self.add_dep(k, before);
         }
-        for before in inlined.before[i].iter().filter_map(|reader| self.of[*reader]).filter(|g| *g != k).collect::<Vec<_>>() {
+        for before in
+            inlined.before[i].iter().filter_map(|reader| self.of[*reader]).filter(|g| *g != k).collect::<Vec<_>>()
+        {
             self.add_dep(k, before);
         }
     }
