@@ -38,7 +38,7 @@ pub fn scan(
 ) -> (Vec<Tensor>, Vec<Tensor>) {
     let mut body = Some(body);
     let mut once = |t, c: &[Tensor], x: &[Tensor]| body.take().map_or_else(Loop::default, |body| body(t, c, x));
-    scan_at(len, reverse, init, xs, Until::Never, &mut once, Location::caller())
+    scan_at(len, reverse, init, xs, LoopEnd::Never, &mut once, Location::caller())
 }
 
 /// A scan that stops changing its carries once a condition holds: all of them, or row by row.
@@ -64,9 +64,9 @@ pub fn scan_until(
     let mut once = |t, c: &[Tensor], x: &[Tensor]| {
         let Some(body) = body.take() else { return Loop::default() };
         let (step, stop) = body(t, c, x);
-        freeze(step, stop, c, &done, at)
+        freeze(step, Some(stop), c, &done, at)
     };
-    let (mut finals, ys) = scan_at(len, false, init, xs, Until::Done(&done), &mut once, at);
+    let (mut finals, ys) = scan_at(len, false, init, xs, LoopEnd::Done(&done), &mut once, at);
     finals.truncate(init.len());
     (finals, ys)
 }
@@ -89,17 +89,17 @@ pub fn run_if(condition: Tensor, init: &[Tensor], body: impl FnOnce(&[Tensor]) -
     let (mut body, done) = (Some(body), Cell::new(Tensor::poison()));
     let mut once = |_: Tensor, c: &[Tensor], _: &[Tensor]| {
         let carry = body.take().map_or_else(Vec::new, |body| body(c));
-        freeze(Loop { carry, ys: Vec::new() }, Tensor::constant_u32(1), c, &done, at)
+        freeze(Loop { carry, ys: Vec::new() }, None, c, &done, at)
     };
     let left_out = condition.eq(Tensor::constant_u32(0));
-    let (mut finals, _) = scan_at(1, false, init, &[], Until::From(&done, left_out), &mut once, at);
+    let (mut finals, _) = scan_at(1, false, init, &[], LoopEnd::From(&done, left_out), &mut once, at);
     finals.truncate(init.len());
     finals
 }
 
 /// When a loop ends before its last step. The parameter that tells it shows only when the body is traced.
 #[derive(Clone, Copy)]
-enum Until<'a> {
+enum LoopEnd<'a> {
     /// It does not.
     Never,
     /// Once the last carry, 0 at first, is not 0.
@@ -108,9 +108,10 @@ enum Until<'a> {
     From(&'a Cell<Tensor>, Tensor),
 }
 
-/// A step that leaves the carries `old` as they are in rows where the loop has ended. One more carry, `done`, tells where it has.
-fn freeze(mut step: Loop, stop: Tensor, old: &[Tensor], done: &Cell<Tensor>, at: At) -> Loop {
-    let shape = stop.shape();
+/// A step that leaves the carries `old` as they are in rows where the loop has ended. One more carry, `done`, tells where it has; without
+/// `stop` this is a single number that stays what it was.
+fn freeze(mut step: Loop, stop: Option<Tensor>, old: &[Tensor], done: &Cell<Tensor>, at: At) -> Loop {
+    let shape = stop.map_or_else(Vec::new, |stop| stop.shape());
     for (i, carry) in old.iter().enumerate().filter(|(_, carry)| !carry.is_poison()) {
         if !carry.shape().starts_with(&shape) {
             let expected = format!("carry {i} to begin with the condition's axes {shape:?}");
@@ -122,7 +123,7 @@ fn freeze(mut step: Loop, stop: Tensor, old: &[Tensor], done: &Cell<Tensor>, at:
     for (new, old) in step.carry.iter_mut().zip(old) {
         *new = rows_of(done.get(), *old).select(*old, *new);
     }
-    step.carry.push(done.get().bit_or(stop.ne(Tensor::constant_u32(0))));
+    step.carry.push(stop.map_or(done.get(), |stop| done.get().bit_or(stop.ne(Tensor::constant_u32(0)))));
     step
 }
 
@@ -147,11 +148,11 @@ fn scan_at(
     reverse: bool,
     init: &[Tensor],
     xs: &[Tensor],
-    until: Until<'_>,
+    until: LoopEnd<'_>,
     body: LoopBody<'_>,
     at: At,
 ) -> (Vec<Tensor>, Vec<Tensor>) {
-    let ends = !matches!(until, Until::Never);
+    let ends = !matches!(until, LoopEnd::Never);
     let (own, n) = (init.len(), init.len() + usize::from(ends));
     let poison = |ys: usize| (vec![Tensor::poison(); n], vec![Tensor::poison(); ys]);
     if len == 0 {
@@ -175,10 +176,10 @@ fn scan_at(
     }
     let step = body(params[0], &params[1..=own], &params[own + 1..]);
     let mut init = init.to_vec();
-    if let Until::Done(done) | Until::From(done, _) = until {
+    if let LoopEnd::Done(done) | LoopEnd::From(done, _) = until {
         params.insert(n, done.get());
         init.push(match until {
-            Until::From(_, first) => first,
+            LoopEnd::From(_, first) => first,
             _ => Tensor::constant_u32(0).broadcast_to(&done.get().shape()),
         });
     }

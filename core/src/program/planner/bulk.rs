@@ -177,6 +177,24 @@ mod tests {
         assert_eq!(looped, None);
     }
 
+    #[test]
+    fn rows_are_read_before_they_are_changed_however_kernels_are_formed() {
+        // The place of an old row and a number made of new rows are of one shape: in one kernel, the old row could only be read too late.
+        let found = problem(|cx, memory, [at, rows]| {
+            let (carry, ys) = scan(4, false, &[memory], &[], |t, c, _| {
+                let first = c[0].store(at, rows);
+                let place = (at + t).bit_and(Tensor::constant_u32(7));
+                let old = first.gather(place);
+                let second = first.store(at + Tensor::constant_u32(1), rows * 2.0);
+                let new = second.gather(at).slice(1, 0, 1).reshape(&[2]) * 2.0;
+                Loop { carry: vec![second], ys: vec![place, old, new] }
+            });
+            cx.update("memory", carry[0]);
+            ys.into_iter().zip(["place", "old", "new"]).for_each(|(y, name)| cx.output(name, y));
+        });
+        assert_eq!(found, None);
+    }
+
     /// Numbers that the kernels of a schedule write.
     fn written(schedule: &KernelSchedule, graph: &Graph) -> usize {
         let of = |kernel: &Kernel| match (&kernel.body, kernel.nodes.first().map(|id| &graph.nodes[*id as usize].op)) {
