@@ -15,6 +15,7 @@ mod interrupt;
 mod isa;
 mod kept;
 mod memory;
+mod particles;
 mod pictures;
 mod resume;
 mod segments;
