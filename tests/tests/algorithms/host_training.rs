@@ -7,10 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use quickstudy_core::algo::on_policy::PolicyGradient;
-use quickstudy_core::algo::svpg::SvpgConfig;
 use quickstudy_core::algo::{
-    Algorithm, Arena, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Sampling, Svpg, Training, TrpoConfig, VpgBaseline,
-    VpgConfig,
+    Algorithm, Arena, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Sampling, Training, TrpoConfig, VpgBaseline, VpgConfig,
 };
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
@@ -23,7 +21,6 @@ use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Varian
 use quickstudy_core::optim::AdamConfig;
 use quickstudy_core::policy::{MemoryConfig, MemoryKind, NetConfig, RecurrentConfig};
 use quickstudy_core::rng::Key;
-use quickstudy_core::settings::Settings as _;
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::toy_env::{Fault, ToyEnv};
 
@@ -235,43 +232,6 @@ fn trpo_trains_the_same_parameters_on_host_and_device() {
         let sampling = halves;
         (env, TrpoConfig { curvature_share, sampling, net: net(8), memory: memory(cell), ..TrpoConfig::default() })
     }));
-}
-
-#[test]
-fn particles_train_the_same_parameters_on_host_and_device() {
-    let (device, seeds) = (Device::cpu(2), [3, 1 << 33]);
-    let normalised = "normalise_observations = true\nnormalise_rewards = true\n";
-    for (i, (name, more)) in [
-        ("cartpole", "cell = \"gru\"\nunits = 5\nlearned_start = true\n"),
-        ("pendulum", "particle = \"ppo\"\ncell = \"lstm\"\nunits = 5\n"),
-        ("cartpole", "particle = \"trpo\"\ncurvature_share = 0.5\n"),
-        ("pendulum", "particle = \"trpo\"\ncell = \"gru\"\nunits = 5\n"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let env = builtin(name).unwrap();
-        let settings =
-            format!("{normalised}{more}num_particles = 3\nenvs = 2\nhorizon = 110\nminibatches = 2\nhidden = [8]\n");
-        let config = SvpgConfig::default().with(&toml::from_str(&settings).unwrap()).unwrap();
-        let svpg = |spec: &EnvSpec| Svpg::of_settings(&config, spec);
-        let names = ["theta", "adam_m", "adam_v", "adam_scale", "obs_mean", "discounted", "particle_returns"];
-        let mut inside = in_programs(&device, &env, svpg(env.spec()).unwrap(), &seeds);
-        let first = wait(device.read_f32(inside.state.get("theta").unwrap()));
-        let want = train(&device, &mut inside, 4, &names);
-        assert_ne!(want[4], first.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), "nothing was learnt");
-        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-        // Two seeds of three particles.
-        let executor: Box<dyn Executor> = match i % 2 {
-            0 => Box::new(IterativeExecutor::new(6, 2, 0, make).unwrap()),
-            _ => Box::new(ParallelExecutor::new(6, 2, 0, 2, make).unwrap()),
-        };
-        let mut outside = on_host(&device, executor, svpg, &seeds).unwrap();
-        let got = train(&device, &mut outside, 4, &names);
-        for (what, (got, want)) in got.iter().zip(&want).enumerate() {
-            assert!(got == want, "{name}, {more}array {what}\n{got:?}\n{want:?}");
-        }
-    }
 }
 
 #[test]

@@ -4,12 +4,13 @@
 use std::rc::Rc;
 
 use quickstudy_core::algo::svpg::{Particles, Stein, SvpgConfig};
-use quickstudy_core::algo::{AlgorithmDef, IntoAlgorithm, SVPG};
+use quickstudy_core::algo::{Algorithm, AlgorithmDef, Arena, IntoAlgorithm, SVPG, Training};
 use quickstudy_core::env::builtin;
+use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::learn::Turn;
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
-use quickstudy_core::{Device, Tensor};
+use quickstudy_core::{Device, Result, Tensor};
 use quickstudy_tests::crafted::Crafted;
 use quickstudy_tests::gpu::theta;
 
@@ -100,6 +101,42 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
         steps(&mut resumed, 2);
         assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{more}: seed 8 depends on others");
         assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{more}: resuming changes training");
+    }
+}
+
+#[test]
+fn the_host_trains_the_same_parameters() {
+    let (device, seeds) = (Device::cpu(2), [3, 1 << 33]);
+    for (name, more) in [
+        ("cartpole", "cell = \"gru\"\nunits = 5\nlearned_start = true\n"),
+        ("pendulum", "particle = \"ppo\"\ncell = \"lstm\"\nunits = 5\n"),
+        ("cartpole", "particle = \"trpo\"\ncurvature_share = 0.5\n"),
+        ("pendulum", "particle = \"trpo\"\ncell = \"gru\"\nunits = 5\n"),
+    ] {
+        let env = builtin(name).unwrap();
+        let settings = format!("{more}num_particles = 3\nenvs = 2\nhorizon = 110\nminibatches = 2\nhidden = [8]\n");
+        let layer = Layer { origin: "test".into(), settings: toml::from_str(&settings).unwrap() };
+        let setup = Setup::resolve("svpg", env.clone(), &seeds, Some(1 << 20), &[layer]).unwrap();
+        let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
+        let mut inside = Training::new(&device, fitted.clone(), Arena::Device(&env), &seeds).unwrap();
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+        let [groups, envs, _] = fitted.fleet(seeds.len());
+        let executor = Box::new(IterativeExecutor::new(groups, envs, 0, make).unwrap());
+        let mut outside = Training::new(&device, fitted, Arena::Host(executor), &seeds).unwrap();
+        let theta = |training: &Training| {
+            let theta = pollster::block_on(device.read_f32(training.state.get("theta").unwrap())).unwrap();
+            theta.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        };
+        let first = theta(&inside);
+        for done in 0..4 {
+            let metrics = |training: &mut Training| {
+                let metrics = pollster::block_on(training.step(done, 4)).unwrap();
+                let metrics = pollster::block_on(device.read_f32(&metrics)).unwrap();
+                metrics.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            };
+            assert!(metrics(&mut inside) == metrics(&mut outside), "{name}, {more}");
+        }
+        assert!(theta(&inside) == theta(&outside) && theta(&inside) != first, "{name}, {more}");
     }
 }
 

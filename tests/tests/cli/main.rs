@@ -17,6 +17,7 @@ mod isa;
 mod kept;
 mod kills;
 mod memory;
+mod particles;
 mod pictures;
 mod resume;
 mod segments;
