@@ -62,8 +62,8 @@ pub enum Verb {
     Devices(cmd::devices::DevicesArgs),
 }
 
-/// Suggests the right command where a name stands without its flag, as in `train ppo cartpole`, where a setting is typed as a flag, or
-/// where a list is cut at a blank.
+/// Suggests the right command where a name stands without its flag, as in `train ppo cartpole`, where a setting is
+/// typed as a flag, or where a list is cut at a blank.
 fn misplaced(error: &clap::Error, arguments: &[String]) -> Option<String> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else {
@@ -83,8 +83,8 @@ fn misplaced(error: &clap::Error, arguments: &[String]) -> Option<String> {
     (!name.starts_with('-')).then(|| format!("name the environment with `--env {env}`"))
 }
 
-/// The setting `key=value` that was typed as a flag `--key value` of `train`; without a value, with its default. A key may have a typing
-/// error unless that may be one of a flag.
+/// The setting `key=value` that was typed as a flag `--key value` of `train`; without a value, with its default. A key
+/// may have a typing error unless that may be one of a flag.
 fn as_setting(flag: &str, arguments: &[String], near_flag: bool) -> Option<String> {
     if arguments.get(1).is_none_or(|verb| verb != "train") {
         return None;

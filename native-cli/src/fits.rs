@@ -7,8 +7,9 @@ use quickstudy_core::env::EnvSpec;
 use quickstudy_core::train::Layer;
 use toml::Table;
 
-/// Names what would fit where an algorithm with the settings of these layers refuses an environment: environments that it takes, and
-/// algorithms that take the environment. None if the refusal is not about the environment, or nothing else fits either.
+/// Names what would fit where an algorithm with the settings of these layers refuses an environment: environments that
+/// it takes, and algorithms that take the environment. None if the refusal is not about the environment, or nothing
+/// else fits either.
 #[must_use]
 pub fn instead(error: &Error, algorithm: &AlgorithmDef, env: &EnvSpec, layers: &[Layer]) -> Option<String> {
     let Error::Config { key, problem } = error else { return None };

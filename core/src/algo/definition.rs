@@ -49,8 +49,8 @@ pub struct AlgorithmDef {
     pub value: fn(&str, &Value) -> Result<Value>,
     /// The algorithm with these settings, each of which was checked alone, for an environment.
     pub configure: Configure,
-    /// Metrics that no built-in algorithm has: the name and the meaning of each, for lists. Those that others have too are in
-    /// [`METRIC_DOCS`](crate::train::METRIC_DOCS).
+    /// Metrics that no built-in algorithm has: the name and the meaning of each, for lists. Those that others have too
+    /// are in [`METRIC_DOCS`](crate::train::METRIC_DOCS).
     pub metrics: &'static [(&'static str, &'static str)],
 }
 

@@ -34,7 +34,8 @@ pub struct ParameterGroups {
 }
 
 impl ParameterGroups {
-    /// The state's entry of Adam's bias correction, as [`StateEntry::learner`] names it: that of the only group, or of the first one.
+    /// The state's entry of Adam's bias correction, as [`StateEntry::learner`] names it: that of the only group, or of
+    /// the first one.
     pub const SCALE: &'static str = "adam_scale";
 
     /// A single group: all parameters make their steps together.
@@ -43,8 +44,9 @@ impl ParameterGroups {
         ParameterGroups::new(vec![(ParameterGroups::SCALE, layout)])
     }
 
-    /// Groups of these slices. Each comes with the name of the state's entry, `[2]`, that holds Adam's bias correction of its steps:
-    /// [`SCALE`](ParameterGroups::SCALE) for the first one, and a name of your own, such as `adam_scale_values`, for each other.
+    /// Groups of these slices. Each comes with the name of the state's entry, `[2]`, that holds Adam's bias correction
+    /// of its steps: [`SCALE`](ParameterGroups::SCALE) for the first one, and a name of your own, such as
+    /// `adam_scale_values`, for each other.
     pub fn new(groups: Vec<(&'static str, Layout)>) -> ParameterGroups {
         let mut whole = Layout::new();
         groups.iter().for_each(|(_, layout)| whole.append(layout));

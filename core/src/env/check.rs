@@ -184,8 +184,8 @@ fn fits(dim: &super::Dim, x: f64) -> bool {
 const FINITE: &str =
     "divide by nothing that can be 0, and give `sqrt`, `ln` and `exp` what `max`, `min` or `clamp` has limited";
 
-/// The first number of an observation that is not finite or leaves its range (by more than rounding), after so many steps, and the
-/// remedy.
+/// The first number of an observation that is not finite or leaves its range (by more than rounding), after so many
+/// steps, and the remedy.
 fn outside(env: &EnvDef, observation: &[f32], when: &str) -> Option<String> {
     env.spec().observation.iter().zip(observation.chunks(COUNT)).find_map(|(dim, lanes)| {
         let bad = lanes.iter().find(|x| !fits(dim, f64::from(**x)))?;
