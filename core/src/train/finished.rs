@@ -33,6 +33,12 @@ impl Finished {
         self.returns.drain(..self.returns.len().saturating_sub(WINDOW));
     }
 
+    /// Tells whether nothing is held that is not needed any more.
+    pub fn in_window(&self) -> bool {
+        let but_first: f64 = self.iterations.iter().skip(1).map(|f| f[0]).sum();
+        but_first < WINDOW as f64 && self.returns.len() <= WINDOW
+    }
+
     /// Mean return and length, NaN if no episode has ended.
     pub fn means(&self) -> [f64; 2] {
         let sum = |k: usize| self.iterations.iter().map(|f| f[k]).sum::<f64>();

@@ -1,6 +1,7 @@
 //! Training that begins with what other runs have learned.
 
 use super::own::Own;
+use super::rules::Made;
 use super::session::Session;
 use super::snapshot::{self, Decoded, Entry, SnapshotKind, wrong};
 use super::tensors;
@@ -20,12 +21,12 @@ impl Session {
     /// networks, and as it has no counts, the statistics of its observations last until those of the first iteration take their place. The
     /// run may have been of another algorithm or on another environment with the same networks.
     ///
-    /// Snapshots of this session hold all of it: [`Session::restore`] needs the others no more.
+    /// It returns for each seed the number of the snapshot that it begins with. Snapshots of this session hold all of it: [`Session::restore`] needs the others no more.
     ///
     /// # Errors
     /// [`Error::Snapshot`] if the bytes are no snapshots or their networks are others; [`Error::Config`] for another number of
     /// snapshots; [`Error::Program`] after the first iteration.
-    pub fn start_from<'a>(&mut self, own: impl Into<Own<'a>>, snapshots: &[&[u8]]) -> Result<()> {
+    pub fn start_from<'a>(&mut self, own: impl Into<Own<'a>>, snapshots: &[&[u8]]) -> Result<Vec<usize>> {
         if self.iteration() > 0 {
             return Err(Error::Program("training begins with other parameters before its first iteration".to_owned()));
         }
@@ -57,7 +58,7 @@ impl Session {
             arrays.push((entry.name, array));
         }
         arrays.into_iter().for_each(|(name, array)| self.state_mut().insert(name, array));
-        Ok(())
+        Ok(sources)
     }
 
     /// Checks the settings that the shapes of tensors do not tell.
@@ -112,7 +113,8 @@ fn learned_by(
     tensors::check_shapes(tensors, header.format, entries, layout)?;
     let known = tensors::names(entries, layout, header.format);
     check_networks(tensors, &tensors::names(&there, layout, header.format), &known)?;
-    let arrays = tensors::read(tensors, header.format, &there, layout)?;
+    let arrays =
+        tensors::read(tensors, header.format, &there, layout, Made { iteration: header.iteration, planned: 0 })?;
     let words = |name: &str| arrays.iter().find(|array| array.entry.name == name).map(|array| &*array.words);
     let one = |entry: &StateEntry| {
         let len = entry.shape.iter().product::<usize>();
