@@ -1,7 +1,7 @@
 //! The command line: what can be typed, and where each verb goes.
 
 use crate::cmd;
-use crate::{known, outcome, output, provenance};
+use crate::{known, outcome, output, provenance, signals};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::EnvDef;
@@ -111,6 +111,7 @@ pub fn main_with(environments: Vec<EnvDef>, algorithms: Vec<&'static AlgorithmDe
 /// Parses the command line, runs the verb and returns the exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    signals::hold_file_size();
     let cli = match parsed(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(error) => {

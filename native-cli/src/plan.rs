@@ -129,17 +129,25 @@ impl Plan {
         ];
         let (from, from_origin) = pick(&flag("--from"), |k| &k.from).unwrap_or_default();
         if !from.is_empty() {
-            let paths = from.iter().map(|path| Value::from(path.as_str())).collect();
+            let paths = from.iter().map(|path| config::path_value(path)).collect();
             keys.push(resolved("from", Value::Array(paths), from_origin));
         }
-        let from = from.into_iter().map(PathBuf::from).collect();
         Ok(Self { setup, eval_every, eval_episodes: episodes, log_every, keep_snapshots, from, keys })
     }
 
     /// The text of `config.toml` for one seed.
     #[must_use]
     pub fn config_toml(&self, seed: u64) -> String {
+        self.config_toml_from(seed, None)
+    }
+
+    /// The same of a seed that begins with this one of several sources: with `--config` it makes the run of that seed alone.
+    #[must_use]
+    pub fn config_toml_from(&self, seed: u64, source: Option<&PathBuf>) -> String {
         let mut all = self.keys.clone();
+        if let (Some(source), Some(from)) = (source, all.iter_mut().find(|one| one.key == "from")) {
+            from.value = Value::Array(vec![config::path_value(source)]);
+        }
         let seed = Value::Integer(i64::try_from(seed).unwrap_or(i64::MAX));
         let origin = "--seed".to_owned();
         all.insert(2, Resolved { key: "seed".to_owned(), value: seed, origin });

@@ -7,21 +7,27 @@ use quickstudy_core::Error;
 use quickstudy_core::train::Session;
 use std::path::{Path, PathBuf};
 
-/// Gives a fresh session the parameters of these snapshots, run folders and folders of runs; nothing, if there are none.
+/// Gives a fresh session the parameters of these snapshots, run folders and folders of runs; nothing, if there are none. Where several
+/// are found, it returns for each seed the run or snapshot that it begins with.
 ///
 /// # Errors
 /// [`Stop`] with code 2 if one of them cannot be read, or its networks are others.
-pub fn begin_with(session: &mut Session, from: &[PathBuf]) -> Result<(), Stop> {
+pub fn begin_with(session: &mut Session, from: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     if from.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let mut paths = Vec::new();
+    let mut sources = Vec::new();
     for path in from {
-        paths.extend(snapshots_of(path)?);
+        sources.extend(sources_of(path)?);
     }
+    let paths = sources.iter().map(|path| snapshot_of(path)).collect::<Result<Vec<_>, _>>()?;
     let files = paths.iter().map(|path| run_folder::read(path)).collect::<Result<Vec<_>, _>>()?;
     let bytes: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
-    let Err(error) = session.start_from(known::own(), &bytes) else { return Ok(()) };
+    let error = match session.start_from(known::own(), &bytes) {
+        Ok(_) if sources.len() == 1 => return Ok(Vec::new()),
+        Ok(of_seeds) => return Ok(of_seeds.into_iter().filter_map(|number| sources.get(number).cloned()).collect()),
+        Err(error) => error,
+    };
     if !matches!(error, Error::Snapshot(_)) {
         return Err(error.into());
     }
@@ -33,11 +39,12 @@ pub fn begin_with(session: &mut Session, from: &[PathBuf]) -> Result<(), Stop> {
         .hint("--from takes runs with the same networks; the config.toml of a run has its settings"))
 }
 
-/// The snapshots that a path stands for: itself, the last one of a run, or those of the runs in a folder.
-fn snapshots_of(path: &Path) -> Result<Vec<PathBuf>, Stop> {
-    if path.is_file() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let last = |run: PathBuf| run_folder::policy(&run, true, false);
-    run_folder::find_resumable(path)?.into_iter().map(last).collect()
+/// The snapshots and runs that a path stands for: itself, or the runs in a folder.
+fn sources_of(path: &Path) -> Result<Vec<PathBuf>, Stop> {
+    if path.is_file() { Ok(vec![path.to_owned()]) } else { run_folder::find_resumable(path) }
+}
+
+/// The file of a snapshot, or the last one of a run.
+fn snapshot_of(path: &Path) -> Result<PathBuf, Stop> {
+    if path.is_file() { Ok(path.to_owned()) } else { run_folder::policy(path, true, false) }
 }

@@ -60,6 +60,9 @@ pub struct EvalArgs {
     /// Record the first episode, at the environment's own speed
     #[arg(long, value_name = "FILE")]
     pub gif: Option<PathBuf>,
+    /// Write also where a file of a run is, such as its metrics.csv
+    #[arg(long)]
+    pub force: bool,
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -88,7 +91,9 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.gif {
         expect_extension("--gif", path, "a recording", &["gif"])?;
     }
-    output::reserve(args.csv.iter().chain(&args.gif).map(PathBuf::as_path))?;
+    let files = || args.csv.iter().chain(&args.gif).map(PathBuf::as_path);
+    output::reserve(files())?;
+    output::spare_runs(files(), args.force)?;
     let runs = policies(args)?;
     if args.gif.is_some() && runs.len() > 1 {
         let message = format!("--gif records one run, and these are {}", runs.len());

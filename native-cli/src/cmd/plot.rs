@@ -53,6 +53,9 @@ pub struct PlotArgs {
     /// Label of a line, instead of its own; one for each line, in their order
     #[arg(long = "label", value_name = "TEXT")]
     pub labels: Vec<String>,
+    /// Write also where a file of a run is, such as its curve.svg
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Runs the verb.
@@ -64,6 +67,7 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
     let format = Format::of("--out", &out)?;
     output::reserve(args.out.as_deref())?;
+    output::spare_runs([&*out], args.force)?;
     let mut folders = Vec::new();
     let mut seen = HashSet::new();
     for folder in &args.folders {
@@ -180,6 +184,7 @@ mod tests {
             log_x: false,
             by,
             labels,
+            force: false,
         }
     }
 

@@ -167,8 +167,7 @@ impl TrainArgs {
             eval_episodes: self.eval_episodes,
             log_every: self.log_every,
             keep_snapshots: self.keep_snapshots,
-            from: (!self.from.is_empty())
-                .then(|| self.from.iter().map(|path| path.to_string_lossy().into_owned()).collect()),
+            from: (!self.from.is_empty()).then(|| self.from.clone()),
         }
     }
 
@@ -197,15 +196,15 @@ fn start(args: &TrainArgs) -> Result<(), Stop> {
     let (device, why) = args.device.open_for(&mut |device| time_of_training(device, &plan.setup))?;
     activity::watch(device.interrupt());
     let mut session = Session::new(&device, &plan.setup).map_err(|error| with_smaller(error, &device, &plan.setup))?;
-    warm_start::begin_with(&mut session, &plan.from)?;
+    let sources = warm_start::begin_with(&mut session, &plan.from)?;
     session.set_debug(args.debug);
     let pace = args.pace([plan.eval_every, plan.eval_episodes, plan.log_every], plan.keep_snapshots);
     prepare(&mut session, &pace)?;
     drop(ticker);
     activity::begin(Work::Saving);
     let mut runs = Vec::with_capacity(seeds.len());
-    for (seed, folder) in seeds.iter().zip(open_folders(args, &plan.setup)?) {
-        let config = plan.config_toml(*seed);
+    for (index, (seed, folder)) in seeds.iter().zip(open_folders(args, &plan.setup)?).enumerate() {
+        let config = plan.config_toml_from(*seed, sources.get(index));
         folder.write_unsynced(file::CONFIG, config.as_bytes())?;
         record(&folder, args, &device, 0)?;
         runs.push(SeedRun::create(folder, title(&plan.setup, *seed), &config)?);
@@ -272,7 +271,7 @@ fn title(setup: &Setup, seed: u64) -> String {
 
 /// Writes `command.txt` and `version.json`.
 fn record(folder: &RunFolder, args: &TrainArgs, device: &Device, env_steps: u64) -> Result<(), Stop> {
-    let arguments: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
     folder.record_command(&arguments)?;
     provenance::record(folder, &device.caps().name, args.device.threads(), env_steps)
 }
@@ -304,7 +303,7 @@ fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> 
         say(&format!("stopped at {} steps; continue with", grouped(session.env_steps())));
         say(&format!("  {}", resume_command(&runs)));
     } else if let Some(first) = runs.first() {
-        let path = run_folder::shell_quote(&first.folder.path().to_string_lossy());
+        let path = run_folder::shell_quote(first.folder.path());
         say(&format!("next: {} eval {path}", known::program()));
     }
     Ok(())
