@@ -1,6 +1,6 @@
 //! Sessions from snapshots.
 
-use super::finished::Finished;
+use super::finished::{self, Finished};
 use super::own::Own;
 use super::rules::Made;
 use super::saved::{self, Saved, ring_of};
@@ -79,7 +79,7 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) 
     }
     let finished = decoded
         .iter()
-        .map(|(_, _, e)| snapshot::finished(e, setup.env.spec().horizon, first.iteration))
+        .map(|(_, _, e)| finished::read(e, setup.env.spec().horizon, first.iteration))
         .collect::<Result<_>>()?;
     let segments = decoded.iter().map(|(header, ..)| header.rings.clone()).collect();
     let iteration = first.iteration;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::finished;
 use super::own::Own;
 use super::rules::Made;
 use super::segments::{ReadSegment, Ring};
@@ -105,7 +106,7 @@ pub fn whole<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> {
         setup.fitted().entries(setup.env.state_len()).into_iter().partition(|entry| entry.ring.is_some());
     check_rings(&header, &entries, &rings)?;
     snapshot::steps_made(&header, &**setup.fitted())?;
-    snapshot::finished(&entries, setup.env.spec().horizon, header.iteration)?;
+    finished::read(&entries, setup.env.spec().horizon, header.iteration)?;
     let made = Made { iteration: header.iteration, planned: added(&header, &setup) };
     tensors::read(&entries, header.format, &rest, setup.fitted().layout(), made)?;
     for entry in rings {

@@ -10,7 +10,6 @@ use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::finished::Finished;
 use super::register::algorithm;
 use super::segments::Ring;
 use super::setup::MAX_STEPS;
@@ -179,7 +178,7 @@ pub(super) struct Entry<'a> {
 
 impl Entry<'_> {
     /// Its numbers, if it has floating-point ones.
-    fn numbers(&self) -> Box<dyn Iterator<Item = f64> + '_> {
+    pub fn numbers(&self) -> Box<dyn Iterator<Item = f64> + '_> {
         match self.dtype {
             Dtype::F32 => Box::new(self.bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b).into())),
             Dtype::F64 => Box::new(self.bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b))),
@@ -392,59 +391,6 @@ fn checksum(text: [String; 2], entries: &[Entry<'_>]) -> String {
 /// The tensor of that name.
 pub(super) fn find<'a, 'b>(entries: &'b [Entry<'a>], name: &str) -> Result<&'b Entry<'a>> {
     entries.iter().find(|e| e.name == name).ok_or_else(|| wrong(format!("the tensor `{name}` is missing")))
-}
-
-/// Name of the record of iterations with finished episodes: host-side, in f64.
-const FINISHED: &str = "finished_episodes";
-/// Name of the record of the latest returns. Older files have none.
-const RETURNS: &str = "finished_returns";
-
-/// Finished episodes as tensors: `[k, 3]` per iteration, and the latest returns, `[n]`.
-pub(super) fn of_finished(finished: &Finished) -> [Entry<'static>; 2] {
-    let entry = |name: &str, numbers: &[f64], shape: Vec<usize>| {
-        let bytes = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
-        Entry { name: name.to_owned(), dtype: Dtype::F64, shape, bytes }
-    };
-    let Finished { iterations, returns } = finished;
-    [
-        entry(FINISHED, iterations.as_flattened(), vec![iterations.len(), 3]),
-        entry(RETURNS, returns, vec![returns.len()]),
-    ]
-}
-
-/// The inverse of [`of_finished`], after so many iterations with episodes of at most `limit` steps.
-pub(super) fn finished(entries: &[Entry<'_>], limit: usize, iteration: u64) -> Result<Finished> {
-    let numbers =
-        |entry: &Entry<'_>, width: &[usize]| match entry.dtype == Dtype::F64 && entry.shape.get(1..) == Some(width) {
-            true => Ok(entry.numbers().collect::<Vec<f64>>()),
-            false => Err(wrong(format!("the tensor `{}` is {:?} {:?}", entry.name, entry.shape, entry.dtype))),
-        };
-    let iterations = numbers(find(entries, FINISHED)?, &[3])?;
-    let returns = entries.iter().find(|entry| entry.name == RETURNS).map(|entry| numbers(entry, &[]));
-    let (iterations, returns) = (iterations.as_chunks().0.to_vec(), returns.transpose()?.unwrap_or_default());
-    // Sums of f32, of episodes that have at least one step each and at most as many as the time limit says, but for rounding.
-    let no_return = |x: &f64| x.is_nan() || x.abs() > f64::from(f32::MAX);
-    let cannot_be = |[episodes, returns, steps]: &[f64; 3]| {
-        let most = *episodes * limit as f64 * (1.0 + 1e-5);
-        *episodes < 1.0 || episodes.fract() != 0.0 || steps < episodes || *steps > most || no_return(returns)
-    };
-    let none = |name: &str, row: usize, what: &dyn std::fmt::Debug| {
-        wrong(format!("the tensor `{name}` holds {what:?} at [{row}], which cannot be"))
-    };
-    if let Some(row) = iterations.iter().position(cannot_be) {
-        return Err(none(FINISHED, row, &iterations[row]));
-    }
-    if let Some(row) = returns.iter().position(no_return) {
-        return Err(none(RETURNS, row, &returns[row]));
-    }
-    let finished = Finished { iterations, returns };
-    let rows = finished.iterations.len();
-    match finished.in_window() && rows as u64 <= iteration {
-        true => Ok(finished),
-        false => Err(wrong(format!(
-            "the tensor `{FINISHED}` has {rows} rows, which is more than {iteration} iterations leave"
-        ))),
-    }
 }
 
 #[cfg(test)]

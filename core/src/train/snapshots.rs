@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::finished;
 use super::rules::{self, Made};
 use super::segments::{Ring, Stretch};
 use super::session::Session;
@@ -110,7 +111,7 @@ impl<'a> Snapshots<'a> {
         }
         let mut entries = tensors::written(&own, &self.layout)?;
         if self.kind == SnapshotKind::Session {
-            entries.extend(snapshot::of_finished(session.finished(index)));
+            entries.extend(finished::entries(session.finished(index)));
         }
         let seed = setup.seeds[index];
         snapshot::expect_finite(seed, &entries)?;
@@ -141,7 +142,7 @@ impl<'a> Snapshots<'a> {
         let ((header, _, entries), _) = snapshot::open(bytes, &[setup.algorithm])?;
         snapshot::steps_made(&header, &**setup.fitted())?;
         match self.kind {
-            SnapshotKind::Session => snapshot::finished(&entries, setup.env.spec().horizon, header.iteration).map(drop),
+            SnapshotKind::Session => finished::read(&entries, setup.env.spec().horizon, header.iteration).map(drop),
             SnapshotKind::Policy => Ok(()),
         }
     }
