@@ -69,6 +69,9 @@ pub enum Error {
     /// Bytes that are not a snapshot that this version can read.
     #[error("snapshot: {0}")]
     Snapshot(String),
+    /// The state of a session breaks a rule by which snapshots are read, so that none is made of it.
+    #[error("not saved: {0}")]
+    Unsaved(String),
     /// A snapshot of a format that came after this version.
     #[error(
         "snapshot: written by the newer version {version} (format {format}, this program reads up to {newest}); update quickstudy"

@@ -1,7 +1,7 @@
 //! The command line: what can be typed, and where each verb goes.
 
 use crate::cmd;
-use crate::{args, known, outcome, output, provenance};
+use crate::{args, known, outcome, output, provenance, signals};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::EnvDef;
@@ -146,6 +146,7 @@ pub fn main_with(environments: Vec<EnvDef>, algorithms: Vec<&'static AlgorithmDe
 /// Parses the command line, runs the verb and returns the exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    signals::hold_file_size();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let typed: Vec<String> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let cli = match parsed(arguments) {

@@ -9,7 +9,7 @@ use crate::meta_test::MetaTestArgs;
 use crate::outcome::Stop;
 use crate::run_folder;
 use quickstudy_core::meta::TestSizes;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Settings of the run itself; all others are the algorithm's own.
@@ -34,7 +34,7 @@ pub struct RunKeys {
     /// Which snapshots are kept.
     pub keep_snapshots: Option<Keep>,
     /// Run folders and snapshots whose parameters training begins with.
-    pub from: Option<Vec<String>>,
+    pub from: Option<Vec<PathBuf>>,
 }
 
 /// The keys of [`RunKeys`] as they are spelled in files.
@@ -122,9 +122,9 @@ impl RunKeys {
         };
         let from = match table.remove("from") {
             None => None,
-            Some(Value::String(path)) => Some(vec![path]),
+            Some(Value::String(path)) => Some(vec![path.into()]),
             Some(Value::Array(paths)) => {
-                let paths: Option<Vec<_>> = paths.iter().map(|path| path.as_str().map(str::to_owned)).collect();
+                let paths: Option<Vec<_>> = paths.iter().map(path_of).collect();
                 let paths = paths.filter(|paths| !paths.is_empty());
                 Some(paths.ok_or("from: expected a path in quotes, or a list of them")?)
             }
@@ -132,6 +132,39 @@ impl RunKeys {
         };
         Ok(Self { algorithm, env, seeds, steps, eval_every, eval_episodes, meta_test, log_every, keep_snapshots, from })
     }
+}
+
+/// A path as a configuration holds it: in quotes, or as a list of its bytes where they are no text.
+#[must_use]
+pub fn path_value(path: &Path) -> Value {
+    match path.to_str() {
+        Some(text) => text.into(),
+        None => Value::Array(path.as_os_str().as_encoded_bytes().iter().map(|byte| i64::from(*byte).into()).collect()),
+    }
+}
+
+/// The inverse of [`path_value`].
+fn path_of(value: &Value) -> Option<PathBuf> {
+    match value {
+        Value::String(path) => Some(path.into()),
+        Value::Array(bytes) if !bytes.is_empty() => {
+            let bytes: Option<Vec<u8>> = bytes.iter().map(|byte| u8::try_from(byte.as_integer()?).ok()).collect();
+            path_of_bytes(bytes?)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(unix)]
+fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt as _;
+    Some(std::ffi::OsString::from_vec(bytes).into())
+}
+
+/// Elsewhere paths are no bytes.
+#[cfg(not(unix))]
+fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
+    String::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
 /// Reads a configuration file: the run's keys, and the algorithm's.
@@ -256,6 +289,8 @@ mod tests {
         }
         assert_eq!(parse("seed = \"0..2\"").unwrap().0.seeds, Some(vec![0, 1]));
         assert_eq!(parse("from = \"a\"").unwrap().0.from, parse("from = [\"a\"]").unwrap().0.from);
+        assert_eq!(parse("from = [[47, 97], \"b\"]").unwrap().0.from, Some(vec!["/a".into(), "b".into()]));
+        assert!(parse("from = [[47, 256]]").is_err() && parse("from = [[]]").is_err());
     }
 
     #[test]

@@ -55,9 +55,12 @@ impl Choice {
 }
 
 impl DeviceArgs {
-    /// The number of threads: as asked for, otherwise one per core.
+    /// The number of threads: as asked for, otherwise one per core; a single one where `ulimit -v` leaves no addresses for several.
     #[must_use]
     pub fn threads(&self) -> usize {
+        if memory::is_short() {
+            return 1;
+        }
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.map_or_else(cores, usize::from)
     }

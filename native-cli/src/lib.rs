@@ -39,6 +39,7 @@ pub mod picture_file;
 pub mod plan;
 pub mod progress;
 pub mod provenance;
+pub mod quote;
 pub mod raster;
 pub mod recover;
 pub mod run;

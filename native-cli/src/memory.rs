@@ -4,6 +4,7 @@ use quickstudy_core::backend::Device;
 use quickstudy_core::in_bytes;
 use quickstudy_core::train::{Layer, Session, Setup};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use toml::{Table, Value};
 
 /// Bytes that this process may take when it has started so many more threads: what is free on the machine, or less where a control
@@ -19,6 +20,21 @@ pub fn free(threads: usize) -> Option<u64> {
 #[must_use]
 pub fn is_limited() -> bool {
     address_space(&|path| std::fs::read_to_string(path).ok(), 0).is_some()
+}
+
+/// Tells whether `ulimit -v` left fewer addresses, when this was asked first, than threads would take with half of them: then all is done
+/// on one thread.
+#[must_use]
+pub fn is_short() -> bool {
+    static SHORT: OnceLock<bool> = OnceLock::new();
+    *SHORT.get_or_init(|| {
+        let threads = 1 + std::thread::available_parallelism().map_or(1, usize::from);
+        is_short_for(address_space(&|path| std::fs::read_to_string(path).ok(), 0), threads)
+    })
+}
+
+fn is_short_for(left: Option<u64>, threads: usize) -> bool {
+    left.is_some_and(|left| left / 2 < THREAD.saturating_mul(threads as u64))
 }
 
 /// Reads a file of the system.
@@ -70,7 +86,9 @@ const THREAD: u64 = 66 << 20;
 fn address_space(read: Read<'_>, threads: usize) -> Option<u64> {
     let limit = number(&read(Path::new("/proc/self/limits"))?, "Max address space")?;
     let used = number(&read(Path::new("/proc/self/status"))?, "VmSize")? * 1024;
-    Some(limit.saturating_sub(used).saturating_sub(THREAD.saturating_mul(threads as u64)))
+    let left = limit.saturating_sub(used);
+    // Where a thread finds no addresses for a heap of its own, it shares that of the others.
+    Some(left - THREAD.saturating_mul(threads as u64).min(left / 2))
 }
 
 /// A size: `8G`, `500M`, `1.5T`, or a number of bytes.
@@ -163,11 +181,13 @@ mod tests {
         let limits = "Limit   Soft Limit  Hard Limit  Units\nMax address space         4096000   unlimited   bytes\n";
         let process = [("/proc/self/limits", limits), ("/proc/self/status", "VmPeak: 9 kB\nVmSize:\t 1000 kB\n")];
         assert_eq!(address_space(&files(&process), 0), Some(4_096_000 - 1_024_000));
-        assert_eq!(address_space(&files(&process), 1), Some(0));
+        // Half of it stays, however many threads there are.
+        assert_eq!(address_space(&files(&process), 9), Some((4_096_000 - 1_024_000) / 2));
         let wide = [("/proc/self/limits", "Max address space 1000000000 unlimited bytes"), process[1]];
         assert_eq!(address_space(&files(&wide), 2), Some(1_000_000_000 - 1_024_000 - 2 * 69_206_016));
         let unlimited = [("/proc/self/limits", "Max address space  unlimited  unlimited  bytes"), process[1]];
         assert_eq!(address_space(&files(&unlimited), 2), None);
+        assert!(is_short_for(Some(5 * THREAD), 3) && !is_short_for(Some(6 * THREAD), 3) && !is_short_for(None, 3));
     }
 
     #[test]

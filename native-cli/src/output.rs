@@ -5,6 +5,7 @@
 
 use crate::atomic;
 use crate::outcome::Stop;
+use crate::run_folder;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -114,6 +115,20 @@ pub fn reserve<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Stop
     }
 }
 
+/// Checks that none of `paths` is a file of a run, which a run folder could not be read without, or that this is wanted.
+///
+/// # Errors
+/// [`Stop`] with code 2 that names the file.
+pub fn spare_runs<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), Stop> {
+    match paths.into_iter().filter(|path| !is_stdout(path)).find(|path| !force && run_folder::is_of_run(path)) {
+        Some(path) => {
+            let message = format!("{} is a file of a run, which would be lost", path.display());
+            Err(Stop::user(message).hint("name another file; --force replaces it"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Writes a file that the user named: files are replaced at once, links followed, devices and pipes written into; `-` is
 /// standard output.
 ///
@@ -140,6 +155,7 @@ pub fn cannot_write(path: &Path, error: &io::Error) -> Stop {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Stop::failure(message).hint("free some space, or name another file")
         }
+        io::ErrorKind::FileTooLarge => Stop::failure(message).hint(run_folder::hint_for(error)),
         io::ErrorKind::NotFound => Stop::user(message).hint("the folder of a file must exist; check its spelling"),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             Stop::user(message).hint("check the permissions, or name another file")

@@ -55,7 +55,7 @@ pub fn expect_extension(flag: &str, path: &Path, what: &str, extensions: &[&str]
     let known = known.join(" or ");
     let message = format!("{flag} {}: {what} is written as {known}, not as .{extension}", path.display());
     let other = path.with_extension(extensions[0]);
-    let name = crate::run_folder::shell_quote(&other.to_string_lossy());
+    let name = crate::run_folder::shell_quote(&other);
     Err(Stop::user(message).hint(format!("write `{flag} {name}`")))
 }
 

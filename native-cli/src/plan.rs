@@ -158,10 +158,9 @@ impl Plan {
         keys.push(resolved("keep_snapshots", keep_snapshots.value(), keep_origin));
         let (from, from_origin) = pick(&flag("--from"), |k| &k.from).unwrap_or_default();
         if !from.is_empty() {
-            let paths = from.iter().map(|path| Value::from(path.as_str())).collect();
+            let paths = from.iter().map(|path| config::path_value(path)).collect();
             keys.push(resolved("from", Value::Array(paths), from_origin));
         }
-        let from = from.into_iter().map(PathBuf::from).collect();
         let sources = Vec::new();
         Ok(Self {
             setup,
@@ -189,7 +188,7 @@ impl Plan {
         if let Some(source) = number.and_then(|number| self.sources.get(number))
             && let Some(from) = all.iter_mut().find(|one| one.key == "from")
         {
-            from.value = Value::Array(vec![Value::from(&*source.to_string_lossy())]);
+            from.value = Value::Array(vec![config::path_value(source)]);
         }
         let seed = Value::Integer(i64::try_from(seed).unwrap_or(i64::MAX));
         let origin = "--seed".to_owned();

@@ -438,14 +438,14 @@ pub fn resume_command<'a>(runs: impl IntoIterator<Item = &'a SeedRun>) -> String
     let mut command = format!("{} train --resume", known::program());
     for run in runs {
         command.push(' ');
-        command.push_str(&shell_quote(&run.folder.path().to_string_lossy()));
+        command.push_str(&shell_quote(run.folder.path()));
     }
     command
 }
 
 /// Says how to go on from the snapshots that there are.
 fn with_resume_hint(mut stop: Stop, runs: &[SeedRun]) -> Stop {
-    let intact: Vec<&SeedRun> = runs.iter().filter(|run| run.folder.resumable()).collect();
+    let intact: Vec<&SeedRun> = runs.iter().filter(|run| run.folder.resumable() && run.segments.whole()).collect();
     if intact.is_empty() {
         return stop;
     }

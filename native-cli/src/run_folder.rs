@@ -27,11 +27,13 @@ mod guard;
 mod reading;
 
 use crate::outcome::Stop;
+pub use crate::quote::shell_quote;
 use crate::{atomic, disk};
 pub use finding::{find_evaluable, find_resumable, find_runs, find_started, is_started};
 use guard::check_plain;
-pub use guard::{cannot_keep, check_descriptors};
+pub use guard::{cannot_keep, check_descriptors, is_of_run};
 pub use reading::{policy, read, read_own_text, read_snapshot, read_text};
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
@@ -143,7 +145,7 @@ impl RunFolder {
             if self.join(name).exists() {
                 return Err(Stop::user(format!("{} already holds a run", path.display())).hint(format!(
                     "continue it with `quickstudy train --resume {}`, or choose another --out",
-                    shell_quote(&path.to_string_lossy())
+                    shell_quote(path)
                 )));
             }
         }
@@ -298,9 +300,9 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Stop`] with code 1 if it cannot be written.
-    pub fn record_command(&self, arguments: &[String]) -> Result<(), Stop> {
+    pub fn record_command(&self, arguments: &[impl AsRef<OsStr>]) -> Result<(), Stop> {
         let path = self.join(file::COMMAND);
-        let line: Vec<String> = arguments.iter().map(|a| shell_quote(a)).collect();
+        let line: Vec<String> = arguments.iter().map(shell_quote).collect();
         let line = line.join(" ") + "\n";
         disk::open(OpenOptions::new().create(true).append(true), &path)
             .and_then(|mut file| disk::write_all(&mut file, line.as_bytes()))
@@ -347,7 +349,8 @@ pub fn expect_no_file(path: &Path) -> Result<(), Stop> {
 pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
     let message = format!("cannot {what} {}: {error}", path.display());
     // A full disk is no mistake in the command.
-    let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
+    let full = full.contains(&error.kind());
     if full { Stop::failure(message) } else { Stop::user(message) }.hint(hint_for(error))
 }
 
@@ -356,6 +359,9 @@ pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
 pub fn hint_for(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space",
+        io::ErrorKind::FileTooLarge => {
+            "files may be no larger here; `ulimit -f unlimited` lifts the limit, if it is that of the process"
+        }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "check the permissions, or choose another folder with --out"
         }
@@ -364,17 +370,6 @@ pub fn hint_for(error: &io::Error) -> &'static str {
         }
         io::ErrorKind::NotFound => "check the spelling of the path",
         _ => "",
-    }
-}
-
-/// An argument as a POSIX shell would need it typed.
-#[must_use]
-pub fn shell_quote(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        argument.to_owned()
-    } else {
-        format!("'{}'", argument.replace('\'', r"'\''"))
     }
 }
 

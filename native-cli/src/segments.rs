@@ -48,7 +48,7 @@ impl SegmentFolder {
     /// [`Stop`] with code 1 if they cannot be written.
     pub fn append(&mut self, rows: &SegmentRows) -> Result<(), Stop> {
         let path = self.folder.join(&rows.segment);
-        self.write(&path, rows).map_err(|error| cannot_keep(&path, &error, "; the last snapshot is intact"))?;
+        self.write(&path, rows).map_err(|error| self.lost(&path, &error))?;
         self.unsynced.insert(path);
         Ok(())
     }
@@ -83,16 +83,47 @@ impl SegmentFolder {
     /// # Errors
     /// [`Stop`] with code 1 if they do not get there.
     pub fn sync(&mut self) -> Result<(), Stop> {
-        for path in self.unsynced.drain() {
+        for path in std::mem::take(&mut self.unsynced) {
             // Its new length is among what is needed to read it again, and so is synced too.
             let synced = OpenOptions::new().write(true).open(&path).and_then(|file| file.sync_data());
-            synced.map_err(|error| cannot_keep(&path, &error, "; the last snapshot is intact"))?;
+            synced.map_err(|error| self.lost(&path, &error))?;
         }
         if let Some(path) = self.made.take() {
             // The folder itself is known once the snapshot is there.
-            atomic::sync_folder(&path).map_err(|error| cannot_keep(&path, &error, "; the last snapshot is intact"))?;
+            atomic::sync_folder(&path).map_err(|error| self.lost(&path, &error))?;
         }
-        Ok(())
+        // A snapshot whose rows somebody deleted does not take the place of the one before.
+        match self.missing_of(&self.next) {
+            Some(missing) => Err(self.lost(&missing, &io::ErrorKind::NotFound.into())),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells whether all segments of the snapshot in place are there, with as many bytes as it names.
+    #[must_use]
+    pub fn whole(&self) -> bool {
+        self.missing_of(&self.saved).is_none()
+    }
+
+    /// The first segment of these that is gone or was cut.
+    fn missing_of(&self, rings: &[Ring]) -> Option<PathBuf> {
+        let there =
+            |path: &Path, bytes: u64| fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() >= bytes);
+        let mut all = rings.iter().flat_map(Ring::files).map(|(name, bytes)| (self.folder.join(name), bytes));
+        all.find(|(path, bytes)| !there(path, *bytes)).map(|(path, _)| path)
+    }
+
+    /// The error of rows that cannot be written: it says whether the snapshot in place still has its own.
+    fn lost(&self, path: &Path, error: &io::Error) -> Stop {
+        match self.missing_of(&self.saved) {
+            None => cannot_keep(path, error, "; the last snapshot is intact"),
+            Some(missing) => {
+                let place = if missing.exists() { "was cut" } else { "is gone: it was deleted or moved" };
+                Stop::failure(format!("{} {place} during the run, and the last snapshot needs it", missing.display())).hint(
+                    "put it back, and `quickstudy train --resume` goes on; without it only the policies and kept snapshots can be used",
+                )
+            }
+        }
     }
 
     /// Takes the snapshot to come for the one in place, which it is now, and deletes what that does not name.
@@ -105,25 +136,21 @@ impl SegmentFolder {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_empty() => return Ok(()),
-            Err(error) => return Err(cannot_keep(&self.folder, &error, "")),
+            Err(error) => return Err(self.lost(&self.folder, &error)),
         };
         for entry in entries {
             let entry = entry.map_err(|error| cannot_keep(&self.folder, &error, ""))?;
             let name = entry.file_name();
-            let name = name.to_string_lossy();
-            if is_segment(&name) && !named.contains(&*name) {
+            let Some(name) = name.to_str() else { continue };
+            // Whatever else has the name of a segment was put there by somebody: a link, a pipe, a folder.
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file && !named.contains(name) && self.saved.iter().any(|ring| ring.names(name)) {
                 let path = entry.path();
                 disk::remove_file(&path).map_err(|error| cannot_keep(&path, &error, ""))?;
             }
         }
         Ok(())
     }
-}
-
-/// Tells whether a segment has such a name: what somebody else put into the folder is left alone.
-fn is_segment(name: &str) -> bool {
-    let number = name.strip_suffix(".rows").and_then(|name| name.rsplit_once('-'));
-    number.is_some_and(|(_, digits)| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// The first bytes of a segment of the run in `folder`.

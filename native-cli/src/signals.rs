@@ -21,6 +21,20 @@ pub fn install() {
     }
 }
 
+/// Makes writing beyond `ulimit -f` an error of the file instead of the end of the process, for this thread and those that it starts.
+#[cfg(unix)]
+pub fn hold_file_size() {
+    use nix::sys::signal::{SigSet, Signal};
+    let mut held = SigSet::empty();
+    held.add(Signal::SIGXFSZ);
+    // Where it fails, the process ends as it would have.
+    let _ = held.thread_block();
+}
+
+/// Nothing: elsewhere there is no such limit.
+#[cfg(not(unix))]
+pub fn hold_file_size() {}
+
 /// On a thread of its own.
 fn pressed() {
     let times = PRESSED.fetch_add(1, Ordering::SeqCst);

@@ -1,6 +1,7 @@
 //! Lines that say that long work goes on.
 
 use crate::activity::{self, Work};
+use crate::memory;
 use crate::progress::say;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -59,7 +60,8 @@ impl Ticker {
             }
         };
         // Without a thread, long work is silent as it was.
-        let thread = std::thread::Builder::new().name("ticker".to_owned()).spawn(look).ok();
+        let start_thread = || std::thread::Builder::new().name("ticker".to_owned()).spawn(look).ok();
+        let thread = if memory::is_short() { None } else { start_thread() };
         Self { stop, spoke, start, thread }
     }
 

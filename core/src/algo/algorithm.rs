@@ -1,8 +1,10 @@
 //! The interface of algorithms: how everything outside of an algorithm's room knows it.
 
+use std::ops::Range;
 use std::panic::Location;
 
-use super::Learned;
+use super::numbers::MOMENTS;
+use super::{Learned, Numbers, Relation};
 use crate::backend::ScalarValue;
 use crate::learn::Metrics;
 use crate::nn::Layout;
@@ -47,6 +49,10 @@ pub struct StateEntry {
     pub of_episode: bool,
     /// It holds statistics that parameters were trained by, such as those of observations: they go where the parameters go.
     pub statistics: bool,
+    /// The range of its numbers.
+    pub numbers: Numbers,
+    /// How its numbers depend on others.
+    pub relations: Vec<Relation>,
 }
 
 impl StateEntry {
@@ -62,6 +68,8 @@ impl StateEntry {
             ring: None,
             of_episode: false,
             statistics: false,
+            numbers: Numbers::ANY,
+            relations: Vec::new(),
         }
     }
 
@@ -97,14 +105,50 @@ impl StateEntry {
         StateEntry { statistics: true, ..self }
     }
 
-    /// Episodes that run on in N environments, `[N, O, D]`: states of so many numbers, none where environments keep theirs to themselves;
-    /// tasks of D numbers, each episode's own, if there are many; observations, steps and returns so far.
-    pub(super) fn running(environment: Option<usize>, [n, o, d]: [usize; 3]) -> Vec<StateEntry> {
+    /// The same, whose numbers are in this range: a snapshot with others is neither written nor read.
+    #[must_use]
+    pub fn holding(self, numbers: Numbers) -> StateEntry {
+        StateEntry { numbers, ..self }
+    }
+
+    /// The same, whose numbers depend on others: a snapshot in which they do not is neither written nor read.
+    #[must_use]
+    pub fn related(mut self, relation: Relation) -> StateEntry {
+        self.relations.push(relation);
+        self
+    }
+
+    /// An optimiser's two corrections of the moments of the parameters at these places in θ.
+    #[must_use]
+    pub fn corrections(name: &'static str, of: Vec<Range<usize>>) -> StateEntry {
+        StateEntry::new(name, &[2], DType::F32).holding(Numbers::SHARE).related(Relation::Corrects(of))
+    }
+
+    /// First and second moments of P parameters.
+    #[must_use]
+    pub fn moments(p: usize) -> [StateEntry; 2] {
+        let [first, second] = MOMENTS.map(|name| StateEntry::new(name, &[p], DType::F32));
+        [first, second.holding(Numbers::NOT_NEGATIVE)]
+    }
+
+    /// Statistics of a running mean and variance of D numbers, by the names of their entries: `[D]`, `[D]` and the count `[1]`.
+    #[must_use]
+    pub fn mean_and_variance([mean, variance, count]: [&'static str; 3], d: usize) -> [StateEntry; 3] {
+        let of = |name, d| StateEntry::new(name, &[d], DType::F32);
+        let variance = of(variance, d).from(First::Value(1.0)).holding(Numbers::NOT_NEGATIVE);
+        [of(mean, d), variance, of(count, 1).holding(Numbers::COUNT)].map(StateEntry::statistics)
+    }
+
+    /// Episodes of at most `horizon` steps that run on in N environments, `[N, O, D]`: states of so many numbers, none where environments keep
+    /// theirs to themselves; tasks of D numbers, each episode's own, if there are many; observations, steps and returns so far.
+    pub(super) fn running(environment: Option<usize>, horizon: usize, [n, o, d]: [usize; 3]) -> Vec<StateEntry> {
         let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
         let mut entries = Vec::new();
         entries.extend(environment.map(|numbers| of("env_state", &[n, numbers]).from(First::EnvState)));
         entries.extend(environment.filter(|_| d > 0).map(|_| of("task", &[n, d]).from(First::Task)));
-        entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32).of_episode());
+        // An episode that has made all of its steps is over.
+        let steps = Numbers::up_to(horizon.saturating_sub(1) as u64);
+        entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32).holding(steps).of_episode());
         entries.push(of("obs", &[n, o]).from(First::Observation));
         entries.push(of("ep_return", &[n, 1]).of_episode());
         entries
@@ -113,13 +157,13 @@ impl StateEntry {
     /// A key, P parameters and Adam's memory of them.
     #[must_use]
     pub fn learner(p: usize) -> Vec<StateEntry> {
-        vec![
+        let mut entries = vec![
             StateEntry::new("key", &[2], DType::U32).from(First::Key),
             StateEntry::new("theta", &[p], DType::F32).from(First::Parameters(0)),
-            StateEntry::new("adam_m", &[p], DType::F32),
-            StateEntry::new("adam_v", &[p], DType::F32),
-            StateEntry::new("adam_scale", &[2], DType::F32),
-        ]
+        ];
+        entries.extend(StateEntry::moments(p));
+        entries.push(StateEntry::corrections("adam_scale", vec![0..p]));
+        entries
     }
 }
 
@@ -193,6 +237,11 @@ pub trait Algorithm: Learned {
     /// Environment steps of one iteration of the last stage and seed by which runs are planned, the same for all seeds: it may make others,
     /// where episodes end early.
     fn batch(&self) -> u64;
+
+    /// The most environment steps that so many iterations from the first on may make: a snapshot that counts more is neither written nor read.
+    fn most(&self, iterations: u64) -> u64 {
+        self.planned(iterations)
+    }
 
     /// Environment steps of so many iterations from the first on, as they are planned.
     fn planned(&self, iterations: u64) -> u64 {

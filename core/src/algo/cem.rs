@@ -12,7 +12,7 @@ mod config;
 pub use config::CemConfig;
 
 use super::population::{Asked, CandidateSearch, Population, PopulationLearner, Told, best_share};
-use super::{AlgorithmDef, Family, First, Held, Metrics, StateEntry};
+use super::{AlgorithmDef, Family, First, Held, Metrics, Numbers, StateEntry};
 use crate::dist::RowNoise;
 use crate::play::Iteration;
 use crate::policy::NetConfig;
@@ -63,7 +63,8 @@ impl CandidateSearch for CemConfig {
     }
 
     fn entries(&self, p: usize, _: usize) -> Vec<StateEntry> {
-        vec![StateEntry::new("search_std", &[p], DType::F32).from(First::Value(self.init_std))]
+        let std = StateEntry::new("search_std", &[p], DType::F32).holding(Numbers::NOT_NEGATIVE);
+        vec![std.from(First::Value(self.init_std))]
     }
 
     fn ask(&self, it: &mut Iteration<'_>, held: &Held, theta: Tensor, key: [Tensor; 2]) -> Tensor {

@@ -22,7 +22,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::population::{Asked, CandidateSearch, Population, PopulationLearner, Told};
-use super::{AlgorithmDef, Family, Held, Metrics, StateEntry};
+use super::{AlgorithmDef, Family, Held, Metrics, Numbers, Relation, StateEntry};
 use crate::dist::RowNoise;
 use crate::play::Iteration;
 use crate::policy::NetConfig;
@@ -51,7 +51,9 @@ pub struct CmaEsSearch {
 const MOST_FULL: usize = 1000;
 
 /// The entries of the state in which the strategy is kept, besides θ.
-const ENTRIES: [&str; 5] = ["search_mean", "search_sigma", "search_covariance", "search_paths", "search_generation"];
+const ENTRIES: [&str; 5] = ["search_mean", "search_sigma", "search_covariance", "search_paths", GENERATION];
+/// The entry that counts generations.
+const GENERATION: &str = "search_generation";
 
 /// An f64 as the sum of two f32: the nearest one and the rest.
 fn halves(x: f64) -> [f64; 2] {
@@ -175,7 +177,11 @@ impl CandidateSearch for CmaEsSearch {
 
     fn entries(&self, p: usize, _: usize) -> Vec<StateEntry> {
         let shapes = shapes(p, self.config.separable);
-        ENTRIES.iter().zip(&shapes).map(|(name, shape)| StateEntry::new(name, shape, DType::F32)).collect()
+        let one = |(name, shape): (&&'static str, &Vec<usize>)| match StateEntry::new(name, shape, DType::F32) {
+            entry if *name == GENERATION => entry.holding(Numbers::COUNT).related(Relation::UpToIterations),
+            entry => entry,
+        };
+        ENTRIES.iter().zip(&shapes).map(one).collect()
     }
 
     fn ask(&self, it: &mut Iteration<'_>, held: &Held, theta: Tensor, key: [Tensor; 2]) -> Tensor {

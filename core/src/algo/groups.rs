@@ -74,14 +74,14 @@ impl ParameterGroups {
     /// A key, all parameters, and the optimisers' memories.
     pub fn entries(&self) -> Vec<StateEntry> {
         let p = self.whole.len();
-        let of = |name, len: usize| StateEntry::new(name, &[len], DType::F32);
         let mut entries = vec![
             StateEntry::new("key", &[2], DType::U32).from(First::Key),
-            of("theta", p).from(First::Parameters(0)),
-            of("adam_m", p),
-            of("adam_v", p),
+            StateEntry::new("theta", &[p], DType::F32).from(First::Parameters(0)),
         ];
-        entries.extend(self.groups.iter().map(|group| of(group.scale, 2)));
+        entries.extend(StateEntry::moments(p));
+        let places = |group: usize| self.offset(group)..self.offset(group) + self.of(group).len();
+        let groups = self.groups.iter().enumerate();
+        entries.extend(groups.map(|(number, group)| StateEntry::corrections(group.scale, vec![places(number)])));
         entries
     }
 

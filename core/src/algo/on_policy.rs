@@ -22,7 +22,6 @@ pub use loss::{
 };
 pub use one_pass::{FittedBaseline, OnePass};
 use rollout::{Collector, MEMORIES, Rollout};
-use sampling::statistics;
 pub use sampling::{MAX_BATCH, Sampling};
 pub use sequences::Sequences;
 pub use surrogate::{kl, surrogate};

@@ -18,7 +18,7 @@ use crate::optim::{AdamState, norm};
 use crate::play::Iteration;
 use crate::policy::NetConfig;
 use crate::settings::Settings as _;
-use crate::{DType, Result, Tensor};
+use crate::{Result, Tensor};
 
 /// OpenAI's evolution strategy in the register.
 pub static OPENAI_ES: AlgorithmDef = AlgorithmDef::new::<OpenAiEsConfig>(
@@ -61,10 +61,10 @@ impl CandidateSearch for OpenAiEsConfig {
     }
 
     fn entries(&self, _: usize, all: usize) -> Vec<StateEntry> {
-        let of = |name, width: usize| StateEntry::new(name, &[width], DType::F32);
+        let [first, second] = StateEntry::moments(all);
         match self.optimiser {
-            EsOptimiser::Adam => vec![of("adam_m", all), of("adam_v", all), of("adam_scale", 2)],
-            EsOptimiser::Sgd => vec![of("adam_m", all)],
+            EsOptimiser::Adam => vec![first, second, StateEntry::corrections("adam_scale", vec![0..all])],
+            EsOptimiser::Sgd => vec![first],
         }
     }
 

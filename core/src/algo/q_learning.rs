@@ -6,7 +6,7 @@ pub use loss::{huber, target};
 
 use super::groups::{ParameterGroups, Trained};
 use super::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
-use super::{First, Held, StateEntry};
+use super::{First, Held, Numbers, StateEntry};
 use crate::learn::{Descent, Look};
 use crate::nn::Layout;
 use crate::optim::{Adam, Decay, Fall, Schedule};
@@ -126,7 +126,8 @@ impl OffPolicy for QLearning {
         let mut entries = self.groups.entries();
         entries.extend([
             StateEntry::new("target", &[self.layout().len()], DType::F32).from(First::Parameters(0)),
-            StateEntry::new("updates_since_target", &[1], DType::U32),
+            StateEntry::new("updates_since_target", &[1], DType::U32)
+                .holding(Numbers::up_to(self.settings.target_update_interval.saturating_sub(1) as u64)),
         ]);
         entries
     }

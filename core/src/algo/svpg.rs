@@ -32,7 +32,7 @@ use std::rc::Rc;
 
 use super::on_policy::{OnPolicy, OnPolicyLearner};
 use super::population::order;
-use super::{Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, StateEntry};
+use super::{Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, Numbers, StateEntry};
 use crate::env::EnvSpec;
 use crate::learn::Turn;
 use crate::nn::Layout;
@@ -205,7 +205,7 @@ impl<C: OnPolicy + 'static> Algorithm for Particles<C> {
             entry.shape[0] *= self.count;
         }
         let of = |name| StateEntry::new(name, &[self.count], DType::F32).statistics();
-        entries.extend([of(RETURNS), of(ENDED)]);
+        entries.extend([of(RETURNS), of(ENDED).holding(Numbers::up_to(EPISODES as u64))]);
         entries
     }
 
@@ -215,6 +215,10 @@ impl<C: OnPolicy + 'static> Algorithm for Particles<C> {
 
     fn batch(&self) -> u64 {
         self.learner.batch() * self.count as u64
+    }
+
+    fn most(&self, iterations: u64) -> u64 {
+        self.learner.most(iterations).saturating_mul(self.count as u64)
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {

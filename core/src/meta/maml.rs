@@ -11,7 +11,7 @@ use super::deviation::{constant, log_std, std_fits};
 use super::objective::{MetaLoss, Objective, meta_loss};
 use super::surrogate::{Phase, Surrogate};
 use crate::algo::{
-    Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, StateEntry, update_parameters,
+    Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, Numbers, StateEntry, update_parameters,
 };
 use crate::backend::ScalarValue;
 use crate::credit::{Paths, adjusted_rewards};
@@ -253,7 +253,7 @@ impl Algorithm for Maml {
         let mut entries = StateEntry::learner(self.learner.layout.len());
         if self.config.target_inner_kl > 0.0 {
             let coef = StateEntry::new("inner_kl_coef", &[self.config.inner_steps], DType::F32);
-            entries.push(coef.from(First::Value(self.config.inner_kl_coef)));
+            entries.push(coef.holding(Numbers::NOT_NEGATIVE).from(First::Value(self.config.inner_kl_coef)));
         }
         entries
     }

@@ -30,7 +30,7 @@ pub use policy::{ContextPolicy, augmented};
 use tally::{Tally, metrics};
 
 use super::per_task;
-use crate::algo::{Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metrics, StateEntry};
+use crate::algo::{Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metrics, Numbers, Relation, StateEntry};
 use crate::credit::Paths;
 use crate::dist::{RowNoise, fold_in};
 use crate::env::EnvSpec;
@@ -356,11 +356,28 @@ impl Algorithm for Pearl {
 
     fn entries(&self, _: Option<usize>) -> Vec<StateEntry> {
         let TaskMemory { tasks, rows, .. } = self.memory;
-        let counts = |name| StateEntry::new(name, &[tasks], DType::U32);
+        let counts =
+            |name, most: usize| StateEntry::new(name, &[tasks], DType::U32).holding(Numbers::up_to(most as u64));
         let mut entries = self.nets.entries();
-        entries.push(StateEntry::new("memory", &[tasks * rows, self.memory.width()], DType::F32).bulk());
-        entries.extend(["memory_next", "memory_filled", "context_first", "context_filled"].map(counts));
+        let stretch = Relation::Stretch { first: "context_first", filled: "memory_filled", rows };
+        entries.extend([
+            StateEntry::new("memory", &[tasks * rows, self.memory.width()], DType::F32).bulk(),
+            counts("memory_next", rows),
+            counts("memory_filled", rows).related(Relation::FilledUpTo { next: "memory_next", rows }),
+            counts("context_first", rows.saturating_sub(1)),
+            counts("context_filled", rows).related(stretch),
+        ]);
         entries
+    }
+
+    fn most(&self, iterations: u64) -> u64 {
+        let first = iterations.min(self.warm_up());
+        let most = |amounts: &[Amount]| {
+            let of_task: usize = amounts.iter().map(|amount| amount.most(self.horizon)).sum();
+            (of_task * self.config().num_tasks_sample) as u64
+        };
+        let initial = first.saturating_mul(most(&[self.initial()]));
+        initial.saturating_add((iterations - first).saturating_mul(most(&self.visit())))
     }
 
     fn fleet(&self, seeds: usize) -> [usize; 3] {

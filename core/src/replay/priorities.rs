@@ -6,7 +6,7 @@ use crate::Tensor;
 use crate::tensor::tree;
 
 /// Children of each node.
-const CHILDREN: usize = 32;
+const CHILDREN: usize = SumTree::CHILDREN;
 /// ε: also what was predicted exactly is drawn.
 const LEAST: f64 = 1e-6;
 
@@ -21,6 +21,8 @@ pub struct SumTree {
 impl SumTree {
     /// Number of levels.
     pub const LEVELS: usize = 5;
+    /// Nodes of a level that make one sum.
+    pub const CHILDREN: usize = 32;
 
     /// Nodes of a level, a multiple of those that make one sum.
     #[must_use]

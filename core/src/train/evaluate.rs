@@ -11,6 +11,7 @@ use super::adapted::{Adaptation, MetaTest};
 use super::meta_test;
 use super::own::Own;
 use super::playground::Playground;
+use super::rules::Made;
 use super::setup::Setup;
 use super::snapshot::{self, Header};
 use super::tensors::{self, SeedArray};
@@ -302,7 +303,8 @@ impl Evaluator {
             let shape = [&[1], &entry.shape[..]].concat();
             Ok((entry.name, device.array_f32(&shape, bytemuck::cast_slice(&words))?))
         };
-        let arrays = tensors::read(&tensors, header.format, &algorithm.policy_state(), algorithm.layout())?;
+        let made = Made { iteration: header.iteration, planned: algorithm.planned(header.iteration) };
+        let arrays = tensors::read(&tensors, header.format, &algorithm.policy_state(), algorithm.layout(), made)?;
         let arrays = arrays.into_iter().map(array).collect::<Result<_>>()?;
         let (device, policy) = (device.clone(), PolicyArrays { arrays });
         Ok(Evaluator { device, env, header, def, algorithm, env_steps, policy, program: None })

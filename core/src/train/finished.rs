@@ -1,5 +1,9 @@
 //! The latest finished episodes of a seed: what the metrics `rollout/ep_…` are computed from.
 
+use safetensors::tensor::Dtype;
+
+use super::snapshot::{Entry, find, wrong};
+use crate::Result;
 use crate::algo::Metrics;
 
 /// Episodes that the reported mean return covers at least, once that many have ended.
@@ -33,6 +37,12 @@ impl Finished {
         self.returns.drain(..self.returns.len().saturating_sub(WINDOW));
     }
 
+    /// Tells whether nothing is held that is not needed any more.
+    pub fn in_window(&self) -> bool {
+        let but_first: f64 = self.iterations.iter().skip(1).map(|f| f[0]).sum();
+        but_first < WINDOW as f64 && self.returns.len() <= WINDOW
+    }
+
     /// Mean return and length, NaN if no episode has ended.
     pub fn means(&self) -> [f64; 2] {
         let sum = |k: usize| self.iterations.iter().map(|f| f[k]).sum::<f64>();
@@ -53,6 +63,60 @@ impl Finished {
             ("rollout/ep_return_max", at(n.saturating_sub(1))),
             ("rollout/ep_return_min", at(0)),
         ]
+    }
+}
+
+/// Name of the record of iterations with finished episodes: host-side, in f64.
+const FINISHED: &str = "finished_episodes";
+/// Name of the record of the latest returns. Older files have none.
+const RETURNS: &str = "finished_returns";
+
+/// Finished episodes as tensors: `[k, 3]` per iteration, and the latest returns, `[n]`.
+pub(super) fn entries(finished: &Finished) -> [Entry<'static>; 2] {
+    let entry = |name: &str, numbers: &[f64], shape: Vec<usize>| {
+        let bytes = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
+        Entry { name: name.to_owned(), dtype: Dtype::F64, shape, bytes }
+    };
+    let Finished { iterations, returns } = finished;
+    [
+        entry(FINISHED, iterations.as_flattened(), vec![iterations.len(), 3]),
+        entry(RETURNS, returns, vec![returns.len()]),
+    ]
+}
+
+/// The inverse of [`entries`], after so many iterations with episodes of at most `limit` steps.
+pub(super) fn read(entries: &[Entry<'_>], limit: usize, iteration: u64) -> Result<Finished> {
+    let numbers =
+        |entry: &Entry<'_>, width: &[usize]| match entry.dtype == Dtype::F64 && entry.shape.get(1..) == Some(width) {
+            true => Ok(entry.numbers().collect::<Vec<f64>>()),
+            false => Err(wrong(format!("the tensor `{}` is {:?} {:?}", entry.name, entry.shape, entry.dtype))),
+        };
+    let iterations = numbers(find(entries, FINISHED)?, &[3])?;
+    let returns = entries.iter().find(|entry| entry.name == RETURNS).map(|entry| numbers(entry, &[]));
+    let (iterations, returns) = (iterations.as_chunks().0.to_vec(), returns.transpose()?.unwrap_or_default());
+    // Sums of f32, of episodes that have at least one step each and at most as many as the time limit says, but for rounding.
+    let no_return = |x: &f64| x.is_nan() || x.abs() > f64::from(f32::MAX);
+    let cannot_be = |[episodes, returns, steps]: &[f64; 3]| {
+        let most = *episodes * limit as f64 * (1.0 + 1e-5);
+        *episodes < 1.0 || episodes.fract() != 0.0 || steps < episodes || *steps > most || no_return(returns)
+    };
+    let none = |name: &str, row: usize, what: &dyn std::fmt::Debug| {
+        wrong(format!("the tensor `{name}` holds {what:?} at [{row}], which cannot be"))
+    };
+    if let Some(row) = iterations.iter().position(cannot_be) {
+        return Err(none(FINISHED, row, &iterations[row]));
+    }
+    if let Some(row) = returns.iter().position(no_return) {
+        return Err(none(RETURNS, row, &returns[row]));
+    }
+    let finished = Finished { iterations, returns };
+    let rows = finished.iterations.len();
+    match finished.in_window() && rows as u64 <= iteration {
+        true => Ok(finished),
+        false => Err(wrong(format!(
+            "the tensors `{FINISHED}` and `{RETURNS}` have {rows} rows and {} numbers, more than is kept of {iteration} iterations",
+            finished.returns.len()
+        ))),
     }
 }
 

@@ -29,6 +29,7 @@ mod playground;
 mod presets;
 mod register;
 mod restored;
+mod rules;
 mod saved;
 mod segments;
 mod session;

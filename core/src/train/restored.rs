@@ -1,7 +1,8 @@
 //! Sessions from snapshots.
 
-use super::finished::Finished;
+use super::finished::{self, Finished};
 use super::own::Own;
+use super::rules::Made;
 use super::saved::{self, Saved, ring_of};
 use super::segments::Ring;
 use super::setup::Setup;
@@ -48,11 +49,13 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) 
     let bytes = tensors.map(|tensor| 2 * tensor.bytes.len() as u64).sum::<u64>();
     let at_once = rings.iter().map(|ring| 2 * Ring::bytes_at_once(&ring.shape)).max().unwrap_or(0);
     let _copies = device.take_on_host(bytes.saturating_add(at_once))?;
+    let added = saved::added(first, &setup);
+    let now = Made { iteration: first.iteration, planned: added };
     let mut arrays = Vec::with_capacity(decoded.len());
     for (header, _, tensors) in &decoded {
-        arrays.push(tensors::read(tensors, header.format, &entries, algorithm.layout())?);
+        saved::check_rings(header, tensors, &rings)?;
+        arrays.push(tensors::read(tensors, header.format, &entries, algorithm.layout(), now)?);
     }
-    let added = saved::added(first, &setup);
     let mut state = State::new();
     for ring in &rings {
         arrays.iter().try_for_each(|arrays| check_next(arrays, ring, added))?;
@@ -68,17 +71,16 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) 
         for of_seed in &mut arrays {
             words.extend_from_slice(&std::mem::take(&mut of_seed[i].words));
         }
-        let limit = setup.env.spec().horizon;
-        if let Some(steps) = words.iter().find(|steps| entry.name == "env_steps" && **steps as usize > limit) {
-            return Err(snapshot::wrong(format!("an episode has {steps} steps, and the time limit is {limit}")));
-        }
         let array = match entry.dtype {
             DType::U32 => device.array_u32(&shape, &words)?,
             DType::F32 => device.array_f32(&shape, bytemuck::cast_slice(&words))?,
         };
         state.insert(entry.name, array);
     }
-    let finished = decoded.iter().map(|(_, _, e)| snapshot::finished(e)).collect::<Result<_>>()?;
+    let finished = decoded
+        .iter()
+        .map(|(_, _, e)| finished::read(e, setup.env.spec().horizon, first.iteration))
+        .collect::<Result<_>>()?;
     let segments = decoded.iter().map(|(header, ..)| header.rings.clone()).collect();
     let iteration = first.iteration;
     Ok((setup, state, Progress { iteration, made, finished, segments }))

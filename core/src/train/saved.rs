@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use super::finished;
 use super::own::Own;
+use super::rules::Made;
 use super::segments::{ReadSegment, Ring};
 use super::setup::Setup;
 use super::snapshot::{self, Entry, Header, wrong};
@@ -72,6 +74,23 @@ pub(super) fn ring_of<'a>(header: &'a Header, entry: &StateEntry) -> Option<&'a 
     header.rings.iter().find(|ring| ring.tensor == tensors::name(entry.name))
 }
 
+/// Checks that each ring that a file names is one of these, named once, and not a tensor of the file as well.
+pub(super) fn check_rings(header: &Header, tensors: &[Entry<'_>], rings: &[StateEntry]) -> Result<()> {
+    for (number, Ring { tensor, .. }) in header.rings.iter().enumerate() {
+        let problem = if !rings.iter().any(|entry| tensors::name(entry.name) == tensor) {
+            "is no replay memory of this run"
+        } else if header.rings[..number].iter().any(|other| other.tensor == *tensor) {
+            "is in segments twice"
+        } else if tensors.iter().any(|other| other.name == *tensor) {
+            "is both in segments and in the file"
+        } else {
+            continue;
+        };
+        return Err(wrong(format!("`{tensor}` {problem}")));
+    }
+    Ok(())
+}
+
 /// One file of a snapshot: that which [`Session::snapshot`](super::Session::snapshot) gives, with the rows of its segments in it.
 ///
 /// # Errors
@@ -83,7 +102,13 @@ pub fn whole<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> {
         return copied(saved.file);
     }
     let setup = setup(&header, def, &own, &[header.seed])?;
-    let rings = setup.fitted().entries(setup.env.state_len()).into_iter().filter(|entry| entry.ring.is_some());
+    let (rings, rest): (Vec<StateEntry>, Vec<StateEntry>) =
+        setup.fitted().entries(setup.env.state_len()).into_iter().partition(|entry| entry.ring.is_some());
+    check_rings(&header, &entries, &rings)?;
+    snapshot::steps_made(&header, &**setup.fitted())?;
+    finished::read(&entries, setup.env.spec().horizon, header.iteration)?;
+    let made = Made { iteration: header.iteration, planned: added(&header, &setup) };
+    tensors::read(&entries, header.format, &rest, setup.fitted().layout(), made)?;
     for entry in rings {
         let Some(ring) = ring_of(&header, &entry) else {
             tensors::tensor(&entries, &entry)?;

@@ -102,6 +102,12 @@ impl Ring {
         self.segments.iter().map(|segment| (self.name(segment), segment.rows.saturating_mul(4 * self.width())))
     }
 
+    /// Tells whether a segment of this ring could have such a name.
+    pub fn names(&self, name: &str) -> bool {
+        let number = name.strip_prefix(&*self.tensor).and_then(|name| name.strip_prefix('-')?.strip_suffix(".rows"));
+        number.is_some_and(|digits| digits.parse::<u64>().is_ok_and(|first| first.to_string() == digits))
+    }
+
     fn name(&self, segment: &Segment) -> String {
         format!("{}-{}.rows", self.tensor, segment.first)
     }

@@ -9,7 +9,7 @@ use super::restored::{Progress, restored};
 use super::saved::Saved;
 use super::segments::Ring;
 use super::setup::{MAX_STEPS, Setup};
-use super::snapshot::SnapshotKind;
+use super::snapshot::{SnapshotKind, wrong};
 use super::snapshots::Snapshots;
 use crate::algo::{Arena, Metrics, StateEntry, Training};
 use crate::backend::Lease;
@@ -109,6 +109,7 @@ impl Session {
         let arena = Arena::Device(setup.env.device()?);
         let copies = room_for_copies(device, &setup);
         let training = Training::resume(device, setup.fitted().clone(), arena, &setup.seeds, state)?;
+        expect_counted(&training, &setup, &progress)?;
         Ok(Session::of(device, setup, training, progress, copies))
     }
 
@@ -130,6 +131,7 @@ impl Session {
         let arena = Arena::Host(executor(&setup)?);
         let copies = room_for_copies(device, &setup);
         let training = Training::resume(device, setup.fitted().clone(), arena, &setup.seeds, state)?;
+        expect_counted(&training, &setup, &progress)?;
         Ok(Session::of(device, setup, training, progress, copies))
     }
 
@@ -411,6 +413,19 @@ impl Session {
         let result = program.episodes(&self.device, &policy, &keys).await;
         self.evaluation = Some(program);
         result
+    }
+}
+
+/// Checks that restored runs whose iterations count no steps have made those that were planned.
+fn expect_counted(training: &Training, setup: &Setup, progress: &Progress) -> Result<()> {
+    let planned = setup.fitted().planned(progress.iteration);
+    let counted = training.all_metric_names().iter().any(|name| name == Metrics::STEPS);
+    match progress.made.iter().find(|made| !counted && **made != planned) {
+        Some(made) => {
+            let iterations = progress.iteration;
+            Err(wrong(format!("{made} environment steps cannot be: {iterations} iterations make {planned}")))
+        }
+        None => Ok(()),
     }
 }
 

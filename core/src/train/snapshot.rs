@@ -10,7 +10,6 @@ use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::finished::Finished;
 use super::register::algorithm;
 use super::segments::Ring;
 use super::setup::MAX_STEPS;
@@ -111,6 +110,9 @@ impl Written<'_> {
         if rings.is_empty() != (format <= FORMAT_OF_WHOLE) {
             return Err(wrong(format!("the header is damaged (format {format}, and {} rings)", rings.len())));
         }
+        if env_steps == Some(AS_PLANNED) {
+            return Err(wrong(format!("{AS_PLANNED} environment steps cannot be")));
+        }
         let checksum = checksum.to_owned();
         let env_steps = env_steps.unwrap_or(AS_PLANNED);
         let algorithm = name;
@@ -176,7 +178,7 @@ pub(super) struct Entry<'a> {
 
 impl Entry<'_> {
     /// Its numbers, if it has floating-point ones.
-    fn numbers(&self) -> Box<dyn Iterator<Item = f64> + '_> {
+    pub fn numbers(&self) -> Box<dyn Iterator<Item = f64> + '_> {
         match self.dtype {
             Dtype::F32 => Box::new(self.bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b).into())),
             Dtype::F64 => Box::new(self.bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b))),
@@ -199,7 +201,7 @@ impl Entry<'_> {
     }
 
     /// The error that its element number `at` cannot be that number.
-    pub fn cannot_hold(&self, at: usize, number: f64) -> Error {
+    fn cannot_hold(&self, at: usize, number: f64) -> Error {
         wrong(format!("the tensor `{}` holds {number} at {:?}, which cannot be", self.name, self.place(at)))
     }
 }
@@ -270,11 +272,20 @@ const AS_PLANNED: u64 = u64::MAX;
 
 /// The environment steps that a run of this algorithm has made.
 pub(super) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -> Result<u64> {
-    let batch = algorithm.batch();
-    let planned = Some(algorithm.planned(header.iteration)).filter(|made| *made <= MAX_STEPS.saturating_add(batch));
-    let made = planned.map(|planned| if header.env_steps == AS_PLANNED { planned } else { header.env_steps });
-    made.filter(|made| *made <= MAX_STEPS.saturating_add(batch))
-        .ok_or_else(|| wrong(format!("{} iterations of {batch} steps are more than can be made", header.iteration)))
+    let (batch, iteration) = (algorithm.batch(), header.iteration);
+    let planned = algorithm.planned(iteration);
+    if planned > MAX_STEPS.saturating_add(batch) {
+        return Err(wrong(format!("{iteration} iterations of {batch} steps are more than can be made")));
+    }
+    let made = if header.env_steps == AS_PLANNED { planned } else { header.env_steps };
+    // Each iteration makes a step at least.
+    let most = algorithm.most(iteration);
+    match (iteration..=most.max(planned)).contains(&made) {
+        true => Ok(made),
+        false => {
+            Err(wrong(format!("{made} environment steps cannot be: {iteration} iterations make {iteration} to {most}")))
+        }
+    }
 }
 
 /// The error that a state of that seed has a number that is none.
@@ -285,14 +296,19 @@ pub(super) fn not_saved(seed: u64, name: &str, number: f64, place: &[usize]) -> 
     ))
 }
 
-/// The file's bytes; the same for the same content.
-pub(super) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8>> {
-    if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
-        return Err(not_saved(header.seed, &entry.name, number, &entry.place(at)));
+/// Checks that all numbers of a seed's state are finite.
+pub(super) fn expect_finite(seed: u64, entries: &[Entry<'_>]) -> Result<()> {
+    match entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
+        Some((entry, (at, number))) => Err(not_saved(seed, &entry.name, number, &entry.place(at))),
+        None => Ok(()),
     }
+}
+
+/// The file's bytes; the same for the same content. All numbers are finite.
+pub(super) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8>> {
     let text = |header: &Header| serde_json::to_string(header).map_err(|e| wrong(e.to_string()));
     // The digits are no part of what they are computed from.
-    header.checksum = checksum([&text(&Header { checksum: String::new(), ..header.clone() })?, ""], entries);
+    header.checksum = checksum([text(&Header { checksum: String::new(), ..header.clone() })?, String::new()], entries);
     let json = text(&header)?;
     let mut views = Vec::with_capacity(entries.len());
     for e in entries {
@@ -309,6 +325,18 @@ pub(super) type Decoded<'a> = (Header, &'static AlgorithmDef, Vec<Entry<'a>>);
 
 /// Reads a file that is intact, of a built-in algorithm or of one of the caller's `own`.
 pub(super) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Result<Decoded<'a>> {
+    let ((header, def, entries), around) = open(bytes, own)?;
+    if checksum(around, &entries) != header.checksum {
+        return Err(wrong("the file is damaged: its content does not fit its checksum"));
+    }
+    if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
+        return Err(entry.cannot_hold(at, number));
+    }
+    Ok((header, def, entries))
+}
+
+/// The content of a file whose numbers nobody has looked at, and its header's text around the digits of the checksum.
+pub(super) fn open<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Result<(Decoded<'a>, [String; 2])> {
     let damaged =
         |e: safetensors::SafeTensorError| wrong(format!("this is no safetensors file, or a damaged one ({e})"));
     let (length, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
@@ -324,7 +352,7 @@ pub(super) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Resu
     }
     let written: Written<'_> = serde_json::from_str(json).map_err(|e| wrong(format!("the header is damaged ({e})")))?;
     let digits = written.checksum.as_ptr().addr() - json.as_ptr().addr();
-    let around = [&json[..digits], &json[digits + written.checksum.len()..]];
+    let around = [json[..digits].to_owned(), json[digits + written.checksum.len()..].to_owned()];
     let (header, def) = written.header(own)?;
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
     // The metadata's entry is a key beside those of the tensors.
@@ -342,17 +370,11 @@ pub(super) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Resu
         })
         .collect();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
-    if checksum(around, &entries) != header.checksum {
-        return Err(wrong("the file is damaged: its content does not fit its checksum"));
-    }
-    if let Some((entry, (at, number))) = entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
-        return Err(entry.cannot_hold(at, number));
-    }
-    Ok((header, def, entries))
+    Ok(((header, def, entries), around))
 }
 
 /// The checksum of tensors and of a header's text, which is given in two parts.
-fn checksum(text: [&str; 2], entries: &[Entry<'_>]) -> String {
+fn checksum(text: [String; 2], entries: &[Entry<'_>]) -> String {
     let mut sorted: Vec<&Entry<'_>> = entries.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -369,51 +391,6 @@ fn checksum(text: [&str; 2], entries: &[Entry<'_>]) -> String {
 /// The tensor of that name.
 pub(super) fn find<'a, 'b>(entries: &'b [Entry<'a>], name: &str) -> Result<&'b Entry<'a>> {
     entries.iter().find(|e| e.name == name).ok_or_else(|| wrong(format!("the tensor `{name}` is missing")))
-}
-
-/// Name of the record of iterations with finished episodes: host-side, in f64.
-const FINISHED: &str = "finished_episodes";
-/// Name of the record of the latest returns. Older files have none.
-const RETURNS: &str = "finished_returns";
-
-/// Finished episodes as tensors: `[k, 3]` per iteration, and the latest returns, `[n]`.
-pub(super) fn of_finished(finished: &Finished) -> [Entry<'static>; 2] {
-    let entry = |name: &str, numbers: &[f64], shape: Vec<usize>| {
-        let bytes = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
-        Entry { name: name.to_owned(), dtype: Dtype::F64, shape, bytes }
-    };
-    let Finished { iterations, returns } = finished;
-    [
-        entry(FINISHED, iterations.as_flattened(), vec![iterations.len(), 3]),
-        entry(RETURNS, returns, vec![returns.len()]),
-    ]
-}
-
-/// The inverse of [`of_finished`].
-pub(super) fn finished(entries: &[Entry<'_>]) -> Result<Finished> {
-    let numbers =
-        |entry: &Entry<'_>, width: &[usize]| match entry.dtype == Dtype::F64 && entry.shape.get(1..) == Some(width) {
-            true => Ok(entry.numbers().collect::<Vec<f64>>()),
-            false => Err(wrong(format!("the tensor `{}` is {:?} {:?}", entry.name, entry.shape, entry.dtype))),
-        };
-    let iterations = numbers(find(entries, FINISHED)?, &[3])?;
-    let returns = entries.iter().find(|entry| entry.name == RETURNS).map(|entry| numbers(entry, &[]));
-    let (iterations, returns) = (iterations.as_chunks().0.to_vec(), returns.transpose()?.unwrap_or_default());
-    // Sums of f32, of episodes that have at least one step each.
-    let no_return = |x: &f64| x.is_nan() || x.abs() > f64::from(f32::MAX);
-    let cannot_be = |[episodes, returns, steps]: &[f64; 3]| {
-        *episodes < 1.0 || steps < episodes || *steps > MAX_STEPS as f64 || no_return(returns)
-    };
-    let none = |name: &str, row: usize, what: &dyn std::fmt::Debug| {
-        wrong(format!("the tensor `{name}` holds {what:?} at [{row}], which cannot be"))
-    };
-    if let Some(row) = iterations.iter().position(cannot_be) {
-        return Err(none(FINISHED, row, &iterations[row]));
-    }
-    match returns.iter().position(no_return) {
-        Some(row) => Err(none(RETURNS, row, &returns[row])),
-        None => Ok(Finished { iterations, returns }),
-    }
 }
 
 #[cfg(test)]

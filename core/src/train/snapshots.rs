@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::finished;
+use super::rules::{self, Made};
 use super::segments::{Ring, Stretch};
 use super::session::Session;
 use super::snapshot::{self, Header, SnapshotKind};
@@ -108,16 +110,41 @@ impl<'a> Snapshots<'a> {
             own.push(SeedArray { entry: entry.clone(), words });
         }
         let mut entries = tensors::written(&own, &self.layout)?;
-        drop(own);
         if self.kind == SnapshotKind::Session {
-            entries.extend(snapshot::of_finished(session.finished(index)));
+            entries.extend(finished::entries(session.finished(index)));
         }
+        let seed = setup.seeds[index];
+        snapshot::expect_finite(seed, &entries)?;
+        // What a reader would refuse is not written: its rules are looked at in the numbers, its header and all else in the file.
+        let unsaved = |error: Error| match error {
+            Error::Snapshot(problem) => {
+                Error::Unsaved(format!("seed {seed}: {problem}; this is an error of the algorithm"))
+            }
+            other => other,
+        };
+        let made = Made { iteration: session.iteration(), planned: session.env_steps() };
+        rules::check(&own, &self.layout, u32::MAX, made).map_err(unsaved)?;
+        drop(own);
         let env = &setup.env.spec().name;
-        let header = Header::new(self.kind, setup.algorithm.name, env, setup.seeds[index], setup.table());
+        let header = Header::new(self.kind, setup.algorithm.name, env, seed, setup.table());
         let mut header = header.with_rings(rings);
         (header.steps, header.iteration) = (setup.steps, session.iteration());
         header.env_steps = session.steps_made(index);
-        snapshot::encode(header, &entries)
+        let bytes = snapshot::encode(header, &entries)?;
+        drop(entries);
+        self.check(&bytes).map_err(unsaved)?;
+        Ok(bytes)
+    }
+
+    /// Checks that a file can be read, but for its numbers.
+    fn check(&self, bytes: &[u8]) -> Result<()> {
+        let setup = self.session.setup();
+        let ((header, _, entries), _) = snapshot::open(bytes, &[setup.algorithm])?;
+        snapshot::steps_made(&header, &**setup.fitted())?;
+        match self.kind {
+            SnapshotKind::Session => finished::read(&entries, setup.env.spec().horizon, header.iteration).map(drop),
+            SnapshotKind::Policy => Ok(()),
+        }
     }
 }
 

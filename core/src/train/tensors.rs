@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use safetensors::tensor::Dtype;
 
+use super::rules::{self, Made};
 use super::snapshot::{Entry, find, wrong};
 use crate::algo::{First, StateEntry};
 use crate::backend::room;
@@ -73,7 +74,7 @@ pub(super) struct SeedArray<'a> {
 }
 
 /// The tensors that hold an array of the state; θ is made of the slices of `layout`.
-fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
+pub(super) fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
     let of_parameters = |prefix: &str| {
         let mut parts = match entry.first {
             First::Parameters(from) => layout.between(from, from + entry.shape[0]).parts(),
@@ -138,48 +139,23 @@ pub(super) fn written(arrays: &[SeedArray<'_>], layout: &Layout) -> Result<Vec<E
     Ok(entries)
 }
 
-/// The inverse of [`written`]: these arrays of the tensors of a file.
+/// The inverse of [`written`]: these arrays of the tensors of a file, whose run has come so far.
 pub(super) fn read(
     tensors: &[Entry<'_>],
     format: u32,
     entries: &[StateEntry],
     layout: &Layout,
+    made: Made,
 ) -> Result<Vec<SeedArray<'static>>> {
     let arrays = entries.iter().map(|entry| array(tensors, format, entry, layout)).collect::<Result<Vec<_>>>()?;
+    rules::check(&arrays, layout, format, made)?;
     // A number that a file holds twice is the same twice.
     for expected in derived(&arrays, layout).into_iter().filter(|_| format > 1) {
         if *find(tensors, &expected.name)? != expected {
             return Err(wrong(format!("the tensor `{}` does not follow from those of `policy.0`", expected.name)));
         }
     }
-    // Before Adam's first step all that it remembers is 0; after it, only the moments may be.
-    let of = |name| arrays.iter().filter(move |array| array.entry.name == name).flat_map(|array| array.words.iter());
-    // Where another network makes its steps apart, its moments are beside those of one that has made none.
-    let apart = of("adam_scale_value").any(|word| word << 1 != 0);
-    let zero = of("adam_scale").position(|word| word << 1 == 0).filter(|_| !apart);
-    if let Some(at) =
-        zero.filter(|_| ["adam_scale", "adam_m", "adam_v"].into_iter().flat_map(of).any(|word| word << 1 != 0))
-    {
-        let name = if format < 2 { "adam_scale" } else { "optimiser.bias_correction" };
-        return Err(find(tensors, name)?.cannot_hold(at, 0.0));
-    }
     Ok(arrays)
-}
-
-/// Tells whether an array of that name may hold a number.
-fn possible(name: &str, number: f32) -> bool {
-    match name {
-        // β is rounded to the nearest number, so 1 − βᵗ may become 1 and never more.
-        "adam_scale" | "adam_scale_value" | "adam_scale_values" | "adam_scale_temperature" => {
-            (0.0..=1.0).contains(&number)
-        }
-        "obs_count" | "reward_count" | "advantage_count" | "particle_episodes" => {
-            number >= 0.0 && number.fract() == 0.0
-        }
-        "adam_v" | "obs_var" | "reward_var" | "advantage_var" => number >= 0.0,
-        name if name.starts_with("priorit") => number >= 0.0,
-        _ => true,
-    }
 }
 
 fn array(tensors: &[Entry<'_>], format: u32, entry: &StateEntry, layout: &Layout) -> Result<SeedArray<'static>> {
@@ -190,12 +166,8 @@ fn array(tensors: &[Entry<'_>], format: u32, entry: &StateEntry, layout: &Layout
     let mut words = room(len)?;
     words.resize(len, 0);
     for (part, tensor) in parts.iter().zip(tensors) {
-        for (i, (at, bytes)) in part.places().zip(tensor.bytes.as_chunks().0).enumerate() {
+        for (at, bytes) in part.places().zip(tensor.bytes.as_chunks().0) {
             words[at] = u32::from_le_bytes(*bytes);
-            let number = f32::from_bits(words[at]);
-            if entry.dtype == DType::F32 && !possible(entry.name, number) {
-                return Err(tensor.cannot_hold(i, number.into()));
-            }
         }
     }
     Ok(SeedArray { entry: entry.clone(), words: words.into() })

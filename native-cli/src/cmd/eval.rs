@@ -77,6 +77,9 @@ pub struct EvalArgs {
     #[arg(long, value_name = "N", requires = "gif", value_parser = clap::value_parser!(u64).range(1..=50),
           allow_negative_numbers = true)]
     pub fps: Option<u64>,
+    /// Write also where a file of a run is, such as its metrics.csv
+    #[arg(long)]
+    pub force: bool,
     /// Where to compute
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -113,7 +116,9 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.gif {
         expect_extension("--gif", path, "a recording", &["gif"])?;
     }
-    output::reserve(args.csv.iter().chain(&args.gif).map(PathBuf::as_path))?;
+    let files = || args.csv.iter().chain(&args.gif).map(PathBuf::as_path);
+    output::reserve(files())?;
+    output::spare_runs(files(), args.force)?;
     let runs = policies(args)?;
     if args.gif.is_some() && runs.len() > 1 {
         let message = format!("--gif records one run, and these are {}", runs.len());

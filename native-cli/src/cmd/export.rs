@@ -47,6 +47,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         let message = format!("{} is there already", args.out.display());
         return Err(Stop::user(message).hint("--force replaces it").into());
     }
+    output::spare_runs([&*args.out], args.force)?;
     let bytes = exported(args)?;
     output::write(&args.out, &bytes)?;
     output::say_written(&args.out, &format!(" ({})", in_bytes(bytes.len() as u64)));

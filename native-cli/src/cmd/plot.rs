@@ -68,6 +68,9 @@ pub struct PlotArgs {
     /// Label of a line, instead of its own; one for each label of the legend, in their order
     #[arg(long = "label", value_name = "TEXT")]
     pub labels: Vec<String>,
+    /// Write also where a file of a run is, such as its curve.svg
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Panels of one picture at most.
@@ -82,6 +85,7 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("curves.svg"));
     let format = Format::of("--out", &out)?;
     output::reserve(args.out.as_deref())?;
+    output::spare_runs([&*out], args.force)?;
     let mut folders = Vec::new();
     let mut seen = HashSet::new();
     for folder in &args.folders {
@@ -327,6 +331,7 @@ mod tests {
             smooth: None,
             by: Vec::new(),
             labels: Vec::new(),
+            force: false,
         }
     }
 

@@ -174,8 +174,7 @@ impl TrainArgs {
             meta_test: self.meta_test.clone(),
             log_every: self.log_every,
             keep_snapshots: self.keep_snapshots,
-            from: (!self.from.is_empty())
-                .then(|| self.from.iter().map(|path| path.to_string_lossy().into_owned()).collect()),
+            from: (!self.from.is_empty()).then(|| self.from.clone()),
         }
     }
 
@@ -272,7 +271,7 @@ fn open_folders(args: &TrainArgs, setup: &Setup) -> Result<Vec<RunFolder>, Stop>
         (None, seeds) => seeds.iter().map(|seed| RunFolder::create_numbered(Path::new("runs"), &name(*seed))).collect(),
         (Some(out), [_]) => Ok(vec![RunFolder::create(out)?]),
         (Some(out), seeds) => {
-            let all = run_folder::shell_quote(&out.to_string_lossy());
+            let all = run_folder::shell_quote(out);
             let hint = |stop: Stop| match stop.message.ends_with("already holds a run") {
                 true => {
                     stop.hint(format!("continue all with `quickstudy train --resume {all}`, or choose another --out"))
@@ -299,7 +298,7 @@ fn title(setup: &Setup, seed: u64) -> String {
 
 /// Writes `command.txt` and `version.json`.
 fn record(folder: &RunFolder, args: &TrainArgs, device: &Device, env_steps: u64) -> Result<(), Stop> {
-    let arguments: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
     folder.record_command(&arguments)?;
     provenance::record(folder, &device.caps().name, args.device.threads(), env_steps)
 }
@@ -331,7 +330,7 @@ fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> 
         say(&format!("stopped at {} steps; continue with", grouped(session.env_steps())));
         say(&format!("  {}", resume_command(&runs)));
     } else if let Some(first) = runs.first() {
-        let path = run_folder::shell_quote(&first.folder.path().to_string_lossy());
+        let path = run_folder::shell_quote(first.folder.path());
         say(&format!("next: {} eval {path}", known::program()));
     }
     Ok(())

@@ -36,6 +36,22 @@ pub fn check_descriptors(runs: usize) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Tells whether a file is one of those by which a folder is a run, a link followed: its own files, its segments or its kept snapshots.
+#[must_use]
+pub fn is_of_run(path: &Path) -> bool {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let place = path
+        .canonicalize()
+        .or_else(|_| Ok::<_, io::Error>(parent.canonicalize()?.join(path.file_name().unwrap_or_default())));
+    let Ok(place) = place else { return false };
+    let is_run = |folder: &Path| folder.join(file::CONFIG).is_file() && folder.join(file::LOCK).is_file();
+    let Some(folder) = place.parent() else { return false };
+    let own = file::ALL.iter().any(|name| place.ends_with(name)) && is_run(folder);
+    let below =
+        [file::SEGMENTS, file::KEPT].iter().any(|name| folder.ends_with(name)) && folder.parent().is_some_and(is_run);
+    own || (below && place.is_file())
+}
+
 /// Refuses a folder in which another thing has the name of one of the run's files. A link to a file is one, but not for
 /// the lock: its file is emptied by whoever holds it.
 pub(super) fn check_plain(folder: &Path) -> Result<(), Stop> {

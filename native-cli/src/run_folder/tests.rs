@@ -195,7 +195,7 @@ fn folders_in_place_of_files_and_deleted_folders_are_named_as_such() {
 
     let run = RunFolder::open(&dir).unwrap();
     fs::remove_dir_all(&dir).unwrap();
-    for stop in [run.write(file::LAST, b"x").unwrap_err(), run.record_command(&[]).unwrap_err()] {
+    for stop in [run.write(file::LAST, b"x").unwrap_err(), run.record_command(&[""]).unwrap_err()] {
         assert!(stop.code == 1 && stop.message.contains("is gone: it was deleted or moved"), "{}", stop.message);
         assert!(!stop.hint.contains("spelling"), "{}", stop.hint);
     }
@@ -234,8 +234,8 @@ fn commands_are_recorded_as_a_shell_needs_them() {
     let dir = scratch("command");
     let run = RunFolder::create(&dir).unwrap();
     let words = ["quickstudy", "train", "--out", "my run's", "--set", "gamma=0.9", ""];
-    run.record_command(&words.map(String::from)).unwrap();
-    run.record_command(&["again".into()]).unwrap();
+    run.record_command(&words).unwrap();
+    run.record_command(&["again"]).unwrap();
     assert_eq!(
         fs::read_to_string(dir.join(file::COMMAND)).unwrap(),
         "quickstudy train --out 'my run'\\''s' --set gamma=0.9 ''\nagain\n"

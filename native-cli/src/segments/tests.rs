@@ -82,9 +82,20 @@ fn what_a_dead_process_left_is_cut_off_or_deleted() {
         ("memory.transitions-10.rows", "rows of a snapshot that never was"),
         ("memory.transitions-999.rows", "more of them"),
         ("notes-of-mine.rows", "not a segment"),
+        ("notes-3.rows", "nor this"),
+        ("memory.transitions-007.rows", "nor this"),
     ] {
         let mut file = OpenOptions::new().append(true).create(true).open(place.join(name)).unwrap();
         file.write_all(bytes.as_bytes()).unwrap();
+    }
+    let mut own =
+        vec!["memory.transitions-007.rows".to_owned(), "notes-3.rows".to_owned(), "notes-of-mine.rows".to_owned()];
+    #[cfg(unix)]
+    {
+        let [link, pipe] = [777, 778].map(|first| format!("memory.transitions-{first}.rows"));
+        std::os::unix::fs::symlink("/nowhere", place.join(&link)).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(place.join(&pipe)).status().unwrap().success());
+        own.extend([link, pipe]);
     }
     let mut segments = SegmentFolder::new(&dir, &saved);
     step(&mut session);
@@ -92,9 +103,33 @@ fn what_a_dead_process_left_is_cut_off_or_deleted() {
     segments.keep().unwrap();
     assert!(exported(&dir, &file).unwrap() == pollster::block_on(session.snapshot(0)).unwrap());
     let rows = |first: usize| format!("memory.transitions-{first}.rows");
-    let mut expected = vec![rows(0), rows(10), rows(15), rows(5), "notes-of-mine.rows".to_owned()];
+    let mut expected = [vec![rows(0), rows(10), rows(15), rows(5)], own].concat();
     expected.sort();
     assert_eq!(names(&dir), expected);
+}
+
+#[test]
+fn rows_that_somebody_deleted_are_told_of_before_a_snapshot_that_needs_them_takes_its_place() {
+    let dir = scratch("segments-deleted");
+    let mut session = session();
+    let mut segments = SegmentFolder::new(&dir, &[]);
+    step(&mut session);
+    append(&session, &mut segments);
+    segments.keep().unwrap();
+    assert!(segments.whole());
+    // The next rows begin with a segment of their own.
+    fs::remove_dir_all(dir.join(file::SEGMENTS)).unwrap();
+    step(&mut session);
+    let all = pollster::block_on(session.snapshots()).unwrap();
+    let mut part = all.parts(0, segments.saved()).unwrap();
+    while let Some(rows) = pollster::block_on(part.rows()).unwrap() {
+        segments.append(&rows).unwrap();
+    }
+    segments.expect(pollster::block_on(part.encode()).unwrap().1);
+    let stop = segments.sync().unwrap_err();
+    assert_eq!(stop.code, 1);
+    assert!(stop.message.contains("memory.transitions-0.rows is gone"), "{}", stop.message);
+    assert!(!stop.message.contains("intact") && !segments.whole(), "{}", stop.message);
 }
 
 #[test]

@@ -179,6 +179,58 @@ fn names_from_files_do_not_reach_the_terminal_as_they_are() {
 }
 
 #[test]
+fn files_of_a_run_are_replaced_only_where_that_is_asked_for() {
+    let dir = sandbox();
+    assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));
+    let metrics = fs::read(dir.join("r/metrics.csv")).unwrap();
+    let curve = fs::read(dir.join("r/curve.svg")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("r/metrics.csv", dir.join("link.csv")).unwrap();
+    let mut refused = vec!["eval r --csv r/metrics.csv", "eval r --csv r/../r/curve.csv", "plot r -o r/curve.svg"];
+    refused.extend(cfg!(unix).then_some("eval r --csv link.csv"));
+    for command in refused {
+        expect_user_error(&dir.run(command), &["is a file of a run", "--force replaces it"]);
+    }
+    assert!(fs::read(dir.join("r/metrics.csv")).unwrap() == metrics);
+    assert!(fs::read(dir.join("r/curve.svg")).unwrap() == curve);
+    // Others beside them are nobody's.
+    assert_eq!(dir.run("eval r --episodes 2 --csv r/episodes.csv").code, Some(0));
+    assert_eq!(dir.run("plot r -o r/curve.svg --force").code, Some(0));
+    assert_eq!(dir.run("eval r --episodes 2 --csv r/metrics.csv --force").code, Some(0));
+    assert!(fs::read_to_string(dir.join("r/metrics.csv")).unwrap().starts_with("episode,"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn commands_that_are_shown_can_be_pasted() {
+    let dir = sandbox();
+    let train = SHORT.replace("4k", "100");
+    for name in ["a b", r"a\x1b[31mred", r"it\x27s", r"tab\tline\nend", r"no\xfftext"] {
+        let made = bash(&dir, &format!("name=$'{name}'; \"$Q\" {train} --eval-every 0 --out \"$name\""));
+        assert_eq!(made.code, Some(0), "{made:?}");
+        let next = made.out.lines().find_map(|line| line.strip_prefix("next: ")).unwrap();
+        assert!(!made.out.contains('\u{1b}') && !next.contains("\\u{"), "{made:?}");
+        let (_, next) = next.split_once(' ').unwrap();
+        let pasted = bash(&dir, &format!("\"$Q\" {next} --episodes 2"));
+        assert_eq!(pasted.code, Some(0), "{next}: {pasted:?}");
+        // The command that made it makes the same run again.
+        let again = format!(
+            "name=$'{name}'; cp -r \"$name\" first; line=$(cat first/command.txt); rm -r \"$name\"; eval \"$line\" && \
+                             cmp first/last.safetensors \"$name/last.safetensors\" && LC_ALL=C grep -c '[[:cntrl:]]' first/command.txt; rm -r first"
+        );
+        let again = bash(&dir, &again);
+        assert!(again.code == Some(0) && again.out.lines().last() == Some("0"), "{name}: {again:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn bash(dir: &Sandbox, script: &str) -> Finished {
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", script]).env("Q", env!("CARGO_BIN_EXE_quickstudy-under-test")).current_dir(dir.path());
+    command.output().unwrap().into()
+}
+
+#[test]
 fn outputs_and_folders_are_not_mistaken_for_each_other() {
     let dir = sandbox();
     assert_eq!(dir.run(&format!("{SHORT} --out r")).code, Some(0));

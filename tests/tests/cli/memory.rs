@@ -102,6 +102,45 @@ fn seeds_that_are_saved_side_by_side_fit_or_are_refused() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_takes_little_fits_into_few_addresses_on_any_number_of_threads() {
+    let dir = sandbox();
+    let train =
+        "train ppo --env cartpole --steps 64 --set hidden=[4] --set envs=2 --set horizon=32 --set minibatches=1";
+    assert_eq!(dir.run(&format!("{train} --threads 1 --out r")).code, Some(0));
+    for threads in ["", "--threads 1", "--threads 2", "--threads 64"] {
+        let ended = limited(&dir, 200_000, &format!("{train} {threads} --out few"));
+        assert_eq!(ended.code, Some(0), "{threads}: {ended:?}");
+        assert!(ended.out.contains(", 1 thread\n"), "{}", ended.out);
+        let last = |run: &str| std::fs::read(dir.join(run).join("last.safetensors")).unwrap();
+        assert!(last("few") == last("r"));
+        std::fs::remove_dir_all(dir.join("few")).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_of_the_sizes_of_files_is_an_error_that_names_the_file() {
+    let dir = sandbox();
+    let train = "train sac --env pendulum --threads 1 --eval-every 0 --set hidden=[64,64] --set batch_size=8";
+    assert_eq!(dir.run(&format!("{train} --steps 300 --out r")).code, Some(0));
+    let last = std::fs::read(dir.join("r/last.safetensors")).unwrap();
+    // Blocks of 512 bytes.
+    let limited = |arguments: &str| -> quickstudy_tests::process::Finished {
+        let script = format!("ulimit -f 100; exec {} {arguments}", env!("CARGO_BIN_EXE_quickstudy-under-test"));
+        std::process::Command::new("sh").args(["-c", &script]).current_dir(dir.path()).output().unwrap().into()
+    };
+    let ended = limited("train --resume r --steps 600 --threads 1");
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.err.contains("File too large") && ended.err.contains("ulimit -f"), "{}", ended.err);
+    assert!(std::fs::read(dir.join("r/last.safetensors")).unwrap() == last);
+    let ended = limited("export r -o one.safetensors");
+    assert!(ended.code == Some(1) && ended.err.contains("cannot write one.safetensors"), "{ended:?}");
+    assert!(!dir.join("one.safetensors").exists());
+    assert_eq!(dir.run("train --resume r --steps 600 --threads 1").code, Some(0));
+}
+
 #[test]
 fn a_horizon_that_stands_for_the_time_limit_is_lowered_by_a_number() {
     let dir = sandbox();

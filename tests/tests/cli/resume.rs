@@ -16,6 +16,33 @@ const RUN: &str = "train ppo --env cartpole --seed 0..2 --steps 60k --save-every
 const ENDLESS: &str = "train ppo --env cartpole --steps 100M --save-every 0 --threads 1 --out r \
     --set hidden=[16] --set epochs=2";
 
+#[test]
+fn what_training_writes_can_be_read_at_both_ends_of_rms_decay() {
+    let dir = sandbox();
+    for (algorithm, more) in [
+        ("ppo", "--set optimiser=rms_prop --set horizon=32"),
+        ("ppo2", "--set optimiser=rms_prop --set horizon=32 --set critic=last"),
+        ("a2c", "--set optimiser=rms_prop"),
+        // Without a mean of squares, steps are as long as gradients over ε.
+        ("vpg", "--set optimiser=rms_prop --set horizon=32 --set learning_rate=1e-6"),
+        ("svpg", "--set optimiser=rms_prop --set num_particles=2 --set horizon=32"),
+        ("dql", "--set learning_starts=100 --set iteration_steps=100 --set train_freq=50"),
+    ] {
+        for decay in ["0", "1"] {
+            let train = format!("train {algorithm} --env cartpole --steps 600 --threads 1 --set hidden=[4] {more}");
+            let made = dir.run(&format!("{train} --set rms_decay={decay} --eval-episodes 2 --out r"));
+            assert_eq!(made.code, Some(0), "{algorithm} {decay}: {made:?}");
+            for command in
+                ["train --resume r --steps 1200 --threads 1", "eval r --last --episodes 2", "eval r --episodes 2"]
+            {
+                let read = dir.run(command);
+                assert_eq!(read.code, Some(0), "{algorithm} {decay} {command}: {read:?}");
+            }
+            fs::remove_dir_all(dir.join("r")).unwrap();
+        }
+    }
+}
+
 fn steps(dir: &Sandbox, run: &str) -> u64 {
     let text = fs::read_to_string(dir.join(run).join("metrics.csv")).unwrap_or_default();
     let complete = text.rsplit_once('\n').map_or("", |(rows, _)| rows);

@@ -193,3 +193,22 @@ fn a_run_that_trains_is_exported_from_a_snapshot_that_is_whole() {
         Session::restore(&Device::cpu(1), &[&file]).unwrap();
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn segments_that_are_deleted_during_training_are_told_of() {
+    let dir = sandbox();
+    let mut command = dir.command(&format!("{SETTINGS} --steps 1M --out r"));
+    let child = command.spawn().unwrap();
+    assert!(wait_until(LIMIT, || dir.join("r/segments/memory.transitions-125.rows").exists()));
+    // The run may add a file while they are being deleted.
+    let gone = wait_until(LIMIT, || {
+        let _ = fs::remove_dir_all(dir.join("r/segments"));
+        !dir.join("r/segments").exists()
+    });
+    assert!(gone);
+    let ended: quickstudy_tests::process::Finished = child.wait_with_output().unwrap().into();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.err.contains("is gone") && ended.err.contains("the last snapshot needs it"), "{}", ended.err);
+    assert!(!ended.err.contains("intact") && !ended.err.contains("continue with"), "{}", ended.err);
+}

@@ -39,6 +39,60 @@ fn a_run_begins_with_the_parameters_of_another_and_can_be_made_again() {
 }
 
 #[test]
+fn the_configuration_of_each_seed_names_the_run_that_it_begins_with() {
+    let dir = sandbox();
+    let ppo = "train ppo --env cartpole --threads 1 --eval-every 0 --set hidden=[16]";
+    assert_eq!(dir.run(&format!("{ppo} --seed 9..11 --steps 2k --out runs")).code, Some(0));
+    let last = |run: &str| fs::read(dir.join(run).join("last.safetensors")).unwrap();
+    for (number, from) in [
+        "runs",
+        "runs/cartpole-ppo-s9 runs/cartpole-ppo-s10",
+        "runs/cartpole-ppo-s9/last.safetensors runs/cartpole-ppo-s10",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let out = format!("warm{number}");
+        assert_eq!(dir.run(&format!("{ppo} --seed 9..11 --steps 300 --from {from} --out {out}")).code, Some(0));
+        for seed in [9, 10] {
+            let run = format!("{out}/cartpole-ppo-s{seed}");
+            let config = fs::read_to_string(dir.join(&run).join("config.toml")).unwrap();
+            assert!(config.contains(&format!("from = [\"runs/cartpole-ppo-s{seed}")), "{config}");
+            let again = dir.run(&format!("train --config {run}/config.toml --threads 1 --out {out}-again{seed}"));
+            assert_eq!(again.code, Some(0), "{again:?}");
+            assert!(last(&run) == last(&format!("{out}-again{seed}")));
+        }
+    }
+    // One source is for any number of seeds.
+    assert_eq!(dir.run(&format!("{ppo} --seed 0..2 --steps 300 --from runs/cartpole-ppo-s9 --out one")).code, Some(0));
+    let config = fs::read_to_string(dir.join("one/cartpole-ppo-s1/config.toml")).unwrap();
+    assert!(config.contains("from = [\"runs/cartpole-ppo-s9\"]"), "{config}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn paths_that_are_no_text_are_sources_too() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let dir = sandbox();
+    let ppo = "train ppo --env cartpole --threads 1 --eval-every 0 --set hidden=[16] --steps 300";
+    assert_eq!(dir.run(&format!("{ppo} --out first")).code, Some(0));
+    fs::rename(dir.join("first"), dir.path().join(std::ffi::OsStr::from_bytes(b"first\xff"))).unwrap();
+    let shell = |line: &str| -> quickstudy_tests::process::Finished {
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", line]).env("Q", env!("CARGO_BIN_EXE_quickstudy-under-test")).current_dir(dir.path());
+        command.output().unwrap().into()
+    };
+    let made = shell(&format!("\"$Q\" {ppo} --seed 4 --from $'first\\xff' --out warm"));
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let config = fs::read_to_string(dir.join("warm/config.toml")).unwrap();
+    assert!(config.contains("from = [[102, 105, 114, 115, 116, 255]]"), "{config}");
+    let again = dir.run("train --config warm/config.toml --threads 1 --out again");
+    assert_eq!(again.code, Some(0), "{again:?}");
+    let last = |run: &str| fs::read(dir.join(run).join("last.safetensors")).unwrap();
+    assert!(last("warm") == last("again"));
+}
+
+#[test]
 fn seeds_begin_with_the_runs_of_the_same_seeds_or_all_with_one() {
     let dir = sandbox();
     let ppo = "train ppo --env cartpole --threads 1 --eval-every 0 --set hidden=[16]";

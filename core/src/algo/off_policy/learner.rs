@@ -2,7 +2,7 @@
 
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, period};
 use crate::algo::count::Count;
-use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry};
+use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Relation, StateEntry};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::nn::Layout;
@@ -236,17 +236,27 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
         let n = self.algorithm.replay().envs;
         let mut entries = self.algorithm.entries();
-        entries.extend(StateEntry::running(environment, [n, self.memory.observations, self.tasks]));
+        entries.extend(StateEntry::running(environment, self.horizon, [n, self.memory.observations, self.tasks]));
+        let rows = self.memory.rows;
+        let count = |name| StateEntry::new(name, &[1], DType::U32).holding(Numbers::up_to(rows as u64));
         entries.extend([
             StateEntry::new("memory", &self.memory.shape(), DType::F32).ring("memory_next"),
-            StateEntry::new("memory_next", &[1], DType::U32),
-            StateEntry::new("memory_filled", &[1], DType::U32),
+            count("memory_next"),
+            count("memory_filled").related(Relation::Filled(rows)),
         ]);
         if let Some(tree) = self.memory.tree() {
             let nodes = |level: usize| [tree.nodes(level), 1];
-            let levels = PRIORITIES.iter().enumerate();
-            entries.extend(levels.map(|(level, name)| StateEntry::new(name, &nodes(level), DType::F32).bulk()));
-            entries.push(StateEntry::new("priority_largest", &[1], DType::F32).from(First::Value(1.0)));
+            let sums = |level: usize| match level.checked_sub(1) {
+                None => Relation::AboveZeroIn("memory_filled"),
+                Some(below) => Relation::SumsOf { of: PRIORITIES[below], each: SumTree::CHILDREN },
+            };
+            let level = |level: usize| {
+                let entry = StateEntry::new(PRIORITIES[level], &nodes(level), DType::F32).bulk();
+                entry.holding(Numbers::NOT_NEGATIVE).related(sums(level))
+            };
+            entries.extend((0..SumTree::LEVELS).map(level));
+            let largest = StateEntry::new("priority_largest", &[1], DType::F32).from(First::Value(1.0));
+            entries.push(largest.holding(Numbers::at_least(1.0)).related(Relation::NotBelow(PRIORITIES[0])));
         }
         let of_policy = |(name, width)| StateEntry::new(name, &[n, width], DType::F32).of_episode();
         entries.extend(self.algorithm.remembered().into_iter().map(of_policy));

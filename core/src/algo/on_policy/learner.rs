@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::{CriticConfig, Sampled, Sampling, update};
-use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry};
+use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, Relation, StateEntry};
 use crate::env::EnvSpec;
 use crate::learn::Turn;
 use crate::nn::Layout;
@@ -156,9 +156,25 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
-        let mut entries = self.config.sampling().entries(environment, self.tasks, &self.net);
+        let mut entries = self.config.sampling().entries(environment, [self.horizon, self.tasks], &self.net);
         entries.extend(self.config.entries(self.net.observations()));
+        if entries.iter().any(|entry| entry.name == update::OF_VALUE) {
+            let (value, all) = (self.net.value_places(), self.net.layout.len());
+            for entry in &mut entries {
+                match entry.name {
+                    "adam_scale" => entry.relations = vec![Relation::Corrects(vec![0..value.start, value.end..all])],
+                    update::OF_VALUE => entry.relations = vec![Relation::Corrects(vec![value.clone()])],
+                    _ => {}
+                }
+            }
+        }
         entries
+    }
+
+    fn most(&self, iterations: u64) -> u64 {
+        // Whole episodes have room for the longest ones.
+        let Sampling { horizon, envs, .. } = *self.config.sampling();
+        iterations.saturating_mul((horizon * envs) as u64)
     }
 
     fn fleet(&self, seeds: usize) -> [usize; 3] {

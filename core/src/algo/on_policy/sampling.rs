@@ -2,7 +2,7 @@
 //! collect them.
 
 use super::rollout::MEMORIES;
-use crate::algo::{ActorCritic, First, StateEntry};
+use crate::algo::{ActorCritic, StateEntry};
 use crate::play::Amount;
 use crate::settings::Range;
 use crate::{DType, Error, Result};
@@ -126,32 +126,31 @@ impl Sampling {
     }
 
     /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
-    /// their states to themselves. Each episode has its own task of `tasks` numbers, if there are many.
-    pub(super) fn entries(&self, environment: Option<usize>, tasks: usize, net: &ActorCritic) -> Vec<StateEntry> {
+    /// their states to themselves. Each episode has at most `limit` steps, and its own task of `tasks` numbers, if there are many.
+    pub(super) fn entries(
+        &self,
+        environment: Option<usize>,
+        [limit, tasks]: [usize; 2],
+        net: &ActorCritic,
+    ) -> Vec<StateEntry> {
         let (n, o) = (self.envs, net.observations());
         let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
         let goes_on = self.whole().is_none();
         let mut entries = StateEntry::learner(net.layout.len());
         if goes_on {
-            entries.extend(StateEntry::running(environment, [n, o, tasks]));
+            entries.extend(StateEntry::running(environment, limit, [n, o, tasks]));
         }
         if self.normalise_observations {
-            entries.extend(statistics(["obs_mean", "obs_var", "obs_count"], o));
+            entries.extend(StateEntry::mean_and_variance(["obs_mean", "obs_var", "obs_count"], o));
         }
         let memories = MEMORIES.into_iter().zip(net.cells().into_iter().flatten()).filter(|_| goes_on);
         entries.extend(memories.map(|(name, cell)| of(name, &[n, cell.width()]).of_episode()));
         if self.normalise_rewards {
             entries.extend(goes_on.then(|| of("discounted", &[n, 1]).of_episode()));
-            entries.extend(statistics(["reward_mean", "reward_var", "reward_count"], 1));
+            entries.extend(StateEntry::mean_and_variance(["reward_mean", "reward_var", "reward_count"], 1));
         }
         entries
     }
-}
-
-/// Statistics of a running mean and deviation of numbers `[D]`, by the names of their entries.
-pub(super) fn statistics([mean, variance, count]: [&'static str; 3], width: usize) -> [StateEntry; 3] {
-    let of = |name, width| StateEntry::new(name, &[width], DType::F32);
-    [of(mean, width), of(variance, width).from(First::Value(1.0)), of(count, 1)].map(StateEntry::statistics)
 }
 
 #[cfg(test)]

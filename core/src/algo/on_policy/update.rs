@@ -1,14 +1,14 @@
 //! The update that A2C, VPG and PPO make from a rollout.
 
 use super::{AdvantageScope, CriticConfig, CriticSteps, Sampled, Terms, ValueTargets};
-use super::{by_seed, losses, standardise, standardise_valid, statistics};
+use super::{by_seed, losses, standardise, standardise_valid};
+use crate::Tensor;
 use crate::algo::{ActorCritic, Held, Metrics, StateEntry, update_parameters};
 use crate::credit::Gae;
 use crate::learn::{Between, Descended, Descent, Look};
 use crate::optim::{AdamState, OptimiserConfig, norm};
 use crate::play::Iteration;
 use crate::policy::Distribution;
-use crate::{DType, Tensor};
 
 /// Standardised advantages by running moments are limited to this many deviations.
 const ADVANTAGE_LIMIT: f64 = 1e6;
@@ -266,11 +266,14 @@ impl Update<'_> {
     }
 }
 
+/// The entry of the corrections of the value function's moments, where it makes its steps apart.
+pub(super) const OF_VALUE: &str = "adam_scale_value";
+
 /// Entries that such updates have besides those of the rollouts.
 pub(super) fn entries(critic: &CriticConfig, normalise_advantages: bool) -> Vec<StateEntry> {
     let mut entries = Vec::new();
     if critic.apart() {
-        entries.push(StateEntry::new("adam_scale_value", &[2], DType::F32));
+        entries.push(StateEntry::corrections(OF_VALUE, Vec::new()));
     }
     entries.extend(scales(critic, normalise_advantages));
     entries
@@ -280,7 +283,7 @@ pub(super) fn entries(critic: &CriticConfig, normalise_advantages: bool) -> Vec<
 pub(super) fn scales(critic: &CriticConfig, normalise_advantages: bool) -> Vec<StateEntry> {
     let mut entries = Vec::new();
     if normalise_advantages && critic.advantage_scope == AdvantageScope::Running {
-        entries.extend(statistics(["advantage_mean", "advantage_var", "advantage_count"], 1));
+        entries.extend(StateEntry::mean_and_variance(["advantage_mean", "advantage_var", "advantage_count"], 1));
     }
     entries
 }

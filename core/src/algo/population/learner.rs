@@ -211,9 +211,10 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
         ];
         entries.extend(self.search.entries(self.parameters, all));
         if self.search.normalises() {
-            let of = |name, width: usize| StateEntry::new(name, &[width], DType::F32).statistics();
-            let o = self.policy.observations();
-            entries.extend([of("obs_mean", o), of("obs_var", o).from(First::Value(1.0)), of("obs_count", 1)]);
+            entries.extend(StateEntry::mean_and_variance(
+                ["obs_mean", "obs_var", "obs_count"],
+                self.policy.observations(),
+            ));
         }
         entries
     }
