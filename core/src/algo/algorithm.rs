@@ -120,8 +120,10 @@ impl StateEntry {
 
     /// An optimiser's two corrections of the moments of the parameters at these places in θ.
     #[must_use]
-    pub fn corrections(name: &'static str, of: Vec<Range<usize>>) -> StateEntry {
-        StateEntry::new(name, &[2], DType::F32).holding(Numbers::SHARE).related(Relation::Corrects(of))
+    pub fn corrections(name: &'static str, of: impl IntoIterator<Item = Range<usize>>) -> StateEntry {
+        StateEntry::new(name, &[2], DType::F32)
+            .holding(Numbers::SHARE)
+            .related(Relation::Corrects(of.into_iter().collect()))
     }
 
     /// First and second moments of P parameters.
@@ -162,7 +164,7 @@ impl StateEntry {
             StateEntry::new("theta", &[p], DType::F32).from(First::Parameters(0)),
         ];
         entries.extend(StateEntry::moments(p));
-        entries.push(StateEntry::corrections("adam_scale", vec![0..p]));
+        entries.push(StateEntry::corrections("adam_scale", Some(0..p)));
         entries
     }
 }

@@ -63,7 +63,7 @@ impl CandidateSearch for OpenAiEsConfig {
     fn entries(&self, _: usize, all: usize) -> Vec<StateEntry> {
         let [first, second] = StateEntry::moments(all);
         match self.optimiser {
-            EsOptimiser::Adam => vec![first, second, StateEntry::corrections("adam_scale", vec![0..all])],
+            EsOptimiser::Adam => vec![first, second, StateEntry::corrections("adam_scale", Some(0..all))],
             EsOptimiser::Sgd => vec![first],
         }
     }

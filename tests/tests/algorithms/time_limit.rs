@@ -31,8 +31,8 @@ fn lengths(session: &mut Session) -> f64 {
     while !session.done() {
         rows.extend(wait(session.step()));
     }
-    let length = rows.iter().flatten().filter(|(name, x)| name == "rollout/ep_len_mean" && x.is_finite());
-    length.last().unwrap().1
+    let mut lengths = rows.iter().flatten().filter(|(name, x)| name == "rollout/ep_len_mean" && x.is_finite());
+    lengths.next_back().unwrap().1
 }
 
 #[test]
