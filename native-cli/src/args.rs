@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(value("norm=true"), Ok(Value::Boolean(true)));
         assert_eq!(value("act=tanh"), Ok(Value::String("tanh".into())));
         assert_eq!(value("h=[64, 64]"), Ok(Value::Array(vec![64.into(), 64.into()])));
-        for text in ["gamma", "=3", "gamma=", "a.b=3", "g=1\nx=2", "h=[64,", "a b=1"] {
+        for text in ["gamma", "=3", "gamma=", "a.b=3", "g=1\nx=2", "hidden=[64,", "a b=1"] {
             assert!(setting(text).is_err(), "{text}");
         }
         let said = |text: &str| setting(text).unwrap_err();

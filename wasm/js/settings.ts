@@ -502,6 +502,8 @@ export interface SvpgConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
+  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  base_eps?: number;
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0007. */
   learning_rate?: number;
   /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */

@@ -11,7 +11,7 @@ use super::adapted::{Adaptation, MetaTest};
 use super::meta_test;
 use super::own::Own;
 use super::playground::Playground;
-use super::rules::Made;
+use super::rules::RunLength;
 use super::setup::Setup;
 use super::snapshot::{self, Header};
 use super::tensors::{self, SeedArray};
@@ -303,7 +303,7 @@ impl Evaluator {
             let shape = [&[1], &entry.shape[..]].concat();
             Ok((entry.name, device.array_f32(&shape, bytemuck::cast_slice(&words))?))
         };
-        let made = Made { iteration: header.iteration, planned: algorithm.planned(header.iteration) };
+        let made = RunLength { iteration: header.iteration, planned: algorithm.planned(header.iteration) };
         let arrays = tensors::read(&tensors, header.format, &algorithm.policy_state(), algorithm.layout(), made)?;
         let arrays = arrays.into_iter().map(array).collect::<Result<_>>()?;
         let (device, policy) = (device.clone(), PolicyArrays { arrays });

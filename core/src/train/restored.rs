@@ -2,7 +2,7 @@
 
 use super::finished::{self, Finished};
 use super::own::Own;
-use super::rules::Made;
+use super::rules::RunLength;
 use super::saved::{self, Saved, ring_of};
 use super::segments::Ring;
 use super::setup::Setup;
@@ -50,7 +50,7 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) 
     let at_once = rings.iter().map(|ring| 2 * Ring::bytes_at_once(&ring.shape)).max().unwrap_or(0);
     let _copies = device.take_on_host(bytes.saturating_add(at_once))?;
     let added = saved::added(first, &setup);
-    let now = Made { iteration: first.iteration, planned: added };
+    let now = RunLength { iteration: first.iteration, planned: added };
     let mut arrays = Vec::with_capacity(decoded.len());
     for (header, _, tensors) in &decoded {
         saved::check_rings(header, tensors, &rings)?;

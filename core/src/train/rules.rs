@@ -9,7 +9,7 @@ use crate::{DType, Error, Result};
 
 /// How far the run of a snapshot has come.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Made {
+pub(super) struct RunLength {
     /// Iterations made.
     pub iteration: u64,
     /// Environment steps of these, as they were planned.
@@ -24,7 +24,7 @@ type Broken = (usize, String);
 
 /// Checks the arrays of one seed, which are in files of that format as the layout says. Relations to arrays that are not among them, as in
 /// files of policies, are left out.
-pub(super) fn check(arrays: &[SeedArray<'_>], layout: &Layout, format: u32, made: Made) -> Result<()> {
+pub(super) fn check(arrays: &[SeedArray<'_>], layout: &Layout, format: u32, made: RunLength) -> Result<()> {
     let alone = arrays.iter().find_map(|array| Some((array, out_of_range(array)?)));
     let related = || {
         let all = arrays.iter().flat_map(|array| array.entry.relations.iter().map(move |relation| (array, relation)));
@@ -43,7 +43,7 @@ fn out_of_range(array: &SeedArray<'_>) -> Option<Broken> {
 }
 
 /// The first number that does not stand in a relation.
-fn broken(array: &SeedArray<'_>, relation: &Relation, arrays: &[SeedArray<'_>], made: Made) -> Option<Broken> {
+fn broken(array: &SeedArray<'_>, relation: &Relation, arrays: &[SeedArray<'_>], made: RunLength) -> Option<Broken> {
     let find = |name: &str| arrays.iter().find(|array| array.entry.name == name);
     let first = |fits: &dyn Fn(usize, f64) -> bool| array.numbers().enumerate().find(|(at, x)| !fits(*at, *x));
     let broken = |at: Option<(usize, f64)>, why: &str| at.map(|(at, _)| (at, why.to_owned()));

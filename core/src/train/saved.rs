@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::finished;
 use super::own::Own;
-use super::rules::Made;
+use super::rules::RunLength;
 use super::segments::{ReadSegment, Ring};
 use super::setup::Setup;
 use super::snapshot::{self, Entry, Header, wrong};
@@ -107,7 +107,7 @@ pub fn whole<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> {
     check_rings(&header, &entries, &rings)?;
     snapshot::steps_made(&header, &**setup.fitted())?;
     finished::read(&entries, setup.env.spec().horizon, header.iteration)?;
-    let made = Made { iteration: header.iteration, planned: added(&header, &setup) };
+    let made = RunLength { iteration: header.iteration, planned: added(&header, &setup) };
     tensors::read(&entries, header.format, &rest, setup.fitted().layout(), made)?;
     for entry in rings {
         let Some(ring) = ring_of(&header, &entry) else {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::finished;
-use super::rules::{self, Made};
+use super::rules::{self, RunLength};
 use super::segments::{Ring, Stretch};
 use super::session::Session;
 use super::snapshot::{self, Header, SnapshotKind};
@@ -122,7 +122,7 @@ impl<'a> Snapshots<'a> {
             }
             other => other,
         };
-        let made = Made { iteration: session.iteration(), planned: session.env_steps() };
+        let made = RunLength { iteration: session.iteration(), planned: session.env_steps() };
         rules::check(&own, &self.layout, u32::MAX, made).map_err(unsaved)?;
         drop(own);
         let env = &setup.env.spec().name;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use safetensors::tensor::Dtype;
 
-use super::rules::{self, Made};
+use super::rules::{self, RunLength};
 use super::snapshot::{Entry, find, wrong};
 use crate::algo::{First, StateEntry};
 use crate::backend::room;
@@ -145,7 +145,7 @@ pub(super) fn read(
     format: u32,
     entries: &[StateEntry],
     layout: &Layout,
-    made: Made,
+    made: RunLength,
 ) -> Result<Vec<SeedArray<'static>>> {
     let arrays = entries.iter().map(|entry| array(tensors, format, entry, layout)).collect::<Result<Vec<_>>>()?;
     rules::check(&arrays, layout, format, made)?;

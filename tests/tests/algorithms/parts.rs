@@ -185,7 +185,7 @@ fn what_does_not_fit_is_refused() {
         change(&mut folder);
         let error = restore(&device, std::slice::from_ref(&folder)).unwrap_err();
         assert!(matches!(error, Error::Snapshot(_) | Error::NewerSnapshot { .. }), "{error}");
-        assert_eq!(whole(&folder).is_err(), !error.to_string().contains("memory.next"), "{error}");
+        assert_eq!(whole(&folder).is_err(), !error.to_string().contains("`memory.next` holds"), "{error}");
         error.to_string()
     };
     let name = good.segments.keys().next().unwrap().clone();
@@ -200,7 +200,10 @@ fn what_does_not_fit_is_refused() {
     assert!(crafted("\"shape\":[450,9]", "\"shape\":[450,8]").contains("expected [450, 9]"));
     assert!(crafted("\"added\":600", "\"added\":700").contains("had 700 rows, and the iterations make 600"));
     assert!(crafted("\"first\":150", "\"first\":151").contains("do not hold its rows 150..600"));
-    assert!(crafted("\"tensor\":\"memory.transitions\"", "\"tensor\":\"memory.next\"").contains("memory.transitions"));
+    assert!(
+        crafted("\"tensor\":\"memory.transitions\"", "\"tensor\":\"memory.next\"")
+            .contains("`memory.next` is no replay memory")
+    );
     assert!(crafted("\"format\":3", "\"format\":2").contains("the header is damaged"));
     assert!(crafted("\"format\":3", "\"format\":4").contains("newer version"));
     let mut other = Crafted::read(&good.file);

@@ -108,7 +108,7 @@ fn outside(numbers: Numbers, array: &SeedArray<'_>) -> Vec<Forged> {
 }
 
 /// Numbers that are in their range and do not stand in a relation.
-fn unrelated(relation: &Relation, array: &SeedArray<'_>, arrays: &[SeedArray<'_>], made: Made) -> Vec<Forged> {
+fn unrelated(relation: &Relation, array: &SeedArray<'_>, arrays: &[SeedArray<'_>], made: RunLength) -> Vec<Forged> {
     let last = array.words.len() - 1;
     let find = |name: &str| arrays.iter().find(|array| array.entry.name == name).unwrap();
     match relation {
@@ -156,7 +156,7 @@ fn forge_all(run: Run<'_>, problems: &mut Vec<String>) -> Result<Vec<&'static st
     let (file, algorithm) = (block_on(session.snapshot(0))?, session.setup().fitted().clone());
     let again = Session::restore(&device, &[&file])?;
     assert!(block_on(again.snapshot(0))? == file, "{run:?}");
-    let made = Made { iteration: session.iteration(), planned: session.env_steps() };
+    let made = RunLength { iteration: session.iteration(), planned: session.env_steps() };
     let (header, _, entries) = snapshot::decode(&file, &[])?;
     let own: Vec<StateEntry> = session.entries().into_iter().filter(|entry| entry.ring.is_none()).collect();
     let arrays = tensors::read(&entries, header.format, &own, algorithm.layout(), made)?;
