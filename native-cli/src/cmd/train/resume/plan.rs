@@ -24,7 +24,7 @@ pub(super) struct Stack {
     sources: Vec<Source>,
     /// The folders in which they go on, and the kept snapshots that are copied there.
     folders: Vec<(RunFolder, Option<Kept>)>,
-    texts: Vec<Texts>,
+    texts: Vec<ConfigTexts>,
     /// None where all steps are made.
     pace: Option<Pace>,
     extended: bool,
@@ -33,7 +33,7 @@ pub(super) struct Stack {
 }
 
 /// The configuration of a run.
-struct Texts {
+struct ConfigTexts {
     /// As it is.
     now: String,
     /// As the command asks for it, but for the interval of rows: by that it is told which rows there should be so far.
@@ -140,7 +140,7 @@ impl Stack {
             let early = flags.into_iter().fold(now.clone(), with);
             let changed = with(early.clone(), ("log_every", args.log_every.map(number)));
             keys = keys.or(own);
-            self.texts.push(Texts { now, early, changed });
+            self.texts.push(ConfigTexts { now, early, changed });
         }
         let keep = keys.keep_snapshots.unwrap_or_default();
         if keep == Keep::None {
@@ -205,7 +205,7 @@ impl Stack {
     /// # Errors
     /// [`Stop`] with code 1 if a file cannot be written.
     pub(super) fn write_configurations(&self) -> Result<(), Stop> {
-        for ((folder, kept), Texts { now, early, .. }) in self.folders.iter().zip(&self.texts) {
+        for ((folder, kept), ConfigTexts { now, early, .. }) in self.folders.iter().zip(&self.texts) {
             if kept.is_none() && early != now {
                 folder.write(file::CONFIG, early.as_bytes())?;
             }
