@@ -36,7 +36,7 @@ impl TrpoConfig {
     /// Every value on its own and in combination.
     ///
     /// # Errors
-    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    /// [`Error::Config`](crate::Error::Config) with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
         self.sampling.validate("critic_epochs", self.critic_epochs)?;

@@ -64,7 +64,7 @@ impl Evaluator {
     /// The first `count` episodes of [`evaluate`](Self::evaluate) with the same seed, step by step.
     ///
     /// # Errors
-    /// If `count` is 0 or more than [`MAX_EPISODES`], or the device fails.
+    /// If `count` is 0 or more than [`MAX_EPISODES`](super::MAX_EPISODES), or the device fails.
     pub async fn trajectories(&self, count: usize, seed: u64, deterministic: bool) -> Result<Vec<Trajectory>> {
         let of = Episodes { seeds: 1, episodes: count, deterministic, record: true, sizes: None };
         let mut program = EpisodeProgram::new(&self.device, self.env.device()?, self.fitted(), of)?;
