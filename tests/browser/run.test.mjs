@@ -248,3 +248,30 @@ test("two tabs train at once, and so do two runs of one tab", () =>
     assert.equal(a[1], b[0]);
     assert.notEqual(a[0], b[0]);
   }));
+
+test("episodes take as many steps as the environment's name says, in a resumed run too", () =>
+  withPage(async (page) => {
+    const seen = await page.evaluate(async () => {
+      const { envSpec, train } = await import("/quickstudy/index.js");
+      const env = "pendulum:time_limit=20";
+      const config = { envs: 4, horizon: 40, minibatches: 2, epochs: 1, hidden: [4] };
+      const lengths = async (options) => {
+        const run = train({ device: "cpu", ...options });
+        const { last } = await run.finished;
+        const [{ lengths }] = await run.evaluate(3);
+        const snapshot = (await run.save()).buffer;
+        await run.dispose();
+        return [last.metrics["rollout/ep_len_mean"], ...lengths, snapshot];
+      };
+      const first = await lengths({ algorithm: "ppo", env, steps: 160, config });
+      const resumed = await lengths({ snapshot: first.pop(), steps: 320 });
+      resumed.pop();
+      const none = await envSpec("pendulum:time_limit=0").catch(({ code, message }) => [code, message]);
+      return { horizon: (await envSpec(env)).horizon, first, resumed, none };
+    });
+    assert.equal(seen.horizon, 20);
+    assert.deepEqual(seen.first, [20, 20, 20, 20]);
+    assert.deepEqual(seen.resumed, [20, 20, 20, 20]);
+    assert.equal(seen.none[0], "config");
+    assert.match(seen.none[1], /time_limit=0: expected a whole number/);
+  }));
