@@ -124,7 +124,7 @@ pub fn returns(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Sheet {
     sheet
 }
 
-/// What the lines are.
+/// Explains the lines.
 fn subtitle(adaptation: &Adaptation, tasks: bool) -> String {
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let rollouts = adaptation.stages.first().and_then(|stage| stage.returns.first()).map_or(0, Vec::len);

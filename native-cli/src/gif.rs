@@ -20,7 +20,7 @@ const CAPTION: usize = 30;
 /// An episode of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clip {
-    /// What is seen, and a line about it; no room is taken where no frame has one.
+    /// The scene, and a line about it; no room is taken where no frame has one.
     pub frames: Vec<(Scene, String)>,
     /// Time of a frame.
     pub seconds: f64,

@@ -97,7 +97,7 @@ pub fn metrics() -> impl Iterator<Item = (&'static str, &'static str)> {
     metrics_with(&added().algorithms)
 }
 
-/// The same with these added algorithms.
+/// As above, with these added algorithms.
 fn metrics_with(own: &[&'static AlgorithmDef]) -> impl Iterator<Item = (&'static str, &'static str)> {
     METRIC_DOCS.iter().chain(own.iter().flat_map(|def| def.metrics)).copied()
 }

@@ -52,7 +52,7 @@ impl MetaTestArgs {
         })
     }
 
-    /// What evaluations play: the meta-test, or so many episodes.
+    /// The meta-test that evaluations play, or a number of episodes.
     #[must_use]
     pub fn evaluation(&self, episodes: u64) -> Evaluation {
         let episodes_of_each = usize::try_from(episodes).unwrap_or(usize::MAX);

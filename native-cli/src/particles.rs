@@ -7,7 +7,7 @@ use quickstudy_core::train::Evaluator;
 
 use crate::outcome::Stop;
 
-/// What `--particle` names.
+/// The particles that `--particle` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Particles {
     /// The one of this number, from 0.

@@ -105,13 +105,13 @@ impl StateEntry {
         StateEntry { statistics: true, ..self }
     }
 
-    /// The same, whose numbers are in this range: a snapshot with others is neither written nor read.
+    /// Limits the entry's numbers to this range: a snapshot with others is neither written nor read.
     #[must_use]
     pub fn holding(self, numbers: Numbers) -> StateEntry {
         StateEntry { numbers, ..self }
     }
 
-    /// The same, whose numbers depend on others: a snapshot in which they do not is neither written nor read.
+    /// Relates the entry's numbers to others: a snapshot in which the relation does not hold is neither written nor read.
     #[must_use]
     pub fn related(mut self, relation: Relation) -> StateEntry {
         self.relations.push(relation);

@@ -88,8 +88,8 @@ impl<'a> Sampled<'a> {
         Sampled { collector, rollout, obs_moments, reward_moments, advantages, on_host, fitted: None, turn: None }
     }
 
-    /// The same, from which [`Update`] and [`TrustRegionUpdate`] learn by gradients that `turn` changes: those by which
-    /// the policy makes steps, after their norms are limited.
+    /// Has `turn` change the gradients by which the policy steps in [`Update`] and [`TrustRegionUpdate`], after their
+    /// norms are limited.
     #[must_use]
     pub fn turned(self, turn: Option<&'a dyn Turn>) -> Sampled<'a> {
         Sampled { turn, ..self }

@@ -56,8 +56,8 @@ impl TestSizes {
 /// them: rows of the one stage are in order of seed, task and episode. The most probable actions measure if
 /// `deterministic`; exploration is always drawn.
 ///
-/// What adapts by gradients or by inference explores before each adaptation, of which there is one at least. A memory
-/// lasts through the episodes of exploration, and each episode that measures begins with what it held after them.
+/// Policies that adapt by gradients or by inference explore before each adaptation, of which there is one at least. A
+/// memory lasts through the episodes of exploration, and each episode that measures begins with what it held after them.
 #[track_caller]
 pub fn try_exploring(
     learned: &dyn Learned,

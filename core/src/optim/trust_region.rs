@@ -140,7 +140,7 @@ impl TrustRegion {
         self.solve(layout, theta, &problem)
     }
 
-    /// The same by a problem that may have more to it.
+    /// Takes one step on a problem, which may have a curvature of its own and a direction that replaces the gradient.
     #[track_caller]
     pub fn solve(&self, layout: &Layout, theta: Tensor, problem: &TrustProblem<'_>) -> TrustStep {
         let TrustProblem { loss, constraint, curvature, turn } = *problem;

@@ -329,7 +329,7 @@ impl Play<'_> {
         self.episodes_from(None, amount, steps)
     }
 
-    /// The same of a policy that begins them with this memory.
+    /// Plays whole episodes as `episodes` does, each begun with this memory.
     #[track_caller]
     pub fn episodes_from(&self, memory: Option<Named>, amount: Amount, steps: usize) -> Experience {
         let begun = self.begin();

@@ -104,7 +104,7 @@ enum LoopEnd<'a> {
     Never,
     /// Once the last carry, 0 at first, is not 0.
     Done(&'a Cell<Tensor>),
-    /// The same where the carry begins as this.
+    /// As `Done`, where the carry begins as this value.
     From(&'a Cell<Tensor>, Tensor),
 }
 

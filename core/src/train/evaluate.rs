@@ -74,11 +74,11 @@ pub(super) struct EpisodeProgram {
     adapts: bool,
 }
 
-/// What an evaluation plays.
+/// The episodes that an evaluation plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evaluation {
-    /// So many episodes; of policies that adapt, so many tasks, each with one episode or trial after adaptation as in
-    /// training.
+    /// A number of episodes; of policies that adapt, a number of tasks, each with one episode or trial after adaptation
+    /// as in training.
     Episodes(usize),
     /// The test episodes of a meta-test, task by task, in its own sizes.
     MetaTest(TestSizes),

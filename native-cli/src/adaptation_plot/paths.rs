@@ -65,7 +65,7 @@ pub fn paths(title: &str, env: &EnvDef, adaptation: &Adaptation) -> Option<Sheet
     Some(sheet)
 }
 
-/// What is drawn, in words.
+/// Names what is drawn, in words.
 fn explanation(unit: StageUnit, stages: usize, legend: &str, cut: bool) -> Vec<String> {
     let [before, after] = match unit {
         StageUnit::GradientSteps => ["before adaptation".to_owned(), "after it".to_owned()],

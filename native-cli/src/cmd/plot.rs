@@ -121,7 +121,7 @@ fn once(values: &[String]) -> Vec<String> {
     values.iter().filter(|value| named.insert(value.as_str())).cloned().collect()
 }
 
-/// Whether lines are over seeds or, with `--by`, over runs that may differ in more.
+/// True if lines are over seeds; with `--by` they are over runs that may differ in more.
 fn what(args: &PlotArgs) -> &'static str {
     if args.by.is_empty() { "seeds" } else { "runs" }
 }
@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    /// What `plot` prints about the runs in a folder.
+    /// The text that `plot` prints about the runs in a folder.
     fn printed(dir: &Path) -> Vec<String> {
         let (args, mut notes) = (args(dir, EPISODE_RETURN), Vec::new());
         let read = |folder: &PathBuf| Run::read(folder, ENV_STEPS, &args.metrics).unwrap();

@@ -207,7 +207,7 @@ fn ends(range: &Range) -> Vec<Value> {
     }
 }
 
-/// What has to be set with a value for it to fit the others.
+/// Settings that a value needs beside it to fit the others.
 fn with_others(name: &str, key: &str, value: &Value) -> Table {
     let mut settings = Table::new();
     match (key, value.as_integer()) {

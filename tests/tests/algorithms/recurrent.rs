@@ -58,7 +58,7 @@ fn what_is_learned_from_is_what_was_played() {
     }
 }
 
-/// The same of the surrogate: where all ratios are 1 it is minus the mean of standardised advantages, which is 0.
+/// The surrogate is minus the mean of standardised advantages where all ratios are 1, which is 0.
 #[test]
 fn a_trust_region_is_around_what_was_played() {
     for cell in CELLS {

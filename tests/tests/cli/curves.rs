@@ -1,4 +1,4 @@
-//! What `plot` makes of runs that differ in length, environment or metric: its table and its picture.
+//! The table and the picture that `plot` makes of runs that differ in length, environment or metric.
 
 use crate::sandbox;
 use quickstudy_tests::process::Sandbox;

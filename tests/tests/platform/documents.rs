@@ -1,4 +1,4 @@
-//! What the pages for users say of algorithms and environments is what there is.
+//! The pages for users say of algorithms and environments what there is.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::{Device, Program, State};
 
-    /// What a gradient adds to the direction of its own particle is that gradient times the own weight.
+    /// A gradient adds itself, times the own weight, to the direction of its own particle.
     #[test]
     fn the_own_weight_is_that_of_a_particles_gradient_in_its_direction() {
         let stein = Stein { particles: 3, temperature: 7.0, values: 2..3 };

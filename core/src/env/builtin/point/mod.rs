@@ -22,9 +22,9 @@ use crate::env::{ActionSpace, Color, Dim, Draws, Real, Scene, Shape};
 /// How far the corners of some of the tasks are from the middle along each axis.
 const CORNER: f64 = 2.0;
 
-/// What the green disc is, in pictures.
+/// Explains the green disc in pictures.
 const GOAL: &str = "green: the goal";
-/// The same where goals are corners.
+/// Explains the green disc where goals are corners.
 const CORNERS: &str = "green: the goal, one of the four corners";
 
 /// How the distance to the goal is rewarded.

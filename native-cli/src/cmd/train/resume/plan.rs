@@ -1,4 +1,4 @@
-//! What a resume does with each stack of runs: found out for all before anything is written for one.
+//! The plan of a resume: what becomes of each stack of runs, found out for all before anything is written for one.
 
 use super::super::{TrainArgs, prepare, record, title};
 use super::check_unchanged;

@@ -40,7 +40,7 @@ impl Source {
     }
 }
 
-/// What `--resume` names, each with its place in the command.
+/// The runs and snapshots that `--resume` names, each with its place in the command.
 #[derive(Default)]
 pub(super) struct Opened {
     /// Runs that have a snapshot.

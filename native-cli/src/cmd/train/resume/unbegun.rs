@@ -41,7 +41,7 @@ impl Unbegun {
         Ok(Self { folder, plan, config })
     }
 
-    /// What it trains.
+    /// The algorithm, environment and settings that it trains.
     pub(super) fn setup(&self) -> &Setup {
         &self.plan.setup
     }
