@@ -39,6 +39,7 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
+mod bits;
 mod compose;
 mod contract;
 mod control;

@@ -42,6 +42,7 @@ impl Number {
                 DType::U32 => *bits as u32,
             })),
             Op::Param(0) => level(id).map(Number::Step),
+            // Those that every device computes to the same bits.
             Op::Unary(op @ (Unary::Neg | Unary::Floor | Unary::Cast(_))) => {
                 Some(Number::Unary(*op, dtype, operand(0, left)?))
             }
@@ -56,24 +57,8 @@ impl Number {
         match self {
             Number::Bits(bits) => *bits,
             Number::Step(level) => steps.get(*level).copied().unwrap_or(0),
-            Number::Unary(op, dtype, x) => {
-                let (x, float) = (x.at(steps), |x: u32| f32::from_bits(x));
-                match (op, dtype) {
-                    (Unary::Neg, DType::F32) => (-float(x)).to_bits(),
-                    (Unary::Neg, DType::U32) => x.wrapping_neg(),
-                    (Unary::Floor, DType::F32) => float(x).floor().to_bits(),
-                    (Unary::Cast(DType::U32), DType::F32) => float(x) as u32,
-                    (Unary::Cast(DType::F32), DType::U32) => (x as f32).to_bits(),
-                    _ => x,
-                }
-            }
-            Number::Binary(op, dtype, [x, y]) => {
-                let (x, y) = (x.at(steps), y.at(steps));
-                match dtype {
-                    DType::F32 => of_floats(*op, f32::from_bits(x), f32::from_bits(y)),
-                    DType::U32 => of_words(*op, x, y),
-                }
-            }
+            Number::Unary(op, dtype, x) => op.of_bits(*dtype, x.at(steps)),
+            Number::Binary(op, dtype, [x, y]) => op.of_bits(*dtype, x.at(steps), y.at(steps)),
             Number::Select([condition, x, y]) => {
                 if condition.at(steps) != 0 {
                     x.at(steps)
@@ -82,34 +67,5 @@ impl Number {
                 }
             }
         }
-    }
-}
-
-fn of_floats(op: Binary, x: f32, y: f32) -> u32 {
-    match op {
-        Binary::Add => (x + y).to_bits(),
-        Binary::Mul => (x * y).to_bits(),
-        Binary::Max => (if x < y { y } else { x }).to_bits(),
-        Binary::Min => (if y < x { y } else { x }).to_bits(),
-        Binary::Lt => u32::from(x < y),
-        Binary::Eq => u32::from(x == y),
-        // Not of f32.
-        Binary::And | Binary::Or | Binary::Xor | Binary::Shl | Binary::Shr => 0,
-    }
-}
-
-fn of_words(op: Binary, x: u32, y: u32) -> u32 {
-    match op {
-        Binary::Add => x.wrapping_add(y),
-        Binary::Mul => x.wrapping_mul(y),
-        Binary::Max => x.max(y),
-        Binary::Min => x.min(y),
-        Binary::Lt => u32::from(x < y),
-        Binary::Eq => u32::from(x == y),
-        Binary::And => x & y,
-        Binary::Or => x | y,
-        Binary::Xor => x ^ y,
-        Binary::Shl => x << (y % 32),
-        Binary::Shr => x >> (y % 32),
     }
 }

@@ -8,8 +8,8 @@ use super::simd::gemm::{GemmDims, gemm};
 use super::simd::isa::Isa;
 use super::simd::reduce::{Reduction, reduce, reduce_outer};
 use super::steps::{NodeStep, View};
-use crate::tensor::{Binary, DType, Op, Unary};
-use crate::{math, rng};
+use crate::rng;
+use crate::tensor::{Binary, Op};
 
 /// The elements of a view, one after the other.
 #[inline(never)]
@@ -34,59 +34,6 @@ fn walk(shape: &[usize], strides: &[usize], offset: usize, visit: &mut impl FnMu
             }
         }
         _ => {}
-    }
-}
-
-/// Value of an elementwise function of one operand.
-pub fn unary(op: Unary, dtype: DType, x: u32) -> u32 {
-    let f = f32::from_bits(x);
-    let y = match op {
-        Unary::Neg => -f,
-        Unary::Recip => 1.0 / f,
-        Unary::Exp => math::exp(f),
-        Unary::Log => math::log(f),
-        Unary::Sqrt => f.sqrt(),
-        Unary::Sin => math::sin(f),
-        Unary::Cos => math::cos(f),
-        Unary::Tanh => math::tanh(f),
-        Unary::Floor => math::floor(f),
-        Unary::Cast(to) => match (dtype, to) {
-            (DType::F32, DType::U32) => return f as u32,
-            (DType::U32, DType::F32) => x as f32,
-            _ => return x,
-        },
-        Unary::Bitcast(_) | Unary::Stop => return x,
-    };
-    y.to_bits()
-}
-
-/// Value of an elementwise function of two operands.
-pub fn binary(op: Binary, dtype: DType, x: u32, y: u32) -> u32 {
-    let (a, b) = (f32::from_bits(x), f32::from_bits(y));
-    match dtype {
-        DType::F32 => match op {
-            Binary::Add => (a + b).to_bits(),
-            Binary::Mul => (a * b).to_bits(),
-            Binary::Max => (if a < b { b } else { a }).to_bits(),
-            Binary::Min => (if b < a { b } else { a }).to_bits(),
-            Binary::Lt => u32::from(a < b),
-            Binary::Eq => u32::from(a == b),
-            // The trace allows these on u32 only.
-            Binary::And | Binary::Or | Binary::Xor | Binary::Shl | Binary::Shr => 0,
-        },
-        DType::U32 => match op {
-            Binary::Add => x.wrapping_add(y),
-            Binary::Mul => x.wrapping_mul(y),
-            Binary::Max => x.max(y),
-            Binary::Min => x.min(y),
-            Binary::Lt => u32::from(x < y),
-            Binary::Eq => u32::from(x == y),
-            Binary::And => x & y,
-            Binary::Or => x | y,
-            Binary::Xor => x ^ y,
-            Binary::Shl => x << (y & 31),
-            Binary::Shr => x >> (y & 31),
-        },
     }
 }
 
@@ -121,10 +68,10 @@ pub fn run(step: &NodeStep, mem: &mut Memory<'_>, run: &Run<'_>) -> Ran<()> {
     let out = mem.words_mut(step.dst[0]);
     let shape0 = step.src.first().map_or(&step.shape, |v| &v.shape);
     match &step.op {
-        Op::Unary(op) => out.iter_mut().zip(&src[0]).for_each(|(o, x)| *o = unary(*op, step.dtype, *x)),
+        Op::Unary(op) => out.iter_mut().zip(&src[0]).for_each(|(o, x)| *o = op.of_bits(step.dtype, *x)),
         Op::Binary(op) => {
             for (o, (x, y)) in out.iter_mut().zip(src[0].iter().zip(&src[1])) {
-                *o = binary(*op, step.dtype, *x, *y);
+                *o = op.of_bits(step.dtype, *x, *y);
             }
         }
         Op::Select => {
@@ -147,7 +94,7 @@ pub fn run(step: &NodeStep, mem: &mut Memory<'_>, run: &Run<'_>) -> Ran<()> {
             for (i, o) in out.iter_mut().enumerate() {
                 let base = (i / inner) * n * inner + i % inner;
                 let at = |k: usize| src[0][base + k * inner];
-                *o = (1..n).fold(at(0), |a, k| binary(Binary::Max, step.dtype, a, at(k)));
+                *o = (1..n).fold(at(0), |a, k| Binary::Max.of_bits(step.dtype, a, at(k)));
             }
         }
         Op::Pad { axis, lo, .. } => {
