@@ -33,16 +33,17 @@ impl From<quickstudy_core::Error> for Stop {
 }
 
 impl Training for Session {
-    fn step(&mut self) -> Result<Vec<Row>, Stop> {
-        Ok(pollster::block_on(Session::step(self))?)
-    }
-
-    fn env_steps(&self) -> u64 {
-        Session::env_steps(self)
+    fn step(&mut self) -> Result<Vec<(usize, Row)>, Stop> {
+        let rows = pollster::block_on(Session::step(self))?;
+        Ok(self.running().iter().copied().zip(rows).collect())
     }
 
     fn steps_made(&self, index: usize) -> u64 {
         Session::steps_made(self, index)
+    }
+
+    fn is_done(&self, index: usize) -> bool {
+        Session::is_done(self, index)
     }
 
     fn adapts(&self) -> bool {
@@ -53,21 +54,17 @@ impl Training for Session {
         Session::total_steps(self)
     }
 
-    fn done(&self) -> bool {
-        Session::done(self)
+    fn snapshots(&self, seeds: &[usize]) -> Result<Box<dyn Copied + '_>, Stop> {
+        Ok(Box::new(pollster::block_on(Session::snapshots_of(self, seeds))?))
     }
 
-    fn snapshots(&self) -> Result<Box<dyn Copied + '_>, Stop> {
-        Ok(Box::new(pollster::block_on(Session::snapshots(self))?))
-    }
-
-    fn policy_snapshots(&self) -> Result<Encode<'_>, Stop> {
-        let copy = pollster::block_on(Session::policy_snapshots(self))?;
+    fn policy_snapshots(&self, seeds: &[usize]) -> Result<Encode<'_>, Stop> {
+        let copy = pollster::block_on(Session::policy_snapshots_of(self, seeds))?;
         Ok(Box::new(move |index| Ok(pollster::block_on(copy.encode(index))?)))
     }
 
-    fn evaluate(&mut self, played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop> {
-        Ok(pollster::block_on(Session::evaluate(self, played))?)
+    fn evaluate(&mut self, seeds: &[usize], played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop> {
+        Ok(pollster::block_on(Session::evaluate_seeds(self, seeds, played))?)
     }
 }
 

@@ -13,21 +13,12 @@ pub use crate::output::say;
 /// The progress that is shown at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
-    /// Environment steps so far, of one seed, as they were planned: the share of the run that is done.
+    /// Environment steps made, of one seed in the mean.
     pub steps: u64,
-    /// Environment steps made, of one seed in the mean: fewer where episodes ended early.
-    pub made: u64,
     /// Mean return of recent episodes; NaN before the first has ended.
     pub episode_return: f64,
     /// Mean return of the last evaluation; NaN before the first.
     pub eval_return: f64,
-}
-
-impl Report {
-    /// Steps made where so many are planned.
-    fn made_of(&self, planned: f64) -> f64 {
-        planned * self.made as f64 / self.steps.max(1) as f64
-    }
 }
 
 /// Shows how far a training run is.
@@ -135,7 +126,7 @@ fn fitting(report: Report, total: u64, seeds: u64, speed: f64, room: usize) -> S
     }
     if speed > 0.0 {
         let left = total.saturating_sub(report.steps) as f64 / speed;
-        parts.push(format!("  {:>5} steps/s", short_speed(report.made_of(speed) * seeds as f64)));
+        parts.push(format!("  {:>5} steps/s", short_speed(speed * seeds as f64)));
         parts.push(format!("  {:>6} left", duration(left)));
     }
     // In order of importance: return, speed, time left, evaluation.
@@ -166,7 +157,7 @@ fn line(report: Report, total: u64, seeds: u64, speed: f64) -> String {
     let percent = percent(report.steps, total);
     let mut text = format!(
         "{:>width$} / {} steps {percent:>3} %  return {:>8}",
-        grouped(report.made),
+        grouped(report.steps),
         grouped(total),
         value(report.episode_return),
     );
@@ -175,8 +166,7 @@ fn line(report: Report, total: u64, seeds: u64, speed: f64) -> String {
     }
     if speed > 0.0 {
         let left = total.saturating_sub(report.steps) as f64 / speed;
-        text +=
-            &format!("  {:>6} steps/s  {:>6} left", short_speed(report.made_of(speed) * seeds as f64), duration(left));
+        text += &format!("  {:>6} steps/s  {:>6} left", short_speed(speed * seeds as f64), duration(left));
     }
     text
 }
@@ -233,7 +223,7 @@ mod tests {
 
     #[test]
     fn lines_are_aligned_and_complete() {
-        let report = |steps, ret, eval| Report { steps, made: steps, episode_return: ret, eval_return: eval };
+        let report = |steps, ret, eval| Report { steps, episode_return: ret, eval_return: eval };
         assert_eq!(
             line(report(40_960, 187.34, 212.0), 200_000, 1, 61_200.0),
             " 40 960 / 200 000 steps  20 %  return    187.3  eval    212.0     61k steps/s   2.6 s left"
@@ -242,13 +232,14 @@ mod tests {
         assert_eq!(early, "      0 / 200 000 steps   0 %  return        –");
         // The speed counts all seeds, the time left does not.
         assert!(line(report(100, 1.0, f64::NAN), 200, 10, 50.0).ends_with("500 steps/s   2.0 s left"));
-        let short = line(Report { made: 40, ..report(100, 1.0, f64::NAN) }, 200, 10, 50.0);
-        assert!(short.starts_with(" 40 / 200 steps  50 %") && short.ends_with("200 steps/s   2.0 s left"), "{short}");
+        // The last iteration may make more than was asked for.
+        let last = line(report(214, 1.0, f64::NAN), 200, 1, 50.0);
+        assert!(last.starts_with("214 / 200 steps 100 %") && last.ends_with("50 steps/s   0.0 s left"), "{last}");
     }
 
     #[test]
     fn the_bar_fits_its_terminal_and_keeps_what_matters() {
-        let report = Report { steps: 123_456_789, made: 123_456_789, episode_return: -1234.5, eval_return: -1021.3 };
+        let report = Report { steps: 123_456_789, episode_return: -1234.5, eval_return: -1021.3 };
         let at = |columns: usize| fitting(report, 200_000_000, 1, 987_654.3, columns - BAR - 2);
         for columns in [30, 40, 60, 80, 100, 200] {
             assert!(at(columns).chars().count() + BAR + 2 <= columns, "{columns}: {}", at(columns));

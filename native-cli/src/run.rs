@@ -1,8 +1,8 @@
 //! The training loop around a session: metrics, evaluations, snapshots, progress and stopping.
 //!
 //! Order of writes: metrics rows and the best policy reach the disk before the snapshot that follows them, so that a
-//! resumed run finds every row up to its snapshot and cuts the newer ones. When evaluations happen depends on the number of environment
-//! steps alone and when snapshots happen changes nothing, so an interrupted and resumed run makes the same files.
+//! resumed run finds every row up to its snapshot and cuts the newer ones. When a seed is evaluated depends on the number of environment
+//! steps that it has made alone and when snapshots happen changes nothing, so an interrupted and resumed run makes the same files.
 
 use crate::activity::{self, Work};
 use crate::curve::{Plot, Series};
@@ -17,8 +17,9 @@ use crate::segments::SegmentFolder;
 use crate::{curve, known, stats};
 use quickstudy_core::meta::{AVERAGE, Performance};
 use quickstudy_core::train::{Episode, Evaluation, Ring};
-use saving::save;
 pub use saving::save_first;
+use saving::{Changed, save};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// Training return, as every algorithm reports it.
@@ -49,36 +50,35 @@ pub trait Copied {
 
 /// A training session of one or several stacked seeds, as the loop needs it.
 pub trait Training {
-    /// Runs one iteration; returns one row per seed, with [`ENV_STEPS`](crate::metrics::ENV_STEPS).
+    /// Runs one iteration; returns the number, from 0, of each seed that made it, and its row, with
+    /// [`ENV_STEPS`](crate::metrics::ENV_STEPS). Seeds that are done make none.
     ///
     /// # Errors
     /// [`Stop`] with code 1 or 3.
-    fn step(&mut self) -> Result<Vec<Row>, Stop>;
-    /// Environment steps so far, per seed, as they were planned: the same for all.
-    fn env_steps(&self) -> u64;
+    fn step(&mut self) -> Result<Vec<(usize, Row)>, Stop>;
     /// Environment steps that the seed of this number, from 0, has made.
     fn steps_made(&self, index: usize) -> u64;
+    /// Tells whether the seed of this number, from 0, has made all of its steps.
+    fn is_done(&self, index: usize) -> bool;
     /// True if policies adapt: their episodes after it are measured apart.
     fn adapts(&self) -> bool;
     /// Environment steps to make, per seed.
     fn total_steps(&self) -> u64;
-    /// Tells whether all steps are made.
-    fn done(&self) -> bool;
-    /// Everything needed to resume each seed; what is small is read from the device once.
+    /// Everything needed to resume each of these seeds; what is small is read from the device once.
     ///
     /// # Errors
     /// [`Stop`] with code 1.
-    fn snapshots(&self) -> Result<Box<dyn Copied + '_>, Stop>;
-    /// Policy, normalisers and configuration of each seed, read from the device once.
+    fn snapshots(&self, seeds: &[usize]) -> Result<Box<dyn Copied + '_>, Stop>;
+    /// Policy, normalisers and configuration of each of these seeds, read from the device once.
     ///
     /// # Errors
     /// [`Stop`] with code 1.
-    fn policy_snapshots(&self) -> Result<Encode<'_>, Stop>;
-    /// Episodes of the deterministic policy of each seed, on random numbers of their own.
+    fn policy_snapshots(&self, seeds: &[usize]) -> Result<Encode<'_>, Stop>;
+    /// Episodes of the deterministic policy of each of these seeds, on random numbers of their own.
     ///
     /// # Errors
     /// [`Stop`] with code 1 or 3.
-    fn evaluate(&mut self, played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop>;
+    fn evaluate(&mut self, seeds: &[usize], played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop>;
 }
 
 /// How often things happen beside training.
@@ -86,11 +86,11 @@ pub trait Training {
 pub struct Pace {
     /// Time between snapshots; zero means after each iteration.
     pub save_every: Duration,
-    /// Environment steps (per seed) between evaluations; 0 means none.
+    /// Environment steps between evaluations of a seed, by its own count; 0 means none.
     pub eval_every: u64,
     /// The episodes of an evaluation.
     pub evaluation: Evaluation,
-    /// Environment steps (per seed) between rows of the metrics, 0 for rows that get rarer; see [`is_due`].
+    /// Environment steps between rows of a seed's metrics, by its own count, 0 for rows that get rarer; see [`is_due`].
     pub log_every: u64,
     /// The snapshots that are kept.
     pub keep: Keep,
@@ -294,7 +294,7 @@ pub fn run(
     pace: Pace,
     stop_asked: &dyn Fn() -> bool,
 ) -> Result<End, Stop> {
-    let mut progress = Progress::new(session.env_steps(), session.total_steps(), runs.len() as u64);
+    let mut progress = Progress::new(mean_made(session, runs.len()), session.total_steps(), runs.len() as u64);
     let result = iterate(session, runs, pace, stop_asked, &mut progress);
     progress.finish();
     // Whatever happened, readers of the metrics should see all rows; the first error is the one that matters.
@@ -313,72 +313,106 @@ fn iterate(
     progress: &mut Progress,
 ) -> Result<End, Stop> {
     let (start, seeds) = (Instant::now(), runs.len());
-    let made = |session: &dyn Training| (0..seeds).map(|index| session.steps_made(index)).sum::<u64>();
-    let start_steps = made(session);
-    let mut eval_return = last_mean(runs);
+    let start_steps = (0..seeds).map(|index| session.steps_made(index)).sum::<u64>();
+    let mut returns = vec![f64::NAN; seeds];
     activity::begin(Work::Saving);
-    save(session, runs, pace.keep, false)?;
-    let (mut saved, mut flushed, mut dirty) = (Instant::now(), Instant::now(), false);
-    while !session.done() {
+    let all: Vec<Changed> = (0..seeds).map(|index| Changed { index, stays: false }).collect();
+    save(session, runs, pace.keep, &all)?;
+    let (mut saved, mut flushed) = (Instant::now(), Instant::now());
+    // The seeds of which there is more than the last snapshot has.
+    let mut changed: BTreeSet<usize> = BTreeSet::new();
+    while (0..seeds).any(|index| !session.is_done(index)) {
         if stop_asked() {
-            if dirty {
-                activity::begin(Work::Saving);
-                save(session, runs, pace.keep, false)?;
-            }
+            save_changed(session, runs, pace.keep, &mut changed, &[])?;
             return Ok(End::Interrupted);
         }
-        let before = session.env_steps();
-        activity::begin(Work::Iteration(before));
+        let before: Vec<u64> = (0..seeds).map(|index| session.steps_made(index)).collect();
+        let unfinished = (0..seeds).filter(|index| !session.is_done(*index)).map(|index| before[index]);
+        activity::begin(Work::Iteration(unfinished.min().unwrap_or(0)));
         let mut rows = session.step()?;
-        dirty = true;
+        changed.extend(rows.iter().map(|(index, _)| *index));
         check_finite(&rows)?;
-        let now = session.env_steps();
-        let evaluate = pace.eval_every > 0 && (before / pace.eval_every != now / pace.eval_every || session.done());
-        if evaluate {
-            activity::begin(Work::Evaluation(now));
-            evaluate_into(session, runs, pace, &mut rows)?;
-            eval_return = mean_of(&rows, EVAL_RETURN);
-        } else {
-            let none = adapted_columns(session.adapts(), Performance::of(0, &[]));
-            for row in &mut rows {
-                row.extend([(EVAL_RETURN.to_owned(), f64::NAN), (EVAL_LENGTH.to_owned(), f64::NAN)]);
-                row.extend(none.iter().map(|(name, _)| (name.clone(), f64::NAN)));
-            }
+        let now = |session: &dyn Training, index: usize| session.steps_made(index);
+        let passes = |session: &dyn Training, every: u64, index: usize| {
+            every > 0 && (before[index] / every != now(session, index) / every || session.is_done(index))
+        };
+        let indices = rows.iter().map(|(index, _)| *index);
+        let evaluated: Vec<usize> = indices.filter(|index| passes(session, pace.eval_every, *index)).collect();
+        if let Some(first) = evaluated.first() {
+            activity::begin(Work::Evaluation(now(session, *first)));
+            evaluate_into(session, runs, pace, &evaluated, &mut rows)?;
         }
-        let elapsed = start.elapsed().as_secs_f64();
-        let speed = (made(session) - start_steps) as f64 / elapsed.max(1e-9);
-        for (row, run) in rows.iter_mut().zip(runs.iter_mut()) {
-            row.push((SECONDS.to_owned(), round(run.seconds_before + elapsed, 1e3)));
-            row.push((SPEED.to_owned(), round(speed, 1.0)));
-            // Which rows are kept depends on the steps alone, and evaluations always are.
-            if evaluate || session.done() || is_due(before, now, pace.log_every) {
-                let written = run.log.append(row)?;
+        let none = adapted_columns(session.adapts(), Performance::of(0, &[]));
+        for (_, row) in rows.iter_mut().filter(|(index, _)| !evaluated.contains(index)) {
+            row.extend([(EVAL_RETURN.to_owned(), f64::NAN), (EVAL_LENGTH.to_owned(), f64::NAN)]);
+            row.extend(none.iter().map(|(name, _)| (name.clone(), f64::NAN)));
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let made = (0..seeds).map(|index| now(session, index)).sum::<u64>() - start_steps;
+        let speed = round(made as f64 / seconds.max(1e-9), 1.0);
+        for (index, mut row) in rows {
+            let run = &mut runs[index];
+            returns[index] = value(&row, EPISODE_RETURN).unwrap_or(f64::NAN);
+            row.push((SECONDS.to_owned(), round(run.seconds_before + seconds, 1e3)));
+            row.push((SPEED.to_owned(), speed));
+            let (before, now) = (before[index], now(session, index));
+            if evaluated.contains(&index) || session.is_done(index) || is_due(before, now, pace.log_every) {
+                let written = run.log.append(&row)?;
                 run.history.push(&written);
             }
         }
-        let made = made(session) / seeds.max(1) as u64;
-        progress.update(Report { steps: now, made, episode_return: mean_of(&rows, EPISODE_RETURN), eval_return });
-        let stays = pace.keep.stays(before, now);
-        if stays || saved.elapsed() >= pace.save_every {
-            activity::begin(Work::Saving);
-            save(session, runs, pace.keep, stays)?;
-            (saved, flushed, dirty) = (Instant::now(), Instant::now(), false);
+        let steps = mean_made(session, seeds);
+        progress.update(Report { steps, episode_return: finite_mean(&returns), eval_return: last_mean(runs) });
+        let stays: Vec<usize> =
+            changed.iter().copied().filter(|index| pace.keep.stays(before[*index], now(session, *index))).collect();
+        if !stays.is_empty() || saved.elapsed() >= pace.save_every {
+            save_changed(session, runs, pace.keep, &mut changed, &stays)?;
+            (saved, flushed) = (Instant::now(), Instant::now());
         } else if flushed.elapsed() > Duration::from_millis(500) {
             runs.iter_mut().try_for_each(|run| run.log.flush())?;
             flushed = Instant::now();
         }
     }
-    if dirty {
-        activity::begin(Work::Saving);
-        save(session, runs, pace.keep, false)?;
-    }
+    save_changed(session, runs, pace.keep, &mut changed, &[])?;
     Ok(End::Finished)
 }
 
-fn evaluate_into(session: &mut dyn Training, runs: &mut [SeedRun], pace: Pace, rows: &mut [Row]) -> Result<(), Stop> {
-    let results = session.evaluate(pace.evaluation)?;
+/// Saves the seeds that have changed since they were saved; the snapshots of those that `stay` are kept.
+fn save_changed(
+    session: &dyn Training,
+    runs: &mut [SeedRun],
+    keep: Keep,
+    changed: &mut BTreeSet<usize>,
+    stay: &[usize],
+) -> Result<(), Stop> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    activity::begin(Work::Saving);
+    let all: Vec<Changed> =
+        changed.iter().map(|index| Changed { index: *index, stays: stay.contains(index) }).collect();
+    save(session, runs, keep, &all)?;
+    changed.clear();
+    Ok(())
+}
+
+/// Environment steps made, of one seed in the mean.
+fn mean_made(session: &dyn Training, seeds: usize) -> u64 {
+    (0..seeds).map(|index| session.steps_made(index)).sum::<u64>() / seeds.max(1) as u64
+}
+
+fn evaluate_into(
+    session: &mut dyn Training,
+    runs: &mut [SeedRun],
+    pace: Pace,
+    seeds: &[usize],
+    rows: &mut [(usize, Row)],
+) -> Result<(), Stop> {
+    let results = session.evaluate(seeds, pace.evaluation)?;
     let mut encode = None;
-    for (i, ((row, run), episodes)) in rows.iter_mut().zip(runs).zip(results).enumerate() {
+    let evaluated = rows.iter_mut().filter(|(index, _)| seeds.contains(index));
+    for ((index, row), episodes) in evaluated.zip(results) {
+        let run = &mut runs[*index];
         let returns: Vec<f64> = episodes.iter().map(|episode| episode.ret).collect();
         let lengths: Vec<f64> = episodes.iter().map(|episode| f64::from(episode.length)).collect();
         let mean = stats::mean(&returns);
@@ -393,9 +427,9 @@ fn evaluate_into(session: &mut dyn Training, runs: &mut [SeedRun], pace: Pace, r
             }
             let encode = match &encode {
                 Some(encode) => encode,
-                None => encode.insert(session.policy_snapshots()?),
+                None => encode.insert(session.policy_snapshots(seeds)?),
             };
-            run.best_policy = Some((session.steps_made(i), encode(i)?));
+            run.best_policy = Some((session.steps_made(*index), encode(*index)?));
         }
     }
     Ok(())
@@ -410,10 +444,9 @@ fn value(row: &[(String, f64)], column: &str) -> Option<f64> {
     row.iter().find(|(name, _)| name == column).map(|(_, value)| *value)
 }
 
-/// Mean over seeds of a column; NaN if no seed has a value.
-fn mean_of(rows: &[Row], column: &str) -> f64 {
-    let values: Vec<f64> = rows.iter().filter_map(|row| value(row, column)).filter(|v| v.is_finite()).collect();
-    stats::mean(&values)
+/// Mean of the values that there are; NaN if there is none.
+fn finite_mean(values: &[f64]) -> f64 {
+    stats::mean(&values.iter().copied().filter(|value| value.is_finite()).collect::<Vec<_>>())
 }
 
 fn last_mean(runs: &[SeedRun]) -> f64 {
@@ -421,8 +454,8 @@ fn last_mean(runs: &[SeedRun]) -> f64 {
     stats::mean(&values)
 }
 
-fn check_finite(rows: &[Row]) -> Result<(), Stop> {
-    match rows.iter().flatten().find(|(_, value)| value.is_infinite()) {
+fn check_finite(rows: &[(usize, Row)]) -> Result<(), Stop> {
+    match rows.iter().flat_map(|(_, row)| row).find(|(_, value)| value.is_infinite()) {
         Some((name, value)) => Err(Stop::non_finite(format!("{name} became {value}"))),
         None => Ok(()),
     }

@@ -5,6 +5,7 @@ use quickstudy_core::algo::off_policy::{Occasion, OffPolicy, Replay, UpdateOutco
 use quickstudy_core::algo::{Algorithm, Course, Held, Learned, Metrics, OnPolicy, OnPolicyLearner, StateEntry};
 use quickstudy_core::learn::Turn;
 use quickstudy_core::nn::Layout;
+use quickstudy_core::optim::Progress;
 use quickstudy_core::play::Iteration;
 use quickstudy_core::policy::{Acting, NetConfig, Policy};
 use quickstudy_core::tensor::Named;
@@ -70,8 +71,8 @@ impl<C: OffPolicy> OffPolicy for Turned<C> {
         self.0.keep(it, learner);
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.0.schedules(done, total)
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        self.0.schedules(at)
     }
 }
 
@@ -121,6 +122,10 @@ impl<C: OnPolicy> Algorithm for TurnedPolicy<C> {
         self.0.batch()
     }
 
+    fn counts_steps(&self) -> bool {
+        self.0.counts_steps()
+    }
+
     fn policy_entries(&self) -> Vec<&'static str> {
         self.0.policy_entries()
     }
@@ -129,7 +134,7 @@ impl<C: OnPolicy> Algorithm for TurnedPolicy<C> {
         self.0.iterate(it, held, Some(&Opposite))
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.0.schedules(done, total)
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        self.0.schedules(at)
     }
 }

@@ -8,7 +8,7 @@ use super::{Learned, Numbers, Relation};
 use crate::backend::ScalarValue;
 use crate::learn::Metrics;
 use crate::nn::Layout;
-use crate::optim::AdamState;
+use crate::optim::{AdamState, Progress};
 use crate::play::Iteration;
 use crate::tensor::fail;
 use crate::{Context, DType, Error, Result, Tensor};
@@ -85,8 +85,7 @@ impl StateEntry {
         StateEntry { bulk: true, ..self }
     }
 
-    /// The same as a ring: each iteration adds as many rows as the [batch](Algorithm::batch) has steps, in order, and changes no others. The
-    /// row number p of all that were ever added, from 0, lies at p mod R. `next` names the entry, u32 `[1]`, that says which row is written
+    /// The same as a ring: each iteration adds a row for each environment step that it makes, in order, and changes no others. The row number p of all that were ever added, from 0, lies at p mod R. `next` names the entry, u32 `[1]`, that says which row is written
     /// next, 0 to R, where R stands for the first one: as [`ReplayMemory::push`](crate::replay::ReplayMemory::push) counts it.
     #[must_use]
     pub fn ring(self, next: &'static str) -> StateEntry {
@@ -236,8 +235,8 @@ pub trait Algorithm: Learned {
     /// Groups of environments for so many seeds, environments of each, and their time limit: what an executor of the host must have.
     fn fleet(&self, seeds: usize) -> [usize; 3];
 
-    /// Environment steps of one iteration of the last stage and seed by which runs are planned, the same for all seeds: it may make others,
-    /// where episodes end early.
+    /// Environment steps of one iteration of the last stage and seed as it is planned: where episodes end early it makes
+    /// [others](Algorithm::counts_steps).
     fn batch(&self) -> u64;
 
     /// The most environment steps that so many iterations from the first on may make: a snapshot that counts more is neither written nor read.
@@ -288,19 +287,37 @@ pub trait Algorithm: Learned {
     /// One iteration, of the stage that [`Iteration::stage`] names: plays, learns, and updates the state.
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics;
 
-    /// Values that follow a schedule, by the names of their metrics, in the iteration after `done` of `total`.
-    fn schedules(&self, _done: u64, _total: u64) -> Vec<(&'static str, f64)> {
+    /// Tells whether iterations may make other numbers of steps than planned, as where episodes end early: then each counts those of each
+    /// seed, by [`Metrics::STEPS`].
+    fn counts_steps(&self) -> bool {
+        false
+    }
+
+    /// Values that follow a schedule, by the names of their metrics, in the next iteration of a seed's run.
+    fn schedules(&self, _at: Progress) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
     /// The scalars of that iteration: those that follow a schedule.
-    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
+    fn scalars(&self, at: Progress) -> Vec<(&'static str, ScalarValue)> {
         let scalar = |(name, value): (&'static str, f64)| (name.trim_start_matches("train/"), value.into());
-        self.schedules(done, total).into_iter().map(scalar).collect()
+        self.schedules(at).into_iter().map(scalar).collect()
     }
 }
 
 impl dyn Algorithm + '_ {
+    /// The budget of a run that is asked to make so many environment steps: whole iterations, as they are planned.
+    #[must_use]
+    pub fn budget(&self, steps: u64) -> u64 {
+        self.planned(self.iterations(steps))
+    }
+
+    /// The progress of a run whose iterations make what is planned, after `done` of `total` of them.
+    #[must_use]
+    pub fn as_planned(&self, done: u64, total: u64) -> Progress {
+        Progress { iterations: done, steps: self.planned(done), budget: self.planned(total) }
+    }
+
     /// The entries that a policy consists of.
     #[must_use]
     pub fn policy_state(&self) -> Vec<StateEntry> {

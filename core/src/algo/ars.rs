@@ -16,6 +16,7 @@ pub use config::ArsConfig;
 use super::population::{Asked, CandidateSearch, Population, PopulationLearner, Told, best_share};
 use super::{AlgorithmDef, Family, Held, Metrics, StateEntry};
 use crate::dist::RowNoise;
+use crate::optim::Progress;
 use crate::play::Iteration;
 use crate::policy::NetConfig;
 use crate::settings::Settings as _;
@@ -85,8 +86,8 @@ impl CandidateSearch for ArsConfig {
         Told { theta: theta + step * it.scalar("learning_rate"), metrics: Metrics::default() }
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        let factor = self.learning_rate_schedule.factor_by(self.fall, done, total);
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        let factor = self.learning_rate_schedule.factor_by(self.fall, at.share());
         vec![("train/learning_rate", self.learning_rate * factor)]
     }
 }

@@ -10,7 +10,7 @@ use crate::dist::RowNoise;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
 use crate::nn::{Layout, Mlp};
-use crate::optim::AdamConfig;
+use crate::optim::{AdamConfig, Progress};
 use crate::play::Iteration;
 use crate::policy::{Acting, Disturbed, NetConfig, Noise, Policy};
 use crate::replay::{Transitions, mean};
@@ -251,13 +251,9 @@ impl OffPolicy for Deterministic {
         it.update("target", target);
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
         let DeterministicSettings { adam, policy_learning_rate, sigma, .. } = self.settings;
-        let of_policy = policy_learning_rate * adam.factor(done, total);
-        vec![
-            ("train/learning_rate", adam.rate(done, total)),
-            ("train/policy_learning_rate", of_policy),
-            ("train/sigma", sigma),
-        ]
+        let of_policy = policy_learning_rate * adam.factor(at);
+        vec![("train/learning_rate", adam.rate(at)), ("train/policy_learning_rate", of_policy), ("train/sigma", sigma)]
     }
 }

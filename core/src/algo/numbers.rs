@@ -59,7 +59,7 @@ impl fmt::Display for Numbers {
 /// How the numbers of an entry depend on other entries, which it names, or on the iterations made.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Relation {
-    /// The number of rows of a [ring](super::StateEntry::ring) that are filled: as many as were planned so far, at most so many.
+    /// The number of rows of a [ring](super::StateEntry::ring) that are filled: as many as steps were made, at most so many.
     Filled(usize),
     /// Rows that are filled, of rings that are `rows` long: until a ring is full, each number is that of `next`, the row that is written next.
     FilledUpTo {

@@ -14,7 +14,7 @@ pub use config::{EsOptimiser, OpenAiEsConfig};
 use super::population::{Asked, CandidateSearch, Population, PopulationLearner, Told, centred_ranks};
 use super::{AlgorithmDef, Family, Held, Metrics, StateEntry};
 use crate::dist::RowNoise;
-use crate::optim::{AdamState, norm};
+use crate::optim::{AdamState, Progress, norm};
 use crate::play::Iteration;
 use crate::policy::NetConfig;
 use crate::settings::Settings as _;
@@ -105,8 +105,8 @@ impl CandidateSearch for OpenAiEsConfig {
         Told { theta: new.slice(1, 0, p), metrics }
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        vec![("train/learning_rate", self.adam.rate(done, total))]
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        vec![("train/learning_rate", self.adam.rate(at))]
     }
 }
 

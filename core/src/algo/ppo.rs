@@ -21,6 +21,7 @@ pub use loss::losses;
 use super::on_policy::{CriticConfig, OnPolicy, OnPolicyLearner, Sampled, Sampling, Update};
 use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
 use crate::Result;
+use crate::optim::Progress;
 use crate::play::Iteration;
 use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::Settings as _;
@@ -70,11 +71,11 @@ impl OnPolicy for PpoConfig {
         Some((&self.critic, self.normalise_advantages))
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        let learning_rate = self.optimiser.rate(done, total);
-        let clip_eps = self.clip_eps * self.clip_eps_schedule.factor_by(self.clip_fall, done, total);
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        let learning_rate = self.optimiser.rate(at);
+        let clip_eps = self.clip_eps * self.clip_eps_schedule.factor_by(self.clip_fall, at.share());
         let mut all = vec![("train/learning_rate", learning_rate), ("train/clip_eps", clip_eps)];
-        all.extend(self.critic.schedule(&self.optimiser, done, total));
+        all.extend(self.critic.schedule(&self.optimiser, at));
         all
     }
 

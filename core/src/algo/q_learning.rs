@@ -9,7 +9,7 @@ use super::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use super::{First, Held, Numbers, StateEntry};
 use crate::learn::{Descent, Look};
 use crate::nn::Layout;
-use crate::optim::{Adam, Decay, Fall, Schedule};
+use crate::optim::{Adam, Decay, Fall, Progress, Schedule};
 use crate::play::Iteration;
 use crate::policy::{Acting, EpsilonGreedy, NetConfig, Policy};
 use crate::replay::{Transitions, mean};
@@ -53,15 +53,16 @@ pub enum Exploration {
 }
 
 impl Exploration {
-    /// ε in the iteration after `done` of `total`.
+    /// ε in the next iteration; iterations are planned to make `batch` environment steps.
     #[must_use]
-    pub fn at(&self, done: u64, total: u64) -> f64 {
+    pub fn at(&self, progress: Progress, batch: u64) -> f64 {
         match *self {
             Exploration::Linear([from, to], share) => {
-                let over = (share * total as f64).round() as u64;
-                Decay::Linear { from, to, over }.at(done)
+                // The line ends with an iteration.
+                let iterations = (share * (progress.budget / batch.max(1)) as f64).round() as u64;
+                Decay::Linear { from, to, over: iterations.saturating_mul(batch) }.at(progress.steps)
             }
-            Exploration::By(decay) => decay.at(done),
+            Exploration::By(decay) => decay.at(progress.iterations),
         }
     }
 
@@ -187,9 +188,12 @@ impl OffPolicy for QLearning {
         it.update("updates_since_target", learner.since);
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
         let settings = &self.settings;
-        let rate = settings.learning_rate * settings.learning_rate_schedule.factor_by(settings.fall, done, total);
-        vec![("train/learning_rate", rate), ("train/epsilon", settings.exploration.at(done, total))]
+        let rate = settings.learning_rate * settings.learning_rate_schedule.factor_by(settings.fall, at.share());
+        vec![
+            ("train/learning_rate", rate),
+            ("train/epsilon", settings.exploration.at(at, settings.replay.batch() as u64)),
+        ]
     }
 }

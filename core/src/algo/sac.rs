@@ -23,6 +23,7 @@ use crate::dist::RowNoise;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout, Mlp};
+use crate::optim::Progress;
 use crate::play::Iteration;
 use crate::policy::{Acting, NetConfig, Policy};
 use crate::replay::{Transitions, mean};
@@ -243,7 +244,7 @@ impl OffPolicy for SacNets {
         it.update("target", target);
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        vec![("train/learning_rate", self.config.adam.rate(done, total))]
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        vec![("train/learning_rate", self.config.adam.rate(at))]
     }
 }

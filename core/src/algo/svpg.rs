@@ -36,6 +36,7 @@ use super::{Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metri
 use crate::env::EnvSpec;
 use crate::learn::Turn;
 use crate::nn::Layout;
+use crate::optim::Progress;
 use crate::play::Iteration;
 use crate::policy::{Acting, Policy};
 use crate::settings::Settings as _;
@@ -221,6 +222,10 @@ impl<C: OnPolicy + 'static> Algorithm for Particles<C> {
         self.learner.most(iterations).saturating_mul(self.count as u64)
     }
 
+    fn counts_steps(&self) -> bool {
+        self.learner.counts_steps()
+    }
+
     fn policy_entries(&self) -> Vec<&'static str> {
         let mut entries = self.learner.policy_entries();
         entries.extend([RETURNS, ENDED]);
@@ -241,7 +246,7 @@ impl<C: OnPolicy + 'static> Algorithm for Particles<C> {
         metrics.of_groups(self.count).with(more)
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.learner.schedules(done, total)
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        self.learner.schedules(at)
     }
 }

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
-use super::{Algorithm, First, Held, StateEntry};
+use super::{Algorithm, First, Held, Metrics, StateEntry};
 use crate::backend::reference::NonFinite;
 use crate::backend::{LocalFuture, ScalarValue};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
 use crate::host::{Executor, Fleet};
-use crate::play::{EnvPlace, HostAct, Iteration, Stage, group_keys};
+use crate::optim::Progress;
+use crate::play::{EnvPlace, HostAct, Iteration, Stage, group_keys, schedule_entry};
 use crate::program::{Context, Plan, PlanOptions, Segments};
 use crate::rng::{key_from_seed, streams};
 use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
@@ -94,23 +95,41 @@ impl Training {
     /// If the device lacks memory; then nothing has changed.
     pub fn resize(&mut self, algorithm: Rc<dyn Algorithm>, env: Option<&EnvDef>) -> Result<()> {
         let seeds = self.state.get("key")?.shape[0];
-        let place = match (env, self.stage.fleet()) {
-            (_, Some(fleet)) => EnvPlace::Host(&self.device, fleet),
-            (Some(env), None) => EnvPlace::Device(env),
-            (None, None) => return Err(Error::Program("there is no environment".to_owned())),
-        };
+        let place = self.place(env)?;
         let (traced, acts) = trace_all(&self.device, &*algorithm, place, seeds)?;
-        let mut resized = Vec::new();
-        for entry in algorithm.entries(place.state_len()) {
-            let (array, shape) = (self.state.get(entry.name)?, [&[seeds], &entry.shape[..]].concat());
-            if array.shape != shape {
-                resized.push((entry.name, with_rows(&self.device, array, &shape)?));
-            }
-        }
-        resized.into_iter().for_each(|(name, array)| self.state.insert(name, array));
+        self.state = resized(&self.device, &self.state, &algorithm.entries(place.state_len()), seeds)?;
         (self.traced, self.algorithm) = (traced, algorithm);
         self.stage.set_acts(acts);
         Ok(())
+    }
+
+    /// Goes on with other seeds, whose state this is: those of these numbers among all `seeds` of which there were arrays, or an executor,
+    /// when training began. `env`: the environment, if it is in the program.
+    ///
+    /// # Errors
+    /// As [`resize`](Training::resize).
+    pub(crate) fn restack(
+        &mut self,
+        (seeds, numbers): (&[u64], &[usize]),
+        state: State,
+        env: Option<&EnvDef>,
+    ) -> Result<()> {
+        let of_stack: Vec<u64> = numbers.iter().map(|number| seeds[*number]).collect();
+        self.stage.choose(&of_stack, numbers, seeds.len())?;
+        let place = self.place(env)?;
+        let (traced, acts) = trace_all(&self.device, &*self.algorithm, place, numbers.len())?;
+        (self.traced, self.state) = (traced, state);
+        self.stage.set_acts(acts);
+        Ok(())
+    }
+
+    /// Where environments are.
+    fn place<'a>(&'a self, env: Option<&'a EnvDef>) -> Result<EnvPlace<'a>> {
+        match (env, self.stage.fleet()) {
+            (_, Some(fleet)) => Ok(EnvPlace::Host(&self.device, fleet)),
+            (Some(env), None) => Ok(EnvPlace::Device(env)),
+            (None, None) => Err(Error::Program("there is no environment".to_owned())),
+        }
     }
 
     /// The plans of an iteration of each stage on a device, without one.
@@ -175,26 +194,59 @@ impl Training {
         all
     }
 
-    /// Values that follow a schedule, by name, in the iteration after `done` of `total`.
-    pub fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.algorithm.schedules(done, total)
+    /// Values that follow a schedule, by name, in the next iteration of a seed's run.
+    pub fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        self.algorithm.schedules(at)
     }
 
-    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
+    /// The numbers that all seeds are given for an iteration after `done`.
+    fn scalars(&self, done: u64, first: Progress) -> Vec<(&'static str, ScalarValue)> {
         let number = ("iteration", ScalarValue::U32((done + 1) as u32));
-        std::iter::once(number).chain(self.algorithm.scalars(done, total)).collect()
+        std::iter::once(number).chain(self.algorithm.scalars(first)).collect()
     }
 
-    /// One iteration, `done` of `total` having been made: metrics `[S, C + E]`, still on the device, which are those of the C names and
-    /// the [returns](super::Metrics::returns) of E episodes.
+    /// Gives each seed its numbers of a schedule, where seeds may have come to different points of their runs.
+    fn give_schedules(&self, state: &mut State, at: &[Progress]) -> Result<()> {
+        if !by_seed(&*self.algorithm, at.len()) {
+            return Ok(());
+        }
+        let of_seeds: Vec<_> = at.iter().map(|at| self.algorithm.scalars(*at)).collect();
+        for (number, (name, _)) in of_seeds[0].iter().enumerate() {
+            let value = |scalars: &Vec<(&str, ScalarValue)>| match scalars[number].1 {
+                ScalarValue::F32(value) => value as f32,
+                ScalarValue::U32(value) => value as f32,
+            };
+            let values: Vec<f32> = of_seeds.iter().map(value).collect();
+            state.insert(schedule_entry(name), self.device.array_f32(&[at.len(), 1], &values)?);
+        }
+        Ok(())
+    }
+
+    /// One iteration after `done` of `total`, of seeds all of which have made what is [planned](Algorithm::as_planned) for them:
+    /// [`step_at`](Training::step_at).
+    ///
+    /// # Errors
+    /// As [`step_at`](Training::step_at).
+    pub fn step(&mut self, done: u64, total: u64) -> LocalFuture<'_, Result<Array>> {
+        let seeds = self.state.get("key").map_or(1, |key| key.shape[0]);
+        let at = vec![self.algorithm.as_planned(done, total); seeds];
+        self.step_at(done, at)
+    }
+
+    /// One iteration after `done`, of seeds whose runs have come so far: metrics `[S, C + E]`, still on the device, which are those of the C
+    /// names and the [returns](super::Metrics::returns) of E episodes.
     ///
     /// Ready at once where everything happens on the device; environments of the host may take their time.
     ///
     /// # Errors
     /// If the device or an environment fails.
-    pub fn step(&mut self, done: u64, total: u64) -> LocalFuture<'_, Result<Array>> {
+    pub fn step_at(&mut self, done: u64, at: Vec<Progress>) -> LocalFuture<'_, Result<Array>> {
         Box::pin(async move {
-            let scalars = self.scalars(done, total);
+            let scalars = self.scalars(done, at.first().copied().unwrap_or_default());
+            let mut state = std::mem::take(&mut self.state);
+            let given = self.give_schedules(&mut state, &at);
+            self.state = state;
+            given?;
             self.stage.iteration = (done + 1) as u32;
             if self.state.get("obs").is_ok()
                 && let Some(first) = self.stage.begin().await?
@@ -214,11 +266,21 @@ impl Training {
         &'a self,
         before: &'a State,
         done: u64,
-        total: u64,
+        at: &'a [Progress],
     ) -> LocalFuture<'a, Result<Option<NonFinite>>> {
         let segments = &self.traced(done).segments;
-        Box::pin(async move { segments.first_non_finite(before, &self.scalars(done, total)).await })
+        Box::pin(async move {
+            let mut before = before.clone();
+            self.give_schedules(&mut before, at)?;
+            let scalars = self.scalars(done, at.first().copied().unwrap_or_default());
+            segments.first_non_finite(&before, &scalars).await
+        })
     }
+}
+
+/// Tells whether each of so many stacked seeds has its own numbers of schedules.
+fn by_seed(algorithm: &dyn Algorithm, seeds: usize) -> bool {
+    seeds > 1 && algorithm.counts_steps()
 }
 
 /// Traces and compiles the iterations of all stages, and what the host does in each.
@@ -250,10 +312,21 @@ fn trace(
     let held = Held::declare(cx, &algorithm.entries(place.state_len()), seeds);
     let number = cx.scalar_u32("iteration");
     let words = held.get("key");
+    let scheduled = by_seed(algorithm, seeds).then(|| {
+        let names = algorithm.scalars(Progress::default()).into_iter().map(|(name, _)| name);
+        names.map(|name| (name, cx.state(&schedule_entry(name), &[seeds, 1], DType::F32))).collect()
+    });
     let mut it = Iteration::new(cx, place, [words.slice(1, 0, 1), words.slice(1, 1, 2)], number).of_stage(stage);
+    if let Some(scheduled) = scheduled {
+        it = it.scheduled_by_seed(scheduled);
+    }
     let metrics = algorithm.iteration(&mut it, &held);
     metrics.check(seeds);
     let (names, metrics) = metrics.joined();
+    if names.iter().any(|name| name == Metrics::STEPS) != algorithm.counts_steps() {
+        let problem = "an iteration reports `env_steps` if `Algorithm::counts_steps` is true, and only then";
+        crate::tensor::fail(Error::Program(problem.to_owned()));
+    }
     let acts = it.into_acts();
     cx.output("metrics", metrics);
     (names, acts)
@@ -306,6 +379,18 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
         }
     }
     Ok(state)
+}
+
+/// A state of so many seeds with entries of another length: arrays that have others are cut off, or go on with zeros.
+pub(crate) fn resized(device: &Device, state: &State, entries: &[StateEntry], seeds: usize) -> Result<State> {
+    let mut resized = state.clone();
+    for entry in entries {
+        let (array, shape) = (state.get(entry.name)?, [&[seeds], &entry.shape[..]].concat());
+        if array.shape != shape {
+            resized.insert(entry.name, with_rows(device, array, &shape)?);
+        }
+    }
+    Ok(resized)
 }
 
 /// The first rows of an array `[S, R, …]`, or all and zeros behind them.

@@ -21,6 +21,7 @@ pub use config::TrpoConfig;
 use super::on_policy::{OnPolicy, OnPolicyLearner, Sampled, Sampling, TrustRegionUpdate};
 use super::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
 use crate::Result;
+use crate::optim::Progress;
 use crate::play::Iteration;
 use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::Settings as _;
@@ -57,8 +58,8 @@ impl OnPolicy for TrpoConfig {
         &mut self.sampling
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        vec![("train/learning_rate", self.adam.rate(done, total))]
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        vec![("train/learning_rate", self.adam.rate(at))]
     }
 
     fn takes_turns(&self) -> bool {

@@ -56,6 +56,7 @@ mod sampler;
 mod slot;
 #[cfg(feature = "parallel")]
 mod slots;
+mod some_groups;
 mod task_per_episode;
 #[cfg(feature = "standalone")]
 mod wrapped;
@@ -74,6 +75,7 @@ pub use parallel::ParallelExecutor;
 pub use path::{HostPath, Samples};
 pub use player::{PlayedStep, Player};
 pub use sampler::{MetaSampler, Quota, Sampler};
+pub use some_groups::SomeGroups;
 pub use task_per_episode::TaskPerEpisode;
 #[cfg(feature = "standalone")]
 pub use wrapped::Wrapped;

@@ -6,8 +6,8 @@ use crate::rng::{Key, fold_in};
 use crate::{Error, Result};
 
 /// An executor's environments in the middle of their episodes.
-pub struct Player {
-    executor: Box<dyn Executor>,
+pub struct Player<E: Executor + ?Sized = dyn Executor> {
+    executor: Box<E>,
     /// The present observations; none before the first episodes and after an error.
     seen: Option<Vec<f64>>,
     env_steps: u64,
@@ -25,22 +25,22 @@ pub struct PlayedStep<'a> {
     pub stepped: &'a Stepped,
 }
 
-impl Player {
+impl<E: Executor + ?Sized> Player<E> {
     /// Of an executor whose environments have yet to begin.
     #[must_use]
-    pub fn new(executor: Box<dyn Executor>) -> Player {
+    pub fn new(executor: Box<E>) -> Player<E> {
         Player { executor, seen: None, env_steps: 0 }
     }
 
     /// The executor that runs the environments.
     #[must_use]
-    pub fn executor(&self) -> &dyn Executor {
-        &*self.executor
+    pub fn executor(&self) -> &E {
+        &self.executor
     }
 
     /// The executor that runs the environments, to set its tasks.
-    pub fn executor_mut(&mut self) -> &mut dyn Executor {
-        &mut *self.executor
+    pub fn executor_mut(&mut self) -> &mut E {
+        &mut self.executor
     }
 
     /// Steps that environments have made.
@@ -53,6 +53,11 @@ impl Player {
     #[must_use]
     pub fn seen(&self) -> Option<&[f64]> {
         self.seen.as_deref()
+    }
+
+    /// Ends the running episodes: the next play has to begin with new ones.
+    pub(crate) fn end(&mut self) {
+        self.seen = None;
     }
 
     /// New episodes everywhere, from first states that `keys` name, one per group.

@@ -19,7 +19,7 @@ use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout};
-use crate::optim::{AdamState, weight_decay};
+use crate::optim::{AdamState, Progress, weight_decay};
 use crate::play::{Amount, Cast, Iteration, row_keys};
 use crate::policy::{Acting, Policy, PolicyNet};
 use crate::settings::Settings as _;
@@ -319,7 +319,9 @@ impl Algorithm for Maml {
         }
         let coef = held.find("inner_kl_coef").unwrap_or(Tensor::constant_f32(config.inner_kl_coef));
         let objective = match variant {
-            Variant::ProMp | Variant::MamlPpo if self.clip_eps_falls() => Objective::ClippedBy(it.scalar("clip_eps")),
+            Variant::ProMp | Variant::MamlPpo if self.clip_eps_falls() => {
+                Objective::ClippedBy(it.scalar_of_iterations("clip_eps"))
+            }
             Variant::ProMp | Variant::MamlPpo => Objective::Clipped(config.clip_eps),
             Variant::MamlVpg if config.exploration => Objective::LogLikelihoodExploring,
             Variant::DiceMaml if config.outer_loss == Surrogate::LogLikelihood => Objective::LogLikelihood,
@@ -337,21 +339,25 @@ impl Algorithm for Maml {
         metrics.with(updated.metrics)
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+    fn counts_steps(&self) -> bool {
+        true
+    }
+
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
         let mut schedules = Vec::new();
         if !self.variant.trust_region() {
-            schedules.push(("train/learning_rate", self.config.adam.rate(done, total)));
+            schedules.push(("train/learning_rate", self.config.adam.rate(at)));
         }
         if self.clip_eps_falls() {
-            schedules.push(("train/clip_eps", self.config.clip_eps_after(done)));
+            schedules.push(("train/clip_eps", self.config.clip_eps_after(at.iterations)));
         }
         schedules
     }
 
-    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        let rate = ("learning_rate", self.config.adam.rate(done, total).into());
+    fn scalars(&self, at: Progress) -> Vec<(&'static str, ScalarValue)> {
+        let rate = ("learning_rate", self.config.adam.rate(at).into());
         match self.clip_eps_falls() {
-            true => vec![rate, ("clip_eps", self.config.clip_eps_after(done).into())],
+            true => vec![rate, ("clip_eps", self.config.clip_eps_after(at.iterations).into())],
             false => vec![rate],
         }
     }

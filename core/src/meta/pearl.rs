@@ -423,6 +423,10 @@ impl Algorithm for Pearl {
         Ok(Some(Box::new(Pearl { memory: TaskMemory { rows, ..self.memory }, ..self.clone() })))
     }
 
+    fn counts_steps(&self) -> bool {
+        true
+    }
+
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         let PearlConfig { meta_batch, batch_size, num_tasks_sample, train_tasks, .. } = *self.config();
         let hidden = self.config().net.hidden.iter().copied().max().unwrap_or(0);

@@ -37,6 +37,7 @@ use crate::dist::fold_in;
 use crate::env::{ActionSpace, EnvSpec};
 use crate::meta::deviation::std_fits;
 use crate::nn::Layout;
+use crate::optim::Progress;
 use crate::play::{Amount, Cast, Iteration};
 use crate::policy::{Acting, Policy};
 use crate::rng::streams;
@@ -180,15 +181,19 @@ impl Algorithm for Rl2 {
             .with(updated.counts)
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
+    fn counts_steps(&self) -> bool {
+        true
+    }
+
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
         match self.variant {
-            Rl2Variant::Ppo => vec![("train/learning_rate", self.config.adam.rate(done, total))],
+            Rl2Variant::Ppo => vec![("train/learning_rate", self.config.adam.rate(at))],
             Rl2Variant::Trpo => Vec::new(),
         }
     }
 
-    fn scalars(&self, done: u64, total: u64) -> Vec<(&'static str, ScalarValue)> {
-        vec![("learning_rate", self.config.adam.rate(done, total).into())]
+    fn scalars(&self, at: Progress) -> Vec<(&'static str, ScalarValue)> {
+        vec![("learning_rate", self.config.adam.rate(at).into())]
     }
 }
 

@@ -1,6 +1,6 @@
 //! Adam, and clipping of gradients by their norm.
 
-use super::{RateFall, Schedule};
+use super::{Progress, RateFall, Schedule};
 use crate::Tensor;
 use crate::settings::Range;
 use crate::tensor::tree;
@@ -23,14 +23,14 @@ crate::settings! {
 }
 
 impl AdamConfig {
-    /// The share of a rate that is left in the iteration after `done` of `total`.
-    pub fn factor(&self, done: u64, total: u64) -> f64 {
-        self.learning_rate_schedule.factor_by(self.fall, done, total)
+    /// The share of a rate that is left in the next iteration.
+    pub fn factor(&self, at: Progress) -> f64 {
+        self.learning_rate_schedule.factor_by(self.fall, at.share())
     }
 
-    /// The step size in the iteration after `done` of `total`.
-    pub fn rate(&self, done: u64, total: u64) -> f64 {
-        self.learning_rate * self.factor(done, total)
+    /// The step size in the next iteration.
+    pub fn rate(&self, at: Progress) -> f64 {
+        self.learning_rate * self.factor(at)
     }
 
     /// The optimiser.

@@ -39,5 +39,5 @@ pub use adam::{Adam, AdamConfig, AdamState, clip_by_norm, norm, weight_decay};
 pub use conjugate_gradient::{conjugate_gradient, dot};
 pub use optimiser::{Optimiser, OptimiserConfig, OptimiserKind};
 pub use rms_prop::RmsPropConfig;
-pub use schedule::{ClipFall, Decay, Fall, RateFall, Schedule};
+pub use schedule::{ClipFall, Decay, Fall, Progress, RateFall, Schedule};
 pub use trust_region::{Hessian, TrustProblem, TrustRegion, TrustStep};

@@ -1,6 +1,6 @@
 //! The rule by which a gradient becomes a step, and the settings of algorithms that leave the choice of it open.
 
-use super::{Adam, AdamState, RateFall, RmsPropConfig, Schedule};
+use super::{Adam, AdamState, Progress, RateFall, RmsPropConfig, Schedule};
 use crate::Tensor;
 use crate::settings::Range;
 
@@ -73,14 +73,14 @@ crate::settings! {
 }
 
 impl OptimiserConfig {
-    /// The share of a rate that is left in the iteration after `done` of `total`.
-    pub fn factor(&self, done: u64, total: u64) -> f64 {
-        self.learning_rate_schedule.factor_by(self.fall, done, total)
+    /// The share of a rate that is left in the next iteration.
+    pub fn factor(&self, at: Progress) -> f64 {
+        self.learning_rate_schedule.factor_by(self.fall, at.share())
     }
 
-    /// The step size in the iteration after `done` of `total`.
-    pub fn rate(&self, done: u64, total: u64) -> f64 {
-        self.learning_rate * self.factor(done, total)
+    /// The step size in the next iteration.
+    pub fn rate(&self, at: Progress) -> f64 {
+        self.learning_rate * self.factor(at)
     }
 
     /// The rule.
@@ -133,6 +133,9 @@ mod tests {
             fall: RateFall { learning_rate_fall: 0.25, learning_rate_falls: 1 },
             ..OptimiserConfig::default()
         };
-        assert_eq!([0, 4, 5, 9].map(|done| config.rate(done, 10)), [1e-3, 1e-3, 2.5e-4, 2.5e-4]);
+        assert_eq!(
+            [0, 4, 5, 9].map(|done| config.rate(Progress { iterations: done, steps: done, budget: 10 })),
+            [1e-3, 1e-3, 2.5e-4, 2.5e-4]
+        );
     }
 }

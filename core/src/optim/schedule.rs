@@ -2,6 +2,26 @@
 
 use crate::settings::Range;
 
+/// The progress of one seed's run, by which its schedules go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Iterations made.
+    pub iterations: u64,
+    /// Environment steps made.
+    pub steps: u64,
+    /// Environment steps of the whole run: those that were asked for, rounded up to iterations as they are planned.
+    pub budget: u64,
+}
+
+impl Progress {
+    /// The share of the budget that is made, at most 1.
+    ///
+    /// Where each iteration makes what is planned, it is the share of the iterations to the last bit.
+    pub fn share(self) -> f64 {
+        self.steps.min(self.budget) as f64 / self.budget.max(1) as f64
+    }
+}
+
 /// How a setting changes from its configured value over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
@@ -77,15 +97,14 @@ impl From<ClipFall> for Fall {
 }
 
 impl Schedule {
-    /// The factor in iteration `done` (from 0) of `total`; to a tenth, in three steps, where the word does not say it.
-    pub fn factor(self, done: u64, total: u64) -> f64 {
-        self.factor_by(Fall::default(), done, total)
+    /// The factor after this share of a run; to a tenth, in three steps, where the word does not say it.
+    pub fn factor(self, share: f64) -> f64 {
+        self.factor_by(Fall::default(), share)
     }
 
-    /// The same of a schedule that falls so far.
-    pub fn factor_by(self, fall: impl Into<Fall>, done: u64, total: u64) -> f64 {
+    /// The factor of a schedule that falls so far, after this share of a run.
+    pub fn factor_by(self, fall: impl Into<Fall>, share: f64) -> f64 {
         let Fall { to, steps } = fall.into();
-        let share = done.min(total) as f64 / total.max(1) as f64;
         match self {
             Schedule::Constant => 1.0,
             Schedule::Linear => 1.0 - share,
@@ -154,20 +173,22 @@ mod tests {
             assert!(got.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{got:?} instead of {expected:?}");
         };
         let fall = Fall { to: 0.01, steps: 2 };
-        let factors = |schedule: Schedule| (0..=6).map(|done| schedule.factor_by(fall, done, 6)).collect::<Vec<_>>();
+        let factors = |schedule: Schedule| {
+            (0..=6).map(|done| schedule.factor_by(fall, f64::from(done) / 6.0)).collect::<Vec<_>>()
+        };
         let tenth = |power: f64| 10.0f64.powf(-power / 3.0);
         near(factors(Schedule::Exponential), &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(tenth));
         near(factors(Schedule::Step), &[1.0, 1.0, 0.1, 0.1, 0.01, 0.01, 0.01]);
         let half = 0.75f64.sqrt() / 2.0;
         near(factors(Schedule::Cosine), &[1.0, 0.5 + half, 0.75, 0.5, 0.25, 0.5 - half, 0.0]);
-        assert_eq!([Schedule::Exponential, Schedule::Step].map(|schedule| schedule.factor(9, 9)), [0.1; 2]);
+        assert_eq!([Schedule::Exponential, Schedule::Step].map(|schedule| schedule.factor(1.0)), [0.1; 2]);
     }
 
     #[test]
     fn linear_starts_at_one_and_is_above_zero_in_the_last_iteration() {
-        let factors: Vec<f64> = (0..=4).map(|i| Schedule::Linear.factor(i, 4)).collect();
+        let factors: Vec<f64> = (0..=4).map(|i| Schedule::Linear.factor(f64::from(i) / 4.0)).collect();
         assert_eq!(factors, [1.0, 0.75, 0.5, 0.25, 0.0]);
-        assert_eq!(Schedule::Constant.factor(3, 4), 1.0);
-        assert_eq!(Schedule::Linear.factor(9, 4), 0.0);
+        assert_eq!(Schedule::Constant.factor(0.75), 1.0);
+        assert_eq!(Schedule::Linear.factor(Progress { iterations: 9, steps: 9, budget: 4 }.share()), 0.0);
     }
 }

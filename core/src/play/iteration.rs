@@ -47,11 +47,18 @@ pub struct Iteration<'a> {
     key: [Tensor; 2],
     number: Tensor,
     stage: usize,
+    /// Each seed's numbers of schedules, `[S, 1]`, where seeds may have come to different points of their runs.
+    scheduled: Option<Named>,
     /// Groups of each seed that stand for seeds, while an algorithm plays and learns by groups.
     groups: usize,
     /// The host has been told the tasks.
     told: bool,
     acts: Vec<HostAct>,
+}
+
+/// Name of the entry of the state that gives each seed's number of a schedule to programs; it is part of no snapshot.
+pub(crate) fn schedule_entry(scalar: &str) -> String {
+    format!("schedule.{scalar}")
 }
 
 /// Who plays: a policy in N environments of each of K groups.
@@ -92,13 +99,19 @@ struct Request {
 impl<'a> Iteration<'a> {
     /// The iteration of that number (u32 `[]`, from 1), of the first stage, with each seed's key, words `[S, 1]`.
     pub fn new(cx: &'a mut Context, place: EnvPlace<'a>, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
-        Iteration { cx, place, key, number, stage: 0, groups: 1, told: false, acts: Vec::new() }
+        Iteration { cx, place, key, number, stage: 0, scheduled: None, groups: 1, told: false, acts: Vec::new() }
     }
 
     /// The same of another stage.
     #[must_use]
     pub fn of_stage(self, stage: usize) -> Iteration<'a> {
         Iteration { stage, ..self }
+    }
+
+    /// The same where each seed has its own numbers of schedules, `[S, 1]`, by the names of their scalars.
+    #[must_use]
+    pub fn scheduled_by_seed(self, scheduled: Named) -> Iteration<'a> {
+        Iteration { scheduled: Some(scheduled), ..self }
     }
 
     /// The host's act at each ask, in order.
@@ -149,9 +162,22 @@ impl<'a> Iteration<'a> {
         self.key
     }
 
-    /// A number that is given at each run, such as what a schedule says: f32 `[]`.
+    /// A number that follows a schedule: f32 `[]`, or `[S, 1]` where stacked seeds may have come to different points of their runs.
     #[track_caller]
     pub fn scalar(&mut self, name: &str) -> Tensor {
+        let Some(of_seeds) = self.scheduled.as_ref().and_then(|scheduled| scheduled.find(name)) else {
+            return self.cx.scalar_f32(name);
+        };
+        let (seeds, groups) = (of_seeds.size(0), self.groups);
+        match groups {
+            1 => of_seeds,
+            n => of_seeds.unsqueeze(1).broadcast_to(&[seeds, n, 1]).reshape(&[seeds * n, 1]),
+        }
+    }
+
+    /// A number that follows a schedule of iterations, which all stacked seeds have made as many of: f32 `[]`.
+    #[track_caller]
+    pub fn scalar_of_iterations(&mut self, name: &str) -> Tensor {
         self.cx.scalar_f32(name)
     }
 
@@ -339,14 +365,15 @@ impl<'a> Iteration<'a> {
         mut body: impl FnMut(&mut Iteration<'_>, Tensor, C) -> (C, Metrics),
     ) -> (C, Metrics) {
         let seeds = self.seeds();
-        let Iteration { cx, place, key, number, stage, groups, told, acts } = self;
+        let Iteration { cx, place, key, number, stage, scheduled, groups, told, acts } = self;
         let (acts_before, told_before) = (acts.len(), *told);
         let mut like = Metrics::default();
         let once = cx.try_loop(|cx| {
             let (carry, each) = scan_tree(n, init, &(), |index, carry, ()| {
                 let own = std::mem::take(acts);
                 let (place, key, number, stage, groups) = (*place, *key, *number, *stage, *groups);
-                let mut it = Iteration { cx, place, key, number, stage, groups, told: *told, acts: own };
+                let scheduled = scheduled.clone();
+                let mut it = Iteration { cx, place, key, number, stage, scheduled, groups, told: *told, acts: own };
                 let (carry, metrics) = body(&mut it, index, carry);
                 (*told, *acts) = (it.told, it.acts);
                 like = metrics.clone();

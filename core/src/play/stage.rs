@@ -2,7 +2,7 @@
 
 use super::{Amount, PolicyActor, Tape};
 use crate::backend::LocalFuture;
-use crate::host::{Chance, Executor, Fleet, PlayedStep, Player};
+use crate::host::{Chance, Executor, Fleet, PlayedStep, Player, SomeGroups};
 use crate::program::Host;
 use crate::rng::{Key, fold_in, key_from_seed, streams};
 use crate::task::TaskSource;
@@ -57,7 +57,7 @@ pub struct Stage {
     device: Device,
     /// Of each seed.
     keys: Vec<Key>,
-    player: Option<Player>,
+    player: Option<Player<SomeGroups>>,
     /// Of the iterations of each stage of the algorithm.
     acts: Vec<Vec<HostAct>>,
     /// Number of the iteration that is made, from 1.
@@ -77,12 +77,31 @@ impl Stage {
     #[must_use]
     pub fn new(device: &Device, executor: Option<Box<dyn Executor>>, seeds: &[u64], acts: Vec<Vec<HostAct>>) -> Stage {
         let keys = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
-        Stage { device: device.clone(), keys, player: executor.map(Player::new), acts, iteration: 0, of: 0 }
+        Stage {
+            device: device.clone(),
+            keys,
+            player: executor.map(|whole| Player::new(Box::new(SomeGroups::all(whole)))),
+            acts,
+            iteration: 0,
+            of: 0,
+        }
     }
 
     /// The same environments under iterations that ask for other acts.
     pub(crate) fn set_acts(&mut self, acts: Vec<Vec<HostAct>>) {
         self.acts = acts;
+    }
+
+    /// Plays on for these seeds alone, by their numbers among all that the executor plays for, from the next episodes on.
+    pub(crate) fn choose(&mut self, seeds: &[u64], numbers: &[usize], all: usize) -> Result<()> {
+        self.keys = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
+        let Some(mut player) = self.player.take() else { return Ok(()) };
+        let each = player.executor().of().tasks / all.max(1);
+        let groups: Vec<usize> = numbers.iter().flat_map(|number| number * each..(number + 1) * each).collect();
+        let chosen = player.executor_mut().choose(&groups);
+        player.end();
+        self.player = Some(player);
+        chosen
     }
 
     /// The executor's fleet, if environments are on the host.
@@ -161,7 +180,7 @@ impl HostCall {
 impl HostPlay {
     /// Plays with what was asked: the values by which the policy acts, its memory if it goes on, then keys of actions, of lasting noise and
     /// of environments.
-    async fn run(&mut self, device: &Device, player: &mut Player, asked: Vec<Array>) -> Result<Vec<Array>> {
+    async fn run(&mut self, device: &Device, player: &mut Player<SomeGroups>, asked: Vec<Array>) -> Result<Vec<Array>> {
         let HostPlay { actor, acting, rows: [k, n], steps, episodes, .. } = self;
         let [values @ .., action, lasting, env] = &asked[..] else {
             return Err(Error::Program("a play needs keys".to_owned()));

@@ -81,6 +81,37 @@ impl State {
         Ok(copy)
     }
 
+    /// Some rows of each array, in memory of their own.
+    ///
+    /// # Errors
+    /// If an array has no such row, or the device fails.
+    pub async fn rows(&self, device: &Device, rows: &[usize]) -> Result<State> {
+        /// Numbers that are on the host at once.
+        const SOME: usize = 1 << 22;
+        let mut some = State::new();
+        for (name, array) in self.iter() {
+            let mut shape = array.shape.clone();
+            let Some(all) = shape.first_mut() else { continue };
+            let each = array.len() / (*all).max(1);
+            *all = rows.len();
+            let new = device.zeros(&shape, array.dtype())?;
+            for (to, from) in rows.iter().enumerate() {
+                for at in (0..each).step_by(SOME) {
+                    let part = at..(at + SOME).min(each);
+                    let words = device.read_part(array, from * each + part.start..from * each + part.end).await?;
+                    device.write_part(&new, to * each + at, &words)?;
+                }
+            }
+            some.insert(name, new);
+        }
+        Ok(some)
+    }
+
+    /// All names and arrays, in the order in which they were added.
+    pub(crate) fn into_arrays(self) -> Vec<(String, Array)> {
+        self.entries
+    }
+
     /// All names and arrays, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Array)> {
         self.entries.iter().map(|(n, a)| (n.as_str(), a))

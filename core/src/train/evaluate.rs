@@ -303,7 +303,7 @@ impl Evaluator {
             let shape = [&[1], &entry.shape[..]].concat();
             Ok((entry.name, device.array_f32(&shape, bytemuck::cast_slice(&words))?))
         };
-        let made = RunLength { iteration: header.iteration, planned: algorithm.planned(header.iteration) };
+        let made = RunLength { iteration: header.iteration, made: env_steps };
         let arrays = tensors::read(&tensors, header.format, &algorithm.policy_state(), algorithm.layout(), made)?;
         let arrays = arrays.into_iter().map(array).collect::<Result<_>>()?;
         let (device, policy) = (device.clone(), PolicyArrays { arrays });

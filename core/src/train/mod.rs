@@ -31,6 +31,7 @@ mod register;
 mod restored;
 mod rules;
 mod saved;
+mod seed_progress;
 mod segments;
 mod session;
 mod setup;

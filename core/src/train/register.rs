@@ -202,7 +202,7 @@ mod tests {
                 let more = if def.name == "svpg" { "particle = \"ppo\"" } else { "" };
                 let fitted = def.fit(&toml::from_str(&format!("{text}{more}")).unwrap(), env_of(def).spec()).unwrap();
                 let rate = |done| {
-                    let all = fitted.schedules(done, 10);
+                    let all = fitted.schedules(fitted.as_planned(done, 10));
                     all.into_iter().find(|(name, _)| *name == format!("train/{what}")).map(|(_, rate)| rate)
                 };
                 let (first, last) = (rate(0).unwrap(), rate(9).unwrap());

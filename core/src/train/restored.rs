@@ -1,32 +1,27 @@
 //! Sessions from snapshots.
 
-use super::finished::{self, Finished};
+use super::finished;
 use super::own::Own;
 use super::rules::RunLength;
 use super::saved::{self, Saved, ring_of};
+use super::seed_progress::SeedProgress;
 use super::segments::Ring;
+use super::session::Stack;
 use super::setup::Setup;
-use super::snapshot::{self, Decoded, Header, SnapshotKind};
+use super::snapshot::{self, Budget, Decoded, Header, SnapshotKind};
 use super::tensors::{self, SeedArray};
 use crate::algo::StateEntry;
 use crate::backend::room;
 use crate::{Array, DType, Device, Result, State};
 
-/// How far training has come.
-#[derive(Debug)]
-pub(super) struct Progress {
-    /// Iterations made.
-    pub iteration: u64,
-    /// Of each seed, the steps made.
-    pub made: Vec<u64>,
-    /// Of each seed, the finished episodes.
-    pub finished: Vec<Finished>,
-    /// Of each seed, the segments that its snapshot named.
-    pub segments: Vec<Vec<Ring>>,
-}
-
 /// The content of snapshots.
-pub(super) type Restored = (Setup, State, Progress);
+pub(super) struct Restored {
+    pub setup: Setup,
+    /// How far each seed has come.
+    pub seeds: Vec<SeedProgress>,
+    /// Seeds that have made as many iterations, with their arrays: one stack at least.
+    pub stacks: Vec<Stack>,
+}
 
 /// Reads snapshots, one per seed, of runs that differ in the seed alone.
 pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) -> Result<Restored> {
@@ -36,37 +31,70 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) 
         return Err(snapshot::wrong("no snapshot was given"));
     };
     decoded.iter().try_for_each(|(header, ..)| check_alike(header, first))?;
-    let seeds: Vec<u64> = decoded.iter().map(|(h, ..)| h.seed).collect();
-    let setup = saved::setup(first, algorithm, own, &seeds)?;
-    let made = decoded.iter().map(|(header, ..)| snapshot::steps_made(header, &**setup.fitted()));
-    let made = made.collect::<Result<Vec<_>>>()?;
-    let algorithm = setup.fitted();
-    let (rings, entries): (Vec<StateEntry>, Vec<StateEntry>) =
-        algorithm.entries(setup.env.state_len()).into_iter().partition(|entry| entry.ring.is_some());
+    let setup = saved::setup(&decoded.iter().map(|(header, ..)| header).collect::<Vec<_>>(), algorithm, own)?;
+    let fitted = setup.fitted();
+    let mut seeds = Vec::with_capacity(decoded.len());
+    for (header, _, tensors) in &decoded {
+        let (iteration, made) = (header.iteration, snapshot::steps_made(header, &**fitted)?);
+        seeds.push(SeedProgress {
+            iteration,
+            made,
+            finished: finished::read(tensors, setup.env.spec().horizon, iteration)?,
+            segments: header.rings.clone(),
+            ended_as_planned: header.budget == Budget::Planned && iteration >= fitted.iterations(header.steps),
+        });
+    }
+    let rings = fitted.entries(setup.env.state_len()).into_iter().filter(|entry| entry.ring.is_some());
+    let rings: Vec<StateEntry> = rings.collect();
     // The words of all but the rings, once by seed and once stacked, and of rings what is read at once.
     let elsewhere = |name: &str| rings.iter().any(|ring| tensors::name(ring.name) == name);
     let tensors = decoded.iter().flat_map(|(.., tensors)| tensors).filter(|tensor| !elsewhere(&tensor.name));
     let bytes = tensors.map(|tensor| 2 * tensor.bytes.len() as u64).sum::<u64>();
     let at_once = rings.iter().map(|ring| 2 * Ring::bytes_at_once(&ring.shape)).max().unwrap_or(0);
     let _copies = device.take_on_host(bytes.saturating_add(at_once))?;
-    let added = saved::added(first, &setup);
-    let now = RunLength { iteration: first.iteration, planned: added };
-    let mut arrays = Vec::with_capacity(decoded.len());
-    for (header, _, tensors) in &decoded {
+    // Seeds that wait are trained after those that have fewer iterations behind them.
+    let mut iterations: Vec<u64> = seeds.iter().map(|seed| seed.iteration).collect();
+    iterations.sort_unstable();
+    iterations.dedup();
+    let mut stacks = Vec::with_capacity(iterations.len());
+    for iteration in iterations {
+        let of_stack = (0..seeds.len()).filter(|index| seeds[*index].iteration == iteration).collect();
+        stacks.push(stack(device, &setup, of_stack, &seeds, (snapshots, &decoded))?);
+    }
+    Ok(Restored { setup, seeds, stacks })
+}
+
+/// The arrays of some of the seeds.
+fn stack(
+    device: &Device,
+    setup: &Setup,
+    of_stack: Vec<usize>,
+    seeds: &[SeedProgress],
+    (snapshots, decoded): (&[Saved<'_>], &[Decoded<'_>]),
+) -> Result<Stack> {
+    let layout = setup.fitted().layout();
+    let (rings, entries): (Vec<StateEntry>, Vec<StateEntry>) =
+        setup.fitted().entries(setup.env.state_len()).into_iter().partition(|entry| entry.ring.is_some());
+    let mut arrays = Vec::with_capacity(of_stack.len());
+    for index in &of_stack {
+        let ((header, _, tensors), SeedProgress { iteration, made, .. }) = (&decoded[*index], &seeds[*index]);
         saved::check_rings(header, tensors, &rings)?;
-        arrays.push(tensors::read(tensors, header.format, &entries, algorithm.layout(), now)?);
+        let made = RunLength { iteration: *iteration, made: *made };
+        arrays.push(tensors::read(tensors, header.format, &entries, layout, made)?);
     }
     let mut state = State::new();
     for ring in &rings {
-        arrays.iter().try_for_each(|arrays| check_next(arrays, ring, added))?;
-        let array = device.zeros(&[&[seeds.len()], &ring.shape[..]].concat(), ring.dtype)?;
-        for (seed, (saved, decoded)) in snapshots.iter().zip(&decoded).enumerate() {
-            fill(device, (&array, seed), ring, added, (saved, decoded))?;
+        let array = device.zeros(&[&[of_stack.len()], &ring.shape[..]].concat(), ring.dtype)?;
+        for (row, index) in of_stack.iter().enumerate() {
+            // Each step adds a row.
+            let added = seeds[*index].made;
+            check_next(&arrays[row], ring, added)?;
+            fill(device, (&array, row), ring, added, (&snapshots[*index], &decoded[*index]))?;
         }
         state.insert(ring.name, array);
     }
     for (i, entry) in entries.iter().enumerate() {
-        let shape = [&[seeds.len()], &entry.shape[..]].concat();
+        let shape = [&[of_stack.len()], &entry.shape[..]].concat();
         let mut words: Vec<u32> = room(shape.iter().product())?;
         for of_seed in &mut arrays {
             words.extend_from_slice(&std::mem::take(&mut of_seed[i].words));
@@ -77,13 +105,7 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) 
         };
         state.insert(entry.name, array);
     }
-    let finished = decoded
-        .iter()
-        .map(|(_, _, e)| finished::read(e, setup.env.spec().horizon, first.iteration))
-        .collect::<Result<_>>()?;
-    let segments = decoded.iter().map(|(header, ..)| header.rings.clone()).collect();
-    let iteration = first.iteration;
-    Ok((setup, state, Progress { iteration, made, finished, segments }))
+    Ok(Stack { seeds: of_stack, state })
 }
 
 /// The snapshots that can go on as one session, by their numbers: runs that differ in the seed alone and have made as many iterations. Of a
@@ -98,7 +120,7 @@ pub fn stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usize>> {
             continue;
         };
         let fits = |(first, seeds, _): &&mut (Header, Vec<u64>, Vec<usize>)| {
-            check_alike(&header, first).is_ok() && !seeds.contains(&header.seed)
+            check_alike(&header, first).is_ok() && header.iteration == first.iteration && !seeds.contains(&header.seed)
         };
         match stacks.iter_mut().find(fits) {
             Some((_, seeds, numbers)) => {
@@ -124,9 +146,6 @@ fn check_alike(header: &Header, first: &Header) -> Result<()> {
         && header.config == first.config;
     if !same {
         return Err(snapshot::wrong("the runs differ in more than the seed; resume them one by one"));
-    }
-    if header.iteration != first.iteration {
-        return Err(snapshot::wrong("the runs stopped after different numbers of iterations; resume them one by one"));
     }
     Ok(())
 }

@@ -12,11 +12,11 @@ use crate::{DType, Error, Result};
 pub(super) struct RunLength {
     /// Iterations made.
     pub iteration: u64,
-    /// Environment steps of these, as they were planned.
-    pub planned: u64,
+    /// Environment steps made: as many rows were added to each replay memory.
+    pub made: u64,
 }
 
-/// A share by which a sum of f32 may differ from that in f64.
+/// The share by which a sum of f32 may differ from that in f64, and two kernels in what they compute.
 const ROUNDING: f64 = 1e-5;
 
 /// The place of a number that breaks a rule, and the rule in words.
@@ -49,8 +49,8 @@ fn broken(array: &SeedArray<'_>, relation: &Relation, arrays: &[SeedArray<'_>], 
     let broken = |at: Option<(usize, f64)>, why: &str| at.map(|(at, _)| (at, why.to_owned()));
     match relation {
         Relation::Filled(rows) => {
-            let filled = made.planned.min(*rows as u64);
-            broken(first(&|_, x| x == filled as f64), &format!("after {} rows of {rows} it is {filled}", made.planned))
+            let filled = made.made.min(*rows as u64);
+            broken(first(&|_, x| x == filled as f64), &format!("after {} rows of {rows} it is {filled}", made.made))
         }
         Relation::FilledUpTo { next, rows } => {
             let (next, rows) = (find(next)?, *rows as f64);
@@ -80,7 +80,7 @@ fn broken(array: &SeedArray<'_>, relation: &Relation, arrays: &[SeedArray<'_>], 
         }
         Relation::NotBelow(of) => {
             let most = find(of)?.numbers().fold(f64::NEG_INFINITY, f64::max);
-            broken(first(&|_, x| x >= most), &format!("`{}` has {most}", super::tensors::name(of)))
+            broken(first(&|_, x| x >= most * (1.0 - ROUNDING)), &format!("`{}` has {most}", super::tensors::name(of)))
         }
         Relation::UpToIterations => {
             broken(first(&|_, x| x <= made.iteration as f64), &format!("there were {} iterations", made.iteration))

@@ -9,7 +9,7 @@ use super::segments::{ReadSegment, Ring};
 use super::setup::Setup;
 use super::snapshot::{self, Entry, Header, wrong};
 use super::tensors;
-use crate::algo::{AlgorithmDef, StateEntry};
+use crate::algo::{Algorithm, AlgorithmDef, StateEntry};
 use crate::backend::{copied, room};
 use crate::{DType, Result};
 
@@ -57,16 +57,14 @@ impl<'a> Saved<'a> {
     }
 }
 
-/// The setup of a run of these seeds, as the header of one of their snapshots says.
-pub(super) fn setup(header: &Header, def: &'static AlgorithmDef, own: &Own<'_>, seeds: &[u64]) -> Result<Setup> {
-    let env = own.environment(header)?;
-    Setup::of_snapshot(def, env, seeds, (header.steps, header.iteration), &header.config)
-        .map_err(|e| wrong(e.to_string()))
-}
-
-/// Rows that a run of that setup has added to its rings.
-pub(super) fn added(header: &Header, setup: &Setup) -> u64 {
-    setup.fitted().planned(header.iteration)
+/// The setup of runs that differ in the seed alone, as the headers of their snapshots say.
+pub(super) fn setup(headers: &[&Header], def: &'static AlgorithmDef, own: &Own<'_>) -> Result<Setup> {
+    let Some(first) = headers.first() else { return Err(wrong("no snapshot was given")) };
+    let env = own.environment(first)?;
+    let seeds: Vec<u64> = headers.iter().map(|header| header.seed).collect();
+    // A memory is as large as the run that has come furthest needs it.
+    let made = |algorithm: &dyn Algorithm| headers.iter().map(|header| header.made(algorithm)).max().unwrap_or(0);
+    Setup::of_snapshot(def, env, &seeds, first.steps, &first.config, &made).map_err(|e| wrong(e.to_string()))
 }
 
 /// The ring of a file that is not among its tensors.
@@ -101,13 +99,14 @@ pub fn whole<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> {
     if header.rings.is_empty() {
         return copied(saved.file);
     }
-    let setup = setup(&header, def, &own, &[header.seed])?;
+    let setup = setup(&[&header], def, &own)?;
     let (rings, rest): (Vec<StateEntry>, Vec<StateEntry>) =
         setup.fitted().entries(setup.env.state_len()).into_iter().partition(|entry| entry.ring.is_some());
     check_rings(&header, &entries, &rings)?;
-    snapshot::steps_made(&header, &**setup.fitted())?;
+    // Each step adds a row.
+    let added = snapshot::steps_made(&header, &**setup.fitted())?;
     finished::read(&entries, setup.env.spec().horizon, header.iteration)?;
-    let made = RunLength { iteration: header.iteration, planned: added(&header, &setup) };
+    let made = RunLength { iteration: header.iteration, made: added };
     tensors::read(&entries, header.format, &rest, setup.fitted().layout(), made)?;
     for entry in rings {
         let Some(ring) = ring_of(&header, &entry) else {
@@ -115,11 +114,11 @@ pub fn whole<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> {
             continue;
         };
         // The shape is that of the state from here on, and not of what the file says.
-        ring.check(&entry.shape, added(&header, &setup))?;
+        ring.check(&entry.shape, added)?;
         let len = 4 * entry.shape.iter().product::<usize>();
         let mut bytes: Vec<u8> = room(len)?;
         bytes.resize(len, 0);
-        saved.read_ring(ring, &entry, added(&header, &setup), &mut |first, words| {
+        saved.read_ring(ring, &entry, added, &mut |first, words| {
             let places = bytes.as_chunks_mut().0.iter_mut().skip(first);
             places.zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
             Ok(())
@@ -127,5 +126,5 @@ pub fn whole<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> {
         let (name, dtype) = (ring.tensor.clone(), tensors::dtype(entry.dtype));
         entries.push(Entry { name, dtype, shape: entry.shape, bytes: bytes.into() });
     }
-    snapshot::encode(header.with_rings(Vec::new()), &entries)
+    snapshot::encode(header.with_rings(Vec::new(), false), &entries)
 }

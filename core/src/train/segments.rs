@@ -1,7 +1,6 @@
 //! Segments: the rows of replay memories, outside of the snapshots that name them.
 //!
-//! A [ring](crate::algo::StateEntry::ring) gets as many rows in each iteration as that plans environment steps, so the number of iterations
-//! says which rows it holds. They lie one after the other in segments of limited length, to which a snapshot adds what is new since the one
+//! A [ring](crate::algo::StateEntry::ring) gets a row for each environment step, so the number of steps made says which rows it holds. They lie one after the other in segments of limited length, to which a snapshot adds what is new since the one
 //! before: each names its first row, how many it has, and their checksum. Whatever follows these rows in a segment is of no snapshot.
 
 use std::ops::Range;
@@ -189,7 +188,7 @@ impl Ring {
             return Err(wrong(format!("the tensor `{tensor}` is {:?} in segments, expected {shape:?}", self.shape)));
         }
         if self.added != added {
-            return Err(wrong(format!("`{tensor}` had {} rows, and the iterations make {added}", self.added)));
+            return Err(wrong(format!("`{tensor}` had {} rows, and {added} steps were made", self.added)));
         }
         let held = self.held();
         let follow = self.segments.windows(2).all(|pair| match pair {

@@ -2,22 +2,26 @@
 
 use std::sync::Arc;
 
-use super::evaluate::{Episode, EpisodeProgram, Evaluation, PolicyArrays};
-use super::finished::Finished;
+use super::evaluate::EpisodeProgram;
 use super::own::Own;
-use super::restored::{Progress, restored};
+use super::restored::{Restored, restored};
 use super::saved::Saved;
+use super::seed_progress::SeedProgress;
 use super::segments::Ring;
 use super::setup::{MAX_STEPS, Setup};
 use super::snapshot::{SnapshotKind, wrong};
 use super::snapshots::Snapshots;
-use crate::algo::{Arena, Metrics, StateEntry, Training};
+use crate::algo::{Arena, Metrics, StateEntry, Training, resized};
 use crate::backend::Lease;
 use crate::host::Executor;
-use crate::meta::TestSizes;
 use crate::nn::Layout;
-use crate::rng::{fold_in, key_from_seed, streams};
+use crate::optim::Progress;
 use crate::{Device, Error, Program, Result, State};
+
+mod evaluation;
+mod stacks;
+
+pub(super) use stacks::Stack;
 
 /// Named values of one iteration of one seed, in a fixed order. NaN: no value this time.
 pub type Row = Vec<(String, f64)>;
@@ -28,14 +32,14 @@ pub struct Session {
     device: Device,
     setup: Setup,
     training: Training,
-    iteration: u64,
-    /// Environment steps that each seed has made.
-    made: Vec<u64>,
-    /// The latest finished episodes of each seed.
-    finished: Vec<Finished>,
-    /// Of each seed that was restored, the segments that its snapshot named.
-    segments: Vec<Vec<Ring>>,
-    evaluation: Option<EpisodeProgram>,
+    /// How far each seed has come.
+    seeds: Vec<SeedProgress>,
+    /// The numbers of the seeds that are trained together now, in order of the state's rows.
+    stack: Vec<usize>,
+    /// The other seeds: they are done, or wait.
+    parked: Vec<Stack>,
+    /// Programs that evaluate: the stack, and one seed of it.
+    evaluations: Vec<EpisodeProgram>,
     debug: bool,
     /// An iteration failed: the state may be half changed.
     torn: bool,
@@ -64,16 +68,60 @@ impl Session {
         let lower = |error: Error| error.lowered_by(&setup.memory_settings());
         let copies = room_for_copies(device, setup);
         let training = Training::new(device, setup.fitted().clone(), env, &setup.seeds).map_err(lower)?;
-        let seeds = setup.seeds.len();
-        let (made, finished) = (vec![0; seeds], vec![Finished::default(); seeds]);
-        let progress = Progress { iteration: 0, made, finished, segments: vec![Vec::new(); seeds] };
-        Ok(Session::of(device, setup.clone(), training, progress, copies))
+        let seeds = vec![SeedProgress::default(); setup.seeds.len()];
+        let stack = (0..seeds.len()).collect();
+        Ok(Session::of(device, setup.clone(), training, (seeds, stack), copies))
     }
 
-    fn of(device: &Device, setup: Setup, training: Training, progress: Progress, _copies: Lease) -> Session {
-        let Progress { iteration, made, finished, segments } = progress;
-        let (device, evaluation, debug, torn) = (device.clone(), None, false, false);
-        Session { device, setup, training, iteration, made, finished, segments, evaluation, debug, torn, _copies }
+    fn of(
+        device: &Device,
+        setup: Setup,
+        training: Training,
+        (seeds, stack): (Vec<SeedProgress>, Vec<usize>),
+        _copies: Lease,
+    ) -> Session {
+        Session {
+            device: device.clone(),
+            setup,
+            training,
+            seeds,
+            stack,
+            parked: Vec::new(),
+            evaluations: Vec::new(),
+            debug: false,
+            torn: false,
+            _copies,
+        }
+    }
+
+    /// A session of what snapshots hold: the first of their stacks is trained first.
+    fn restored(
+        device: &Device,
+        restored: Restored,
+        arena: impl FnOnce(&Setup) -> Result<Arena<'_>>,
+    ) -> Result<Session> {
+        let Restored { setup, seeds, mut stacks } = restored;
+        expect_counted(&setup, &seeds)?;
+        let copies = room_for_copies(device, &setup);
+        let Stack { seeds: stack, state } = stacks.remove(0);
+        let arena = arena(&setup)?;
+        let env = setup.env.device().ok();
+        let algorithm = setup.fitted().clone();
+        let training = match (stacks.is_empty(), env) {
+            (true, _) => Training::resume(device, algorithm, arena, &setup.seeds, state)?,
+            // Those of the stack, for which there are programs of its own.
+            (false, Some(_)) => {
+                let of_stack: Vec<u64> = stack.iter().map(|number| setup.seeds[*number]).collect();
+                Training::resume(device, algorithm, arena, &of_stack, state)?
+            }
+            // An executor is one of all seeds.
+            (false, None) => {
+                let mut training = Training::resume(device, algorithm, arena, &setup.seeds, State::new())?;
+                training.restack((&setup.seeds, &stack), state, env)?;
+                training
+            }
+        };
+        Ok(Session { parked: stacks, ..Session::of(device, setup, training, (seeds, stack), copies) })
     }
 
     /// In debug mode the first gradient that is not finite is an error that names the operation where it began. Each
@@ -105,12 +153,8 @@ impl Session {
     /// # Errors
     /// As [`Session::restore`], or what reading a segment gives.
     pub fn restore_saved<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[Saved<'_>]) -> Result<Session> {
-        let (setup, state, progress) = restored(device, &own.into(), snapshots)?;
-        let arena = Arena::Device(setup.env.device()?);
-        let copies = room_for_copies(device, &setup);
-        let training = Training::resume(device, setup.fitted().clone(), arena, &setup.seeds, state)?;
-        expect_counted(&training, &setup, &progress)?;
-        Ok(Session::of(device, setup, training, progress, copies))
+        let restored = restored(device, &own.into(), snapshots)?;
+        Session::restored(device, restored, |setup| Ok(Arena::Device(setup.env.device()?)))
     }
 
     /// The same as [`Session::restore_with`] of a run on the host, in new episodes: what environments were in the middle of is not part of a
@@ -127,12 +171,8 @@ impl Session {
         executor: impl FnOnce(&Setup) -> Result<Box<dyn Executor>>,
     ) -> Result<Session> {
         let whole: Vec<Saved<'_>> = snapshots.iter().map(|file| Saved::whole(file)).collect();
-        let (setup, state, progress) = restored(device, &own.into(), &whole)?;
-        let arena = Arena::Host(executor(&setup)?);
-        let copies = room_for_copies(device, &setup);
-        let training = Training::resume(device, setup.fitted().clone(), arena, &setup.seeds, state)?;
-        expect_counted(&training, &setup, &progress)?;
-        Ok(Session::of(device, setup, training, progress, copies))
+        let restored = restored(device, &own.into(), &whole)?;
+        Session::restored(device, restored, |setup| Ok(Arena::Host(executor(setup)?)))
     }
 
     /// Bytes that training takes on a device, whether there are so many or not.
@@ -141,7 +181,7 @@ impl Session {
     /// If the environment is on the host, or what the setup asks for cannot be planned.
     pub fn memory(device: &Device, setup: &Setup) -> Result<u64> {
         let copies = if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 };
-        let (mut args, mut bytes) = (0, copies);
+        let (mut args, mut bytes) = (0, copies.saturating_add(setup.bytes_of_leaving()));
         for plan in setup.plans()? {
             let footprint = device.footprint(Arc::new(plan))?;
             // Stages share the state.
@@ -156,41 +196,60 @@ impl Session {
         &self.setup
     }
 
-    /// The program of the next iteration, of all seeds: what it computes and what running it has cost so far.
+    /// The program of the next iteration: what it computes and what running it has cost so far.
     pub fn program(&self) -> &Program {
-        self.training.program(self.iteration)
+        self.training.program(self.iteration())
     }
 
-    /// Iterations made.
+    /// Iterations made, of the seeds that are trained now.
     pub fn iteration(&self) -> u64 {
-        self.iteration
+        self.stack.first().map_or(0, |seed| self.seeds[*seed].iteration)
     }
 
-    /// Iterations to make.
+    /// Iterations to make, as they are planned: more where episodes end early.
     pub fn iterations(&self) -> u64 {
         self.setup.fitted().iterations(self.setup.steps)
     }
 
-    /// Environment steps of the iterations made, per seed, as they are planned: schedules, and what happens every so many steps, go by
-    /// it. It is the same for all seeds.
+    /// Environment steps that each seed has made, of the seed that has made the fewest.
     pub fn env_steps(&self) -> u64 {
-        self.setup.fitted().planned(self.iteration)
+        self.seeds.iter().map(|seed| seed.made).min().unwrap_or(0)
     }
 
-    /// Environment steps that the seed of this number, from 0, has made: fewer than planned where episodes ended early, none if there is
-    /// no such seed.
+    /// Environment steps that the seed of this number, from 0, has made; none if there is no such seed.
     pub fn steps_made(&self, index: usize) -> u64 {
-        self.made.get(index).copied().unwrap_or(0)
+        self.seeds.get(index).map_or(0, |seed| seed.made)
     }
 
-    /// Environment steps to make, per seed: whole iterations, so that it may be more than was asked for.
+    /// Iterations that the seed of this number, from 0, has made; none if there is no such seed.
+    pub fn iterations_made(&self, index: usize) -> u64 {
+        self.seeds.get(index).map_or(0, |seed| seed.iteration)
+    }
+
+    /// Environment steps to make, per seed. Where all iterations make what is planned these are whole iterations, so that it may be more than
+    /// was asked for; else a seed ends with the iteration in which it makes what was asked for.
     pub fn total_steps(&self) -> u64 {
-        self.setup.fitted().planned(self.iterations())
+        match self.setup.fitted().counts_steps() {
+            true => self.setup.steps,
+            false => self.setup.fitted().budget(self.setup.steps),
+        }
     }
 
-    /// True once all iterations are made.
+    /// True once each seed has made its steps.
     pub fn done(&self) -> bool {
-        self.iteration >= self.iterations()
+        (0..self.seeds.len()).all(|index| self.is_done(index))
+    }
+
+    /// True if the seed of this number, from 0, goes on from a snapshot of an earlier version, for which it was finished: that ended runs by the
+    /// steps that were planned, of which this one has made fewer.
+    pub fn goes_on_unlike_planned(&self, index: usize) -> bool {
+        self.seeds.get(index).is_some_and(|seed| seed.ended_as_planned) && !self.is_done(index)
+    }
+
+    /// The progress of a seed, by which its schedules go.
+    fn progress(&self, index: usize) -> Progress {
+        let SeedProgress { iteration: iterations, made: steps, .. } = self.seeds[index];
+        Progress { iterations, steps, budget: self.setup.fitted().budget(self.setup.steps) }
     }
 
     /// Make `steps` environment steps per seed in all, for example more than a finished run was meant to.
@@ -198,71 +257,83 @@ impl Session {
     /// Linear schedules end at the new number. It is at least 1 and at most 10¹⁵. A memory that is as large as the run grows with it.
     ///
     /// # Errors
-    /// [`Error::Config`] if a setting does not fit so many steps; [`Error::Memory`] if there is no room.
+    /// [`Error::Config`] if a seed has made more already, or if a setting does not fit so many steps; [`Error::Memory`] if there is no room.
     pub fn set_steps(&mut self, steps: u64) -> Result<()> {
-        let setup = self.setup.for_steps(steps.clamp(1, MAX_STEPS), self.env_steps())?;
+        let made = self.seeds.iter().map(|seed| seed.made).max().unwrap_or(0);
+        if steps < made && steps != self.setup.steps {
+            let problem = format!("{made} are made already, so {steps} in all cannot be");
+            return Err(Error::config("steps", problem));
+        }
+        let setup = self.setup.for_steps(steps.clamp(1, MAX_STEPS), made)?;
         let env = self.setup.env.device().ok();
         let entries = |setup: &Setup| setup.fitted().entries(setup.env.state_len());
-        if entries(&setup) != entries(&self.setup) {
+        let new = entries(&setup);
+        if new != entries(&self.setup) {
+            let of = |stack: &Stack| resized(&self.device, &stack.state, &new, stack.seeds.len());
+            let parked = self.parked.iter().map(of).collect::<Result<Vec<_>>>()?;
             self.training.resize(setup.fitted().clone(), env)?;
+            self.parked.iter_mut().zip(parked).for_each(|(stack, state)| stack.state = state);
             self._copies = room_for_copies(&self.device, &setup);
         }
         self.setup = setup;
         Ok(())
     }
 
-    /// One iteration of all seeds; a row of metrics for each.
+    /// One iteration of the seeds that are trained now: a row of metrics for each of [`running`](Session::running), in order. These are all
+    /// seeds until one of them has made its steps; then the others go on without it.
     ///
     /// # Errors
     /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite; [`Error::Interrupted`] if the device was
     /// asked to stop; or if the device fails. After the latter two, what was trained is lost from the last snapshot on.
     pub async fn step(&mut self) -> Result<Vec<Row>> {
         self.whole()?;
-        let (made, all) = (self.iteration, self.iterations());
-        let schedules = self.training.schedules(made, all);
+        self.take_turn().await?;
+        let made = self.iteration();
+        let at: Vec<Progress> = self.stack.iter().map(|index| self.progress(*index)).collect();
         let before = if self.debug { Some(self.training.state().copy(&self.device).await?) } else { None };
         // Until the iteration has ended.
         self.torn = true;
-        let metrics = self.training.step(made, all).await?;
+        let metrics = self.training.step_at(made, at.clone()).await?;
         let values = self.device.read(&metrics).await?;
         self.torn = false;
         if let Some(before) = before {
-            self.explain(&before, &values).await?;
+            self.explain(&before, &values, &at).await?;
         }
-        self.iteration += 1;
-        let mut rows = Vec::with_capacity(self.finished.len());
         let (names, all_names) = (self.training.metric_names(made), self.training.all_metric_names());
         let inner = [Metrics::RETURN_SUM, Metrics::LENGTH_SUM, Metrics::STEPS];
-        let planned = self.env_steps() - self.setup.fitted().planned(made);
-        let counted = names.iter().any(|name| name == Metrics::STEPS);
-        for (i, values) in values.chunks(values.len() / self.finished.len()).enumerate() {
+        let fitted = self.setup.fitted();
+        let planned = fitted.planned(made + 1) - fitted.planned(made);
+        let mut rows = Vec::with_capacity(self.stack.len());
+        let of_seeds = values.chunks(values.len() / self.stack.len());
+        for ((values, index), at) in of_seeds.zip(&self.stack).zip(at) {
             let (values, returns) = values.split_at(names.len().min(values.len()));
             let of = |name: &str| names.iter().position(|known| known == name).map_or(0.0, |column| values[column]);
-            self.made[i] += if counted { of(Metrics::STEPS) as u64 } else { planned };
-            let finished = &mut self.finished[i];
-            finished.add([Metrics::EPISODES, inner[0], inner[1]].map(of), returns);
-            let [ep_return, ep_len] = finished.means();
+            let seed = &mut self.seeds[*index];
+            seed.iteration += 1;
+            seed.made += if fitted.counts_steps() { of(Metrics::STEPS) as u64 } else { planned };
+            seed.finished.add([Metrics::EPISODES, inner[0], inner[1]].map(of), returns);
+            let [ep_return, ep_len] = seed.finished.means();
             let mut row: Row = Vec::with_capacity(names.len() + 8);
             let mut add = |name: &str, value: f64| row.push((name.to_owned(), value));
-            add("time/env_steps", self.made[i] as f64);
-            add("time/iterations", self.iteration as f64);
+            add("time/env_steps", seed.made as f64);
+            add("time/iterations", seed.iteration as f64);
             add("rollout/ep_return_mean", ep_return);
             add("rollout/ep_len_mean", ep_len);
             if !returns.is_empty() {
-                finished.spread().into_iter().for_each(|(name, value)| add(name, value));
+                seed.finished.spread().into_iter().for_each(|(name, value)| add(name, value));
             }
             for name in all_names.iter().filter(|name| !inner.contains(&name.as_str())) {
                 let column = names.iter().position(|known| known == name);
                 add(name, column.map_or(f64::NAN, |column| values[column]));
             }
-            for (name, value) in &schedules {
-                add(name, *value);
+            for (name, value) in self.training.schedules(at) {
+                add(name, value);
             }
             if of(Metrics::NON_FINITE) > 0.0 && of(Metrics::UPDATES) == 0.0 {
                 return Err(Error::NonFinite(format!(
                     "no update of seed {} had a finite gradient; lower learning_rate, or look at the environment's \
                      rewards and observations",
-                    self.setup.seeds[i]
+                    self.setup.seeds[*index]
                 )));
             }
             rows.push(row);
@@ -279,14 +350,14 @@ impl Session {
     }
 
     /// An error if an update of the iteration just made was dropped, which began with the state `before`.
-    async fn explain(&self, before: &State, metrics: &[f64]) -> Result<()> {
-        let names = self.training.metric_names(self.iteration);
+    async fn explain(&self, before: &State, metrics: &[f64], at: &[Progress]) -> Result<()> {
+        let names = self.training.metric_names(self.iteration());
         let column = names.iter().position(|name| name == Metrics::NON_FINITE);
         let dropped = |values: &[f64]| column.is_some_and(|column| values[column] > 0.0);
-        if !metrics.chunks(metrics.len() / self.finished.len()).any(dropped) {
+        if !metrics.chunks(metrics.len() / self.stack.len()).any(dropped) {
             return Ok(());
         }
-        let found = self.training.first_non_finite(before, self.iteration, self.iterations()).await?;
+        let found = self.training.first_non_finite(before, self.iteration(), at).await?;
         Err(found.map_or_else(
             || Error::NonFinite("a gradient was not finite, but only by this device's rounding".to_owned()),
             |found| found.error(),
@@ -298,16 +369,24 @@ impl Session {
     /// # Errors
     /// If there is no such seed or the device fails.
     pub async fn snapshot(&self, index: usize) -> Result<Vec<u8>> {
-        self.snapshots().await?.encode(index).await
+        self.snapshots_of(&[index]).await?.encode(index).await
     }
 
-    /// The same for all seeds, whole or in parts.
+    /// The snapshots of all seeds, whole or in parts.
     ///
     /// # Errors
     /// If the device fails.
     pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
+        self.snapshots_of(&(0..self.seeds.len()).collect::<Vec<_>>()).await
+    }
+
+    /// The snapshots of the seeds of these numbers, from 0, whole or in parts.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn snapshots_of(&self, seeds: &[usize]) -> Result<Snapshots<'_>> {
         self.whole()?;
-        Snapshots::of(self, SnapshotKind::Session, self.entries()).await
+        Snapshots::of(self, SnapshotKind::Session, self.entries(), seeds).await
     }
 
     /// Everything that training changes, for one seed.
@@ -320,27 +399,36 @@ impl Session {
     /// # Errors
     /// If there is no such seed or the device fails.
     pub async fn policy_snapshot(&self, index: usize) -> Result<Vec<u8>> {
-        self.policy_snapshots().await?.encode(index).await
+        self.policy_snapshots_of(&[index]).await?.encode(index).await
     }
 
-    /// The same for all seeds, read from the device once.
+    /// The policies of all seeds, read from the device once.
     ///
     /// # Errors
     /// If the device fails.
     pub async fn policy_snapshots(&self) -> Result<Snapshots<'_>> {
+        self.policy_snapshots_of(&(0..self.seeds.len()).collect::<Vec<_>>()).await
+    }
+
+    /// The policies of the seeds of these numbers, from 0, read from the device once.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn policy_snapshots_of(&self, seeds: &[usize]) -> Result<Snapshots<'_>> {
         self.whole()?;
-        Snapshots::of(self, SnapshotKind::Policy, self.setup.fitted().policy_state()).await
+        Snapshots::of(self, SnapshotKind::Policy, self.setup.fitted().policy_state(), seeds).await
     }
 
     /// The segments that the snapshot named from which the seed of this number, from 0, was restored: the next one in parts goes on from them.
     pub fn segments(&self, index: usize) -> &[Ring] {
-        self.segments.get(index).map_or(&[], Vec::as_slice)
+        self.seeds.get(index).map_or(&[], |seed| &seed.segments[..])
     }
 
     pub(super) fn device(&self) -> &Device {
         &self.device
     }
 
+    #[cfg(test)]
     pub(super) fn state(&self) -> &State {
         self.training.state()
     }
@@ -353,9 +441,9 @@ impl Session {
         self.training.algorithm().layout()
     }
 
-    /// The latest finished episodes of a seed that there is.
-    pub(super) fn finished(&self, index: usize) -> &Finished {
-        &self.finished[index]
+    /// How far a seed that there is has come.
+    pub(super) fn seed(&self, index: usize) -> &SeedProgress {
+        &self.seeds[index]
     }
 
     /// θ of the seed of this number, from 0, as programs have it: the slices of its layout one after the other.
@@ -363,73 +451,36 @@ impl Session {
     /// # Errors
     /// If there is no such seed or the device fails.
     pub async fn parameters(&self, index: usize) -> Result<Vec<f32>> {
-        let theta = self.device.read_f32(self.training.state().get("theta")?).await?;
-        let len = theta.len() / self.setup.seeds.len();
-        let own = theta.chunks(len).nth(index).ok_or_else(|| self.no_seed(index))?;
-        Ok(own.to_vec())
+        let (state, row) = self.place_of(index)?;
+        let theta = state.get("theta")?;
+        let len = theta.len() / theta.shape[0];
+        let words = self.device.read_part(theta, row * len..(row + 1) * len).await?;
+        Ok(words.into_iter().map(f32::from_bits).collect())
     }
 
     pub(super) fn no_seed(&self, index: usize) -> Error {
         Error::Program(format!("there are {} seeds, so there is no number {index}", self.setup.seeds.len()))
     }
-
-    /// Makes ready what [`evaluate`](Self::evaluate) will run, so that a number of episodes that cannot be evaluated is
-    /// found before anything is trained.
-    ///
-    /// # Errors
-    /// As [`evaluate`](Self::evaluate).
-    pub fn prepare_evaluation(&mut self, played: impl Into<Evaluation>) -> Result<()> {
-        self.evaluation = Some(self.evaluation_of(played.into())?);
-        Ok(())
-    }
-
-    /// The program that evaluates, the one that is there if it is the same.
-    fn evaluation_of(&mut self, played: Evaluation) -> Result<EpisodeProgram> {
-        let of = played.of(self.setup.seeds.len(), true);
-        let lower: &[&'static str] = if of.sizes.is_some() { &TestSizes::KEYS } else { &["eval_episodes"] };
-        match self.evaluation.take().filter(|program| program.of == of) {
-            Some(program) => Ok(program),
-            None => EpisodeProgram::new(&self.device, self.setup.env.device()?, &**self.setup.fitted(), of)
-                .map_err(|error| error.lowered_by(lower)),
-        }
-    }
-
-    /// Episodes of the deterministic policy of each seed: so many, or those of a meta-test in its own sizes.
-    ///
-    /// Random numbers are of a stream of their own, so that evaluating changes nothing about training. They depend on
-    /// the seed and the number of iterations made.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for no episodes or too many, or of a run on the host, whose policy an [`Evaluator`](super::Evaluator)
-    /// can play; or if the device fails.
-    pub async fn evaluate(&mut self, played: impl Into<Evaluation>) -> Result<Vec<Vec<Episode>>> {
-        self.whole()?;
-        let mut program = self.evaluation_of(played.into())?;
-        let key = |seed: &u64| fold_in(fold_in(key_from_seed(*seed), streams::EVAL), self.iteration as u32);
-        let keys: Vec<[u32; 2]> = self.setup.seeds.iter().map(key).collect();
-        let state = self.training.state();
-        let arrays = self.setup.fitted().policy_entries().into_iter().map(|name| Ok((name, state.get(name)?.clone())));
-        let policy = PolicyArrays { arrays: arrays.collect::<Result<_>>()? };
-        let result = program.episodes(&self.device, &policy, &keys).await;
-        self.evaluation = Some(program);
-        result
-    }
 }
 
 /// Checks that restored runs whose iterations count no steps have made those that were planned.
-fn expect_counted(training: &Training, setup: &Setup, progress: &Progress) -> Result<()> {
-    let planned = setup.fitted().planned(progress.iteration);
-    let counted = training.all_metric_names().iter().any(|name| name == Metrics::STEPS);
-    match progress.made.iter().find(|made| !counted && **made != planned) {
-        Some(made) => {
-            let iterations = progress.iteration;
-            Err(wrong(format!("{made} environment steps cannot be: {iterations} iterations make {planned}")))
+fn expect_counted(setup: &Setup, seeds: &[SeedProgress]) -> Result<()> {
+    let planned = |seed: &SeedProgress| setup.fitted().planned(seed.iteration);
+    let counted = setup.fitted().counts_steps();
+    match seeds.iter().find(|seed| !counted && seed.made != planned(seed)) {
+        Some(seed) => {
+            let (SeedProgress { iteration, made, .. }, planned) = (seed, planned(seed));
+            Err(wrong(format!("{made} environment steps cannot be: {iteration} iterations make {planned}")))
         }
         None => Ok(()),
     }
 }
 
-/// Room for them on the host, where the device is a part of it.
+/// Room for copies of the state on the host, where the device is a part of it.
 fn room_for_copies(device: &Device, setup: &Setup) -> Lease {
-    device.reserve(if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 })
+    device.reserve(if device.caps().is_cpu {
+        setup.bytes_of_copies().saturating_add(setup.bytes_of_leaving())
+    } else {
+        0
+    })
 }

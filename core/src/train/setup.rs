@@ -181,17 +181,19 @@ impl Setup {
         Ok(Setup { steps, fitted, ..self.clone() })
     }
 
-    /// The setup of settings that were resolved before, as a snapshot holds them, after so many iterations.
+    /// The setup of settings that were resolved before, as a snapshot holds them, for a run of so many steps of which `made` says how many
+    /// are made.
     pub(super) fn of_snapshot(
         algorithm: &'static AlgorithmDef,
         env: Playground,
         seeds: &[u64],
-        (steps, iteration): (u64, u64),
+        steps: u64,
         config: &Table,
+        made: &dyn Fn(&dyn Algorithm) -> u64,
     ) -> Result<Setup> {
         check_seeds(seeds)?;
         let fitted = algorithm.fit(config, env.spec())?;
-        let made = fitted.planned(iteration);
+        let made = made(&*fitted);
         let fitted = fitted.for_steps(steps.max(made))?.unwrap_or(fitted).into();
         let mut settings = defaults(algorithm);
         apply(algorithm, &mut settings, config, "snapshot")?;

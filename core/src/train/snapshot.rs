@@ -18,7 +18,9 @@ use crate::backend::room;
 use crate::{Error, Result};
 
 /// Version of the format. Raised when an older program could misread a newer file.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
+/// Version of files whose rows are in segments, as many as iterations plan; where they may be others, it is [`FORMAT`].
+const FORMAT_OF_SEGMENTS: u32 = 3;
 /// Version of files that hold all of it themselves, which older programs read as well.
 const FORMAT_OF_WHOLE: u32 = 2;
 
@@ -54,6 +56,8 @@ pub(super) struct Header {
     pub iteration: u64,
     /// Environment steps made.
     pub env_steps: u64,
+    /// The rule by which the run ends.
+    pub budget: Budget,
     /// The settings that the algorithm looks at.
     pub config: toml::Table,
     /// Rings that are in segments, and no tensors of the file.
@@ -61,6 +65,17 @@ pub(super) struct Header {
     pub rings: Vec<Ring>,
     /// FNV-1a of the rest of the header and of the tensors, 16 digits: safetensors has no check of its own.
     checksum: String,
+}
+
+/// The rule by which a run of so many steps ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Budget {
+    /// After the iterations that are planned to make them, as earlier versions had it, whose files do not tell.
+    #[default]
+    Planned,
+    /// With the iteration in which they are made.
+    Made,
 }
 
 /// The header as it is read: it may hold settings that the algorithm does not look at.
@@ -76,6 +91,8 @@ struct Written<'a> {
     iteration: u64,
     /// Files of older versions have it not: they counted steps as planned.
     env_steps: Option<u64>,
+    #[serde(default)]
+    budget: Budget,
     config: toml::Table,
     #[serde(default)]
     rings: Vec<Ring>,
@@ -96,6 +113,7 @@ impl Written<'_> {
             steps,
             iteration,
             env_steps,
+            budget,
             config,
             rings,
             checksum,
@@ -126,6 +144,7 @@ impl Written<'_> {
             steps,
             iteration,
             env_steps,
+            budget,
             config,
             rings,
             checksum,
@@ -207,6 +226,11 @@ impl Entry<'_> {
 }
 
 impl Header {
+    /// Environment steps that a run of this algorithm has made, whether they can be or not.
+    pub fn made(&self, algorithm: &dyn Algorithm) -> u64 {
+        if self.env_steps == AS_PLANNED { algorithm.planned(self.iteration) } else { self.env_steps }
+    }
+
     pub fn new(kind: SnapshotKind, algorithm: &str, env: &str, seed: u64, config: toml::Table) -> Header {
         Header {
             format: FORMAT_OF_WHOLE,
@@ -218,15 +242,20 @@ impl Header {
             steps: 0,
             iteration: 0,
             env_steps: 0,
+            budget: Budget::Made,
             config,
             rings: Vec::new(),
             checksum: String::new(),
         }
     }
 
-    /// The same of a file beside which these rings are in segments.
-    pub fn with_rings(self, rings: Vec<Ring>) -> Header {
-        let format = if rings.is_empty() { FORMAT_OF_WHOLE } else { FORMAT };
+    /// The same of a file beside which these rings are in segments. `counted`: iterations may add other numbers of rows than planned.
+    pub fn with_rings(self, rings: Vec<Ring>, counted: bool) -> Header {
+        let format = match (rings.is_empty(), counted) {
+            (true, _) => FORMAT_OF_WHOLE,
+            (false, false) => FORMAT_OF_SEGMENTS,
+            (false, true) => FORMAT,
+        };
         Header { format, version: VERSION.to_owned(), rings, ..self }
     }
 }
@@ -272,15 +301,15 @@ const AS_PLANNED: u64 = u64::MAX;
 
 /// The environment steps that a run of this algorithm has made.
 pub(super) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -> Result<u64> {
-    let (batch, iteration) = (algorithm.batch(), header.iteration);
-    let planned = algorithm.planned(iteration);
-    if planned > MAX_STEPS.saturating_add(batch) {
+    let (iteration, made) = (header.iteration, header.made(algorithm));
+    let least = if algorithm.counts_steps() { made } else { algorithm.planned(iteration) };
+    if least > MAX_STEPS.saturating_add(algorithm.most(1).max(algorithm.batch())) {
+        let batch = algorithm.batch();
         return Err(wrong(format!("{iteration} iterations of {batch} steps are more than can be made")));
     }
-    let made = if header.env_steps == AS_PLANNED { planned } else { header.env_steps };
     // Each iteration makes a step at least.
     let most = algorithm.most(iteration);
-    match (iteration..=most.max(planned)).contains(&made) {
+    match (iteration..=most.max(algorithm.planned(iteration))).contains(&made) {
         true => Ok(made),
         false => {
             Err(wrong(format!("{made} environment steps cannot be: {iteration} iterations make {iteration} to {most}")))

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::finished;
 use super::rules::{self, RunLength};
+use super::seed_progress::SeedProgress;
 use super::segments::{Ring, Stretch};
 use super::session::Session;
 use super::snapshot::{self, Header, SnapshotKind};
@@ -18,23 +19,52 @@ use crate::{DType, Error, Result};
 pub struct Snapshots<'a> {
     session: &'a Session,
     kind: SnapshotKind,
-    /// Entries of the state with the words of all seeds; without them where they are bulk.
-    arrays: Vec<(StateEntry, Vec<u32>)>,
+    entries: Vec<StateEntry>,
+    stacks: Vec<StackCopy>,
     layout: Layout,
 }
 
+/// The copy of a stack's arrays.
+#[derive(Debug)]
+struct StackCopy {
+    /// The numbers of its seeds, in order of the rows.
+    seeds: Vec<usize>,
+    /// Of each entry the words of all seeds; none where it is bulk.
+    words: Vec<Vec<u32>>,
+}
+
 impl<'a> Snapshots<'a> {
-    pub(super) async fn of(session: &'a Session, kind: SnapshotKind, entries: Vec<StateEntry>) -> Result<Self> {
-        let mut arrays = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let array = session.state().get(entry.name)?;
-            let words = match entry.bulk {
-                true => Vec::new(),
-                false => session.device().read_part(array, 0..array.len()).await?,
-            };
-            arrays.push((entry, words));
+    /// Of the seeds of these numbers, and of those that are stacked with them.
+    pub(super) async fn of(
+        session: &'a Session,
+        kind: SnapshotKind,
+        entries: Vec<StateEntry>,
+        seeds: &[usize],
+    ) -> Result<Self> {
+        let mut stacks = Vec::new();
+        for (stack, state) in session.stacks().filter(|(stack, _)| stack.iter().any(|seed| seeds.contains(seed))) {
+            let mut words = Vec::with_capacity(entries.len());
+            for entry in &entries {
+                let array = state.get(entry.name)?;
+                words.push(match entry.bulk {
+                    true => Vec::new(),
+                    false => session.device().read_part(array, 0..array.len()).await?,
+                });
+            }
+            stacks.push(StackCopy { seeds: stack.to_vec(), words });
         }
-        Ok(Snapshots { session, kind, arrays, layout: session.layout().clone() })
+        Ok(Snapshots { session, kind, entries, stacks, layout: session.layout().clone() })
+    }
+
+    /// The copied words of a seed's part of each entry.
+    fn words_of(&self, index: usize) -> Result<Vec<&[u32]>> {
+        let place = |stack: &'_ StackCopy| stack.seeds.iter().position(|seed| *seed == index);
+        let found = self.stacks.iter().find_map(|stack| Some((stack, place(stack)?)));
+        let Some((stack, row)) = found else { return Err(self.session.no_seed(index)) };
+        let part = |words: &'_ Vec<u32>| {
+            row * (words.len() / stack.seeds.len())..(row + 1) * (words.len() / stack.seeds.len())
+        };
+        Ok(stack.words.iter().map(|words| &words[part(words)]).collect())
     }
 
     /// The whole snapshot of the seed of this number, from 0.
@@ -52,8 +82,8 @@ impl<'a> Snapshots<'a> {
     /// If there is no such seed, or the segments are not its own.
     pub fn parts(&self, index: usize, saved: &[Ring]) -> Result<SnapshotParts<'_>> {
         let (mut rings, mut stretches) = (Vec::new(), VecDeque::new());
+        let added = self.session.steps_made(index);
         for (entry, next) in self.rings() {
-            let added = self.session.env_steps();
             self.check_next(index, (entry, next), added)?;
             let tensor = tensors::name(entry.name);
             let new = || Ring::new(tensor.to_owned(), &entry.shape);
@@ -67,13 +97,13 @@ impl<'a> Snapshots<'a> {
 
     /// The entries that are rings, and the names of those that say which row is next.
     fn rings(&self) -> impl Iterator<Item = (&StateEntry, &'static str)> {
-        self.arrays.iter().filter_map(|(entry, _)| Some((entry, entry.ring?)))
+        self.entries.iter().filter_map(|entry| Some((entry, entry.ring?)))
     }
 
-    /// Checks that a ring has the rows that were planned.
+    /// Checks that a ring has a row for each step made.
     fn check_next(&self, index: usize, (entry, next): (&StateEntry, &str), added: u64) -> Result<()> {
-        let words = self.arrays.iter().find(|(entry, _)| entry.name == next).map(|(_, words)| words.as_slice());
-        let found = words.and_then(|words| words.get(index));
+        let words = self.words_of(index)?;
+        let found = self.entries.iter().position(|entry| entry.name == next).and_then(|entry| words[entry].first());
         let expected = Ring::next(entry.shape.first().copied().unwrap_or(0), added);
         match found {
             Some(found) if u64::from(*found) == expected => Ok(()),
@@ -87,31 +117,25 @@ impl<'a> Snapshots<'a> {
     /// The file; entries of `rings` are only named in it.
     async fn file(&self, index: usize, rings: Vec<Ring>) -> Result<Vec<u8>> {
         let (session, setup) = (self.session, self.session.setup());
-        let seeds = setup.seeds.len();
-        if index >= seeds {
-            return Err(session.no_seed(index));
-        }
+        let (words, (state, row)) = (self.words_of(index)?, session.place_of(index)?);
         let outside = |entry: &StateEntry| rings.iter().any(|ring| ring.tensor == tensors::name(entry.name));
-        let (mut own, mut bulk) = (Vec::with_capacity(self.arrays.len()), Vec::new());
-        for (entry, words) in self.arrays.iter().filter(|(entry, _)| !outside(entry)) {
+        let (mut own, mut bulk) = (Vec::with_capacity(self.entries.len()), Vec::new());
+        for (entry, words) in self.entries.iter().zip(words).filter(|(entry, _)| !outside(entry)) {
             let words = match entry.bulk {
                 true => {
-                    let array = session.state().get(entry.name)?;
-                    let len = array.len() / seeds;
+                    let array = state.get(entry.name)?;
+                    let len = array.len() / array.shape[0];
                     // Its words, the tensor's bytes and the file's.
                     bulk.push(session.device().take_on_host(12 * len as u64)?);
-                    session.device().read_part(array, index * len..(index + 1) * len).await?.into()
+                    session.device().read_part(array, row * len..(row + 1) * len).await?.into()
                 }
-                false => {
-                    let len = words.len() / seeds;
-                    words[index * len..(index + 1) * len].into()
-                }
+                false => words.into(),
             };
             own.push(SeedArray { entry: entry.clone(), words });
         }
         let mut entries = tensors::written(&own, &self.layout)?;
         if self.kind == SnapshotKind::Session {
-            entries.extend(finished::entries(session.finished(index)));
+            entries.extend(finished::entries(&session.seed(index).finished));
         }
         let seed = setup.seeds[index];
         snapshot::expect_finite(seed, &entries)?;
@@ -122,13 +146,14 @@ impl<'a> Snapshots<'a> {
             }
             other => other,
         };
-        let made = RunLength { iteration: session.iteration(), planned: session.env_steps() };
+        let &SeedProgress { iteration, made, .. } = session.seed(index);
+        let made = RunLength { iteration, made };
         rules::check(&own, &self.layout, u32::MAX, made).map_err(unsaved)?;
         drop(own);
         let env = &setup.env.spec().name;
         let header = Header::new(self.kind, setup.algorithm.name, env, seed, setup.table());
-        let mut header = header.with_rings(rings);
-        (header.steps, header.iteration) = (setup.steps, session.iteration());
+        let mut header = header.with_rings(rings, setup.fitted().counts_steps());
+        (header.steps, header.iteration) = (setup.steps, iteration);
         header.env_steps = session.steps_made(index);
         let bytes = snapshot::encode(header, &entries)?;
         drop(entries);
@@ -181,8 +206,9 @@ impl SnapshotParts<'_> {
             return Ok(None);
         };
         let elements = ring.elements(stretch);
-        let array = session.state().get(entry.name)?;
-        let before = self.index * (array.len() / session.setup().seeds.len());
+        let (state, row) = session.place_of(self.index)?;
+        let array = state.get(entry.name)?;
+        let before = row * (array.len() / array.shape[0]);
         let words = session.device().read_part(array, before + elements.start..before + elements.end).await?;
         let no_number = |word: &u32| entry.dtype == DType::F32 && !f32::from_bits(*word).is_finite();
         if let Some(at) = words.iter().position(no_number) {

@@ -115,7 +115,7 @@ fn learned_by(
     let known = tensors::names(entries, layout, header.format);
     check_networks(tensors, &tensors::names(&there, layout, header.format), &known)?;
     let arrays =
-        tensors::read(tensors, header.format, &there, layout, RunLength { iteration: header.iteration, planned: 0 })?;
+        tensors::read(tensors, header.format, &there, layout, RunLength { iteration: header.iteration, made: 0 })?;
     let words = |name: &str| arrays.iter().find(|array| array.entry.name == name).map(|array| &*array.words);
     let one = |entry: &StateEntry| {
         let len = entry.shape.iter().product::<usize>();

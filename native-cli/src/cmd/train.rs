@@ -189,6 +189,13 @@ impl TrainArgs {
 
 mod resume;
 
+/// The environment steps that so many seeds have made: `5 120`, or `4 800 to 5 120`.
+fn steps_of(session: &Session, seeds: usize) -> String {
+    let made = || (0..seeds).map(|index| session.steps_made(index));
+    let [least, most] = [made().min(), made().max()].map(|steps| grouped(steps.unwrap_or(0)));
+    if least == most { least } else { format!("{least} to {most}") }
+}
+
 fn start(args: &TrainArgs) -> Result<(), Stop> {
     let mut plan = Plan::resolve(&args.request())?;
     if args.print_config {
@@ -327,7 +334,7 @@ fn train(args: &TrainArgs, session: Session, runs: Vec<SeedRun>, pace: Pace) -> 
     if pace.keep == Keep::None {
         say("no snapshot is kept: the run can neither go on nor be evaluated");
     } else if end == End::Interrupted {
-        say(&format!("stopped at {} steps; continue with", grouped(session.env_steps())));
+        say(&format!("stopped at {} steps; continue with", steps_of(&session, runs.len())));
         say(&format!("  {}", resume_command(&runs)));
     } else if let Some(first) = runs.first() {
         let path = run_folder::shell_quote(first.folder.path());

@@ -39,28 +39,36 @@ impl SeedRun {
     }
 }
 
-/// Writes all seeds' files; the snapshot stays beside the last one if it `stays`, and is there before that moves on. Most of the time goes into waiting for the disk, which
-/// many threads do as fast as one; but where the address space is limited, their stacks and heaps would take what training has counted on.
-pub(super) fn save(session: &dyn Training, runs: &mut [SeedRun], keep: Keep, stays: bool) -> Result<(), Stop> {
+/// A seed to be saved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Changed {
+    /// Its number, from 0.
+    pub index: usize,
+    /// Its snapshot stays beside the last one, and is there before that moves on.
+    pub stays: bool,
+}
+
+/// Writes the files of these seeds, which are in order of their numbers. Most of the time goes into waiting for the disk, which many threads do
+/// as fast as one; but where the address space is limited, their stacks and heaps would take what training has counted on.
+pub(super) fn save(session: &dyn Training, runs: &mut [SeedRun], keep: Keep, changed: &[Changed]) -> Result<(), Stop> {
     const TOGETHER: usize = 32;
+    let of = |index: usize| changed.iter().find(|changed| changed.index == index);
+    let runs = runs.iter_mut().enumerate().filter_map(|(index, run)| Some((*of(index)?, run)));
+    let mut runs: Vec<(Changed, &mut SeedRun)> = runs.collect();
     if keep == Keep::None {
-        return runs.iter_mut().try_for_each(|run| run.log.sync().and_then(|()| run.keep_recent_history()));
+        return runs.iter_mut().try_for_each(|(_, run)| run.log.sync().and_then(|()| run.keep_recent_history()));
     }
-    let copy = session.snapshots()?;
-    for (chunk, runs) in runs.chunks_mut(TOGETHER).enumerate() {
-        let first = chunk * TOGETHER;
-        let one = |(i, run): (usize, &mut SeedRun)| copy.parts(first + i, &mut run.segments);
-        if stays {
-            // The rows of a replay memory are in it, as segments go with the last snapshot; one at a time, as each has all of its own.
-            for (i, run) in runs.iter_mut().enumerate() {
-                run.save_before()?;
-                run.folder.keep(session.steps_made(first + i), &copy.whole(first + i)?)?;
-            }
+    let copy = session.snapshots(&changed.iter().map(|changed| changed.index).collect::<Vec<_>>())?;
+    for runs in runs.chunks_mut(TOGETHER) {
+        // The rows of a replay memory are in it, as segments go with the last snapshot; one at a time, as each has all of its own.
+        for (Changed { index, .. }, run) in runs.iter_mut().filter(|(changed, _)| changed.stays) {
+            run.save_before()?;
+            run.folder.keep(session.steps_made(*index), &copy.whole(*index)?)?;
         }
-        let snapshots: Vec<Vec<u8>> = runs.iter_mut().enumerate().map(one).collect::<Result<_, _>>()?;
-        let made = |i: usize| session.steps_made(first + i);
-        let saves = runs.iter_mut().zip(&snapshots).enumerate();
-        let saves = saves.map(|(i, (run, snapshot))| (made(i), run, snapshot));
+        let one = |(Changed { index, .. }, run): &mut (Changed, &mut SeedRun)| copy.parts(*index, &mut run.segments);
+        let snapshots: Vec<Vec<u8>> = runs.iter_mut().map(one).collect::<Result<_, _>>()?;
+        let saves = runs.iter_mut().zip(&snapshots);
+        let saves = saves.map(|((changed, run), snapshot)| (session.steps_made(changed.index), run, snapshot));
         let saves = saves.map(|(made, run, snapshot)| move || run.save(made, snapshot)).collect();
         side_by_side(saves, !memory::is_limited() && !disk::is_counted())?;
     }
@@ -72,7 +80,8 @@ pub(super) fn save(session: &dyn Training, runs: &mut [SeedRun], keep: Keep, sta
 /// # Errors
 /// [`Stop`] with code 1 if a file cannot be written, or the device fails.
 pub fn save_first(session: &dyn Training, runs: &mut [SeedRun]) -> Result<(), Stop> {
-    save(session, runs, Keep::Last, false)
+    let all: Vec<Changed> = (0..runs.len()).map(|index| Changed { index, stays: false }).collect();
+    save(session, runs, Keep::Last, &all)
 }
 
 /// Does all of it, with `threads` on a thread each; where the system gives no thread, on this one. The first error counts.

@@ -33,7 +33,7 @@ impl Counter {
 }
 
 impl Training for Counter {
-    fn step(&mut self) -> Result<Vec<Row>, Stop> {
+    fn step(&mut self) -> Result<Vec<(usize, Row)>, Stop> {
         self.steps += 100;
         if self.steps >= self.fail_at {
             return Err(Stop::failure("the device is gone"));
@@ -41,16 +41,14 @@ impl Training for Counter {
         let loss = if self.steps >= self.infinite_at { f64::INFINITY } else { 0.1 };
         Ok((0..self.seeds.len())
             .map(|i| {
-                vec![
+                let row = vec![
                     (ENV_STEPS.into(), self.steps as f64),
                     (EPISODE_RETURN.into(), self.score(i)),
                     ("train/policy_loss".into(), loss),
-                ]
+                ];
+                (i, row)
             })
             .collect())
-    }
-    fn env_steps(&self) -> u64 {
-        self.steps
     }
     fn steps_made(&self, _member: usize) -> u64 {
         self.steps
@@ -61,21 +59,21 @@ impl Training for Counter {
     fn total_steps(&self) -> u64 {
         TOTAL
     }
-    fn done(&self) -> bool {
+    fn is_done(&self, _member: usize) -> bool {
         self.steps >= TOTAL
     }
-    fn snapshots(&self) -> Result<Box<dyn Copied + '_>, Stop> {
+    fn snapshots(&self, _: &[usize]) -> Result<Box<dyn Copied + '_>, Stop> {
         self.reads.set(self.reads.get() + 1);
         Ok(Box::new(self))
     }
-    fn policy_snapshots(&self) -> Result<Encode<'_>, Stop> {
+    fn policy_snapshots(&self, _: &[usize]) -> Result<Encode<'_>, Stop> {
         self.reads.set(self.reads.get() + 1);
         Ok(Box::new(|index| Ok(format!("policy {} {}", self.seeds[index], self.steps).into_bytes())))
     }
-    fn evaluate(&mut self, played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop> {
+    fn evaluate(&mut self, seeds: &[usize], played: Evaluation) -> Result<Vec<Vec<Episode>>, Stop> {
         let Evaluation::Episodes(episodes) = played else { return Ok(Vec::new()) };
         let episode = |i| Episode { ret: self.score(i), length: 7, terminated: true, adapted: None };
-        Ok((0..self.seeds.len()).map(|i| vec![episode(i); episodes]).collect())
+        Ok(seeds.iter().map(|i| vec![episode(*i); episodes]).collect())
     }
 }
 

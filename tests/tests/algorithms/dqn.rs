@@ -135,8 +135,10 @@ fn epsilon_falls_on_a_line_and_policies_are_evaluated_without_it() {
     let env = builtin("cartpole").unwrap();
     let config = DqnConfig { exploration_fraction: 0.5, epsilon_initial: 0.8, epsilon_final: 0.2, ..config() };
     let dqn = fitted(env.spec(), &config, false, 25_600);
-    let epsilon =
-        |done: u64| dqn.schedules(done, 100).into_iter().find(|(name, _)| *name == "train/epsilon").unwrap().1;
+    let epsilon = |done: u64| {
+        let schedules = dqn.schedules(dqn.as_planned(done, 100));
+        schedules.into_iter().find(|(name, _)| *name == "train/epsilon").unwrap().1
+    };
     for (done, want) in [(0, 0.8), (25, 0.5), (50, 0.2), (99, 0.2)] {
         assert!((epsilon(done) - want).abs() < 1e-12, "{done}: {}", epsilon(done));
     }

@@ -6,7 +6,7 @@ use quickstudy_core::dist::at;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::nn::Layout;
-use quickstudy_core::optim::Decay;
+use quickstudy_core::optim::{Decay, Progress};
 use quickstudy_core::policy::{EpsilonGreedy, NetConfig};
 use quickstudy_core::{Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, numbers};
@@ -132,6 +132,7 @@ fn epsilon_falls_as_pyrados() {
     let number = |name: &str| of[name].as_f64().unwrap();
     let decay = Decay::Geometric { from: number("eps_init"), to: number("eps_final"), factor: number("gamma") };
     for (step, want) in numbers(&of["iters"]).into_iter().zip(numbers(&of["eps"])) {
-        assert!((Exploration::By(decay).at(step as u64, 1) - want).abs() < 1e-12, "{step}");
+        let at = Progress { iterations: step as u64, ..Progress::default() };
+        assert!((Exploration::By(decay).at(at, 1) - want).abs() < 1e-12, "{step}");
     }
 }

@@ -6,6 +6,7 @@ use super::Replay;
 use crate::Tensor;
 use crate::algo::{Held, Metrics, StateEntry};
 use crate::nn::Layout;
+use crate::optim::Progress;
 use crate::play::Iteration;
 use crate::policy::{Acting, NetConfig, Policy};
 use crate::replay::Batch;
@@ -90,5 +91,5 @@ pub trait OffPolicy: Clone + Debug + 'static {
     fn keep(&self, it: &mut Iteration<'_>, learner: &Self::Learner);
 
     /// As [`Algorithm::schedules`](crate::algo::Algorithm::schedules).
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)>;
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)>;
 }

@@ -6,6 +6,7 @@ use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Rel
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::nn::Layout;
+use crate::optim::Progress;
 use crate::play::{Cast, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, Policy, Uniform};
 use crate::replay::{Priorities, ReplayMemory, Stored, SumTree, Transitions};
@@ -294,7 +295,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let Replay { envs, train_freq, iteration_steps, warm_up, .. } = *self.algorithm.replay();
         let learns = it.stage() == TRAINING;
         let acts = learns || warm_up == WarmUp::Policy;
-        let scheduled = if acts { self.schedules(0, 1) } else { Vec::new() };
+        let scheduled = if acts { self.schedules(Progress::default()) } else { Vec::new() };
         let names = scheduled.into_iter().map(|(name, _)| name.trim_start_matches("train/"));
         let rates: Named = names.map(|name| (name, it.scalar(name))).collect();
         let policy: Box<dyn Policy + '_> = if acts { self.algorithm.policy() } else { Box::new(self.beginner.clone()) };
@@ -355,10 +356,10 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         metrics
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        let mut schedules = self.algorithm.schedules(done, total);
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        let mut schedules = self.algorithm.schedules(at);
         if self.memory.prioritised.is_some() {
-            schedules.push(("train/priority_correction", self.algorithm.replay().correction(done, total)));
+            schedules.push(("train/priority_correction", self.algorithm.replay().correction(at)));
         }
         schedules
     }

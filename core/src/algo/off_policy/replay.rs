@@ -1,7 +1,7 @@
 //! Settings of learning from a replay memory.
 
 use crate::env::EnvSpec;
-use crate::optim::Decay;
+use crate::optim::{Decay, Progress};
 use crate::replay::{Hindsight, ReplayMemory};
 use crate::settings::Range;
 use crate::{Error, Result};
@@ -94,9 +94,10 @@ impl Replay {
         })
     }
 
-    /// β, the correction for uneven draws, in the iteration after `done` of `total`.
-    pub(super) fn correction(&self, done: u64, total: u64) -> f64 {
-        Decay::Linear { from: self.priority_correction, to: 1.0, over: total.saturating_sub(1) }.at(done)
+    /// β, the correction for uneven draws, in the next iteration.
+    pub(super) fn correction(&self, at: Progress) -> f64 {
+        let over = at.budget.saturating_sub(self.batch() as u64);
+        Decay::Linear { from: self.priority_correction, to: 1.0, over }.at(at.steps)
     }
 
     /// Iterations of the warm-up.

@@ -1,7 +1,7 @@
 //! Settings that algorithms share which learn from rollouts by gradients.
 
 use super::{MAX_BATCH, PolicyTerm, Sampling, Terms, Update};
-use crate::optim::OptimiserConfig;
+use crate::optim::{OptimiserConfig, Progress};
 use crate::settings::Range;
 use crate::{Error, Result};
 
@@ -93,9 +93,9 @@ crate::settings! {
 
 impl PolicyGradient {
     /// Values that follow a schedule, by the names of their metrics.
-    pub fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        let rate = ("train/learning_rate", self.optimiser.rate(done, total));
-        std::iter::once(rate).chain(self.critic.schedule(&self.optimiser, done, total)).collect()
+    pub fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        let rate = ("train/learning_rate", self.optimiser.rate(at));
+        std::iter::once(rate).chain(self.critic.schedule(&self.optimiser, at)).collect()
     }
 
     /// One pass over a rollout along the gradient of the return.
@@ -125,17 +125,17 @@ impl CriticConfig {
         self.critic != CriticSteps::Joint
     }
 
-    /// Its step size, where it makes steps of its own, beside the policy's in the iteration after `done` of `total`.
-    pub fn rate(&self, policy: &OptimiserConfig, done: u64, total: u64) -> f64 {
+    /// Its step size, where it makes steps of its own, beside the policy's in the next iteration.
+    pub fn rate(&self, policy: &OptimiserConfig, at: Progress) -> f64 {
         match self.critic_learning_rate {
-            0.0 => policy.rate(done, total),
-            rate => rate * policy.factor(done, total),
+            0.0 => policy.rate(at),
+            rate => rate * policy.factor(at),
         }
     }
 
     /// The same as a value that follows a schedule, if there is one.
-    pub fn schedule(&self, policy: &OptimiserConfig, done: u64, total: u64) -> Option<(&'static str, f64)> {
-        self.apart().then(|| ("train/critic_learning_rate", self.rate(policy, done, total)))
+    pub fn schedule(&self, policy: &OptimiserConfig, at: Progress) -> Option<(&'static str, f64)> {
+        self.apart().then(|| ("train/critic_learning_rate", self.rate(policy, at)))
     }
 
     /// Checks values in combination with the rollouts, passes over them and whether advantages are standardised.

@@ -7,6 +7,7 @@ use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, Relati
 use crate::env::EnvSpec;
 use crate::learn::Turn;
 use crate::nn::Layout;
+use crate::optim::Progress;
 use crate::play::Iteration;
 use crate::policy::{Acting, MemoryConfig, MemoryKind, NetConfig, Normalised, Policy};
 use crate::{Error, Result};
@@ -73,9 +74,9 @@ pub trait OnPolicy: Clone + Debug {
         sizes
     }
 
-    /// Values that follow a schedule, in the iteration after `done` of `total`, by the names of their metrics: `train/` and the
+    /// Values that follow a schedule, in the next iteration, by the names of their metrics: `train/` and the
     /// name of the iteration's scalar.
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)>;
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)>;
 
     /// Learns from a rollout.
     fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics;
@@ -187,6 +188,10 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
         (steps * sampling.envs) as u64
     }
 
+    fn counts_steps(&self) -> bool {
+        self.config.sampling().whole().is_some()
+    }
+
     fn policy_entries(&self) -> Vec<&'static str> {
         match self.config.sampling().normalise_observations {
             true => vec!["theta", "obs_mean", "obs_var"],
@@ -202,7 +207,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
         self.iterate(it, held, None)
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.config.schedules(done, total)
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        self.config.schedules(at)
     }
 }

@@ -144,8 +144,9 @@ impl Losses {
     }
 }
 
-/// The loss of a minibatch. `clip_eps`: ε, `[]`; log-probabilities are joint ones, over all numbers of an action.
+/// The loss of a minibatch. `clip_eps`: ε, `[]` or `[S, 1]`; log-probabilities are joint ones, over all numbers of an action.
 pub fn losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, clip_eps: Tensor, terms: &Terms) -> Losses {
+    let clip_eps = if clip_eps.rank() == 0 { clip_eps } else { clip_eps.unsqueeze(2) };
     let distribution = net.distribution_of(parts, batch.obs, batch.sequences.as_ref());
     let log_prob = distribution.log_prob(batch.action);
     let log_ratio = batch.only(log_ratio(log_prob, batch.logp_old));

@@ -6,6 +6,7 @@ use super::{CriticConfig, CriticSteps, OnPolicy, PolicyGradient, Sampled, Sampli
 use crate::algo::{ActorCritic, Held, Metrics, StateEntry};
 use crate::credit::Baseline;
 use crate::learn::EntropyMethod;
+use crate::optim::Progress;
 use crate::play::Iteration;
 use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::Settings;
@@ -114,8 +115,8 @@ impl<C: OnePass> OnPolicy for C {
         }
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        let mut all = self.gradient().schedules(done, total);
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        let mut all = self.gradient().schedules(at);
         all.retain(|(name, _)| self.baseline().is_none() || *name != "train/critic_learning_rate");
         all
     }
@@ -224,8 +225,8 @@ mod tests {
             self.vpg.credit(held, sampled)
         }
 
-        fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-            OnPolicy::schedules(&self.vpg, done, total)
+        fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+            OnPolicy::schedules(&self.vpg, at)
         }
 
         fn learn(&self, it: &mut Iteration<'_>, net: &ActorCritic, held: &Held, sampled: &Sampled<'_>) -> Metrics {

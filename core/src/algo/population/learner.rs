@@ -8,6 +8,7 @@ use crate::credit::Moments;
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::nn::Layout;
+use crate::optim::Progress;
 use crate::play::{Cast, Iteration, Steps, Totals, row_keys};
 use crate::policy::{Acting, How, NetConfig, Normalised, Policy, PolicyNet};
 use crate::rng::streams;
@@ -50,8 +51,8 @@ pub trait CandidateSearch: Clone + Debug {
     /// Learns from the returns of what was asked for, and updates the entries of its own.
     fn tell(&self, it: &mut Iteration<'_>, held: &Held, asked: &Asked) -> Told;
 
-    /// Values that follow a schedule, in the iteration after `done` of `total`, by the names of their metrics.
-    fn schedules(&self, _done: u64, _total: u64) -> Vec<(&'static str, f64)> {
+    /// Values that follow a schedule, in the next iteration, by the names of their metrics.
+    fn schedules(&self, _at: Progress) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 }
@@ -227,6 +228,10 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
         (self.search.candidates() * self.search.population().episodes * self.horizon) as u64
     }
 
+    fn counts_steps(&self) -> bool {
+        true
+    }
+
     fn policy_entries(&self) -> Vec<&'static str> {
         match self.search.normalises() {
             true => vec!["theta", "obs_mean", "obs_var"],
@@ -278,8 +283,8 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
             .sum(Metrics::UPDATES, 1.0 - broken)
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        self.search.schedules(done, total)
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        self.search.schedules(at)
     }
 }
 

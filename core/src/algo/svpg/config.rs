@@ -5,7 +5,7 @@ use crate::algo::on_policy::{
     Terms, TrustRegionUpdate, Update, ValueTargets,
 };
 use crate::algo::{ActorCritic, Held, Metrics};
-use crate::optim::{ClipFall, OptimiserConfig, OptimiserKind, Schedule, TrustRegion};
+use crate::optim::{ClipFall, OptimiserConfig, OptimiserKind, Progress, Schedule, TrustRegion};
 use crate::play::Iteration;
 use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::{Range, Settings as _};
@@ -152,12 +152,12 @@ impl OnPolicy for SvpgConfig {
         true
     }
 
-    fn schedules(&self, done: u64, total: u64) -> Vec<(&'static str, f64)> {
-        let mut all = self.gradient.schedules(done, total);
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        let mut all = self.gradient.schedules(at);
         match self.particle {
             ParticleUpdate::A2c => {}
             ParticleUpdate::Ppo => {
-                let clip_eps = self.clip_eps * self.clip_eps_schedule.factor_by(self.clip_fall, done, total);
+                let clip_eps = self.clip_eps * self.clip_eps_schedule.factor_by(self.clip_fall, at.share());
                 all.push(("train/clip_eps", clip_eps));
             }
             ParticleUpdate::Trpo => all.retain(|(name, _)| *name == "train/learning_rate"),

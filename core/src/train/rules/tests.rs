@@ -156,7 +156,7 @@ fn forge_all(run: Run<'_>, problems: &mut Vec<String>) -> Result<Vec<&'static st
     let (file, algorithm) = (block_on(session.snapshot(0))?, session.setup().fitted().clone());
     let again = Session::restore(&device, &[&file])?;
     assert!(block_on(again.snapshot(0))? == file, "{run:?}");
-    let made = RunLength { iteration: session.iteration(), planned: session.env_steps() };
+    let made = RunLength { iteration: session.iteration(), made: session.env_steps() };
     let (header, _, entries) = snapshot::decode(&file, &[])?;
     let own: Vec<StateEntry> = session.entries().into_iter().filter(|entry| entry.ring.is_none()).collect();
     let arrays = tensors::read(&entries, header.format, &own, algorithm.layout(), made)?;
@@ -237,7 +237,7 @@ fn a_ring_is_listed_once_and_only_what_is_one() {
     let refused = |rings: &dyn Fn(Vec<Ring>) -> Vec<Ring>| {
         let (header, _, entries) = snapshot::decode(&file, &[]).unwrap();
         let rings = rings(header.rings.clone());
-        let bytes = snapshot::encode(header.with_rings(rings), &entries).unwrap();
+        let bytes = snapshot::encode(header.with_rings(rings, false), &entries).unwrap();
         let saved = Saved::in_parts(&bytes, &read);
         let device = Device::cpu(1);
         let [one, two] = [

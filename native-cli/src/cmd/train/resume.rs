@@ -7,7 +7,7 @@ mod plan;
 mod source;
 mod unbegun;
 
-use super::{TrainArgs, headline, train};
+use super::{TrainArgs, headline, steps_of, train};
 use crate::activity::{self, Work};
 use crate::config;
 use crate::device::time_of_training;
@@ -135,10 +135,7 @@ fn restore(device: &Device, sources: Vec<Source>) -> Result<Vec<(Session, Vec<So
 
 /// Says from which environment step so many runs go on.
 fn goes_on(session: &Session, runs: usize) -> String {
-    let made = || (0..runs).map(|index| session.steps_made(index));
-    let [least, most] = [made().min(), made().max()].map(|steps| grouped(steps.unwrap_or(0)));
-    let from = if least == most { least } else { format!("{least} to {most}") };
-    format!("goes on from step {from} of {}", grouped(session.setup().steps))
+    format!("goes on from step {} of {}", steps_of(session, runs), grouped(session.setup().steps))
 }
 
 /// Names and settings given beside `--resume` must be those of the run: it could not be told from a new one otherwise.

@@ -98,6 +98,15 @@ impl Stack {
         session.set_debug(args.debug);
         let before = session.setup().steps;
         let asked = args.steps.or(wish.as_ref().map(|(steps, _)| *steps)).unwrap_or(before);
+        if let Some(most) = (0..sources.len()).max_by_key(|index| session.steps_made(*index))
+            && asked < session.steps_made(most)
+            && asked != before
+        {
+            let (run, made) = (sources[most].run().display(), grouped(session.steps_made(most)));
+            let message =
+                format!("{run} has made {made} environment steps, so it cannot make {} in all", grouped(asked));
+            return Err(Stop::user(message).hint("--steps counts all steps of a run, from its beginning"));
+        }
         session.set_steps(asked)?;
         let (folders, extended) = (Vec::new(), asked != before);
         let mut stack = Self { session, sources, folders, texts: Vec::new(), pace: None, extended, several };
@@ -106,6 +115,16 @@ impl Stack {
         }
         if let (None, Some((steps, path))) = (args.steps, wish) {
             say(&format!("note: on to {} environment steps, as {} says", grouped(steps), path.display()));
+        }
+        for (index, source) in stack.sources.iter().enumerate() {
+            if stack.session.goes_on_unlike_planned(index) {
+                let (run, made) = (source.run().display(), grouped(stack.session.steps_made(index)));
+                say(&format!(
+                    "note: {run} was finished by what an earlier version planned, and has made {made} of {} environment \
+                     steps: it goes on until they are made",
+                    grouped(stack.session.setup().steps)
+                ));
+            }
         }
         stack.configure(args, asked)?;
         Ok(stack)

@@ -1,0 +1,106 @@
+//! Evaluations of a session's policies.
+
+use super::Session;
+use crate::meta::TestSizes;
+use crate::rng::{Key, fold_in, key_from_seed, streams};
+use crate::train::evaluate::{Episode, EpisodeProgram, Evaluation, PolicyArrays};
+use crate::{Result, State};
+
+impl Session {
+    /// Makes ready what [`evaluate`](Self::evaluate) will run, so that a number of episodes that cannot be evaluated is
+    /// found before anything is trained.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    pub fn prepare_evaluation(&mut self, played: impl Into<Evaluation>) -> Result<()> {
+        let program = self.evaluation_of(self.stack.len(), played.into())?;
+        self.evaluations = vec![program];
+        Ok(())
+    }
+
+    /// The program that evaluates so many stacked policies, the one that is there if it is the same.
+    fn evaluation_of(&mut self, policies: usize, played: Evaluation) -> Result<EpisodeProgram> {
+        let of = played.of(policies, true);
+        if let Some(known) = self.evaluations.iter().position(|program| program.of == of) {
+            return Ok(self.evaluations.swap_remove(known));
+        }
+        let lower: &[&'static str] = if of.sizes.is_some() { &TestSizes::KEYS } else { &["eval_episodes"] };
+        // Of other evaluations nothing is needed any more.
+        self.evaluations.retain(|program| program.of.seeds != policies);
+        EpisodeProgram::new(&self.device, self.setup.env.device()?, &**self.setup.fitted(), of)
+            .map_err(|error| error.lowered_by(lower))
+    }
+
+    /// Episodes of the deterministic policy of each seed: so many, or those of a meta-test in its own sizes.
+    ///
+    /// Random numbers are of a stream of their own, so that evaluating changes nothing about training. They depend on
+    /// the seed and the number of iterations that it has made.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) for no episodes or too many, or of a run on the host, whose policy an
+    /// [`Evaluator`](crate::train::Evaluator) can play; or if the device fails.
+    pub async fn evaluate(&mut self, played: impl Into<Evaluation>) -> Result<Vec<Vec<Episode>>> {
+        self.evaluate_seeds(&(0..self.seeds.len()).collect::<Vec<_>>(), played).await
+    }
+
+    /// [Evaluates](Session::evaluate) the seeds of these numbers, from 0: those that are trained now together if they are all
+    /// among them, and others one by one. Either way the episodes are the same.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Session::evaluate), and if there is no such seed.
+    pub async fn evaluate_seeds(
+        &mut self,
+        seeds: &[usize],
+        played: impl Into<Evaluation>,
+    ) -> Result<Vec<Vec<Episode>>> {
+        self.whole()?;
+        let played = played.into();
+        let stack = self.stack.clone();
+        let mut together = match stack.iter().all(|seed| seeds.contains(seed)) {
+            true => self.evaluate_arrays(&stack, self.training.state().clone(), played).await?,
+            false => Vec::new(),
+        };
+        let mut all = Vec::with_capacity(seeds.len());
+        for seed in seeds {
+            let row = stack.iter().position(|other| other == seed);
+            match row.and_then(|row| together.get_mut(row)) {
+                Some(episodes) => all.push(std::mem::take(episodes)),
+                None => {
+                    let policy = self.policy_of(*seed).await?;
+                    all.extend(self.evaluate_arrays(&[*seed], policy, played).await?);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The arrays of one seed's policy.
+    async fn policy_of(&self, seed: usize) -> Result<State> {
+        let (state, row) = self.place_of(seed)?;
+        let mut policy = State::new();
+        for name in self.setup.fitted().policy_entries() {
+            policy.insert(name, state.get(name)?.clone());
+        }
+        policy.rows(&self.device, &[row]).await
+    }
+
+    /// Evaluates seeds whose policies are stacked in these arrays.
+    async fn evaluate_arrays(
+        &mut self,
+        seeds: &[usize],
+        state: State,
+        played: Evaluation,
+    ) -> Result<Vec<Vec<Episode>>> {
+        let mut program = self.evaluation_of(seeds.len(), played)?;
+        let key = |seed: &usize| {
+            let key = fold_in(key_from_seed(self.setup.seeds[*seed]), streams::EVAL);
+            fold_in(key, self.seeds[*seed].iteration as u32)
+        };
+        let keys: Vec<Key> = seeds.iter().map(key).collect();
+        let arrays = self.setup.fitted().policy_entries().into_iter().map(|name| Ok((name, state.get(name)?.clone())));
+        let policy = PolicyArrays { arrays: arrays.collect::<Result<_>>()? };
+        let result = program.episodes(&self.device, &policy, &keys).await;
+        self.evaluations.push(program);
+        result
+    }
+}

@@ -1,0 +1,104 @@
+//! Stacks of a session: seeds that have made as many iterations are trained together.
+//!
+//! A seed whose steps are made leaves the stack, and the others go on as if they had been alone from the beginning: their arrays are copied
+//! into smaller ones, and programs are made for these. Seeds that wait, because they have come to another iteration, are trained once all
+//! before them have ended.
+
+use super::Session;
+use crate::train::setup::Setup;
+use crate::{Device, Result, State};
+
+/// Seeds that are not trained now, with arrays of their own.
+#[derive(Debug)]
+pub(in crate::train) struct Stack {
+    /// Their numbers, in order of the arrays' rows.
+    pub seeds: Vec<usize>,
+    /// Their arrays.
+    pub state: State,
+}
+
+impl Session {
+    /// The numbers of the seeds that the last iteration was of, or that the first one will be of, in order of its rows.
+    pub fn running(&self) -> &[usize] {
+        &self.stack
+    }
+
+    /// Tells whether the seed of this number, from 0, has made all of its steps.
+    pub fn is_done(&self, index: usize) -> bool {
+        self.seeds.get(index).is_none_or(|seed| seed.made >= self.setup.steps)
+    }
+
+    /// Makes ready the stack that is trained next: the present one without its seeds that are done, or one that waits. Where all seeds are
+    /// done, the present one goes on.
+    pub(super) async fn take_turn(&mut self) -> Result<()> {
+        let unfinished = |seeds: &[usize]| seeds.iter().any(|seed| !self.is_done(*seed));
+        let (stack, state) = if unfinished(&self.stack) {
+            if self.stack.iter().all(|seed| !self.is_done(*seed)) {
+                return Ok(());
+            }
+            (std::mem::take(&mut self.stack), std::mem::take(&mut self.training.state))
+        } else {
+            let Some(waiting) = self.parked.iter().position(|stack| unfinished(&stack.seeds)) else { return Ok(()) };
+            let next = self.parked.remove(waiting);
+            let seeds = std::mem::take(&mut self.stack);
+            self.parked.push(Stack { seeds, state: std::mem::take(&mut self.training.state) });
+            (next.seeds, next.state)
+        };
+        // Until there are programs for it.
+        self.torn = true;
+        let (done, rest): (Vec<usize>, Vec<usize>) = (0..stack.len()).partition(|row| self.is_done(stack[*row]));
+        let of = |rows: &[usize]| rows.iter().map(|row| stack[*row]).collect::<Vec<_>>();
+        let state = if done.is_empty() {
+            state
+        } else {
+            let [rest, done_state] = split(&self.device, state, [&rest, &done]).await?;
+            self.parked.push(Stack { seeds: of(&done), state: done_state });
+            rest
+        };
+        self.stack = of(&rest);
+        self.training.restack((&self.setup.seeds, &self.stack), state, self.setup.env.device().ok())?;
+        self.evaluations.retain(|program| [1, self.stack.len()].contains(&program.of.seeds));
+        self.torn = false;
+        Ok(())
+    }
+
+    /// The arrays in which the seed of this number is, and its row in them.
+    pub(in crate::train) fn place_of(&self, index: usize) -> Result<(&State, usize)> {
+        let row = |seeds: &[usize]| seeds.iter().position(|seed| *seed == index);
+        let parked = || self.parked.iter().find_map(|stack| Some((&stack.state, row(&stack.seeds)?)));
+        let running = row(&self.stack).map(|row| (self.training.state(), row));
+        running.or_else(parked).ok_or_else(|| self.no_seed(index))
+    }
+
+    /// All stacks, the one that is trained first.
+    pub(in crate::train) fn stacks(&self) -> impl Iterator<Item = (&[usize], &State)> {
+        let parked = self.parked.iter().map(|stack| (&stack.seeds[..], &stack.state));
+        std::iter::once((&self.stack[..], self.training.state())).chain(parked)
+    }
+}
+
+/// Rows of arrays in arrays of their own, one array after the other, so that of one at a time there are two.
+async fn split(device: &Device, state: State, parts: [&[usize]; 2]) -> Result<[State; 2]> {
+    let mut split = [State::new(), State::new()];
+    for (name, array) in state.into_arrays() {
+        let mut one = State::new();
+        one.insert(name, array);
+        for (state, rows) in split.iter_mut().zip(parts) {
+            let part = one.rows(device, rows).await?;
+            part.iter().for_each(|(name, array)| state.insert(name, array.clone()));
+        }
+    }
+    Ok(split)
+}
+
+impl Setup {
+    /// Bytes of the arrays that are there twice while a seed leaves the others.
+    pub(in crate::train) fn bytes_of_leaving(&self) -> u64 {
+        if self.seeds.len() < 2 || !self.fitted().counts_steps() {
+            return 0;
+        }
+        let elements = |shape: &[usize]| shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
+        let largest = self.fitted().entries(self.env.state_len()).iter().map(|entry| elements(&entry.shape)).max();
+        largest.unwrap_or(0).saturating_mul(4 * self.seeds.len() as u64)
+    }
+}
