@@ -31,6 +31,7 @@ export interface SessionStatus {
   iteration: number;
   envSteps: number;
   totalSteps: number;
+  allSteps: number;
   done: boolean;
   /** Dispatches on a GPU so far. */
   dispatches: number;
@@ -150,12 +151,12 @@ export class Engine {
     if (request.snapshots) {
       const session = RawSession.restore(device, request.snapshots, source);
       if (request.steps !== undefined) {
-        const made = session.envSteps;
-        if (request.steps < made) {
+        try {
+          session.setSteps(request.steps);
+        } catch (error) {
           session.free();
-          throw new ConfigError(`steps: ${made} are made already, so ${request.steps} in all cannot be`, { key: "steps" });
+          throw error;
         }
-        session.setSteps(request.steps);
       }
       return session;
     }
@@ -237,9 +238,10 @@ export class Engine {
   }
 
   /** One iteration. */
-  async step(id: number): Promise<{ rows: Metrics[]; status: SessionStatus }> {
+  async step(id: number): Promise<{ rows: (Metrics | undefined)[]; status: SessionStatus }> {
     return this.#on(id, async ({ session }: SessionThing) => {
-      const rows = (await session.step()) as Metrics[];
+      // What is missing is null in plain objects.
+      const rows = ((await session.step()) as (Metrics | null)[]).map((row) => row ?? undefined);
       return { rows, status: status(session) };
     });
   }
@@ -371,6 +373,6 @@ async function explain(error: unknown, device: RawDevice): Promise<never> {
 }
 
 function status(session: RawSession): SessionStatus {
-  const { iteration, envSteps, totalSteps, done, dispatches, hostSeconds } = session;
-  return { iteration, envSteps, totalSteps, done, dispatches, hostSeconds };
+  const { iteration, envSteps, totalSteps, allSteps, done, dispatches, hostSeconds } = session;
+  return { iteration, envSteps, totalSteps, allSteps, done, dispatches, hostSeconds };
 }

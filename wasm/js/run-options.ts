@@ -4,11 +4,11 @@ import type { DeviceInfo, Metrics } from "./types.js";
 
 /** One iteration of a run. */
 export interface Progress {
-  /** Iterations made. */
+  /** Iterations made, of the seeds that are trained now. */
   iteration: number;
-  /** Environment steps made, per seed. */
+  /** Environment steps that each seed has made: those of the seed that has made the fewest. */
   envSteps: number;
-  /** Environment steps to make, per seed. */
+  /** Environment steps to make, per seed: {@link Session.totalSteps}. */
   totalSteps: number;
   /** Seconds of training so far, pauses not counted. */
   seconds: number;
@@ -16,10 +16,10 @@ export interface Progress {
   stepsPerSecond: number;
   /** Mean return of recent training episodes of the first seed; NaN before the first has ended. */
   returnMean: number;
-  /** All metrics of the first seed. */
+  /** All metrics of the first seed: of its last iteration, once it has made its steps. */
   metrics: Metrics;
-  /** All metrics of each seed. */
-  seeds: Metrics[];
+  /** All metrics of each seed; none of a seed that had made its steps before. */
+  seeds: (Metrics | undefined)[];
   /** Where it ran. */
   device: DeviceInfo;
 }

@@ -105,7 +105,7 @@ export class Run implements AsyncIterable<Progress> {
 
   async #iterate(session: Session): Promise<RunResult> {
     const { signal, onProgress, saveEvery = 5 } = this.#options;
-    const resumedAt = session.envSteps;
+    const resumedAt = session.allSteps;
     let [seconds, losses] = [0, 0];
     while (!session.done && !this.#stopped) {
       if (signal?.aborted) {
@@ -116,7 +116,7 @@ export class Run implements AsyncIterable<Progress> {
         continue;
       }
       const start = performance.now();
-      let rows: Metrics[];
+      let rows: (Metrics | undefined)[];
       try {
         // Only a GPU is lost, so that a processor's runs need no copies.
         if (session.device.kind === "gpu" && (!this.#saved || performance.now() - this.#saved.at >= 1000 * saveEvery)) {
@@ -138,9 +138,9 @@ export class Run implements AsyncIterable<Progress> {
         continue;
       }
       seconds += (performance.now() - start) / 1000;
-      const { iteration, envSteps, totalSteps, device } = session;
-      const metrics = rows[0] ?? {};
-      const stepsPerSecond = (rows.length * (envSteps - resumedAt)) / Math.max(seconds, 1e-9);
+      const { iteration, envSteps, totalSteps, allSteps, device } = session;
+      const metrics = rows[0] ?? this.#last?.metrics ?? {};
+      const stepsPerSecond = (allSteps - resumedAt) / Math.max(seconds, 1e-9);
       const returnMean = metrics["rollout/ep_return_mean"] ?? NaN;
       this.#last = { iteration, envSteps, totalSteps, seconds, stepsPerSecond, returnMean, metrics, seeds: rows, device };
       try {

@@ -48,22 +48,30 @@ export class Session {
     }
   }
 
-  /** Iterations made. */
+  /** Iterations made, of the seeds that are trained now. */
   get iteration(): number {
     return this.#status.iteration;
   }
 
-  /** Environment steps made, per seed. */
+  /** Environment steps that each seed has made: those of the seed that has made the fewest. */
   get envSteps(): number {
     return this.#status.envSteps;
   }
 
-  /** Environment steps to make, per seed: whole iterations, so that it may be more than was asked for. */
+  /**
+   * Environment steps to make, per seed. Where all iterations make what is planned these are whole iterations, so that it may be more than
+   * was asked for; where episodes end early, a seed ends with the iteration in which it makes what was asked for.
+   */
   get totalSteps(): number {
     return this.#status.totalSteps;
   }
 
-  /** Whether all iterations are made. */
+  /** Environment steps that all seeds have made together. */
+  get allSteps(): number {
+    return this.#status.allSteps;
+  }
+
+  /** True once each seed has made its steps. */
   get done(): boolean {
     return this.#status.done;
   }
@@ -90,8 +98,8 @@ export class Session {
     return this.#thread.engine;
   }
 
-  /** One iteration: its metrics, one object per seed. */
-  async step(): Promise<Metrics[]> {
+  /** One iteration: its metrics, an object for each seed, and none for a seed that had made its steps. */
+  async step(): Promise<(Metrics | undefined)[]> {
     try {
       const { rows, status } = await this.#engine.step(this.#id);
       this.#status = status;

@@ -170,13 +170,13 @@ impl RawSession {
         })
     }
 
-    /// Iterations made.
+    /// Iterations made, of the seeds that are trained now.
     #[wasm_bindgen(getter)]
     pub fn iteration(&self) -> f64 {
         self.session.iteration() as f64
     }
 
-    /// Environment steps made, per seed.
+    /// Environment steps that each seed has made: those of the seed that has made the fewest.
     #[wasm_bindgen(getter, js_name = envSteps)]
     pub fn env_steps(&self) -> f64 {
         self.session.env_steps() as f64
@@ -188,7 +188,13 @@ impl RawSession {
         self.session.total_steps() as f64
     }
 
-    /// Tells whether all iterations are made.
+    /// Environment steps that all seeds have made together.
+    #[wasm_bindgen(getter, js_name = allSteps)]
+    pub fn all_steps(&self) -> f64 {
+        (0..self.session.setup().seeds.len()).map(|index| self.session.steps_made(index)).sum::<u64>() as f64
+    }
+
+    /// Tells whether each seed has made its steps.
     #[wasm_bindgen(getter)]
     pub fn done(&self) -> bool {
         self.session.done()
@@ -215,14 +221,18 @@ impl RawSession {
         self.session.program().counters().host.as_secs_f64()
     }
 
-    /// One iteration of all seeds: an object of metrics for each.
+    /// One iteration: an object of metrics for each seed, none for those that had made their steps.
     ///
     /// # Errors
     /// If an environment or the device fails, or nothing finite is left.
     pub async fn step(&mut self) -> Thrown<JsValue> {
         let rows = self.session.step().await.map_err(|e| caused(e, &self.cause))?;
         let object = |row: Row| row.into_iter().collect::<std::collections::BTreeMap<String, f64>>();
-        plain(&rows.into_iter().map(object).collect::<Vec<_>>())
+        let mut of_seeds = vec![None; self.session.setup().seeds.len()];
+        for (index, row) in self.session.running().iter().zip(rows) {
+            of_seeds[*index] = Some(object(row));
+        }
+        plain(&of_seeds)
     }
 
     /// Everything needed to go on with the seed of this number, from 0.

@@ -160,6 +160,19 @@ impl Pearl {
         self.config().train_tasks.div_ceil(self.config().num_tasks_sample) as u64
     }
 
+    /// Most iterations of a run of so many steps: each visits its tasks for at least the steps that settings ask for, and makes more only where
+    /// episodes run on.
+    fn most_iterations(&self, steps: u64) -> u64 {
+        let config = self.config();
+        let visited = |steps: usize| (steps * config.num_tasks_sample).max(1) as u64;
+        let initial = visited(config.num_initial_steps);
+        let later = config.num_steps_prior + config.num_steps_posterior + config.num_extra_rl_steps_posterior;
+        match steps.checked_sub(self.warm_up().saturating_mul(initial)) {
+            Some(rest) => self.warm_up() + rest.div_ceil(visited(later)),
+            None => steps.div_ceil(initial),
+        }
+    }
+
     /// Most rows of a task after so many iterations.
     fn rows(&self, iterations: u64) -> u64 {
         let config = self.config();
@@ -413,7 +426,9 @@ impl Algorithm for Pearl {
             );
             return Err(Error::config("num_initial_steps", problem));
         }
-        let rows = usize::try_from(self.rows(iterations)).unwrap_or(usize::MAX).min(self.config().memory_size);
+        let rows = usize::try_from(self.rows(self.most_iterations(steps)))
+            .unwrap_or(usize::MAX)
+            .min(self.config().memory_size);
         let all = self.memory.tasks.checked_mul(rows).filter(|all| u32::try_from(*all).is_ok());
         if all.is_none() {
             let problem =

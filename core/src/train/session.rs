@@ -8,8 +8,8 @@ use super::restored::{Restored, restored};
 use super::saved::Saved;
 use super::seed_progress::SeedProgress;
 use super::segments::Ring;
-use super::setup::{MAX_STEPS, Setup};
-use super::snapshot::{SnapshotKind, wrong};
+use super::setup::Setup;
+use super::snapshot::{SnapshotKind, check_steps, wrong};
 use super::snapshots::Snapshots;
 use crate::algo::{Arena, Metrics, StateEntry, Training, resized};
 use crate::backend::Lease;
@@ -254,17 +254,19 @@ impl Session {
 
     /// Make `steps` environment steps per seed in all, for example more than a finished run was meant to.
     ///
-    /// Linear schedules end at the new number. It is at least 1 and at most 10¹⁵. A memory that is as large as the run grows with it.
+    /// Linear schedules end at the new number. A memory that is as large as the run grows with it.
     ///
     /// # Errors
-    /// [`Error::Config`] if a seed has made more already, or if a setting does not fit so many steps; [`Error::Memory`] if there is no room.
+    /// [`Error::Config`] for none or more than 10¹⁵, if a seed has made more already, or if a setting does not fit so many steps;
+    /// [`Error::Memory`] if there is no room.
     pub fn set_steps(&mut self, steps: u64) -> Result<()> {
+        check_steps(steps)?;
         let made = self.seeds.iter().map(|seed| seed.made).max().unwrap_or(0);
         if steps < made && steps != self.setup.steps {
             let problem = format!("{made} are made already, so {steps} in all cannot be");
             return Err(Error::config("steps", problem));
         }
-        let setup = self.setup.for_steps(steps.clamp(1, MAX_STEPS), made)?;
+        let setup = self.setup.for_steps(steps, made)?;
         let env = self.setup.env.device().ok();
         let entries = |setup: &Setup| setup.fitted().entries(setup.env.state_len());
         let new = entries(&setup);

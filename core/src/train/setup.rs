@@ -174,9 +174,9 @@ impl Setup {
         self.fitted.batch()
     }
 
-    /// The same for other steps, at least `made` of which are made already.
+    /// The same for other steps, where `made` are made already.
     pub(super) fn for_steps(&self, steps: u64, made: u64) -> Result<Setup> {
-        let other = self.fitted.for_steps(steps.max(made))?;
+        let other = self.fitted.for_steps(length(&*self.fitted, steps, made))?;
         let fitted = other.map_or_else(|| self.fitted.clone(), Rc::from);
         Ok(Setup { steps, fitted, ..self.clone() })
     }
@@ -193,12 +193,18 @@ impl Setup {
     ) -> Result<Setup> {
         check_seeds(seeds)?;
         let fitted = algorithm.fit(config, env.spec())?;
-        let made = made(&*fitted);
-        let fitted = fitted.for_steps(steps.max(made))?.unwrap_or(fitted).into();
+        let length = length(&*fitted, steps, made(&*fitted));
+        let fitted = fitted.for_steps(length)?.unwrap_or(fitted).into();
         let mut settings = defaults(algorithm);
         apply(algorithm, &mut settings, config, "snapshot")?;
         Ok(Setup { algorithm, env, seeds: seeds.to_vec(), steps, settings, preset: None, fitted })
     }
+}
+
+/// The steps that a memory is made for, in a run of so many steps. Earlier versions allowed a run to be cut below what it had made.
+fn length(algorithm: &dyn Algorithm, steps: u64, made: u64) -> u64 {
+    // With the last iteration, what is made may be more than was asked for.
+    if algorithm.counts_steps() { steps } else { steps.max(made) }
 }
 
 /// Most seeds that one session stacks.

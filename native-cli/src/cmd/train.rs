@@ -75,7 +75,7 @@ pub struct TrainArgs {
     /// Seed, range or list: 3, 0..10 (ten seeds, one folder each), 1,5,7 [default: 0]
     #[arg(long, value_name = "SEEDS", value_parser = parse_seeds, allow_negative_numbers = true)]
     pub seed: Option<Seeds>,
-    /// Environment steps per seed: 100000, 100k, 1.5M or 1e5 [default: the preset's]
+    /// Environment steps that each seed makes, to the end of an iteration: 100000, 100k, 1.5M or 1e5 [default: the preset's]
     #[arg(long, value_name = "N", value_parser = args::count, allow_negative_numbers = true)]
     pub steps: Option<u64>,
     /// TOML file of settings, such as the config.toml of another run

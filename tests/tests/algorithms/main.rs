@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod baselines;
+mod budgets;
 mod determinism;
 mod dqn;
 mod guesses;

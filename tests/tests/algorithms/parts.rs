@@ -198,14 +198,14 @@ fn what_does_not_fit_is_refused() {
         problem(&|folder| folder.file.clone_from(&file))
     };
     assert!(crafted("\"shape\":[450,9]", "\"shape\":[450,8]").contains("expected [450, 9]"));
-    assert!(crafted("\"added\":600", "\"added\":700").contains("had 700 rows, and the iterations make 600"));
+    assert!(crafted("\"added\":600", "\"added\":700").contains("had 700 rows, and 600 steps were made"));
     assert!(crafted("\"first\":150", "\"first\":151").contains("do not hold its rows 150..600"));
     assert!(
         crafted("\"tensor\":\"memory.transitions\"", "\"tensor\":\"memory.next\"")
             .contains("`memory.next` is no replay memory")
     );
     assert!(crafted("\"format\":3", "\"format\":2").contains("the header is damaged"));
-    assert!(crafted("\"format\":3", "\"format\":4").contains("newer version"));
+    assert!(crafted("\"format\":3", "\"format\":5").contains("newer version"));
     let mut other = Crafted::read(&good.file);
     other.tensors.get_mut("memory.next").unwrap().2 = 149u32.to_le_bytes().to_vec();
     let next = problem(&|folder| folder.file = other.bytes());

@@ -108,7 +108,7 @@ fn learned(algorithm: &str, env: EnvDef, steps: u64, settings: &str, seeds: &[u6
     let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
     let setup = Setup::resolve(algorithm, env, seeds, Some(steps), &[layer]).unwrap();
     let mut session = Session::new(&device, &setup).unwrap();
-    while session.iteration() < session.iterations() {
+    while !session.done() {
         session.step_blocking().unwrap();
     }
     let of = |index: usize| {

@@ -195,7 +195,12 @@ fn counts_that_cannot_be_are_refused() {
     let env = || env::builtin("cartpole").unwrap();
     assert!(Setup::resolve("ppo", env(), &[0], Some(u64::MAX), &[]).unwrap_err().to_string().contains("steps"));
     let mut most = most;
-    most.set_steps(u64::MAX).unwrap();
+    for (steps, part) in
+        [(0, "at least 1"), (1_000_000_000_000_001, "is more than 1000000000000000"), (u64::MAX, "more")]
+    {
+        let error = most.set_steps(steps).unwrap_err().to_string();
+        assert!(error.starts_with("steps: ") && error.contains(part), "{error}");
+    }
     assert_eq!(most.setup().steps, 1_000_000_000_000_000);
 }
 
@@ -231,10 +236,10 @@ fn text_of_a_file_does_not_steer_a_terminal() {
 #[test]
 fn a_newer_format_is_an_error_of_its_own() {
     let [file, _] = files(&session("ppo", "pendulum", PPO));
-    for format in ["4", "4294967296"] {
+    for format in ["5", "4294967296"] {
         let newer = file.header("\"format\":2", &format!("\"format\":{format}")).header("0.1.0", "7.0.0");
         let error = restored(&newer).unwrap_err();
-        let Error::NewerSnapshot { version, format: found, newest: 3 } = &error else { panic!("{error}") };
+        let Error::NewerSnapshot { version, format: found, newest: 4 } = &error else { panic!("{error}") };
         assert_eq!((&version[..], found.to_string()), ("7.0.0", format.to_owned()));
         assert!(error.to_string().contains("update quickstudy"), "{error}");
     }

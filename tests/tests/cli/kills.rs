@@ -12,19 +12,19 @@ use std::path::Path;
 
 /// Two iterations without a replay memory, each with a kept snapshot and an evaluation.
 const CEM: &str = "train cem --env cartpole --threads 1 --save-every 0 --keep-snapshots all --eval-every 1 --eval-episodes 2 \
-    --set n_samples=4 --set episodes=1 --set best_frac=0.5 --steps 4000";
+    --set n_samples=4 --set episodes=1 --set best_frac=0.5 --steps 150";
 /// Two iterations with a replay memory that is full after the first one.
 const DQN: &str = "train dqn --env cartpole --threads 1 --save-every 0 --keep-snapshots all --eval-every 1 --eval-episodes 2 \
     --set hidden=[4] --set memory_size=24 --set batch_size=4 --set learning_starts=8 --set train_freq=8 --set iteration_steps=16 --steps 32";
 
-fn done(dir: &Sandbox, arguments: &str) -> Finished {
+pub fn done(dir: &Sandbox, arguments: &str) -> Finished {
     let finished = dir.run(arguments);
     assert_eq!(finished.code, Some(0), "{arguments}: {finished:?}");
     finished
 }
 
 /// Runs a command that is killed at a point; false if it ends before.
-fn killed(dir: &Sandbox, arguments: &str, point: usize) -> bool {
+pub fn killed(dir: &Sandbox, arguments: &str, point: usize) -> bool {
     let mut command = dir.command(arguments);
     let output = command.env("QUICKSTUDY_TEST_ABORT_AT", point.to_string()).output().unwrap();
     let finished = Finished::from(output);
@@ -32,7 +32,7 @@ fn killed(dir: &Sandbox, arguments: &str, point: usize) -> bool {
     finished.code.is_none()
 }
 
-fn copy(dir: &Sandbox, from: &str, to: &str) {
+pub fn copy(dir: &Sandbox, from: &str, to: &str) {
     fn all(from: &Path, to: &Path) {
         fs::create_dir_all(to).unwrap();
         for entry in fs::read_dir(from).unwrap() {
@@ -51,7 +51,7 @@ fn copy(dir: &Sandbox, from: &str, to: &str) {
 }
 
 /// All files below a folder, none if it is not there, by their paths. Of those that hold times the part without them; of configurations the steps.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     fn add(files: &mut BTreeMap<String, Vec<u8>>, folder: &Path, path: &str) {
         for entry in fs::read_dir(folder).into_iter().flatten() {
             let entry = entry.unwrap();
@@ -96,7 +96,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[track_caller]
-fn assert_same(dir: &Sandbox, run: &str, whole: &BTreeMap<String, Vec<u8>>, when: &str) {
+pub fn assert_same(dir: &Sandbox, run: &str, whole: &BTreeMap<String, Vec<u8>>, when: &str) {
     let run = files(&dir.join(run));
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&run), names(whole), "{when}");
@@ -170,7 +170,7 @@ fn a_killed_start_of_a_stack_goes_on_or_begins_anew() {
     // Each seed begins with the parameters of a run of its own.
     done(
         &dir,
-        "train cem --env cartpole --threads 1 --eval-every 0 --set n_samples=4 --set best_frac=0.5 --steps 2000 --seed 4..7 --out from",
+        "train cem --env cartpole --threads 1 --eval-every 0 --set n_samples=4 --set best_frac=0.5 --steps 60 --seed 4..7 --out from",
     );
     kill_starts(&dir, &format!("{CEM} --seed 0..3 --from from"));
 }
@@ -214,13 +214,13 @@ fn kill_resumes(train: &str, more: &str) {
 
 #[test]
 fn a_killed_resume_does_not_forget_its_steps() {
-    kill_resumes(CEM, "8000");
+    kill_resumes(CEM, "300");
     kill_resumes(&format!("{DQN} --seed 1"), "64");
 }
 
 #[test]
 fn a_killed_resume_of_a_stack_does_not_forget_its_steps() {
-    kill_resumes(&format!("{CEM} --seed 0..3"), "8000");
+    kill_resumes(&format!("{CEM} --seed 0..3"), "300");
 }
 
 #[test]

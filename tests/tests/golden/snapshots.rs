@@ -94,6 +94,27 @@ fn golden_snapshots_of_format_3_are_read_with_their_segments_and_go_on() {
     }
 }
 
+/// Earlier versions ended a run by what its iterations were planned to make.
+#[test]
+fn a_run_that_was_finished_as_planned_goes_on_until_its_steps_are_made() {
+    let device = Device::cpu(1);
+    let mut session = Session::restore(&device, &[&read(&folder("planned").join("cem.safetensors"))]).unwrap();
+    assert_eq!((session.iteration(), session.iterations(), session.steps_made(0)), (2, 2, 330));
+    assert!(!session.done() && session.goes_on_unlike_planned(0));
+    while !session.done() {
+        assert!(session.steps_made(0) < 8000);
+        block_on(session.step()).unwrap();
+    }
+    assert!(session.steps_made(0) >= 8000 && session.iteration() > 10);
+    let finished = block_on(session.snapshot(0)).unwrap();
+    session.set_steps(20_000).unwrap();
+    // What this version has written goes on as it is used to.
+    let mut again = Session::restore(&device, &[&finished]).unwrap();
+    assert!(again.done());
+    again.set_steps(20_000).unwrap();
+    assert!(!again.done() && !again.goes_on_unlike_planned(0));
+}
+
 /// θ was one vector then, and nothing said what was where.
 #[test]
 fn golden_snapshots_of_format_1_are_read_and_hold_the_same_parameters() {
