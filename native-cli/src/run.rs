@@ -18,7 +18,7 @@ use crate::{curve, known, stats};
 use quickstudy_core::meta::{AVERAGE, Performance};
 use quickstudy_core::train::{Episode, Evaluation, Ring};
 pub use saving::save_first;
-use saving::{Changed, save};
+use saving::{Changed, save, save_changed};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -375,25 +375,6 @@ fn iterate(
     }
     save_changed(session, runs, pace.keep, &mut changed, &[])?;
     Ok(End::Finished)
-}
-
-/// Saves the seeds that have changed since they were saved; the snapshots of those that `stay` are kept.
-fn save_changed(
-    session: &dyn Training,
-    runs: &mut [SeedRun],
-    keep: Keep,
-    changed: &mut BTreeSet<usize>,
-    stay: &[usize],
-) -> Result<(), Stop> {
-    if changed.is_empty() {
-        return Ok(());
-    }
-    activity::begin(Work::Saving);
-    let all: Vec<Changed> =
-        changed.iter().map(|index| Changed { index: *index, stays: stay.contains(index) }).collect();
-    save(session, runs, keep, &all)?;
-    changed.clear();
-    Ok(())
 }
 
 /// Environment steps made, of one seed in the mean.

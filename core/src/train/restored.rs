@@ -8,7 +8,7 @@ use super::seed_progress::SeedProgress;
 use super::segments::Ring;
 use super::session::Stack;
 use super::setup::Setup;
-use super::snapshot::{self, Budget, Decoded, Header, SnapshotKind};
+use super::snapshot::{self, Decoded, EndRule, Header, SnapshotKind};
 use super::tensors::{self, SeedArray};
 use crate::algo::StateEntry;
 use crate::backend::room;
@@ -41,7 +41,7 @@ pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) 
             made,
             finished: finished::read(tensors, setup.env.spec().horizon, iteration)?,
             segments: header.rings.clone(),
-            ended_as_planned: header.budget == Budget::Planned && iteration >= fitted.iterations(header.steps),
+            ended_as_planned: header.budget == EndRule::Planned && iteration >= fitted.iterations(header.steps),
         });
     }
     let rings = fitted.entries(setup.env.state_len()).into_iter().filter(|entry| entry.ring.is_some());

@@ -57,7 +57,8 @@ pub(super) struct Header {
     /// Environment steps made.
     pub env_steps: u64,
     /// The rule by which the run ends.
-    pub budget: Budget,
+    #[serde(skip_serializing_if = "EndRule::is_planned")]
+    pub budget: EndRule,
     /// The settings that the algorithm looks at.
     pub config: toml::Table,
     /// Rings that are in segments, and no tensors of the file.
@@ -70,12 +71,19 @@ pub(super) struct Header {
 /// The rule by which a run of so many steps ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Budget {
+pub(super) enum EndRule {
     /// After the iterations that are planned to make them, as earlier versions had it, whose files do not tell.
     #[default]
     Planned,
     /// With the iteration in which they are made.
     Made,
+}
+
+impl EndRule {
+    /// True of files of earlier versions.
+    fn is_planned(&self) -> bool {
+        *self == EndRule::Planned
+    }
 }
 
 /// The header as it is read: it may hold settings that the algorithm does not look at.
@@ -92,7 +100,7 @@ struct Written<'a> {
     /// Files of older versions have it not: they counted steps as planned.
     env_steps: Option<u64>,
     #[serde(default)]
-    budget: Budget,
+    budget: EndRule,
     config: toml::Table,
     #[serde(default)]
     rings: Vec<Ring>,
@@ -242,7 +250,7 @@ impl Header {
             steps: 0,
             iteration: 0,
             env_steps: 0,
-            budget: Budget::Made,
+            budget: EndRule::Made,
             config,
             rings: Vec::new(),
             checksum: String::new(),

@@ -1,11 +1,13 @@
 //! Snapshots of a run on their way to the disk.
 
 use super::{SeedRun, Training};
+use crate::activity::{self, Work};
 use crate::disk;
 use crate::keep::Keep;
 use crate::memory;
 use crate::outcome::Stop;
 use crate::run_folder::file;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
@@ -72,6 +74,25 @@ pub(super) fn save(session: &dyn Training, runs: &mut [SeedRun], keep: Keep, cha
         let saves = saves.map(|(made, run, snapshot)| move || run.save(made, snapshot)).collect();
         side_by_side(saves, !memory::is_limited() && !disk::is_counted())?;
     }
+    Ok(())
+}
+
+/// Saves the seeds that have changed since they were saved; the snapshots of those that `stay` are kept.
+pub(super) fn save_changed(
+    session: &dyn Training,
+    runs: &mut [SeedRun],
+    keep: Keep,
+    changed: &mut BTreeSet<usize>,
+    stay: &[usize],
+) -> Result<(), Stop> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    activity::begin(Work::Saving);
+    let all: Vec<Changed> =
+        changed.iter().map(|index| Changed { index: *index, stays: stay.contains(index) }).collect();
+    save(session, runs, keep, &all)?;
+    changed.clear();
     Ok(())
 }
 

@@ -214,13 +214,13 @@ fn kill_resumes(train: &str, more: &str) {
 
 #[test]
 fn a_killed_resume_does_not_forget_its_steps() {
-    kill_resumes(CEM, "300");
+    kill_resumes(CEM, "600");
     kill_resumes(&format!("{DQN} --seed 1"), "64");
 }
 
 #[test]
 fn a_killed_resume_of_a_stack_does_not_forget_its_steps() {
-    kill_resumes(&format!("{CEM} --seed 0..3"), "300");
+    kill_resumes(&format!("{CEM} --seed 0..3"), "600");
 }
 
 #[test]
