@@ -18,6 +18,7 @@ mod adapt_on_host;
 mod adapted;
 #[cfg(not(target_arch = "wasm32"))]
 mod blocking;
+mod end_rule;
 mod evaluate;
 mod finished;
 mod guesses;

@@ -1,5 +1,6 @@
 //! Sessions from snapshots.
 
+use super::end_rule::EndRule;
 use super::finished;
 use super::own::Own;
 use super::rules::RunLength;
@@ -8,7 +9,7 @@ use super::seed_progress::SeedProgress;
 use super::segments::Ring;
 use super::session::Stack;
 use super::setup::Setup;
-use super::snapshot::{self, Decoded, EndRule, Header, SnapshotKind};
+use super::snapshot::{self, Decoded, Header, SnapshotKind};
 use super::tensors::{self, SeedArray};
 use crate::algo::StateEntry;
 use crate::backend::room;

@@ -10,6 +10,7 @@ use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::end_rule::EndRule;
 use super::register::algorithm;
 use super::segments::Ring;
 use super::setup::MAX_STEPS;
@@ -66,24 +67,6 @@ pub(super) struct Header {
     pub rings: Vec<Ring>,
     /// FNV-1a of the rest of the header and of the tensors, 16 digits: safetensors has no check of its own.
     checksum: String,
-}
-
-/// The rule by which a run of so many steps ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum EndRule {
-    /// After the iterations that are planned to make them, as earlier versions had it, whose files do not tell.
-    #[default]
-    Planned,
-    /// With the iteration in which they are made.
-    Made,
-}
-
-impl EndRule {
-    /// True of files of earlier versions.
-    fn is_planned(&self) -> bool {
-        *self == EndRule::Planned
-    }
 }
 
 /// The header as it is read: it may hold settings that the algorithm does not look at.

@@ -116,7 +116,12 @@ fn steps_that_cannot_be_are_refused_before_anything_is_written() {
         format!("cartpole-cma-es-s1 has made {} environment steps, so it cannot make 1 400 in all", grouped(made));
     expect_user_error(&fewer, &[&said, "--steps counts all steps of a run"]);
     expect_user_error(&dir.run("train --resume all --steps 1400"), &["so it cannot make 1 400 in all"]);
-    for (steps, part) in [("0", "--steps"), ("-5", "--steps"), ("0.5", "--steps"), ("1e16", "1000000000000000")] {
+    for (steps, part) in [
+        ("0", "a count of at least 1, got `0`"),
+        ("-5", "--steps"),
+        ("0.5", "got `0.5`"),
+        ("1e16", "1e16 is more than 1e15"),
+    ] {
         for command in [format!("train --resume all --steps {steps}"), format!("{TRAIN} --out new --steps {steps}")] {
             let command = command.replace("--steps 1500 ", "");
             expect_user_error(&dir.run(&command), &[part]);
