@@ -225,20 +225,28 @@ impl<'a> Iteration<'a> {
             }
             _ => None,
         };
-        self.trial(cast, (tasks.parameters.map(by_row), told), key, amount, steps)
+        self.trial(cast, (tasks.parameters.map(by_row), told), key, amount, (steps, false))
     }
 
-    /// The same where a task is learned: if there are many, each episode has its own.
+    /// Plays as [`episodes`](Iteration::episodes) does where a task is learned: if there are many, each episode has its own.
+    /// `lasting`: the policy explores by noise that lasts, which is drawn once, for all of the play.
     ///
     /// An error of the trace if an executor has many tasks.
     #[track_caller]
-    pub fn own_episodes(&mut self, cast: Cast<'_>, key: [Tensor; 2], amount: Amount, steps: usize) -> Experience {
+    pub fn own_episodes(
+        &mut self,
+        cast: Cast<'_>,
+        key: [Tensor; 2],
+        amount: Amount,
+        steps: usize,
+        lasting: bool,
+    ) -> Experience {
         if let EnvPlace::Host(_, fleet) = self.place
             && !fleet.spec.task.is_empty()
         {
             fail(Error::one_task(&fleet.spec.name));
         }
-        self.trial(cast, (None, None), key, amount, steps)
+        self.trial(cast, (None, None), key, amount, (steps, lasting))
     }
 
     /// Whole episodes on tasks with these parameters, `[K, D]`, where environments are in the program, and on those that the host is told.
@@ -249,15 +257,17 @@ impl<'a> Iteration<'a> {
         (tasks, told): (Option<Tensor>, Option<(TaskSource, usize)>),
         key: [Tensor; 2],
         amount: Amount,
-        steps: usize,
+        (steps, noise): (usize, bool),
     ) -> Experience {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
         match self.place {
             EnvPlace::Device(env) => {
-                Play { env, policy, acting, how: How::Explore, rows, tasks, keys }.episodes(amount, steps)
+                let play = Play { env, policy, acting, how: How::Explore, rows, tasks, keys };
+                if noise { play.episodes_with_noise(amount, steps) } else { play.episodes(amount, steps) }
             }
             EnvPlace::Host(device, fleet) => {
-                let request = Request { how: How::Explore, steps, episodes: Some(amount), lasting: None, tasks: told };
+                let (lasting, episodes) = (noise.then_some(0), Some(amount));
+                let request = Request { how: How::Explore, steps, episodes, lasting, tasks: told };
                 let (first, recorded) = self.ask(device, fleet, cast, keys, &Named::new(), request);
                 let first = first.first().copied().unwrap_or(Tensor::poison());
                 replay(policy, acting, amount, first, &recorded)

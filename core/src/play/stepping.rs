@@ -44,6 +44,14 @@ pub enum Amount {
 }
 
 impl Amount {
+    /// Shares minima of episodes and of their steps among so many environments: what each plays, rounded up; none if both
+    /// are 0.
+    #[must_use]
+    pub fn share([episodes, steps]: [usize; 2], envs: usize) -> Option<Amount> {
+        let [episodes, steps] = [episodes, steps].map(|all| all.div_ceil(envs.max(1)));
+        (episodes > 0 || steps > 0).then_some(Amount::AtLeast { episodes, steps })
+    }
+
     /// Most steps that it can take, with this time limit.
     #[must_use]
     pub fn most(self, horizon: usize) -> usize {
@@ -334,8 +342,20 @@ impl Play<'_> {
     pub fn episodes_from(&self, memory: Option<Named>, amount: Amount, steps: usize) -> Experience {
         let begun = self.begin();
         let from = Running { memory: memory.unwrap_or_else(|| begun.memory.clone()), ..begun };
-        self.agent()
-            .trial(from, (amount, steps), &(), |t, from, episode, ()| self.stepped(t, from, Some(episode), None))
+        self.trial(from, (amount, steps), None)
+    }
+
+    /// Plays whole episodes as `episodes` does, with lasting noise that is the same in all of their steps.
+    #[track_caller]
+    pub fn episodes_with_noise(&self, amount: Amount, steps: usize) -> Experience {
+        let noise = RowNoise::new(fold_in(self.keys.lasting, self.keys.first), self.rows[1]);
+        self.trial(self.begin(), (amount, steps), self.policy.lasting(self.acting, &noise))
+    }
+
+    #[track_caller]
+    fn trial(&self, from: Running, amount: (Amount, usize), lasting: Option<Tensor>) -> Experience {
+        let step = |t: Tensor, from: &Running, episode: [Tensor; 2], ()| self.stepped(t, from, Some(episode), lasting);
+        self.agent().trial(from, amount, &(), step)
     }
 
     /// The policy's memory after so many whole episodes of each environment, one after the other: the next one would

@@ -121,7 +121,7 @@ impl<'a> Collector<'a> {
         let stream = fold_in(self.key, Tensor::constant_u32(streams::EPISODES));
         let policy = Normalised(&self.net.policy);
         let cast = Cast { policy: &policy, acting: &self.acting, rows };
-        let mut played = it.own_episodes(cast, fold_in(stream, self.iteration), amount, horizon);
+        let mut played = it.own_episodes(cast, fold_in(stream, self.iteration), amount, horizon, false);
         let steps = &mut played.steps;
         let (valid, none) = (steps.valid, Tensor::constant_f32(0.0));
         // An environment that goes on behind its last episode may get anywhere: what is seen there is not even looked at.

@@ -58,9 +58,7 @@ impl Sampling {
     /// The share of both minima that each environment plays in an iteration; none where rollouts go on from one to the next.
     #[must_use]
     pub fn whole(&self) -> Option<Amount> {
-        let share = |all: usize| all.div_ceil(self.envs.max(1));
-        let (episodes, steps) = (share(self.min_rollouts), share(self.min_steps));
-        (episodes > 0 || steps > 0).then_some(Amount::AtLeast { episodes, steps })
+        Amount::share([self.min_rollouts, self.min_steps], self.envs)
     }
 
     /// These settings for an environment with this time limit. Where whole episodes are asked for, `horizon` becomes the most steps that an
