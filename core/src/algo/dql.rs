@@ -52,6 +52,7 @@ pub fn networks(config: &DqlConfig, spec: &EnvSpec) -> Result<QLearning> {
     let DqlConfig { epsilon_initial: from, epsilon_final: to, epsilon_decay: factor, .. } = *config;
     let settings = QSettings {
         replay: config.replay,
+        horizon: spec.horizon,
         net: config.net.clone(),
         optimiser: config.rms_prop.optimiser(),
         learning_rate: config.rms_prop.learning_rate,

@@ -54,6 +54,7 @@ pub fn networks(config: &DqnConfig, spec: &EnvSpec) -> Result<QLearning> {
     let DqnConfig { epsilon_initial, epsilon_final, exploration_fraction, .. } = *config;
     let settings = QSettings {
         replay: config.replay,
+        horizon: spec.horizon,
         net: config.net.clone(),
         optimiser: config.adam.optimiser(),
         learning_rate: config.adam.learning_rate,

@@ -21,6 +21,8 @@ use crate::{DType, Tensor};
 pub struct QSettings {
     /// The settings of playing, remembering and drawing.
     pub replay: Replay,
+    /// Most steps of an episode.
+    pub horizon: usize,
     /// The network.
     pub net: NetConfig,
     /// The network's steps.
@@ -193,7 +195,7 @@ impl OffPolicy for QLearning {
         let rate = settings.learning_rate * settings.learning_rate_schedule.factor_by(settings.fall, at.share());
         vec![
             ("train/learning_rate", rate),
-            ("train/epsilon", settings.exploration.at(at, settings.replay.batch() as u64)),
+            ("train/epsilon", settings.exploration.at(at, settings.replay.batch(settings.horizon) as u64)),
         ]
     }
 }

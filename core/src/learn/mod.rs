@@ -10,4 +10,5 @@ pub use descent::{Between, Descended, Descent, Look, PartNorms, Turn};
 pub use entropy::EntropyMethod;
 pub use metrics::{Join, Metrics};
 pub use passes::Passes;
+pub(crate) use passes::running_sum;
 pub use ratio::log_ratio;

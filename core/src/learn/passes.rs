@@ -77,7 +77,7 @@ impl Passes {
 
 /// Sums of the numbers of each row up to and with each of them, `[S, N]` → `[S, N]`: in log N steps of whole arrays.
 #[track_caller]
-fn running_sum(x: Tensor) -> Tensor {
+pub(crate) fn running_sum(x: Tensor) -> Tensor {
     let (seeds, n) = (x.size(0), x.size(1));
     std::iter::successors(Some(1), |by| Some(by * 2)).take_while(|by| *by < n).fold(x, |sum, by| {
         let before = Tensor::concat(&[Tensor::zeros(&[seeds, by]), sum.slice(1, 0, n - by)], 1);

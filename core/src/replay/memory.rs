@@ -3,6 +3,7 @@
 use super::{Ahead, Batch, Hindsight, Priorities, SumTree, Transitions};
 use crate::Tensor;
 use crate::dist::RowNoise;
+use crate::learn::running_sum;
 use crate::tensor::tree;
 
 /// A memory of at most so many transitions; a new one takes the place of the oldest.
@@ -14,7 +15,8 @@ pub struct ReplayMemory {
     pub observations: usize,
     /// A, numbers of an action.
     pub actions: usize,
-    /// N, environments whose steps lie side by side: each one's next step is N rows on.
+    /// N, environments whose steps lie side by side: each one's next step is N rows on. It is 1 where whole episodes lie
+    /// one behind the other.
     pub envs: usize,
     /// Discount of later rewards.
     pub gamma: f64,
@@ -81,22 +83,47 @@ impl ReplayMemory {
     #[track_caller]
     #[must_use]
     pub fn push(&self, stored: Stored, new: &Transitions, step: Tensor) -> Stored {
+        let b = new.reward.size(1);
+        let index = self.below(stored.next + Tensor::iota(&[1, b], 1), self.rows);
+        self.pushed(stored, (new, step), index, Tensor::constant_u32(b as u32))
+    }
+
+    /// Adds those transitions alone that are valid, in their order: 1 there and 0 elsewhere, u32 `[S, B, 1]`. There are at
+    /// most as many as the memory has rows.
+    #[track_caller]
+    #[must_use]
+    pub fn push_valid(&self, stored: Stored, new: &Transitions, step: Tensor, valid: Tensor) -> Stored {
+        let (seeds, b) = (valid.size(0), valid.size(1));
+        let valid = valid.reshape(&[seeds, b]);
+        // Whole numbers up to `MOST`.
+        let count = running_sum(valid.to_f32());
+        let place = (count - 1.0).max(Tensor::constant_f32(0.0)).to_u32();
+        // Rows beyond the end are dropped, and their priorities.
+        let index = valid.select(self.below(stored.next + place, self.rows), Tensor::constant_u32(u32::MAX));
+        self.pushed(stored, (new, step), index, count.slice(1, b - 1, b).to_u32())
+    }
+
+    /// Leads a number of less than two rounds back by one, if it is not below `limit`.
+    fn below(&self, at: Tensor, limit: usize) -> Tensor {
+        // Whole numbers have no differences, but they wrap around.
+        let minus = Tensor::constant_u32(0u32.wrapping_sub(self.rows as u32));
+        at.lt(Tensor::constant_u32(limit as u32)).select(at, at + minus)
+    }
+
+    /// Puts transitions into the rows `index`, u32 `[S, B]`, and counts `count` of them, u32 `[]` or `[S, 1]`.
+    #[track_caller]
+    fn pushed(&self, stored: Stored, (new, step): (&Transitions, Tensor), index: Tensor, count: Tensor) -> Stored {
         let rows = match self.follows() {
             false => new.rows(),
             true => Tensor::concat(&[new.rows(), step.to_f32()], 2),
         };
-        let (b, all) = (rows.size(1), Tensor::constant_u32(self.rows as u32));
-        // Whole numbers have no differences, but they wrap around.
-        let minus = Tensor::constant_u32(0u32.wrapping_sub(self.rows as u32));
-        let wrapped = |at: Tensor, rows: Tensor| at.lt(rows).select(at, at + minus);
-        let count = Tensor::constant_u32(b as u32);
-        let index = wrapped(stored.next + Tensor::iota(&[1, b], 1), all);
+        let all = Tensor::constant_u32(self.rows as u32);
         let filled = stored.filled + count;
         let priorities = stored.priorities.zip(self.tree()).map(|(priorities, tree)| priorities.added(tree, index));
         Stored {
             rows: stored.rows.store(index, rows),
             // R after the last row: what is added to a memory that has grown goes behind it.
-            next: wrapped(stored.next + count, all + Tensor::constant_u32(1)),
+            next: self.below(stored.next + count, self.rows + 1),
             filled: filled.lt(all).select(filled, all),
             priorities,
         }

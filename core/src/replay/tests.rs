@@ -7,6 +7,8 @@ use crate::program::State;
 use crate::tensor::Tree as _;
 use crate::{Context, Device, Program, Tensor};
 
+mod whole_episodes;
+
 /// A transition as a test plays it: observation and next observation of two numbers each, reward, end, and number in its episode.
 #[derive(Clone, Copy, Debug)]
 struct Row {

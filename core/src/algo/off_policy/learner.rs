@@ -1,5 +1,7 @@
 //! The iteration of algorithms that learn from a replay memory.
 
+mod whole;
+
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, period};
 use crate::algo::count::Count;
 use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Relation, StateEntry};
@@ -36,17 +38,17 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
     /// # Errors
     /// If a setting does not fit others.
     pub fn new(algorithm: C, spec: &EnvSpec) -> Result<Self> {
-        algorithm.replay().validate()?;
+        algorithm.replay().validate(spec.horizon)?;
         let memory = algorithm.replay().memory(spec)?;
         let (beginner, horizon, tasks) = (Uniform::new(&spec.action), spec.horizon, spec.task.len());
         let learner = OffPolicyLearner { algorithm, memory, beginner, horizon, tasks };
         let Replay { train_freq, iteration_steps, .. } = *learner.algorithm.replay();
-        let passes = learner.passes_of_a_period();
-        if !(iteration_steps / train_freq).is_multiple_of(passes) {
-            let whole = train_freq * passes;
+        let (passes, whole) = (learner.passes_of_a_period(), learner.algorithm.replay().whole().is_some());
+        if !whole && !(iteration_steps / train_freq).is_multiple_of(passes) {
+            let steps = train_freq * passes;
             let problem = format!(
-                "{iteration_steps} is no multiple of {whole}, the steps after which the kinds of updates repeat; try {}",
-                iteration_steps.div_ceil(whole) * whole
+                "{iteration_steps} is no multiple of {steps}, the steps after which the kinds of updates repeat; try {}",
+                iteration_steps.div_ceil(steps) * steps
             );
             return Err(Error::config("iteration_steps", problem));
         }
@@ -113,6 +115,49 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         ((learner, Stored { priorities, ..fixed }), metrics)
     }
 
+    /// Passes that go on from where environments are, and from one to the next.
+    fn passes(
+        &self,
+        it: &mut Iteration<'_>,
+        cast: &Actors<'_>,
+        (learner, stored): (C::Learner, Stored),
+        held: &Held,
+    ) -> ((C::Learner, Stored), Metrics) {
+        let Replay { envs, train_freq, iteration_steps, .. } = *self.algorithm.replay();
+        let (obs, steps) = (held.get("obs"), held.get("env_steps"));
+        let state = held.find("env_state").unwrap_or(obs);
+        let remembered = if cast.acts { self.algorithm.remembered() } else { Vec::new() };
+        let init = Pass {
+            running: Running {
+                state,
+                steps: steps.reshape(&[it.seeds(), envs]),
+                obs,
+                memory: remembered.iter().map(|(name, _)| (*name, held.get(name))).collect(),
+                task: held.find("task"),
+            },
+            ep_return: held.get("ep_return"),
+            stored,
+            learner,
+        };
+        let passes = iteration_steps / train_freq;
+        let (last, metrics) = it.repeat(passes, &init, |it, number, at| self.pass(it, cast, number, at));
+        let Pass { running, ep_return, stored, learner } = last;
+        if held.find("env_state").is_some() {
+            it.update("env_state", running.state);
+        }
+        if let Some(task) = running.task {
+            it.update("task", task);
+        }
+        for (name, _) in remembered {
+            it.update(name, running.memory.get(name));
+        }
+        for (name, value) in [("env_steps", running.steps.unsqueeze(2)), ("obs", running.obs), ("ep_return", ep_return)]
+        {
+            it.update(name, value);
+        }
+        ((learner, stored), metrics)
+    }
+
     /// One pass: steps, and then updates. `number` is the pass's, u32 `[]`.
     fn pass(
         &self,
@@ -134,7 +179,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
             first,
         );
         let xs = [played.steps.reward, played.steps.terminated, played.steps.truncated];
-        let stored = self.memory.push(stored, &self.transitions(&played), self.numbers(steps, &xs));
+        let stored = self.memory.push(stored, &self.transitions(&played), by_seed(numbers(steps, &xs)));
         let (count, [_, ended]) = Count::from(steps, ep_return, ep_return * 0.0).over(train_freq, xs, 1.0);
         let metrics = count.metrics(ended, [train_freq, rows[0], envs]);
         let ((learner, stored), metrics) = match learns {
@@ -146,15 +191,16 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         };
         (Pass { running: played.next, ep_return: count.ep_return, stored, learner }, metrics)
     }
+}
 
-    /// Numbers of steps in their episodes, u32 `[S, T · N, 1]`, from that of the first, u32 `[S, N, 1]`.
-    fn numbers(&self, first: Tensor, [_, terminated, truncated]: &[Tensor; 3]) -> Tensor {
-        let (t, zero, one) = (terminated.size(0), Tensor::constant_u32(0), Tensor::constant_u32(1));
-        let (_, numbers) = scan_tree(t, &first, &[*terminated, *truncated], |_, step: Tensor, [end, cut]| {
-            (end.bit_or(cut).select(zero, step + one), step)
-        });
-        by_seed(numbers.unwrap_or(Tensor::poison()))
-    }
+/// Numbers of steps in their episodes, u32 `[T, S, N, 1]`, from that of the first, u32 `[S, N, 1]`.
+#[track_caller]
+fn numbers(first: Tensor, [_, terminated, truncated]: &[Tensor; 3]) -> Tensor {
+    let (t, zero, one) = (terminated.size(0), Tensor::constant_u32(0), Tensor::constant_u32(1));
+    let (_, numbers) = scan_tree(t, &first, &[*terminated, *truncated], |_, step: Tensor, [end, cut]| {
+        (end.bit_or(cut).select(zero, step + one), step)
+    });
+    numbers.unwrap_or(Tensor::poison())
 }
 
 /// Where a run is between two passes.
@@ -237,7 +283,10 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
         let n = self.algorithm.replay().envs;
         let mut entries = self.algorithm.entries();
-        entries.extend(StateEntry::running(environment, self.horizon, [n, self.memory.observations, self.tasks]));
+        let goes_on = self.algorithm.replay().whole().is_none();
+        if goes_on {
+            entries.extend(StateEntry::running(environment, self.horizon, [n, self.memory.observations, self.tasks]));
+        }
         let rows = self.memory.rows;
         let count = |name| StateEntry::new(name, &[1], DType::U32).holding(Numbers::up_to(rows as u64));
         entries.extend([
@@ -260,7 +309,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
             entries.push(largest.holding(Numbers::at_least(1.0)).related(Relation::NotBelow(PRIORITIES[0])));
         }
         let of_policy = |(name, width)| StateEntry::new(name, &[n, width], DType::F32).of_episode();
-        entries.extend(self.algorithm.remembered().into_iter().map(of_policy));
+        entries.extend(self.algorithm.remembered().into_iter().filter(|_| goes_on).map(of_policy));
         entries
     }
 
@@ -269,18 +318,33 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
     }
 
     fn batch(&self) -> u64 {
-        self.algorithm.replay().batch() as u64
+        self.algorithm.replay().batch(self.horizon) as u64
+    }
+
+    fn most(&self, iterations: u64) -> u64 {
+        let replay = self.algorithm.replay();
+        let [before, after] = [false, true].map(|learns| replay.most(learns, self.horizon) as u64);
+        let warm_up = replay.warm_up(self.horizon).min(iterations);
+        warm_up.saturating_mul(before).saturating_add((iterations - warm_up).saturating_mul(after))
+    }
+
+    fn counts_steps(&self) -> bool {
+        self.algorithm.replay().whole().is_some()
     }
 
     fn for_steps(&self, steps: u64) -> Result<Option<Box<dyn Algorithm>>> {
-        let memory = ReplayMemory { rows: self.algorithm.replay().rows(steps)?, ..self.memory.clone() };
+        let memory = ReplayMemory { rows: self.algorithm.replay().rows(steps, self.horizon)?, ..self.memory.clone() };
         Ok(Some(Box::new(OffPolicyLearner { memory, ..self.clone() })))
     }
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {
-        let Replay { envs, batch_size, .. } = *self.algorithm.replay();
+        let Replay { envs, batch_size, min_rollouts, min_steps, .. } = *self.algorithm.replay();
         let hidden = self.algorithm.net().hidden.iter().copied().max().unwrap_or(0);
-        vec![("memory_size", self.memory.rows), ("batch_size", batch_size), ("envs", envs), ("hidden", hidden)]
+        let mut sizes = vec![("memory_size", self.memory.rows), ("batch_size", batch_size), ("envs", envs)];
+        let minima = [("min_rollouts", min_rollouts), ("min_steps", min_steps)];
+        sizes.extend(minima.into_iter().filter(|(_, minimum)| *minimum > 0));
+        sizes.push(("hidden", hidden));
+        sizes
     }
 
     fn stages(&self) -> usize {
@@ -288,11 +352,11 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
     }
 
     fn stage(&self, done: u64) -> usize {
-        if done < self.algorithm.replay().warm_up() { 0 } else { TRAINING }
+        if done < self.algorithm.replay().warm_up(self.horizon) { 0 } else { TRAINING }
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
-        let Replay { envs, train_freq, iteration_steps, warm_up, .. } = *self.algorithm.replay();
+        let Replay { warm_up, .. } = *self.algorithm.replay();
         let learns = it.stage() == TRAINING;
         let acts = learns || warm_up == WarmUp::Policy;
         let scheduled = if acts { self.schedules(Progress::default()) } else { Vec::new() };
@@ -301,53 +365,25 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let policy: Box<dyn Policy + '_> = if acts { self.algorithm.policy() } else { Box::new(self.beginner.clone()) };
         let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), it.number());
         let cast = Actors { policy, rates, key, acts, learns };
-        let (obs, steps) = (held.get("obs"), held.get("env_steps"));
-        let state = held.find("env_state").unwrap_or(obs);
-        let remembered = if acts { self.algorithm.remembered() } else { Vec::new() };
-        let init = Pass {
-            running: Running {
-                state,
-                steps: steps.reshape(&[it.seeds(), envs]),
-                obs,
-                memory: remembered.iter().map(|(name, _)| (*name, held.get(name))).collect(),
-                task: held.find("task"),
-            },
-            ep_return: held.get("ep_return"),
-            stored: Stored {
-                rows: held.get("memory"),
-                next: held.get("memory_next"),
-                filled: held.get("memory_filled"),
-                priorities: self.memory.tree().map(|_| Priorities {
-                    levels: PRIORITIES.map(|name| held.get(name)).to_vec(),
-                    largest: held.get("priority_largest"),
-                }),
-            },
-            learner: self.algorithm.begin(held),
+        let stored = Stored {
+            rows: held.get("memory"),
+            next: held.get("memory_next"),
+            filled: held.get("memory_filled"),
+            priorities: self.memory.tree().map(|_| Priorities {
+                levels: PRIORITIES.map(|name| held.get(name)).to_vec(),
+                largest: held.get("priority_largest"),
+            }),
         };
-        let passes = iteration_steps / train_freq;
-        let (last, metrics) = it.repeat(passes, &init, |it, number, at| self.pass(it, &cast, number, at));
-        let Pass { running, ep_return, stored, learner } = last;
-        if held.find("env_state").is_some() {
-            it.update("env_state", running.state);
-        }
-        if let Some(task) = running.task {
-            it.update("task", task);
-        }
-        for (name, _) in remembered {
-            it.update(name, running.memory.get(name));
-        }
+        let from = (self.algorithm.begin(held), stored);
+        let ((learner, stored), metrics) = match self.algorithm.replay().amount(learns, self.horizon) {
+            Some(amount) => self.whole(it, &cast, from, amount),
+            None => self.passes(it, &cast, from, held),
+        };
         if let Some(Priorities { levels, largest }) = stored.priorities {
             PRIORITIES.iter().zip(levels).for_each(|(name, level)| it.update(name, level));
             it.update("priority_largest", largest);
         }
-        for (name, value) in [
-            ("env_steps", running.steps.unsqueeze(2)),
-            ("obs", running.obs),
-            ("ep_return", ep_return),
-            ("memory", stored.rows),
-            ("memory_next", stored.next),
-            ("memory_filled", stored.filled),
-        ] {
+        for (name, value) in [("memory", stored.rows), ("memory_next", stored.next), ("memory_filled", stored.filled)] {
             it.update(name, value);
         }
         if learns {
@@ -359,7 +395,8 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
         let mut schedules = self.algorithm.schedules(at);
         if self.memory.prioritised.is_some() {
-            schedules.push(("train/priority_correction", self.algorithm.replay().correction(at)));
+            let correction = self.algorithm.replay().correction(at, self.horizon);
+            schedules.push(("train/priority_correction", correction));
         }
         schedules
     }

@@ -22,6 +22,17 @@ pub(super) fn number(pass: Tensor, update: Tensor, updates: usize, period: usize
     remainder(before + within, period)
 }
 
+/// The number of a pass among those of a period, from its number among all, any u32 `[]`, and the passes of a period.
+pub(super) fn pass(number: Tensor, passes: usize) -> Tensor {
+    if passes == 1 {
+        return Tensor::constant_u32(0);
+    }
+    // By halves, which are exact in f32: x = 2¹² high + low.
+    let word = Tensor::constant_u32;
+    let (high, low) = (number.shr(word(12)), number.bit_and(word((1 << 12) - 1)));
+    remainder(remainder(high, passes) * word((1 << 12) % passes as u32) + low, passes)
+}
+
 /// The remainder of x / n, of whole numbers up to 2²⁴ and a number of 2 or more.
 fn remainder(x: Tensor, n: usize) -> Tensor {
     let word = Tensor::constant_u32;
@@ -69,6 +80,22 @@ mod tests {
                 ((u64::from(*pass) * u64::from(updates) + u64::from(*update)) % u64::from(period)) as u32
             };
             assert_eq!(found, all.iter().map(exact).collect::<Vec<_>>(), "{updates} updates, {period}");
+        }
+    }
+
+    #[test]
+    fn passes_are_counted_through_a_whole_run() {
+        let device = Device::cpu(1);
+        for passes in [1u32, 2, 3, 7, 32, 63, 64] {
+            let all: Vec<u32> =
+                (0..300).flat_map(|i| [i, (1 << 24) - 150 + i, u32::MAX - i, i.wrapping_mul(2_654_435_761)]).collect();
+            let mut program = Program::new(&device, |cx| {
+                cx.output("pass", pass(Tensor::literal_u32(&all), passes as usize).broadcast_to(&[all.len()]));
+            })
+            .unwrap();
+            let out = program.run(&State::new(), &[], &[]).unwrap();
+            let found = pollster::block_on(device.read_u32(out.get("pass").unwrap())).unwrap();
+            assert_eq!(found, all.iter().map(|x| x % passes).collect::<Vec<_>>(), "{passes} passes");
         }
     }
 

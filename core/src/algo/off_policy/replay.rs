@@ -2,6 +2,7 @@
 
 use crate::env::EnvSpec;
 use crate::optim::{Decay, Progress};
+use crate::play::Amount;
 use crate::replay::{Hindsight, ReplayMemory};
 use crate::settings::Range;
 use crate::{Error, Result};
@@ -36,7 +37,18 @@ crate::settings! {
         ///
         /// Pyrado's `use_trained_policy_for_refill`, where the memory of a trained policy is filled anew.
         warm_up: WarmUp = WarmUp::Random;
-        /// steps of each environment between updates
+        /// whole episodes between updates at least; above 0: in place of train_freq
+        ///
+        /// Each environment plays its share of both minima, rounded up, from a new episode on and the last one to its
+        /// end. Then follow `gradient_steps` updates, and all of it is an iteration. Iterations before the first update
+        /// make `learning_starts` steps together at least. Memory is taken for episodes as long as the time limit
+        /// allows.
+        min_rollouts: usize = 0, Range::Count(0, ReplayMemory::MOST as u64);
+        /// steps of the whole episodes between updates at least; above 0: in place of train_freq
+        ///
+        /// See `min_rollouts`.
+        min_steps: usize = 0, Range::Count(0, ReplayMemory::MOST as u64);
+        /// steps of each environment between updates; not of whole episodes
         train_freq: usize = 1, Range::Count(1, 1 << 16);
         /// updates each time
         gradient_steps: usize = 1, Range::Count(1, 1 << 16);
@@ -56,15 +68,37 @@ crate::settings! {
         ///
         /// Hindsight, arXiv:1707.01495: k / (k + 1) there, 0.8 for k = 4. Needs an environment with goals.
         hindsight: f64 = 0.0, Range::Unit;
-        /// steps of each environment in an iteration, which is a row of metrics
+        /// steps of each environment in an iteration, which is a row of metrics; not of whole episodes
         iteration_steps: usize = 100, Range::Shown(&Range::Count(1, 1 << 24), "train_freq divides it");
     }
 }
 
 impl Replay {
-    /// Environment steps of an iteration and seed.
-    pub fn batch(&self) -> usize {
-        self.iteration_steps * self.envs
+    /// Computes the environment steps that an iteration of a seed is planned to make: where only the time limit, of so
+    /// many steps, ends episodes.
+    pub fn batch(&self, limit: usize) -> usize {
+        self.whole().map_or(self.iteration_steps, |amount| amount.planned(limit)).saturating_mul(self.envs)
+    }
+
+    /// Gives the share of both minima that each environment plays in an iteration; none where iterations go on from one
+    /// to the next.
+    #[must_use]
+    pub fn whole(&self) -> Option<Amount> {
+        Amount::share([self.min_rollouts, self.min_steps], self.envs)
+    }
+
+    /// Gives the share of each environment in an iteration that `learns`, or in one of the warm-up: these make
+    /// `learning_starts` steps together, however early episodes end.
+    pub(super) fn amount(&self, learns: bool, limit: usize) -> Option<Amount> {
+        let learns = learns || self.whole().is_none();
+        let least = if learns { 0 } else { self.learning_starts.div_ceil(self.warm_up(limit).max(1) as usize) };
+        Amount::share([self.min_rollouts, self.min_steps.max(least)], self.envs)
+    }
+
+    /// Computes the most environment steps that an iteration makes which `learns`, or one of the warm-up.
+    pub(super) fn most(&self, learns: bool, limit: usize) -> usize {
+        let most = self.amount(learns, limit).map_or(self.iteration_steps, |amount| amount.most(limit));
+        most.saturating_mul(self.envs)
     }
 
     /// The memory for an environment.
@@ -86,7 +120,7 @@ impl Replay {
             return Err(Error::config("n_step", problem));
         }
         Ok(ReplayMemory {
-            envs: self.envs,
+            envs: if self.whole().is_some() { 1 } else { self.envs },
             n_step: self.n_step,
             prioritised: self.prioritised.then_some(self.priority_exponent),
             hindsight,
@@ -95,24 +129,25 @@ impl Replay {
     }
 
     /// β, the correction for uneven draws, in the next iteration.
-    pub(super) fn correction(&self, at: Progress) -> f64 {
-        let over = at.budget.saturating_sub(self.batch() as u64);
+    pub(super) fn correction(&self, at: Progress, limit: usize) -> f64 {
+        let over = at.budget.saturating_sub(self.batch(limit) as u64);
         Decay::Linear { from: self.priority_correction, to: 1.0, over }.at(at.steps)
     }
 
     /// Iterations of the warm-up.
-    pub(super) fn warm_up(&self) -> u64 {
-        self.learning_starts.div_ceil(self.batch()) as u64
+    pub(super) fn warm_up(&self, limit: usize) -> u64 {
+        self.learning_starts.div_ceil(self.batch(limit).max(1)) as u64
     }
 
-    /// Checks values in combination.
-    pub(super) fn validate(&self) -> Result<()> {
+    /// Checks values in combination, with the time limit.
+    pub(super) fn validate(&self, limit: usize) -> Result<()> {
         let Replay { envs, memory_size, batch_size, train_freq, iteration_steps, .. } = *self;
-        if self.iteration_steps.saturating_mul(envs) > ReplayMemory::MOST {
+        let whole = self.whole();
+        if whole.is_none() && iteration_steps.saturating_mul(envs) > ReplayMemory::MOST {
             let problem = format!("iteration_steps × envs is more than {}", ReplayMemory::MOST);
             return Err(Error::config("iteration_steps", problem));
         }
-        if !iteration_steps.is_multiple_of(train_freq) {
+        if whole.is_none() && !iteration_steps.is_multiple_of(train_freq) {
             let near = iteration_steps.div_ceil(train_freq) * train_freq;
             let problem = format!("train_freq = {train_freq} does not divide {iteration_steps}; try {near}");
             return Err(Error::config("iteration_steps", problem));
@@ -122,6 +157,9 @@ impl Replay {
                 format!("{batch_size} are more than the memory holds; lower it, or raise memory_size = {memory_size}");
             return Err(Error::config("batch_size", problem));
         }
+        if whole.is_some() {
+            return self.validate_whole(limit);
+        }
         let new = train_freq * envs;
         if new > memory_size {
             let problem = format!("{memory_size} are fewer than the {new} steps between updates (train_freq × envs)");
@@ -130,18 +168,50 @@ impl Replay {
         Ok(())
     }
 
-    /// Rows of the memory of a run of so many steps.
-    pub(super) fn rows(&self, steps: u64) -> Result<usize> {
-        // The warm-up is whole iterations: it may be longer than was asked for.
-        if self.warm_up() >= steps.div_ceil(self.batch() as u64) {
+    /// Checks that the memory holds the longest episodes that can come between updates.
+    fn validate_whole(&self, limit: usize) -> Result<()> {
+        let Replay { envs, memory_size, min_rollouts, .. } = *self;
+        let [warm_up, most] = [false, true].map(|learns| self.most(learns, limit));
+        let by_rollouts = Amount::share([min_rollouts, 0], envs).map_or(0, |amount| amount.most(limit));
+        let key = match (by_rollouts.saturating_mul(envs), warm_up > most) {
+            (_, true) if most <= memory_size => "learning_starts",
+            (rollouts, _) if rollouts == most => "min_rollouts",
+            _ => "min_steps",
+        };
+        if warm_up > ReplayMemory::MOST {
             let problem = format!(
-                "{} steps without updates, in iterations of {}, are all of a run of {steps} steps; lower it, or raise steps",
-                self.learning_starts,
-                self.batch()
+                "until episodes of up to {limit} steps are played, {envs} environments may make {warm_up} steps, more than \
+                 the {} that a memory can hold; lower it, envs or time_limit",
+                ReplayMemory::MOST
+            );
+            return Err(Error::config(key, problem));
+        }
+        if warm_up > memory_size {
+            let problem = format!(
+                "{memory_size} are fewer than the {warm_up} steps that {envs} environments may make until their episodes \
+                 of up to {limit} steps are played; raise it, or lower {key}, envs or time_limit"
+            );
+            return Err(Error::config("memory_size", problem));
+        }
+        Ok(())
+    }
+
+    /// Rows of the memory of a run of so many steps.
+    pub(super) fn rows(&self, steps: u64, limit: usize) -> Result<usize> {
+        let batch = self.batch(limit) as u64;
+        // The warm-up is whole iterations: it may be longer than was asked for.
+        if self.warm_up(limit) >= steps.div_ceil(batch) {
+            let problem = format!(
+                "{} steps without updates, in iterations of {batch}, are all of a run of {steps} steps; lower it, or raise steps",
+                self.learning_starts
             );
             return Err(Error::config("learning_starts", problem));
         }
-        let planned = steps.div_ceil(self.batch() as u64).saturating_mul(self.batch() as u64);
-        Ok(usize::try_from(planned).unwrap_or(usize::MAX).min(self.memory_size))
+        let made = match self.whole() {
+            None => steps.div_ceil(batch).saturating_mul(batch),
+            // A run ends with the iteration in which its steps are made.
+            Some(_) => (steps - 1).saturating_add(self.most(false, limit) as u64),
+        };
+        Ok(usize::try_from(made).unwrap_or(usize::MAX).min(self.memory_size))
     }
 }
