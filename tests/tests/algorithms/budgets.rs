@@ -12,6 +12,8 @@ const POPULATION: &str = "hidden = [4]\nn_samples = 8\nepisodes = 1\n";
 const META: &str = "hidden = [4]\nmeta_batch = 3\nrollouts = 2\n";
 const REPLAY: &str = "hidden = [4]\niteration_steps = 40\nlearning_starts = 40\nbatch_size = 8\ntrain_freq = 20\n\
                       gradient_steps = 2\n";
+const EPISODES: &str = "hidden = [4]\nmin_rollouts = 4\nenvs = 2\nlearning_starts = 40\nbatch_size = 8\ngradient_steps = 3\n\
+                        learning_rate_schedule = \"linear\"\n";
 const PEARL: &str = "hidden = [4]\nencoder_hidden_sizes = [4]\ntrain_tasks = 4\nnum_tasks_sample = 2\nnum_initial_steps = 100\n\
                      num_steps_prior = 100\nnum_extra_rl_steps_posterior = 0\nnum_steps_per_epoch = 2\nmeta_batch = 2\n\
                      batch_size = 8\nembedding_batch_size = 8\nembedding_mini_batch_size = 8\nmemory_size = 2000";
@@ -51,6 +53,12 @@ const APART: &[Run<'_>] = &[
     ),
     ("rl2-trpo", "grid-world", &["units = 4\nmeta_batch = 3\nepisodes = 2"], 700),
     ("pearl", "navigation", &[PEARL], 1_500),
+    ("dqn", "cartpole:time_limit=100", &[EPISODES, "prioritised = true\nn_step = 2\nexploration_fraction = 1.0"], 900),
+    ("dql", "cartpole:time_limit=100", &[EPISODES, "memory_size = 500"], 900),
+    ("ddpg", "pendulum:time_limit=30", &[EPISODES, "noise = \"ornstein_uhlenbeck\""], 500),
+    ("td3", "pendulum:time_limit=30", &[EPISODES, "prioritised = true"], 500),
+    ("sac", "cartpole:time_limit=100", &[EPISODES], 900),
+    ("sac", "pendulum:time_limit=30", &[EPISODES, "sde = true"], 500),
 ];
 /// In these, iterations make what is planned.
 const TOGETHER: &[Run<'_>] = &[

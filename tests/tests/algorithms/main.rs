@@ -38,3 +38,4 @@ mod time_limit;
 mod trpo;
 mod warm_start;
 mod whole_episodes;
+mod whole_replay;

@@ -29,7 +29,7 @@ fn table(text: &str) -> Table {
 const SEEDS: [u64; 2] = [0, 1];
 
 /// All algorithms of this kind, with the options that change what is played, stored or drawn: small ones.
-const ALL: [(&str, &str, &str); 10] = [
+const ALL: [(&str, &str, &str); 16] = [
     ("dqn", "cartpole", "target_update_interval = 3\nn_step = 3\ntrain_freq = 4\ngradient_steps = 2"),
     (
         "dqn",
@@ -44,6 +44,25 @@ const ALL: [(&str, &str, &str); 10] = [
     ("td3", "pendulum", "policy_delay = 3\ntrain_freq = 2\ngradient_steps = 2\niteration_steps = 24\nenvs = 2"),
     ("sac", "cartpole", "envs = 2"),
     ("sac", "pendulum", "sde = true\ntrain_freq = 4\ngradient_steps = 4"),
+    // Whole episodes.
+    (
+        "dqn",
+        "cartpole:time_limit=20",
+        "target_update_interval = 3\nn_step = 3\nenvs = 2\nmin_rollouts = 3\ngradient_steps = 2",
+    ),
+    (
+        "dqn",
+        "bit-flip:bits=4",
+        "target_update_interval = 3\nhindsight = 0.8\nenvs = 2\nmin_rollouts = 10\nprioritised = true",
+    ),
+    ("dql", "cartpole:time_limit=20", "target_update_interval = 3\nmin_steps = 20\ngradient_steps = 2"),
+    ("ddpg", "pendulum:time_limit=20", "noise = \"ornstein_uhlenbeck\"\nwarm_up = \"policy\"\nmin_rollouts = 2"),
+    (
+        "td3",
+        "pendulum:time_limit=20",
+        "policy_delay = 3\ngradient_steps = 2\nprioritised = true\nenvs = 2\nmin_rollouts = 2",
+    ),
+    ("sac", "pendulum:time_limit=20", "sde = true\nmin_steps = 40\ngradient_steps = 4"),
 ];
 
 fn small(options: &str) -> Table {

@@ -11,9 +11,17 @@ use quickstudy_tests::crafted::Crafted;
 
 const SAC: &str = "batch_size = 16\nhidden = [8]\nlearning_starts = 200\nmemory_size = 450";
 const DQN: &str = "batch_size = 16\nhidden = [8]\ntrain_freq = 4\nlearning_starts = 64\niteration_steps = 64\nmemory_size = 200\nenvs = 2";
+/// Whole episodes, so that iterations add other numbers of rows than planned, and each seed its own.
+const EPISODES: &str = "batch_size = 16\nhidden = [8]\nmin_rollouts = 3\nenvs = 2\nlearning_starts = 64\nmemory_size = 200\nn_step = 2\n\
+                        prioritised = true";
 
 fn setup(algorithm: &str, seeds: &[u64], steps: u64) -> Setup {
-    let (env, text) = if algorithm == "sac" { ("pendulum", SAC) } else { ("cartpole", DQN) };
+    let (env, text) = match algorithm {
+        "sac" => ("pendulum", SAC),
+        "dqn" => ("cartpole", DQN),
+        _ => ("cartpole:time_limit=40", EPISODES),
+    };
+    let algorithm = if algorithm == "episodes" { "dqn" } else { algorithm };
     let layer = Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() };
     Setup::resolve(algorithm, env::builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap()
 }
@@ -114,6 +122,50 @@ fn a_run_goes_on_from_parts_as_from_whole_snapshots_alone_or_stacked() {
         save(&alone, std::slice::from_mut(&mut own));
         assert!(whole(&own).unwrap() == last[1]);
     }
+}
+
+#[test]
+fn a_run_of_whole_episodes_goes_on_from_parts_alone_or_stacked() {
+    let device = Device::cpu(1);
+    let mut session = Session::new(&device, &setup("episodes", &[3, 4], 1200)).unwrap();
+    let mut folders = [Folder::default(), Folder::default()];
+    let (mut before, mut apart, mut middle) = ([0; 2], 0, Vec::new());
+    while !session.done() {
+        wait(session.step()).unwrap();
+        if !session.iteration().is_multiple_of(3) && !session.done() {
+            continue;
+        }
+        save(&session, &mut folders);
+        let made = [0, 1].map(|index| session.steps_made(index));
+        apart += u32::from(made[0] != made[1]);
+        for (index, folder) in folders.iter().enumerate() {
+            // Twelve numbers of a row: two observations, a choice, reward, end, and the number in its episode.
+            assert_eq!(folder.new as u64, (made[index] - before[index]).min(200) * 48);
+            assert!(Crafted::read(&folder.file).header.contains("\"format\":4"));
+            let all = wait(session.snapshot(index)).unwrap();
+            assert!(Crafted::read(&all).header.contains("\"format\":2") && whole(folder).unwrap() == all);
+        }
+        if middle.is_empty() && made.iter().all(|made| *made > 300) {
+            middle = folders.to_vec();
+        }
+        before = made;
+    }
+    assert!(apart > 3, "seeds add other numbers of rows");
+    let last = [0, 1].map(|index| wait(session.snapshot(index)).unwrap());
+    let mut stacked = restore(&Device::cpu(2), &middle).unwrap();
+    let mut alone = restore(&device, &middle[1..]).unwrap();
+    [&mut stacked, &mut alone].into_iter().for_each(finish);
+    assert!([0, 1].map(|index| wait(stacked.snapshot(index)).unwrap()) == last);
+    assert!(wait(alone.snapshot(0)).unwrap() == last[1]);
+    let mut own = middle[1].clone();
+    save(&alone, std::slice::from_mut(&mut own));
+    assert!(whole(&own).unwrap() == last[1]);
+    // As many rows as steps.
+    let mut other = folders[0].clone();
+    let (made, less) = (before[0], before[0] - 1);
+    other.file = Crafted::read(&other.file).header(&format!("\"added\":{made}"), &format!("\"added\":{less}")).bytes();
+    let problem = restore(&device, &[other]).unwrap_err().to_string();
+    assert!(problem.contains(&format!("had {less} rows, and {made} steps were made")), "{problem}");
 }
 
 #[test]
