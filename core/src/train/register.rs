@@ -159,6 +159,7 @@ mod tests {
         ("*", "hindsight", "1"),
         ("dql", "iteration_steps", "2"),
         ("dql", "iteration_steps", "64"),
+        ("dql", "min_rollouts", "64"),
         ("td3", "policy_delay", "64"),
         ("cem", "best_frac", "1e-6"),
         ("cem", "n_samples", "2"),

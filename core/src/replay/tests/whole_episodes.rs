@@ -30,7 +30,7 @@ fn whole_episodes() -> Vec<(Row, u32)> {
 fn with_padding_and_without(memory: &ReplayMemory, visits: &[Vec<(Row, u32)>]) -> [Vec<Vec<f64>>; 2] {
     let all = |stored: &Stored| {
         let mut all = vec![stored.rows, stored.next.to_f32(), stored.filled.to_f32()];
-        all.extend(stored.priorities.iter().flat_map(Tree::flat));
+        all.extend(stored.priorities.iter().flat_map(|priorities| priorities.flat()));
         all
     };
     let device = Device::cpu(1);
