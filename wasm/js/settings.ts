@@ -614,7 +614,11 @@ export interface DqnConfig {
   learning_starts?: number;
   /** who acts until then. Values: random, policy; default "random". */
   warm_up?: "random" | "policy";
-  /** steps of each environment between updates. Values: 1 or more; default 4. */
+  /** whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  min_steps?: number;
+  /** steps of each environment between updates; not with min_rollouts or min_steps. Values: 1 or more; default 4. */
   train_freq?: number;
   /** updates each time. Values: 1 or more; default 1. */
   gradient_steps?: number;
@@ -628,7 +632,7 @@ export interface DqnConfig {
   priority_correction?: number;
   /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
   hindsight?: number;
-  /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
+  /** steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values: train_freq divides it; default 100. */
   iteration_steps?: number;
   /** probability of an even draw at the start. Values: 0 to 1; default 1.0. */
   epsilon_initial?: number;
@@ -680,7 +684,11 @@ export interface DqlConfig {
   learning_starts?: number;
   /** who acts until then. Values: random, policy; default "random". */
   warm_up?: "random" | "policy";
-  /** steps of each environment between updates. Values: 1 or more; default 50. */
+  /** whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  min_steps?: number;
+  /** steps of each environment between updates; not with min_rollouts or min_steps. Values: 1 or more; default 50. */
   train_freq?: number;
   /** updates each time. Values: 1 or more; default 20. */
   gradient_steps?: number;
@@ -694,7 +702,7 @@ export interface DqlConfig {
   priority_correction?: number;
   /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
   hindsight?: number;
-  /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
+  /** steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values: train_freq divides it; default 100. */
   iteration_steps?: number;
   /** probability of an even draw at the start. Values: 0 to 1; default 0.1286. */
   epsilon_initial?: number;
@@ -738,7 +746,11 @@ export interface DdpgConfig {
   learning_starts?: number;
   /** who acts until then. Values: random, policy; default "random". */
   warm_up?: "random" | "policy";
-  /** steps of each environment between updates. Values: 1 or more; default 1. */
+  /** whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  min_steps?: number;
+  /** steps of each environment between updates; not with min_rollouts or min_steps. Values: 1 or more; default 1. */
   train_freq?: number;
   /** updates each time. Values: 1 or more; default 1. */
   gradient_steps?: number;
@@ -752,7 +764,7 @@ export interface DdpgConfig {
   priority_correction?: number;
   /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
   hindsight?: number;
-  /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
+  /** steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values: train_freq divides it; default 100. */
   iteration_steps?: number;
   /** Adam's step size of the policy; learning_rate is that of the critic. Values: > 0; default 0.0001. */
   policy_learning_rate?: number;
@@ -804,7 +816,11 @@ export interface Td3Config {
   learning_starts?: number;
   /** who acts until then. Values: random, policy; default "random". */
   warm_up?: "random" | "policy";
-  /** steps of each environment between updates. Values: 1 or more; default 1. */
+  /** whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  min_steps?: number;
+  /** steps of each environment between updates; not with min_rollouts or min_steps. Values: 1 or more; default 1. */
   train_freq?: number;
   /** updates each time. Values: 1 or more; default 1. */
   gradient_steps?: number;
@@ -818,7 +834,7 @@ export interface Td3Config {
   priority_correction?: number;
   /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
   hindsight?: number;
-  /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
+  /** steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values: train_freq divides it; default 100. */
   iteration_steps?: number;
   /** Adam's step size of the policy; learning_rate is that of the critics. Values: > 0; default 0.001. */
   policy_learning_rate?: number;
@@ -868,7 +884,11 @@ export interface SacConfig {
   learning_starts?: number;
   /** who acts until then. Values: random, policy; default "random". */
   warm_up?: "random" | "policy";
-  /** steps of each environment between updates. Values: 1 or more; default 1. */
+  /** whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  min_rollouts?: number;
+  /** steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  min_steps?: number;
+  /** steps of each environment between updates; not with min_rollouts or min_steps. Values: 1 or more; default 1. */
   train_freq?: number;
   /** updates each time. Values: 1 or more; default 1. */
   gradient_steps?: number;
@@ -882,7 +902,7 @@ export interface SacConfig {
   priority_correction?: number;
   /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
   hindsight?: number;
-  /** steps of each environment in an iteration, which is a row of metrics. Values: train_freq divides it; default 100. */
+  /** steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values: train_freq divides it; default 100. */
   iteration_steps?: number;
   /** share of the critics in their targets, each update; small is slow. Values: above 0, to 1; default 0.005. */
   tau?: number;

@@ -228,8 +228,7 @@ impl<'a> Iteration<'a> {
         self.trial(cast, (tasks.parameters.map(by_row), told), key, amount, (steps, false))
     }
 
-    /// Plays as [`episodes`](Iteration::episodes) does where a task is learned: if there are many, each episode has its own.
-    /// `lasting`: the policy explores by noise that lasts, which is drawn once, for all of the play.
+    /// Plays whole episodes where a task is learned: of many, each has its own. If `lasting`, noise lasts through all.
     ///
     /// An error of the trace if an executor has many tasks.
     #[track_caller]

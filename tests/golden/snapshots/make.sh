@@ -14,12 +14,12 @@ binary=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-wanted=" ${*:-ppo ppo-gru ppo2 a2c a2c-lstm vpg svpg trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-ppo-lstm rl2-trpo pearl} "
+wanted=" ${*:-ppo ppo-gru ppo2 a2c a2c-lstm vpg svpg trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-ppo-lstm rl2-trpo pearl dqn-episodes} "
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
 
-# ALGORITHM[-CELL] ENVIRONMENT STEPS [SETTING…]: STEPS are those of two iterations.
+# ALGORITHM[-CELL|-episodes] ENVIRONMENT STEPS [SETTING…]: STEPS are those of two iterations, of whole episodes of two or more.
 make() {
   local name=$1 env=$2 steps=$3 settings=() setting
   local algorithm=$name
@@ -28,6 +28,7 @@ make() {
     algorithm=${name%-*}
     settings+=(--set "cell=${name##*-}")
     ;;
+  *-episodes) algorithm=${name%-*} ;;
   esac
   for setting in "${@:4}"; do settings+=(--set "$setting"); done
   "$binary" train "$algorithm" --env "$env" --seed 3 --steps "$steps" --threads 1 --eval-episodes 4 --out run "${settings[@]}"
@@ -87,3 +88,6 @@ make rl2-trpo point-corner 800 units=3 meta_batch=2 episodes=2 reset=before
 make pearl point-robot 120 hidden=[4] encoder=gru encoder_hidden_sizes=[3] latent_dim=2 train_tasks=2 num_tasks_sample=2 \
   num_initial_steps=20 num_steps_prior=20 num_steps_posterior=20 num_extra_rl_steps_posterior=0 num_steps_per_epoch=3 \
   meta_batch=2 batch_size=4 embedding_batch_size=10 embedding_mini_batch_size=5 use_next_obs_in_context=true
+# Whole episodes, each iteration of which adds other numbers of rows, to a memory that goes round (from format 4 on).
+make dqn-episodes cartpole:time_limit=20 150 hidden=[4,3] envs=2 min_rollouts=4 batch_size=4 learning_starts=10 gradient_steps=3 \
+  memory_size=90 n_step=2 prioritised=true target_update_interval=2

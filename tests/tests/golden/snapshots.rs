@@ -83,19 +83,32 @@ fn golden_snapshots_of_format_2_are_read_and_go_on() {
 #[test]
 fn golden_snapshots_of_format_3_are_read_with_their_segments_and_go_on() {
     for algorithm in ["dqn", "dql", "ddpg", "td3", "sac"] {
-        let folder = folder("format-3").join(algorithm);
-        check(&folder);
-        let file = read(&folder.join("session.safetensors"));
-        assert!(Crafted::read(&file).header.contains("\"format\":3"));
-        let segment = |name: &str, _: u64| Ok(read(&folder.join("segments").join(name)));
-        let one = whole(Own::default(), Saved::in_parts(&file, &segment)).unwrap();
-        let session = Session::restore(&Device::cpu(1), &[&one]).unwrap();
+        let [old, new] = check_segments(3, algorithm);
         // This version says by which rule the run ends; all else is as it was.
-        let again = block_on(session.snapshot(0)).unwrap();
-        let [old, new] = [&one, &again].map(|file| Crafted::read(file));
         assert!(old.tensors == new.tensors, "{algorithm}");
         assert!(new.header.contains("\"budget\":\"made\"") && !old.header.contains("budget"), "{algorithm}");
     }
+}
+
+/// Iterations of whole episodes add other numbers of rows than planned.
+#[test]
+fn golden_snapshots_of_format_4_are_read_with_their_segments_and_go_on() {
+    let [old, new] = check_segments(4, "dqn-episodes");
+    assert!(old.bytes() == new.bytes());
+    let session = Session::restore(&Device::cpu(1), &[&new.bytes()]).unwrap();
+    assert!(session.steps_made(0) < session.setup().fitted().planned(session.iteration()));
+}
+
+/// Checks one run with segments; gives the one file that they make with the small one, and the snapshot of its session.
+fn check_segments(format: u32, run: &str) -> [Crafted; 2] {
+    let folder = folder(&format!("format-{format}")).join(run);
+    check(&folder);
+    let file = read(&folder.join("session.safetensors"));
+    assert!(Crafted::read(&file).header.contains(&format!("\"format\":{format}")));
+    let segment = |name: &str, _: u64| Ok(read(&folder.join("segments").join(name)));
+    let one = whole(Own::default(), Saved::in_parts(&file, &segment)).unwrap();
+    let session = Session::restore(&Device::cpu(1), &[&one]).unwrap();
+    [&one, &block_on(session.snapshot(0)).unwrap()].map(|file| Crafted::read(file))
 }
 
 /// Earlier versions ended a run by what its iterations were planned to make.

@@ -48,7 +48,7 @@ crate::settings! {
         ///
         /// See `min_rollouts`.
         min_steps: usize = 0, Range::Count(0, ReplayMemory::MOST as u64);
-        /// steps of each environment between updates; not of whole episodes
+        /// steps of each environment between updates; not with min_rollouts or min_steps
         train_freq: usize = 1, Range::Count(1, 1 << 16);
         /// updates each time
         gradient_steps: usize = 1, Range::Count(1, 1 << 16);
@@ -68,7 +68,7 @@ crate::settings! {
         ///
         /// Hindsight, arXiv:1707.01495: k / (k + 1) there, 0.8 for k = 4. Needs an environment with goals.
         hindsight: f64 = 0.0, Range::Unit;
-        /// steps of each environment in an iteration, which is a row of metrics; not of whole episodes
+        /// steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps
         iteration_steps: usize = 100, Range::Shown(&Range::Count(1, 1 << 24), "train_freq divides it");
     }
 }
