@@ -334,7 +334,7 @@ fn memory_is_taken_for_the_longest_episodes() {
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
     let problem = |algorithm: &str, env: &str, settings: &str| {
-        resolve(algorithm, env, &[0], Some(10_000).unwrap(), settings).unwrap_err().to_string()
+        resolve(algorithm, env, &[0], 10_000, settings).unwrap_err().to_string()
     };
     for (algorithm, env, settings, parts) in [
         ("dqn", "cartpole", "min_rollouts = 16777216", &["min_rollouts: ", "more than the 16777216", "time_limit"][..]),
