@@ -25,10 +25,10 @@ pub fn count(text: &str) -> Result<u64, String> {
     let value = digits.parse::<f64>().map_err(|_| wrong())? * unit;
     // 10^15 is below 2^53: every whole number up to it is exact in f64.
     if value > 1e15 {
-        return Err(format!("{text} is more than 1e15, up to which all counts are exact"));
+        return Err(format!("{text} is more than 1e15, up to which all counts are exact; expected one such as 100k"));
     }
     if value.fract() == 0.0 && value < 1.0 {
-        return Err(format!("expected a count of at least 1, got `{text}`"));
+        return Err(format!("expected a count of at least 1, such as 100k, got `{text}`"));
     }
     if !(1.0..=1e15).contains(&value) || value.fract() != 0.0 {
         return Err(wrong());

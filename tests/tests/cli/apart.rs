@@ -117,7 +117,7 @@ fn steps_that_cannot_be_are_refused_before_anything_is_written() {
     expect_user_error(&fewer, &[&said, "--steps counts all steps of a run"]);
     expect_user_error(&dir.run("train --resume all --steps 1400"), &["so it cannot make 1 400 in all"]);
     for (steps, part) in [
-        ("0", "a count of at least 1, got `0`"),
+        ("0", "a count of at least 1, such as 100k, got `0`"),
         ("-5", "--steps"),
         ("0.5", "got `0.5`"),
         ("1e16", "1e16 is more than 1e15"),
