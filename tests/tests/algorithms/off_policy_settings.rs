@@ -235,6 +235,8 @@ fn the_ends_of_all_ranges_are_planned() {
                     Ok(_) => planned += 1,
                     // Only what needs another setting too.
                     Err(Error::Config { .. }) if matches!(doc.range, Range::Flag | Range::Words(_)) => {}
+                    // Episodes as long as the time limit allows need more room than a memory has.
+                    Err(Error::Config { .. }) if ["min_rollouts", "min_steps"].contains(&doc.key) => {}
                     Err(error) => problems.push(format!("{name}: {} = {value}: {error}", doc.key)),
                 }
                 let seconds = clock.elapsed().as_secs_f64();
