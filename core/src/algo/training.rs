@@ -222,7 +222,7 @@ impl Training {
         Ok(())
     }
 
-    /// One iteration after `done` of `total`, of seeds all of which have made what is [planned](Algorithm::as_planned) for them:
+    /// One iteration after `done` of `total`, of seeds all of which have made what is planned for them:
     /// [`step_at`](Training::step_at).
     ///
     /// # Errors
