@@ -85,7 +85,7 @@ impl StateEntry {
         StateEntry { bulk: true, ..self }
     }
 
-    /// The same as a ring: each iteration adds a row for each environment step that it makes, in order, and changes no others. The row number p of all that were ever added, from 0, lies at p mod R. `next` names the entry, u32 `[1]`, that says which row is written
+    /// Makes the entry a ring: each iteration adds a row for each environment step that it makes, in order, and changes no others. The row number p of all that were ever added, from 0, lies at p mod R. `next` names the entry, u32 `[1]`, that says which row is written
     /// next, 0 to R, where R stands for the first one: as [`ReplayMemory::push`](crate::replay::ReplayMemory::push) counts it.
     #[must_use]
     pub fn ring(self, next: &'static str) -> StateEntry {

@@ -46,14 +46,14 @@ impl SomeGroups {
         self.groups.len() == self.whole.fleet().tasks
     }
 
-    /// The same for all groups, of what these groups have: the others get what the first one has.
+    /// Spreads values of the chosen groups over all groups: the others get those of the first chosen one.
     fn spread<T: Clone>(&self, of_groups: &[T]) -> Vec<T> {
         let each = of_groups.len() / self.groups.len().max(1);
         let of = |group: usize| self.groups.iter().position(|own| *own == group).unwrap_or(0);
         (0..self.whole.fleet().tasks).flat_map(|group| &of_groups[of(group) * each..][..each]).cloned().collect()
     }
 
-    /// What these groups have, of what all have.
+    /// Picks the values of the chosen groups out of those of all.
     fn own<T: Copy>(&self, of_all: &[T]) -> Vec<T> {
         let each = of_all.len() / self.whole.fleet().tasks.max(1);
         self.groups.iter().flat_map(|group| &of_all[group * each..][..each]).copied().collect()

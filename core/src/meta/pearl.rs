@@ -426,7 +426,7 @@ impl Algorithm for Pearl {
             );
             return Err(Error::config("num_initial_steps", problem));
         }
-        let rows = usize::try_from(self.rows(self.most_iterations(steps)))
+        let rows = usize::try_from(self.rows(self.most_iterations(steps).max(self.warm_up() + 1)))
             .unwrap_or(usize::MAX)
             .min(self.config().memory_size);
         let all = self.memory.tasks.checked_mul(rows).filter(|all| u32::try_from(*all).is_ok());

@@ -108,7 +108,7 @@ impl<'a> Iteration<'a> {
         Iteration { stage, ..self }
     }
 
-    /// The same where each seed has its own numbers of schedules, `[S, 1]`, by the names of their scalars.
+    /// Gives each seed its own numbers of schedules, `[S, 1]`, by the names of their scalars.
     #[must_use]
     pub fn scheduled_by_seed(self, scheduled: Named) -> Iteration<'a> {
         Iteration { scheduled: Some(scheduled), ..self }

@@ -19,34 +19,44 @@ struct Row {
     step: u32,
 }
 
+/// A memory without transitions.
+fn empty(memory: &ReplayMemory) -> Stored {
+    Stored {
+        rows: Tensor::zeros(&[&[1], &memory.shape()[..]].concat()),
+        next: Tensor::zeros(&[1, 1]).to_u32(),
+        filled: Tensor::zeros(&[1, 1]).to_u32(),
+        priorities: memory.tree().map(|tree| Priorities {
+            levels: (0..SumTree::LEVELS).map(|level| Tensor::zeros(&[1, tree.nodes(level), 1])).collect(),
+            largest: Tensor::zeros(&[1, 1]) + 1.0,
+        }),
+    }
+}
+
+/// Rows as transitions, and their numbers in their episodes.
+fn transitions(rows: &[Row]) -> (Transitions, Tensor) {
+    let of = |f: &dyn Fn(&Row) -> Vec<f64>| {
+        let all: Vec<f64> = rows.iter().flat_map(f).collect();
+        Tensor::literal_f32(&all).reshape(&[1, rows.len(), all.len() / rows.len()])
+    };
+    let new = Transitions {
+        obs: of(&|row| row.obs.to_vec()),
+        action: of(&|row| vec![row.obs[0] * 10.0]),
+        next_obs: of(&|row| row.next.to_vec()),
+        reward: of(&|row| vec![row.reward]),
+        terminated: of(&|row| vec![row.terminated]),
+    };
+    (new, of(&|row| vec![f64::from(row.step)]).to_u32())
+}
+
 /// Plays rows in order into a memory, as many at a time, and reads what `look` makes of it.
 fn after(memory: &ReplayMemory, rows: &[Row], each: usize, look: impl FnOnce(&Stored) -> Vec<Tensor>) -> Vec<Vec<f64>> {
     let device = Device::cpu(1);
     let mut count = 0;
     let mut program = Program::new(&device, |cx| {
-        let tree = memory.tree();
-        let mut stored = Stored {
-            rows: Tensor::zeros(&[&[1], &memory.shape()[..]].concat()),
-            next: Tensor::zeros(&[1, 1]).to_u32(),
-            filled: Tensor::zeros(&[1, 1]).to_u32(),
-            priorities: tree.map(|tree| Priorities {
-                levels: (0..SumTree::LEVELS).map(|level| Tensor::zeros(&[1, tree.nodes(level), 1])).collect(),
-                largest: Tensor::zeros(&[1, 1]) + 1.0,
-            }),
-        };
+        let mut stored = empty(memory);
         for rows in rows.chunks(each) {
-            let of = |f: &dyn Fn(&Row) -> Vec<f64>| {
-                let all: Vec<f64> = rows.iter().flat_map(f).collect();
-                Tensor::literal_f32(&all).reshape(&[1, rows.len(), all.len() / rows.len()])
-            };
-            let new = Transitions {
-                obs: of(&|row| row.obs.to_vec()),
-                action: of(&|row| vec![row.obs[0] * 10.0]),
-                next_obs: of(&|row| row.next.to_vec()),
-                reward: of(&|row| vec![row.reward]),
-                terminated: of(&|row| vec![row.terminated]),
-            };
-            stored = memory.push(stored, &new, of(&|row| vec![f64::from(row.step)]).to_u32());
+            let (new, step) = transitions(rows);
+            stored = memory.push(stored, &new, step);
         }
         let all = look(&stored);
         count = all.len();

@@ -1,4 +1,4 @@
-//! How it is told that a run is finished.
+//! The rule by which a run is finished, as headers of snapshots have it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,9 @@
 //! Segments: the rows of replay memories, outside of the snapshots that name them.
 //!
-//! A [ring](crate::algo::StateEntry::ring) gets a row for each environment step, so the number of steps made says which rows it holds. They lie one after the other in segments of limited length, to which a snapshot adds what is new since the one
-//! before: each names its first row, how many it has, and their checksum. Whatever follows these rows in a segment is of no snapshot.
+//! A [ring](crate::algo::StateEntry::ring) gets a row for each environment step, so the number of steps made says which
+//! rows it holds. They lie one after the other in segments of limited length, to which a snapshot adds those that are new
+//! since the one before. It names for each segment the first row, how many rows it has, and their checksum; bytes behind
+//! these rows belong to no snapshot.
 
 use std::ops::Range;
 

@@ -174,7 +174,7 @@ impl Setup {
         self.fitted.batch()
     }
 
-    /// The same for other steps, where `made` are made already.
+    /// Makes the setup of a run of other steps, of which `made` are made already.
     pub(super) fn for_steps(&self, steps: u64, made: u64) -> Result<Setup> {
         let other = self.fitted.for_steps(length(&*self.fitted, steps, made))?;
         let fitted = other.map_or_else(|| self.fitted.clone(), Rc::from);

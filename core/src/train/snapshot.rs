@@ -240,7 +240,8 @@ impl Header {
         }
     }
 
-    /// The same of a file beside which these rings are in segments. `counted`: iterations may add other numbers of rows than planned.
+    /// Makes the header of a file beside which these rings are in segments. `counted`: iterations may add other numbers of rows
+    /// than planned.
     pub fn with_rings(self, rings: Vec<Ring>, counted: bool) -> Header {
         let format = match (rings.is_empty(), counted) {
             (true, _) => FORMAT_OF_WHOLE,

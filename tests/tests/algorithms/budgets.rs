@@ -198,6 +198,27 @@ fn steps_that_cannot_be_are_refused_and_nothing_changes() {
     }
 }
 
+/// Episodes of a warm-up may be longer than planned, and make all steps of a run; an iteration that learns follows.
+#[test]
+fn a_run_does_not_end_before_it_has_learned() {
+    let settings = "hidden = [4]\nenvs = 1\nmin_steps = 300\nlearning_starts = 500\nbatch_size = 8\ngradient_steps = 4";
+    let run: Run<'_> = ("dqn", "cartpole", &[settings], 501);
+    let mut dqn = session(run, &SEEDS);
+    let rows = block_on(dqn.step()).unwrap();
+    assert!((0..3).any(|index| dqn.steps_made(index) >= 501) && !dqn.done(), "the warm-up made all steps of a seed");
+    let updates = |rows: &[Vec<(String, f64)>]| -> Vec<f64> {
+        rows.iter().map(|row| row.iter().find(|(name, _)| name == "train/updates").unwrap().1).collect()
+    };
+    assert!(updates(&rows).iter().all(|updates| updates.is_nan()));
+    let begun = snapshots(&dqn);
+    for mut session in [dqn, restored(&begun)] {
+        assert_eq!(updates(&block_on(session.step()).unwrap()), [4.0; 3]);
+        assert!(session.done());
+        let whole = snapshots(&session);
+        assert!(snapshots(&restored(&whole)) == whole);
+    }
+}
+
 #[test]
 fn evaluations_of_some_seeds_are_those_of_all() {
     let run: Run<'_> = ("cma-es", "cartpole", &[POPULATION], 600);

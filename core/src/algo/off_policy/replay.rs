@@ -202,15 +202,19 @@ impl Replay {
         // The warm-up is whole iterations: it may be longer than was asked for.
         if self.warm_up(limit) >= steps.div_ceil(batch) {
             let problem = format!(
-                "{} steps without updates, in iterations of {batch}, are all of a run of {steps} steps; lower it, or raise steps",
+                "{} steps without updates, in iterations planned to make {batch}, are all of a run of {steps} steps; lower it, or raise steps",
                 self.learning_starts
             );
             return Err(Error::config("learning_starts", problem));
         }
         let made = match self.whole() {
             None => steps.div_ceil(batch).saturating_mul(batch),
-            // A run ends with the iteration in which its steps are made.
-            Some(_) => (steps - 1).saturating_add(self.most(false, limit) as u64),
+            // A run ends with the iteration in which its steps are made, and after one that learns.
+            Some(_) => {
+                let [warm_up, most] = [false, true].map(|learns| self.most(learns, limit) as u64);
+                let begun = self.warm_up(limit).saturating_mul(warm_up).saturating_add(most);
+                (steps - 1).saturating_add(warm_up).max(begun)
+            }
         };
         Ok(usize::try_from(made).unwrap_or(usize::MAX).min(self.memory_size))
     }

@@ -37,30 +37,11 @@ fn with_padding_and_without(memory: &ReplayMemory, visits: &[Vec<(Row, u32)>]) -
     let run = |padded: bool| {
         let mut count = 0;
         let mut program = Program::new(&device, |cx| {
-            let mut stored = Stored {
-                rows: Tensor::zeros(&[&[1], &memory.shape()[..]].concat()),
-                next: Tensor::zeros(&[1, 1]).to_u32(),
-                filled: Tensor::zeros(&[1, 1]).to_u32(),
-                priorities: memory.tree().map(|tree| Priorities {
-                    levels: (0..SumTree::LEVELS).map(|level| Tensor::zeros(&[1, tree.nodes(level), 1])).collect(),
-                    largest: Tensor::zeros(&[1, 1]) + 1.0,
-                }),
-            };
+            let mut stored = empty(memory);
             for visit in visits {
                 let rows: Vec<Row> =
                     visit.iter().filter(|(_, valid)| padded || *valid == 1).map(|(row, _)| *row).collect();
-                let of = |f: &dyn Fn(&Row) -> Vec<f64>| {
-                    let all: Vec<f64> = rows.iter().flat_map(f).collect();
-                    Tensor::literal_f32(&all).reshape(&[1, rows.len(), all.len() / rows.len()])
-                };
-                let new = Transitions {
-                    obs: of(&|row| row.obs.to_vec()),
-                    action: of(&|row| vec![row.obs[0] * 10.0]),
-                    next_obs: of(&|row| row.next.to_vec()),
-                    reward: of(&|row| vec![row.reward]),
-                    terminated: of(&|row| vec![row.terminated]),
-                };
-                let step = of(&|row| vec![f64::from(row.step)]).to_u32();
+                let (new, step) = transitions(&rows);
                 let valid: Vec<u32> = visit.iter().map(|(_, valid)| *valid).collect();
                 stored = match padded {
                     false => memory.push(stored, &new, step),

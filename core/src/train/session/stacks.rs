@@ -23,9 +23,12 @@ impl Session {
         &self.stack
     }
 
-    /// Tells whether the seed of this number, from 0, has made all of its steps.
+    /// Tells whether the seed of this number, from 0, has made all of its steps. A warm-up whose episodes were longer than planned is
+    /// not the end of a run: an iteration of the last stage follows.
     pub fn is_done(&self, index: usize) -> bool {
-        self.seeds.get(index).is_none_or(|seed| seed.made >= self.setup.steps)
+        let fitted = self.setup.fitted();
+        let last_stage = |iteration: u64| fitted.stage(iteration.saturating_sub(1)) + 1 >= fitted.stages();
+        self.seeds.get(index).is_none_or(|seed| seed.made >= self.setup.steps && last_stage(seed.iteration))
     }
 
     /// Makes ready the stack that is trained next: the present one without its seeds that are done, or one that waits. Where all seeds are
