@@ -3,11 +3,12 @@
 
 Each algorithm makes a few iterations with both binaries, on one thread, by its preset or its defaults, with a short warm-up where it
 has one. Every tensor of the last snapshots (a replay memory too) must have the same bits under the same name; RENAMES says which names
-of OLD are others in NEW. The command fails if a tensor differs, and if one run learned nothing: the second half of an even shorter run
+of OLD are others in NEW. So must every number of metrics.csv but those of clocks. WORDS is a regular expression. The command fails if a tensor differs, and if one run learned nothing: the second half of an even shorter run
 must change the parameters. OLD may be NEW: then it checks that training is the same twice.
 """
 
 import argparse
+import csv
 import json
 import os
 import pathlib
@@ -20,6 +21,7 @@ import tempfile
 # Algorithm, environment, environment steps of a run that has learned less and of the one that is compared, settings.
 OFF_POLICY = "learning_starts=64 batch_size=16 iteration_steps=32"
 PEARL = "train_tasks=8 meta_batch=4 num_steps_per_epoch=4 num_tasks_sample=4 batch_size=16 embedding_batch_size=16 embedding_mini_batch_size=8"
+SHORT = "horizon=128 envs=4 minibatches=4 epochs=2"
 RUNS = [
     ("ppo", "cartpole", 512, 1_024, ""),
     ("ppo", "pendulum", 4_096, 12_288, ""),
@@ -33,6 +35,32 @@ RUNS = [
     ("vpg", "cartpole", 2_048, 8_192, ""),
     ("vpg", "cartpole", 2_048, 8_192, "baseline=linear_feature"),
     ("svpg", "cartpole", 160, 8_000, ""),
+    # Each order of the steps of policy and value function, each kind of target and of standardisation.
+    ("ppo", "pendulum", 2_048, 6_144, f"{SHORT} critic=first advantage_scope=rollout value_targets=empirical log_details=true"),
+    ("ppo", "pendulum", 2_048, 6_144, f"{SHORT} critic=last advantage_scope=running value_targets=td_lambda critic_learning_rate=0.002"),
+    ("ppo", "cartpole", 2_048, 6_144, f"{SHORT} critic=last critic_max_grad_norm=0.3 target_kl=0.002 clip_eps_schedule=linear"),
+    ("ppo", "pendulum", 2_048, 6_144, f"{SHORT} normalise_observations=true normalise_rewards=true value_clip=false sde=true"),
+    ("ppo", "acrobot", 4_096, 40_000, "min_steps=1000 critic=first advantage_scope=rollout normalise_observations=true"),
+    ("ppo", "cartpole-no-velocities", 2_048, 6_144, "cell=lstm units=8 critic=last horizon=64 envs=4 learned_start=true"),
+    ("ppo2", "pendulum", 2_048, 6_144, f"{SHORT} critic=first optimiser=sgd max_grad_norm=0"),
+    ("a2c", "pendulum", 40, 4_000, "critic=first normalise_advantages=true advantage_scope=running horizon=20"),
+    ("a2c", "acrobot", 40, 4_000, "critic=last normalise_rewards=true entropy_coef=0.01 cell=gru units=8"),
+    ("vpg", "pendulum", 2_048, 8_192, "critic=joint value_coef=0.3 entropy_coef=0.01 minibatches=4"),
+    ("vpg", "pendulum", 2_048, 8_192, "critic=first advantage_scope=running normalise_observations=true"),
+    (
+        "vpg",
+        "acrobot",
+        2_048,
+        8_192,
+        "baseline=linear_time entropy_method=max entropy_coef=0.1 normalise_advantages=false min_rollouts=4 minibatches=1",
+    ),
+    ("vpg", "cartpole", 2_048, 8_192, "baseline=zero cell=gru units=8 normalise_rewards=true"),
+    ("trpo", "pendulum", 4_096, 8_192, "curvature_share=0.3 normalise_advantages=false normalise_observations=true"),
+    ("trpo", "cartpole-no-velocities", 2_048, 4_096, "cell=rnn units=8 horizon=256 envs=4 minibatches=4"),
+    ("trpo", "acrobot", 4_096, 8_192, "min_rollouts=5 normalise_rewards=true"),
+    ("svpg", "cartpole", 320, 8_000, "particle=ppo epochs=2 critic=last num_particles=3 horizon=20"),
+    ("svpg", "pendulum", 320, 8_000, "critic=first normalise_advantages=true num_particles=2 horizon=20 min_std=0.1"),
+    ("svpg", "cartpole", 800, 8_000, "particle=trpo critic=last curvature_share=0.5 horizon=50 normalise_observations=true"),
     ("cem", "cartpole", 4_000, 100_000, ""),
     ("cem", "pendulum", 100_000, 500_000, ""),
     ("cma-es", "cartpole", 2_000, 100_000, ""),
@@ -63,6 +91,8 @@ RUNS = [
 ]
 # Names of tensors in OLD, as regular expressions, and what stands for them in NEW.
 RENAMES: list[tuple[str, str]] = []
+# Columns of metrics that tell the time.
+CLOCKS = ("time/seconds", "time/sps")
 # What only numbers a run changes whether anything is learned or not.
 PARAMETERS = ("theta", "policy.", "value.", "particle.", "q.", "critic.")
 
@@ -78,6 +108,13 @@ def tensors(file):
         begin, end = (8 + size + offset for offset in tensor["data_offsets"])
         found[name] = (tensor["dtype"], tensor["shape"], data[begin:end])
     return found
+
+
+def metrics(file):
+    """The columns of a table of metrics but those of clocks, by name."""
+    names, *rows = csv.reader(file.read_text().splitlines())
+    columns = {name: ("metric", [len(rows)], column) for name, *column in zip(names, *rows)}
+    return {f"metrics.csv/{name}": column for name, column in columns.items() if name not in CLOCKS}
 
 
 def renamed(found):
@@ -104,7 +141,7 @@ def train(binary, run, steps, seeds, out, isa):
     for number, last in enumerate(sorted(pathlib.Path(out).rglob("last.safetensors"))):
         whole = pathlib.Path(f"{out}-{number}.safetensors")
         call([binary, "export", str(last.parent), "-o", str(whole)])
-        snapshots.append(tensors(whole))
+        snapshots.append(tensors(whole) | metrics(last.parent / "metrics.csv"))
     assert len(snapshots) == seeds, f"{algorithm}: {len(snapshots)} snapshots of {seeds} seeds"
     return snapshots
 
@@ -126,7 +163,7 @@ def main():
     for run in RUNS:
         algorithm, env, fewer, steps, settings = run
         line = f"{algorithm} {env} {settings}"
-        if asked.only not in line:
+        if not re.search(asked.only, line):
             continue
         with tempfile.TemporaryDirectory() as folder:
             less_trained = train(asked.old, run, fewer, 1, f"{folder}/fewer", asked.isa)[0]
@@ -138,7 +175,7 @@ def main():
         different += bool(names)
         compared += 1
         said = f"DIFFERENT: {', '.join(names)}" if names else "the same"
-        print(f"{line[:70]:70} {len(old[0]):3} tensors, {asked.seeds} seeds: {said}", flush=True)
+        print(f"{line[:70]:70} {len(old[0]):3} tensors and metrics, {asked.seeds} seeds: {said}", flush=True)
     print(f"{compared - different} the same, {different} different")
     return 1 if different else 0
 

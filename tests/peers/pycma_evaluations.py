@@ -2,7 +2,7 @@
 
     python -m venv /tmp/pycma && /tmp/pycma/bin/pip install cma==4.5.0 && /tmp/pycma/bin/python tests/peers/pycma_evaluations.py
 
-The numbers stand in core/src/algo/cma_es/tests.rs.
+The numbers stand in core/src/algo/search/cma_es/tests.rs.
 """
 import statistics
 import warnings

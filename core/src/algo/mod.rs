@@ -1,57 +1,39 @@
-//! Algorithms, one per file, named as their papers.
+//! Algorithms by family, one per file, named as their papers, and the contract that all keep.
 
-pub mod a2c;
-mod actor_critic;
-mod algorithm;
-pub mod ars;
-pub mod cem;
-pub mod cma_es;
-mod count;
+mod contract;
 pub mod ddpg;
-mod definition;
 pub mod deterministic;
 pub mod dql;
 pub mod dqn;
-mod groups;
-mod learned;
-pub mod nop;
-mod numbers;
 pub mod off_policy;
 pub mod on_policy;
-pub mod openai_es;
-pub mod population;
-pub mod ppo;
 pub mod q_learning;
 pub mod sac;
-pub mod svpg;
+pub mod search;
 pub mod td3;
-mod training;
-pub mod trpo;
-pub mod vpg;
 
 pub use crate::learn::Metrics;
+pub use crate::optim::Trained;
 pub use a2c::{A2C, A2c, A2cConfig};
-pub use actor_critic::ActorCritic;
-pub use algorithm::{Algorithm, First, Held, StateEntry, update_parameters};
 pub use ars::{ARS, Ars, ArsConfig};
 pub use cem::{CEM, Cem, CemConfig};
 pub use cma_es::{CMA_ES, CmaEs, CmaEsConfig};
+use contract::Count;
+pub use contract::{
+    Algorithm, AlgorithmDef, Arena, Configure, Course, Family, First, Held, IntoAlgorithm, Learned, Numbers,
+    ParameterGroups, Relation, StateEntry, Training, update_parameters,
+};
+pub(crate) use contract::{MOMENTS, resized};
 pub use ddpg::{DDPG, DdpgConfig};
-pub use definition::{AlgorithmDef, Configure, Family, IntoAlgorithm};
 pub use dql::{DQL, DqlConfig};
 pub use dqn::{DQN, DqnConfig};
-pub use groups::{ParameterGroups, Trained};
-pub use learned::{Course, Learned};
 pub use nop::{NOP, Nop, NopConfig};
-pub(crate) use numbers::MOMENTS;
-pub use numbers::{Numbers, Relation};
-pub use on_policy::{OnPolicy, OnPolicyLearner, Sampling};
+pub use on_policy::{ActorCritic, OnPolicy, OnPolicyLearner, Sampling, a2c, ppo, svpg, trpo, vpg};
 pub use openai_es::{OPENAI_ES, OpenAiEs, OpenAiEsConfig};
 pub use ppo::{PPO, PPO2, Ppo, PpoConfig};
 pub use sac::{SAC, Sac, SacConfig};
+pub use search::{ars, cem, cma_es, nop, openai_es};
 pub use svpg::{SVPG, Svpg, SvpgConfig};
 pub use td3::{TD3, Td3Config};
-pub(crate) use training::resized;
-pub use training::{Arena, Training};
 pub use trpo::{TRPO, Trpo, TrpoConfig};
 pub use vpg::{VPG, Vpg, VpgBaseline, VpgConfig};

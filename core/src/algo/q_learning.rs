@@ -4,9 +4,9 @@ mod loss;
 
 pub use loss::{huber, target};
 
-use super::groups::{ParameterGroups, Trained};
 use super::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use super::{First, Held, Numbers, StateEntry};
+use super::{ParameterGroups, Trained};
 use crate::learn::{Descent, Look};
 use crate::nn::Layout;
 use crate::optim::{Adam, Decay, Fall, Progress, Schedule};

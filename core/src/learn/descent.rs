@@ -6,7 +6,7 @@ use super::Metrics;
 use crate::Tensor;
 use crate::grad::value_and_grad_with;
 use crate::nn::Layout;
-use crate::optim::{AdamState, Optimiser, clip_by_norm, norm as length};
+use crate::optim::{AdamState, Optimiser, Trained, clip_by_norm, norm as length};
 use crate::tensor::{Named, Tree, scan_tree, tree};
 
 /// Descends a loss, for stacked seeds at once. A gradient that is not finite is dropped and counted.
@@ -89,6 +89,12 @@ pub struct Descended {
 tree!(Descended: theta, adam, sums, first_norm, non_finite, updates, stopped);
 
 impl Descended {
+    /// The parameters and the optimiser's memory.
+    #[must_use]
+    pub fn trained(&self) -> Trained {
+        Trained { theta: self.theta, adam: self.adam }
+    }
+
     /// Means over the updates that were made, `[S, W]` in the order of [`Descent::sums`]; 0 where none was.
     #[track_caller]
     pub fn averages(&self) -> Tensor {

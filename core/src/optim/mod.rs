@@ -33,6 +33,7 @@ mod conjugate_gradient;
 mod optimiser;
 mod rms_prop;
 mod schedule;
+mod trained;
 mod trust_region;
 
 pub use adam::{Adam, AdamConfig, AdamState, clip_by_norm, norm, weight_decay};
@@ -40,4 +41,5 @@ pub use conjugate_gradient::{conjugate_gradient, dot};
 pub use optimiser::{Optimiser, OptimiserConfig, OptimiserKind};
 pub use rms_prop::RmsPropConfig;
 pub use schedule::{ClipFall, Decay, Fall, Progress, RateFall, Schedule};
+pub use trained::Trained;
 pub use trust_region::{Hessian, TrustProblem, TrustRegion, TrustStep};

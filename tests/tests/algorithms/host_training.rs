@@ -162,7 +162,7 @@ fn compare<C: OnPolicy + 'static>(cases: impl IntoIterator<Item = (&'static str,
     let seeds = [3, 1 << 33];
     for (i, (name, config)) in cases.into_iter().enumerate() {
         let env = builtin(name).unwrap();
-        let Sampling { envs, horizon, .. } = *config.sampling();
+        let Sampling { envs, horizon, .. } = *config.parts().sampling;
         let learner = |spec: &EnvSpec| OnPolicyLearner::new(&config, spec);
         let mut on_device = in_programs(&device, &env, learner(env.spec()).unwrap(), &seeds);
         let first = wait(device.read_f32(on_device.state.get("theta").unwrap()));

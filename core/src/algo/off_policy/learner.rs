@@ -3,7 +3,7 @@
 mod whole;
 
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, period};
-use crate::algo::count::Count;
+use crate::algo::Count;
 use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Relation, StateEntry};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;

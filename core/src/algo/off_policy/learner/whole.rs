@@ -2,7 +2,7 @@
 
 use super::{Actors, OffPolicyLearner, numbers};
 use crate::Tensor;
-use crate::algo::count::Count;
+use crate::algo::Count;
 use crate::algo::off_policy::{OffPolicy, period};
 use crate::dist::fold_in;
 use crate::learn::Metrics;

@@ -1,0 +1,63 @@
+//! Counts of episodes that run on from one rollout to the next.
+
+use crate::Tensor;
+use crate::learn::Metrics;
+use crate::tensor::{scan_tree, tree};
+
+/// Episodes that run on from one rollout to the next, and sums over those that ended, `[S, N, 1]` each.
+#[derive(Clone, Debug)]
+pub(in crate::algo) struct Count {
+    /// Steps of the running episodes, u32.
+    pub steps: Tensor,
+    /// Returns of the running episodes so far.
+    pub ep_return: Tensor,
+    /// Discounted returns so far, for the scale of rewards.
+    pub discounted: Tensor,
+    /// Number of the episodes that ended.
+    pub episodes: Tensor,
+    /// Sum of their returns.
+    pub returns: Tensor,
+    /// Sum of their lengths.
+    pub lengths: Tensor,
+}
+
+tree!(Count: steps, ep_return, discounted, episodes, returns, lengths);
+
+impl Count {
+    /// Running episodes that have made so many steps (u32) and have these returns, before any has ended.
+    pub fn from(steps: Tensor, ep_return: Tensor, discounted: Tensor) -> Count {
+        let zero = Tensor::zeros(&ep_return.shape());
+        Count { steps, ep_return, discounted, episodes: zero, returns: zero, lengths: zero }
+    }
+
+    /// After T more steps with these rewards and ends, terminated and truncated (u32), `[T, S, N, 1]` each; and of each step the discounted
+    /// return, and the return of the episode that ended with it, as [`Metrics::returns`] has them.
+    #[track_caller]
+    pub fn over(&self, t: usize, xs: [Tensor; 3], gamma: f64) -> (Count, [Tensor; 2]) {
+        let (none, one) = (Tensor::constant_f32(0.0), Tensor::constant_u32(1));
+        let not_ended = Tensor::constant_f32(Metrics::NOT_ENDED);
+        let (count, of_steps) = scan_tree(t, self, &xs, |_, now: Count, [reward, terminated, truncated]| {
+            let ended = terminated.bit_or(truncated);
+            let (ep_return, discounted) = (now.ep_return + reward, now.discounted * gamma + reward);
+            let length = now.steps + one;
+            let next = Count {
+                steps: ended.select(Tensor::constant_u32(0), length),
+                ep_return: ended.select(none, ep_return),
+                discounted: ended.select(none, discounted),
+                episodes: now.episodes + ended.to_f32(),
+                returns: now.returns + ended.select(ep_return, none),
+                lengths: now.lengths + ended.select(length.to_f32(), none),
+            };
+            (next, [discounted, ended.select(ep_return, not_ended)])
+        });
+        (count, of_steps.unwrap_or([Tensor::poison(); 2]))
+    }
+
+    /// Metrics of the episodes that ended; `ended: [T, S, N, 1]`, of these sizes, as [`over`](Count::over) gives it.
+    #[track_caller]
+    pub fn metrics(&self, ended: Tensor, [t, s, n]: [usize; 3]) -> Metrics {
+        let sum = |x: Tensor| x.sum_keep(1).reshape(&[s, 1]);
+        let returns = ended.permute(&[1, 0, 2, 3]).reshape(&[s, t * n]);
+        Metrics::of_episodes(sum(self.episodes), sum(self.returns), sum(self.lengths)).returns(returns, t * n)
+    }
+}

@@ -1,0 +1,444 @@
+//! Training: an algorithm's iterations, one after the other.
+
+use std::rc::Rc;
+
+use super::{Algorithm, First, Held, StateEntry};
+use crate::backend::reference::NonFinite;
+use crate::backend::{LocalFuture, ScalarValue};
+use crate::dist::fold_in;
+use crate::env::EnvDef;
+use crate::host::{Executor, Fleet};
+use crate::learn::Metrics;
+use crate::optim::Progress;
+use crate::play::{EnvPlace, HostAct, Iteration, Stage, group_keys, schedule_entry};
+use crate::program::{Context, Plan, PlanOptions, Segments};
+use crate::rng::{key_from_seed, streams};
+use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
+
+/// The place where the episodes of training are played.
+pub enum Arena<'a> {
+    /// The program itself.
+    Device(&'a EnvDef),
+    /// An executor.
+    Host(Box<dyn Executor>),
+}
+
+/// The iterations of a stage.
+#[derive(Debug)]
+struct Traced {
+    segments: Segments,
+    /// Names of their metrics.
+    names: Vec<String>,
+}
+
+/// Training of one or several stacked seeds, one iteration at a time.
+///
+/// With the same seeds, a built-in environment trains the same parameters on a device and on the host, as long as random numbers are
+/// named alike: where every environment is a group of its own on the host, one with chance draws other numbers.
+#[derive(Debug)]
+pub struct Training {
+    device: Device,
+    algorithm: Rc<dyn Algorithm>,
+    /// By stage.
+    traced: Vec<Traced>,
+    stage: Stage,
+    /// All that training changes, each array with a leading axis of seeds.
+    pub state: State,
+}
+
+impl Training {
+    /// Fresh training of one run per seed.
+    ///
+    /// # Errors
+    /// If the executor does not fit, or the device lacks memory.
+    pub fn new(device: &Device, algorithm: Rc<dyn Algorithm>, arena: Arena<'_>, seeds: &[u64]) -> Result<Training> {
+        let env = match &arena {
+            Arena::Device(env) => Some(*env),
+            Arena::Host(_) => None,
+        };
+        let training = Training::resume(device, algorithm, arena, seeds, State::new())?;
+        let state = first_state(device, &*training.algorithm, env, seeds)?;
+        Ok(Training { state, ..training })
+    }
+
+    /// Training that goes on from a state with all [entries](Algorithm::entries), of runs with these seeds; on the host in new
+    /// episodes, because what environments were in the middle of is not part of the state.
+    ///
+    /// # Errors
+    /// As [`new`](Training::new); iterations fail if an array is missing or of another shape.
+    pub fn resume(
+        device: &Device,
+        algorithm: Rc<dyn Algorithm>,
+        arena: Arena<'_>,
+        seeds: &[u64],
+        state: State,
+    ) -> Result<Training> {
+        let place = match &arena {
+            Arena::Device(env) => EnvPlace::Device(env),
+            Arena::Host(executor) => {
+                expect_fleet(executor.fleet(), seeds.len(), algorithm.fleet(seeds.len()))?;
+                EnvPlace::Host(device, executor.fleet())
+            }
+        };
+        let (traced, acts) = trace_all(device, &*algorithm, place, seeds.len())?;
+        let executor = match arena {
+            Arena::Device(_) => None,
+            Arena::Host(executor) => Some(executor),
+        };
+        let stage = Stage::new(device, executor, seeds, acts);
+        Ok(Training { device: device.clone(), algorithm, traced, stage, state })
+    }
+
+    /// Goes on with the same algorithm for a run of other steps, whose state has entries of another length: they are cut off, or go on with
+    /// zeros. `env`: the environment, if it is in the program.
+    ///
+    /// # Errors
+    /// If the device lacks memory; then nothing has changed.
+    pub fn resize(&mut self, algorithm: Rc<dyn Algorithm>, env: Option<&EnvDef>) -> Result<()> {
+        let seeds = self.state.get("key")?.shape[0];
+        let place = self.place(env)?;
+        let (traced, acts) = trace_all(&self.device, &*algorithm, place, seeds)?;
+        self.state = resized(&self.device, &self.state, &algorithm.entries(place.state_len()), seeds)?;
+        (self.traced, self.algorithm) = (traced, algorithm);
+        self.stage.set_acts(acts);
+        Ok(())
+    }
+
+    /// Goes on with other seeds, whose state this is: those of these numbers among all `seeds` of which there were arrays, or an executor,
+    /// when training began. `env`: the environment, if it is in the program.
+    ///
+    /// # Errors
+    /// As [`resize`](Training::resize).
+    pub(crate) fn restack(
+        &mut self,
+        (seeds, numbers): (&[u64], &[usize]),
+        state: State,
+        env: Option<&EnvDef>,
+    ) -> Result<()> {
+        let of_stack: Vec<u64> = numbers.iter().map(|number| seeds[*number]).collect();
+        self.stage.choose(&of_stack, numbers, seeds.len())?;
+        let place = self.place(env)?;
+        let (traced, acts) = trace_all(&self.device, &*self.algorithm, place, numbers.len())?;
+        (self.traced, self.state) = (traced, state);
+        self.stage.set_acts(acts);
+        Ok(())
+    }
+
+    /// Where environments are.
+    fn place<'a>(&'a self, env: Option<&'a EnvDef>) -> Result<EnvPlace<'a>> {
+        match (env, self.stage.fleet()) {
+            (_, Some(fleet)) => Ok(EnvPlace::Host(&self.device, fleet)),
+            (Some(env), None) => Ok(EnvPlace::Device(env)),
+            (None, None) => Err(Error::Program("there is no environment".to_owned())),
+        }
+    }
+
+    /// The plans of an iteration of each stage on a device, without one.
+    ///
+    /// # Errors
+    /// If one cannot be planned.
+    pub fn plans(algorithm: &dyn Algorithm, env: &EnvDef, seeds: usize) -> Result<Vec<Plan>> {
+        let of_stage = |stage: usize| {
+            Program::plan_of(PlanOptions::default(), |cx| {
+                trace(cx, algorithm, stage, EnvPlace::Device(env), seeds);
+            })
+        };
+        (0..algorithm.stages().max(1)).map(of_stage).collect()
+    }
+
+    /// The plan of an iteration of the last stage.
+    ///
+    /// # Errors
+    /// As [`plans`](Training::plans).
+    pub fn plan(algorithm: &dyn Algorithm, env: &EnvDef, seeds: usize) -> Result<Plan> {
+        let last = Training::plans(algorithm, env, seeds)?.pop();
+        last.ok_or_else(|| Error::Program("an algorithm has no stage".to_owned()))
+    }
+
+    /// The algorithm that is trained.
+    pub fn algorithm(&self) -> &dyn Algorithm {
+        &*self.algorithm
+    }
+
+    /// All that training changes, each array with a leading axis of seeds.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The program of the iteration after `done`; on the host, of what it learns from the last play.
+    pub fn program(&self, done: u64) -> &Program {
+        self.traced(done).segments.last()
+    }
+
+    fn traced(&self, done: u64) -> &Traced {
+        &self.traced[self.algorithm.stage(done).min(self.traced.len() - 1)]
+    }
+
+    /// Steps that environments of the host have made.
+    pub fn env_steps(&self) -> u64 {
+        self.stage.env_steps()
+    }
+
+    /// Names of the metrics of the iteration after `done`: the columns of [`step`](Training::step)'s result.
+    pub fn metric_names(&self, done: u64) -> &[String] {
+        &self.traced(done).names
+    }
+
+    /// Names of the metrics of all stages, those of the last one first.
+    pub fn all_metric_names(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for name in self.traced.iter().rev().flat_map(|traced| &traced.names) {
+            if !all.contains(name) {
+                all.push(name.clone());
+            }
+        }
+        all
+    }
+
+    /// Values that follow a schedule, by name, in the next iteration of a seed's run.
+    pub fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        self.algorithm.schedules(at)
+    }
+
+    /// The numbers that all seeds are given for an iteration after `done`.
+    fn scalars(&self, done: u64, first: Progress) -> Vec<(&'static str, ScalarValue)> {
+        let number = ("iteration", ScalarValue::U32((done + 1) as u32));
+        std::iter::once(number).chain(self.algorithm.scalars(first)).collect()
+    }
+
+    /// Gives each seed its numbers of a schedule, where seeds may have come to different points of their runs.
+    fn give_schedules(&self, state: &mut State, at: &[Progress]) -> Result<()> {
+        if !by_seed(&*self.algorithm, at.len()) {
+            return Ok(());
+        }
+        let of_seeds: Vec<_> = at.iter().map(|at| self.algorithm.scalars(*at)).collect();
+        for (number, (name, _)) in of_seeds[0].iter().enumerate() {
+            let value = |scalars: &Vec<(&str, ScalarValue)>| match scalars[number].1 {
+                ScalarValue::F32(value) => value as f32,
+                ScalarValue::U32(value) => value as f32,
+            };
+            let values: Vec<f32> = of_seeds.iter().map(value).collect();
+            state.insert(schedule_entry(name), self.device.array_f32(&[at.len(), 1], &values)?);
+        }
+        Ok(())
+    }
+
+    /// One iteration after `done` of `total`, of seeds all of which have made what is planned for them:
+    /// [`step_at`](Training::step_at).
+    ///
+    /// # Errors
+    /// As [`step_at`](Training::step_at).
+    pub fn step(&mut self, done: u64, total: u64) -> LocalFuture<'_, Result<Array>> {
+        let seeds = self.state.get("key").map_or(1, |key| key.shape[0]);
+        let at = vec![self.algorithm.as_planned(done, total); seeds];
+        self.step_at(done, at)
+    }
+
+    /// One iteration after `done`, of seeds whose runs have come so far: metrics `[S, C + E]`, still on the device, which are those of the C
+    /// names and the [returns](Metrics::returns) of E episodes.
+    ///
+    /// Ready at once where everything happens on the device; environments of the host may take their time.
+    ///
+    /// # Errors
+    /// If the device or an environment fails.
+    pub fn step_at(&mut self, done: u64, at: Vec<Progress>) -> LocalFuture<'_, Result<Array>> {
+        Box::pin(async move {
+            let scalars = self.scalars(done, at.first().copied().unwrap_or_default());
+            let mut state = std::mem::take(&mut self.state);
+            let given = self.give_schedules(&mut state, &at);
+            self.state = state;
+            given?;
+            self.stage.iteration = (done + 1) as u32;
+            if self.state.get("obs").is_ok()
+                && let Some(first) = self.stage.begin().await?
+            {
+                begin_episodes(&mut self.state, first, &self.algorithm.entries(None), &self.device)?;
+            }
+            let stage = self.algorithm.stage(done).min(self.traced.len() - 1);
+            self.stage.of = stage;
+            let outputs = self.traced[stage].segments.run(&self.state, &scalars, &mut self.stage).await?;
+            outputs.get("metrics").cloned()
+        })
+    }
+
+    /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity. What environments
+    /// of the host did in the last iteration is not done again.
+    pub fn first_non_finite<'a>(
+        &'a self,
+        before: &'a State,
+        done: u64,
+        at: &'a [Progress],
+    ) -> LocalFuture<'a, Result<Option<NonFinite>>> {
+        let segments = &self.traced(done).segments;
+        Box::pin(async move {
+            let mut before = before.clone();
+            self.give_schedules(&mut before, at)?;
+            let scalars = self.scalars(done, at.first().copied().unwrap_or_default());
+            segments.first_non_finite(&before, &scalars).await
+        })
+    }
+}
+
+/// Tells whether each of so many stacked seeds has its own numbers of schedules.
+fn by_seed(algorithm: &dyn Algorithm, seeds: usize) -> bool {
+    seeds > 1 && algorithm.counts_steps()
+}
+
+/// Traces and compiles the iterations of all stages, and what the host does in each.
+fn trace_all(
+    device: &Device,
+    algorithm: &dyn Algorithm,
+    place: EnvPlace<'_>,
+    seeds: usize,
+) -> Result<(Vec<Traced>, Vec<Vec<HostAct>>)> {
+    let (mut traced, mut acts) = (Vec::new(), Vec::new());
+    for stage in 0..algorithm.stages().max(1) {
+        let (mut names, mut of_stage) = (Vec::new(), Vec::new());
+        let trace = |cx: &mut Context| (names, of_stage) = trace(cx, algorithm, stage, place, seeds);
+        let segments = Segments::new(device, trace)?;
+        traced.push(Traced { segments, names });
+        acts.push(of_stage);
+    }
+    Ok((traced, acts))
+}
+
+/// Traces an iteration of a stage: names of its metrics, and what the host does.
+fn trace(
+    cx: &mut Context,
+    algorithm: &dyn Algorithm,
+    stage: usize,
+    place: EnvPlace<'_>,
+    seeds: usize,
+) -> (Vec<String>, Vec<HostAct>) {
+    let held = Held::declare(cx, &algorithm.entries(place.state_len()), seeds);
+    let number = cx.scalar_u32("iteration");
+    let words = held.get("key");
+    let scheduled = by_seed(algorithm, seeds).then(|| {
+        let names = algorithm.scalars(Progress::default()).into_iter().map(|(name, _)| name);
+        names.map(|name| (name, cx.state(&schedule_entry(name), &[seeds, 1], DType::F32))).collect()
+    });
+    let mut it = Iteration::new(cx, place, [words.slice(1, 0, 1), words.slice(1, 1, 2)], number).of_stage(stage);
+    if let Some(scheduled) = scheduled {
+        it = it.scheduled_by_seed(scheduled);
+    }
+    let metrics = algorithm.iteration(&mut it, &held);
+    metrics.check(seeds);
+    let (names, metrics) = metrics.joined();
+    if names.iter().any(|name| name == Metrics::STEPS) != algorithm.counts_steps() {
+        let problem = "an iteration reports `env_steps` if `Algorithm::counts_steps` is true, and only then";
+        crate::tensor::fail(Error::Program(problem.to_owned()));
+    }
+    let acts = it.into_acts();
+    cx.output("metrics", metrics);
+    (names, acts)
+}
+
+/// The state before training.
+fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>, seeds: &[u64]) -> Result<State> {
+    let entries = algorithm.entries(env.map(EnvDef::state_len));
+    let keys: Vec<[u32; 2]> = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
+    let mut state = State::new();
+    for entry in &entries {
+        let StateEntry { name, shape, first, .. } = entry;
+        let shape = [&[seeds.len()], &shape[..]].concat();
+        let array = match first {
+            First::Key => device.array_u32(&shape, keys.as_flattened()),
+            First::Parameters(0) if shape[1..] == [algorithm.layout().len()] => algorithm.layout().first(device, seeds),
+            First::Parameters(from) => {
+                let all = keys.iter().flat_map(|key| {
+                    algorithm.layout().init(*key).into_iter().skip(*from).take(shape[1..].iter().product())
+                });
+                device.array(&shape, &all.collect::<Vec<_>>())
+            }
+            First::Value(_) | First::Task | First::EnvState | First::Observation => alike(device, &shape, entry),
+        };
+        state.insert(*name, array?);
+    }
+    let of = |first: First| entries.iter().find(|entry| entry.first == first);
+    if let (Some(env), Some(states), Some(obs)) = (env, of(First::EnvState), of(First::Observation)) {
+        let mut reset = Program::new(device, |cx| {
+            let key = cx.input("key", &[seeds.len(), 2], DType::U32);
+            let words = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+            let groups = algorithm.fleet(1)[0];
+            let words = group_keys(words, groups);
+            let key = fold_in(fold_in(words, Tensor::constant_u32(streams::ENV)), Tensor::constant_u32(0));
+            let element = Tensor::iota(&[seeds.len() * groups, states.shape[0] / groups], 1);
+            let of_seeds = |x: Tensor, entry: &StateEntry| x.reshape(&[&[seeds.len()], &entry.shape[..]].concat());
+            let tasks = of(First::Task).map(|entry| {
+                let tasks = env.trace_tasks(fold_in(key, Tensor::constant_u32(streams::TASK)), element);
+                cx.output(entry.name, of_seeds(tasks, entry));
+                tasks
+            });
+            let first = env.trace_reset(key, element, tasks);
+            cx.output(states.name, of_seeds(first.state, states));
+            cx.output(obs.name, of_seeds(first.observation, obs));
+        })?;
+        let first = reset.run(&State::new(), &[("key", state.get("key")?)], &[])?;
+        for (name, array) in first.iter() {
+            let entry = entries.iter().find(|entry| entry.name == name);
+            state.insert(entry.map_or("", |entry| entry.name), array.clone());
+        }
+    }
+    Ok(state)
+}
+
+/// A state of so many seeds with entries of another length: arrays that have others are cut off, or go on with zeros.
+pub(crate) fn resized(device: &Device, state: &State, entries: &[StateEntry], seeds: usize) -> Result<State> {
+    let mut resized = state.clone();
+    for entry in entries {
+        let (array, shape) = (state.get(entry.name)?, [&[seeds], &entry.shape[..]].concat());
+        if array.shape != shape {
+            resized.insert(entry.name, with_rows(device, array, &shape)?);
+        }
+    }
+    Ok(resized)
+}
+
+/// The first rows of an array `[S, R, …]`, or all and zeros behind them.
+fn with_rows(device: &Device, array: &Array, shape: &[usize]) -> Result<Array> {
+    let mut program = Program::new(device, |cx| {
+        let old = cx.input("old", &array.shape, array.dtype());
+        let kept = old.slice(1, 0, array.shape[1].min(shape[1]));
+        let mut more = shape.to_vec();
+        more[1] -= kept.size(1);
+        let zero = match array.dtype() {
+            DType::F32 => Tensor::constant_f32(0.0),
+            DType::U32 => Tensor::constant_u32(0),
+        };
+        cx.output("new", if more[1] == 0 { kept } else { Tensor::concat(&[kept, zero.broadcast_to(&more)], 1) });
+    })?;
+    program.run(&State::new(), &[("old", array)], &[])?.get("new").cloned()
+}
+
+/// Says in a state of these entries that environments of the host began new episodes, with these observations: steps, returns and what
+/// policies remember begin anew.
+fn begin_episodes(state: &mut State, first: Array, entries: &[StateEntry], device: &Device) -> Result<()> {
+    state.insert("obs", first);
+    for entry in entries.iter().filter(|entry| entry.of_episode) {
+        let shape = state.get(entry.name)?.shape.clone();
+        state.insert(entry.name, alike(device, &shape, entry)?);
+    }
+    Ok(())
+}
+
+/// An array with the same first value everywhere.
+fn alike(device: &Device, shape: &[usize], entry: &StateEntry) -> Result<Array> {
+    match entry.first {
+        First::Value(value) if value != 0.0 => device.array(shape, &vec![value; shape.iter().product()]),
+        _ => device.zeros(shape, entry.dtype),
+    }
+}
+
+/// Checks that an executor plays so many groups, environments each and steps.
+fn expect_fleet(fleet: &Fleet, seeds: usize, want: [usize; 3]) -> Result<()> {
+    let got = [fleet.tasks, fleet.envs_per_task, fleet.horizon];
+    if got == want {
+        return Ok(());
+    }
+    let ([tasks, each, steps], [t, e, h]) = (got, want);
+    let problem = format!(
+        "the executor plays {tasks} tasks on {each} environments each for at most {steps} steps; {seeds} seeds with these \
+         settings need {t}, {e} and {h}"
+    );
+    Err(Error::config("executor", problem))
+}

@@ -1,0 +1,166 @@
+//! A policy and a value function: two networks on one θ.
+
+use std::ops::Range;
+
+use super::Sequences;
+use crate::Tensor;
+use crate::algo::{Held, ParameterGroups, Sampling};
+use crate::env::EnvSpec;
+use crate::nn::{Layout, MemoryCell, Mlp};
+use crate::policy::{Acting, Distribution, MemoryConfig, NetConfig, PolicyNet};
+
+/// The parameters of policy and value function that make their steps together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stepping {
+    /// Those of both networks are one group.
+    #[default]
+    Together,
+    /// Each network's are a group of its own, the policy's first.
+    Apart,
+    /// The policy's are the only group: the value function makes no steps.
+    Policy,
+    /// The value function's are the only group: the policy makes its steps by no optimiser.
+    Value,
+}
+
+/// Policy and value networks for one environment. Parameters are values: `parts` is [`Layout::split`] of θ `[S, P]`.
+#[derive(Clone, Debug)]
+pub struct ActorCritic {
+    /// Which part of θ is what.
+    pub layout: Layout,
+    groups: ParameterGroups,
+    /// The policy alone, on the same `parts`.
+    pub policy: PolicyNet,
+    value: Mlp,
+    /// The value's own memory, where the policy has one.
+    value_cell: Option<MemoryCell>,
+    /// Numbers of the value function's slices.
+    of_value: Range<usize>,
+}
+
+impl ActorCritic {
+    /// Networks from the observations of an environment to its actions and to a value.
+    ///
+    /// Where observations are normalised, that is layer 0 of each network, and its first linear layer is number 1.
+    pub fn new(spec: &EnvSpec, config: &NetConfig, sampling: &Sampling) -> ActorCritic {
+        ActorCritic::remembering(spec, config, &MemoryConfig::default(), sampling)
+    }
+
+    /// The same, each network with a memory of its own before its other layers, if there are to be such.
+    pub fn remembering(spec: &EnvSpec, config: &NetConfig, memory: &MemoryConfig, sampling: &Sampling) -> ActorCritic {
+        let (mut layout, first) = (Layout::new(), usize::from(sampling.normalise_observations));
+        let trunk = PolicyNet::trunk(&mut layout, spec, (config, memory), first);
+        let before = layout.slices().count();
+        let sizes = [spec.observation.len(), 1];
+        let (value_cell, value) = config.layers(memory, &mut layout, "value", first, sizes, 1.0);
+        let of_value = before..layout.slices().count();
+        let policy = PolicyNet::on(trunk, &mut layout, spec, config, sampling.sde);
+        ActorCritic { groups: ParameterGroups::one(layout.clone()), layout, policy, value, value_cell, of_value }
+    }
+
+    /// The networks with their parameters in groups.
+    #[must_use]
+    pub fn stepping(self, stepping: Stepping) -> ActorCritic {
+        let (value, all) = (self.value_places(), self.layout.len());
+        let policy = vec![0..value.start, value.end..all];
+        let groups = match stepping {
+            Stepping::Together => vec![(ParameterGroups::SCALE, std::iter::once(0..all).collect())],
+            Stepping::Apart => vec![(ParameterGroups::SCALE, policy), ("adam_scale_value", vec![value])],
+            Stepping::Policy => vec![(ParameterGroups::SCALE, policy)],
+            Stepping::Value => vec![(ParameterGroups::SCALE, vec![value])],
+        };
+        ActorCritic { groups: ParameterGroups::on(self.layout.clone(), groups), ..self }
+    }
+
+    /// The groups of parameters that make their steps together.
+    pub fn groups(&self) -> &ParameterGroups {
+        &self.groups
+    }
+
+    /// The memories of policy and value function, if they have such.
+    pub fn cells(&self) -> Option<[&MemoryCell; 2]> {
+        Some([self.policy.cell()?, self.value_cell.as_ref()?])
+    }
+
+    /// The values by which the policy of a state acts: slices of θ and, if observations are normalised, their statistics.
+    pub fn acting(&self, held: &Held) -> Acting {
+        let statistics = ["obs_mean", "obs_var"].into_iter().filter_map(|name| Some((name, held.find(name)?)));
+        Acting { parts: self.layout.split(held.get("theta")), values: statistics.collect() }
+    }
+
+    /// Parts by slice, such as gradients, with 0 in those that are not of the value function; or, if `value` is false, in those that are.
+    #[track_caller]
+    pub fn only(&self, parts: &[Tensor], value: bool) -> Vec<Tensor> {
+        let one = |(i, part): (usize, &Tensor)| match self.of_value.contains(&i) == value {
+            true => *part,
+            false => Tensor::zeros(&part.shape()),
+        };
+        parts.iter().enumerate().map(one).collect()
+    }
+
+    /// Places in θ of the value function's parameters; all others are the policy's.
+    pub fn value_places(&self) -> Range<usize> {
+        let start = |number: usize| self.layout.slices().nth(number).map_or(self.layout.len(), |(_, _, at)| at);
+        start(self.of_value.start)..start(self.of_value.end)
+    }
+
+    /// O, how many numbers an observation has.
+    pub fn observations(&self) -> usize {
+        self.policy.observations()
+    }
+
+    /// A, how many numbers an action has; 1 for a choice.
+    pub fn actions(&self) -> usize {
+        self.policy.actions()
+    }
+
+    /// The policy at `seen: [S, B, O]`; where it remembers, at the outputs of its memory, `[S, B, H]`.
+    #[track_caller]
+    pub fn distribution(&self, parts: &[Tensor], seen: Tensor) -> Distribution {
+        self.policy.distribution(parts, seen)
+    }
+
+    /// The value function at `seen: [S, B, O]` → `[S, B, 1]`; where it remembers, at the outputs of its memory, `[S, B, H]`.
+    #[track_caller]
+    pub fn value(&self, parts: &[Tensor], seen: Tensor) -> Tensor {
+        self.value.forward(parts, seen)
+    }
+
+    /// The policy at the rows `obs: [S, T · B, O]` of sequences, if they are such: in order of time.
+    #[track_caller]
+    pub fn distribution_of(&self, parts: &[Tensor], obs: Tensor, sequences: Option<&Sequences>) -> Distribution {
+        let cell = self.policy.cell();
+        self.distribution(parts, sequences.map_or(obs, |sequences| sequences.outputs(cell, parts, obs, 0)))
+    }
+
+    /// The value function at the same rows, `[S, T · B, 1]`.
+    #[track_caller]
+    pub fn value_of(&self, parts: &[Tensor], obs: Tensor, sequences: Option<&Sequences>) -> Tensor {
+        let cell = self.value_cell.as_ref();
+        self.value(parts, sequences.map_or(obs, |sequences| sequences.outputs(cell, parts, obs, 1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::{ActionSpace, Dim, EnvSpec};
+
+    fn net(spec: &EnvSpec, sde: bool) -> ActorCritic {
+        let config = NetConfig { hidden: vec![8, 4], log_std_init: -1.0, ..NetConfig::default() };
+        ActorCritic::new(spec, &config, &Sampling { sde, ..Sampling::default() })
+    }
+
+    #[test]
+    fn parameters_are_those_of_two_networks_and_the_exploration() {
+        let choice = EnvSpec::new("a", vec![Dim::unbounded("x"); 3], ActionSpace::discrete(&["l", "r"]), 9);
+        let nets = |out: usize| (3 * 8 + 8) + (8 * 4 + 4) + (4 * out + out);
+        assert_eq!(net(&choice, false).layout.len(), nets(2) + nets(1));
+        let vector = ActionSpace::continuous(vec![Dim::new("f", -2.0, 1.0); 2]);
+        let vector = EnvSpec::new("b", vec![Dim::unbounded("x"); 3], vector, 9);
+        assert_eq!(net(&vector, false).layout.len(), nets(2) + nets(1) + 2);
+        let sde = net(&vector, true);
+        assert_eq!(sde.layout.len(), nets(2) + nets(1) + 4 * 2);
+        assert!(sde.layout.init([1, 2]).ends_with(&[-1.0; 8]));
+    }
+}

@@ -1,0 +1,193 @@
+//! The contract of on-policy algorithms: what differs between them, and what they share.
+
+use std::fmt::Debug;
+
+use super::{FittedBaseline, Sampling, Stepping};
+use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry};
+use crate::env::EnvSpec;
+use crate::learn::Turn;
+use crate::nn::Layout;
+use crate::optim::Progress;
+use crate::play::Iteration;
+use crate::policy::{Acting, MemoryConfig, MemoryKind, NetConfig, Normalised, Policy};
+use crate::{Error, Result};
+
+/// The settings that all on-policy algorithms have, and what their state needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// How rollouts are made.
+    pub sampling: &'a Sampling,
+    /// Sizes and kinds of the networks.
+    pub net: &'a NetConfig,
+    /// The memory of the networks, if they have one.
+    pub memory: MemoryConfig,
+    /// The parameters that make their steps together.
+    pub stepping: Stepping,
+    /// Advantages are standardised by those of all rollouts so far.
+    pub running_advantages: bool,
+    /// The baseline that is fitted to each rollout; none where the value function is the baseline.
+    pub baseline: Option<FittedBaseline>,
+}
+
+/// `OnPolicy`: what differs between algorithms that learn from rollouts of their own policy. [`OnPolicyLearner`]: what they share.
+pub trait OnPolicy: Clone + Debug {
+    /// The settings that all have.
+    fn parts(&self) -> Parts<'_>;
+
+    /// The settings of rollouts, to be fitted to an environment.
+    fn sampling_mut(&mut self) -> &mut Sampling;
+
+    /// Checks every value on its own and in combination.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    fn validate(&self) -> Result<()>;
+
+    /// Values that follow a schedule, in the next iteration, by the names of their metrics: `train/` and the
+    /// name of the iteration's scalar.
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)>;
+
+    /// One iteration: collects a rollout, learns from it, and keeps the new state. `turn` changes the policy's gradients before each step.
+    fn iteration(&self, nets: &ActorCritic, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics;
+}
+
+/// Rollouts, and learning from each as the settings `C` say.
+#[derive(Clone, Debug)]
+pub struct OnPolicyLearner<C> {
+    config: C,
+    net: ActorCritic,
+    /// Most steps of an episode.
+    horizon: usize,
+    /// Numbers of a task, each episode's own; 0 if there is a single one.
+    tasks: usize,
+}
+
+impl<C: OnPolicy> OnPolicyLearner<C> {
+    /// For an environment; if it has many tasks, a new one is drawn for each episode.
+    ///
+    /// # Errors
+    /// If a setting is invalid, or does not fit the environment.
+    pub fn new(config: &C, spec: &EnvSpec) -> Result<Self> {
+        let mut config = config.clone();
+        *config.sampling_mut() = config.parts().sampling.fitted(spec.horizon)?;
+        config.validate()?;
+        let Parts { sampling, net, memory, stepping, .. } = config.parts();
+        let Sampling { envs, minibatches, sde, .. } = *sampling;
+        if sde && spec.action.choices().is_some() {
+            let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
+            return Err(Error::config("sde", problem));
+        }
+        if sde && net.min_std > 0.0 {
+            let problem = "state-dependent exploration has no lowest σ; set it to 0, or sde to false";
+            return Err(Error::config("min_std", problem));
+        }
+        if memory.cell != MemoryKind::None && !envs.is_multiple_of(minibatches) {
+            let near = (1..=envs).filter(|d| envs % d == 0).min_by_key(|d| d.abs_diff(minibatches)).unwrap_or(1);
+            let problem = format!("{minibatches} must divide envs ({envs}) where policies remember; try {near}");
+            return Err(Error::config("minibatches", problem));
+        }
+        let net = ActorCritic::remembering(spec, net, &memory, sampling).stepping(stepping);
+        Ok(OnPolicyLearner { config, net, horizon: spec.horizon, tasks: spec.task.len() })
+    }
+
+    /// One iteration; `turn` changes the gradients by which the policy makes steps, if there is one.
+    pub fn iterate(&self, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics {
+        self.config.iteration(&self.net, it, held, turn)
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &C {
+        &self.config
+    }
+
+    /// The networks.
+    pub fn net(&self) -> &ActorCritic {
+        &self.net
+    }
+
+    fn sampling(&self) -> &Sampling {
+        self.config.parts().sampling
+    }
+}
+
+impl<C: OnPolicy> Learned for OnPolicyLearner<C> {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(Normalised(&self.net.policy))
+    }
+
+    fn course(&self) -> Course {
+        Course::fixed(self.horizon, self.sampling().gamma)
+    }
+
+    fn start(&self, held: &Held, _tasks: usize) -> Acting {
+        self.net.acting(held)
+    }
+}
+
+impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
+    fn layout(&self) -> &Layout {
+        &self.net.layout
+    }
+
+    fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
+        let Parts { sampling, running_advantages, baseline, .. } = self.config.parts();
+        let mut entries = sampling.entries(environment, [self.horizon, self.tasks], &self.net);
+        if running_advantages {
+            entries.extend(StateEntry::mean_and_variance(["advantage_mean", "advantage_var", "advantage_count"], 1));
+        }
+        entries.extend(baseline.iter().flat_map(|fitted| fitted.entries(self.net.observations())));
+        entries
+    }
+
+    fn most(&self, iterations: u64) -> u64 {
+        // Whole episodes have room for the longest ones.
+        let Sampling { horizon, envs, .. } = *self.sampling();
+        iterations.saturating_mul((horizon * envs) as u64)
+    }
+
+    fn fleet(&self, seeds: usize) -> [usize; 3] {
+        [seeds, self.sampling().envs, self.horizon]
+    }
+
+    fn batch(&self) -> u64 {
+        let sampling = self.sampling();
+        let steps = sampling.whole().map_or(sampling.horizon, |amount| amount.planned(self.horizon));
+        (steps * sampling.envs) as u64
+    }
+
+    fn counts_steps(&self) -> bool {
+        self.sampling().whole().is_some()
+    }
+
+    fn policy_entries(&self) -> Vec<&'static str> {
+        match self.sampling().normalise_observations {
+            true => vec!["theta", "obs_mean", "obs_var"],
+            false => vec!["theta"],
+        }
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let Parts { sampling, net, memory, .. } = self.config.parts();
+        let mut sizes = vec![("envs", sampling.envs)];
+        match sampling.whole() {
+            None => sizes.push(("horizon", sampling.horizon)),
+            Some(_) => {
+                let minima = [("min_rollouts", sampling.min_rollouts), ("min_steps", sampling.min_steps)];
+                sizes.extend(minima.into_iter().filter(|(_, n)| *n > 0));
+            }
+        }
+        sizes.push(("hidden", net.hidden.iter().copied().max().unwrap_or(0)));
+        if memory.cell != MemoryKind::None {
+            sizes.push(("units", memory.units));
+        }
+        sizes
+    }
+
+    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
+        self.iterate(it, held, None)
+    }
+
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        self.config.schedules(at)
+    }
+}

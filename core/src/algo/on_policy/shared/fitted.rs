@@ -1,0 +1,107 @@
+//! Baselines that are fitted to each rollout, in the place of a value function.
+
+use super::rollout::running_steps;
+use super::{Credit, Rollout, Values, by_seed};
+use crate::algo::{Held, StateEntry};
+use crate::credit::{Baseline, least_squares_weights};
+use crate::play::Iteration;
+use crate::tensor::scan_tree;
+use crate::{DType, Tensor};
+
+/// The entry of the weights of a baseline that is fitted to each rollout.
+pub(in crate::algo::on_policy) const WEIGHTS: &str = "baseline_weights";
+
+/// The entry of the least and the largest return that it was fitted to: predictions stay between them.
+pub(in crate::algo::on_policy) const RANGE: &str = "baseline_range";
+
+/// A baseline that is fitted to each rollout, and asked of the next one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FittedBaseline {
+    /// Its features.
+    pub baseline: Baseline,
+    /// The r of [`least_squares`](crate::credit::least_squares).
+    pub regularisation: f64,
+}
+
+/// The predictions of a fitted baseline, and what it fits next.
+#[derive(Clone, Copy, Debug)]
+pub struct Predictions {
+    /// Values by the fit to the rollout before.
+    pub values: Values,
+    /// Features of what was seen, `[S, T · N, n]`, if it has some.
+    features: Option<Tensor>,
+    regularisation: f64,
+}
+
+impl FittedBaseline {
+    /// The state of a fit, where observations have so many numbers.
+    pub(super) fn entries(&self, observations: usize) -> Vec<StateEntry> {
+        let width = self.baseline.width(observations);
+        let fit = [(WEIGHTS, width), (RANGE, 2)].into_iter().filter(|_| width > 0);
+        fit.map(|(name, width)| StateEntry::new(name, &[width], DType::F32).statistics()).collect()
+    }
+
+    /// Values by the fit to the rollout before: they stay between the least and the largest return that it was made to, as a fit says
+    /// nothing of what lies far from its data. A baseline without features predicts 0.
+    #[track_caller]
+    pub fn predict(&self, rollout: &Rollout<'_>, held: &Held) -> Predictions {
+        let regularisation = self.regularisation;
+        let shape = rollout.reward.shape();
+        let [t, s, n, _] = shape[..] else {
+            return Predictions { values: Values::poison(), features: None, regularisation };
+        };
+        let steps = rollout.numbers(held);
+        let fit = held.find(WEIGHTS).map(|weights| (weights, held.get(RANGE)));
+        let features = self.baseline.features(rollout.all, steps);
+        let values = match (features, fit) {
+            (Some(features), Some((weights, range))) => {
+                let limit = |i| range.slice(1, i, i + 1).unsqueeze(2);
+                features.matmul(weights.unsqueeze(2)).max(limit(0)).min(limit(1))
+            }
+            _ => Tensor::zeros(&steps.shape()),
+        };
+        let features = features.map(|all| rollout.only(all.slice(1, 0, t * n)));
+        Predictions { values: Values::split(values, [t, s, n]), features, regularisation }
+    }
+}
+
+impl Predictions {
+    /// Fits the baseline to the value targets of a rollout. Where weights are not finite, a seed's fit stays as it was: 1 there, else 0,
+    /// `[S, 1]`.
+    #[track_caller]
+    pub fn fit(&self, rollout: &Rollout<'_>, it: &mut Iteration<'_>, held: &Held, credit: &Credit) -> Tensor {
+        let seeds = rollout.seen.size(0);
+        let Some(features) = self.features else { return Tensor::zeros(&[seeds, 1]) };
+        let returns = by_seed(credit.targets);
+        let weights = least_squares_weights(features, rollout.only(returns), self.regularisation);
+        let none = Tensor::constant_f32(f64::from(f32::MIN));
+        let largest = |x: Tensor| rollout.valid().map_or(x, |valid| valid.select(x, none)).max_keep(1);
+        let range = Tensor::concat(&[-largest(-returns), largest(returns)], 2).reshape(&[seeds, 2]);
+        let weights = weights.reshape(&[seeds, features.size(2)]);
+        let broken = weights.non_finite().max_keep(1);
+        for (name, after) in [(WEIGHTS, weights), (RANGE, range)] {
+            it.update(name, broken.select(held.get(name), after));
+        }
+        broken.to_f32()
+    }
+}
+
+impl Rollout<'_> {
+    /// The numbers of steps in their episodes, from 0, of all that was seen, f32 `[S, T · N + C · N + N, 1]`, from the state before.
+    #[track_caller]
+    fn numbers(&self, held: &Held) -> Tensor {
+        let shape = self.reward.shape();
+        let [t, s, n, _] = shape[..] else { return Tensor::poison() };
+        let first = running_steps(held, [s, n]);
+        let (zero, one) = (Tensor::constant_u32(0), Tensor::constant_u32(1));
+        let ended = self.terminated.bit_or(self.truncated);
+        let (_, numbers) =
+            scan_tree(t, &first, &ended, |_, now: Tensor, ended: Tensor| (ended.select(zero, now + one), now));
+        let numbers = numbers.unwrap_or(Tensor::poison());
+        // An environment is cut off at most once in a span.
+        let spans = self.values.cut.size(1) / n;
+        let cut = self.truncated.select(numbers + one, zero).reshape(&[spans, t / spans, s, n, 1]);
+        let cut = by_seed(cut.max_keep(1).reshape(&[spans, s, n, 1]));
+        Tensor::concat(&[by_seed(numbers), cut, self.count.steps.reshape(&[s, n, 1])], 1).to_f32()
+    }
+}

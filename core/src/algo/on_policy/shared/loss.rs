@@ -1,0 +1,189 @@
+//! Terms of losses, averaged over the rows of a batch: one number per stacked seed.
+
+use crate::Tensor;
+use crate::algo::ActorCritic;
+use crate::learn::log_ratio;
+use crate::policy::Distribution;
+use crate::tensor::Named;
+
+use super::{Minibatch, mean};
+
+/// The terms of a loss of policy and value function, each `[S, 1]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Losses {
+    /// The policy's loss.
+    pub policy: Tensor,
+    /// ½ (v − R)², averaged.
+    pub value: Tensor,
+    /// Entropy of the policy, averaged.
+    pub entropy: Tensor,
+    /// Estimate of KL(old ‖ new), averaged.
+    pub approx_kl: Tensor,
+    /// Share of samples whose ratio is outside 1 ± ε, where ratios have a limit.
+    pub clip_frac: Option<Tensor>,
+}
+
+impl Losses {
+    /// The loss to minimise: policy + c₁ value − c₂ entropy, or without the value's term where the value function makes its steps apart.
+    #[must_use]
+    pub fn total(&self, value_coef: Option<f64>, entropy_coef: f64) -> Tensor {
+        let policy = value_coef.map_or(self.policy, |coef| self.policy + self.value * coef);
+        policy - self.entropy * entropy_coef
+    }
+
+    /// The terms by the names of their metrics.
+    #[must_use]
+    pub fn seen(&self) -> Named {
+        let seen: Named = [
+            ("policy_loss", self.policy),
+            ("value_loss", self.value),
+            ("entropy", self.entropy),
+            ("approx_kl", self.approx_kl),
+        ]
+        .into();
+        self.clip_frac.map_or(seen.clone(), |share| seen.and("clip_frac", share))
+    }
+}
+
+/// The terms of −mean A ln π(a|s), the gradient of the return (Williams 1992, doi:10.1007/BF00992696), beside a value function.
+#[track_caller]
+pub fn likelihood_losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, standardised: bool) -> Losses {
+    let look = PolicyLook::new(net, parts, batch);
+    let advantage = batch.only(batch.advantages(standardised));
+    let policy = batch.share(likelihood_loss(batch.only(look.log_prob), advantage));
+    look.losses(policy, batch, batch.value_loss(look.value, None))
+}
+
+/// The outputs of policy and value function at a batch, as losses need them.
+#[derive(Clone, Debug)]
+pub struct PolicyLook {
+    distribution: Distribution,
+    /// ln π(a|s) of the actions, `[S, B, 1]`.
+    pub log_prob: Tensor,
+    /// ln π(a|s) − ln π_old(a|s), 0 where a row does not count, `[S, B, 1]`.
+    pub log_ratio: Tensor,
+    /// Values, `[S, B, 1]`.
+    pub value: Tensor,
+}
+
+impl PolicyLook {
+    /// The outputs of these networks; log-probabilities are joint ones, over all numbers of an action.
+    #[track_caller]
+    pub fn new(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch) -> PolicyLook {
+        let distribution = net.distribution_of(parts, batch.obs, batch.sequences.as_ref());
+        let log_prob = distribution.log_prob(batch.action);
+        let log_ratio = batch.only(log_ratio(log_prob, batch.logp_old));
+        let value = net.value_of(parts, batch.obs, batch.sequences.as_ref());
+        PolicyLook { distribution, log_prob, log_ratio, value }
+    }
+
+    /// The terms of a loss whose policy's and value's terms are these.
+    #[track_caller]
+    pub fn losses(&self, policy: Tensor, batch: &Minibatch, value: Tensor) -> Losses {
+        let entropy = batch.mean(self.distribution.entropy());
+        let approx_kl = batch.share(approx_kl(self.log_ratio));
+        Losses { policy, value, entropy, approx_kl, clip_frac: None }
+    }
+}
+
+/// −mean A ln π(a|s). `log_prob, advantage: [S, B, 1]` → `[S, 1]` to minimise.
+#[track_caller]
+pub fn likelihood_loss(log_prob: Tensor, advantage: Tensor) -> Tensor {
+    -mean(log_prob * advantage)
+}
+
+/// Estimate of KL(old ‖ new) that is never negative: mean of ratio − 1 − ln ratio.
+///
+/// Schulman 2020, <http://joschu.net/blog/kl-approx.html>, estimator k₃.
+#[track_caller]
+pub fn approx_kl(log_ratio: Tensor) -> Tensor {
+    mean(log_ratio.exp() - 1.0 - log_ratio)
+}
+
+/// Value loss, ½ (v − R)² averaged: `[S, B, 1]` → `[S, 1]`.
+///
+/// `clip`: the old values and ε: the larger of the losses with and without limiting the change of the value to ±ε (as
+/// in openai/baselines; the paper has none).
+#[track_caller]
+pub fn value_loss(value: Tensor, returns: Tensor, clip: Option<(Tensor, Tensor)>) -> Tensor {
+    let plain = (value - returns).square();
+    let square = match clip {
+        None => plain,
+        Some((old, eps)) => {
+            let near = old + (value - old).max(-eps).min(eps);
+            plain.max((near - returns).square())
+        }
+    };
+    mean(square) * 0.5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algo::on_policy::differences::{DrawnBatch, INIT, check_derivatives, net};
+    use crate::algo::on_policy::ppo;
+    use crate::env::ActionSpace;
+    use crate::grad::value_and_grad;
+    use crate::program::State;
+    use crate::rng::Threefry;
+    use crate::{Device, Program};
+
+    /// Rows that do not count change no loss, no average and no gradient, also where what they hold beside what was seen is not finite.
+    #[test]
+    fn losses_of_the_rows_that_count_are_those_without_the_others() {
+        let net = net(ActionSpace::discrete(&["l", "m", "r"]), vec![3], false);
+        let theta = net.layout.init(INIT);
+        let drawn = DrawnBatch::draw(&net, &mut Threefry::new([3, 4]));
+        let device = Device::reference();
+        let numbers = |whole: bool, clipped: bool| {
+            let mut program = Program::new(&device, |cx| {
+                let theta = Tensor::literal_f32(&theta).unsqueeze(0);
+                let all = drawn.trace();
+                // The first three of five rows, alone or with two more that do not count.
+                let part = |x: Tensor| if whole { x } else { x.slice(1, 0, 3) };
+                let lost = Tensor::literal_u32(&[0, 0, 0, 1, 1]).reshape(&[1, 5, 1]);
+                let or_lost = |x: Tensor| part(lost.select(Tensor::constant_f32(f64::NAN), x));
+                let batch = Minibatch {
+                    obs: part(all.obs),
+                    action: part(all.action),
+                    logp_old: or_lost(all.logp_old),
+                    value_old: or_lost(all.value_old),
+                    advantage: or_lost(all.advantage),
+                    returns: or_lost(all.returns),
+                    sequences: None,
+                    valid: whole.then(|| Tensor::literal_u32(&[1, 1, 1, 0, 0]).reshape(&[1, 5, 1])),
+                };
+                let eps = Tensor::constant_f32(0.2);
+                let of = |theta: Tensor| match (net.layout.split(theta), clipped) {
+                    (parts, true) => ppo::losses(&net, &parts, &batch, eps, true, true),
+                    (parts, false) => likelihood_losses(&net, &parts, &batch, true),
+                };
+                let (total, gradient) = value_and_grad(&[theta], |x| of(x[0]).total(Some(0.7), 0.01).sum_all());
+                cx.output("total", total);
+                cx.output("gradient", gradient[0]);
+                of(theta).seen().iter().for_each(|(name, x)| cx.output(name, x));
+                cx.output("only values", batch.value_loss(batch.value_old * 2.0, None));
+            })
+            .unwrap();
+            let out = program.run(&State::new(), &[], &[]).unwrap();
+            out.iter().flat_map(|(_, x)| pollster::block_on(device.read(x)).unwrap()).collect::<Vec<f64>>()
+        };
+        for clipped in [true, false] {
+            let (all, some) = (numbers(true, clipped), numbers(false, clipped));
+            assert!(all.len() > theta.len() && all.iter().any(|x| x.abs() > 1e-3));
+            assert!(all.iter().zip(&some).all(|(a, b)| (a - b).abs() < 1e-9), "{all:?} {some:?}");
+        }
+    }
+
+    /// The whole loss of A2C and VPG, and the policy's part that VPG follows.
+    #[test]
+    fn the_likelihood_loss_has_the_gradient_of_finite_differences() {
+        for standardise in [false, true] {
+            for value_coef in [Some(1.0), None] {
+                check_derivatives([1e-5, 1e-7], |net, parts, batch| {
+                    likelihood_losses(net, parts, batch, standardise).total(value_coef, 0.01)
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Minibatches of a rollout: the rows that a step of a network learns from.
+
+use crate::Tensor;
+use crate::algo::ActorCritic;
+use crate::learn::Look;
+use crate::nn::MemoryCell;
+use crate::tensor::Named;
+
+use super::{Credit, Rollout, Sequences, by_seed, value_loss};
+
+/// Rows of a rollout: `[S, B, …]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Minibatch {
+    /// Observations as the networks get them, `[S, B, O]`.
+    pub obs: Tensor,
+    /// Actions as drawn, `[S, B, A]`.
+    pub action: Tensor,
+    /// Their joint log-probabilities when drawn, `[S, B, 1]`.
+    pub logp_old: Tensor,
+    /// Values when drawn, `[S, B, 1]`.
+    pub value_old: Tensor,
+    /// Advantages, `[S, B, 1]`.
+    pub advantage: Tensor,
+    /// Value targets, `[S, B, 1]`.
+    pub returns: Tensor,
+    /// How its rows follow each other, where networks remember.
+    pub sequences: Option<Sequences>,
+    /// 1 for rows that count, 0 for those behind the last episode, u32 `[S, B, 1]`; none where all count.
+    pub valid: Option<Tensor>,
+}
+
+impl Minibatch {
+    /// `x: [S, B, ·]` where a row counts, 0 elsewhere.
+    #[track_caller]
+    pub fn only(&self, x: Tensor) -> Tensor {
+        self.valid.map_or(x, |valid| valid.select(x, Tensor::constant_f32(0.0)))
+    }
+
+    /// How many rows count, `[S, 1]`; none where all do.
+    #[track_caller]
+    fn rows(&self) -> Option<Tensor> {
+        self.valid.map(|valid| valid.to_f32().sum_keep(1).reshape(&[valid.size(0), 1]))
+    }
+
+    /// Adds the number of rows that count, if not all do, to what is seen of this minibatch.
+    #[track_caller]
+    pub fn counted(&self, seen: Named) -> Named {
+        match self.rows() {
+            Some(rows) => seen.and(Look::ROWS, rows),
+            None => seen,
+        }
+    }
+
+    /// Turns a mean over all rows, `[S, 1]`, of numbers that are 0 in rows that do not count, into the mean over those that count.
+    #[track_caller]
+    pub fn share(&self, mean: Tensor) -> Tensor {
+        match self.rows() {
+            Some(rows) => mean * (self.obs.size(1) as f64 / rows.max(Tensor::constant_f32(1.0))),
+            None => mean,
+        }
+    }
+
+    /// Mean over the rows that count: `[S, B, 1]` → `[S, 1]`.
+    #[track_caller]
+    pub fn mean(&self, x: Tensor) -> Tensor {
+        self.share(mean(self.only(x)))
+    }
+
+    /// The advantages, [standardised](standardise) over the rows that count if this is asked for.
+    #[track_caller]
+    pub fn advantages(&self, standardised: bool) -> Tensor {
+        if standardised { standardise(self.advantage, self.valid) } else { self.advantage }
+    }
+
+    /// The [loss](value_loss) of values, whose change is limited to ε if this is given, `[S, 1]`.
+    #[track_caller]
+    pub fn value_loss(&self, value: Tensor, eps: Option<Tensor>) -> Tensor {
+        let clip = eps.map(|eps| (self.only(self.value_old), eps));
+        self.share(value_loss(self.only(value), self.only(self.returns), clip))
+    }
+}
+
+impl Rollout<'_> {
+    /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch. Where networks remember, a row
+    /// has all steps of an environment, and the states of their memories before: `[S, N, T · (O + A + 5) + W + W]`. Of whole episodes a step
+    /// has one number more: whether it counts.
+    #[track_caller]
+    pub fn rows(&self, credit: &Credit) -> Tensor {
+        let mut rest = vec![self.action, self.logp, self.values.seen, credit.advantages, credit.targets];
+        rest.extend(self.valid.map(Tensor::to_f32));
+        let rest = Tensor::concat(&rest, 3);
+        match &self.sequences {
+            None => Tensor::concat(&[self.seen, by_seed(rest)], 2),
+            Some(Sequences { starts, states }) => {
+                let rest = Tensor::concat(&[rest, starts.to_f32()], 3);
+                let shape = rest.shape();
+                let [t, s, n, _] = shape[..] else { return Tensor::poison() };
+                let steps = Tensor::concat(&[self.seen, by_seed(rest)], 2);
+                let width = steps.size(2);
+                let steps = steps.reshape(&[s, t, n, width]).permute(&[0, 2, 1, 3]).reshape(&[s, n, t * width]);
+                Tensor::concat(&[steps, states[0], states[1]], 2)
+            }
+        }
+    }
+
+    /// Some of the [rows](Rollout::rows), taken apart.
+    #[track_caller]
+    pub fn minibatch(&self, rows: Tensor) -> Minibatch {
+        let whole_episodes = self.valid.is_some();
+        unpack(self.nets, rows, whole_episodes)
+    }
+}
+
+/// The inverse of [`Rollout::rows`]; `whole_episodes`: not all steps count.
+fn unpack(net: &ActorCritic, rows: Tensor, whole_episodes: bool) -> Minibatch {
+    let (o, a) = (net.observations(), net.actions());
+    let numbers = o + a + 4 + usize::from(whole_episodes);
+    let (rows, sequences) = match net.cells() {
+        None => (rows, None),
+        Some(cells) => {
+            let (s, b, width) = (rows.size(0), rows.size(1), numbers + 1);
+            let [policy, value] = cells.map(MemoryCell::width);
+            let steps = rows.size(2).saturating_sub(policy + value);
+            let part = |lo: usize, len: usize| rows.slice(2, lo, lo + len);
+            let states = [part(steps, policy), part(steps + policy, value)];
+            let steps = part(0, steps).reshape(&[s, b, steps / width, width]).permute(&[2, 0, 1, 3]);
+            let starts = steps.slice(3, width - 1, width).gt(Tensor::constant_f32(0.5));
+            (by_seed(steps), Some(Sequences { starts, states }))
+        }
+    };
+    let part = |lo: usize, len: usize| rows.slice(2, lo, lo + len);
+    Minibatch {
+        obs: part(0, o),
+        action: part(o, a),
+        logp_old: part(o + a, 1),
+        value_old: part(o + a + 1, 1),
+        advantage: part(o + a + 2, 1),
+        returns: part(o + a + 3, 1),
+        sequences,
+        valid: whole_episodes.then(|| part(o + a + 4, 1).gt(Tensor::constant_f32(0.5))),
+    }
+}
+
+/// Zero mean and unit (biased) deviation over the rows, `[S, B, 1]`: over all of them, or those where `valid`, u32 `[S, B, 1]`, is not 0.
+#[track_caller]
+pub fn standardise(advantage: Tensor, valid: Option<Tensor>) -> Tensor {
+    let rows = match valid {
+        Some(valid) => Rows::Counted { valid, rows: valid.to_f32().sum_keep(1).max(Tensor::constant_f32(1.0)) },
+        None => Rows::All(1.0 / advantage.size(1) as f64),
+    };
+    let centred = advantage - rows.mean(advantage);
+    let std = rows.mean(centred.square()).sqrt();
+    centred * (std + 1e-8).recip()
+}
+
+/// The rows that a mean goes over.
+enum Rows {
+    /// All of them: 1 over their number.
+    All(f64),
+    /// Those that count, and their number.
+    Counted { valid: Tensor, rows: Tensor },
+}
+
+impl Rows {
+    /// `[S, B, 1]` → `[S, 1, 1]`
+    #[track_caller]
+    fn mean(&self, x: Tensor) -> Tensor {
+        match *self {
+            Rows::All(share) => x.sum_keep(1) * share,
+            Rows::Counted { valid, rows } => valid.select(x, Tensor::constant_f32(0.0)).sum_keep(1) / rows,
+        }
+    }
+}
+
+/// Mean over the batch: `[S, B, 1]` → `[S, 1]`.
+#[track_caller]
+pub fn mean(x: Tensor) -> Tensor {
+    let n = x.size(1) as f64;
+    x.sum_keep(1).reshape(&[x.size(0), 1]) * (1.0 / n)
+}

@@ -1,0 +1,42 @@
+//! The common part of A2C, VPG, PPO, TRPO and SVPG: rollouts under the policy that is trained, their credit, steps of policy and value
+//! function, and the state that goes on.
+
+mod actor_critic;
+mod config;
+mod contract;
+#[cfg(test)]
+pub(crate) mod differences;
+mod fitted;
+mod loss;
+mod minibatch;
+mod networks;
+mod rollout;
+mod sampling;
+mod sequences;
+mod values;
+mod whole;
+
+pub use actor_critic::{ActorCritic, Stepping};
+pub use config::{AdvantageScope, CriticConfig, CriticSteps, PolicyGradient, ValueTargets};
+pub use contract::{OnPolicy, OnPolicyLearner, Parts};
+pub use fitted::{FittedBaseline, Predictions};
+#[cfg(test)]
+pub(super) use fitted::{RANGE, WEIGHTS};
+pub use loss::{Losses, PolicyLook, approx_kl, likelihood_loss, likelihood_losses, value_loss};
+pub use minibatch::{Minibatch, mean, standardise};
+pub use networks::{Networks, Steps};
+pub use rollout::{Credit, Rollout};
+pub use sampling::{MAX_BATCH, Sampling};
+pub use sequences::Sequences;
+pub use values::Values;
+
+use crate::Tensor;
+
+/// `[T, S, N, D]` → `[S, T · N, D]`.
+pub(super) fn by_seed(x: Tensor) -> Tensor {
+    let shape = x.shape();
+    let [t, s, n, d] = shape[..] else {
+        return Tensor::poison();
+    };
+    x.permute(&[1, 0, 2, 3]).reshape(&[s, t * n, d])
+}

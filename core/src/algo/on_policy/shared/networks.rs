@@ -1,0 +1,249 @@
+//! The steps that policy and value function make on a rollout, together or apart.
+
+use super::{AdvantageScope, Credit, CriticConfig, Losses, Minibatch, PolicyGradient, Rollout, by_seed};
+use super::{rollout::by_time, standardise};
+use crate::Tensor;
+use crate::algo::{Held, Metrics};
+use crate::learn::{Between, Descended, Descent, Look, Turn};
+use crate::optim::{OptimiserConfig, Trained, norm};
+use crate::play::Iteration;
+use crate::policy::Distribution;
+
+/// Standardised advantages by running moments are limited to this many deviations.
+const ADVANTAGE_LIMIT: f64 = 1e6;
+
+/// The rules of the steps of policy and value function.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps<'a> {
+    /// The optimiser of both.
+    pub optimiser: &'a OptimiserConfig,
+    /// The value function's part.
+    pub critic: &'a CriticConfig,
+    /// Passes over the rollout, the policy's if both make their steps apart.
+    pub epochs: usize,
+    /// Weight of the value function's loss, where both make their steps together.
+    pub value_coef: f64,
+    /// Weight of the entropy.
+    pub entropy_coef: f64,
+    /// Longer gradients are scaled down to this norm; 0 for no limit.
+    pub max_grad_norm: f64,
+    /// Standardise advantages.
+    pub normalise_advantages: bool,
+    /// Above 0: stop an iteration's updates at 1.5 times this KL.
+    pub target_kl: f64,
+    /// The averages that are logged: names of numbers that are seen in each minibatch.
+    pub sums: &'a [&'static str],
+}
+
+impl PolicyGradient {
+    /// One pass over a rollout along the gradient of the return.
+    pub fn steps(&self) -> Steps<'_> {
+        Steps {
+            optimiser: &self.optimiser,
+            critic: &self.critic,
+            epochs: 1,
+            value_coef: self.value_coef,
+            entropy_coef: self.entropy_coef,
+            max_grad_norm: self.max_grad_norm,
+            normalise_advantages: self.normalise_advantages,
+            target_kl: 0.0,
+            sums: &["policy_loss", "value_loss", "entropy", "grad_norm"],
+        }
+    }
+}
+
+/// The networks of an iteration under way: the groups of their parameters, each with its optimiser's memory.
+#[derive(Debug)]
+pub struct Networks<'a> {
+    rollout: &'a Rollout<'a>,
+    steps: Steps<'a>,
+    turn: Option<&'a dyn Turn>,
+    /// The policy; of both networks, if they make their steps together.
+    actor: Trained,
+    /// The value function, if it makes steps of its own.
+    critic: Option<Trained>,
+    /// Averages of the steps of each.
+    metrics: [Metrics; 2],
+    /// Steps that were dropped, of each.
+    dropped: Vec<Tensor>,
+    /// Steps that were made, of each.
+    made: Vec<Tensor>,
+}
+
+impl<'a> Networks<'a> {
+    /// The networks as a state holds them. `turn` changes the policy's gradients before each step, after their norms are limited.
+    pub fn begin(rollout: &'a Rollout<'a>, steps: Steps<'a>, held: &Held, turn: Option<&'a dyn Turn>) -> Networks<'a> {
+        let mut groups = rollout.nets.groups().begin(held).into_iter();
+        let actor = groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), adam: held.adam() });
+        let metrics = [Metrics::default(), Metrics::default()];
+        let (dropped, made) = (Vec::new(), Vec::new());
+        Networks { rollout, steps, turn, actor, critic: groups.next(), metrics, dropped, made }
+    }
+
+    /// θ of the value function, `[S, P]`.
+    pub fn critic(&self) -> Tensor {
+        self.critic.unwrap_or(self.actor).theta
+    }
+
+    /// Passes over the rollout in which the policy steps along the gradient of a loss, and the value function with it if both make their
+    /// steps together. `losses` gets slices of θ, a minibatch and whether advantages are to be standardised in it.
+    #[track_caller]
+    pub fn step_policy(
+        &mut self,
+        it: &mut Iteration<'_>,
+        held: &Held,
+        credit: &Credit,
+        losses: &dyn Fn(&[Tensor], &Minibatch, bool) -> Losses,
+    ) {
+        let Steps { critic, value_coef, entropy_coef, max_grad_norm, target_kl, .. } = self.steps;
+        let (rollout, layout, together) = (self.rollout, &self.rollout.nets.layout, !critic.apart());
+        let mut sums: Vec<_> =
+            self.steps.sums.iter().copied().filter(|name| together || *name != "value_loss").collect();
+        if critic.log_details {
+            sums.push("policy_grad_norm");
+            sums.extend(together.then_some("critic_grad_norm"));
+        }
+        let descent = Descent {
+            layout,
+            optimiser: self.steps.optimiser.rule(),
+            learning_rate: it.scalar("learning_rate"),
+            max_grad_norm,
+            sums: &sums,
+            stop: (target_kl > 0.0).then_some(("approx_kl", 1.5 * target_kl)),
+            first_norm: false,
+        };
+        let here = self.steps.normalise_advantages && critic.advantage_scope == AdvantageScope::Minibatch;
+        let loss = |losses: &Losses| losses.total(together.then_some(value_coef), entropy_coef);
+        let norms = self.norms();
+        let between = Between { norms: critic.log_details.then_some(&norms), turn: self.turn };
+        let (rows, passes) = (rollout.rows(&self.scaled(it, held, credit)), rollout.passes(self.steps.epochs));
+        let Trained { theta, adam } = self.actor;
+        let end = descent.run_with(between, theta, adam, passes.steps(), &passes.xs(), |parts, x| {
+            let minibatch = rollout.minibatch(rows.gather(passes.index(&x)));
+            let losses = losses(parts, &minibatch, here);
+            Look { loss: loss(&losses), seen: minibatch.counted(losses.seen()) }
+        });
+        self.metrics[0] = descent.means(&end);
+        if critic.log_details {
+            let all = rollout.minibatch(rows);
+            let at = |theta: Tensor| loss(&losses(&layout.split(theta), &all, here));
+            self.detail([("train/loss_before", at(theta)), ("train/loss_after", at(end.theta))], end.theta, &all);
+        }
+        self.actor = end.trained();
+        self.count(&end);
+    }
+
+    /// Passes over the rollout in which the value function steps towards its targets, if it makes steps of its own.
+    #[track_caller]
+    pub fn step_critic(&mut self, it: &mut Iteration<'_>, credit: &Credit) {
+        let Some(critic) = self.critic else { return };
+        let descent = Descent {
+            layout: &self.rollout.nets.layout,
+            optimiser: self.steps.optimiser.rule(),
+            learning_rate: it.scalar("critic_learning_rate"),
+            max_grad_norm: self.steps.critic.critic_max_grad_norm,
+            sums: &["value_loss", "critic_grad_norm"],
+            stop: None,
+            first_norm: false,
+        };
+        let norms = self.norms();
+        let between = Between { norms: Some(&norms), turn: None };
+        let end = self.rollout.fit_values(between, &descent, critic, self.steps.critic.critic_epochs, credit);
+        self.metrics[1] = descent.means(&end);
+        self.critic = Some(end.trained());
+        self.count(&end);
+    }
+
+    /// Counts a fit that is no step: `dropped`, `[S, 1]`, is 1 where it was not finite.
+    pub fn count_fit(&mut self, dropped: Tensor) {
+        self.dropped.push(dropped);
+    }
+
+    /// Keeps networks and rollout as the new state. Metrics of the iteration: episodes, averages, the variance that values `explained`.
+    #[track_caller]
+    pub fn keep(self, it: &mut Iteration<'_>, explained: Tensor) -> Metrics {
+        let trained: Vec<Trained> = [self.actor].into_iter().chain(self.critic).collect();
+        self.rollout.nets.groups().keep(it, &trained);
+        self.rollout.keep(it);
+        let sum = |x: Vec<Tensor>| x.into_iter().reduce(|a, b| a + b).unwrap_or(Tensor::poison());
+        let [policy, critic] = self.metrics;
+        let metrics = self.rollout.metrics().with(policy).with(critic);
+        metrics
+            .last("train/explained_variance", explained)
+            .sum(Metrics::NON_FINITE, sum(self.dropped))
+            .sum(Metrics::UPDATES, sum(self.made))
+    }
+
+    fn count(&mut self, end: &Descended) {
+        self.dropped.push(end.non_finite);
+        self.made.push(end.updates);
+    }
+
+    /// The norms of the gradients of both networks.
+    fn norms(&self) -> impl Fn(&[Tensor]) -> Vec<(&'static str, Tensor)> + use<'a> {
+        let nets = self.rollout.nets;
+        move |grads| {
+            let of = |value| norm(nets.layout.join(&nets.only(grads, value)));
+            vec![("policy_grad_norm", of(false)), ("critic_grad_norm", of(true))]
+        }
+    }
+
+    /// Adds losses over all steps, and σ after the updates, to the policy's metrics.
+    fn detail(&mut self, losses: [(&'static str, Tensor); 2], theta: Tensor, all: &Minibatch) {
+        let net = self.rollout.nets;
+        let [before, after] = losses;
+        let mut metrics = std::mem::take(&mut self.metrics[0]).last(before.0, before.1).last(after.0, after.1);
+        let policy = net.distribution_of(&net.layout.split(theta), all.obs, all.sequences.as_ref());
+        if let Distribution::Vector(gaussian) = policy {
+            let std = gaussian.log_std().exp();
+            let [seeds, n] = [std.size(0), std.len() / std.size(0).max(1)];
+            metrics = metrics.last("train/std", std.reshape(&[seeds, n]).sum_keep(1) * (1.0 / n as f64));
+        }
+        self.metrics[0] = metrics;
+    }
+
+    /// Credit with advantages standardised over the rollout, or by those of all rollouts so far, if this is asked for.
+    fn scaled(&self, it: &mut Iteration<'_>, held: &Held, credit: &Credit) -> Credit {
+        let rollout = self.rollout;
+        let of = |f: &dyn Fn(Tensor) -> Tensor| {
+            let shape = credit.advantages.shape();
+            let [t, s, n, _] = shape[..] else { return Tensor::poison() };
+            by_time(f(by_seed(credit.advantages)), [t, s, n])
+        };
+        let advantages = match self.steps.critic.advantage_scope {
+            AdvantageScope::Rollout if self.steps.normalise_advantages => of(&|x| standardise(x, rollout.valid())),
+            AdvantageScope::Running if self.steps.normalise_advantages => {
+                let Some(moments) = held.moments("advantage") else { return *credit };
+                let moments = rollout.merged(moments, credit.advantages);
+                it.update("advantage_mean", moments.mean);
+                it.update("advantage_var", moments.var);
+                it.update("advantage_count", moments.count);
+                of(&|x| moments.standardise(x, ADVANTAGE_LIMIT))
+            }
+            _ => credit.advantages,
+        };
+        Credit { advantages, ..*credit }
+    }
+}
+
+impl Rollout<'_> {
+    /// Passes over the rollout in which the value function steps towards its targets.
+    #[track_caller]
+    pub fn fit_values(
+        &self,
+        between: Between<'_>,
+        descent: &Descent<'_>,
+        critic: Trained,
+        epochs: usize,
+        credit: &Credit,
+    ) -> Descended {
+        let (net, rows, passes) = (self.nets, self.rows(credit), self.passes(epochs));
+        let Trained { theta, adam } = critic;
+        descent.run_with(between, theta, adam, passes.steps(), &passes.xs(), |parts, x| {
+            let minibatch = self.minibatch(rows.gather(passes.index(&x)));
+            let value = net.value_of(parts, minibatch.obs, minibatch.sequences.as_ref());
+            let loss = minibatch.value_loss(value, None);
+            Look { loss, seen: minibatch.counted([("value_loss", loss)].into()) }
+        })
+    }
+}

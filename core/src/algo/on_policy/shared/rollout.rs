@@ -1,0 +1,403 @@
+//! Rollouts: T steps of N environments under the policy that is trained, and their worth.
+//!
+//! Values, returns and episodes are computed from what was played, on devices and on the host alike.
+
+use crate::algo::Count;
+use crate::algo::{ActorCritic, Held, Metrics};
+use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, explained_variance_of_valid, gae};
+use crate::dist::fold_in;
+use crate::learn::Passes;
+use crate::play::{Cast, Experience, Iteration, Running, Until};
+use crate::policy::{Acting, Distribution, MEMORY, Normalised};
+use crate::rng::streams;
+use crate::tensor::{Named, fail};
+use crate::{Error, Tensor};
+
+use super::values::values_of;
+use super::{Sampling, Sequences, Values, by_seed};
+
+/// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
+const REWARD_LIMIT: f64 = 10.0;
+
+/// The entries of the memories of policy and value function.
+pub(super) const MEMORIES: [&str; 2] = ["policy_memory", "value_memory"];
+
+/// T steps of N environments per seed, played by networks with fixed parameters.
+#[derive(Clone, Debug)]
+pub struct Rollout<'a> {
+    /// The networks.
+    pub nets: &'a ActorCritic,
+    /// Its sizes, and γ and λ.
+    pub sampling: Sampling,
+    /// Slices of θ and, if observations are normalised, their statistics.
+    pub(super) acting: Acting,
+    /// Each seed's key, words of `[S, 1]`.
+    key: [Tensor; 2],
+    /// Number of the iteration, from 1; 0 is the reset.
+    iteration: Tensor,
+    /// Observations as they are, `[T, S, N, O]`.
+    obs: Tensor,
+    /// Observations as the networks get them, `[S, T · N, O]`.
+    pub(super) seen: Tensor,
+    /// `seen`, behind it the observations that time limits cut off, and the next ones: `[S, T · N + C · N + N, O]`.
+    pub(in crate::algo::on_policy) all: Tensor,
+    /// Actions as drawn, `[T, S, N, A]`.
+    pub(super) action: Tensor,
+    /// Their log-probabilities, `[T, S, N, 1]`.
+    pub(super) logp: Tensor,
+    /// Predictions of the returns from what was seen on: by the value function, unless something else takes its place.
+    pub values: Values,
+    /// Rewards, `[T, S, N, 1]`.
+    pub(in crate::algo::on_policy) reward: Tensor,
+    /// Added to the rewards that are learned from once they are scaled, `[T, S, N, 1]`.
+    bonus: Option<Tensor>,
+    /// u32, `[T, S, N, 1]`.
+    pub(in crate::algo::on_policy) terminated: Tensor,
+    /// u32, `[T, S, N, 1]`.
+    pub(in crate::algo::on_policy) truncated: Tensor,
+    /// Discounted returns, `[T, S, N, 1]`.
+    discounted: Tensor,
+    /// Returns of the episodes that ended, in their last steps: `[T, S, N, 1]`, as [`Metrics::returns`] has them.
+    ended: Tensor,
+    /// Where the next rollout starts.
+    next: Running,
+    /// How its steps follow each other, where networks remember.
+    pub(super) sequences: Option<Sequences>,
+    /// The states of their memories at its end, `[S, N, W]` each.
+    next_memory: Option<[Tensor; 2]>,
+    /// Running episodes at its end, and those that ended in it.
+    pub(super) count: Count,
+    /// 1 where a step counts, 0 behind the last whole episode, u32 `[T, S, N, 1]`; none where rollouts go on.
+    pub(super) valid: Option<Tensor>,
+    /// Statistics of observations before this rollout.
+    obs_moments: Option<Moments>,
+    /// Statistics of rewards, this rollout's among them.
+    reward_moments: Option<Moments>,
+    /// Environments keep their states to themselves.
+    on_host: bool,
+}
+
+/// The worth of a rollout's steps, `[T, S, N, 1]` each.
+#[derive(Clone, Copy, Debug)]
+pub struct Credit {
+    /// Advantages of the actions.
+    pub advantages: Tensor,
+    /// Advantages plus values.
+    pub returns: Tensor,
+    /// The returns that the value function is fitted to.
+    pub targets: Tensor,
+}
+
+impl Held {
+    /// Statistics whose names begin with `prefix`, if there are such.
+    pub(super) fn moments(&self, prefix: &str) -> Option<Moments> {
+        let part = |suffix: &str| self.find(&format!("{prefix}_{suffix}"));
+        Some(Moments { mean: part("mean")?, var: part("var")?, count: part("count")? })
+    }
+}
+
+impl<'a> Rollout<'a> {
+    /// Plays a rollout: from where the last one ended, or whole episodes from new ones on.
+    pub fn collect(sampling: &Sampling, nets: &'a ActorCritic, it: &mut Iteration<'_>, held: &Held) -> Rollout<'a> {
+        if let Some(amount) = sampling.whole() {
+            return Rollout::collect_whole(sampling, nets, it, held, amount);
+        }
+        if !it.spec().task.is_empty() && held.find("task").is_none() {
+            fail(Error::one_task(&it.spec().name));
+        }
+        let Sampling { horizon, envs, sde, sde_sample_freq, .. } = *sampling;
+        let (obs, steps) = (held.get("obs"), held.get("env_steps"));
+        let (rows, acting) = ([obs.size(0), envs], nets.acting(held));
+        let memories = nets.memories(&acting.parts, held);
+        let from = Running {
+            state: held.find("env_state").unwrap_or(obs),
+            steps: steps.reshape(&rows),
+            obs,
+            memory: memories.map_or_else(Named::new, |[policy, _]| Named::from([(MEMORY, policy)])),
+            task: held.find("task"),
+        };
+        let policy = Normalised(&nets.policy);
+        let span = span(sampling, it.spec().horizon);
+        let until = Until { steps: horizon, span, lasting: sde.then_some(sde_sample_freq) };
+        let cast = Cast { policy: &policy, acting: &acting, rows };
+        let played = it.go_on(cast, from, until, Tensor::constant_u32(0));
+        Rollout::of(sampling, nets, it, held, acting.clone(), &played, memories).rewarded(held)
+    }
+
+    /// The rollout that was played by these values of the policy, `acting`, from these states of both memories on.
+    pub(super) fn of(
+        sampling: &Sampling,
+        nets: &'a ActorCritic,
+        it: &Iteration<'_>,
+        held: &Held,
+        acting: Acting,
+        played: &Experience,
+        memories: Option<[Tensor; 2]>,
+    ) -> Rollout<'a> {
+        let steps = &played.steps;
+        let shape = steps.reward.shape();
+        // A trace that has failed has no shapes.
+        let [t, s, n] = if let [t, s, n, _] = shape[..] { [t, s, n] } else { [1; 3] };
+        let cut_obs = by_seed(played.cut_obs.unwrap_or(Tensor::poison()));
+        let all = Tensor::concat(&[by_seed(steps.obs), cut_obs, played.next.obs], 1);
+        let all = Normalised::seen(&acting, all);
+        let seen = all.slice(1, 0, t * n);
+        let ends = [steps.terminated, steps.truncated];
+        let sequences = memories.map(|states| {
+            let begins = running_steps(held, [s, n]).eq(Tensor::constant_u32(0)).unsqueeze(0);
+            let ended = ends[0].bit_or(ends[1]);
+            Sequences { starts: Tensor::concat(&[begins, ended], 0).slice(0, 0, t), states }
+        });
+        let logp = steps.extras.find("log_prob").unwrap_or_else(|| {
+            // The host does not record what the policy says about its actions.
+            let policy = nets.distribution_of(&acting.parts, seen, sequences.as_ref());
+            by_time(policy.log_prob(by_seed(steps.action)), [t, s, n])
+        });
+        let [ep_return, discounted] =
+            ["ep_return", "discounted"].map(|name| held.find(name).unwrap_or(Tensor::zeros(&[s, n, 1])));
+        let running = Count::from(running_steps(held, [s, n]), ep_return, discounted);
+        // Where rollouts go on, all steps count.
+        let counts = |end: Tensor| if held.find("obs").is_some() { end } else { steps.valid.bit_and(end) };
+        let xs = [steps.reward, counts(steps.terminated), counts(steps.truncated)];
+        let (count, [discounted, ended]) = running.over(t, xs, sampling.gamma);
+        let (values, value_memory) = values_of(nets, &acting.parts, (all, ends), sequences.as_ref(), [t, s, n]);
+        let next_memory = value_memory.map(|value| [played.next.memory.get(MEMORY), value]);
+        Rollout {
+            nets,
+            sampling: *sampling,
+            acting,
+            key: it.key(),
+            iteration: it.number(),
+            obs: steps.obs,
+            seen,
+            all,
+            action: steps.action,
+            logp,
+            values,
+            reward: steps.reward,
+            bonus: None,
+            terminated: steps.terminated,
+            truncated: steps.truncated,
+            discounted,
+            ended,
+            next: played.next.clone(),
+            sequences,
+            next_memory,
+            count,
+            valid: None,
+            obs_moments: held.moments("obs"),
+            reward_moments: None,
+            on_host: held.find("env_state").is_none(),
+        }
+    }
+
+    /// The rollout with statistics of rewards that its own are among.
+    pub(super) fn rewarded(self, held: &Held) -> Rollout<'a> {
+        Rollout { reward_moments: held.moments("reward").map(|m| self.merged(m, self.discounted)), ..self }
+    }
+
+    /// The policy's distributions of the actions, `[S, T · N, ·]`.
+    #[track_caller]
+    pub fn policy(&self) -> Distribution {
+        self.nets.distribution_of(&self.acting.parts, self.seen, self.sequences.as_ref())
+    }
+
+    /// Adds the policy's entropy, so often, to each reward that is learned from, as a constant: rewards that are scaled are so before.
+    pub fn reward_entropy(&mut self, coef: f64) {
+        let shape = self.reward.shape();
+        let [t, s, n, _] = shape[..] else { return };
+        self.bonus = Some(by_time(self.policy().entropy().stop_gradient(), [t, s, n]) * coef);
+    }
+
+    /// Advantages and value targets by these values: eq. 11 of PPO's paper, arXiv:1707.06347. `of_targets`: the λ of the targets, if it is not
+    /// that of the advantages.
+    #[track_caller]
+    pub fn credit(&self, values: &Values, of_targets: Option<f64>) -> Credit {
+        let Gae { advantages, returns } = self.gae(values, self.sampling.gae_lambda);
+        let targets = of_targets.map_or(returns, |lambda| self.gae(values, lambda).returns);
+        Credit { advantages, returns, targets }
+    }
+
+    /// Advantages and returns by a λ.
+    #[track_caller]
+    fn gae(&self, values: &Values, lambda: f64) -> Gae {
+        let shape = self.reward.shape();
+        let [t, s, n, _] = shape[..] else {
+            let none = Tensor::poison();
+            return Gae { advantages: none, returns: none };
+        };
+        // One value per environment and span for those that were cut off in it, repeated over the span's steps.
+        let spans = values.cut.size(1) / n;
+        let cut = values.cut.reshape(&[s, spans, 1, n]);
+        let cut = cut.broadcast_to(&[s, spans, t / spans, n]).permute(&[1, 2, 0, 3]).reshape(&[t, s, n, 1]);
+        let rewards = match self.reward_moments {
+            None => self.reward,
+            Some(m) => by_time(m.scale(by_seed(self.reward), REWARD_LIMIT), [t, s, n]),
+        };
+        let steps = ValuedSteps {
+            rewards: self.bonus.map_or(rewards, |bonus| rewards + bonus),
+            values: values.seen,
+            terminated: self.terminated,
+            truncated: self.truncated,
+            cut_values: cut,
+            last_value: values.next,
+        };
+        gae(&steps, self.sampling.gamma, lambda)
+    }
+
+    /// Passes over its steps, each in another order.
+    pub fn passes(&self, passes: usize) -> Passes {
+        let key = fold_in(self.key, Tensor::constant_u32(streams::MINIBATCH));
+        let order = fold_in(key, self.iteration);
+        // Where networks remember, a row has all steps of an environment, some of which always count.
+        let remember = self.sequences.is_some();
+        let rows = if remember { self.sampling.envs } else { self.sampling.batch() };
+        let all = Passes { passes, minibatches: self.sampling.minibatches, rows, order, dealt: None };
+        self.valid().filter(|_| !remember).map_or(all, |valid| all.dealt(valid))
+    }
+
+    /// 1 where a step counts, u32 `[S, T · N, 1]`; none where all do.
+    pub(super) fn valid(&self) -> Option<Tensor> {
+        self.valid.map(by_seed)
+    }
+
+    /// `x: [S, T · N, D]` where a step counts, 0 elsewhere.
+    pub(super) fn only(&self, x: Tensor) -> Tensor {
+        self.valid().map_or(x, |valid| valid.select(x, Tensor::constant_f32(0.0)))
+    }
+
+    /// Running moments with those of the steps that count of `x: [T, S, N, D]`.
+    #[track_caller]
+    pub(super) fn merged(&self, moments: Moments, x: Tensor) -> Moments {
+        match self.valid() {
+            None => moments.merge(by_seed(x)),
+            Some(valid) => moments.merge_valid(by_seed(x), valid),
+        }
+    }
+
+    /// The episodes that ended.
+    pub fn metrics(&self) -> Metrics {
+        let Sampling { horizon, envs, .. } = self.sampling;
+        let metrics = self.count.metrics(self.ended, [horizon, self.next.obs.size(0), envs]);
+        match self.valid() {
+            None => metrics,
+            Some(valid) => metrics.sum(Metrics::STEPS, valid.to_f32().sum_keep(1).reshape(&[valid.size(0), 1])),
+        }
+    }
+
+    /// The share of the variance of returns that the rollout's values explain, `[S, 1]`.
+    pub fn explained_variance(&self, credit: &Credit) -> Tensor {
+        let [values, returns] = [self.values.seen, credit.returns].map(by_seed);
+        match self.valid() {
+            None => explained_variance(values, returns),
+            Some(valid) => {
+                let valid = valid.to_f32();
+                explained_variance_of_valid(values, returns, valid / valid.sum_keep(1))
+            }
+        }
+    }
+
+    /// Makes what the next rollout begins with the new state: environments, counts, memories and statistics.
+    pub fn keep(&self, it: &mut Iteration<'_>) {
+        if self.valid.is_none() {
+            self.keep_running(it);
+        }
+        // Observations were normalised by the statistics before this rollout, in it and in its updates alike.
+        let obs_moments = self.obs_moments.map(|m| self.merged(m, self.obs));
+        for (prefix, moments) in [("obs", obs_moments), ("reward", self.reward_moments)] {
+            if let Some(m) = moments {
+                it.update(&format!("{prefix}_mean"), m.mean);
+                it.update(&format!("{prefix}_var"), m.var);
+                it.update(&format!("{prefix}_count"), m.count);
+            }
+        }
+    }
+
+    /// Updates of what the next rollout goes on from.
+    fn keep_running(&self, it: &mut Iteration<'_>) {
+        if !self.on_host {
+            it.update("env_state", self.next.state);
+        }
+        if let Some(task) = self.next.task {
+            it.update("task", task);
+        }
+        let count = &self.count;
+        for (name, value) in [("env_steps", count.steps), ("obs", self.next.obs), ("ep_return", count.ep_return)] {
+            it.update(name, value);
+        }
+        if self.reward_moments.is_some() {
+            it.update("discounted", count.discounted);
+        }
+        for (name, memory) in MEMORIES.into_iter().zip(self.next_memory.into_iter().flatten()) {
+            it.update(name, memory);
+        }
+    }
+}
+
+/// Steps per span of time: within a span, no environment is cut off twice and no noise matrix is renewed.
+///
+/// A time limit cuts an environment off at most once in as many steps. So one final observation per environment and
+/// span is all that bootstrapping needs, instead of one per step.
+pub(super) fn span(config: &Sampling, time_limit: usize) -> usize {
+    let unit = if config.sde && config.sde_sample_freq > 0 { config.sde_sample_freq } else { config.horizon };
+    (1..=unit.min(time_limit)).rev().find(|d| unit % d == 0).unwrap_or(1)
+}
+
+/// Steps of the episodes that run where a rollout begins, u32 `[S, N, 1]`: 0 where it begins with new ones.
+pub(super) fn running_steps(held: &Held, [s, n]: [usize; 2]) -> Tensor {
+    held.find("env_steps").unwrap_or_else(|| Tensor::constant_u32(0).broadcast_to(&[s, n, 1]))
+}
+
+/// `[S, T · N, D]` → `[T, S, N, D]`.
+#[track_caller]
+pub(super) fn by_time(x: Tensor, [t, s, n]: [usize; 3]) -> Tensor {
+    x.reshape(&[s, t, n, x.size(2)]).permute(&[1, 0, 2, 3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Device;
+    use crate::algo::{Arena, Ppo, PpoConfig, Training};
+    use crate::env::builtin;
+    use crate::policy::{MemoryConfig, MemoryKind};
+
+    #[test]
+    fn spans_divide_the_rollout_and_fit_into_the_time_limit() {
+        let config = |horizon, sde_sample_freq| Sampling { horizon, sde: true, sde_sample_freq, ..Sampling::default() };
+        assert_eq!(span(&config(128, 0), 500), 128);
+        assert_eq!(span(&config(1024, 0), 200), 128);
+        assert_eq!(span(&config(1024, 4), 200), 4);
+        assert_eq!(span(&config(1024, 512), 200), 128);
+        assert_eq!(span(&config(7, 0), 3), 1);
+        assert_eq!(span(&Sampling { sde: false, ..config(1024, 4) }, 200), 128);
+    }
+
+    /// A memory goes on from one rollout to the next within an episode, and where an episode begins it is of no interest.
+    #[test]
+    fn memories_outlive_rollouts_and_not_episodes() {
+        let (device, env) = (Device::cpu(1), builtin("cartpole").unwrap());
+        // Parameters after `before` iterations, the memories overwritten, and one more.
+        let train = |before: u64, overwritten: &[&str]| {
+            let config = PpoConfig {
+                sampling: Sampling { horizon: 4, envs: 2, minibatches: 1, ..Sampling::default() },
+                memory: MemoryConfig { cell: MemoryKind::Gru, units: 3, ..MemoryConfig::default() },
+                ..PpoConfig::default()
+            };
+            let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec()).unwrap());
+            let mut training = Training::new(&device, ppo, Arena::Device(&env), &[1]).unwrap();
+            for done in 0..before {
+                pollster::block_on(training.step(done, 9)).unwrap();
+            }
+            for name in overwritten {
+                training.state.insert(*name, device.array(&[1, 2, 3], &[0.5; 6]).unwrap());
+            }
+            pollster::block_on(training.step(before, 9)).unwrap();
+            pollster::block_on(device.read(training.state.get("theta").unwrap())).unwrap()
+        };
+        assert_eq!(train(0, &[]), train(0, &MEMORIES));
+        for name in MEMORIES {
+            assert_ne!(train(1, &[]), train(1, &[name]), "{name} is forgotten");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! How rollouts are made: a fixed number of steps that go on from one to the next, or whole episodes, as garage's and Pyrado's samplers
+//! collect them.
+
+use super::rollout::MEMORIES;
+use crate::algo::{ActorCritic, StateEntry};
+use crate::play::Amount;
+use crate::settings::Range;
+use crate::{DType, Error, Result};
+
+/// Most environment steps of one iteration and seed: what a rollout may take in memory.
+pub const MAX_BATCH: usize = 1 << 24;
+
+/// Steps that time limits are counted in: a rollout has a multiple of them, so that spans of time divide it.
+const UNIT: usize = 32;
+
+crate::settings! {
+    /// Settings of rollouts, of their advantages and of the parts that they are learned from.
+    #[derive(Copy)]
+    pub struct Sampling {
+        /// steps per environment between updates (T)
+        horizon: usize = 128, Range::Count(1, MAX_BATCH as u64);
+        /// environments that run side by side (N)
+        envs: usize = 8, Range::Count(1, MAX_BATCH as u64);
+        /// whole episodes of an iteration at least; above 0: in place of horizon
+        ///
+        /// Each environment plays its share of both minima, rounded up, from a new episode on and the last one to its end. Memory is
+        /// taken for episodes as long as the time limit allows.
+        min_rollouts: usize = 0, Range::Count(0, MAX_BATCH as u64);
+        /// steps of the whole episodes of an iteration at least; above 0: in place of horizon
+        ///
+        /// See `min_rollouts`.
+        min_steps: usize = 0, Range::Count(0, MAX_BATCH as u64);
+        /// parts that each pass is split into
+        minibatches: usize = 4, Range::Shown(&Range::Count(1, MAX_BATCH as u64), "divides T · N");
+        /// discount of later rewards
+        gamma: f64 = 0.99, Range::Unit;
+        /// λ of the advantages; lower: less variance, more bias
+        gae_lambda: f64 = 0.95, Range::Unit;
+        /// by their running mean and deviation
+        normalise_observations: bool = false;
+        /// by the running deviation of the discounted return
+        normalise_rewards: bool = false;
+        /// state-dependent exploration of continuous actions
+        ///
+        /// arXiv:2005.05719.
+        sde: bool = false;
+        /// steps between its noise matrices; 0: one per rollout
+        sde_sample_freq: usize = 0, Range::Shown(&Range::Count(0, MAX_BATCH as u64), "0, or divides T");
+    }
+}
+
+impl Sampling {
+    /// Environment steps per iteration and seed, T · N; of whole episodes those that there is room for.
+    pub fn batch(&self) -> usize {
+        self.horizon * self.envs
+    }
+
+    /// The share of both minima that each environment plays in an iteration; none where rollouts go on from one to the next.
+    #[must_use]
+    pub fn whole(&self) -> Option<Amount> {
+        Amount::share([self.min_rollouts, self.min_steps], self.envs)
+    }
+
+    /// These settings for an environment with this time limit. Where whole episodes are asked for, `horizon` becomes the most steps that an
+    /// environment may make until its share is played, and a few more, so that `minibatches` divide those of all.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if these are too many for a rollout, or noise is to last through episodes.
+    pub fn fitted(&self, limit: usize) -> Result<Sampling> {
+        let Some(amount) = self.whole() else { return Ok(*self) };
+        let key = if self.min_rollouts > 0 { "min_rollouts" } else { "min_steps" };
+        if self.sde {
+            let problem =
+                "state-dependent exploration goes through rollouts of a fixed horizon; set it to 0, or sde to false";
+            return Err(Error::config(key, problem));
+        }
+        let unit = limit.clamp(1, UNIT);
+        let most = amount.most(limit).div_ceil(unit).saturating_mul(unit);
+        let divides = |horizon: &usize| horizon.saturating_mul(self.envs).is_multiple_of(self.minibatches);
+        let horizon = (0..self.minibatches)
+            .map(|more| most.saturating_add(more.saturating_mul(unit)))
+            .find(divides)
+            .unwrap_or(most);
+        if horizon.saturating_mul(self.envs) > MAX_BATCH {
+            let problem = format!(
+                "{} environments need room for {horizon} steps each to play their share, more than {MAX_BATCH} \
+                 together; lower it or time_limit",
+                self.envs
+            );
+            return Err(Error::config(key, problem));
+        }
+        Ok(Sampling { horizon, ..*self })
+    }
+
+    /// Checks values in combination, with the number of passes over a rollout, which has that key.
+    pub(in crate::algo) fn validate(&self, key: &str, passes: usize) -> Result<()> {
+        let (t, n, m) = (self.horizon, self.envs, self.minibatches);
+        let batch = t.saturating_mul(n);
+        if batch > MAX_BATCH {
+            return Err(Error::config("horizon", format!("horizon × envs ({t} × {n}) is more than {MAX_BATCH}")));
+        }
+        if m.saturating_mul(passes) > MAX_BATCH {
+            return Err(Error::config(key, format!("{key} × minibatches is more than {MAX_BATCH}")));
+        }
+        if batch % m != 0 && self.whole().is_none() {
+            let near = (1..=batch).filter(|d| batch % d == 0).min_by_key(|d| d.abs_diff(m)).unwrap_or(1);
+            let problem = format!("{m} must divide horizon × envs ({t} × {n} = {batch}); try {near}");
+            return Err(Error::config("minibatches", problem));
+        }
+        let freq = self.sde_sample_freq;
+        if freq != 0 && t % freq != 0 && self.whole().is_none() {
+            return Err(Error::config("sde_sample_freq", format!("{freq} must divide the horizon ({t}), or be 0")));
+        }
+        Ok(())
+    }
+
+    /// Checks that advantages can be standardised over a rollout, if they are to be.
+    pub(in crate::algo) fn validate_standardised(&self, standardised: bool) -> Result<()> {
+        if standardised && self.batch() == 1 {
+            let problem = "a rollout of one step has one advantage, which cannot be standardised";
+            return Err(Error::config("horizon", problem));
+        }
+        Ok(())
+    }
+
+    /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
+    /// their states to themselves. Each episode has at most `limit` steps, and its own task of `tasks` numbers, if there are many.
+    pub(super) fn entries(
+        &self,
+        environment: Option<usize>,
+        [limit, tasks]: [usize; 2],
+        net: &ActorCritic,
+    ) -> Vec<StateEntry> {
+        let (n, o) = (self.envs, net.observations());
+        let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
+        let goes_on = self.whole().is_none();
+        let mut entries = net.groups().entries();
+        if goes_on {
+            entries.extend(StateEntry::running(environment, limit, [n, o, tasks]));
+        }
+        if self.normalise_observations {
+            entries.extend(StateEntry::mean_and_variance(["obs_mean", "obs_var", "obs_count"], o));
+        }
+        let memories = MEMORIES.into_iter().zip(net.cells().into_iter().flatten()).filter(|_| goes_on);
+        entries.extend(memories.map(|(name, cell)| of(name, &[n, cell.width()]).of_episode()));
+        if self.normalise_rewards {
+            entries.extend(goes_on.then(|| of("discounted", &[n, 1]).of_episode()));
+            entries.extend(StateEntry::mean_and_variance(["reward_mean", "reward_var", "reward_count"], 1));
+        }
+        entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rollouts_have_room_for_the_longest_episodes_and_are_divided_by_minibatches() {
+        let fitted = |min_rollouts, min_steps, minibatches, limit| {
+            Sampling { envs: 8, min_rollouts, min_steps, minibatches, ..Sampling::default() }.fitted(limit).unwrap()
+        };
+        // Two episodes of each of 8 environments, of 500 steps; the next multiple of 32.
+        assert_eq!(fitted(16, 0, 4, 500).horizon, 1024);
+        assert_eq!(fitted(9, 0, 4, 500).horizon, 1024);
+        // 256 steps of each, and an episode that begins with the last of them.
+        assert_eq!(fitted(0, 2048, 4, 500).horizon, 768);
+        assert_eq!(fitted(16, 2048, 4, 500).horizon, 1024);
+        // A multiple of 7, of which 5 minibatches divide 8 times.
+        assert_eq!(fitted(8, 0, 5, 7).horizon, 35);
+        assert_eq!(fitted(0, 0, 4, 500).horizon, Sampling::default().horizon);
+    }
+
+    #[test]
+    fn too_many_episodes_and_lasting_noise_are_refused_by_name() {
+        let refused = |sampling: Sampling| sampling.fitted(500).unwrap_err().to_string();
+        let many = refused(Sampling { min_rollouts: 1 << 20, ..Sampling::default() });
+        assert!(many.contains("min_rollouts") && many.contains("lower it"), "{many}");
+        let sde = refused(Sampling { min_steps: 9, sde: true, ..Sampling::default() });
+        assert!(sde.contains("min_steps") && sde.contains("sde"), "{sde}");
+    }
+}

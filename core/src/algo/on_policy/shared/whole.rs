@@ -1,0 +1,51 @@
+//! Rollouts of whole episodes.
+
+use crate::Tensor;
+use crate::algo::{ActorCritic, Held};
+use crate::dist::fold_in;
+use crate::play::{Amount, Cast, Iteration};
+use crate::policy::Normalised;
+use crate::rng::streams;
+
+use super::rollout::span;
+use super::{Rollout, Sampling};
+
+impl<'a> Rollout<'a> {
+    /// Plays whole episodes from new ones on.
+    pub(super) fn collect_whole(
+        sampling: &Sampling,
+        nets: &'a ActorCritic,
+        it: &mut Iteration<'_>,
+        held: &Held,
+        amount: Amount,
+    ) -> Rollout<'a> {
+        let Sampling { horizon, envs, .. } = *sampling;
+        let (key, acting) = (it.key(), nets.acting(held));
+        let rows = [key[0].size(0), envs];
+        let stream = fold_in(fold_in(key, Tensor::constant_u32(streams::EPISODES)), it.number());
+        let policy = Normalised(&nets.policy);
+        let cast = Cast { policy: &policy, acting: &acting, rows };
+        let mut played = it.own_episodes(cast, stream, amount, horizon, false);
+        let steps = &mut played.steps;
+        let (valid, none) = (steps.valid, Tensor::constant_f32(0.0));
+        // An environment that goes on behind its last episode may get anywhere: what is seen there is not even looked at.
+        for x in [&mut steps.obs, &mut steps.next_obs, &mut steps.action] {
+            *x = valid.select(*x, none);
+        }
+        let said =
+            |(name, x): (&'static str, Tensor)| (name, if name == "log_prob" { valid.select(x, none) } else { x });
+        steps.extras = steps.extras.iter().map(said).collect();
+        if let ([t, s, n, o], true) = (&steps.next_obs.shape()[..], it.in_program()) {
+            // In a span the time limit, which alone cuts off here, does so at most once. On the host it may happen in every step.
+            let spans = horizon / span(sampling, it.spec().horizon);
+            let cut = steps.truncated.select(steps.next_obs, none).reshape(&[spans, t / spans, *s, *n, *o]);
+            played.cut_obs = Some(cut.sum_keep(1).reshape(&[spans, *s, *n, *o]));
+        } else {
+            played.cut_obs = Some(steps.next_obs);
+        }
+        let memories = nets.cells().map(|cells| cells.map(|cell| cell.initial(&acting.parts, rows)));
+        let mut rollout = Rollout::of(sampling, nets, it, held, acting.clone(), &played, memories);
+        rollout.valid = Some(valid);
+        rollout.rewarded(held)
+    }
+}

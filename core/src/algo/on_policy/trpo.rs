@@ -1,0 +1,180 @@
+//! Trust Region Policy Optimization.
+//!
+//! Schulman et al. 2015, arXiv:1502.05477, eq. 14 and appendix C.
+//! Departures from the paper, each with its reason:
+//!  1. the states are those of rollouts of fixed length, or of whole episodes (`min_rollouts`), whose advantages a value
+//!     function estimates (arXiv:1506.02438), instead of whole trajectories' returns, as all that compare with TRPO do
+//!  2. the value function is fitted by Adam on minibatches, as in Stable-Baselines3's contributed TRPO, whose settings and
+//!     scores are published
+//!  3. advantages are standardised over the rollout, time-limited episodes bootstrap from the final observation
+//!     (arXiv:1712.00378), and a step that is not finite is dropped and counted
+//!
+//! An iteration is one program, run for all stacked seeds: rollout, advantages, conjugate gradients, line search, passes of
+//! the value function. Nothing is read in between. Where policies remember, surrogate, KL and products with its Hessian
+//! go through the steps of each environment in order, from the states before the rollout.
+
+mod config;
+mod surrogate;
+
+pub use config::TrpoConfig;
+pub use surrogate::{kl, surrogate};
+
+use super::{Minibatch, OnPolicy, OnPolicyLearner, Parts, Rollout, Sampling, Stepping};
+use crate::algo::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
+use crate::learn::{Between, Descent, Turn};
+use crate::optim::{Optimiser, Progress, Trained, TrustProblem, TrustRegion};
+use crate::play::Iteration;
+use crate::settings::Settings as _;
+use crate::{Result, Tensor};
+
+/// TRPO in the register.
+pub static TRPO: AlgorithmDef = AlgorithmDef::new::<TrpoConfig>(
+    "trpo",
+    "Trust Region Policy Optimization (arXiv:1502.05477)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(Trpo::new(&TrpoConfig::default().with(settings)?, spec)?)),
+);
+
+/// TRPO on one environment.
+pub type Trpo = OnPolicyLearner<TrpoConfig>;
+
+impl OnPolicy for TrpoConfig {
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            sampling: &self.sampling,
+            net: &self.net,
+            memory: self.memory,
+            stepping: Stepping::Value,
+            running_advantages: false,
+            baseline: None,
+        }
+    }
+
+    fn sampling_mut(&mut self) -> &mut Sampling {
+        &mut self.sampling
+    }
+
+    fn validate(&self) -> Result<()> {
+        TrpoConfig::validate(self)
+    }
+
+    fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
+        vec![("train/learning_rate", self.adam.rate(at))]
+    }
+
+    fn iteration(&self, nets: &ActorCritic, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics {
+        let rollout = Rollout::collect(&self.sampling, nets, it, held);
+        let update = TrustRegionUpdate {
+            trust_region: &self.trust_region,
+            curvature_share: self.curvature_share,
+            normalise_advantages: self.normalise_advantages,
+            optimiser: self.adam.optimiser().into(),
+            critic_epochs: self.critic_epochs,
+            critic_max_grad_norm: 0.0,
+        };
+        update.learn(&rollout, it, held, turn)
+    }
+}
+
+/// A step of the policy within a trust region, and steps of the value function after it.
+#[derive(Clone, Copy, Debug)]
+pub struct TrustRegionUpdate<'a> {
+    /// The policy's step.
+    pub trust_region: &'a TrustRegion,
+    /// Share of a rollout's rows that the KL's Hessian is of, at even distances: of its steps, or of its environments
+    /// where networks remember.
+    pub curvature_share: f64,
+    /// Standardise advantages over the rollout.
+    pub normalise_advantages: bool,
+    /// The rule of the value function's steps, whose size is the iteration's scalar `learning_rate`.
+    pub optimiser: Optimiser,
+    /// Passes over the rollout in which the value function makes them.
+    pub critic_epochs: usize,
+    /// Longer gradients of the value function are scaled down to this norm; 0 for no limit.
+    pub critic_max_grad_norm: f64,
+}
+
+impl TrustRegionUpdate<'_> {
+    /// Learns from a rollout, and keeps the new state.
+    #[track_caller]
+    pub fn learn(
+        &self,
+        rollout: &Rollout<'_>,
+        it: &mut Iteration<'_>,
+        held: &Held,
+        turn: Option<&dyn Turn>,
+    ) -> Metrics {
+        let (nets, theta) = (rollout.nets, held.get("theta"));
+        let credit = rollout.credit(&rollout.values, None);
+        let rows = rollout.rows(&credit);
+        let policy = |theta: Tensor, batch: &Minibatch| {
+            nets.distribution_of(&nets.layout.split(theta), batch.obs, batch.sequences.as_ref())
+        };
+
+        // The policy. The value function's parameters have neither gradient nor curvature here, and so no step.
+        let batch = rollout.minibatch(rows);
+        let old = policy(theta, &batch).stop_gradient();
+        let loss = |parts: &[Tensor]| surrogate(nets, parts, &batch, self.normalise_advantages); // eq. 14
+        let limit = |parts: &[Tensor]| kl(nets, parts, &batch, &old);
+        let turn = turn.map(|turn| move |g: Tensor| turn.turn(theta, g) * (1.0 / turn.own_weight()));
+        let turn = turn.as_ref().map(|turn| turn as &dyn Fn(Tensor) -> Tensor);
+        let problem = TrustProblem { loss: &loss, constraint: &limit, curvature: None, turn };
+        let step = match self.curvature_share < 1.0 {
+            true => {
+                let some = curvature_rows(rollout.passes(1).rows, self.curvature_share);
+                let some = Tensor::literal_u32(&some).unsqueeze(0).broadcast_to(&[theta.size(0), some.len()]);
+                let some = rollout.minibatch(rows.gather(some));
+                let old = policy(theta, &some).stop_gradient();
+                let curvature = |parts: &[Tensor]| kl(nets, parts, &some, &old);
+                self.trust_region.solve(&nets.layout, theta, &TrustProblem { curvature: Some(&curvature), ..problem })
+            }
+            false => self.trust_region.solve(&nets.layout, theta, &problem),
+        };
+        let entropy = batch.mean(policy(step.theta, &batch).entropy());
+
+        // The value function; the policy's parameters have no gradient here, and stay.
+        let descent = Descent {
+            layout: &nets.layout,
+            optimiser: self.optimiser,
+            learning_rate: it.scalar("learning_rate"),
+            max_grad_norm: self.critic_max_grad_norm,
+            sums: &["value_loss"],
+            stop: None,
+            first_norm: false,
+        };
+        let critic = Trained { theta: step.theta, adam: held.adam() };
+        let critic = rollout.fit_values(Between::default(), &descent, critic, self.critic_epochs, &credit);
+        nets.groups().keep(it, &[critic.trained()]);
+        rollout.keep(it);
+        // Updates are those of the value function, and one more if the policy made a step.
+        rollout
+            .metrics()
+            .last("train/policy_loss", step.loss_after)
+            .with(descent.means(&critic))
+            .last("train/entropy", entropy)
+            .last("train/kl", step.constraint)
+            .last("train/step_scale", step.scale)
+            .last("train/grad_norm", step.grad_norm)
+            .last("train/explained_variance", rollout.explained_variance(&credit))
+            .sum(Metrics::NON_FINITE, step.broken + critic.non_finite)
+            .sum(Metrics::UPDATES, step.accepted + critic.updates)
+    }
+}
+
+/// The rows that the Hessian is of, of so many, in order.
+fn curvature_rows(all: usize, share: f64) -> Vec<u32> {
+    let some = ((all as f64 * share).ceil() as usize).clamp(1, all.max(1));
+    (0..some).map(|i| (i * all / some) as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_the_curvature_are_at_even_distances() {
+        let rows = |share: f64| curvature_rows(10, share);
+        assert_eq!((rows(0.3), rows(1e-9), rows(0.5)), (vec![0, 3, 6], vec![0], vec![0, 2, 4, 6, 8]));
+        assert_eq!(rows(1.0), (0..10).collect::<Vec<u32>>());
+    }
+}

@@ -1,0 +1,16 @@
+//! Parameters and their optimiser's memory.
+
+use super::AdamState;
+use crate::Tensor;
+use crate::tensor::tree;
+
+/// Parameters that make their steps together, and their optimiser's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Trained {
+    /// θ, `[S, P]`.
+    pub theta: Tensor,
+    /// The optimiser's memory.
+    pub adam: AdamState,
+}
+
+tree!(Trained: theta, adam);
