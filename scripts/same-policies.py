@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares what two builds of the command line learn: same-policies.py OLD NEW [--isa NAME] [--seeds N] [--only WORDS].
 
-Each algorithm makes a few iterations with both binaries, on one thread, by its preset or its defaults, with a short warm-up where it
-has one. Every tensor of the last snapshots (a replay memory too) must have the same bits under the same name; RENAMES says which names
-of OLD are others in NEW. The command fails if a tensor differs, and if one run learned nothing: the second half of an even shorter run
-must change the parameters. OLD may be NEW: then it checks that training is the same twice.
+Each algorithm makes a few iterations with both binaries, on one thread, by its preset or its defaults, with a short
+warm-up where it has one. Every tensor of the last snapshots (a replay memory too) must have the same bits under the
+same name; RENAMES says which names of OLD are others in NEW. The command fails if a tensor differs, and if one run
+learned nothing: the second half of an even shorter run must change the parameters. OLD may be NEW: then it checks that
+training is the same twice.
 """
 
 import argparse
@@ -19,7 +20,9 @@ import tempfile
 
 # Algorithm, environment, environment steps of a run that has learned less and of the one that is compared, settings.
 OFF_POLICY = "learning_starts=64 batch_size=16 iteration_steps=32"
-PEARL = "train_tasks=8 meta_batch=4 num_steps_per_epoch=4 num_tasks_sample=4 batch_size=16 embedding_batch_size=16 embedding_mini_batch_size=8"
+PEARL = "train_tasks=8 meta_batch=4 num_steps_per_epoch=4 num_tasks_sample=4 batch_size=16 embedding_batch_size=16 "
+PEARL += "embedding_mini_batch_size=8"
+DUELING = "train_freq=4 gradient_steps=2 n_step=3 prioritised=true dueling=true"
 RUNS = [
     ("ppo", "cartpole", 512, 1_024, ""),
     ("ppo", "pendulum", 4_096, 12_288, ""),
@@ -44,7 +47,7 @@ RUNS = [
     ("nop", "cartpole", 400, 10_000, ""),
     ("nop", "pendulum", 20_000, 100_000, ""),
     ("dqn", "cartpole", 2_000, 3_000, ""),
-    ("dqn", "mountain-car", 512, 1_024, f"{OFF_POLICY} train_freq=4 gradient_steps=2 n_step=3 prioritised=true dueling=true"),
+    ("dqn", "mountain-car", 512, 1_024, f"{OFF_POLICY} {DUELING}"),
     ("dql", "cartpole", 2_000, 3_000, ""),
     ("ddpg", "pendulum", 128, 512, OFF_POLICY),
     ("td3", "pendulum", 128, 512, OFF_POLICY),

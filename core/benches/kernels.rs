@@ -1,8 +1,8 @@
 //! Speed of the CPU kernels on values in the first-level cache, per instruction set.
 //!
-//! `cargo bench -p quickstudy-core --features bench --bench kernels` runs them under criterion. With `-- --table` it prints instead the
-//! best of many short runs, which is steadier on a shared machine, and each matrix kernel's share of the multiply-add
-//! peak measured in the same minute.
+//! `cargo bench -p quickstudy-core --features bench --bench kernels` runs them under criterion. With `-- --table` it
+//! prints instead the best of many short runs, which is steadier on a shared machine, and each matrix kernel's share of
+//! the multiply-add peak measured in the same minute.
 
 #![allow(unsafe_code, reason = "the multiply-add peak is measured with intrinsics")]
 

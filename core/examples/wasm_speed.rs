@@ -1,5 +1,5 @@
-//! The cases that `scripts/bench-wasm.sh` times: kernels, and training with PPO, as exported functions of a WebAssembly module without
-//! imports. The caller has the clock.
+//! The cases that `scripts/bench-wasm.sh` times: kernels, and training with PPO, as exported functions of a WebAssembly
+//! module without imports. The caller has the clock.
 
 #![allow(unsafe_code, reason = "exported names")]
 

@@ -86,8 +86,8 @@ impl Gpu {
         self.context.device.destroy();
     }
 
-    /// Why it is gone, if it is. Natively, calls that fail for it say so themselves; a browser tells of a loss after its first
-    /// consequences.
+    /// Why it is gone, if it is. Natively, calls that fail for it say so themselves; a browser
+    /// tells of a loss after its first consequences.
     pub fn loss(&self) -> Option<Error> {
         self.context.loss()
     }

@@ -65,8 +65,8 @@ impl Device {
         self.budget.limit.set(bytes);
     }
 
-    /// Counts bytes as taken that the caller will need beside arrays and programs, as long as the lease is kept: what is compiled or
-    /// allocated from then on must fit beside them.
+    /// Counts bytes as taken that the caller will need beside arrays and programs, as long as the lease is kept: what
+    /// is compiled or allocated from then on must fit beside them.
     pub fn reserve(&self, bytes: u64) -> Lease {
         self.budget.lease(Purpose::Programs, bytes)
     }

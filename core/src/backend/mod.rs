@@ -70,7 +70,8 @@ pub trait Backend: Debug {
     fn caps(&self) -> Caps;
     /// Memory of `len` elements, all zero.
     fn alloc(&self, dtype: DType, len: usize) -> Result<Rc<dyn BufferData>>;
-    /// Overwrite the elements of a buffer from number `first` on; `bytes` are elements of `caps().element_bytes` in native byte order.
+    /// Overwrite the elements of a buffer from number `first` on; `bytes` are elements of
+    /// `caps().element_bytes` in native byte order.
     fn write(&self, buffer: &Buffer, first: usize, bytes: &[u8]) -> Result<()>;
     /// The bytes of some elements of a buffer, at least one, as they are after all work enqueued before this call.
     fn read(&self, buffer: &Buffer, elements: Range<usize>) -> ReadFuture;

@@ -87,8 +87,8 @@ pub trait Real:
     /// Words of as many lanes.
     type Bits: Bits;
 
-    /// A constant. In sums, differences and products behind a number a plain `f64` does as well: `x * 0.5 + 1.0`. Combine constants before
-    /// (`R::lit(g * m)`, not `R::lit(g) * R::lit(m)`): it costs nothing then.
+    /// A constant. In sums, differences and products behind a number a plain `f64` does as well: `x * 0.5 + 1.0`.
+    /// Combine constants before (`R::lit(g * m)`, not `R::lit(g) * R::lit(m)`): it costs nothing then.
     fn lit(value: f64) -> Self;
     /// 1/x
     fn recip(self) -> Self;

@@ -14,7 +14,8 @@ pub enum Init {
         /// Factor; √2 for hidden layers by custom.
         gain: f64,
     },
-    /// A matrix of equally many columns side by side for each of several blocks, every block [`Orthogonal`](Init::Orthogonal).
+    /// A matrix of equally many columns side by side for each of several blocks, every block
+    /// [`Orthogonal`](Init::Orthogonal).
     OrthogonalBlocks {
         /// Factor.
         gain: f64,

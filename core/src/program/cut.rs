@@ -13,7 +13,8 @@ use crate::{DType, Error, Tensor};
 pub(super) enum CutKind {
     /// The host is asked.
     Ask,
-    /// A loop with cuts inside begins, of so many passes. It asks the first carries; its answers are the index (u32 `[]`) and the carries.
+    /// A loop with cuts inside begins, of so many passes. It asks the first carries; its answers
+    /// are the index (u32 `[]`) and the carries.
     Repeat(usize),
     /// The loop ends. It asks the new carries; its answers are the last ones.
     End,
@@ -35,15 +36,15 @@ fn like(tensors: &[Tensor]) -> Vec<(Vec<usize>, DType)> {
 }
 
 impl Context {
-    /// Asks the host: it gets to know `asks`, does something, and answers with arrays of these shapes and types, which are tensors from
-    /// here on. Traces that ask are run as [`Segments`](super::Segments).
+    /// Asks the host: it gets to know `asks`, does something, and answers with arrays of these shapes and types, which
+    /// are tensors from here on. Traces that ask are run as [`Segments`](super::Segments).
     #[track_caller]
     pub fn ask(&mut self, asks: &[Tensor], answers: &[(Vec<usize>, DType)]) -> Vec<Tensor> {
         self.cut(CutKind::Ask, asks, answers)
     }
 
-    /// Tells whether the host cannot be asked here, because the trace tries a loop in one program ([`try_loop`](Context::try_loop)): then
-    /// the loop will be traced once more, and this trace of it is dropped.
+    /// Tells whether the host cannot be asked here, because the trace tries a loop in one program
+    /// ([`try_loop`](Context::try_loop)): then the loop will be traced once more, and this trace of it is dropped.
     pub(crate) fn tries(&mut self) -> bool {
         let tries = self.trying.is_some() && graph::with(|g| g.current_scope()) != Some(graph::ROOT);
         self.trying = self.trying.map(|met| met || tries);

@@ -1,7 +1,7 @@
 //! Tensor programs: traced once, planned, compiled for a device, then replayed.
 //!
-//! [`Program::new`] calls a function once with a [`Context`], which declares what the program reads and writes. Each run then reads its
-//! inputs, changes a [`State`] in place and gives its outputs in arrays of their own.
+//! [`Program::new`] calls a function once with a [`Context`], which declares what the program reads and writes. Each
+//! run then reads its inputs, changes a [`State`] in place and gives its outputs in arrays of their own.
 //!
 //! ```
 //! use quickstudy_core::{DType, Device, Program, State};

@@ -20,11 +20,11 @@ pub trait Host {
     fn answer(&mut self, number: usize, asked: Vec<Array>) -> LocalFuture<'_, Result<Vec<Array>>>;
 }
 
-/// One traced function, as a program for each part between the places where it [asks the host](Context::ask); as a single one if it asks
-/// nothing.
+/// One traced function, as a program for each part between the places where it
+/// [asks the host](Context::ask); as a single one if it asks nothing.
 ///
-/// All parts are of one graph, in which answers are plain inputs. Each part computes what is asked at its end and nobody has
-/// computed before. Only the last one changes the state: when the host fails, training is where it was.
+/// All parts are of one graph, in which answers are plain inputs. Each part computes what is asked at its end and
+/// nobody has computed before. Only the last one changes the state: when the host fails, training is where it was.
 #[derive(Debug)]
 pub struct Segments {
     device: Device,

@@ -326,8 +326,8 @@ impl Graph {
         Some(body.outs.iter().chain(&body.params).copied())
     }
 
-    /// A graph of `outs` and all nodes that they need, down to those with a number in `given`: these become arguments of those numbers.
-    /// Scopes keep their numbers.
+    /// A graph of `outs` and all nodes that they need, down to those with a number in `given`: these become arguments
+    /// of those numbers. Scopes keep their numbers.
     pub fn extract(&self, outs: &[NodeId], given: &[Option<u32>]) -> Extract {
         let mut seen = vec![false; self.nodes.len()];
         let mut stack = outs.to_vec();

@@ -176,8 +176,8 @@ pub struct Scan {
     pub carries: usize,
     /// Number of stacked inputs.
     pub xs: usize,
-    /// Which carry, a u32, says that all later steps leave every carry unchanged: of shape `[]` as a whole, otherwise in
-    /// each row where it is not 0. Its axes are the first ones of every carry. It may say so before the first step.
+    /// Which carry, a u32, says that all later steps leave every carry unchanged: of shape `[]` as a whole, otherwise
+    /// in each row where it is not 0. Its axes are the first ones of every carry. It may say so before the first step.
     pub until: Option<usize>,
 }
 

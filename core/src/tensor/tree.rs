@@ -3,8 +3,8 @@
 use super::{Loop, Tensor, control, fail};
 use crate::Error;
 
-/// Something made of tensors. Its structure (which options are there, how long lists are) is its own: [`rebuild`](Tree::rebuild)
-/// takes it from `self`.
+/// Something made of tensors. Its structure (which options are there, how long lists are) is its own:
+/// [`rebuild`](Tree::rebuild) takes it from `self`.
 pub trait Tree: Sized {
     /// Adds its tensors to `to`, in an order that depends on the structure alone.
     fn leaves(&self, to: &mut Vec<Tensor>);

@@ -241,8 +241,8 @@ fn compare(subject: Subject<'_>, ways: &[Way]) -> std::result::Result<Report, Fa
     Ok(report)
 }
 
-/// Follow the plan kernel by kernel and place by place, in f64: it must give what the graph says, to the last bit. Other
-/// devices regroup kernels or give each value memory of its own, and so do not notice all faults of a plan.
+/// Follow the plan kernel by kernel and place by place, in f64: it must give what the graph says, to the last bit.
+/// Other devices regroup kernels or give each value memory of its own, and so do not notice all faults of a plan.
 fn run_as_planned(running: &Running<'_>, values: &[Value]) -> std::result::Result<(), Failure> {
     let plan = running.program.plan();
     let scalars = running.scalars_of_plan(0);

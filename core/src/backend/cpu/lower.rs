@@ -389,8 +389,8 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// A schedule's nodes one by one, in the order of the trace: tiles are formed of nodes, not of kernels. Values have memory
-/// of their own and arguments are written at the end, so any order in which operands come first will do.
+/// A schedule's nodes one by one, in the order of the trace: tiles are formed of nodes, not of kernels. Values have
+/// memory of their own and arguments are written at the end, so any order in which operands come first will do.
 #[inline(never)]
 fn units(graph: &Graph, schedule: &KernelSchedule) -> Vec<Kernel> {
     let mut units: Vec<Kernel> = Vec::new();
@@ -410,8 +410,8 @@ fn units(graph: &Graph, schedule: &KernelSchedule) -> Vec<Kernel> {
     units
 }
 
-/// The stores that lead from the state of argument `arg` to its new value `node`, or to the first value of a loop that makes it, if
-/// nothing else does.
+/// The stores that lead from the state of argument `arg` to its new value `node`, or to the first value of a
+/// loop that makes it, if nothing else does.
 fn replacing(graph: &Graph, mut node: NodeId, arg: usize) -> Vec<NodeId> {
     let mut stores = Vec::new();
     loop {

@@ -220,7 +220,8 @@ fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], run: &Run<'_>)
     let (mut starts_a, mut starts_b) = (Vec::new(), Vec::new());
     walk(&a.shape[..l], &a.strides[..l], a.offset, &mut |at| starts_a.push(at));
     walk(&b.shape[..l], &b.strides[..l], b.offset, &mut |at| starts_b.push(at));
-    // One matrix for several, as where policies of many rows share their parameters, is one product of all their rows: it is packed once.
+    // One matrix for several, as where policies of many rows share their parameters, is one product of all their rows:
+    // it is packed once.
     let stride = if m == 1 { starts_a.get(1).map_or(am, |second| second.wrapping_sub(starts_a[0])) } else { am };
     let shared = starts_b.windows(2).all(|two| two[0] == two[1])
         && starts_a.windows(2).all(|two| two[1].checked_sub(two[0]) == Some(m * stride));

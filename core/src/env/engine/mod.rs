@@ -1,5 +1,5 @@
-//! How environments are computed: lanes and vector registers, blocks of rows compiled per instruction set, and sub-graphs of traced
-//! programs. Authors of environments need none of it.
+//! How environments are computed: lanes and vector registers, blocks of rows compiled per instruction set, and
+//! sub-graphs of traced programs. Authors of environments need none of it.
 
 // `check_env` measures by the clock, which WebAssembly does not have by itself.
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]

@@ -7,16 +7,17 @@
 //! 4. `order`: what is written in place, and an order of the kernels.
 //! 5. `memory`: temporaries, shared by values that are not alive at the same time.
 //!
-//! A map joins the product or reduction that it follows, siblings share a kernel, and no kernel binds more than 8 buffers. A carry
-//! changed by `store` whose old value is read afterwards is an error; what else cannot be done in place is a copy, which the plan
-//! shows.
+//! A map joins the product or reduction that it follows, siblings share a kernel, and no kernel binds more than 8
+//! buffers. A carry changed by `store` whose old value is read afterwards is an error; what else cannot be done
+//! in place is a copy, which the plan shows.
 //!
-//! A fault here would be a silent wrong answer. So `Plan::validate` follows what every place holds (in debug builds), random programs
-//! are run by `reference::run_plan` exactly as the plan says and must equal the graph's own values to the last bit, and tests assert
-//! the number of dispatches of programs that matter.
+//! A fault here would be a silent wrong answer. So `Plan::validate` follows what every place holds (in debug builds),
+//! random programs are run by `reference::run_plan` exactly as the plan says and must equal the graph's own values to
+//! the last bit, and tests assert the number of dispatches of programs that matter.
 //!
-//! Here and in the CPU backend the larger steps are `#[inline(never)]`: a browser optimises a function as a whole, in time that grows
-//! faster than its size, and all of planning in one function keeps it from the kernels for half a second.
+//! Here and in the CPU backend the larger steps are `#[inline(never)]`: a browser optimises a
+//! function as a whole, in time that grows faster than its size, and all of planning in one function
+//! keeps it from the kernels for half a second.
 
 #[cfg(feature = "debug")]
 mod bulk;
@@ -162,8 +163,8 @@ impl Scope<'_> {
     }
 }
 
-/// Results of scans and calls: of calls those that are needed, of scans all, because a carry is kept even if only the loop
-/// itself reads it.
+/// Results of scans and calls: of calls those that are needed, of scans all, because a carry is
+/// kept even if only the loop itself reads it.
 #[inline(never)]
 fn outs_of(graph: &Graph, wanted: &[NodeId]) -> FxHashMap<NodeId, Vec<NodeId>> {
     let mut outs: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();

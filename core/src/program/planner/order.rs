@@ -324,8 +324,8 @@ impl Ordering<'_> {
     }
 }
 
-/// Stores whose chain leads from the old value of a place to its wanted one, or to the first value of the loop that makes it: they change
-/// it where it is.
+/// Stores whose chain leads from the old value of a place to its wanted one, or to the first value of the loop
+/// that makes it: they change it where it is.
 #[inline(never)]
 fn chains(flow: &Flow<'_>) -> FxHashMap<usize, usize> {
     let graph = flow.scope.graph;

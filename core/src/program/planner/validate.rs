@@ -192,7 +192,8 @@ impl Validator<'_> {
         Ok(())
     }
 
-    /// Tells whether a node of the kernel needs elements of `old` at other indices than those at which `new` overwrites them.
+    /// Tells whether a node of the kernel needs elements of `old` at other indices than those at which `new` overwrites
+    /// them.
     fn reads_elsewhere(
         &self,
         kernel: &Kernel,

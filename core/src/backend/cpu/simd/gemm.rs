@@ -24,8 +24,8 @@ pub struct GemmDims {
     pub n: usize,
 }
 
-/// c\[i\]\[j\] = Σ over t of a(i, t) · b(t, j), in the order that [`super::dense`] states. Rows of `c` are `c_row` apart; `a` and `b`
-/// have any strides.
+/// c\[i\]\[j\] = Σ over t of a(i, t) · b(t, j), in the order that [`super::dense`] states. Rows of `c` are
+/// `c_row` apart; `a` and `b` have any strides.
 ///
 /// `scratch` is grown as needed and holds nothing of value between calls.
 ///

@@ -6,7 +6,8 @@ use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
 use std::ops::Range;
 
-/// dst `[rows][cols]` from a tile src `[valid or more][stride]`; columns from `valid` on get 0. `cols` is a multiple of 16.
+/// dst `[rows][cols]` from a tile src `[valid or more][stride]`; columns from `valid` on get 0. `cols` is a
+/// multiple of 16.
 ///
 /// `dst` must have room for `rows` rounded up to 16: lanes beyond `rows` are read and written too.
 pub(crate) fn pack_tile(isa: Isa, dst: &mut [f32], cols: usize, src: &[f32], stride: usize, valid: usize, rows: usize) {

@@ -15,7 +15,8 @@ pub(super) struct SumOperands {
     pub count: usize,
 }
 
-/// acc\[r\]\[w\] = acc\[r\]\[w\] + Σ over t < count of a\[r\]\[t\] · b\[t\]\[w\], one multiply-add after the other in order of t.
+/// acc\[r\]\[w\] = acc\[r\]\[w\] + Σ over t < count of a\[r\]\[t\] · b\[t\]\[w\], one multiply-add after the other in
+/// order of t.
 ///
 /// # Safety
 /// As of [`Vector`]; all elements that are named must be readable.

@@ -65,7 +65,8 @@ impl Frame<'_> {
         }
     }
 
-    /// A product and the chain that follows it: part by part, where few rows are computed turned and, if the chain suits, stay so for it.
+    /// A product and the chain that follows it: part by part, where few rows are computed turned
+    /// and, if the chain suits, stay so for it.
     fn in_parts(
         &mut self,
         layer: &DenseLayer,

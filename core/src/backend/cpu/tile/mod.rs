@@ -45,8 +45,8 @@ pub struct Mem {
     pub group: usize,
     /// Distance of rows; 0 if all rows read the same.
     pub row: usize,
-    /// Rows of a group, where rows of several groups share a tile and are not at one distance: row `r` of the tile's is row `r % per` of
-    /// group `r / per`. Else 0.
+    /// Rows of a group, where rows of several groups share a tile and are not at one distance: row `r` of the tile's is
+    /// row `r % per` of group `r / per`. Else 0.
     pub per: usize,
     /// Distance of steps of the loops around, outermost first.
     pub time: Vec<usize>,
@@ -79,7 +79,8 @@ pub enum Table {
 const LONGEST_TABLE: usize = 1 << 20;
 
 impl Table {
-    /// Tells whether a table can be made of a strided inner shape: it is no larger than a cache, and its positions are 32-bit numbers.
+    /// Tells whether a table can be made of a strided inner shape: it is no larger than a cache, and its positions are
+    /// 32-bit numbers.
     pub fn fits(shape: &[usize], strides: &[usize], offset: usize) -> bool {
         let len: usize = shape.iter().product();
         let last =
