@@ -198,7 +198,7 @@ impl Error {
         }
     }
 
-    /// The same error; if memory is short, these settings would lower what is needed.
+    /// Names the settings that would lower what is needed, if this error is about memory.
     pub(crate) fn lowered_by(self, settings: &[&'static str]) -> Self {
         match self {
             Error::Memory(mut shortage) if shortage.settings.is_empty() => {

@@ -93,7 +93,7 @@ fn ppo(c: &mut Criterion, device: &Device) -> Result<()> {
     Ok(())
 }
 
-/// The same number of dispatches without this crate: what wgpu's own recording and validation cost.
+/// As many dispatches without this crate: the cost of wgpu's own recording and validation.
 struct Bare {
     device: wgpu::Device,
     queue: wgpu::Queue,

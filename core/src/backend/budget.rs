@@ -66,7 +66,7 @@ impl Budget {
         Ok(self.lease(purpose, bytes))
     }
 
-    /// The same whether there are so many or not.
+    /// Takes bytes, even where there are not so many left.
     pub fn lease(self: &Rc<Self>, purpose: Purpose, bytes: u64) -> Lease {
         let of = self.of(purpose);
         of.set(of.get().saturating_add(bytes));

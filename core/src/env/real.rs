@@ -17,7 +17,7 @@ use crate::rng::{PARITY, ROTATIONS};
 
 /// Truth values, one per lane.
 pub trait Mask: Copy + 'static {
-    /// The same value in every lane.
+    /// A mask with this value in every lane.
     fn splat(value: bool) -> Self;
     /// Both.
     fn and(self, other: Self) -> Self;
@@ -33,7 +33,7 @@ pub trait Mask: Copy + 'static {
 
 /// 32 random or counted bits, one word per lane.
 pub trait Bits: Copy + 'static {
-    /// The same word in every lane.
+    /// Bits with this word in every lane.
     fn splat(value: u32) -> Self;
     /// Sum modulo 2³².
     fn add(self, other: Self) -> Self;

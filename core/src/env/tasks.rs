@@ -16,7 +16,7 @@ const PROBES: u32 = 4;
 impl EnvDef {
     /// Parameters of one task, `[D]`: empty if the spec has none.
     ///
-    /// The same `key` and `element` always give the same task, and [`trace_tasks`](Self::trace_tasks) gives the same
+    /// A `key` and an `element` always give the same task, and [`trace_tasks`](Self::trace_tasks) gives the same
     /// numbers. Pools and splits of tasks are therefore ranges of elements; nothing needs to be stored.
     #[cfg(feature = "standalone")]
     #[must_use]

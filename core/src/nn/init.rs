@@ -5,7 +5,7 @@ use crate::rng::Threefry;
 /// How a slice of θ starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Init {
-    /// The same number everywhere.
+    /// One number everywhere.
     Constant(f64),
     /// A matrix with orthonormal rows or columns (whichever are fewer), times a gain.
     ///

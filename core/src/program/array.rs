@@ -62,7 +62,7 @@ impl State {
             .ok_or_else(|| Error::unknown("state", name, self.entries.iter().map(|(n, _)| n.as_str())))
     }
 
-    /// The same values in memory of their own.
+    /// A copy with memory of its own.
     ///
     /// # Errors
     /// If the device fails.

@@ -64,7 +64,7 @@ impl Program {
         Program::with_options(device, PlanOptions::default(), f)
     }
 
-    /// The same with another way of planning.
+    /// As [`new`](Self::new), planned by these options.
     pub fn with_options(device: &Device, options: PlanOptions, f: impl FnOnce(&mut Context)) -> Result<Program> {
         let mut f = Some(f);
         Program::traced(device, &options, &mut |cx| {

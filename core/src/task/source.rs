@@ -36,8 +36,8 @@ pub enum TaskSource {
         /// How many, at least 1.
         count: u32,
     },
-    /// The same tasks, dealt as cards are: an iteration goes on where the one before has stopped, and no task is played
-    /// again before all others are, also over several iterations. They are the tasks of the [pool](TaskSource::Pool).
+    /// A [pool](TaskSource::Pool) whose tasks are dealt as cards are: an iteration goes on where the one before has
+    /// stopped, and no task is played again before all others are, also over several iterations.
     Dealt {
         /// Number of the first.
         first: u32,

@@ -30,7 +30,7 @@ pub enum Unary {
     Floor,
     /// Conversion of the value: f32 → u32 truncates and saturates, u32 → f32 rounds to nearest.
     Cast(DType),
-    /// The same 32 bits as the other data type.
+    /// Reads the 32 bits as the other data type.
     Bitcast(DType),
     /// The identity, with derivative zero.
     Stop,
@@ -218,7 +218,7 @@ pub enum Op {
     Binary(Binary),
     /// `condition != 0 ? a : b`, elementwise.
     Select,
-    /// The same elements in row-major order under another shape.
+    /// Gives the elements, in row-major order, another shape.
     Reshape,
     /// Output axis `i` is the operand's axis `permutation[i]`.
     Permute(Vec<usize>),

@@ -292,7 +292,7 @@ pub(crate) fn copies(graph: &Graph, memory: &Memory, scalars: usize) -> Result<P
     pass(emitter, (String::new(), most.div_ceil(GROUP)), scalars, moved)
 }
 
-/// The same after a product or reductions whose values there are in variables.
+/// Compute and store all that follows a product or reductions, whose values at this index are in variables.
 fn after(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, known: &[(NodeId, String)], item: &Ix) {
     let graph = emitter.graph;
     for (node, name) in known {

@@ -137,7 +137,7 @@ impl<'a> Running<'a> {
         self.subject.args.iter().enumerate().filter(|(_, a)| a.kind == Kind::Scalar).map(scalar).collect()
     }
 
-    /// The same in the order of the plan.
+    /// The scalars of a run in the order of the plan.
     fn scalars_of_plan(&self, run: usize) -> Vec<ScalarValue> {
         let given = self.scalars(run);
         let scalar = |s: &ScalarSpec| given.iter().find(|g| g.0 == s.name).expect("declared").1;

@@ -25,7 +25,7 @@ fn last_step(seed: usize, row: usize) -> usize {
     3 + 4 * (row % 9) + 32 * seed * usize::from(row % 9 == 8)
 }
 
-/// The same as a tensor.
+/// Each row's [`last_step`], as a tensor.
 fn last_steps() -> Tensor {
     let word = Tensor::constant_u32;
     let [seed, row] = [0, 1].map(|axis| Tensor::iota(&SHAPE, axis));

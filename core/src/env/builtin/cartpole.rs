@@ -46,7 +46,7 @@ impl Default for CartPole {
 }
 
 impl CartPole {
-    /// The same with positions observed and speeds not, which a policy has to remember positions for
+    /// CartPole whose positions are observed and speeds are not: a policy has to remember positions
     /// (`CartPoleNoVel` of Stable-Baselines3's contributions).
     #[must_use]
     pub fn without_velocities() -> CartPole {

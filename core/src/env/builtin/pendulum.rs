@@ -42,7 +42,7 @@ crate::fields! {
     }
 }
 
-/// The same angle in [−π, π).
+/// Brings an angle into [−π, π) by whole turns.
 #[inline(always)]
 pub(super) fn wrap_angle<R: Real>(angle: R) -> R {
     angle - R::lit(TAU) * ((angle + R::lit(PI)) * R::lit(1.0 / TAU)).floor()

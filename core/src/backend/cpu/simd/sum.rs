@@ -51,8 +51,8 @@ pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[
     }
 }
 
-/// The same pointer, whose origin the compiler cannot see: else it computes each row's address from the row before, a
-/// chain of additions that takes longer than the multiply-adds.
+/// Hides a pointer's origin from the compiler: else it computes each row's address from the row before, a chain of
+/// additions that takes longer than the multiply-adds.
 #[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
 #[allow(unknown_lints, clippy::pointers_in_nomem_asm_block, reason = "the pointer is passed through, not read")]

@@ -146,7 +146,7 @@ impl Table {
 pub enum Opnd {
     /// Blocks of a register.
     Reg(Reg, Table),
-    /// The same for all rows, from memory.
+    /// Values in memory that all rows share.
     Uniform(Mem),
     /// One constant.
     Const(u32),

@@ -65,7 +65,7 @@ impl PointGoal {
         Self { name: "navigation", goal: 0.5, ..Self::anywhere() }
     }
 
-    /// The same with squared distances.
+    /// MAML's 2-D navigation with squared distances.
     #[must_use]
     pub fn navigation_squared() -> Self {
         Self { name: "navigation-squared", reward: PointReward::Squared, ..Self::navigation() }
