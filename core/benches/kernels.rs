@@ -8,11 +8,12 @@
 
 use criterion::{Criterion, Throughput};
 use quickstudy_core::backend::cpu::simd::aligned::AlignedVec;
-use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, Strided, dense, dense_accumulate_outer};
+use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, dense, dense_accumulate_outer};
 use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, binary, threefry, unary};
 use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::simd::reduce::{Reduction, accumulate_rows, reduce, reduce_outer};
+use quickstudy_core::backend::cpu::simd::strided::Strided;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
 use quickstudy_core::grad::grad;
 use quickstudy_core::{DType, Device, Program, State, Tensor};

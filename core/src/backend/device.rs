@@ -5,9 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::array::Array;
 use super::budget::{Budget, Leased, Purpose};
 use super::{Backend, Buffer, Caps, Executable, Interrupt, Lease};
-use crate::program::{Array, Footprint, Plan};
+use crate::program::{Footprint, Plan};
 use crate::{DType, Error, Result, Shortage};
 
 /// Handle to a device. Clones are the same device; a session lives on one thread.

@@ -1,5 +1,6 @@
 //! Devices that run planned tensor programs. [`Backend`] is the tensor trait: what it takes to run a [`Plan`].
 
+mod array;
 mod budget;
 mod counters;
 pub mod cpu;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use crate::program::{Footprint, Plan};
 use crate::{DType, Result};
 
+pub use array::Array;
 pub use budget::Lease;
 pub use counters::Counters;
 pub use device::Device;

@@ -8,7 +8,7 @@ use super::engine::erased::{Erased, Typed};
 #[cfg(feature = "standalone")]
 use super::engine::random::{RandomSteps, Source};
 #[cfg(feature = "standalone")]
-use super::engine::scalar::{HostStep, Scalar};
+use super::engine::{HostStep, Scalar};
 use super::fields::Fields;
 use super::{Env, EnvSpec, Scene};
 #[cfg(feature = "standalone")]

@@ -27,6 +27,7 @@
 mod apart;
 pub mod check;
 mod merge;
+mod options;
 mod rerun;
 mod scan;
 mod sweep;
@@ -39,8 +40,9 @@ use std::panic::Location;
 use crate::tensor::{DType, Op, Tensor, Tree, fail, graph};
 use crate::{Error, Result};
 pub(crate) use merge::tidy_loops;
+use options::{Invariants, SweepOptions};
 use rerun::Rerun;
-use sweep::{Below, Invariants, SweepOptions, sweep};
+use sweep::{Below, sweep};
 
 type At = &'static Location<'static>;
 

@@ -11,8 +11,9 @@
 use rustc_hash::FxHashSet;
 
 use super::apart::apart;
+use super::options::{Invariants, SweepOptions};
 use super::rerun::{Rerun, add, emit, level, out, param, scan_of};
-use super::sweep::{Below, Invariants, SweepOptions, sweep};
+use super::sweep::{Below, sweep};
 use super::vjp::passes;
 use crate::tensor::graph::{self, Graph};
 use crate::tensor::op::{Body, Scan};

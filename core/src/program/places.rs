@@ -1,10 +1,10 @@
 //! Where the parts of a divided trace write what outlives them: carries of loops, and large entries of the state.
 
 use super::context::Context;
+use super::cut::CutStep;
 use super::division::Division;
 use super::marks::Marks;
 use super::part::LoopWork;
-use super::segments::CutStep;
 use super::versions::versions;
 use crate::tensor::{Graph, NodeId, Op};
 use crate::{Error, Result};

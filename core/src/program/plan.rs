@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::planner::is_view;
+use super::views::{fold, is_view};
 use crate::DType;
 use crate::tensor::{Graph, NodeId, Op};
 
@@ -193,7 +193,7 @@ impl Kernel {
         };
         (0..carries)
             .filter(|i| {
-                let (root, whole) = super::planner::fold(graph, graph.nodes[scan as usize].src[*i]);
+                let (root, whole) = fold(graph, graph.nodes[scan as usize].src[*i]);
                 let out = self.writes.iter().find(|(id, _)| is_out(*id, *i)).map(|(_, p)| *p);
                 !whole || out.is_none() || place(&self.reads, root) != out
             })

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::array::{Array, State};
 use super::context::Context;
 use super::plan::{Plan, Role};
 use super::planner::{self, PlanOptions};
+use super::state::State;
+use crate::backend::Array;
 use crate::backend::reference::NonFinite;
 #[cfg(feature = "debug")]
 use crate::backend::reference::{Value, first_non_finite};

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use super::Tensor;
 use super::dtype::DType;
-use super::graph::{self, NodeId};
+use super::graph;
 use super::handle::{fail, push, shape_error};
+use super::op::NodeId;
 use super::op::{Body, Call, Op, Scan};
 use crate::Error;
 use crate::program::NativeCall;

@@ -4,8 +4,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::dtype::DType;
-use super::graph::NodeId;
 use crate::program::NativeCall;
+
+/// Number of a node in its graph. Operands have smaller numbers than their users.
+pub type NodeId = u32;
 
 /// Elementwise functions of one tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -5,6 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod circles;
+
 /// Modules of the core, the lowest first. A module may import those of its own layer and of the layers before it.
 const LAYERS: [&[&str]; 10] = [
     &["error", "rng", "math", "settings"],

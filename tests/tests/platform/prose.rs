@@ -14,8 +14,8 @@ const ENDS: [&str; 7] = ["rs", "ts", "wgsl", "py", "sh", "js", "mjs"];
 /// Folders whose content is made or fetched.
 const NOT_OURS: [&str; 6] = ["target", "node_modules", "dist", "build", ".git", "screenshots"];
 
-/// Words with which documentation does not begin: in a hover nobody knows what "the same" is the same as, and the others
-/// make a sentence a riddle.
+/// Words with which documentation does not begin: in a hover nobody knows what "the same" is the same as, and the
+/// others make a sentence a riddle.
 const NOUNS: [&str; 4] = ["The same", "What", "That", "Whether"];
 
 /// Folders that are still to be mended.

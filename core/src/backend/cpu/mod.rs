@@ -28,9 +28,11 @@ mod layout;
 #[cfg(all(test, target_pointer_width = "64"))]
 mod limits_tests;
 mod lower;
+mod lowering;
 mod memory;
 mod node;
 mod order;
+mod run;
 pub mod simd;
 mod steps;
 #[cfg(test)]
@@ -38,6 +40,7 @@ mod store_tests;
 mod tile;
 #[cfg(test)]
 mod until_tests;
+mod values;
 
 use std::cell::RefCell;
 use std::ops::Range;

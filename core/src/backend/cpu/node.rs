@@ -1,13 +1,14 @@
 //! One node at a time, for all its elements: the plain way, which every faster one must equal bit for bit.
 
-use super::exec::Run;
 use super::halt::{Halt, Ran, copy, room, zeros};
 use super::memory::Memory;
-use super::simd::dense::Strided;
+use super::run::Run;
 use super::simd::gemm::{GemmDims, gemm};
 use super::simd::isa::Isa;
 use super::simd::reduce::{Reduction, reduce, reduce_outer};
-use super::steps::{NodeStep, View};
+use super::simd::strided::Strided;
+use super::steps::NodeStep;
+use super::values::View;
 use crate::rng;
 use crate::tensor::{Binary, Op};
 

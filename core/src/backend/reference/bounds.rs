@@ -14,9 +14,8 @@
 //!   else infinite. Tests draw such operands from a dyadic grid, where they are exact.
 //! * `select` and `max`: where the choice is uncertain, the result may be either operand.
 
-use super::Data;
-use super::interpret::Cell;
 use super::moves;
+use super::value::{Cell, Data};
 use crate::tensor::{Binary, DType, Node, Op, Unary};
 
 /// Half a unit in the last place of an f32, relative to its value.

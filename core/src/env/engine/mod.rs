@@ -7,6 +7,8 @@ pub(super) mod agree;
 mod auto;
 pub(super) mod block;
 pub(super) mod erased;
+#[cfg(feature = "standalone")]
+pub(super) mod host_step;
 mod lanes;
 #[cfg(feature = "standalone")]
 pub(super) mod lockstep;
@@ -25,11 +27,13 @@ mod traced_tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+#[cfg(feature = "standalone")]
+pub use host_step::HostStep;
 pub use lanes::{LaneBits, LaneMask, Lanes};
 #[cfg(feature = "standalone")]
 pub use lockstep::Lockstep;
 #[cfg(feature = "standalone")]
 pub use random::{RandomSteps, Source};
 #[cfg(feature = "standalone")]
-pub use scalar::{HostStep, Scalar};
+pub use scalar::Scalar;
 pub use traced::{TracedReset, TracedStep};

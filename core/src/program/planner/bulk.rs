@@ -7,9 +7,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::is_view;
 use crate::program::plan::{Arg, Role};
 use crate::program::versions::versions;
+use crate::program::views::is_view;
 use crate::tensor::graph::Node;
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op, Unary};
@@ -140,7 +140,7 @@ impl Bulk<'_> {
 #[cfg(test)]
 mod tests {
     use crate::program::plan::KernelSchedule;
-    use crate::program::planner::fold;
+    use crate::program::views::fold;
     use crate::program::{Kernel, PlanOptions};
     use crate::tensor::{Graph, Loop, Op, scan};
     use crate::{Context, DType, Program, Tensor};

@@ -1,9 +1,9 @@
 //! Groups items into kernels.
 
 use super::flow::{Class, Flow, Use};
-use super::fold;
 use super::inline::Inlined;
 use crate::program::plan::Kind;
+use crate::program::views::fold;
 use crate::tensor::{NodeId, Op};
 
 /// Reductions that one kernel makes at most.

@@ -1,7 +1,7 @@
 //! Which nodes are computed where they are read, instead of once for all.
 
 use super::flow::{Class, Flow, Use};
-use super::fold;
+use crate::program::views::fold;
 use crate::tensor::{NodeId, Op, Unary};
 
 /// Operations that may be computed more than once to save a kernel: about what a device with many cores does while it

@@ -3,8 +3,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{KernelSchedule, Place, fold, is_constant};
+use super::{KernelSchedule, Place};
 use crate::program::plan::{Kernel, Kind, Plan};
+use crate::program::views::{fold, is_constant};
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op};
 use crate::{Error, Result};

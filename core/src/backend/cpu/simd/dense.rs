@@ -7,34 +7,10 @@
 use super::lanes::LANES;
 use super::pack::pack_tile;
 use super::product::{Finish, PANEL, Product};
+use super::strided::Strided;
 use super::{elementwise, slice_len};
 use crate::backend::cpu::simd::isa::Isa;
 use elementwise::{BinaryOp, Operand, UnaryOp};
-
-/// A matrix or vector with any strides: element (i, j) is `values[i * row + j * col]`.
-#[derive(Clone, Copy, Debug)]
-pub struct Strided<'a> {
-    /// The elements.
-    pub values: &'a [f32],
-    /// Distance of rows.
-    pub row: usize,
-    /// Distance of columns.
-    pub col: usize,
-}
-
-impl Strided<'_> {
-    /// Kernels read without further checks.
-    ///
-    /// # Panics
-    /// If a `rows` × `cols` matrix does not fit `values`.
-    #[inline]
-    pub(super) fn check(&self, what: &str, rows: usize, cols: usize) {
-        if rows > 0 && cols > 0 {
-            let last = (rows - 1).saturating_mul(self.row).saturating_add((cols - 1).saturating_mul(self.col));
-            assert!(last < self.values.len(), "{what}: {rows} × {cols} values, got {}", self.values.len());
-        }
-    }
-}
 
 /// Elementwise work that follows a dense layer, block by block while it is in registers and the first
 /// cache. Anything else follows as a [`super::chain::Chain`], after a part of the outputs, which takes

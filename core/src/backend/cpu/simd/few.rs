@@ -1,8 +1,9 @@
 //! Dense layers of few rows: a register holds outputs of one row, not rows of one output.
 
-use super::dense::{DenseDims, Strided};
+use super::dense::DenseDims;
 use super::lanes::LANES;
 use super::slice_len;
+use super::strided::Strided;
 use super::sum::{SumOperands, sum};
 use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;

@@ -1,7 +1,7 @@
 //! Copies that turn matrices into the rows that [`super::product`] wants.
 
-use super::dense::Strided;
 use super::lanes::LANES;
+use super::strided::Strided;
 use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
 use std::ops::Range;

@@ -47,7 +47,8 @@ unsafe fn body<V: Vector>(RowProduct { k, n, r, a, w, out }: RowProduct) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cpu::simd::dense::{DenseDims, Epilogue, Strided, dense};
+    use crate::backend::cpu::simd::dense::{DenseDims, Epilogue, dense};
+    use crate::backend::cpu::simd::strided::Strided;
 
     #[test]
     fn each_lane_equals_a_layer_with_its_matrix() {

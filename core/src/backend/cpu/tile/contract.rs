@@ -1,9 +1,9 @@
 //! Sums, products and gathers in tiles.
 
-use super::super::lower::Lowering;
+use super::super::lowering::Lowering;
 use super::build::{Builder, Fit, Loc, Unfit};
 use super::{Dense, Instr, Mem, Reg, Table, Terminal};
-use crate::backend::cpu::steps::ValueId;
+use crate::backend::cpu::values::ValueId;
 use crate::tensor::{DType, NodeId, Op};
 
 /// Most elements of a matrix that each row has of its own: it stays in the first-level cache beside the rows. Rows of

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::lower::Lowering;
+use super::super::lowering::Lowering;
 use super::super::steps::LoweredStep;
 use super::build::{Builder, Loc};
 use super::domain::{Domain, Lead};

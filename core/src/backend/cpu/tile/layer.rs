@@ -1,8 +1,9 @@
 //! Runs products with what follows them, part by part.
 
-use super::super::simd::dense::{DenseDims, Epilogue, Strided, dense};
+use super::super::simd::dense::{DenseDims, Epilogue, dense};
 use super::super::simd::elementwise::{Operand, UnaryOp, unary};
 use super::super::simd::few::{dense_few, few, turn};
+use super::super::simd::strided::Strided;
 use super::link::{DenseLayer, Inside};
 use super::run::Frame;
 use super::{Dense, Reg, Table};

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::super::lower::Lowering;
+use super::super::lowering::Lowering;
 use super::build::{Builder, Fit, Loc, Stacked, Unfit};
 use super::domain::Lead;
 use super::{Instr, Opnd, Reg, Table, TileLoop};
