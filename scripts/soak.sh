@@ -2,9 +2,9 @@
 # Trains for a long time and watches: resident memory, open files and threads, environment steps per second, size of the
 # run folder.
 #   scripts/soak.sh [MINUTES [ARGUMENTS OF train]]   an hour of PPO on CartPole, by default
-# Ends with figures for BENCHMARKS.md, and with 1 where memory grows by more than 1 % an hour after the first five
-# minutes (a tenth of the time where that is less), descriptors or threads grow, or speed drifts by more than 5 %. On a
-# busy machine speed tells nothing: `QUICKSTUDY_SOAK_SPEED=0` leaves it out. Linux only: it reads /proc.
+# Ends with figures for docs/benchmarks/building.md, and with 1 where memory grows by more than 1 % an hour after the
+# first five minutes (a tenth of the time where that is less), descriptors or threads grow, or speed drifts by more than
+# 5 %. On a busy machine speed tells nothing: `QUICKSTUDY_SOAK_SPEED=0` leaves it out. Linux only: it reads /proc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
