@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Measures what snapshots cost SAC with a full replay memory of a million rows: bench-snapshots.py [--pairs N] [--seconds S] [FLAG...]
+"""Measures what snapshots cost SAC with a full replay memory of a million rows: bench-snapshots.py [--pairs N]
+[--seconds S] [FLAG...]
 
-It trains on an environment of HalfCheetah's width (native-cli/examples/wide_env.rs), 256x256 networks and batches of 256, from a memory
-that was filled once: with a snapshot every 5 seconds and without any, in turns. A line tells the steps per second of each pair; the last
-one has the medians, and the median of the ratios. FLAGs are those of `train`, such as `--threads 2`; `--binary` names a build of the example
-instead of making one. It needs a gigabyte in the temporary folder, and a minute or two until the memory is full.
+It trains on an environment of HalfCheetah's width (native-cli/examples/wide_env.rs), 256x256 networks and batches of
+256, from a memory that was filled once: with a snapshot every 5 seconds and without any, in turns. A line tells the
+steps per second of each pair; the last one has the medians, and the median of the ratios. FLAGs are those of `train`,
+such as `--threads 2`; `--binary` names a build of the example instead of making one. It needs a gigabyte in the
+temporary folder, and a minute or two until the memory is full.
 """
 
 import argparse
@@ -24,11 +26,15 @@ NEVER = 100_000_000
 
 
 def train(options, *arguments):
-    subprocess.run([options.binary, "train", *map(str, arguments), *options.flags], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [options.binary, "train", *map(str, arguments), *options.flags], check=True, stdout=subprocess.DEVNULL
+    )
 
 
 def speed(options, filled, folder, steps, save_every):
-    """Steps per second of so many steps after the memory is full; the row after a resume's first iteration is where the clock starts."""
+    """Steps per second of so many steps after the memory is full; the row after a resume's first iteration is where the
+    clock starts.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(filled, folder)
     # Else the first snapshot would wait until the copy is on the disk.

@@ -22,7 +22,8 @@ bindgen() {
 # Far less of wasm-opt than it can do: what it inlines on top of the compiler makes the file larger and nothing faster.
 optimise() {
   wasm/node_modules/.bin/wasm-opt -O1 --dae-optimizing --rse --reorder-functions --enable-simd --enable-bulk-memory \
-    --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals --enable-reference-types --enable-multivalue "$1" -o "$2"
+    --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals --enable-reference-types \
+    --enable-multivalue "$1" -o "$2"
 }
 
 # Each file more is a round trip before the first iteration: what a page loads at once is one file, a worker's another.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# cargo-for.sh TARGET COMMAND [ARGUMENT...]: run cargo for another target: with the current toolchain if it has or can get the
-# target, else with the standard library's source from Debian's rustc-web packages. Build outputs lie in target/cross.
+# cargo-for.sh TARGET COMMAND [ARGUMENT...]: run cargo for another target: with the current toolchain if
+# it has or can get the target, else with the standard library's source from Debian's rustc-web
+# packages. Build outputs lie in target/cross.
 set -euo pipefail
 target=$1
 command=("${@:2}" --target "$target")
@@ -11,7 +12,9 @@ has_std() {
 
 # Its own folder: perhaps another compiler.
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross"
-if has_std || { command -v rustup >/dev/null && timeout 120 rustup target add "$target" >/dev/null 2>&1 && has_std; }; then
+if has_std || {
+  command -v rustup >/dev/null && timeout 120 rustup target add "$target" >/dev/null 2>&1 && has_std
+}; then
   exec cargo "${command[@]}"
 fi
 if [[ ! -f $(/usr/bin/rustc --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library/std/Cargo.toml ]]; then

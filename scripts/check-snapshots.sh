@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the Python program of docs/snapshots.md on freshly trained policies, with a normaliser and without, and compares what it
-# says with `quickstudy eval`: check-snapshots.sh [BINARY], by default target/release/quickstudy.
+# Runs the Python program of docs/snapshots.md on freshly trained policies, with a normaliser and without, and compares
+# what it says with `quickstudy eval`: check-snapshots.sh [BINARY], by default target/release/quickstudy.
 #
 # It needs python3 with venv and pip, and makes an environment of its own for numpy, safetensors and Gymnasium.
 set -euo pipefail

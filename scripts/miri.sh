@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # Miri on the unsafe code of the core: kernels, their memory, tiles on threads, environments in registers.
 #   scripts/miri.sh           all of it that Miri can run: some 15 minutes on a core
-#   scripts/miri.sh --short   a kernel of each kind and a chain of tiles on threads: some minutes, most of which are compilation
-# Needs `rustup toolchain install nightly --component miri --component rust-src`; without it, it says that it left this out.
-# AVX2 is checked, and the baseline with it; Miri knows neither AVX-512 nor NEON, whose kernels are the same generic code.
+#   scripts/miri.sh --short   a kernel of each kind and a chain of tiles on threads: some minutes,
+#                             most of which are compilation
+# Needs `rustup toolchain install nightly --component miri --component rust-src`; without it, it says
+# that it left this out. AVX2 is checked, and the baseline with it; Miri knows neither AVX-512 nor NEON,
+# whose kernels are the same generic code.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 TOOLCHAIN=${QUICKSTUDY_NIGHTLY:-nightly}
 if ! cargo "+$TOOLCHAIN" miri --version >/dev/null 2>&1; then
-  echo "left out: Miri, as the toolchain $TOOLCHAIN does not have it (rustup component add --toolchain $TOOLCHAIN miri rust-src)"
+  echo "left out: Miri, as the toolchain $TOOLCHAIN does not have it" \
+    "(rustup component add --toolchain $TOOLCHAIN miri rust-src)"
   exit 0
 fi
 

@@ -1,5 +1,5 @@
-// run-wasm-tests.mjs FILE: run Rust's test harness of a program for wasm32-unknown-unknown. It has no output there, and a test
-// that fails traps: the stack says which one it was.
+// run-wasm-tests.mjs FILE: run Rust's test harness of a program for wasm32-unknown-unknown. It has no output there, and
+// a test that fails traps: the stack says which one it was.
 import { readFileSync } from "node:fs";
 
 Error.stackTraceLimit = 100;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares what two builds of the command line say to wrong input: same-messages.py OLD NEW [--only WORDS].
 
-Each case is a line of data: a command, and before it, if any, what is done to the files that it reads. Both binaries run it in a folder
-of their own with the same three run folders (`ppo`, `promp` and `rl2`), which each binary has trained itself. Exit code and standard error must be
-the same, apart from the binary's name, the version, amounts of memory and times. Prints each difference and exits with 1 where there are any.
+Each case is a line of data: a command, and before it, if any, what is done to the files that it reads. Both binaries
+run it in a folder of their own with the same three run folders (`ppo`, `promp` and `rl2`), which each binary has
+trained itself. Exit code and standard error must be the same, apart from the binary's name, the version, amounts of
+memory and times. Prints each difference and exits with 1 where there are any.
 """
 
 import argparse
@@ -18,7 +19,8 @@ import tempfile
 # Short runs, each of which leaves a folder.
 RUNS = [
     "train ppo --env cartpole --set horizon=16 --steps 1 --eval-episodes 1 --threads 1 --out ppo",
-    "train promp --env point-corner --set meta_batch=2 --set rollouts=2 --steps 1 --eval-episodes 1 --threads 1 --out promp",
+    "train promp --env point-corner --set meta_batch=2 --set rollouts=2 --steps 1 --eval-episodes 1 --threads 1 "
+    "--out promp",
     "train rl2-ppo --env bandit --set meta_batch=4 --steps 1 --eval-episodes 1 --threads 1 --out rl2",
 ]
 
@@ -326,7 +328,9 @@ def answer(binary, trained, case):
         for words in changes:
             change(folder, words.split(" "))
         try:
-            done = subprocess.run([binary, *split(command)], capture_output=True, text=True, errors="replace", cwd=folder, timeout=60)
+            done = subprocess.run(
+                [binary, *split(command)], capture_output=True, text=True, errors="replace", cwd=folder, timeout=60
+            )
         except subprocess.TimeoutExpired:
             return "none after 60 s", ""
         return done.returncode, "" if done.returncode == 0 else normal(done.stderr, binary)
@@ -354,7 +358,10 @@ def main():
             different += 1
             print(f"== {case}" if old_code == new_code else f"== {case}\n   exit code {old_code}, now {new_code}")
             lines = difflib.ndiff(old.splitlines(), new.splitlines())
-            print("\n".join({"-": "old", "+": "new"}.get(line[0], "   ") + line[1:] for line in lines if line[0] != "?"), flush=True)
+            print(
+                "\n".join({"-": "old", "+": "new"}.get(line[0], "   ") + line[1:] for line in lines if line[0] != "?"),
+                flush=True,
+            )
     print(f"{len(cases) - different} the same, {different} different; {taken} of {len(cases)} are no error")
     return 1 if different else 0
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares what two builds of the command line learn: same-policies.py OLD NEW [--isa NAME] [--seeds N] [--only WORDS].
 
-Each algorithm makes a few iterations with both binaries, on one thread, by its preset or its defaults, with a short warm-up where it
-has one. Every tensor of the last snapshots (a replay memory too) must have the same bits under the same name; RENAMES says which names
-of OLD are others in NEW. So must every number of metrics.csv but those of clocks. WORDS is a regular expression. The command fails if a tensor differs, and if one run learned nothing: the second half of an even shorter run
-must change the parameters. OLD may be NEW: then it checks that training is the same twice.
+Each algorithm makes a few iterations with both binaries, on one thread, by its preset or its defaults, with a short
+warm-up where it has one. Every tensor of the last snapshots (a replay memory too) must have the same bits under the
+same name; RENAMES says which names of OLD are others in NEW. So must every number of metrics.csv but those of clocks.
+WORDS is a regular expression. The command fails if a tensor differs, and if one run learned nothing: the second half of
+an even shorter run must change the parameters. OLD may be NEW: then it checks that training is the same twice.
 """
 
 import argparse
@@ -20,8 +21,15 @@ import tempfile
 
 # Algorithm, environment, environment steps of a run that has learned less and of the one that is compared, settings.
 OFF_POLICY = "learning_starts=64 batch_size=16 iteration_steps=32"
-PEARL = "train_tasks=8 meta_batch=4 num_steps_per_epoch=4 num_tasks_sample=4 batch_size=16 embedding_batch_size=16 embedding_mini_batch_size=8"
+PEARL = "train_tasks=8 meta_batch=4 num_steps_per_epoch=4 num_tasks_sample=4 batch_size=16 embedding_batch_size=16 "
+PEARL += "embedding_mini_batch_size=8"
+DUELING = "train_freq=4 gradient_steps=2 n_step=3 prioritised=true dueling=true"
 SHORT = "horizon=128 envs=4 minibatches=4 epochs=2"
+DETAILS = DETAILS
+RUNNING = RUNNING
+LIMITED = LIMITED
+SCALED = SCALED
+ENTROPY = "entropy_method=max entropy_coef=0.1 normalise_advantages=false"
 RUNS = [
     ("ppo", "cartpole", 512, 1_024, ""),
     ("ppo", "pendulum", 4_096, 12_288, ""),
@@ -36,10 +44,10 @@ RUNS = [
     ("vpg", "cartpole", 2_048, 8_192, "baseline=linear_feature"),
     ("svpg", "cartpole", 160, 8_000, ""),
     # Each order of the steps of policy and value function, each kind of target and of standardisation.
-    ("ppo", "pendulum", 2_048, 6_144, f"{SHORT} critic=first advantage_scope=rollout value_targets=empirical log_details=true"),
-    ("ppo", "pendulum", 2_048, 6_144, f"{SHORT} critic=last advantage_scope=running value_targets=td_lambda critic_learning_rate=0.002"),
-    ("ppo", "cartpole", 2_048, 6_144, f"{SHORT} critic=last critic_max_grad_norm=0.3 target_kl=0.002 clip_eps_schedule=linear"),
-    ("ppo", "pendulum", 2_048, 6_144, f"{SHORT} normalise_observations=true normalise_rewards=true value_clip=false sde=true"),
+    ("ppo", "pendulum", 2_048, 6_144, DETAILS),
+    ("ppo", "pendulum", 2_048, 6_144, RUNNING),
+    ("ppo", "cartpole", 2_048, 6_144, LIMITED),
+    ("ppo", "pendulum", 2_048, 6_144, SCALED),
     ("ppo", "acrobot", 4_096, 40_000, "min_steps=1000 critic=first advantage_scope=rollout normalise_observations=true"),
     ("ppo", "cartpole-no-velocities", 2_048, 6_144, "cell=lstm units=8 critic=last horizon=64 envs=4 learned_start=true"),
     ("ppo2", "pendulum", 2_048, 6_144, f"{SHORT} critic=first optimiser=sgd max_grad_norm=0"),
@@ -47,13 +55,7 @@ RUNS = [
     ("a2c", "acrobot", 40, 4_000, "critic=last normalise_rewards=true entropy_coef=0.01 cell=gru units=8"),
     ("vpg", "pendulum", 2_048, 8_192, "critic=joint value_coef=0.3 entropy_coef=0.01 minibatches=4"),
     ("vpg", "pendulum", 2_048, 8_192, "critic=first advantage_scope=running normalise_observations=true"),
-    (
-        "vpg",
-        "acrobot",
-        2_048,
-        8_192,
-        "baseline=linear_time entropy_method=max entropy_coef=0.1 normalise_advantages=false min_rollouts=4 minibatches=1",
-    ),
+    ("vpg", "acrobot", 2_048, 8_192, f"baseline=linear_time {ENTROPY} min_rollouts=4 minibatches=1"),
     ("vpg", "cartpole", 2_048, 8_192, "baseline=zero cell=gru units=8 normalise_rewards=true"),
     ("trpo", "pendulum", 4_096, 8_192, "curvature_share=0.3 normalise_advantages=false normalise_observations=true"),
     ("trpo", "cartpole-no-velocities", 2_048, 4_096, "cell=rnn units=8 horizon=256 envs=4 minibatches=4"),
@@ -72,7 +74,7 @@ RUNS = [
     ("nop", "cartpole", 400, 10_000, ""),
     ("nop", "pendulum", 20_000, 100_000, ""),
     ("dqn", "cartpole", 2_000, 3_000, ""),
-    ("dqn", "mountain-car", 512, 1_024, f"{OFF_POLICY} train_freq=4 gradient_steps=2 n_step=3 prioritised=true dueling=true"),
+    ("dqn", "mountain-car", 512, 1_024, f"{OFF_POLICY} {DUELING}"),
     ("dql", "cartpole", 2_000, 3_000, ""),
     ("ddpg", "pendulum", 128, 512, OFF_POLICY),
     ("td3", "pendulum", 128, 512, OFF_POLICY),

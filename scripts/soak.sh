@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Trains for a long time and watches: resident memory, open files and threads, environment steps per second, size of the run folder.
+# Trains for a long time and watches: resident memory, open files and threads, environment steps per second, size of the
+# run folder.
 #   scripts/soak.sh [MINUTES [ARGUMENTS OF train]]   an hour of PPO on CartPole, by default
-# Ends with figures for BENCHMARKS.md, and with 1 where memory grows by more than 1 % an hour after the first five minutes (a tenth of
-# the time where that is less), descriptors or threads grow, or speed drifts by more than 5 %. On a busy machine speed tells nothing:
-# `QUICKSTUDY_SOAK_SPEED=0` leaves it out. Linux only: it reads /proc.
+# Ends with figures for docs/benchmarks/building.md, and with 1 where memory grows by more than 1 % an hour after the
+# first five minutes (a tenth of the time where that is less), descriptors or threads grow, or speed drifts by more than
+# 5 %. On a busy machine speed tells nothing: `QUICKSTUDY_SOAK_SPEED=0` leaves it out. Linux only: it reads /proc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,14 +28,20 @@ while ((SECONDS < end)); do
   rows=$(tail -n 1 "$folder/run/metrics.jsonl" 2>/dev/null || true)
   steps=$(grep -o '"time/env_steps":[0-9]*' <<<"$rows" | cut -d: -f2 || true)
   sps=$(grep -o '"time/sps":[0-9.e+]*' <<<"$rows" | cut -d: -f2 || true)
-  echo "$SECONDS ${rss%% *} $(ls "/proc/$pid/fd" | wc -l) $threads ${steps:-0} ${sps:-0} $(du -sk "$folder/run" | cut -f1)" >>"$folder/samples"
+  descriptors=$(ls "/proc/$pid/fd" | wc -l)
+  size=$(du -sk "$folder/run" | cut -f1)
+  echo "$SECONDS ${rss%% *} $descriptors $threads ${steps:-0} ${sps:-0} $size" >>"$folder/samples"
 done
 kill -INT "$pid"
 wait "$pid"
 "$program" eval "$folder/run" --last --episodes 10
 
 QUICKSTUDY_SOAK_SPEED=${QUICKSTUDY_SOAK_SPEED:-1} awk -v minutes="$minutes" '
-  function low(a, from, to,   i, least) { least = a[from]; for (i = from; i <= to; i++) if (a[i] < least) least = a[i]; return least }
+  function low(a, from, to,   i, least) {
+    least = a[from]
+    for (i = from; i <= to; i++) if (a[i] < least) least = a[i]
+    return least
+  }
   NR == 1 { begin = $1 }
   { warm = minutes * 60 / 10; if (warm > 300) warm = 300 }
   $1 - begin >= warm {
@@ -52,8 +59,9 @@ QUICKSTUDY_SOAK_SPEED=${QUICKSTUDY_SOAK_SPEED:-1} awk -v minutes="$minutes" '
     if (low(threads, n + 1 - tenth, n) > th) more = more " threads grew from " th
     for (i = 1; i <= tenth; i++) { first += speed[i]; final += speed[n + 1 - i] }
     drift = first > 0 ? (final / first - 1) * 100 : 0
-    printf "%d minutes, %d steps: %.1f MiB at the end, %.1f MiB at most, %+.2f %% an hour; %d descriptors, %d threads; ", \
-      minutes, steps, last / 1024, peak / 1024, slope, fd, th
+    printf "%d minutes, %d steps: ", minutes, steps
+    printf "%.1f MiB at the end, %.1f MiB at most, %+.2f %% an hour; ", last / 1024, peak / 1024, slope
+    printf "%d descriptors, %d threads; ", fd, th
     printf "speed of the last tenth %+.1f %%; %.1f MiB of files\n", drift, folder / 1024
     if (more) { print more; bad = 1 }
     if (slope > 1) { print "memory grows"; bad = 1 }

@@ -1,8 +1,8 @@
 //! Speed of the built-in environments stepping alone with random actions, per instruction set, on one core.
 //!
-//! `cargo bench -p quickstudy-core --features bench --bench env` runs them under criterion. With `-- --table` it prints instead the best
-//! of many short runs, which is steadier on a shared machine, and the share of time that randomness takes: the same
-//! steps with actions from a shift register and episodes that all start alike.
+//! `cargo bench -p quickstudy-core --features bench --bench env` runs them under criterion. With `-- --table` it prints
+//! instead the best of many short runs, which is steadier on a shared machine, and the share of time that randomness
+//! takes: the same steps with actions from a shift register and episodes that all start alike.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

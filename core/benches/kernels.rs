@@ -1,18 +1,19 @@
 //! Speed of the CPU kernels on values in the first-level cache, per instruction set.
 //!
-//! `cargo bench -p quickstudy-core --features bench --bench kernels` runs them under criterion. With `-- --table` it prints instead the
-//! best of many short runs, which is steadier on a shared machine, and each matrix kernel's share of the multiply-add
-//! peak measured in the same minute.
+//! `cargo bench -p quickstudy-core --features bench --bench kernels` runs them under criterion. With `-- --table` it
+//! prints instead the best of many short runs, which is steadier on a shared machine, and each matrix kernel's share of
+//! the multiply-add peak measured in the same minute.
 
 #![allow(unsafe_code, reason = "the multiply-add peak is measured with intrinsics")]
 
 use criterion::{Criterion, Throughput};
 use quickstudy_core::backend::cpu::simd::aligned::AlignedVec;
-use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, Strided, dense, dense_accumulate_outer};
+use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, dense, dense_accumulate_outer};
 use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, binary, threefry, unary};
 use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
 use quickstudy_core::backend::cpu::simd::isa::Isa;
 use quickstudy_core::backend::cpu::simd::reduce::{Reduction, accumulate_rows, reduce, reduce_outer};
+use quickstudy_core::backend::cpu::simd::strided::Strided;
 use quickstudy_core::backend::cpu::{Cpu, CpuOptions};
 use quickstudy_core::grad::grad;
 use quickstudy_core::{DType, Device, Program, State, Tensor};

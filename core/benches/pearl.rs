@@ -1,8 +1,9 @@
-//! Measures PEARL's updates at the sizes of its paper's cheetahs: 16 tasks with 256 transitions each, contexts of 100, networks of three layers
-//! of 300 units and an encoder of 200. The environment is a stand-in with as many numbers, since only these matter for an update.
+//! Measures PEARL's updates at the sizes of its paper's cheetahs: 16 tasks with 256 transitions each, contexts of
+//! 100, networks of three layers of 300 units and an encoder of 200. The environment is a stand-in with as many
+//! numbers, since only these matter for an update.
 //!
-//! `cargo bench -p quickstudy-core --features bench --bench pearl`. With `-- --table [THREADS]` it prints updates and arithmetic per second of
-//! five iterations, as `tests/peers/pearl_jax.py` does of a program of the same step.
+//! `cargo bench -p quickstudy-core --features bench --bench pearl`. With `-- --table [THREADS]` it prints updates and
+//! arithmetic per second of five iterations, as `tests/peers/pearl_jax.py` does of a program of the same step.
 
 use std::rc::Rc;
 use std::time::Instant;

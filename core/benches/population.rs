@@ -1,7 +1,9 @@
-//! Measures how fast candidates are played: 1,024 of them × 4 episodes of CartPole by linear policies, which is an iteration of CEM.
+//! Measures how fast candidates are played: 1,024 of them × 4 episodes of CartPole by linear policies, which is an
+//! iteration of CEM.
 //!
-//! `cargo bench -p quickstudy-core --features bench --bench population`. With `-- --table [THREADS]` it prints environment steps per second
-//! of each of twelve iterations from the first on: at first poles fall early, at last all episodes have 500 steps.
+//! `cargo bench -p quickstudy-core --features bench --bench population`. With `-- --table [THREADS]` it
+//! prints environment steps per second of each of twelve iterations from the first on: at first poles fall
+//! early, at last all episodes have 500 steps.
 
 use std::rc::Rc;
 use std::time::Instant;

@@ -1,9 +1,9 @@
-//! Measures the cost of a program apart from its work: tracing and planning an iteration of PPO, MAML's family and RL², compiling it for
-//! the CPU, and replaying a program of one tiny operation. It also times a loop over rows that ends early, beside the same loop that
-//! goes on to its end.
+//! Measures the cost of a program apart from its work: tracing and planning an iteration of PPO, MAML's family and RL²,
+//! compiling it for the CPU, and replaying a program of one tiny operation. It also times a loop over rows that ends
+//! early, beside the same loop that goes on to its end.
 //!
-//! `cargo bench -p quickstudy-core --features bench --bench program`. With `-- --table` it prints the least times of the loops and their
-//! ratio only.
+//! `cargo bench -p quickstudy-core --features bench --bench program`. With `-- --table` it prints the least
+//! times of the loops and their ratio only.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -74,7 +74,8 @@ const ROWS: usize = 256;
 const STEPS: usize = 500;
 const LAST: u32 = 20;
 
-/// A program whose rows go through a network of 4, 16 and 4 units until each has made [`LAST`] steps; with `ends`, its loop ends then.
+/// A program whose rows go through a network of 4, 16 and 4 units until each has made [`LAST`] steps; with `ends`, its
+/// loop ends then.
 fn rows(ends: bool) -> impl FnMut() {
     let device = Device::cpu(1);
     let mut program = Program::new(&device, |cx| {

@@ -1,13 +1,14 @@
-//! The cases that `scripts/bench-wasm.sh` times: kernels, and training with PPO, as exported functions of a WebAssembly module without
-//! imports. The caller has the clock.
+//! The cases that `scripts/bench-wasm.sh` times: kernels, and training with PPO, as exported functions of a WebAssembly
+//! module without imports. The caller has the clock.
 
 #![allow(unsafe_code, reason = "exported names")]
 
 use quickstudy_core::backend::cpu::simd::aligned::AlignedVec;
-use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, Strided, dense, dense_accumulate_outer};
+use quickstudy_core::backend::cpu::simd::dense::{DenseDims, Epilogue, Outer, dense, dense_accumulate_outer};
 use quickstudy_core::backend::cpu::simd::elementwise::{BinaryOp, Operand, UnaryOp, binary, unary};
 use quickstudy_core::backend::cpu::simd::gemm::{GemmDims, gemm};
 use quickstudy_core::backend::cpu::simd::isa::Isa;
+use quickstudy_core::backend::cpu::simd::strided::Strided;
 use quickstudy_core::env::builtin;
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, Error, Result};

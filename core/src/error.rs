@@ -74,7 +74,8 @@ pub enum Error {
     Unsaved(String),
     /// A snapshot of a format that came after this version.
     #[error(
-        "snapshot: written by the newer version {version} (format {format}, this program reads up to {newest}); update quickstudy"
+        "snapshot: written by the newer version {version} (format {format}, this program reads up to {newest}); \
+         update quickstudy"
     )]
     NewerSnapshot {
         /// The version of quickstudy that wrote it.
@@ -104,7 +105,8 @@ pub enum Error {
     /// More memory is needed than there is, or than may be taken.
     #[error("memory: {0}")]
     Memory(Box<Shortage>),
-    /// A program was asked to stop ([`Interrupt`](crate::backend::Interrupt)) and did: what it was to change is half changed.
+    /// A program was asked to stop ([`Interrupt`](crate::backend::Interrupt)) and did: what it was to change is half
+    /// changed.
     #[error("stopped in the middle of a program, as was asked for")]
     Interrupted,
 }
@@ -196,7 +198,7 @@ impl Error {
         }
     }
 
-    /// The same error; if memory is short, these settings would lower what is needed.
+    /// Names the settings that would lower what is needed, if this error is about memory.
     pub(crate) fn lowered_by(self, settings: &[&'static str]) -> Self {
         match self {
             Error::Memory(mut shortage) if shortage.settings.is_empty() => {

@@ -66,20 +66,20 @@
 //!
 //! # Write your algorithm
 //!
-//! An algorithm implements [`algo::Algorithm`]: the entries of its state, and one traced iteration, which plays
-//! through [`play::Iteration`], learns, and returns [metrics](algo::Metrics) by name; and [`algo::Learned`], which says who
-//! acts and how it adapts. Its [definition](algo::AlgorithmDef) gives it a name and [`settings`](mod@settings); with it, a
-//! [`train::Session`] trains, saves, resumes and evaluates it, on a device or with environments of the host. It is made of
-//! tensors, a [`policy`] that acts, and what algorithms share: [`credit`] for advantages, [`learn`] for gradient steps,
-//! [`task`] for the choice of tasks, [`meta`] for adaptation.
-//! `native-cli/examples/custom_algorithm.rs` in the repository is REINFORCE with a baseline in some hundred lines.
+//! An algorithm implements [`algo::Algorithm`]: the entries of its state, and one traced iteration, which plays through
+//! [`play::Iteration`], learns, and returns [metrics](algo::Metrics) by name; and [`algo::Learned`], which says who
+//! acts and how it adapts. Its [definition](algo::AlgorithmDef) gives it a name and [`settings`](mod@settings); with
+//! it, a [`train::Session`] trains, saves, resumes and evaluates it, on a device or with environments of the host. It
+//! is made of tensors, a [`policy`] that acts, and what algorithms share: [`credit`] for advantages, [`learn`] for
+//! gradient steps, [`task`] for the choice of tasks, [`meta`] for adaptation. `native-cli/examples/custom_algorithm.rs`
+//! in the repository is REINFORCE with a baseline in some hundred lines.
 //!
 //! ***
 //!
-//! The rest of this page is for those who work on the inside. The core does no input or output: no files, clocks or printing,
-//! and threads only with the feature `parallel`. Callers pass bytes in and get bytes and metrics out, so that the same
-//! code trains natively and in a browser. [`backend`] is what a new device implements, by the plans that [`program`]
-//! makes; [`math`] and [`rng`] define functions and random numbers to the bit, for all devices alike;
+//! The rest of this page is for those who work on the inside. The core does no input or output: no files, clocks or
+//! printing, and threads only with the feature `parallel`. Callers pass bytes in and get bytes and metrics out, so that
+//! the same code trains natively and in a browser. [`backend`] is what a new device implements, by the plans that
+//! [`program`] makes; [`math`] and [`rng`] define functions and random numbers to the bit, for all devices alike;
 //! [`tensor::graph`] and [`tensor::op`] are what a trace is made of.
 
 pub mod algo;

@@ -49,7 +49,8 @@ pub fn tanh(x: f32) -> f32 {
 
 /// Sine and cosine of `x` in radians, at the cost of little more than one of them.
 ///
-/// Beyond |x| = 1e4, the domain, accuracy fades, until results above 1e7 are meaningless, though never above 1 in magnitude. ±∞ give NaN.
+/// Beyond |x| = 1e4, the domain, accuracy fades, until results above 1e7 are meaningless, though
+/// never above 1 in magnitude. ±∞ give NaN.
 #[inline(always)]
 pub fn sin_cos(x: f32) -> (f32, f32) {
     functions::sin_cos(x)

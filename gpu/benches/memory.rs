@@ -1,8 +1,9 @@
-//! Time to change and to read rows of a small and of a large memory on a GPU, and the bytes that its dispatches write for it. Says so and
-//! ends where there is no GPU.
+//! Time to change and to read rows of a small and of a large memory on a GPU, and the bytes that its dispatches write
+//! for it. Says so and ends where there is no GPU.
 //!
-//! `cargo bench -p quickstudy-gpu --features bench --bench memory` prints the least times of many runs and the ratio of the large memory to
-//! the small one. A step is some dispatches, whose fixed costs are in both. Where a buffer is too small for a million rows, as many are taken as fit.
+//! `cargo bench -p quickstudy-gpu --features bench --bench memory` prints the least times of many runs and the ratio of
+//! the large memory to the small one. A step is some dispatches, whose fixed costs are in both. Where a buffer is too
+//! small for a million rows, as many are taken as fit.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,10 @@
-//! Time that the host needs to replay a dispatch, apart from all waiting, and what wgpu alone needs for as many. Says so
-//! and ends where there is no GPU.
+//! Time that the host needs to replay a dispatch, apart from all waiting, and what wgpu alone needs for as
+//! many. Says so and ends where there is no GPU.
 //!
-//! `cargo bench -p quickstudy-gpu --features bench --bench replay`: one iteration is one dispatch. Each measurement is of submissions of
-//! at most 1,024 dispatches that the device has finished before the next are recorded, so that a software adapter does
-//! not take the host's time away; what such an adapter does when it is given them is its work and not counted.
+//! `cargo bench -p quickstudy-gpu --features bench --bench replay`: one iteration is one dispatch. Each
+//! measurement is of submissions of at most 1,024 dispatches that the device has finished before the next are
+//! recorded, so that a software adapter does not take the host's time away; what such an adapter does when it
+//! is given them is its work and not counted.
 
 #![forbid(unsafe_code)]
 
@@ -92,7 +93,7 @@ fn ppo(c: &mut Criterion, device: &Device) -> Result<()> {
     Ok(())
 }
 
-/// The same number of dispatches without this crate: what wgpu's own recording and validation cost.
+/// As many dispatches without this crate: the cost of wgpu's own recording and validation.
 struct Bare {
     device: wgpu::Device,
     queue: wgpu::Queue,

@@ -47,7 +47,7 @@ pub struct DeviceLimits {
     pub workgroup_bytes: u32,
     /// Invocations of a workgroup.
     pub workgroup_invocations: u32,
-    /// The same along its first dimension.
+    /// Invocations of a workgroup along its first dimension.
     pub workgroup_width: u32,
     /// Workgroups along each dimension of a dispatch.
     pub workgroups: u32,
@@ -73,7 +73,7 @@ impl Gpu {
         Ok(Gpu { context, tiled })
     }
 
-    /// The same as a device.
+    /// Opens a GPU as a [`Device`].
     ///
     /// # Errors
     /// As [`Gpu::open`].
@@ -86,8 +86,8 @@ impl Gpu {
         self.context.device.destroy();
     }
 
-    /// Why it is gone, if it is. Natively, calls that fail for it say so themselves; a browser tells of a loss after its first
-    /// consequences.
+    /// Why it is gone, if it is. Natively, calls that fail for it say so themselves; a browser
+    /// tells of a loss after its first consequences.
     pub fn loss(&self) -> Option<Error> {
         self.context.loss()
     }

@@ -140,7 +140,8 @@ impl Context {
         self.send(None);
     }
 
-    /// The same, of which a program's dispatches are so many. Their time tells how many the next submission may have.
+    /// Submit what is recorded, with so many dispatches of a program. Their time tells how many the next submission may
+    /// have.
     pub fn submit_paced(&self, pace: &Pace, dispatches: usize) {
         self.send(Some((pace, dispatches)));
     }

@@ -35,7 +35,7 @@ pub(crate) fn check(context: &Context, bytes: u64, what: impl FnOnce() -> String
     )))
 }
 
-/// The same of all that a plan binds.
+/// Checks that every argument that a plan binds fits into a buffer.
 ///
 /// # Errors
 /// As [`check`].
@@ -54,7 +54,7 @@ pub(crate) fn check_arguments(context: &Context, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// The same of the buffers of a program's own, by their number of elements.
+/// Checks that a program's own buffers, given by their numbers of elements, can be had.
 ///
 /// # Errors
 /// As [`check`].

@@ -1,17 +1,19 @@
 //! Tensor programs on any GPU: plans as WGSL compute shaders through wgpu (Vulkan, Metal, DX12, WebGPU).
 //!
-//! [`Gpu`] implements [`quickstudy_core::backend::Backend`]. Each Map, Reduce and MatMul of a plan becomes one shader, or two where a long
-//! sum is cut into slices. A Scan whose rows are independent, such as a rollout, is one dispatch with an invocation per row; any other is a
-//! replay of its body's dispatches. Nothing is decided while a program runs.
+//! [`Gpu`] implements [`quickstudy_core::backend::Backend`]. Each Map, Reduce and MatMul of a plan becomes one shader,
+//! or two where a long sum is cut into slices. A Scan whose rows are independent, such as a rollout, is one dispatch
+//! with an invocation per row; any other is a replay of its body's dispatches. Nothing is decided while a program runs.
 //!
-//! `compile` walks a plan once: it finds the buffer behind every place, also through loops, and asks `wgsl` for a shader per kernel. `exec`
-//! replays them; the host only sets the offset of the step index, into one table that all loops share. Buffers are whole and pooled, bind
-//! groups are kept per set of arguments, and shaders of the same text share a pipeline. `pace` chooses how much goes into a submission.
+//! `compile` walks a plan once: it finds the buffer behind every place, also through loops, and asks `wgsl` for a
+//! shader per kernel. `exec` replays them; the host only sets the offset of the step index, into one table that all
+//! loops share. Buffers are whole and pooled, bind groups are kept per set of arguments, and shaders of the same text
+//! share a pipeline. `pace` chooses how much goes into a submission.
 //!
-//! All errors of wgpu end as typed errors at the next call, a lost device before its consequences. What does not fit into a buffer is
-//! found before anything is allocated. Shaders run with wgpu's run-time checks, natively too. WGSL leaves more to compilers than Rust
-//! does: quotients may be off by 2.5 units in the last place, sums may be reassociated, and NaN, the sign of zero and subnormal
-//! numbers may get lost in arithmetic. Tests allow just that; what the library relies on, such as `non_finite`, works on bits.
+//! All errors of wgpu end as typed errors at the next call, a lost device before its consequences. What does not fit
+//! into a buffer is found before anything is allocated. Shaders run with wgpu's run-time checks, natively too. WGSL
+//! leaves more to compilers than Rust does: quotients may be off by 2.5 units in the last place, sums may be
+//! reassociated, and NaN, the sign of zero and subnormal numbers may get lost in arithmetic. Tests allow just that;
+//! what the library relies on, such as `non_finite`, works on bits.
 
 #![forbid(unsafe_code)]
 

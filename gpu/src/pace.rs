@@ -1,5 +1,5 @@
-//! How many dispatches go into one submission: as many as take some 35 ms, by how long earlier ones took. Much longer ones would be
-//! killed by watchdogs, hold up a browser's page, and let the host run far ahead.
+//! How many dispatches go into one submission: as many as take some 35 ms, by how long earlier ones took. Much longer
+//! ones would be killed by watchdogs, hold up a browser's page, and let the host run far ahead.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-// node bench.mjs: what the built package takes in headless Chromium; fails if start-up takes too long. Needs `npm ci` and `node harness/install.mjs` here first.
+// node bench.mjs: what the built package takes in headless Chromium; fails if start-up takes too long. Needs `npm ci`
+// and `node harness/install.mjs` here first.
 import { browser } from "./harness/browser.mjs";
 import { withPage } from "./harness/page.mjs";
 
@@ -6,8 +7,8 @@ import { withPage } from "./harness/page.mjs";
 const LONGEST_START_UP = 300;
 
 /**
- * Milliseconds in a page that has loaded nothing: of the import, and from there on to the end of the first iteration of PPO on
- * CartPole, which loads and compiles the WebAssembly, starts a worker and plans the program.
+ * Milliseconds in a page that has loaded nothing: of the import, and from there on to the end of the first iteration of
+ * PPO on CartPole, which loads and compiles the WebAssembly, starts a worker and plans the program.
  */
 const startUp = async () => {
   const start = performance.now();
@@ -51,7 +52,10 @@ const dispatches = async () => {
 
 const starts = [];
 for (let i = 0; i < 15; i++) await withPage(async (page) => starts.push(await page.evaluate(startUp)));
-for (const [key, what] of [["import", "import"], ["first", "from there to the first iteration"]]) {
+for (const [key, what] of [
+  ["import", "import"],
+  ["first", "from there to the first iteration"],
+]) {
   const ms = starts.map((start) => start[key]).sort((a, b) => a - b);
   const [best, median, worst] = [ms[0], ms[7], ms[14]].map((x) => x.toFixed(0));
   console.log(`start-up, 15 fresh pages, ${what}: ${median} ms in the middle, ${best} to ${worst}`);
@@ -61,7 +65,11 @@ for (const [key, what] of [["import", "import"], ["first", "from there to the fi
   }
 }
 await withPage(async (page) => {
-  for (const size of [[4, 128], [64, 32], [256, 32]]) {
+  for (const size of [
+    [4, 128],
+    [64, 32],
+    [256, 32],
+  ]) {
     const config = { envs: size[0], horizon: size[1], minibatches: 4, epochs: 4, hidden: [64, 64] };
     const made = await page.evaluate(speed, { algorithm: "ppo", env: "cartpole", config });
     console.log(`PPO CartPole, ${size.join(" × ")}: ${Math.round(made).toLocaleString("en")} environment steps/s`);
@@ -69,11 +77,16 @@ await withPage(async (page) => {
   for (const algorithm of ["sac", "td3"]) {
     const config = { hidden: [64, 64], batch_size: 100, learning_starts: 100, memory_size: 100_000 };
     const made = await page.evaluate(speed, { algorithm, env: "pendulum", config });
-    console.log(`${algorithm.toUpperCase()} Pendulum, 64 × 64, batches of 100, an update per step: ${Math.round(made).toLocaleString("en")} steps/s`);
+    console.log(
+      `${algorithm.toUpperCase()} Pendulum, 64 × 64, batches of 100, an update per step: ` +
+        `${Math.round(made).toLocaleString("en")} steps/s`,
+    );
   }
 });
 await withPage(async (page) => {
   const [made, each] = await page.evaluate(dispatches);
-  console.log(`WebGPU: ${made} dispatches per iteration of 16 minibatches, ${each.toFixed(2)} µs of the processor for each`);
+  console.log(
+    `WebGPU: ${made} dispatches per iteration of 16 minibatches, ${each.toFixed(2)} µs of the processor for each`,
+  );
 });
 await (await browser()).close();

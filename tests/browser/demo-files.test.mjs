@@ -25,7 +25,9 @@ test("a saved run goes on where it was, with its settings", async () => {
   await inRoom("#room=learn&env=pendulum", async (page) => {
     const room = page.locator("#learn");
     await until(room.getByTestId("status"), /Ready/);
-    await room.getByTestId("load").setInputFiles({ name: "mine.safetensors", mimeType: "application/octet-stream", buffer: saved });
+    await room
+      .getByTestId("load")
+      .setInputFiles({ name: "mine.safetensors", mimeType: "application/octet-stream", buffer: saved });
     await until(room.getByTestId("status"), /^Loaded mine\.safetensors/);
     assert.equal((await room.getByTestId("figures").textContent()).split(" ")[0].replaceAll(",", ""), steps);
     assert.equal(await room.getByTestId("env").inputValue(), "cartpole");
@@ -47,10 +49,19 @@ test("a policy without its training can be looked at, in the room where it belon
     await room.getByTestId("load").setInputFiles(file);
     await until(page.getByTestId("adapt-status"), /Yours: return/);
     assert.match(page.url(), /room=adapt/);
-    assert.match(await page.getByTestId("card-yours").textContent(), /nav\.safetensors: promp, seed 1, after 12,800,000 steps/);
+    assert.match(
+      await page.getByTestId("card-yours").textContent(),
+      /nav\.safetensors: promp, seed 1, after 12,800,000 steps/,
+    );
   }));
 
-const SCRIPTS = ["alert(1)", "globalThis.harmed=1", "fetch('/harm')", "document.body.remove()", "location='javascript:alert(2)'"];
+const SCRIPTS = [
+  "alert(1)",
+  "globalThis.harmed=1",
+  "fetch('/harm')",
+  "document.body.remove()",
+  "location='javascript:alert(2)'",
+];
 const SHAPES = [
   (js) => `<script>${js}</script>`,
   (js) => `<img src=x onerror="${js}">`,
@@ -106,8 +117,13 @@ test("markup in file names, in files and in addresses stays text", () =>
     const status = page.getByTestId("adapt-status");
     for (const payload of PAYLOADS) {
       // A name that is too long for a file is none.
-      await page.getByTestId("adapt-load").setInputFiles({ name: payload, mimeType: "", buffer: Buffer.from("no snapshot") });
-      await page.waitForFunction((text) => document.querySelector("#adapt-status").textContent.startsWith(text), payload);
+      await page
+        .getByTestId("adapt-load")
+        .setInputFiles({ name: payload, mimeType: "", buffer: Buffer.from("no snapshot") });
+      await page.waitForFunction(
+        (text) => document.querySelector("#adapt-status").textContent.startsWith(text),
+        payload,
+      );
     }
     const inside = renamed(shipped("bandit-meta"), "bandit", PAYLOADS[5]);
     await page.getByTestId("adapt-load").setInputFiles({ name: "inside.safetensors", mimeType: "", buffer: inside });
@@ -127,10 +143,28 @@ test("markup in file names, in files and in addresses stays text", () =>
     await page.goto(`${page.url().replace(/#.*/, "")}#room=adapt&env=bandit`);
     await until(page.locator("#adapt .pulls").first(), /\d/);
     const after = await elements(page);
-    for (const kind of ["script", "img", "svg", "iframe", "object", "embed", "style", "base", "link", "meta", "form", "video", "math", "marquee"]) {
+    for (const kind of [
+      "script",
+      "img",
+      "svg",
+      "iframe",
+      "object",
+      "embed",
+      "style",
+      "base",
+      "link",
+      "meta",
+      "form",
+      "video",
+      "math",
+      "marquee",
+    ]) {
       assert.equal(after[kind], before[kind], kind);
     }
     assert.deepEqual(dialogs, []);
     assert.equal(await page.evaluate(() => globalThis.harmed), undefined);
-    assert.deepEqual(requests.filter((url) => /harm|evil/.test(url)), []);
+    assert.deepEqual(
+      requests.filter((url) => /harm|evil/.test(url)),
+      [],
+    );
   }));

@@ -14,7 +14,10 @@ test("Learn trains CartPole: the curve rises, the pictures move, the figures are
     await room.getByTestId("train").click();
     assert.match(await until(room.getByTestId("first-point"), /ms/), /^First point of the curve \d+ ms after Train\.$/);
     await until(room.getByTestId("latest"), /Return (1\d\d|[2-9]\d\d|[6-9]\d)/);
-    assert.match(await page.locator("#learn-curve").getAttribute("aria-label"), /return: .* at first, .* after .* steps/);
+    assert.match(
+      await page.locator("#learn-curve").getAttribute("aria-label"),
+      /return: .* at first, .* after .* steps/,
+    );
     assert.match(await until(room.getByTestId("fps"), /frames/), /^\d+ frames per second .*256 environments$/);
     assert.match(await until(room.getByTestId("figures"), /per second/), /steps per second/);
     assert.match(await room.getByTestId("device-sentence").textContent(), /^Training on the (CPU|GPU)(: .+)?\.$/);
@@ -36,10 +39,17 @@ test("Learn offers every environment with a single task, and trains by every kin
   inRoom("#room=learn", async (page) => {
     const room = page.locator("#learn");
     await until(room.getByTestId("status"), /Ready/);
-    const envs = await room.getByTestId("env").locator("option").evaluateAll((all) => all.map(({ value }) => value));
+    const envs = await room
+      .getByTestId("env")
+      .locator("option")
+      .evaluateAll((all) => all.map(({ value }) => value));
     assert.ok(envs.includes("pendulum") && envs.includes("grid-world") && !envs.includes("navigation"), envs.join());
     // One behind the other so that each environment is one that the algorithm before can have.
-    const pairs = [..."trpo ddpg td3 sac".split(" ").map((name) => ["pendulum", name]), ["cartpole", "dqn"], ["cartpole", "dql"]];
+    const pairs = [
+      ..."trpo ddpg td3 sac".split(" ").map((name) => ["pendulum", name]),
+      ["cartpole", "dqn"],
+      ["cartpole", "dql"],
+    ];
     for (const [env, algorithm] of [...pairs, ["grid-world", "ppo"]]) {
       await room.getByTestId("env").selectOption(env);
       await room.getByTestId("algorithm").selectOption(algorithm);
@@ -89,7 +99,9 @@ test("settings come from the address, and what is wrong with them is said beside
 test("what cannot be trained is said beside its field, and the run that is there stays", () =>
   inRoom("#room=learn&seed=5", async (page) => {
     const room = page.locator("#learn");
-    const [status, figures, rate, seed] = ["status", "figures", "setting-learning_rate", "seed"].map((id) => room.getByTestId(id));
+    const [status, figures, rate, seed] = ["status", "figures", "setting-learning_rate", "seed"].map((id) =>
+      room.getByTestId(id),
+    );
     const complaint = (field) => field.locator("xpath=../p[@class='error']");
     const made = async () => number(STEPS.exec(await figures.textContent())[1]);
     const savable = () => room.getByTestId("save").isEnabled();
@@ -168,7 +180,11 @@ test("Adapt: the meta-trained policy is better after its last step than before t
     await until(page.getByTestId("adapt-status"), /Meta-trained: return/);
     const returns = async (card) =>
       (await page.getByTestId(card).locator(".stages li").allTextContents()).map((line) => number(line.split(": ")[1]));
-    const [untrained, single, meta] = [await returns("card-untrained"), await returns("card-trained-on-one-task"), await returns("card-meta-trained")];
+    const [untrained, single, meta] = [
+      await returns("card-untrained"),
+      await returns("card-trained-on-one-task"),
+      await returns("card-meta-trained"),
+    ];
     assert.equal(meta.length, 4);
     assert.ok(meta.at(-1) > meta[0] + 20 && meta.at(-1) > -15, meta.join());
     assert.ok(meta.at(-1) > single.at(-1) + 10, `${meta} against ${single}`);
@@ -182,7 +198,10 @@ test("Adapt: the meta-trained policy is better after its last step than before t
     await page.getByTestId("task-0").focus();
     await page.keyboard.press("ArrowLeft");
     await until(page.locator("#adapt-task output").first(), /^0\.30/);
-    assert.match(await page.getByTestId("card-meta-trained").locator("pre").textContent(), /^quickstudy train promp --env navigation/);
+    assert.match(
+      await page.getByTestId("card-meta-trained").locator("pre").textContent(),
+      /^quickstudy train promp --env navigation/,
+    );
   }));
 
 test("Adapt: on a phone, what is to be watched comes into view, and the button's neighbour says what happens", () =>
@@ -198,17 +217,28 @@ test("Adapt: on a phone, what is to be watched comes into view, and the button's
       await page.evaluate(() => {
         const region = document.querySelector("#adapt-status");
         globalThis.said = [];
-        new MutationObserver(() => said.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
+        new MutationObserver(() => said.push(region.textContent)).observe(region, {
+          childList: true,
+          characterData: true,
+          subtree: true,
+        });
       });
       await page.getByTestId("adapt-play").click();
       await until(status, /^Adapted\. Playing/);
-      await page.waitForFunction(() => {
-        const { top, bottom } = document.querySelector("[data-testid=card-untrained] canvas").getBoundingClientRect();
-        return top >= 0 && bottom <= innerHeight;
-      }, undefined, PATIENCE);
+      await page.waitForFunction(
+        () => {
+          const { top, bottom } = document.querySelector("[data-testid=card-untrained] canvas").getBoundingClientRect();
+          return top >= 0 && bottom <= innerHeight;
+        },
+        undefined,
+        PATIENCE,
+      );
       await until(status, /Meta-trained: return/);
       const [first, second, third, ...more] = await page.evaluate(() => globalThis.said);
-      assert.deepEqual([first, second.startsWith("Adapted."), third.includes("Meta-trained: "), more], ["Adapting …", true, true, []]);
+      assert.deepEqual(
+        [first, second.startsWith("Adapted."), third.includes("Meta-trained: "), more],
+        ["Adapting …", true, true, []],
+      );
       // It stands right below the buttons.
       assert.ok(await status.evaluate((region) => region.previousElementSibling.id === "adapt-buttons"));
     },
@@ -219,7 +249,11 @@ test("Adapt: at the bandit the meta-trained policy earns more than the others", 
   inRoom("#room=adapt&env=bandit&task=0.1,0.1,0.1,0.1,0.9", async (page) => {
     await until(page.getByTestId("adapt-status"), /Meta-trained: /);
     const mean = async (card) => number(/trials: ([\d.]+) of 10/.exec(await page.getByTestId(card).textContent())[1]);
-    const [untrained, single, meta] = [await mean("card-untrained"), await mean("card-trained-on-one-task"), await mean("card-meta-trained")];
+    const [untrained, single, meta] = [
+      await mean("card-untrained"),
+      await mean("card-trained-on-one-task"),
+      await mean("card-meta-trained"),
+    ];
     assert.ok(meta > untrained + 2 && meta > single + 1, `${untrained}, ${single}, ${meta}`);
     assert.equal(await page.getByTestId("card-meta-trained").locator(".pull").count(), 10);
   }));
@@ -229,13 +263,22 @@ test("Adapt: who infers the goal is shown with what it believes, which closes in
     await until(page.getByTestId("adapt-status"), /Meta-trained: return .* in episode 1, .* in episode 3/);
     const LINE = /^Episode (\d): (\S+) dots ±([\d.]+) → ±([\d.]+)$/;
     const lines = async (card) =>
-      (await page.getByTestId(card).locator(".stages li").allTextContents()).map((line) => LINE.exec(line).slice(1).map(number));
-    const [untrained, single, meta] = [await lines("card-untrained"), await lines("card-trained-on-one-task"), await lines("card-meta-trained")];
+      (await page.getByTestId(card).locator(".stages li").allTextContents()).map((line) =>
+        LINE.exec(line).slice(1).map(number),
+      );
+    const [untrained, single, meta] = [
+      await lines("card-untrained"),
+      await lines("card-trained-on-one-task"),
+      await lines("card-meta-trained"),
+    ];
     assert.deepEqual([untrained.length, single.length, meta.length], [3, 3, 3]);
     const [first, second, third] = meta;
     // The dots before the first episode, and after it.
     assert.ok(second[2] < first[2] / 2 && second[2] === first[3], `${first} and ${second}`);
-    assert.ok(third[1] > first[1] && third[1] > single[2][1] && third[1] > untrained[2][1], `${meta} against ${single} and ${untrained}`);
+    assert.ok(
+      third[1] > first[1] && third[1] > single[2][1] && third[1] > untrained[2][1],
+      `${meta} against ${single} and ${untrained}`,
+    );
     assert.ok(untrained[2][3] > third[3] + 0.2, `${untrained} against ${meta}`);
 
     // The dots are there, at the goal in the end.
@@ -260,7 +303,10 @@ test("Adapt: who infers the goal is shown with what it believes, which closes in
     const { width, height } = await canvas.boundingBox();
     await canvas.click({ position: { x: 0.25 * width, y: 0.5 * height } });
     await until(page.locator("#adapt-task output").first(), /^-0\.6/);
-    assert.match(await page.getByTestId("card-meta-trained").locator("pre").textContent(), /^quickstudy train pearl --env point-robot/);
+    assert.match(
+      await page.getByTestId("card-meta-trained").locator("pre").textContent(),
+      /^quickstudy train pearl --env point-robot/,
+    );
   }));
 
 test("Learn to learn: held-out tasks are adapted to better as training goes on", () =>
@@ -365,7 +411,10 @@ test("the keyboard alone reaches Train", () =>
       await page.keyboard.press("Tab");
       if (await train.evaluate((button) => button === document.activeElement)) break;
     }
-    assert.ok(await train.evaluate((button) => button.matches(":focus-visible")), "Train is focused, and that can be seen");
+    assert.ok(
+      await train.evaluate((button) => button.matches(":focus-visible")),
+      "Train is focused, and that can be seen",
+    );
     await page.keyboard.press("Enter");
     await until(room.getByTestId("status"), /^Training/);
     assert.equal(await train.textContent(), "Pause");

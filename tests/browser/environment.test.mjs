@@ -22,7 +22,8 @@ const train = async ({ how, later }) => {
   const { local } = await run.session;
   const [bytes] = await (await run.session).snapshots();
   await run.dispose();
-  return { mean: returns.reduce((a, b) => a + b) / 20, frames, local, loss: last.metrics["train/policy_loss"], bytes: bytes.length };
+  const mean = returns.reduce((a, b) => a + b) / 20;
+  return { mean, frames, local, loss: last.metrics["train/policy_loss"], bytes: bytes.length };
 };
 
 test("an object trains on the calling thread, which stays alive; answers may be promises", () =>
@@ -53,7 +54,8 @@ test("TRPO trains on it, too", () =>
       const { createSession } = await import("/quickstudy/index.js");
       const { walk } = await import("/envs/walk.js");
       const config = { envs: 8, horizon: 64, minibatches: 4, hidden: [16], max_kl: 0.05 };
-      const session = await createSession({ algorithm: "trpo", env: walk({}), seed: 1, steps: 10_000, device: "cpu", config });
+      const options = { algorithm: "trpo", env: walk({}), seed: 1, steps: 10_000, device: "cpu", config };
+      const session = await createSession(options);
       const mean = async () => {
         const [{ returns }] = await session.evaluate(20);
         return returns.reduce((a, b) => a + b) / returns.length;
@@ -102,7 +104,8 @@ test("RL² learns to search for a hidden goal, and adapts to goals of one's own"
       const { walk } = await import("/envs/walk.js");
       const env = walk({ task: [{ name: "goal", low: -1, high: 1 }] });
       const config = { meta_batch: 32, episodes: 2, minibatches: 4, units: 16, learning_rate: 5e-3 };
-      const session = await createSession({ algorithm: "rl2-ppo", env, seed: 1, steps: 200_000, device: "cpu", config });
+      const options = { algorithm: "rl2-ppo", env, seed: 1, steps: 200_000, device: "cpu", config };
+      const session = await createSession(options);
       const test = async () => {
         const policy = await session.policy();
         const { unit, stages } = await policy.adapt({ to: [[-1], [1]], rollouts: 20 });
@@ -135,7 +138,8 @@ test("a policy trained by gradient steps adapts in its environment, stage by sta
         one.setTask = (task) => (tasks.push(task[0]), set.call(one, task));
         return one;
       };
-      const run = train({ algorithm: "promp", env, steps: 1, device: "cpu", config: { meta_batch: 3, rollouts: 4, hidden: [8] } });
+      const config = { meta_batch: 3, rollouts: 4, hidden: [8] };
+      const run = train({ algorithm: "promp", env, steps: 1, device: "cpu", config });
       await run.finished;
       const policy = await run.policy();
       const drawn = await policy.adapt({ tasks: 3, innerSteps: 2 });
@@ -158,7 +162,8 @@ test("a policy trained by gradient steps adapts in its environment, stage by sta
     assert.equal(given.stages.length, 2);
     const [path] = given.stages[0].paths;
     assert.equal(path.states.length, path.actions.length);
-    assert.ok(played.returns.length === 5 && played.lengths.every((length) => length >= 1 && length <= 40), `${played.lengths}`);
+    const possible = played.lengths.every((length) => length >= 1 && length <= 40);
+    assert.ok(played.returns.length === 5 && possible, `${played.lengths}`);
     assert.deepEqual(refused, [["config", "deterministic"], ["config", "tasks"], ["config", "tasks"]]);
   }, { folders }));
 
@@ -184,7 +189,8 @@ test("what an environment does wrong is an EnvironmentError that names it, with 
       ];
       const out = [];
       for (const spoil of cases) {
-        const run = train({ algorithm: "ppo", env: spoiled(spoil), steps: 1, config: { envs: 4, horizon: 8, minibatches: 1 } });
+        const config = { envs: 4, horizon: 8, minibatches: 1 };
+        const run = train({ algorithm: "ppo", env: spoiled(spoil), steps: 1, config });
         const error = await run.finished.then(() => undefined, (error) => error);
         out.push([error?.name, error?.message, error?.cause instanceof RangeError]);
         await run.dispose();
@@ -220,7 +226,8 @@ test("a run whose environment never answers can be aborted and disposed of", () 
       })();
       const step = () => (answer(), new Promise(() => {}));
       const env = { spec, create: () => ({ reset: () => [0], step }) };
-      const options = { algorithm: "ppo", env, device: "cpu", config: { envs: 1, horizon: 8, minibatches: 1, hidden: [4] } };
+      const config = { envs: 1, horizon: 8, minibatches: 1, hidden: [4] };
+      const options = { algorithm: "ppo", env, device: "cpu", config };
       const controller = new AbortController();
       const first = train({ ...options, signal: controller.signal });
       const ended = first.finished.catch(({ name }) => name);
@@ -245,7 +252,8 @@ test("specs and steps that would train on without a word are refused", () =>
       const config = { envs: 1, horizon: 8, minibatches: 1, hidden: [4] };
       const told = (spec, result = stepped) => {
         const env = { spec, create: () => ({ reset: () => [0], step: () => result }) };
-        return train({ algorithm: "ppo", env, steps: 8, device: "cpu", config }).finished.then(() => "", ({ message }) => message);
+        const { finished } = train({ algorithm: "ppo", env, steps: 8, device: "cpu", config });
+        return finished.then(() => "", ({ message }) => message);
       };
       return [
         await told(spec),

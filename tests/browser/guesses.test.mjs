@@ -24,19 +24,36 @@ test("guesses are places by episode and step, which change as the belief does", 
   withPage(async (page) => {
     const { one, again, elsewhere } = await page.evaluate(async (config) => {
       const { createSession } = await import("/quickstudy/index.js");
-      const session = await createSession({ algorithm: "pearl", env: "point-robot", steps: 1000, device: "cpu", config });
+      const session = await createSession({
+        algorithm: "pearl",
+        env: "point-robot",
+        steps: 1000,
+        device: "cpu",
+        config,
+      });
       const policy = await session.policy();
       const guesses = async (to) => {
         const { unit, stages, places } = await policy.guesses({ to, episodes: 3, draws: 5, seed: 1 });
-        return { unit, steps: stages.map(({ paths }) => paths[0].rewards.length), places: places.map((stage) => stage.map((all) => [...all])) };
+        return {
+          unit,
+          steps: stages.map(({ paths }) => paths[0].rewards.length),
+          places: places.map((stage) => stage.map((all) => [...all])),
+        };
       };
-      const results = { one: await guesses([0.7, -0.2]), again: await guesses([0.7, -0.2]), elsewhere: await guesses([-0.5, 0.9]) };
+      const results = {
+        one: await guesses([0.7, -0.2]),
+        again: await guesses([0.7, -0.2]),
+        elsewhere: await guesses([-0.5, 0.9]),
+      };
       policy.dispose();
       session.dispose();
       return results;
     }, CONFIG);
     assert.deepEqual([one.unit, one.steps], ["episodes", [STEPS, STEPS, STEPS]]);
-    assert.ok(one.places.length === 3 && one.places.every((stage) => stage.length === STEPS + 1 && stage.every((all) => all.length === 10)));
+    assert.ok(
+      one.places.length === 3 &&
+        one.places.every((stage) => stage.length === STEPS + 1 && stage.every((all) => all.length === 10)),
+    );
     assert.deepEqual(one, again);
     assert.deepEqual(one.places[0][0], elsewhere.places[0][0]);
     assert.notDeepEqual(one.places[0][STEPS], elsewhere.places[0][STEPS]);
@@ -59,7 +76,17 @@ test("who has no guesses, and what cannot be asked for, is told so", () =>
       };
       const to = [0, 0];
       await ask("promp", "navigation", { hidden: [8] }, { to });
-      await ask("pearl", "point-robot", config, { to, draws: 0 }, { to, draws: 5000 }, { to, episodes: 0 }, { to: [1] }, {}, { to, tasks: 2 });
+      await ask(
+        "pearl",
+        "point-robot",
+        config,
+        { to, draws: 0 },
+        { to, draws: 5000 },
+        { to, episodes: 0 },
+        { to: [1] },
+        {},
+        { to, tasks: 2 },
+      );
       class Line {
         setTask([goal]) {
           this.goal = goal;
@@ -74,7 +101,13 @@ test("who has no guesses, and what cannot be asked for, is told so", () =>
         }
       }
       const dims = [{ name: "move", low: -1, high: 1 }];
-      const spec = { name: "line", observation: [{ name: "x", low: -9, high: 9 }], action: { vector: dims }, horizon: 20, task: [{ name: "goal", low: -1, high: 1 }] };
+      const spec = {
+        name: "line",
+        observation: [{ name: "x", low: -9, high: 9 }],
+        action: { vector: dims },
+        horizon: 20,
+        task: [{ name: "goal", low: -1, high: 1 }],
+      };
       await ask("pearl", { spec, create: () => new Line() }, config, { to: [0] });
       return told;
     }, CONFIG);

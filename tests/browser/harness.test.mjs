@@ -4,7 +4,11 @@ import { test } from "node:test";
 import { fixture, withPage } from "./harness/page.mjs";
 
 /** A page on which `code` runs fails with `message`. */
-const fails = (message, code, options) => assert.rejects(withPage((page) => page.evaluate(code), options), message);
+const fails = (message, code, options) =>
+  assert.rejects(
+    withPage((page) => page.evaluate(code), options),
+    message,
+  );
 
 const faults = { folders: { "/faults/": fixture("faults") } };
 
@@ -15,19 +19,31 @@ test("an error on the console fails", () => fails(/console: broken/, () => conso
 test("an error on a worker's console fails", () =>
   fails(
     /console: broken/,
-    () => new Promise((resolve) => (new Worker("/faults/console.js", { type: "module" }).onmessage = resolve)).then(() => {}),
+    () =>
+      new Promise((resolve) => (new Worker("/faults/console.js", { type: "module" }).onmessage = resolve)).then(
+        () => {},
+      ),
     faults,
   ));
 
 test("an exception in a worker fails", () =>
   fails(
     /broken/,
-    () => new Promise((resolve) => (new Worker("/faults/exception.js", { type: "module" }).onmessage = resolve)).then(() => {}),
+    () =>
+      new Promise((resolve) => (new Worker("/faults/exception.js", { type: "module" }).onmessage = resolve)).then(
+        () => {},
+      ),
     faults,
   ));
 
 test("an exception that nobody caught fails", () =>
-  fails(/exception: .*broken/, () => void setTimeout(() => { throw new Error("broken"); })));
+  fails(
+    /exception: .*broken/,
+    () =>
+      void setTimeout(() => {
+        throw new Error("broken");
+      }),
+  ));
 
 test("a promise that nobody caught fails", () =>
   fails(/exception: .*broken/, () => void Promise.reject(new Error("broken"))));
@@ -48,4 +64,7 @@ test("another site violates the policy and fails", () =>
   fails(/Content Security Policy/, () => fetch("https://example.org/").catch(() => {})));
 
 test("a failed assertion fails", () =>
-  assert.rejects(withPage(() => assert.equal(1, 2)), /1 !== 2/));
+  assert.rejects(
+    withPage(() => assert.equal(1, 2)),
+    /1 !== 2/,
+  ));

@@ -25,7 +25,12 @@ const learn = async ({ device, steps, config, every }) => {
 
 test("PPO learns CartPole on the processor, in a worker", () =>
   withPage(async (page) => {
-    const { untrained, best, kind } = await page.evaluate(learn, { device: "cpu", steps: 100_000, config: {}, every: 10 });
+    const { untrained, best, kind } = await page.evaluate(learn, {
+      device: "cpu",
+      steps: 100_000,
+      config: {},
+      every: 10,
+    });
     assert.equal(kind, "cpu");
     assert.ok(untrained < 100 && best >= 475, `${untrained} before, ${best} after training`);
   }));
@@ -62,5 +67,8 @@ test("meta-learners train in a page and adapt to held-out tasks", () =>
       return { before, after: rest.at(-1), untrained };
     });
     // Standing still earns −41.5 on average.
-    assert.ok(after > before + 4 && after > untrained + 4, `${untrained} untrained, ${before} before, ${after} after adaptation`);
+    assert.ok(
+      after > before + 4 && after > untrained + 4,
+      `${untrained} untrained, ${before} before, ${after} after adaptation`,
+    );
   }));

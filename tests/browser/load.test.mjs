@@ -18,8 +18,7 @@ const trains = async (page) => {
   for (const id of ids) assert.equal(await page.locator(id).textContent(), "1024");
 };
 
-test("as a module of a page, without a bundler", () =>
-  withPage(trains, { folders: { "/": fixture("plain") } }));
+test("as a module of a page, without a bundler", () => withPage(trains, { folders: { "/": fixture("plain") } }));
 
 test("bundled by Vite without configuration", async () => {
   const outDir = await mkdtemp(join(tmpdir(), "quickstudy-vite-"));
@@ -34,7 +33,13 @@ test("bundled by Vite without configuration", async () => {
 test("served by Vite while developing, without configuration", async () => {
   const cacheDir = await mkdtemp(join(tmpdir(), "quickstudy-vite-"));
   const address = { host: "127.0.0.1", port: 0 };
-  const server = await createServer({ root: fixture("vite"), configFile: false, logLevel: "warn", cacheDir, server: address });
+  const server = await createServer({
+    root: fixture("vite"),
+    configFile: false,
+    logLevel: "warn",
+    cacheDir,
+    server: address,
+  });
   try {
     await server.listen();
     await visit(server.resolvedUrls.local[0], trains);
@@ -44,8 +49,9 @@ test("served by Vite while developing, without configuration", async () => {
   }
 });
 
-// Each file more is a round trip more before the first iteration, and the bindings are not for pages that train in a worker.
-test("a page that trains in a worker loads its own module, what both share, the worker's and the WebAssembly once", () =>
+// Each file more is a round trip more before the first iteration, and the bindings are not for pages that train in a
+// worker.
+test("a page that trains in a worker loads its module, what both share, the worker's and the WebAssembly once", () =>
   withPage(async (page) => {
     const loaded = [];
     page.on("request", (request) => loaded.push(new URL(request.url()).pathname));

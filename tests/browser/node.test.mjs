@@ -6,7 +6,9 @@ import { fixture } from "./harness/page.mjs";
 
 test("importing in Node touches nothing of a browser, and the process ends by itself", () => {
   const script = `${fixture("node")}import.mjs`;
-  const { names, touched, added } = JSON.parse(execFileSync(process.execPath, [script], { encoding: "utf8", timeout: 60_000 }));
+  const { names, touched, added } = JSON.parse(
+    execFileSync(process.execPath, [script], { encoding: "utf8", timeout: 60_000 }),
+  );
   assert.ok(names.includes("version"));
   assert.deepEqual(touched, []);
   assert.equal(added, 0);

@@ -22,7 +22,8 @@ const trainInPage = async ({ options, snapshot }) => {
 
 /** Twenty steps of chance, then twenty with an update each. */
 const MEMORY = { batch_size: 16, hidden: [16], learning_starts: 20, iteration_steps: 20 };
-const asFlags = (settings) => Object.entries(settings).flatMap(([key, value]) => ["--set", `${key}=${JSON.stringify(value)}`]);
+const asFlags = (settings) =>
+  Object.entries(settings).flatMap(([key, value]) => ["--set", `${key}=${JSON.stringify(value)}`]);
 
 const SETTINGS = { envs: 16, horizon: 32, minibatches: 4, epochs: 2 };
 const flags = asFlags(SETTINGS);
@@ -38,7 +39,21 @@ test("one iteration on WebGPU and on WebAssembly leads to what the native proces
       ["promp", "navigation", 1, { meta_batch: 2, rollouts: 4 }, asFlags({ meta_batch: 2, rollouts: 4 })],
     ]) {
       const run = `${algorithm}-${env}`;
-      cli("train", algorithm, "--env", env, "--seed", "3", "--steps", String(steps), ...set, "--eval-every", "0", "--out", run);
+      cli(
+        "train",
+        algorithm,
+        "--env",
+        env,
+        "--seed",
+        "3",
+        "--steps",
+        String(steps),
+        ...set,
+        "--eval-every",
+        "0",
+        "--out",
+        run,
+      );
       const native = parameters(new Uint8Array(readFileSync(join(folder, run, "last.safetensors"))));
       await withPage(async (page) => {
         const options = { algorithm, env, seed: 3, steps, config: settings };
@@ -66,7 +81,21 @@ test("what the browser trained goes on and is evaluated on the command line, and
       // 63 iterations of 512 steps.
       assert.match(cli("eval", "on", "--last", "--episodes", "1"), /after 32 256 steps/);
 
-      cli("train", "ppo", "--env", "cartpole", "--seed", "6", "--steps", "2048", ...flags, "--eval-every", "0", "--out", "native");
+      cli(
+        "train",
+        "ppo",
+        "--env",
+        "cartpole",
+        "--seed",
+        "6",
+        "--steps",
+        "2048",
+        ...flags,
+        "--eval-every",
+        "0",
+        "--out",
+        "native",
+      );
       const snapshot = toBase64(readFileSync(join(folder, "native", "last.safetensors")));
       // Twice the steps: the browser goes on where the command line ended.
       const on = await page.evaluate(trainInPage, { options: { steps: 4096, device: "cpu" }, snapshot });
@@ -77,7 +106,10 @@ test("what the browser trained goes on and is evaluated on the command line, and
 
 test("a run with a replay memory goes on in the browser once it is exported", () =>
   withCli(async (cli, folder) => {
-    const settings = ["hidden=[8]", "batch_size=8", "learning_starts=100", "memory_size=250"].flatMap((set) => ["--set", set]);
+    const settings = ["hidden=[8]", "batch_size=8", "learning_starts=100", "memory_size=250"].flatMap((set) => [
+      "--set",
+      set,
+    ]);
     cli("train", "sac", "--env", "pendulum", "--steps", "400", ...settings, "--eval-every", "0", "--out", "native");
     cli("export", "native", "-o", "native.safetensors");
     const read = (name) => toBase64(readFileSync(join(folder, name)));
@@ -95,7 +127,19 @@ test("a run with a replay memory goes on in the browser once it is exported", ()
 test("a run begins in the browser with the parameters of one of the command line", () =>
   withCli(async (cli, folder) => {
     const settings = { hidden: [8], batch_size: 8, learning_starts: 100, memory_size: 250 };
-    cli("train", "sac", "--env", "pendulum", "--steps", "400", ...asFlags(settings), "--eval-every", "0", "--out", "native");
+    cli(
+      "train",
+      "sac",
+      "--env",
+      "pendulum",
+      "--steps",
+      "400",
+      ...asFlags(settings),
+      "--eval-every",
+      "0",
+      "--out",
+      "native",
+    );
     const file = readFileSync(join(folder, "native", "last.safetensors"));
     const begin = async ({ options, text }) => {
       const { createSession } = await import("/quickstudy/index.js");
@@ -114,7 +158,10 @@ test("a run begins in the browser with the parameters of one of the command line
         assert.deepEqual(parameters(fromBase64(saved)), parameters(new Uint8Array(file)));
       }
       const other = { ...options, config: { ...settings, hidden: [4] } };
-      await assert.rejects(page.evaluate(begin, { options: other, text }), /policy\.0\.weight.*\[8, 3\].*expected \[4, 3\]/);
+      await assert.rejects(
+        page.evaluate(begin, { options: other, text }),
+        /policy\.0\.weight.*\[8, 3\].*expected \[4, 3\]/,
+      );
     });
   }));
 

@@ -8,7 +8,9 @@ import { fileURLToPath } from "node:url";
 import { PACKAGE, withPage } from "./harness/page.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const examples = [...readFileSync(join(PACKAGE, "README.md"), "utf8").matchAll(/```js\n([\s\S]*?)```/g)].map(([, text]) => text);
+const examples = [...readFileSync(join(PACKAGE, "README.md"), "utf8").matchAll(/```js\n([\s\S]*?)```/g)].map(
+  ([, text]) => text,
+);
 
 /** What each example must print in the end. */
 const expected = [
@@ -33,7 +35,11 @@ examples.forEach((text, i) => {
     const folder = mkdtempSync(join(here, ".example-"));
     try {
       writeFileSync(join(folder, "example.mjs"), text);
-      const output = execFileSync(process.execPath, ["example.mjs"], { cwd: folder, encoding: "utf8", timeout: 200_000 });
+      const output = execFileSync(process.execPath, ["example.mjs"], {
+        cwd: folder,
+        encoding: "utf8",
+        timeout: 200_000,
+      });
       expected[i](output.trim().split("\n"));
     } finally {
       rmSync(folder, { recursive: true });
@@ -44,12 +50,15 @@ examples.forEach((text, i) => {
     const folder = mkdtempSync(join(here, ".example-"));
     try {
       writeFileSync(join(folder, "example.js"), text.replace('"quickstudy"', '"/quickstudy/index.js"'));
-      await withPage(async (page) => {
-        const lines = [];
-        page.on("console", (message) => lines.push(message.text()));
-        await page.evaluate(() => import("/example/example.js"));
-        expected[i](lines);
-      }, { folders: { "/example/": folder } });
+      await withPage(
+        async (page) => {
+          const lines = [];
+          page.on("console", (message) => lines.push(message.text()));
+          await page.evaluate(() => import("/example/example.js"));
+          expected[i](lines);
+        },
+        { folders: { "/example/": folder } },
+      );
     } finally {
       rmSync(folder, { recursive: true });
     }

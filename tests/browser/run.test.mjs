@@ -34,7 +34,10 @@ test("a run reports every iteration, pauses, stops, and saves what it has", () =
       const after = await run.save().catch((error) => error.code);
       return { calls, iterated, held, still, saved, reason, last: last.iteration, after };
     });
-    assert.deepEqual(seen.iterated.map(({ ok }) => ok), [true, true, true]);
+    assert.deepEqual(
+      seen.iterated.map(({ ok }) => ok),
+      [true, true, true],
+    );
     assert.deepEqual(seen.calls.slice(0, 3), [1, 2, 3]);
     assert.equal(seen.held, seen.still);
     assert.ok(seen.last > seen.still && seen.saved > 1000);
@@ -78,7 +81,14 @@ test("without WebGPU it trains on the processor and says so", () =>
       const { devices } = await init();
       const notices = [];
       const worker = false;
-      const run = train({ algorithm: "ppo", env: "cartpole", steps: 1, device: "gpu", worker, onNotice: (n) => notices.push(n) });
+      const run = train({
+        algorithm: "ppo",
+        env: "cartpole",
+        steps: 1,
+        device: "gpu",
+        worker,
+        onNotice: (n) => notices.push(n),
+      });
       const { last } = await run.finished;
       await run.dispose();
       return { devices, device: last.device, notices };
@@ -97,7 +107,15 @@ test("a run whose GPU is lost goes on from its last copy on a new device", () =>
         const config = { envs: 8, horizon: 16, minibatches: 2, epochs: 1, hidden: [8] };
         const notices = [];
         const rows = [];
-        const options = { algorithm: "ppo", env: "cartpole", steps: 128 * 12, device: "gpu", config, saveEvery: 0, worker };
+        const options = {
+          algorithm: "ppo",
+          env: "cartpole",
+          steps: 128 * 12,
+          device: "gpu",
+          config,
+          saveEvery: 0,
+          worker,
+        };
         const run = train({ ...options, onNotice: (notice) => notices.push(notice) });
         for await (const { iteration, envSteps, device } of run) {
           rows.push([iteration, envSteps, device.kind]);
@@ -121,10 +139,19 @@ test("what cannot be says what was wrong, with a class and a stable code", () =>
   withPage(async (page) => {
     const seen = await page.evaluate(async () => {
       const { train, createSession, loadPolicy, ...rest } = await import("/quickstudy/index.js");
-      const small = { algorithm: "ppo", env: "cartpole", steps: 64, device: "cpu", config: { envs: 4, horizon: 16, hidden: [4] } };
+      const small = {
+        algorithm: "ppo",
+        env: "cartpole",
+        steps: 64,
+        device: "cpu",
+        config: { envs: 4, horizon: 16, hidden: [4] },
+      };
       const tried = async (options) => {
         const run = train(options);
-        const error = await run.finished.then(() => undefined, (error) => error);
+        const error = await run.finished.then(
+          () => undefined,
+          (error) => error,
+        );
         const name = Object.keys(rest).find((key) => error?.constructor === rest[key]);
         return [name, error?.code, error?.message];
       };
@@ -147,7 +174,12 @@ test("what cannot be says what was wrong, with a class and a stable code", () =>
         await tried({ algorithm: "ppo", env: "cartpole", signal: "stop" }),
         await tried({ algorithm: "ppo", env: "cartpole", saveEvery: -1 }),
         await tried({ snapshot: new Uint8Array([1, 2, 3]), algorithm: "ppo" }),
-        await tried({ ...small, onProgress: () => { throw new Error("mine"); } }),
+        await tried({
+          ...small,
+          onProgress: () => {
+            throw new Error("mine");
+          },
+        }),
         await loadPolicy(new Uint8Array(100)).catch((error) => [error.constructor.name, error.code]),
         await createSession({ algorithm: "ppo", env: 7 }).catch((error) => [error.constructor.name, error.code]),
       ];
@@ -186,7 +218,13 @@ test("a snapshot with fewer steps than are made says so; a seed that does not ex
   withPage(async (page) => {
     const seen = await page.evaluate(async () => {
       const { train } = await import("/quickstudy/index.js");
-      const run = train({ algorithm: "ppo", env: "cartpole", steps: 128, device: "cpu", config: { envs: 4, horizon: 16, hidden: [4] } });
+      const run = train({
+        algorithm: "ppo",
+        env: "cartpole",
+        steps: 128,
+        device: "cpu",
+        config: { envs: 4, horizon: 16, hidden: [4] },
+      });
       await run.finished;
       const snapshot = await run.save();
       const told = ({ code, message }) => [code, message];

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Times gradient steps of PEARL in JAX on the CPU: pearl_jax.py [--threads N] [--seconds S | --steps N] [sizes].
 
-One step is that of Rakelly et al. 2019, arXiv:1903.08254, algorithm 1, in the order of garage's `PEARL._optimize_policy`: draw tasks,
-contexts and transitions, infer beliefs, and update the encoder with both critics, then the value function, its target and the
-policy. A chunk of steps is one jitted scan; replay memories are arrays that its gathers read, and Python waits for whole chunks only.
-Defaults are the sizes of cheetah-vel.
+One step is that of Rakelly et al. 2019, arXiv:1903.08254, algorithm 1, in the order of garage's
+`PEARL._optimize_policy`: draw tasks, contexts and transitions, infer beliefs, and update the encoder with both critics,
+then the value function, its target and the policy. A chunk of steps is one jitted scan; replay memories are arrays that
+its gathers read, and Python waits for whole chunks only. Defaults are the sizes of cheetah-vel.
 
-What was tried and is not here, for it was slower or within 5 % as fast: both critics as one batched network (`vmap`), activations as
-[features, rows], first layers that multiply z once for each task, and vectors of 512 bits (`--xla_cpu_prefer_vector_width`). `--blocks`
-is here because blocks of some tasks, whose activations stay in the cache, are faster than all tasks at once.
+What was tried and is not here, for it was slower or within 5 % as fast: both critics as one batched network (`vmap`),
+activations as [features, rows], first layers that multiply z once for each task, and vectors of 512 bits
+(`--xla_cpu_prefer_vector_width`). `--blocks` is here because blocks of some tasks, whose activations stay in the cache,
+are faster than all tasks at once.
 
-`--check FILE` makes the one step of golden file `pearl_update.json` with plain gradient descent instead, and compares all parameters.
+`--check FILE` makes the one step of golden file `pearl_update.json` with plain gradient descent instead, and compares
+all parameters.
 """
 
 import argparse
@@ -64,7 +66,6 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-
 # NETWORKS: lists of (weight [in, out], bias), ReLU between them
 
 
@@ -87,7 +88,9 @@ def value(net, *inputs):
 
 
 def belief(encoder, context):
-    """Means and variances [tasks, latent] of posteriors: products of the Gaussians of the rows of `context` [tasks, rows, columns]."""
+    """Means and variances [tasks, latent] of posteriors: products of the Gaussians of the rows of `context` [tasks,
+    rows, columns].
+    """
     out = mlp(encoder, context.reshape(-1, context.shape[-1])).reshape(*context.shape[:2], -1)
     mean, rho = jnp.split(out, 2, -1)
     precision = 1 / jnp.maximum(jax.nn.softplus(rho), 1e-7)
@@ -120,7 +123,8 @@ class Batch(NamedTuple):
 
 
 def gradient_step(nets, target_v, batch, descend, mean_std=REGULARISER, pre_activation=0.0, blocks=1):
-    """Nets, target and (critics' and KL loss, V loss, policy loss) after a step; `descend(name, net, gradient)` is an optimiser's.
+    """Nets, target and (critics' and KL loss, V loss, policy loss) after a step; `descend(name, net, gradient)` is an
+    optimiser's.
 
     The tasks are split into `blocks`, whose gradients are added up.
     """
@@ -131,7 +135,9 @@ def gradient_step(nets, target_v, batch, descend, mean_std=REGULARISER, pre_acti
 
     def summed(block_gradient, *inputs):
         """The sum over blocks of a function's first result, and all blocks of its second."""
-        zero = jax.tree.map(lambda x: jnp.zeros(x.shape), jax.eval_shape(block_gradient, *jax.tree.map(lambda x: x[0], inputs))[0])
+        zero = jax.tree.map(
+            lambda x: jnp.zeros(x.shape), jax.eval_shape(block_gradient, *jax.tree.map(lambda x: x[0], inputs))[0]
+        )
 
         def body(sum_, block):
             part, kept = block_gradient(*block)
@@ -172,7 +178,9 @@ def gradient_step(nets, target_v, batch, descend, mean_std=REGULARISER, pre_acti
         def policy_loss(policy):
             action, log_pi, mean, log_std, before = act(policy, r.obs, z, r.action_noise)
             min_q = jnp.minimum(*(value(nets[q], r.obs, action, z) for q in ("q1", "q2")))
-            regulariser = mean_std * ((mean**2).mean() + (log_std**2).mean()) + pre_activation * (before**2).sum(-1).mean()
+            regulariser = (
+                mean_std * ((mean**2).mean() + (log_std**2).mean()) + pre_activation * (before**2).sum(-1).mean()
+            )
             return ((log_pi - min_q).mean() + regulariser) / blocks, min_q - log_pi
 
         (p_loss, v_target), policy = jax.value_and_grad(policy_loss, has_aux=True)(nets["policy"])
@@ -195,10 +203,14 @@ def draw(key, memory, contexts):
     o, a = ARGS.obs, ARGS.act
     task = jax.random.randint(keys[0], (ARGS.meta_batch, 1), 0, len(memory))
     context = contexts[task, jax.random.randint(keys[1], (ARGS.meta_batch, ARGS.context), 0, contexts.shape[1])]
-    rows = memory[task, jax.random.randint(keys[2], (ARGS.meta_batch, ARGS.batch), 0, memory.shape[1])].reshape(-1, memory.shape[2])
+    rows = memory[task, jax.random.randint(keys[2], (ARGS.meta_batch, ARGS.batch), 0, memory.shape[1])].reshape(
+        -1, memory.shape[2]
+    )
     obs, action, reward, next_obs, done = jnp.split(rows, [o, o + a, o + a + 1, o + a + 1 + o], -1)
     z_noise = jax.random.normal(keys[3], (ARGS.meta_batch, ARGS.latent))
-    return Batch(context, obs, action, reward[:, 0], next_obs, done[:, 0], z_noise, jax.random.normal(keys[4], action.shape))
+    return Batch(
+        context, obs, action, reward[:, 0], next_obs, done[:, 0], z_noise, jax.random.normal(keys[4], action.shape)
+    )
 
 
 def adam(moments, step):
@@ -221,7 +233,9 @@ def chunk(state, memory, contexts):
         nets, target_v, moments, step, key = state
         key, now = jax.random.split(key)
         moments, step = dict(moments), step + 1
-        nets, target_v, losses = gradient_step(nets, target_v, draw(now, memory, contexts), adam(moments, step), blocks=ARGS.blocks)
+        nets, target_v, losses = gradient_step(
+            nets, target_v, draw(now, memory, contexts), adam(moments, step), blocks=ARGS.blocks
+        )
         return (nets, target_v, moments, step, key), losses
 
     return jax.lax.scan(body, state, None, ARGS.chunk)
@@ -233,14 +247,17 @@ def chunk(state, memory, contexts):
 def flops():
     """Floating-point operations of the matrix products of one step, by what they belong to; a multiply-add is two.
 
-    A layer of i x o weights costs 2io for each row: forward, once more for its weights' gradient, and once more for its input's. The
-    first layers' inputs are data, so their gradient is counted only for the columns that need one: z where critics train the
-    encoder, the action where they train the policy. Targets need no gradients, and critics none of their weights in the policy's loss.
+    A layer of i x o weights costs 2io for each row: forward, once more for its weights' gradient, and once more for its
+    input's. The first layers' inputs are data, so their gradient is counted only for the columns that need one: z where
+    critics train the encoder, the action where they train the policy. Targets need no gradients, and critics none of
+    their weights in the policy's loss.
     """
     rows, contexts = ARGS.meta_batch * ARGS.batch, ARGS.meta_batch * ARGS.context
 
     def cost(rows, inputs, hidden, outputs, weights=True, into=None):
-        """Forward, with gradients of the weights, and of `into` columns of the input: None is none, of hidden layers either."""
+        """Forward, with gradients of the weights, and of `into` columns of the input: None is none, of hidden layers
+        either.
+        """
         sizes = [inputs, *hidden, outputs]
         layers = [i * o for i, o in zip(sizes, sizes[1:])]
         backward = 0 if into is None else into * sizes[1] + sum(layers[1:])
@@ -262,7 +279,9 @@ def measure():
     o, a, z, h = ARGS.obs, ARGS.act, ARGS.latent, ARGS.hidden
     inputs = {"encoder": o + a + 1, "q1": o + a + z, "q2": o + a + z, "policy": o + z, "v": o + z}
     outputs = {"encoder": 2 * z, "q1": 1, "q2": 1, "policy": 2 * a, "v": 1}
-    nets = {name: make_net(rng, [inputs[name], *(ARGS.encoder if name == "encoder" else h), outputs[name]]) for name in NETS}
+    nets = {
+        name: make_net(rng, [inputs[name], *(ARGS.encoder if name == "encoder" else h), outputs[name]]) for name in NETS
+    }
     memory = rng.normal(size=(ARGS.tasks, ARGS.rows, 2 * o + a + 2))
     memory[..., o : o + a] = np.tanh(memory[..., o : o + a])
     memory[..., -1] = rng.random(memory.shape[:2]) < 0.005
@@ -276,7 +295,9 @@ def measure():
     compiled = time.perf_counter() - began
     state, losses = jax.block_until_ready(run(state, memory, contexts))
     before, rates, began = np.asarray(losses[0]), [], time.perf_counter()
-    while len(rates) < 2 or (len(rates) * ARGS.chunk < ARGS.steps if ARGS.steps else time.perf_counter() - began < ARGS.seconds):
+    while len(rates) < 2 or (
+        len(rates) * ARGS.chunk < ARGS.steps if ARGS.steps else time.perf_counter() - began < ARGS.seconds
+    ):
         start = time.perf_counter(), time.process_time()
         state, losses = jax.block_until_ready(run(state, memory, contexts))
         took = time.perf_counter() - start[0], time.process_time() - start[1]
@@ -289,11 +310,17 @@ def measure():
     for name, operations in (count | {"one step": total}).items():
         print(f"{name:<22} {operations / 1e9:8.3f} GFLOP")
     print(f"losses of critics, V, policy: {before} at first, {losses} after {int(state[3])} steps")
-    print(f"{ARGS.threads} threads, jax {jax.__version__}, compiled in {compiled:.1f} s, {len(rates)} chunks of {ARGS.chunk} steps")
+    print(
+        f"{ARGS.threads} threads, jax {jax.__version__}, compiled in {compiled:.1f} s, "
+        f"{len(rates)} chunks of {ARGS.chunk} steps"
+    )
     # The time of processors leaves out the moments that other programs had them.
     for what, rate in zip(("second", "second of processors"), zip(*rates)):
         middle = statistics.median(rate)
-        print(f"{middle:.3f} gradient steps ({min(rate):.3f} to {max(rate):.3f}) and {middle * total / 1e9:.1f} GFLOP in a {what}")
+        print(
+            f"{middle:.3f} gradient steps ({min(rate):.3f} to {max(rate):.3f}) "
+            f"and {middle * total / 1e9:.1f} GFLOP in a {what}"
+        )
 
 
 # THE GOLDEN STEP
@@ -304,7 +331,12 @@ def check(path):
     with open(path) as file:
         golden = json.load(file)
     config, noise = golden["config"], golden["noise"]
-    assert [config[k] for k in ("reward_scale", "discount", "kl_lambda", "soft_target_tau")] == [REWARD_SCALE, DISCOUNT, KL_LAMBDA, TAU]
+    assert [config[k] for k in ("reward_scale", "discount", "kl_lambda", "soft_target_tau")] == [
+        REWARD_SCALE,
+        DISCOUNT,
+        KL_LAMBDA,
+        TAU,
+    ]
 
     def nets(params):
         """In the layout used here; the two output layers of the policy are one."""
@@ -312,13 +344,19 @@ def check(path):
         for name, file_name in zip((*NETS, "target_v"), ("encoder", "qf1", "qf2", "policy", "vf", "target_vf")):
             p = {key.split("network.")[-1]: np.array(x, np.float32) for key, x in params[file_name].items()}
             heads = 1 + ("_output_layers.1.linear.bias" in p)
-            out = [np.concatenate([p[f"_output_layers.{i}.linear.{part}"] for i in range(heads)]) for part in ("weight", "bias")]
+            out = [
+                np.concatenate([p[f"_output_layers.{i}.linear.{part}"] for i in range(heads)])
+                for part in ("weight", "bias")
+            ]
             made[name] = [(p["_layers.0.linear.weight"].T, p["_layers.0.linear.bias"]), (out[0].T, out[1])]
         return made
 
     def rows(memory, *names):
         """[tasks, rows, columns]"""
-        return np.array([np.concatenate([task[name] for name in names], -1) for _, task in sorted(golden[memory].items())], np.float32)
+        return np.array(
+            [np.concatenate([task[name] for name in names], -1) for _, task in sorted(golden[memory].items())],
+            np.float32,
+        )
 
     columns = ("observations", "actions", "rewards", "next_observations", "dones")
     flat = [np.concatenate(rows("replay", name)) for name in columns]
@@ -334,7 +372,9 @@ def check(path):
     failed = False
     for blocks in (1, tasks):
         coefficients = 0.0, config["policy_pre_activation_coeff"]
-        made, target, _ = jax.jit(lambda n, t, b: gradient_step(n, t, b, descend, *coefficients, blocks=blocks))(before, target_v, batch)
+        made, target, _ = jax.jit(lambda n, t, b: gradient_step(n, t, b, descend, *coefficients, blocks=blocks))(
+            before, target_v, batch
+        )
         for name, net in after.items():
             old, new = (target_v, target) if name == "target_v" else (before[name], made[name])
             pairs = list(zip(*map(jax.tree.leaves, (net, new, old))))

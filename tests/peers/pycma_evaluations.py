@@ -1,9 +1,11 @@
 """Evaluations that pycma takes to f <= 1e-10 in ten dimensions, medians over 11 seeds.
 
-    python -m venv /tmp/pycma && /tmp/pycma/bin/pip install cma==4.5.0 && /tmp/pycma/bin/python tests/peers/pycma_evaluations.py
+    python -m venv /tmp/pycma && /tmp/pycma/bin/pip install cma==4.5.0
+    /tmp/pycma/bin/python tests/peers/pycma_evaluations.py
 
 The numbers stand in core/src/algo/search/cma_es/tests.rs.
 """
+
 import statistics
 import warnings
 
@@ -32,4 +34,11 @@ for separable in (False, True):
             continue
         counts = [evaluations(x0, f, {'seed': seed, 'CMA_diagonal': separable}) for seed in range(1, 12)]
         reached = [count for count in counts if count]
-        print('separable' if separable else 'full', name, statistics.median(reached), [min(reached), max(reached)], len(counts) - len(reached), 'failed')
+        print(
+            'separable' if separable else 'full',
+            name,
+            statistics.median(reached),
+            [min(reached), max(reached)],
+            len(counts) - len(reached),
+            'failed',
+        )

@@ -1,9 +1,11 @@
-//! CartPole whose steps cost what they pay: who learns it maximises the wrong thing, as an update with its sign turned does.
+//! CartPole whose steps cost what they pay: who learns it maximises the wrong thing, as an update with its sign turned
+//! does.
 
 use quickstudy_core::env::cartpole::CartPole;
 use quickstudy_core::env::{Draws, Env, EnvSpec, Real, Step};
 
-/// CartPole with a reward of −1 per step, under CartPole's name: presets and the policies that learn it are those of CartPole.
+/// CartPole with a reward of −1 per step, under CartPole's name: presets and the policies that learn it are those of
+/// CartPole.
 #[derive(Clone, Debug, Default)]
 pub struct Costly(CartPole);
 

@@ -31,7 +31,7 @@ pub fn open(options: &GpuOptions) -> Option<Gpu> {
     }
 }
 
-/// The same as a device, with all that it offers.
+/// Opens the GPU as a device, with all that it offers; none where there is no GPU.
 #[must_use]
 pub fn device() -> Option<Device> {
     open(&GpuOptions::default()).map(Device::new)

@@ -1,8 +1,8 @@
-//! Whatever a user, a damaged disk or a stranger may hand over, as bytes: what reads them must say what is wrong, and neither panic
-//! nor take memory without bound.
+//! Whatever a user, a damaged disk or a stranger may hand over, as bytes: what reads them must say what is wrong, and
+//! neither panic nor take memory without bound.
 //!
-//! A [`Target`] reads bytes. [`run`] feeds it with the corpus under `tests/corpus` and with changed copies of that; `fuzz/` hands the same
-//! targets to libFuzzer, which sees the program's branches and finds what blind changes do not.
+//! A [`Target`] reads bytes. [`run`] feeds it with the corpus under `tests/corpus` and with changed copies of that;
+//! `fuzz/` hands the same targets to libFuzzer, which sees the program's branches and finds what blind changes do not.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 

@@ -50,8 +50,8 @@ mod pages {
     struct LearningFromMemory;
 }
 
-/// The built-in environments without those that differ from another one in the kind of reward only, for tests that compile
-/// shaders.
+/// The built-in environments without those that differ from another one in the kind of reward only, for tests that
+/// compile shaders.
 #[must_use]
 pub fn distinct_names() -> Vec<&'static str> {
     let variant = |name: &&str| ["-sparse", "-squared", "-dense"].iter().any(|end| name.ends_with(end));

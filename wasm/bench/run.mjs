@@ -1,5 +1,5 @@
-// run.mjs FILE [--browser] [--only REGEX] [--seconds N]: the speeds of FILE, built by scripts/bench-wasm.sh, in Node.js or, with
-// --browser, in a worker of headless Chromium (the environment variable CHROME, or `chromium`).
+// run.mjs FILE [--browser] [--only REGEX] [--seconds N]: the speeds of FILE, built by scripts/bench-wasm.sh, in Node.js
+// or, with --browser, in a worker of headless Chromium (the environment variable CHROME, or `chromium`).
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -10,7 +10,11 @@ import { measure } from "./speed.mjs";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { browser: { type: "boolean" }, only: { type: "string", default: "" }, seconds: { type: "string", default: "2" } },
+  options: {
+    browser: { type: "boolean" },
+    only: { type: "string", default: "" },
+    seconds: { type: "string", default: "2" },
+  },
 });
 const bytes = readFileSync(positionals[0]);
 
@@ -64,5 +68,7 @@ function inBrowser() {
   });
 }
 
-const lines = values.browser ? await inBrowser() : await measure(bytes, new RegExp(values.only), Number(values.seconds));
+const lines = values.browser
+  ? await inBrowser()
+  : await measure(bytes, new RegExp(values.only), Number(values.seconds));
 console.log(lines.join("\n"));

@@ -32,6 +32,9 @@ export function only(what: string, value: unknown, keys: readonly string[], hint
 /** A value of one type, or left out. */
 export function optional(key: string, value: unknown, type: "boolean" | "function"): void {
   if (value !== undefined && typeof value !== type) {
-    throw new ConfigError(`${key}: expected ${type === "boolean" ? "true or false" : "a function"}, got ${shown(value)}`, { key });
+    throw new ConfigError(
+      `${key}: expected ${type === "boolean" ? "true or false" : "a function"}, got ${shown(value)}`,
+      { key },
+    );
   }
 }

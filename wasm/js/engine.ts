@@ -110,7 +110,10 @@ export class Engine {
       throw new DeviceError("device", "there is no WebGPU here (navigator.gpu is missing)");
     }
     if (!(await gpu.requestAdapter())) {
-      throw new DeviceError("device", "WebGPU has no adapter: no graphics card, or a browser that does not trust its driver");
+      throw new DeviceError(
+        "device",
+        "WebGPU has no adapter: no graphics card, or a browser that does not trust its driver",
+      );
     }
     return this.#bindings.RawDevice.open("gpu");
   }
@@ -135,7 +138,8 @@ export class Engine {
       module = (await import(/* @vite-ignore */ /* webpackIgnore: true */ env.url)) as typeof module;
     } catch (cause) {
       // Bundlers copy what a URL names as it is, or put it into the page whole.
-      const hint = "; a module of an environment must be served as it is and import nothing that a browser does not find";
+      const hint =
+        "; a module of an environment must be served as it is and import nothing that a browser does not find";
       const url = env.url.length > 120 ? `${env.url.slice(0, 60)}…` : env.url;
       const why = (cause as Error).message.replaceAll(env.url, url);
       throw new ConfigError(`env: the module ${url} cannot be loaded: ${why}${hint}`, { key: "env", cause });
@@ -228,7 +232,9 @@ export class Engine {
   }
 
   /** Starts a session. */
-  async session(request: SessionRequest): Promise<{ id: number; device: DeviceInfo; setup: unknown; status: SessionStatus }> {
+  async session(
+    request: SessionRequest,
+  ): Promise<{ id: number; device: DeviceInfo; setup: unknown; status: SessionStatus }> {
     const source = await this.#source(request.env);
     const [device, reason] = await this.#choose(request, source);
     const session = this.#make(request, device, source);
@@ -277,7 +283,11 @@ export class Engine {
   }
 
   /** Loads a policy. */
-  async policy(bytes: Uint8Array, env: EnvRequest | undefined, kind: DeviceKind): Promise<{ id: number; info: unknown }> {
+  async policy(
+    bytes: Uint8Array,
+    env: EnvRequest | undefined,
+    kind: DeviceKind,
+  ): Promise<{ id: number; info: unknown }> {
     const source = env && (await this.#source(env));
     const device = await this.#open(kind);
     const policy = this.#bindings.RawPolicy.load(device, bytes, source);
@@ -296,7 +306,10 @@ export class Engine {
   }
 
   /** Adaptation of a policy to one task, and what it believed meanwhile. */
-  async guesses(id: number, test: { to: number[]; episodes: number | undefined; draws: number; seed: number }): Promise<unknown> {
+  async guesses(
+    id: number,
+    test: { to: number[]; episodes: number | undefined; draws: number; seed: number },
+  ): Promise<unknown> {
     return this.#on(id, ({ policy }: PolicyThing) => policy.guesses(test));
   }
 
@@ -306,7 +319,13 @@ export class Engine {
   }
 
   /** What a policy does. */
-  async act(id: number, obs: Float64Array, seed: number, deterministic: boolean, fresh: boolean): Promise<Float64Array> {
+  async act(
+    id: number,
+    obs: Float64Array,
+    seed: number,
+    deterministic: boolean,
+    fresh: boolean,
+  ): Promise<Float64Array> {
     return this.#on(id, ({ policy }: PolicyThing) => policy.act(obs, BigInt(seed), deterministic, fresh));
   }
 
@@ -362,7 +381,7 @@ const NEWS = 500;
 async function explain(error: unknown, device: RawDevice): Promise<never> {
   const typed = asError(error);
   if (typed.code === "device" && device.kind === "gpu") {
-    for (const start = performance.now(); performance.now() - start < NEWS && device.loss === undefined; ) {
+    for (const start = performance.now(); performance.now() - start < NEWS && device.loss === undefined;) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     if (device.loss !== undefined) {

@@ -113,7 +113,10 @@ function checkSpec(spec: EnvironmentSpec): void {
   if (!Array.isArray(observation)) {
     whole("env.spec.observation", observation, 1);
   }
-  const { choices, vector } = (typeof action === "object" && action !== null ? action : {}) as { choices?: unknown; vector?: unknown };
+  const { choices, vector } = (typeof action === "object" && action !== null ? action : {}) as {
+    choices?: unknown;
+    vector?: unknown;
+  };
   if ((choices === undefined) === (vector === undefined)) {
     expected("action", "{ choices } or { vector }", action);
   }

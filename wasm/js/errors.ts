@@ -104,7 +104,8 @@ export function asError(from: unknown): QuickstudyError {
   if (from instanceof QuickstudyError) {
     return from;
   }
-  const { code, message, key, unknownName, suggestion, cause } = from instanceof Error ? whole(from) : (from as ErrorMessage);
+  const { code, message, key, unknownName, suggestion, cause } =
+    from instanceof Error ? whole(from) : (from as ErrorMessage);
   const options = cause === undefined ? {} : { cause };
   switch (code) {
     case "config":

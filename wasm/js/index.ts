@@ -31,7 +31,8 @@ export interface Capabilities {
 }
 
 /**
- * Loads the package and looks what there is. It need not be called first, and never throws for a device that is missing.
+ * Loads the package and looks what there is. It need not be called first, and never throws for a device that is
+ * missing.
  *
  * @example
  * const { devices, reasons } = await init(); // ["cpu"], { gpu: "there is no WebGPU here (navigator.gpu is missing)" }
@@ -70,7 +71,10 @@ export async function catalogue(): Promise<Catalogue> {
   return (await engine.describe()) as Catalogue;
 }
 
-/** Spaces, time limit and task parameters of a built-in environment, also with parameters such as `"pendulum:time_limit=100"`. */
+/**
+ * Spaces, time limit and task parameters of a built-in environment, also with parameters such as
+ * `"pendulum:time_limit=100"`.
+ */
 export async function envSpec(name: string): Promise<SpecInfo> {
   const { engine } = await sharedThread();
   try {

@@ -6,8 +6,9 @@ import type { AlgorithmName, Configs } from "./settings.js";
 import type { DeviceRequest } from "./types.js";
 
 /**
- * An environment: the name of a built-in one, such as `"cartpole"`, `"bandit:arms=10"` or `"pendulum:time_limit=100"`; the URL of
- * a module whose default export is a definition, which runs in the worker; or a definition, which runs on the calling thread.
+ * An environment: the name of a built-in one, such as `"cartpole"`, `"bandit:arms=10"` or
+ * `"pendulum:time_limit=100"`; the URL of a module whose default export is a definition, which runs in the worker; or
+ * a definition, which runs on the calling thread.
  */
 export type EnvironmentOption = string | URL | { module: string | URL } | EnvironmentDefinition;
 
@@ -28,13 +29,15 @@ export interface SessionOptions<A extends AlgorithmName = AlgorithmName> {
   /** Environment steps per seed; default the preset's, or 100,000. */
   steps?: number;
   /**
-   * Begin with the parameters of other runs, of their snapshots or policies: one for all seeds, or one for each. All else begins anew, a
-   * replay memory too, which the policy fills with `config: { warm_up: "policy" }`.
+   * Begin with the parameters of other runs, of their snapshots or policies: one for all seeds, or one for each. All
+   * else begins anew, a replay memory too, which the policy fills with `config: { warm_up: "policy" }`.
    */
   from?: Snapshots;
   /** Default `"auto"`. */
   device?: DeviceRequest;
-  /** Whether to train in a worker, default true where there are any. A definition's environments run where it was made. */
+  /**
+   * Whether to train in a worker, default true where there are any. A definition's environments run where it was made.
+   */
   worker?: boolean;
 }
 

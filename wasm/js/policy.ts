@@ -45,7 +45,10 @@ export class Policy {
   static async open(given: Uint8Array | ArrayBuffer, options: PolicyOptions): Promise<Policy> {
     const bytes = given instanceof ArrayBuffer ? new Uint8Array(given) : given;
     if (!(bytes instanceof Uint8Array)) {
-      throw new SnapshotError("snapshot", `expected the bytes of a snapshot (Uint8Array or ArrayBuffer), got ${shown(given)}`);
+      throw new SnapshotError(
+        "snapshot",
+        `expected the bytes of a snapshot (Uint8Array or ArrayBuffer), got ${shown(given)}`,
+      );
     }
     only("option", options, ["env", "device"]);
     const env = options.env === undefined ? undefined : envRequest(options.env);
@@ -70,9 +73,9 @@ export class Policy {
   }
 
   /**
-   * Episodes, by default 100 of the most probable actions. `seed` names their first states. A meta-trained policy plays each after it has
-   * adapted to a held-out task. In environments written in JavaScript it draws its actions, and adapting by gradient steps takes as many
-   * rollouts on each task as in training: ask for fewer episodes there.
+   * Episodes, by default 100 of the most probable actions. `seed` names their first states. A meta-trained policy plays
+   * each after it has adapted to a held-out task. In environments written in JavaScript it draws its actions, and
+   * adapting by gradient steps takes as many rollouts on each task as in training: ask for fewer episodes there.
    */
   async evaluate(options: { episodes?: number; seed?: number; deterministic?: boolean } = {}): Promise<Episodes> {
     only("option", options, ["episodes", "seed", "deterministic"]);
@@ -84,8 +87,8 @@ export class Policy {
   }
 
   /**
-   * What a meta-trained policy does on held-out tasks, or on those given, `[D]` numbers each: before adaptation and after each gradient
-   * step of it, or episode by episode.
+   * What a meta-trained policy does on held-out tasks, or on those given, `[D]` numbers each: before adaptation and
+   * after each gradient step of it, or episode by episode.
    */
   async adapt(test: MetaTest & { to?: readonly (readonly number[])[] } = {}): Promise<Adaptation> {
     only("option", test, ["to", "tasks", "rollouts", "innerSteps", "episodes", "seed", "deterministic"]);
@@ -95,14 +98,24 @@ export class Policy {
   }
 
   /**
-   * How a policy that infers a belief (`info.family` is `"inference"`) adapts to the task `to`, episode by episode, and where it would go at each
-   * moment: where an episode of its most probable actions would end, for each of `draws` draws from what it believes then (default 48). Only
-   * in built-in environments that lie in a plane.
+   * How a policy that infers a belief (`info.family` is `"inference"`) adapts to the task `to`, episode by episode, and
+   * where it would go at each moment: where an episode of its most probable actions would end, for each of `draws`
+   * draws from what it believes then (default 48). Only in built-in environments that lie in a plane.
    */
-  async guesses(options: { to: readonly number[]; episodes?: number; draws?: number; seed?: number }): Promise<Guesses> {
+  async guesses(options: {
+    to: readonly number[];
+    episodes?: number;
+    draws?: number;
+    seed?: number;
+  }): Promise<Guesses> {
     only("option", options, ["to", "episodes", "draws", "seed"]);
     const { episodes, draws = 48, seed = 0 } = options;
-    const test = { to: Array.from(list("to", options.to)), episodes, draws: whole("draws", draws, 1), seed: whole("seed", seed, 0) };
+    const test = {
+      to: Array.from(list("to", options.to)),
+      episodes,
+      draws: whole("draws", draws, 1),
+      seed: whole("seed", seed, 0),
+    };
     if (episodes !== undefined) {
       whole("episodes", episodes, 1);
     }
@@ -117,15 +130,18 @@ export class Policy {
     const { seed = 0, deterministic = true } = options;
     optional("deterministic", deterministic, "boolean");
     whole("seed", seed, 0);
-    const path = await this.#call<Path & { task: number[] }>((engine, id) => engine.trajectory(id, seed, deterministic));
+    const path = await this.#call<Path & { task: number[] }>((engine, id) =>
+      engine.trajectory(id, seed, deterministic),
+    );
     return { ...typed(path), task: Float32Array.from(path.task) };
   }
 
   /**
-   * What to do at one observation, or at several rows of them: the number of a choice, or a vector within its bounds, for each row.
+   * What to do at one observation, or at several rows of them: the number of a choice, or a vector within its bounds,
+   * for each row.
    *
-   * A policy with a memory draws its actions, and remembers from call to call as long as there are as many rows; tell it by
-   * {@link observe} what came of them. `fresh` begins anew, as a new `seed` needs.
+   * A policy with a memory draws its actions, and remembers from call to call as long as there are as many rows; tell
+   * it by {@link observe} what came of them. `fresh` begins anew, as a new `seed` needs.
    */
   async act(
     observation: ArrayLike<number>,
@@ -141,7 +157,11 @@ export class Policy {
   }
 
   /** What the last actions led to: observations, rewards and ends, by row. */
-  async observe(observation: ArrayLike<number>, rewards: ArrayLike<number>, terminated: readonly boolean[]): Promise<void> {
+  async observe(
+    observation: ArrayLike<number>,
+    rewards: ArrayLike<number>,
+    terminated: readonly boolean[],
+  ): Promise<void> {
     const numbers = [list("observation", observation), list("rewards", rewards)] as const;
     const flags = Uint8Array.from(list("terminated", terminated));
     return this.#call((engine, id) => engine.observe(id, ...numbers, flags));
@@ -182,7 +202,15 @@ function list(key: string, value: ArrayLike<number> | readonly boolean[]): Float
 }
 
 /** Lists as they cross from the bindings, typed. */
-function typed({ states, actions, rewards }: { states: Iterable<number>; actions: Iterable<number>; rewards: Iterable<number> }): Path {
+function typed({
+  states,
+  actions,
+  rewards,
+}: {
+  states: Iterable<number>;
+  actions: Iterable<number>;
+  rewards: Iterable<number>;
+}): Path {
   return {
     states: Float32Array.from(states),
     actions: Float32Array.from(actions),

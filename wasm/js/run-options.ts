@@ -38,7 +38,10 @@ export interface RunOptions {
   onProgress?: (progress: Progress) => void;
   /** Called when something is worth saying, such as which device was taken and why. */
   onNotice?: (notice: Notice) => void;
-  /** Seconds between copies of the state, from which a run goes on when its GPU is lost; default 5, 0: after each iteration. */
+  /**
+   * Seconds between copies of the state, from which a run goes on when its GPU is lost; default 5, 0: after each
+   * iteration.
+   */
   saveEvery?: number;
   /** Begin paused. */
   paused?: boolean;

@@ -82,7 +82,9 @@ export class Run implements AsyncIterable<Progress> {
     return session;
   }
 
-  /** Waits, but not when the run is aborted or disposed of meanwhile: an environment may take its time, or never answer. */
+  /**
+   * Waits, but not when the run is aborted or disposed of meanwhile: an environment may take its time, or never answer.
+   */
   #unlessLeft<T>(coming: Promise<T>): Promise<T | undefined> {
     // No race with a promise that lives as long as the run: it would keep every iteration's metrics.
     return new Promise((resolve, reject) => {
@@ -142,11 +144,24 @@ export class Run implements AsyncIterable<Progress> {
       const metrics = rows[0] ?? this.#last?.metrics ?? {};
       const stepsPerSecond = (allSteps - resumedAt) / Math.max(seconds, 1e-9);
       const returnMean = metrics["rollout/ep_return_mean"] ?? NaN;
-      this.#last = { iteration, envSteps, totalSteps, seconds, stepsPerSecond, returnMean, metrics, seeds: rows, device };
+      this.#last = {
+        iteration,
+        envSteps,
+        totalSteps,
+        seconds,
+        stepsPerSecond,
+        returnMean,
+        metrics,
+        seeds: rows,
+        device,
+      };
       try {
         onProgress?.(this.#last);
       } catch (cause) {
-        throw new ConfigError(`onProgress threw: ${cause instanceof Error ? cause.message : String(cause)}`, { key: "onProgress", cause });
+        throw new ConfigError(`onProgress threw: ${cause instanceof Error ? cause.message : String(cause)}`, {
+          key: "onProgress",
+          cause,
+        });
       }
       for (const listener of this.#listeners) {
         listener.push(this.#last);
@@ -170,7 +185,8 @@ export class Run implements AsyncIterable<Progress> {
     const session = await Session.open(sessionRequest(again), this.#options.worker);
     const where = session.device.kind === "gpu" ? "a new GPU device" : "the CPU";
     const from = snapshot ? `its last copy, ${session.envSteps} steps` : "the beginning";
-    const message = `${error.message}; ${seeds.length > 1 ? "the runs go" : "the run goes"} on from ${from}, on ${where}`;
+    const go = seeds.length > 1 ? "the runs go" : "the run goes";
+    const message = `${error.message}; ${go} on from ${from}, on ${where}`;
     this.#options.onNotice?.({ kind: "recovered", message });
     return session;
   }
@@ -226,8 +242,8 @@ export class Run implements AsyncIterable<Progress> {
   }
 
   /**
-   * Everything needed to go on with the seed of this number, from 0, as the last iteration left it: a file that the command line reads,
-   * too.
+   * Everything needed to go on with the seed of this number, from 0, as the last iteration left it:
+   * a file that the command line reads, too.
    */
   async save(index = 0): Promise<Uint8Array> {
     const session = await this.session;
@@ -302,7 +318,8 @@ export class Run implements AsyncIterable<Progress> {
  * Trains: in a worker, unless the environment is an object of the calling thread.
  *
  * @example
- * const run = train({ algorithm: "ppo", env: "cartpole", seed: 1, onProgress: ({ returnMean }) => console.log(returnMean) });
+ * const onProgress = ({ returnMean }) => console.log(returnMean);
+ * const run = train({ algorithm: "ppo", env: "cartpole", seed: 1, onProgress });
  * await run.finished;
  * const [{ returns }] = await run.evaluate(100);
  */

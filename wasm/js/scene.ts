@@ -38,7 +38,18 @@ export function* scenes(list: Float32Array): Generator<Scene> {
 /** The part of a canvas that {@link paint} needs; that of a page and that of a worker have it. */
 type Canvas2D = Pick<
   CanvasRenderingContext2D,
-  "beginPath" | "moveTo" | "lineTo" | "closePath" | "arc" | "fill" | "stroke" | "lineCap" | "lineJoin" | "lineWidth" | "fillStyle" | "strokeStyle"
+  | "beginPath"
+  | "moveTo"
+  | "lineTo"
+  | "closePath"
+  | "arc"
+  | "fill"
+  | "stroke"
+  | "lineCap"
+  | "lineJoin"
+  | "lineWidth"
+  | "fillStyle"
+  | "strokeStyle"
 >;
 
 /** Where a view lies on a canvas: a point of it is at `x + scale * point.x`, `y - scale * point.y`. */
@@ -49,7 +60,13 @@ export interface Place {
 }
 
 /** Where {@link paint} puts a view: to draw over a picture, or to find what was clicked. */
-export function place([xmin, xmax, ymin, ymax]: Scene["view"], left: number, top: number, width: number, height: number): Place {
+export function place(
+  [xmin, xmax, ymin, ymax]: Scene["view"],
+  left: number,
+  top: number,
+  width: number,
+  height: number,
+): Place {
   const scale = Math.min(width / (xmax - xmin), height / (ymax - ymin));
   return {
     scale,
@@ -120,8 +137,8 @@ export function paint(canvas: Canvas2D, scene: Scene, left: number, top: number,
 }
 
 /**
- * Paints scenes into a canvas of this width and height, row by row of a grid of so many columns, `gap` apart. Shapes that look alike in
- * scene after scene are painted at once, so that hundreds of scenes keep pace with the screen.
+ * Paints scenes into a canvas of this width and height, row by row of a grid of so many columns, `gap` apart. Shapes
+ * that look alike in scene after scene are painted at once, so that hundreds of scenes keep pace with the screen.
  */
 export function paintGrid(
   canvas: Canvas2D,

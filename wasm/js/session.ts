@@ -59,8 +59,9 @@ export class Session {
   }
 
   /**
-   * Environment steps to make, per seed. Where all iterations make what is planned these are whole iterations, so that it may be more than
-   * was asked for; where episodes end early, a seed ends with the iteration in which it makes what was asked for.
+   * Environment steps to make, per seed. Where all iterations make what is planned these are whole
+   * iterations, so that it may be more than was asked for; where episodes end early, a seed ends with the
+   * iteration in which it makes what was asked for.
    */
   get totalSteps(): number {
     return this.#status.totalSteps;
@@ -136,12 +137,15 @@ export class Session {
   async policy(index = 0): Promise<Policy> {
     const bytes = (await this.policyBytes())[whole("index", index, 0, this.setup.seeds.length - 1)]!;
     const { env } = this.#request;
-    return loadPolicy(bytes, env.kind === "builtin" ? {} : { env: env.kind === "module" ? { module: env.url } : env.definition });
+    return loadPolicy(
+      bytes,
+      env.kind === "builtin" ? {} : { env: env.kind === "module" ? { module: env.url } : env.definition },
+    );
   }
 
   /**
-   * Episodes of the most probable actions as the policy is, on random numbers that training never uses; one entry per seed. In
-   * environments written in JavaScript as {@link Policy.evaluate}.
+   * Episodes of the most probable actions as the policy is, on random numbers that training never uses; one entry per
+   * seed. In environments written in JavaScript as {@link Policy.evaluate}.
    */
   async evaluate(episodes = 100): Promise<Episodes[]> {
     whole("episodes", episodes, 1);

@@ -1,10 +1,14 @@
-// Written by `QUICKSTUDY_WRITE=1 cargo test -p quickstudy-wasm settings`, which also checks that it is up to date.
+// Written by `QUICKSTUDY_WRITE=1 cargo test -p quickstudy-wasm settings`, which also checks
+// that it is up to date.
 
 /** Settings of `ppo`: Proximal Policy Optimization, clipped objective (arXiv:1707.06347). */
 export interface PpoConfig {
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.00025. */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "linear". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "linear".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -22,7 +26,10 @@ export interface PpoConfig {
   momentum?: number;
   /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.2. */
   clip_eps?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear,
+   * exponential, step, cosine; default "constant".
+   */
   clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the clip range that exponential and step end with. Values: above 0, to 1; default 0.1. */
   clip_eps_fall?: number;
@@ -56,7 +63,10 @@ export interface PpoConfig {
   value_lambda?: number;
   /** over what normalise_advantages standardises. Values: minibatch, rollout, running; default "minibatch". */
   advantage_scope?: "minibatch" | "rollout" | "running";
-  /** also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default false. */
+  /**
+   * also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default
+   * false.
+   */
   log_details?: boolean;
   /** steps per environment between updates (T). Values: 1 or more; default 128. */
   horizon?: number;
@@ -64,7 +74,9 @@ export interface PpoConfig {
   envs?: number;
   /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0.
+   */
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 4. */
   minibatches?: number;
@@ -106,7 +118,10 @@ export interface PpoConfig {
 export interface Ppo2Config {
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0005. */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -124,7 +139,10 @@ export interface Ppo2Config {
   momentum?: number;
   /** clip range of the probability ratio; smaller is safer and slower. Values: 0 to 1; default 0.1. */
   clip_eps?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear,
+   * exponential, step, cosine; default "constant".
+   */
   clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the clip range that exponential and step end with. Values: above 0, to 1; default 0.1. */
   clip_eps_fall?: number;
@@ -158,7 +176,10 @@ export interface Ppo2Config {
   value_lambda?: number;
   /** over what normalise_advantages standardises. Values: minibatch, rollout, running; default "rollout". */
   advantage_scope?: "minibatch" | "rollout" | "running";
-  /** also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default true. */
+  /**
+   * also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default
+   * true.
+   */
   log_details?: boolean;
   /** steps per environment between updates (T). Values: 1 or more; default 128. */
   horizon?: number;
@@ -166,7 +187,9 @@ export interface Ppo2Config {
   envs?: number;
   /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0.
+   */
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 4. */
   minibatches?: number;
@@ -208,7 +231,10 @@ export interface Ppo2Config {
 export interface A2cConfig {
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0007. */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -246,7 +272,10 @@ export interface A2cConfig {
   value_lambda?: number;
   /** over what normalise_advantages standardises. Values: minibatch, rollout, running; default "minibatch". */
   advantage_scope?: "minibatch" | "rollout" | "running";
-  /** also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default true. */
+  /**
+   * also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default
+   * true.
+   */
   log_details?: boolean;
   /** steps per environment between updates (T). Values: 1 or more; default 5. */
   horizon?: number;
@@ -254,7 +283,9 @@ export interface A2cConfig {
   envs?: number;
   /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0.
+   */
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 1. */
   minibatches?: number;
@@ -294,7 +325,10 @@ export interface A2cConfig {
 
 /** Settings of `vpg`: Vanilla policy gradient: REINFORCE with a baseline (doi:10.1007/BF00992696). */
 export interface VpgConfig {
-  /** predicts returns: the value network, or a baseline fitted to each rollout. Values: network, linear_feature, linear_time, multi_feature, zero; default "network". */
+  /**
+   * predicts returns: the value network, or a baseline fitted to each rollout. Values: network, linear_feature,
+   * linear_time, multi_feature, zero; default "network".
+   */
   baseline?: "network" | "linear_feature" | "linear_time" | "multi_feature" | "zero";
   /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
   baseline_regularisation?: number;
@@ -302,7 +336,10 @@ export interface VpgConfig {
   entropy_method?: "regularized" | "max" | "no_entropy";
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.01. */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -340,7 +377,10 @@ export interface VpgConfig {
   value_lambda?: number;
   /** over what normalise_advantages standardises. Values: minibatch, rollout, running; default "minibatch". */
   advantage_scope?: "minibatch" | "rollout" | "running";
-  /** also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default true. */
+  /**
+   * also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default
+   * true.
+   */
   log_details?: boolean;
   /** steps per environment between updates (T). Values: 1 or more; default 128. */
   horizon?: number;
@@ -348,7 +388,9 @@ export interface VpgConfig {
   envs?: number;
   /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0.
+   */
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 1. */
   minibatches?: number;
@@ -402,13 +444,21 @@ export interface TrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
-  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  /**
+   * above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0
+   * or more; default 0.0.
+   */
   base_eps?: number;
   /** share of each rollout's steps that the KL's Hessian is of. Values: above 0, to 1; default 1.0. */
   curvature_share?: number;
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -426,7 +476,9 @@ export interface TrpoConfig {
   envs?: number;
   /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0.
+   */
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 16. */
   minibatches?: number;
@@ -476,7 +528,10 @@ export interface SvpgConfig {
   epochs?: number;
   /** ppo: clip range of the probability ratio. Values: 0 to 1; default 0.2. */
   clip_eps?: number;
-  /** ppo: linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * ppo: linear, cosine: towards 0 at the end of the run; exponential, step: to clip_eps_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   clip_eps_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the clip range that exponential and step end with. Values: above 0, to 1; default 0.1. */
   clip_eps_fall?: number;
@@ -502,11 +557,17 @@ export interface SvpgConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
-  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  /**
+   * above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0
+   * or more; default 0.0.
+   */
   base_eps?: number;
   /** step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0007. */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -544,7 +605,10 @@ export interface SvpgConfig {
   value_lambda?: number;
   /** over what normalise_advantages standardises. Values: minibatch, rollout, running; default "minibatch". */
   advantage_scope?: "minibatch" | "rollout" | "running";
-  /** also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default true. */
+  /**
+   * also log the loss before and after, σ, and the gradients' norms of both networks. Values: true, false; default
+   * true.
+   */
   log_details?: boolean;
   /** steps per environment between updates (T). Values: 1 or more; default 5. */
   horizon?: number;
@@ -552,7 +616,9 @@ export interface SvpgConfig {
   envs?: number;
   /** whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes of an iteration at least; above 0: in place of horizon. Values: 0 or more; default 0.
+   */
   min_steps?: number;
   /** parts that each pass is split into. Values: divides T · N; default 1. */
   minibatches?: number;
@@ -592,9 +658,15 @@ export interface SvpgConfig {
 
 /** Settings of `dqn`: Deep Q-Networks, also double and dueling (arXiv:1312.5602, 1509.06461, 1511.06581). */
 export interface DqnConfig {
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0001. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default
+   * 0.0001.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -616,7 +688,10 @@ export interface DqnConfig {
   warm_up?: "random" | "policy";
   /** whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default
+   * 0.
+   */
   min_steps?: number;
   /** steps of each environment between updates; not with min_rollouts or min_steps. Values: 1 or more; default 4. */
   train_freq?: number;
@@ -630,9 +705,15 @@ export interface DqnConfig {
   priority_exponent?: number;
   /** β: correction for uneven draws at the start; it becomes 1 at the end of the run. Values: 0 to 1; default 0.4. */
   priority_correction?: number;
-  /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
+  /**
+   * share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default
+   * 0.0.
+   */
   hindsight?: number;
-  /** steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values: train_freq divides it; default 100. */
+  /**
+   * steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values:
+   * train_freq divides it; default 100.
+   */
   iteration_steps?: number;
   /** probability of an even draw at the start. Values: 0 to 1; default 1.0. */
   epsilon_initial?: number;
@@ -662,7 +743,10 @@ export interface DqnConfig {
 export interface DqlConfig {
   /** RMSprop's step size. Values: > 0; default 0.0005. */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -686,7 +770,10 @@ export interface DqlConfig {
   warm_up?: "random" | "policy";
   /** whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default
+   * 0.
+   */
   min_steps?: number;
   /** steps of each environment between updates; not with min_rollouts or min_steps. Values: 1 or more; default 50. */
   train_freq?: number;
@@ -700,9 +787,15 @@ export interface DqlConfig {
   priority_exponent?: number;
   /** β: correction for uneven draws at the start; it becomes 1 at the end of the run. Values: 0 to 1; default 0.4. */
   priority_correction?: number;
-  /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
+  /**
+   * share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default
+   * 0.0.
+   */
   hindsight?: number;
-  /** steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values: train_freq divides it; default 100. */
+  /**
+   * steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values:
+   * train_freq divides it; default 100.
+   */
   iteration_steps?: number;
   /** probability of an even draw at the start. Values: 0 to 1; default 0.1286. */
   epsilon_initial?: number;
@@ -724,9 +817,14 @@ export interface DqlConfig {
 
 /** Settings of `ddpg`: Deep Deterministic Policy Gradient (arXiv:1509.02971). */
 export interface DdpgConfig {
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -748,7 +846,10 @@ export interface DdpgConfig {
   warm_up?: "random" | "policy";
   /** whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default
+   * 0.
+   */
   min_steps?: number;
   /** steps of each environment between updates; not with min_rollouts or min_steps. Values: 1 or more; default 1. */
   train_freq?: number;
@@ -762,9 +863,15 @@ export interface DdpgConfig {
   priority_exponent?: number;
   /** β: correction for uneven draws at the start; it becomes 1 at the end of the run. Values: 0 to 1; default 0.4. */
   priority_correction?: number;
-  /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
+  /**
+   * share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default
+   * 0.0.
+   */
   hindsight?: number;
-  /** steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values: train_freq divides it; default 100. */
+  /**
+   * steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values:
+   * train_freq divides it; default 100.
+   */
   iteration_steps?: number;
   /** Adam's step size of the policy; learning_rate is that of the critic. Values: > 0; default 0.0001. */
   policy_learning_rate?: number;
@@ -794,9 +901,14 @@ export interface DdpgConfig {
 
 /** Settings of `td3`: Twin Delayed Deep Deterministic policy gradient (arXiv:1802.09477). */
 export interface Td3Config {
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -818,7 +930,10 @@ export interface Td3Config {
   warm_up?: "random" | "policy";
   /** whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default
+   * 0.
+   */
   min_steps?: number;
   /** steps of each environment between updates; not with min_rollouts or min_steps. Values: 1 or more; default 1. */
   train_freq?: number;
@@ -832,13 +947,21 @@ export interface Td3Config {
   priority_exponent?: number;
   /** β: correction for uneven draws at the start; it becomes 1 at the end of the run. Values: 0 to 1; default 0.4. */
   priority_correction?: number;
-  /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
+  /**
+   * share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default
+   * 0.0.
+   */
   hindsight?: number;
-  /** steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values: train_freq divides it; default 100. */
+  /**
+   * steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values:
+   * train_freq divides it; default 100.
+   */
   iteration_steps?: number;
   /** Adam's step size of the policy; learning_rate is that of the critics. Values: > 0; default 0.001. */
   policy_learning_rate?: number;
-  /** share of the networks in their targets, at each step of these; small is slow. Values: above 0, to 1; default 0.005. */
+  /**
+   * share of the networks in their targets, at each step of these; small is slow. Values: above 0, to 1; default 0.005.
+   */
   tau?: number;
   /** σ of the noise on actions, which are from −1 to 1. Values: 0 or more; default 0.1. */
   sigma?: number;
@@ -862,9 +985,15 @@ export interface Td3Config {
 
 /** Settings of `sac`: Soft Actor-Critic (arXiv:1812.05905, for choices 1910.07207). */
 export interface SacConfig {
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.0003. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default
+   * 0.0003.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -886,7 +1015,10 @@ export interface SacConfig {
   warm_up?: "random" | "policy";
   /** whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
   min_rollouts?: number;
-  /** steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default 0. */
+  /**
+   * steps of the whole episodes between updates at least; above 0: in place of train_freq. Values: 0 or more; default
+   * 0.
+   */
   min_steps?: number;
   /** steps of each environment between updates; not with min_rollouts or min_steps. Values: 1 or more; default 1. */
   train_freq?: number;
@@ -900,9 +1032,15 @@ export interface SacConfig {
   priority_exponent?: number;
   /** β: correction for uneven draws at the start; it becomes 1 at the end of the run. Values: 0 to 1; default 0.4. */
   priority_correction?: number;
-  /** share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default 0.0. */
+  /**
+   * share of the transitions whose goal is replaced by one that was reached later; 0: none. Values: 0 to 1; default
+   * 0.0.
+   */
   hindsight?: number;
-  /** steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values: train_freq divides it; default 100. */
+  /**
+   * steps of each environment in an iteration, which is a row of metrics; not with min_rollouts or min_steps. Values:
+   * train_freq divides it; default 100.
+   */
   iteration_steps?: number;
   /** share of the critics in their targets, each update; small is slow. Values: above 0, to 1; default 0.005. */
   tau?: number;
@@ -914,13 +1052,18 @@ export interface SacConfig {
   target_entropy?: number;
   /** target of the entropy of choices, as a share of the largest one. Values: 0 to 1; default 0.98. */
   target_entropy_share?: number;
-  /** explore by a noise matrix on the policy's features, drawn anew after train_freq steps. Values: true, false; default false. */
+  /**
+   * explore by a noise matrix on the policy's features, drawn anew after train_freq steps. Values: true, false; default
+   * false.
+   */
   sde?: boolean;
   /** α makes its step first, and the others use the new one. Values: true, false; default false. */
   temperature_first?: boolean;
   /** factor of rewards, once. Values: > 0; default 1.0. */
   reward_scale?: number;
-  /** divide each batch's rewards by their deviation, after taking off their mean. Values: true, false; default false. */
+  /**
+   * divide each batch's rewards by their deviation, after taking off their mean. Values: true, false; default false.
+   */
   standardise_rewards?: boolean;
   /** longer gradients of the policy are scaled down; 0: never. Values: 0 or more; default 0.0. */
   max_grad_norm?: number;
@@ -934,7 +1077,9 @@ export interface SacConfig {
   log_std_init?: number;
 }
 
-/** Settings of `cem`: Cross-Entropy Method: the mean and deviation of the best candidates (doi:10.1023/A:1010091220143). */
+/**
+ * Settings of `cem`: Cross-Entropy Method: the mean and deviation of the best candidates (doi:10.1023/A:1010091220143).
+ */
 export interface CemConfig {
   /** candidates of each iteration (n). Values: 1 or more; default 32. */
   n_samples?: number;
@@ -946,7 +1091,10 @@ export interface CemConfig {
   best_frac?: number;
   /** first deviation of each parameter. Values: 0 or more; default 1.0. */
   init_std?: number;
-  /** deviation that is added to the best ones' at first, so that the search does not end early. Values: 0 or more; default 1.0. */
+  /**
+   * deviation that is added to the best ones' at first, so that the search does not end early. Values: 0 or more;
+   * default 1.0.
+   */
   extra_std?: number;
   /** iterations until none is added any more. Values: > 0; default 100.0. */
   extra_decay_time?: number;
@@ -972,7 +1120,10 @@ export interface CmaEsConfig {
   deterministic?: boolean;
   /** first deviation of all parameters. Values: > 0; default 1.0. */
   sigma0?: number;
-  /** keep variances only, of any number of parameters; false: a matrix, of up to 1,000. Values: true, false; default false. */
+  /**
+   * keep variances only, of any number of parameters; false: a matrix, of up to 1,000. Values: true, false; default
+   * false.
+   */
   separable?: boolean;
   /** hidden layers of each network. Values: list of widths; default []. */
   hidden?: number[];
@@ -998,9 +1149,14 @@ export interface OpenaiEsConfig {
   sigma?: number;
   /** what makes the steps: adam, or sgd with momentum. Values: adam, sgd; default "adam". */
   optimiser?: "adam" | "sgd";
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.01. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.01.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -1036,7 +1192,10 @@ export interface ArsConfig {
   top_directions?: number;
   /** length of a step (α), in deviations of returns. Values: > 0; default 0.02. */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -1102,7 +1261,10 @@ export interface PrompConfig {
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
   gae_lambda?: number;
-  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  /**
+   * subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default
+   * "linear_feature".
+   */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
   /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
   baseline_regularisation?: number;
@@ -1126,9 +1288,14 @@ export interface PrompConfig {
   weight_decay?: number;
   /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
   learn_std?: boolean;
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -1172,7 +1339,10 @@ export interface MamlPpoConfig {
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
   gae_lambda?: number;
-  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  /**
+   * subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default
+   * "linear_feature".
+   */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
   /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
   baseline_regularisation?: number;
@@ -1192,9 +1362,14 @@ export interface MamlPpoConfig {
   weight_decay?: number;
   /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
   learn_std?: boolean;
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -1240,7 +1415,10 @@ export interface MamlVpgConfig {
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
   gae_lambda?: number;
-  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  /**
+   * subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default
+   * "linear_feature".
+   */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
   /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
   baseline_regularisation?: number;
@@ -1254,9 +1432,14 @@ export interface MamlVpgConfig {
   weight_decay?: number;
   /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
   learn_std?: boolean;
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -1300,7 +1483,10 @@ export interface MamlTrpoConfig {
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
   gae_lambda?: number;
-  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  /**
+   * subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default
+   * "linear_feature".
+   */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
   /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
   baseline_regularisation?: number;
@@ -1324,7 +1510,10 @@ export interface MamlTrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
-  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  /**
+   * above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0
+   * or more; default 0.0.
+   */
   base_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
@@ -1362,7 +1551,10 @@ export interface EMamlConfig {
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
   gae_lambda?: number;
-  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  /**
+   * subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default
+   * "linear_feature".
+   */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
   /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
   baseline_regularisation?: number;
@@ -1386,7 +1578,10 @@ export interface EMamlConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
-  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  /**
+   * above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0
+   * or more; default 0.0.
+   */
   base_eps?: number;
   /** hidden layers of each network. Values: list of widths; default [64, 64]. */
   hidden?: number[];
@@ -1424,7 +1619,10 @@ export interface DiceMamlConfig {
   gamma?: number;
   /** λ of the advantages. Values: 0 to 1; default 1.0. */
   gae_lambda?: number;
-  /** subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default "linear_time". */
+  /**
+   * subtracted from returns, fitted per task. Values: linear_feature, linear_time, multi_feature, zero; default
+   * "linear_time".
+   */
   baseline?: "linear_feature" | "linear_time" | "multi_feature" | "zero";
   /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
   baseline_regularisation?: number;
@@ -1438,9 +1636,14 @@ export interface DiceMamlConfig {
   weight_decay?: number;
   /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
   learn_std?: boolean;
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -1468,7 +1671,9 @@ export interface Rl2PpoConfig {
   episodes?: number;
   /** show an episode's last action, reward and end to the next one. Values: true, false; default true. */
   carry_over?: boolean;
-  /** show the policy that a time limit ended an episode, as a final state is shown. Values: true, false; default false. */
+  /**
+   * show the policy that a time limit ended an episode, as a final state is shown. Values: true, false; default false.
+   */
   show_time_limit?: boolean;
   /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
   train_tasks?: number;
@@ -1476,7 +1681,10 @@ export interface Rl2PpoConfig {
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.95. */
   gae_lambda?: number;
-  /** learned value, from the policy's memory or its own; or a baseline fitted to each batch. Values: gru, separate, linear_feature, linear_time, multi_feature, zero; default "gru". */
+  /**
+   * learned value, from the policy's memory or its own; or a baseline fitted to each batch. Values: gru, separate,
+   * linear_feature, linear_time, multi_feature, zero; default "gru".
+   */
   critic?: "gru" | "separate" | "linear_feature" | "linear_time" | "multi_feature" | "zero";
   /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
   baseline_regularisation?: number;
@@ -1510,9 +1718,14 @@ export interface Rl2PpoConfig {
   weight_decay?: number;
   /** learn ln σ of continuous actions; false: it stays log_std_init. Values: true, false; default true. */
   learn_std?: boolean;
-  /** Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001. */
+  /**
+   * Adam's step size; lower it where train/approx_kl, if there is one, is above about 0.03. Values: > 0; default 0.001.
+   */
   learning_rate?: number;
-  /** linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant, linear, exponential, step, cosine; default "constant". */
+  /**
+   * linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall. Values: constant,
+   * linear, exponential, step, cosine; default "constant".
+   */
   learning_rate_schedule?: "constant" | "linear" | "exponential" | "step" | "cosine";
   /** share of the rate that exponential and step end with. Values: above 0, to 1; default 0.1. */
   learning_rate_fall?: number;
@@ -1546,7 +1759,9 @@ export interface Rl2TrpoConfig {
   episodes?: number;
   /** show an episode's last action, reward and end to the next one. Values: true, false; default true. */
   carry_over?: boolean;
-  /** show the policy that a time limit ended an episode, as a final state is shown. Values: true, false; default false. */
+  /**
+   * show the policy that a time limit ended an episode, as a final state is shown. Values: true, false; default false.
+   */
   show_time_limit?: boolean;
   /** 0: fresh tasks each iteration; otherwise a pool of so many. Values: 0 or more; default 0. */
   train_tasks?: number;
@@ -1554,7 +1769,10 @@ export interface Rl2TrpoConfig {
   gamma?: number;
   /** λ of the advantages; lower: less variance, more bias. Values: 0 to 1; default 0.98. */
   gae_lambda?: number;
-  /** learned value, from the policy's memory or its own; or a baseline fitted to each batch. Values: gru, separate, linear_feature, linear_time, multi_feature, zero; default "linear_feature". */
+  /**
+   * learned value, from the policy's memory or its own; or a baseline fitted to each batch. Values: gru, separate,
+   * linear_feature, linear_time, multi_feature, zero; default "linear_feature".
+   */
   critic?: "gru" | "separate" | "linear_feature" | "linear_time" | "multi_feature" | "zero";
   /** added to the diagonal of a fitted baseline's equations. Values: > 0; default 0.00001. */
   baseline_regularisation?: number;
@@ -1586,7 +1804,10 @@ export interface Rl2TrpoConfig {
   accept_violation?: boolean;
   /** products with the KL's Hessian. Values: exact, finite_differences, one_sided_differences; default "exact". */
   hessian?: "exact" | "finite_differences" | "one_sided_differences";
-  /** above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0 or more; default 0.0. */
+  /**
+   * above 0: gradients of differences are this over ‖θ‖ times the vector apart; 0: where the error is least. Values: 0
+   * or more; default 0.0.
+   */
   base_eps?: number;
   /** recurrent units, by which the policy remembers. Values: none, gru, lstm, rnn; default "gru". */
   cell?: "none" | "gru" | "lstm" | "rnn";
@@ -1612,7 +1833,10 @@ export interface PearlConfig {
   latent_dim?: number;
   /** widths of the encoder's hidden layers. Values: list of widths; default [200, 200, 200]. */
   encoder_hidden_sizes?: number[];
-  /** mlp: transitions in any order; gru: one after the other, by as many units as its last hidden layer has. Values: mlp, gru; default "mlp". */
+  /**
+   * mlp: transitions in any order; gru: one after the other, by as many units as its last hidden layer has. Values:
+   * mlp, gru; default "mlp".
+   */
   encoder?: "mlp" | "gru";
   /** the belief is a distribution that is held to the prior; otherwise one point. Values: true, false; default true. */
   use_information_bottleneck?: boolean;
@@ -1642,7 +1866,10 @@ export interface PearlConfig {
   gamma?: number;
   /** factor of the rewards that are learned from: the inverse of a temperature. Values: > 0; default 5.0. */
   reward_scale?: number;
-  /** learn from the environment's dense reward; the encoder sees the one that is paid. Values: true, false; default false. */
+  /**
+   * learn from the environment's dense reward; the encoder sees the one that is paid. Values: true, false; default
+   * false.
+   */
   dense_rewards?: boolean;
   /** training tasks, each with a memory of its own. Values: 1 or more; default 100. */
   train_tasks?: number;
@@ -1658,7 +1885,9 @@ export interface PearlConfig {
   num_steps_prior?: number;
   /** steps on each by draws from the belief, which go into the context; 0: none. Values: 0 or more; default 0. */
   num_steps_posterior?: number;
-  /** steps on each by draws from the belief, which do not go into the context; 0: none. Values: 0 or more; default 600. */
+  /**
+   * steps on each by draws from the belief, which do not go into the context; 0: none. Values: 0 or more; default 600.
+   */
   num_extra_rl_steps_posterior?: number;
   /** episodes by the belief after which it is inferred again. Values: 1 or more; default 1. */
   update_post_train?: number;
@@ -1666,7 +1895,10 @@ export interface PearlConfig {
   batch_size?: number;
   /** transitions of the context in an update, of each task. Values: 1 or more; default 100. */
   embedding_batch_size?: number;
-  /** transitions of the context that are read at once; each such part makes an update of its own. Values: it divides embedding_batch_size; default 100. */
+  /**
+   * transitions of the context that are read at once; each such part makes an update of its own. Values: it divides
+   * embedding_batch_size; default 100.
+   */
   embedding_mini_batch_size?: number;
   /** transitions that are remembered of each task; never more than a run makes. Values: 1 or more; default 1000000. */
   memory_size?: number;

@@ -2,8 +2,8 @@
 export type DeviceKind = "cpu" | "gpu";
 
 /**
- * What to run on. `auto` takes a GPU if it is faster on the program at hand, which is timed; small networks are often faster on the
- * processor. Where there is no GPU, `gpu` trains on the processor and says so.
+ * What to run on. `auto` takes a GPU if it is faster on the program at hand, which is timed; small networks are often
+ * faster on the processor. Where there is no GPU, `gpu` trains on the processor and says so.
  */
 export type DeviceRequest = "auto" | DeviceKind;
 
@@ -76,11 +76,17 @@ export interface SpecInfo {
   plane: [number, number] | null;
   /** Names the shapes that it is drawn with, where some need a name: `green: the goal`. */
   legend?: string;
-  /** Where its goals are in observations, if it is about reaching such: the numbers that say what is reached and what is sought. */
+  /**
+   * Where its goals are in observations, if it is about reaching such: the numbers that say what is reached and what is
+   * sought.
+   */
   goal?: { achieved: Span; desired: Span; tolerance: number };
 }
 
-/** How the policies of an algorithm come to a task: trained on it, or adapting by gradient steps, by what they remember or by a belief. */
+/**
+ * How the policies of an algorithm come to a task: trained on it, or adapting by gradient steps, by what they remember
+ * or by a belief.
+ */
 export type Family = "single-task" | "gradients" | "memory" | "inference";
 
 /** What there is. */
@@ -113,8 +119,8 @@ export interface MetaTest {
   /** Names the tasks; default 0. */
   seed?: number;
   /**
-   * Measure the most probable actions, default true; what gradient steps learn from is always drawn. In environments written in
-   * JavaScript all actions are drawn.
+   * Measure the most probable actions, default true; what gradient steps learn from is always drawn. In environments
+   * written in JavaScript all actions are drawn.
    */
   deterministic?: boolean;
 }
@@ -122,8 +128,9 @@ export interface MetaTest {
 /** One episode step by step. */
 export interface Path {
   /**
-   * The state in which each step was made, one after the other. A trajectory of an environment with a single task ends with the state
-   * that its last step led to; paths of adaptations do not have it. Of environments written in JavaScript, what the policy saw.
+   * The state in which each step was made, one after the other. A trajectory of an environment with a single
+   * task ends with the state that its last step led to; paths of adaptations do not have it. Of environments
+   * written in JavaScript, what the policy saw.
    */
   states: Float32Array;
   /** What the environment got in each step, one after the other. */
@@ -155,8 +162,9 @@ export interface Adaptation {
 /** How a policy that infers a belief adapted to one task, and where it would have gone at each moment of that. */
 export interface Guesses extends Adaptation {
   /**
-   * By stage, and by steps that were made in it, from 0 to `horizon`: places in the plane, x and y of one draw after the other. A draw keeps
-   * its random numbers and its first state at all times, so that it moves only as the belief does.
+   * By stage, and by steps that were made in it, from 0 to `horizon`: places in the plane, x and y
+   * of one draw after the other. A draw keeps its random numbers and its first state at all times,
+   * so that it moves only as the belief does.
    */
   places: Float32Array[][];
 }

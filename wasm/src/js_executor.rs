@@ -1,7 +1,7 @@
 //! Environments of a page, many side by side, which may answer later.
 //!
-//! Each call may answer at once or by a promise; those of one step work side by side. Between steps the thread gets a pause when it has
-//! worked for some milliseconds.
+//! Each call may answer at once or by a promise; those of one step work side by side. Between steps the thread gets a
+//! pause when it has worked for some milliseconds.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -2,10 +2,11 @@
 //!
 //! Values cross as plain objects, numbers that are many as typed arrays. What fails throws an `Error` with a `code`.
 //!
-//! In `js/`, an `Engine` does everything on the thread that it is made on. `thread.ts` puts one into a worker behind a proxy of its
-//! methods, or on the calling thread: where there are no workers, and for environments that are objects of a page, which cannot leave
-//! it. Each run has a worker of its own, policies share one. `Run` steps a session from the caller's side, so that pausing, aborting and
-//! saving happen between iterations. WebAssembly has no threads here: shared memory needs headers that most hosts do not send.
+//! In `js/`, an `Engine` does everything on the thread that it is made on. `thread.ts` puts one into a worker behind a
+//! proxy of its methods, or on the calling thread: where there are no workers, and for environments that are objects of
+//! a page, which cannot leave it. Each run has a worker of its own, policies share one. `Run` steps a session from the
+//! caller's side, so that pausing, aborting and saving happen between iterations. WebAssembly has no threads here:
+//! shared memory needs headers that most hosts do not send.
 
 #![forbid(unsafe_code)]
 

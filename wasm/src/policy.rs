@@ -247,7 +247,8 @@ impl RawPolicy {
 
     /// The policy's actions at these observations, one row of numbers each, within the action space's bounds.
     ///
-    /// A policy with a memory remembers what it was shown from call to call, as long as there are as many rows; `fresh` begins anew.
+    /// A policy with a memory remembers what it was shown from call to call, as long as there are as many rows; `fresh`
+    /// begins anew.
     ///
     /// # Errors
     /// If the numbers do not fit or the device fails.

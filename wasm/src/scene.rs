@@ -11,8 +11,8 @@ const CIRCLE: f32 = 1.0;
 const POLYGON: f32 = 2.0;
 const POLYLINE: f32 = 3.0;
 
-/// A scene: number of shapes, view `[xmin, xmax, ymin, ymax]`, then each shape: kind, colour as `0xrrggbb`, width or radius, number
-/// of points, points.
+/// A scene: number of shapes, view `[xmin, xmax, ymin, ymax]`, then each shape: kind, colour as `0xrrggbb`,
+/// width or radius, number of points, points.
 pub fn append(list: &mut Vec<f32>, scene: &Scene) {
     list.push(scene.shapes.len() as f32);
     list.extend(scene.view);

@@ -97,8 +97,8 @@ pub fn caused(error: Error, cause: &Cause) -> JsValue {
 
 #[wasm_bindgen]
 impl RawSession {
-    /// Fresh training; `env` makes environments of the page, if the request names none. It begins with the parameters of the snapshots
-    /// `from`, if there are any.
+    /// Fresh training; `env` makes environments of the page, if the request names none. It begins with the parameters
+    /// of the snapshots `from`, if there are any.
     ///
     /// # Errors
     /// For a name or value that cannot be, or if the device fails.

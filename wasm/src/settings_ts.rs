@@ -8,10 +8,11 @@ use toml::Value;
 /// `js/settings.ts`.
 fn text() -> String {
     let mut out = String::from(
-        "// Written by `QUICKSTUDY_WRITE=1 cargo test -p quickstudy-wasm settings`, which also checks that it is up to date.\n\n",
+        "// Written by `QUICKSTUDY_WRITE=1 cargo test -p quickstudy-wasm settings`, which also checks\n\
+         // that it is up to date.\n\n",
     );
     for def in ALGORITHMS {
-        _ = writeln!(out, "/** Settings of `{}`: {}. */", def.name, def.line);
+        out += &comment("", &format!("Settings of `{}`: {}.", def.name, def.line));
         _ = writeln!(out, "export interface {} {{", interface(def.name));
         let defaults = (def.defaults)();
         for doc in def.settings() {
@@ -19,12 +20,13 @@ fn text() -> String {
             let ty = match default {
                 Value::Boolean(_) => "boolean".to_owned(),
                 Value::Array(_) => "number[]".to_owned(),
-                Value::String(_) => range.split(", ").map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | "),
+                Value::String(_) => one_of(doc.key, &range),
                 _ => "number".to_owned(),
             };
             let meaning = doc.meaning.trim_end_matches('.');
-            _ = writeln!(out, "  /** {meaning}. Values: {range}; default {default}. */");
-            _ = writeln!(out, "  {}?: {ty};", doc.key);
+            out += &comment("  ", &format!("{meaning}. Values: {range}; default {default}."));
+            let space = if ty.starts_with('\n') { "" } else { " " };
+            _ = writeln!(out, "  {}?:{space}{ty};", doc.key);
         }
         out += "}\n\n";
     }
@@ -34,6 +36,38 @@ fn text() -> String {
     }
     out += "}\n\n/** Names of the algorithms. */\nexport type AlgorithmName = keyof Configs;\n";
     out
+}
+
+/// Columns of a line.
+const WIDTH: usize = 120;
+
+/// A comment of documentation, on one line if it fits there.
+fn comment(indent: &str, text: &str) -> String {
+    let line = format!("{indent}/** {text} */\n");
+    if line.chars().count() <= WIDTH + 1 {
+        return line;
+    }
+    let (mut out, mut line) = (format!("{indent}/**\n"), format!("{indent} *"));
+    for word in text.split(' ') {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            out += &line;
+            out.push('\n');
+            line = format!("{indent} *");
+        }
+        line.push(' ');
+        line += word;
+    }
+    out + &line + &format!("\n{indent} */\n")
+}
+
+/// The type of the setting `key`, which is one of the words in `range`: a word per line if they do not fit on one.
+fn one_of(key: &str, range: &str) -> String {
+    let words: Vec<String> = range.split(", ").map(|word| format!("\"{word}\"")).collect();
+    let line = words.join(" | ");
+    if format!("  {key}?: {line};").chars().count() <= WIDTH {
+        return line;
+    }
+    words.iter().map(|word| format!("\n    | {word}")).collect()
 }
 
 /// `PpoConfig`, `MamlTrpoConfig`.

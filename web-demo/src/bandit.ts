@@ -40,7 +40,12 @@ export class Bandit implements Card {
 
   async adapt(task: readonly number[], seed: number): Promise<void> {
     // Actions are drawn, as in training: what it is unsure of, it tries.
-    const adaptation = await this.#contestant.policy.adapt({ to: [task], rollouts: TRIALS, seed, deterministic: false });
+    const adaptation = await this.#contestant.policy.adapt({
+      to: [task],
+      rollouts: TRIALS,
+      seed,
+      deterministic: false,
+    });
     const pulls = adaptation.stages.flatMap(({ paths }) => {
       const { actions, rewards } = paths[0]!;
       return [...actions].map((arm, i) => ({ arm, paid: rewards[i]! }));

@@ -17,8 +17,15 @@ export interface Card {
 }
 
 /** The frame of a card: its name, what it is, the picture and what goes below. */
-export function frame({ name, about, command }: Contestant, canvas: HTMLCanvasElement, ...below: HTMLElement[]): HTMLElement {
-  const how = command === undefined ? [] : [element("details", {}, element("summary", {}, "How it was made"), element("pre", {}, command))];
+export function frame(
+  { name, about, command }: Contestant,
+  canvas: HTMLCanvasElement,
+  ...below: HTMLElement[]
+): HTMLElement {
+  const how =
+    command === undefined
+      ? []
+      : [element("details", {}, element("summary", {}, "How it was made"), element("pre", {}, command))];
   return element(
     "article",
     { class: "card", "aria-label": name, "data-testid": `card-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}` },

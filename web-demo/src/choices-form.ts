@@ -54,7 +54,13 @@ export class ChoicesForm {
       this.#labelled("Steps", "steps", this.#steps.input, "How many environment steps to train for."),
       this.#labelled("Device", "device", this.#device, "Where to compute. Small networks are often faster on the CPU."),
     );
-    const details = element("details", {}, element("summary", {}, "Settings: seed, steps, device and hyperparameters"), more, settings);
+    const details = element(
+      "details",
+      {},
+      element("summary", {}, "Settings: seed, steps, device and hyperparameters"),
+      more,
+      settings,
+    );
     const fields = element("div", { class: "fields" });
     fields.append(
       this.#labelled("Environment", "env", this.#env, "The world to act in."),
@@ -75,7 +81,14 @@ export class ChoicesForm {
     this.#entries.set(key, { input, error });
     input.id = id;
     input.setAttribute("aria-describedby", `${hintId} ${errorId}`);
-    return element("div", { class: "field" }, element("label", { for: id }, name), input, error, element("p", { id: hintId, class: "hint" }, hint));
+    return element(
+      "div",
+      { class: "field" },
+      element("label", { for: id }, name),
+      input,
+      error,
+      element("p", { id: hintId, class: "hint" }, hint),
+    );
   }
 
   get #offer(): Offer {
@@ -85,7 +98,10 @@ export class ChoicesForm {
   /** Shows these; what is not given keeps the room's standard. */
   apply(given: Partial<Choices>): void {
     const envs = [...new Set(this.#offers.flatMap((offer) => offer.envs))];
-    options(this.#env, envs.map((name) => [name, title(name)]));
+    options(
+      this.#env,
+      envs.map((name) => [name, title(name)]),
+    );
     if (given.env !== undefined && envs.includes(given.env)) this.#env.value = given.env;
     this.#offerAlgorithms(given.algorithm);
     this.#seed.value = given.seed ?? 0;
@@ -98,7 +114,10 @@ export class ChoicesForm {
   #offerAlgorithms(wanted: string | undefined): void {
     const able = this.#offers.filter(({ envs }) => envs.includes(this.#env.value));
     const meaning = (name: string): string => this.#catalogue.algorithms.find((a) => a.name === name)?.meaning ?? "";
-    options(this.#algorithm, able.map(({ algorithm }) => [algorithm, algorithm]));
+    options(
+      this.#algorithm,
+      able.map(({ algorithm }) => [algorithm, algorithm]),
+    );
     if (able.some(({ algorithm }) => algorithm === wanted)) this.#algorithm.value = wanted!;
     say(this.#about, `${this.#algorithm.value}: ${meaning(this.#algorithm.value)}.`);
   }
@@ -161,8 +180,13 @@ export class ChoicesForm {
 
   /** Whether all numbers are such; those that are not are marked. */
   check(): boolean {
-    const problems = [["seed", this.#seed.problem], ["steps", this.#steps.problem]] as const;
-    problems.forEach(([key, problem]) => (problem === undefined ? this.#clear(this.#entries.get(key)) : this.fail(key, `${key}: ${problem}`)));
+    const problems = [
+      ["seed", this.#seed.problem],
+      ["steps", this.#steps.problem],
+    ] as const;
+    problems.forEach(([key, problem]) =>
+      problem === undefined ? this.#clear(this.#entries.get(key)) : this.fail(key, `${key}: ${problem}`),
+    );
     return problems.every(([, problem]) => problem === undefined);
   }
 

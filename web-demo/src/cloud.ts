@@ -9,7 +9,12 @@ const RADIUS = 4;
 export type Cloud = Float32Array;
 
 /** Fills a dot for each place; where there are many, it gets darker. */
-export function fillCloud(context: CanvasRenderingContext2D, cloud: Cloud, ratio: number, { scale, x, y }: Place): void {
+export function fillCloud(
+  context: CanvasRenderingContext2D,
+  cloud: Cloud,
+  ratio: number,
+  { scale, x, y }: Place,
+): void {
   context.save();
   context.fillStyle = DOTS;
   context.globalAlpha = 0.35;

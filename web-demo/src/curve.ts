@@ -31,7 +31,12 @@ export class Curve {
   #waiting: { frame: number; painted: (() => void)[] } | undefined;
 
   /** `where` says in words where a point is. */
-  constructor(box: HTMLElement, label: string, names: readonly string[], where = (steps: number): string => `after ${compact(steps)} steps`) {
+  constructor(
+    box: HTMLElement,
+    label: string,
+    names: readonly string[],
+    where = (steps: number): string => `after ${compact(steps)} steps`,
+  ) {
     this.#box = box;
     this.#label = label;
     this.#where = where;
@@ -158,7 +163,12 @@ export class Curve {
         cursor: { show: false },
         scales: { x: { time: false } },
         axes: [
-          { ...axis, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? compact(tick) : "")), space: 70, size: 32 },
+          {
+            ...axis,
+            values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? compact(tick) : "")),
+            space: 70,
+            size: 32,
+          },
           { ...axis, values: (_, ticks) => ticks.map((tick) => compact(tick).replace("-", "−")), size: 52 },
         ],
         series: [{}, ...series],

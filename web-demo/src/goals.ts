@@ -26,7 +26,8 @@ export class Goals {
     if (!plane || !before || !after) {
       return false;
     }
-    const width = (path: { states: Float32Array; rewards: Float64Array }): number => path.states.length / path.rewards.length;
+    const width = (path: { states: Float32Array; rewards: Float64Array }): number =>
+      path.states.length / path.rewards.length;
     const pictures = await Promise.all(
       tasks.slice(0, SHOWN).map(async (task, i) => {
         const path = after.paths[i]!;

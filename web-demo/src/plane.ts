@@ -20,7 +20,10 @@ function stageName(unit: Adaptation["unit"], stage: number): string {
   return stage === 0 ? "Before" : stage === 1 ? "After 1 step" : `After ${stage} steps`;
 }
 
-/** A policy that walks in the plane: before adaptation and after each gradient step, or episode by episode. Of one that infers a belief, it shows that as well. */
+/**
+ * A policy that walks in the plane: before adaptation and after each gradient step, or episode by episode. Of one
+ * that infers a belief, it shows that as well.
+ */
 export class Plane implements Card {
   readonly root: HTMLElement;
   readonly name: string;
@@ -47,7 +50,10 @@ export class Plane implements Card {
 
   async adapt(task: readonly number[], seed: number): Promise<void> {
     const { policy } = this.#contestant;
-    const guesses = policy.info.family === "inference" ? await policy.guesses({ to: task, episodes: EPISODES, draws: DRAWS, seed }) : undefined;
+    const guesses =
+      policy.info.family === "inference"
+        ? await policy.guesses({ to: task, episodes: EPISODES, draws: DRAWS, seed })
+        : undefined;
     const adaptation = guesses ?? (await policy.adapt({ to: [task], innerSteps: INNER_STEPS, seed }));
     const lists = adaptation.stages.map(({ paths }) => draw(this.#spec.name, paths[0]!.states, task));
     this.#pictures = (await Promise.all(lists)).map((list) => [...scenes(list)]);
@@ -60,7 +66,10 @@ export class Plane implements Card {
   #line(stage: number): HTMLElement {
     const [first, last] = [this.#clouds[stage]?.[0], this.#clouds[stage]?.at(-1)];
     const name = stageName(this.#adaptation?.unit ?? "episodes", stage);
-    const dots = first && last ? [element("span", { class: "dots" }, `dots ±${reward(spread(first))} → ±${reward(spread(last))}`)] : [];
+    const dots =
+      first && last
+        ? [element("span", { class: "dots" }, `dots ±${reward(spread(first))} → ±${reward(spread(last))}`)]
+        : [];
     return element("li", {}, `${name}: ${reward(this.#return(stage))} `, ...dots);
   }
 

@@ -25,7 +25,8 @@ interface Line {
 
 /** The settings that the shipped policies of `navigation` were trained with, where the preset has others today. */
 const NAVIGATION =
-  "--set meta_batch=20 --set gamma=0.99 --set outer_steps=5 --set clip_eps=0.3 --set inner_kl_coef=0.01 --set learning_rate=2e-3";
+  "--set meta_batch=20 --set gamma=0.99 --set outer_steps=5 --set clip_eps=0.3 --set inner_kl_coef=0.01 --set " +
+  "learning_rate=2e-3";
 
 /** What is compared in each environment. The commands are those that made the files in `public/policies`. */
 const LINES: Record<string, Line> = {
@@ -41,7 +42,8 @@ const LINES: Record<string, Line> = {
       },
       {
         name: "Meta-trained",
-        about: "It learnt to learn: it practised finding 2,000 different goals, so that a few tries tell it where to go.",
+        about:
+          "It learnt to learn: it practised finding 2,000 different goals, so that a few tries tell it where to go.",
         file: "navigation-meta",
         command: `quickstudy train promp --env navigation --seed 1 --steps 16M ${NAVIGATION}`,
       },
@@ -55,13 +57,18 @@ const LINES: Record<string, Line> = {
         name: "Trained on one task",
         about: "It learnt the way to a single goal, and believes in that one whatever it is paid.",
         file: "point-robot-one-task",
-        command: "quickstudy train pearl --env point-robot --config point-robot.toml --seed 0 --steps 40k --set train_tasks=1",
+        command:
+          "quickstudy train pearl --env point-robot --config point-robot.toml --seed 0 --steps 40k --set train_tasks=1",
       },
       {
         name: "Meta-trained",
-        about: "It learnt, by PEARL, to infer: it practised on 400 different goals to read from what each step paid where the goal may be.",
+        about:
+          "It learnt, by PEARL, to infer: it practised on 400 different goals to read from what each step paid where " +
+          "the goal may be.",
         file: "point-robot-meta",
-        command: "quickstudy train pearl --env point-robot --config point-robot.toml --seed 0 --steps 360k --eval-every 10k --eval-episodes 200",
+        command:
+          "quickstudy train pearl --env point-robot --config point-robot.toml --seed 0 --steps 360k --eval-every 10k " +
+          "--eval-episodes 200",
       },
     ],
   },
@@ -77,7 +84,8 @@ const LINES: Record<string, Line> = {
       },
       {
         name: "Meta-trained",
-        about: "It learnt to learn on 400,000 machines: it tries arms, remembers what they paid, and settles on the best.",
+        about:
+          "It learnt to learn on 400,000 machines: it tries arms, remembers what they paid, and settles on the best.",
         file: "bandit-meta",
         command: "quickstudy train rl2-ppo --env bandit --seed 0",
       },
@@ -178,7 +186,10 @@ export async function contestants(env: string): Promise<Contestant[]> {
       command,
       policy: await loadPolicy(await bytes(file)),
     }));
-    return [{ name: "Untrained", about: line.about, command: undefined, policy: untrained }, ...(await Promise.all(others))];
+    return [
+      { name: "Untrained", about: line.about, command: undefined, policy: untrained },
+      ...(await Promise.all(others)),
+    ];
   } finally {
     session.dispose();
   }

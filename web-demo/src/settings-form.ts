@@ -35,14 +35,21 @@ function value(text: string, { default: standard }: SettingInfo): unknown {
   if (typeof standard === "boolean") {
     return text === "true" ? true : text === "false" ? false : text;
   }
-  const number = (part: string): unknown => (part.trim() !== "" && Number.isFinite(Number(part)) ? Number(part) : part.trim());
+  const number = (part: string): unknown =>
+    part.trim() !== "" && Number.isFinite(Number(part)) ? Number(part) : part.trim();
   if (Array.isArray(standard)) {
-    return text.replace(/^\s*\[|\]\s*$/g, "").split(",").map(number);
+    return text
+      .replace(/^\s*\[|\]\s*$/g, "")
+      .split(",")
+      .map(number);
   }
   return typeof standard === "number" ? number(text) : text;
 }
 
-/** Settings of an algorithm: empty fields keep their standard values, which they show; each explains itself on hover and focus. */
+/**
+ * Settings of an algorithm: empty fields keep their standard values, which they show; each explains itself on hover and
+ * focus.
+ */
 export class SettingsForm {
   #box: HTMLElement;
   #fields = new Map<string, Field>();
@@ -54,7 +61,11 @@ export class SettingsForm {
   }
 
   /** Shows the settings of another algorithm. */
-  show(settings: readonly SettingInfo[], standard: (info: SettingInfo) => Standard, texts: Record<string, string>): void {
+  show(
+    settings: readonly SettingInfo[],
+    standard: (info: SettingInfo) => Standard,
+    texts: Record<string, string>,
+  ): void {
     this.#fields.clear();
     this.#box.replaceChildren(
       ...settings.map((info) => {
@@ -75,11 +86,21 @@ export class SettingsForm {
       const entries = choices.map((word) => element("option", { value: word }, word));
       input = element("select", attributes, element("option", { value: "" }, usual), ...entries);
     } else {
-      input = element("input", { ...attributes, type: "text", autocomplete: "off", spellcheck: "false", placeholder: usual });
+      input = element("input", {
+        ...attributes,
+        type: "text",
+        autocomplete: "off",
+        spellcheck: "false",
+        placeholder: usual,
+      });
     }
     input.value = text;
     const error = element("p", { id: wrong, class: "error" });
-    const explanation = element("p", { id: hint, class: "hint" }, `${info.meaning}. Values: ${info.range}. Default ${shown(info.default)}.`);
+    const explanation = element(
+      "p",
+      { id: hint, class: "hint" },
+      `${info.meaning}. Values: ${info.range}. Default ${shown(info.default)}.`,
+    );
     const label = element("label", { for: id }, info.key.replaceAll("_", " "));
     const row = element("div", { class: "setting" }, label, input, error, explanation);
     row.classList.toggle("changed", text !== "");
@@ -98,13 +119,17 @@ export class SettingsForm {
 
   /** What was changed, as values; what is typed as it would be anyway is no change. */
   get values(): Record<string, unknown> {
-    const typed = Object.entries(this.texts).map(([key, text]) => [key, value(text, this.#fields.get(key)!.info)] as const);
+    const typed = Object.entries(this.texts).map(
+      ([key, text]) => [key, value(text, this.#fields.get(key)!.info)] as const,
+    );
     return Object.fromEntries(typed.filter(([key, value]) => shown(this.#fields.get(key)!.standard) !== shown(value)));
   }
 
   /** Those of a run's settings that differ from what empty fields stand for, as texts. */
   changes(settings: readonly { key: string; value: unknown }[]): Record<string, string> {
-    const differ = settings.filter(({ key, value }) => this.#fields.has(key) && shown(this.#fields.get(key)!.standard) !== shown(value));
+    const differ = settings.filter(
+      ({ key, value }) => this.#fields.has(key) && shown(this.#fields.get(key)!.standard) !== shown(value),
+    );
     return Object.fromEntries(differ.map(({ key, value }) => [key, shown(value)]));
   }
 

@@ -9,7 +9,10 @@ import type { Choices } from "./url-state.js";
 export interface Watcher {
   /** Milliseconds between looks at the policy. */
   readonly lookEvery: number;
-  /** A run is ready, with its policy as it is: untrained, or as it was saved. `again`: it goes on where the last one ended. */
+  /**
+   * A run is ready, with its policy as it is: untrained, or as it was saved. `again`: it goes on where the last one
+   * ended.
+   */
   opened(run: Run, choices: Choices, again: boolean): Promise<void>;
   /** After each iteration. */
   progressed(progress: Progress): void;
@@ -53,7 +56,14 @@ export class Trainer {
   #pressedAt: number | undefined;
   #controls: Controls;
 
-  constructor(box: HTMLElement, choices: HTMLElement, catalogue: Catalogue, offers: Offer[], given: Partial<Choices>, watcher: Watcher) {
+  constructor(
+    box: HTMLElement,
+    choices: HTMLElement,
+    catalogue: Catalogue,
+    offers: Offer[],
+    given: Partial<Choices>,
+    watcher: Watcher,
+  ) {
     this.#watcher = watcher;
     this.#controls = new Controls(box, {
       primary: () => this.#press(),
@@ -341,9 +351,14 @@ export class Trainer {
     }
     const bytes = await run.save();
     const { setup, envSteps } = await run.session;
-    const name = `${setup.env}-${setup.algorithm}-seed${setup.seeds[0] ?? 0}-${envSteps}`.replaceAll(/[^a-z0-9-]/g, "_");
+    const name = `${setup.env}-${setup.algorithm}-seed${setup.seeds[0] ?? 0}-${envSteps}`.replaceAll(
+      /[^a-z0-9-]/g,
+      "_",
+    );
     download(bytes, `${name}.safetensors`);
-    this.#controls.tell(`Saved ${title(setup.env)} after ${count(envSteps)} steps. The command line reads this file, too.`);
+    this.#controls.tell(
+      `Saved ${title(setup.env)} after ${count(envSteps)} steps. The command line reads this file, too.`,
+    );
   }
 
   async #copy(): Promise<void> {

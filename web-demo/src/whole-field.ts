@@ -25,7 +25,9 @@ export class WholeField {
 
   /** What is wrong with the text, if anything. */
   get problem(): string | undefined {
-    return this.#typed() === "wrong" ? `expected a whole number from ${this.#least} on, got ${this.input.value.trim()}` : undefined;
+    return this.#typed() === "wrong"
+      ? `expected a whole number from ${this.#least} on, got ${this.input.value.trim()}`
+      : undefined;
   }
 
   #typed(): number | undefined | "wrong" {

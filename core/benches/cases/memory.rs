@@ -1,4 +1,5 @@
-//! Programs on memories of rows, and what they take: the same for the CPU (`core/benches/memory.rs`) and for GPUs (`gpu/benches/memory.rs`).
+//! Programs on memories of rows, and what they take: the same for the CPU
+//! (`core/benches/memory.rs`) and for GPUs (`gpu/benches/memory.rs`).
 
 use std::time::{Duration, Instant};
 

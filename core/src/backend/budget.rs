@@ -1,9 +1,9 @@
 //! How much memory the arrays and programs of a device take, and may take.
 //!
-//! A compiled plan knows its `Footprint`: arguments, temporaries of all schedules, scratch of the threads. `Device::compile` adds what is
-//! taken already, and refuses with `Error::Memory` what is too much; the first run allocates. The core asks no system how much there is:
-//! the command line does and hands it over, in WebAssembly it is 4 GiB. Training takes what it needs on the host beforehand, such
-//! as copies of the state while it is saved.
+//! A compiled plan knows its `Footprint`: arguments, temporaries of all schedules, scratch of the threads.
+//! `Device::compile` adds what is taken already, and refuses with `Error::Memory` what is too much; the first run
+//! allocates. The core asks no system how much there is: the command line does and hands it over, in WebAssembly it is
+//! 4 GiB. Training takes what it needs on the host beforehand, such as copies of the state while it is saved.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -66,7 +66,7 @@ impl Budget {
         Ok(self.lease(purpose, bytes))
     }
 
-    /// The same whether there are so many or not.
+    /// Takes bytes, even where there are not so many left.
     pub fn lease(self: &Rc<Self>, purpose: Purpose, bytes: u64) -> Lease {
         let of = self.of(purpose);
         of.set(of.get().saturating_add(bytes));

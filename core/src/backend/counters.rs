@@ -7,8 +7,9 @@ use std::time::Duration;
 pub struct Counters {
     /// Dispatches handed to the device; none on the CPU, which has no such thing.
     pub dispatches: u64,
-    /// Bytes that work has moved: on the CPU those that operations outside of fused work have copied, read or written one by
-    /// one, on a GPU those that its dispatches write. They show whether changing a few rows of a large array costs a few rows.
+    /// Bytes that work has moved: on the CPU those that operations outside of fused work have copied,
+    /// read or written one by one, on a GPU those that its dispatches write. They show whether changing a
+    /// few rows of a large array costs a few rows.
     pub moved: u64,
     /// Time spent on recording and submitting them. Waiting for the device, and the work of a device that is a part of
     /// the processor, are not included; zero where there is no clock.

@@ -5,9 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::array::Array;
 use super::budget::{Budget, Leased, Purpose};
 use super::{Backend, Buffer, Caps, Executable, Interrupt, Lease};
-use crate::program::{Array, Footprint, Plan};
+use crate::program::{Footprint, Plan};
 use crate::{DType, Error, Result, Shortage};
 
 /// Handle to a device. Clones are the same device; a session lives on one thread.
@@ -65,8 +66,8 @@ impl Device {
         self.budget.limit.set(bytes);
     }
 
-    /// Counts bytes as taken that the caller will need beside arrays and programs, as long as the lease is kept: what is compiled or
-    /// allocated from then on must fit beside them.
+    /// Counts bytes as taken that the caller will need beside arrays and programs, as long as the lease is kept: what
+    /// is compiled or allocated from then on must fit beside them.
     pub fn reserve(&self, bytes: u64) -> Lease {
         self.budget.lease(Purpose::Programs, bytes)
     }

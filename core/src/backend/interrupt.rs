@@ -1,15 +1,16 @@
 //! Asking running work to stop, and seeing how far it is, from any thread.
 //!
-//! The CPU looks between steps, tiles and steps of loops, a GPU between submissions. What the program was to change is then half
-//! changed, so a session that was interrupted neither saves nor goes on.
+//! The CPU looks between steps, tiles and steps of loops, a GPU between submissions. What the program was to change is
+//! then half changed, so a session that was interrupted neither saves nor goes on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Asks the work of a device to stop. Clones share the request; any thread may hold one.
 ///
-/// A program that is asked to stop ends between two kernels, tiles or steps of a loop, with [`Error::Interrupted`](crate::Error::Interrupted),
-/// and leaves what it was to change half changed. The request stays until it is taken back.
+/// A program that is asked to stop ends between two kernels, tiles or steps of a loop, with
+/// [`Error::Interrupted`](crate::Error::Interrupted), and leaves what it was to change half changed.
+/// The request stays until it is taken back.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<InterruptState>);
 

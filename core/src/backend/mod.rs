@@ -1,5 +1,6 @@
 //! Devices that run planned tensor programs. [`Backend`] is the tensor trait: what it takes to run a [`Plan`].
 
+mod array;
 mod budget;
 mod counters;
 pub mod cpu;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use crate::program::{Footprint, Plan};
 use crate::{DType, Result};
 
+pub use array::Array;
 pub use budget::Lease;
 pub use counters::Counters;
 pub use device::Device;
@@ -70,7 +72,8 @@ pub trait Backend: Debug {
     fn caps(&self) -> Caps;
     /// Memory of `len` elements, all zero.
     fn alloc(&self, dtype: DType, len: usize) -> Result<Rc<dyn BufferData>>;
-    /// Overwrite the elements of a buffer from number `first` on; `bytes` are elements of `caps().element_bytes` in native byte order.
+    /// Overwrite the elements of a buffer from number `first` on; `bytes` are elements of
+    /// `caps().element_bytes` in native byte order.
     fn write(&self, buffer: &Buffer, first: usize, bytes: &[u8]) -> Result<()>;
     /// The bytes of some elements of a buffer, at least one, as they are after all work enqueued before this call.
     fn read(&self, buffer: &Buffer, elements: Range<usize>) -> ReadFuture;

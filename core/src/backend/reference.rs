@@ -15,103 +15,21 @@ mod bounds;
 mod device;
 mod interpret;
 mod moves;
+mod non_finite;
 mod planned;
 mod scalar;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub use device::Reference;
+pub use non_finite::NonFinite;
 pub use planned::run_plan;
+pub use value::{Bounded, Data, Value};
 
 use super::ScalarValue;
-use crate::tensor::graph::Origin;
+use crate::Result;
 use crate::tensor::{Graph, NodeId};
-use crate::{Error, Result};
-
-/// The elements of a tensor, in row-major order.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Data {
-    /// Of an f32 tensor.
-    F64(Vec<f64>),
-    /// Of a u32 tensor.
-    U32(Vec<u32>),
-}
-
-impl Data {
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        match self {
-            Data::F64(x) => x.len(),
-            Data::U32(x) => x.len(),
-        }
-    }
-
-    /// Tells whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// A tensor's value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Value {
-    /// Size of each axis.
-    pub shape: Vec<usize>,
-    /// Its elements.
-    pub data: Data,
-}
-
-impl Value {
-    /// Value of an f32 tensor. `data` has as many elements as `shape` says.
-    pub fn f64(shape: &[usize], data: Vec<f64>) -> Value {
-        Value { shape: shape.to_vec(), data: Data::F64(data) }
-    }
-
-    /// Value of a u32 tensor. `data` has as many elements as `shape` says.
-    pub fn u32(shape: &[usize], data: Vec<u32>) -> Value {
-        Value { shape: shape.to_vec(), data: Data::U32(data) }
-    }
-
-    /// The elements as numbers, whichever the data type.
-    pub fn to_f64(&self) -> Vec<f64> {
-        match &self.data {
-            Data::F64(x) => x.clone(),
-            Data::U32(x) => x.iter().map(|v| f64::from(*v)).collect(),
-        }
-    }
-}
-
-/// A value and, per element, how far an f32 execution may be from it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bounded {
-    /// The value in f64.
-    pub value: Value,
-    /// Absolute error bounds: 0 where f32 is exact, infinite where nothing can be said.
-    pub bound: Vec<f64>,
-}
-
-/// The first operation whose result f32 cannot hold.
-#[derive(Clone, Debug)]
-pub struct NonFinite {
-    /// The node.
-    pub node: NodeId,
-    /// Name of its operation.
-    pub op: &'static str,
-    /// Source position that asked for it.
-    pub origin: Origin,
-    /// Which element, and the loops and their steps around it.
-    pub place: String,
-    /// The element: NaN or infinite.
-    pub value: f64,
-}
-
-impl NonFinite {
-    /// As an error.
-    pub fn error(&self) -> Error {
-        let NonFinite { node, op, origin, place, value } = self;
-        Error::NonFinite(format!("{op} gives {value} from finite operands, {origin}: {place} (node %{node})"))
-    }
-}
 
 /// The values of `outs` in f64.
 ///

@@ -45,7 +45,7 @@ impl Categorical {
         (self.log_probs.exp() * (self.log_probs - other.log_probs)).sum_keep(2)
     }
 
-    /// The same as a constant.
+    /// A copy through which no gradient flows.
     #[track_caller]
     pub fn stop_gradient(&self) -> Categorical {
         Categorical { log_probs: self.log_probs.stop_gradient() }

@@ -24,7 +24,8 @@ impl Gaussian {
         Gaussian::at_least(mean, log_std, LOG_STD_RANGE.0)
     }
 
-    /// The same with a deviation whose logarithm is no lower than `least`; below it, the parameter has no gradient.
+    /// As [`new`](Self::new), with deviations whose logarithm is no lower than `least`; below it, the parameter has no
+    /// gradient.
     #[track_caller]
     pub fn at_least(mean: Tensor, log_std: Tensor, least: f64) -> Gaussian {
         let log_std = log_std.clamp(least.clamp(LOG_STD_RANGE.0, LOG_STD_RANGE.1), LOG_STD_RANGE.1).unsqueeze(1);
@@ -89,7 +90,7 @@ impl Gaussian {
         (distance / (to * 2.0 + 1e-8) + other.log_std - self.log_std).sum_keep(2)
     }
 
-    /// The same as a constant.
+    /// A copy through which no gradient flows.
     #[track_caller]
     pub fn stop_gradient(&self) -> Gaussian {
         let [mean, log_std, precision] = [self.mean, self.log_std, self.precision].map(Tensor::stop_gradient);

@@ -5,7 +5,8 @@
 use super::{Gaussian, RowNoise};
 use crate::Tensor;
 
-/// Kept away from 0 in the logarithm of tanh's derivative, and from ±1 in the inverse of tanh (as garage's `TanhNormal`).
+/// Kept away from 0 in the logarithm of tanh's derivative, and from ±1 in the inverse of tanh (as garage's
+/// `TanhNormal`).
 const GUARD: f64 = 1e-6;
 
 /// The distribution of tanh u, where u is a vector of independent normal numbers.

@@ -35,7 +35,8 @@ impl StateDependent {
         Gaussian::with_variance(mean, variance + MIN_VARIANCE)
     }
 
-    /// The same before a tanh, with features that the noise shapes too (as Stable-Baselines3's SAC): the deviation is learned with them.
+    /// The distribution of an action that a tanh limits. The noise shapes the features too (as Stable-Baselines3's
+    /// SAC): the deviation is learned with them.
     #[track_caller]
     pub fn squashed(&self, mean: Tensor, features: Tensor) -> SquashedGaussian {
         let variance = features.square().matmul((self.log_std * 2.0).exp());

@@ -103,8 +103,8 @@ pub fn check_env(env: &EnvDef, now: Option<&dyn Fn() -> f64>) -> Report {
             let said = panic.downcast_ref::<String>().map(String::as_str);
             let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
             fail(format!(
-                "it panicked: {said}; no function of an environment may, whatever the action: limit numbers by `clamp`, and look \
-                 up tables by `R::select`"
+                "it panicked: {said}; no function of an environment may, whatever the action: limit numbers by \
+                 `clamp`, and look up tables by `R::select`"
             ))
         });
         let (outcome, detail) = match verdict {
@@ -160,8 +160,8 @@ fn tasks(env: &EnvDef) -> Verdict {
             if !fits(dim, f64::from(*number)) {
                 let (name, low, high) = (&dim.name, dim.low, dim.high);
                 return fail(format!(
-                    "task parameter `{name}` is drawn as {number}, and its range is {low} to {high}; clamp it in `sample_task`, or \
-                     widen its `Dim` in `EnvSpec::task`"
+                    "task parameter `{name}` is drawn as {number}, and its range is {low} to {high}; clamp it in \
+                     `sample_task`, or widen its `Dim` in `EnvSpec::task`"
                 ));
             }
         }
@@ -440,7 +440,8 @@ fn speed(env: &EnvDef, now: &dyn Fn() -> f64) -> Verdict {
     judge_speed(one, &gains)
 }
 
-/// Judges an environment's speed by the seconds of a step in one lane, and by how many times faster each instruction set is.
+/// Judges an environment's speed by the seconds of a step in one lane, and by how many times faster each instruction
+/// set is.
 pub(super) fn judge_speed(one: f64, gains: &[(Isa, f64)]) -> Verdict {
     if one.is_nan() || one <= 0.0 || gains.iter().any(|(_, gain)| !gain.is_finite()) {
         return Err((Outcome::Warning, "the clock does not advance".to_owned()));

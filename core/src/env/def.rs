@@ -8,7 +8,7 @@ use super::engine::erased::{Erased, Typed};
 #[cfg(feature = "standalone")]
 use super::engine::random::{RandomSteps, Source};
 #[cfg(feature = "standalone")]
-use super::engine::scalar::{HostStep, Scalar};
+use super::engine::{HostStep, Scalar};
 use super::fields::Fields;
 use super::{Env, EnvSpec, Scene};
 #[cfg(feature = "standalone")]
@@ -127,7 +127,8 @@ impl EnvDef {
         Ok(self.env.success(before, reward, terminated, task))
     }
 
-    /// The state that a step leads to, also where the episode ends, with the arithmetic of the lanes. `key` holds the time step.
+    /// The state that a step leads to, also where the episode ends, with the arithmetic of the lanes. `key` holds the
+    /// time step.
     pub(crate) fn next_state(
         &self,
         state: &[f32],

@@ -117,8 +117,9 @@ pub trait Env: Sized + Send + Sync + 'static {
     /// Writes what an agent sees; `out` has the spec's observation size.
     fn observe<R: Real>(&self, state: &Self::State<R>, task: &[R], out: &mut [R]);
 
-    /// Tells whether a step reached the goal of the task, where the environment knows: of the state `before` the step, its reward, and
-    /// whether it ended the episode. An episode with such a step counts as a success. Asked where policies are measured, not in training.
+    /// Tells whether a step reached the goal of the task, where the environment knows: of the state `before` the
+    /// step, its reward, and whether it ended the episode. An episode with such a step counts as a success. Asked
+    /// where policies are measured, not in training.
     #[inline(always)]
     fn success<R: Real>(
         &self,
@@ -130,14 +131,15 @@ pub trait Env: Sized + Send + Sync + 'static {
         None
     }
 
-    /// A reward that shows the way from everywhere, of an environment whose own reward is sparse: for learners that may train by more than
-    /// they will be paid. Of the state `before` the step and the action.
+    /// A reward that shows the way from everywhere, of an environment whose own reward is sparse: for learners that may
+    /// train by more than they will be paid. Of the state `before` the step and the action.
     #[inline(always)]
     fn dense_reward<R: Real>(&self, _before: &Self::State<R>, _action: &[R], _task: &[R]) -> Option<R> {
         None
     }
 
-    /// Shapes to paint: pictures, GIFs and the web page share it. By default a [bar](Scene::bars) for each number of the state.
+    /// Shapes to paint: pictures, GIFs and the web page share it. By default a [bar](Scene::bars) for each number of
+    /// the state.
     fn draw(&self, state: &[f32], _task: &[f32]) -> Scene {
         Scene::bars(state)
     }

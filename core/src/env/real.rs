@@ -17,7 +17,7 @@ use crate::rng::{PARITY, ROTATIONS};
 
 /// Truth values, one per lane.
 pub trait Mask: Copy + 'static {
-    /// The same value in every lane.
+    /// A mask with this value in every lane.
     fn splat(value: bool) -> Self;
     /// Both.
     fn and(self, other: Self) -> Self;
@@ -33,7 +33,7 @@ pub trait Mask: Copy + 'static {
 
 /// 32 random or counted bits, one word per lane.
 pub trait Bits: Copy + 'static {
-    /// The same word in every lane.
+    /// Bits with this word in every lane.
     fn splat(value: u32) -> Self;
     /// Sum modulo 2³².
     fn add(self, other: Self) -> Self;
@@ -87,8 +87,8 @@ pub trait Real:
     /// Words of as many lanes.
     type Bits: Bits;
 
-    /// A constant. In sums, differences and products behind a number a plain `f64` does as well: `x * 0.5 + 1.0`. Combine constants before
-    /// (`R::lit(g * m)`, not `R::lit(g) * R::lit(m)`): it costs nothing then.
+    /// A constant. In sums, differences and products behind a number a plain `f64` does as well: `x * 0.5 + 1.0`.
+    /// Combine constants before (`R::lit(g * m)`, not `R::lit(g) * R::lit(m)`): it costs nothing then.
     fn lit(value: f64) -> Self;
     /// 1/x
     fn recip(self) -> Self;

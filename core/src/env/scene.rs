@@ -139,8 +139,8 @@ impl Scene {
         Self { view, shapes: Vec::new() }
     }
 
-    /// A bar for each number, side by side, upwards or downwards from 0. They come near to a length of 1 where numbers are large: x is
-    /// drawn as x / (1 + |x|).
+    /// A bar for each number, side by side, upwards or downwards from 0. They come near to a length of 1 where
+    /// numbers are large: x is drawn as x / (1 + |x|).
     #[must_use]
     pub fn bars(numbers: &[f32]) -> Self {
         let count = numbers.len().max(1) as f32;
@@ -188,7 +188,10 @@ mod tests {
         let scene = Scene::new([-1.0, 1.0, 0.0, 1.0]).with(Shape::circle([0.0, 0.5], 0.25, Color::INK));
         assert_eq!(
             serde_json::to_string(&scene).unwrap(),
-            r#"{"view":[-1.0,1.0,0.0,1.0],"shapes":[{"kind":"circle","center":[0.0,0.5],"radius":0.25,"color":{"r":38,"g":38,"b":44}}]}"#
+            concat!(
+                r#"{"view":[-1.0,1.0,0.0,1.0],"shapes":[{"kind":"circle","center":[0.0,0.5],"radius":0.25,"#,
+                r#""color":{"r":38,"g":38,"b":44}}]}"#
+            )
         );
     }
 

@@ -77,8 +77,8 @@ impl ActionSpace {
 
 /// The places of goals in observations, where an environment is about reaching one.
 ///
-/// Each step is worth −1 and the one that reaches the goal 0, which ends the episode: what was reached may then stand for what was sought
-/// (arXiv:1707.01495).
+/// Each step is worth −1 and the one that reaches the goal 0, which ends the episode: what was reached may then
+/// stand for what was sought (arXiv:1707.01495).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Goal {
     /// The numbers of an observation that say what is reached.
@@ -116,8 +116,8 @@ pub struct EnvSpec {
     pub action: ActionSpace,
     /// Steps after which an episode is cut off (truncated, not terminated).
     pub horizon: usize,
-    /// Seconds that a step takes in the simulated world: recordings play at this speed. Where steps are leaps from cell to cell or pulls of
-    /// an arm, a sixth of a second can be followed.
+    /// Seconds that a step takes in the simulated world: recordings play at this speed. Where steps are leaps from cell
+    /// to cell or pulls of an arm, a sixth of a second can be followed.
     pub dt: f64,
     /// Mean return from which the environment counts as solved, where its authors name one.
     pub solved_at: Option<f64>,

@@ -16,7 +16,7 @@ const PROBES: u32 = 4;
 impl EnvDef {
     /// Parameters of one task, `[D]`: empty if the spec has none.
     ///
-    /// The same `key` and `element` always give the same task, and [`trace_tasks`](Self::trace_tasks) gives the same
+    /// A `key` and an `element` always give the same task, and [`trace_tasks`](Self::trace_tasks) gives the same
     /// numbers. Pools and splits of tasks are therefore ranges of elements; nothing needs to be stored.
     #[cfg(feature = "standalone")]
     #[must_use]
@@ -26,9 +26,9 @@ impl EnvDef {
 
     /// Parameters of many tasks, `[rows.., D]`, such as `[S, M, D]` for M tasks of each of S seeds.
     ///
-    /// `key`: two u32 words, anything that broadcasts to the rows, such as `[S, 1]`; `element`: u32 `[rows..]`, the number
-    /// of each task. Repeat a task's parameters along the axis of environments before a step if several play on it. An
-    /// error of the trace if the spec has no task parameters.
+    /// `key`: two u32 words, anything that broadcasts to the rows, such as `[S, 1]`; `element`: u32 `[rows..]`, the
+    /// number of each task. Repeat a task's parameters along the axis of environments before a step if several play on
+    /// it. An error of the trace if the spec has no task parameters.
     #[track_caller]
     #[must_use]
     pub fn trace_tasks(&self, key: [Tensor; 2], element: Tensor) -> Tensor {
@@ -46,8 +46,8 @@ impl EnvDef {
         self.env.trace_tasks(key.map(|word| word.broadcast_to(&rows)), element)
     }
 
-    /// Draws a few tasks and describes the first number that is not finite, such as one of an unbounded range that the default
-    /// [`Env::sample_task`](super::Env::sample_task) cannot draw from.
+    /// Draws a few tasks and describes the first number that is not finite, such as one of an unbounded range that the
+    /// default [`Env::sample_task`](super::Env::sample_task) cannot draw from.
     pub(super) fn task_problem(&self) -> Option<String> {
         (0..PROBES).find_map(|element| {
             let task = self.env.sample_task_f32([0, 0], element);
@@ -115,8 +115,8 @@ mod tests {
         let message = EnvDef::new(Ranged(0.0, f64::INFINITY)).unwrap_err().to_string();
         assert_eq!(
             message,
-            "environment ranged: task parameter `goal` is drawn as inf; its range is 0 to inf: give it a finite one, or \
-             implement `sample_task`"
+            "environment ranged: task parameter `goal` is drawn as inf; its range is 0 to inf: give it a finite one, \
+             or implement `sample_task`"
         );
     }
 }

@@ -5,8 +5,9 @@ use crate::tensor::graph::Graph;
 use crate::tensor::op::Body;
 use crate::tensor::{DType, Op};
 
-/// Tells whether the rows of a loop's body are independent: none depends on other rows of the body's f32 carries. Rows are counted along
-/// the axes of the carry number `done`, with which all f32 carries begin; without axes there is one row. False where that is not certain.
+/// Tells whether the rows of a loop's body are independent: none depends on other rows of the body's f32 carries.
+/// Rows are counted along the axes of the carry number `done`, with which all f32 carries begin; without axes there
+/// is one row. False where that is not certain.
 #[inline(never)]
 pub(super) fn apart(g: &Graph, body: &Body, carries: usize, done: usize) -> bool {
     let rows = &g.nodes[body.params[1 + done] as usize].shape[..];

@@ -48,7 +48,8 @@ pub fn check(f: impl Fn(&[Tensor]) -> Tensor, point: &Point, order: usize, rtol:
             let error = (derivative - quotient).abs();
             if error.is_nan() || error > atol + rtol * quotient.abs() {
                 return Err(Error::Gradient(format!(
-                    "derivative of order {order} by element {j} of argument {i} {shape:?}: {derivative}, by differences {quotient}"
+                    "derivative of order {order} by element {j} of argument {i} {shape:?}: {derivative}, by \
+                     differences {quotient}"
                 )));
             }
             worst = worst.max(error / quotient.abs().max(1.0));

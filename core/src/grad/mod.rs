@@ -2,7 +2,8 @@
 //!
 //! [`grad`] adds the derivative's nodes to the graph that is being traced. They are ordinary nodes, so a derivative can
 //! be differentiated again, to any order, and runs on every backend. The rules are in `vjp`, the order in which they
-//! are applied in `sweep`, loops in `scan` (`apart` tells whether their rows see each other); `rerun` traces a body again on other values; `merge` tidies up before planning.
+//! are applied in `sweep`, loops in `scan` (`apart` tells whether their rows see each other); `rerun` traces a body
+//! again on other values; `merge` tidies up before planning.
 //!
 //! ```
 //! use quickstudy_core::grad::grad;
@@ -26,6 +27,7 @@
 mod apart;
 pub mod check;
 mod merge;
+mod options;
 mod rerun;
 mod scan;
 mod sweep;
@@ -38,8 +40,9 @@ use std::panic::Location;
 use crate::tensor::{DType, Op, Tensor, Tree, fail, graph};
 use crate::{Error, Result};
 pub(crate) use merge::tidy_loops;
+use options::{Invariants, SweepOptions};
 use rerun::Rerun;
-use sweep::{Below, Invariants, SweepOptions, sweep};
+use sweep::{Below, sweep};
 
 type At = &'static Location<'static>;
 

@@ -11,14 +11,16 @@
 use rustc_hash::FxHashSet;
 
 use super::apart::apart;
+use super::options::{Invariants, SweepOptions};
 use super::rerun::{Rerun, add, emit, level, out, param, scan_of};
-use super::sweep::{Below, Invariants, SweepOptions, sweep};
+use super::sweep::{Below, sweep};
 use super::vjp::passes;
 use crate::tensor::graph::{self, Graph};
 use crate::tensor::op::{Body, Scan};
 use crate::tensor::{Binary, DType, Node, NodeId, Op, Tensor, rows_of};
 
-/// The same loop, which also returns the carries that each step starts from: its last results, as many as carries.
+/// A copy of the loop `id` that also returns the carries that each step starts from: its last results, as many as
+/// carries.
 ///
 /// All orders of derivative share it, and so should a plan: the results of `id` are the first results of this one.
 fn stacked(id: NodeId) -> Option<NodeId> {
@@ -208,7 +210,7 @@ fn dependent(g: &Graph, nodes: &[NodeId], from: FxHashSet<NodeId>) -> FxHashSet<
 /// A value of each step, seen from outside of the loop.
 #[derive(Clone, Copy, Debug)]
 enum Stack {
-    /// The same in all steps.
+    /// One value for all steps.
     Same(Tensor),
     /// A row of something that the loop reads.
     Input(usize),

@@ -1,31 +1,12 @@
 //! The reverse sweep: cotangents from the last node to the first, over the nodes that depend on what is differentiated.
 
-use std::panic::Location;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::options::SweepOptions;
 use super::rerun::Rerun;
 use super::{scan, vjp};
 use crate::tensor::graph::{self, Graph, Origin};
 use crate::tensor::{Node, NodeId, Op, Tensor};
-
-/// How cotangents of loop invariants leave a loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Invariants {
-    /// Of weights of matrix products: the products' operands are stacked and multiplied once, outside of the loop.
-    Products,
-    /// Always stacked, then summed.
-    #[cfg_attr(not(test), allow(dead_code, reason = "the plain form, which tests compare the other one with"))]
-    Sums,
-}
-
-/// Settings that a derivative shares with the derivatives that it is made of.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SweepOptions {
-    pub(super) invariants: Invariants,
-    /// Where the derivative was asked for.
-    pub(super) at: &'static Location<'static>,
-}
 
 /// How far down a sweep goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use crate::DType;
 use crate::tensor::{Binary, Node, NodeId, Op, Tensor, Unary, fail, graph};
 
-use super::sweep::SweepOptions;
+use super::options::SweepOptions;
 
 /// Cotangents of a node's operands, from the cotangent `g` of its result.
 ///

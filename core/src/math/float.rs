@@ -23,9 +23,9 @@ pub(crate) trait Float: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Out
     /// Tells whether the lowest bit is set.
     fn odd(int: Self::Int) -> Self::Mask;
 
-    /// The same bits.
+    /// The bits, as an integer.
     fn to_int(self) -> Self::Int;
-    /// The same bits.
+    /// The number of these bits.
     fn of_int(int: Self::Int) -> Self;
     fn int(value: i32) -> Self::Int;
     fn int_add(a: Self::Int, b: Self::Int) -> Self::Int;

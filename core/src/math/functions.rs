@@ -2,7 +2,8 @@
 
 use super::float::Float;
 
-/// 1.5 · 2²³: adding and subtracting it rounds |x| < 2²² to the nearest integer, which then sits in the low mantissa bits.
+/// 1.5 · 2²³: adding and subtracting it rounds |x| < 2²² to the nearest integer, which then sits in the low mantissa
+/// bits.
 const ROUND: f32 = 12_582_912.0;
 
 const SIGN: i32 = i32::MIN;

@@ -49,8 +49,9 @@ pub struct Gru {
 }
 
 impl Gru {
-    /// `hidden` units on `inputs` numbers. Adds `w_x`, `w_h`, `b_x` and, with [`Reset::After`], `b_h` to `layout`; of the
-    /// gates, these are `name.update.input.weight`, `.recurrent.weight`, `.input.bias` and `.recurrent.bias`, and so on.
+    /// `hidden` units on `inputs` numbers. Adds `w_x`, `w_h`, `b_x` and, with [`Reset::After`], `b_h`
+    /// to `layout`; of the gates, these are `name.update.input.weight`, `.recurrent.weight`,
+    /// `.input.bias` and `.recurrent.bias`, and so on.
     pub fn new(
         layout: &mut Layout,
         name: &str,

@@ -5,7 +5,7 @@ use crate::rng::Threefry;
 /// How a slice of θ starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Init {
-    /// The same number everywhere.
+    /// One number everywhere.
     Constant(f64),
     /// A matrix with orthonormal rows or columns (whichever are fewer), times a gain.
     ///
@@ -14,7 +14,8 @@ pub enum Init {
         /// Factor; √2 for hidden layers by custom.
         gain: f64,
     },
-    /// A matrix of equally many columns side by side for each of several blocks, every block [`Orthogonal`](Init::Orthogonal).
+    /// A matrix of equally many columns side by side for each of several blocks, every block
+    /// [`Orthogonal`](Init::Orthogonal).
     OrthogonalBlocks {
         /// Factor.
         gain: f64,

@@ -1,7 +1,7 @@
 //! Long short-term memory.
 //!
-//! Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735, with the forget gate of Gers et al. 2000. With inputs x `[I]`, output h
-//! and cell c `[H]` each, and σ(a) = 1/(1 + e⁻ᵃ):
+//! Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735, with the forget gate of Gers et al. 2000. With
+//! inputs x `[I]`, output h and cell c `[H]` each, and σ(a) = 1/(1 + e⁻ᵃ):
 //!
 //! ```text
 //! i  = σ(x Wi + h Ui + bi)      input gate
@@ -12,8 +12,8 @@
 //! h' = o ⊙ tanh(c')
 //! ```
 //!
-//! The slices hold the gates side by side in the order i, f, g, o, as Keras and PyTorch do. PyTorch's `LSTMCell` stores weights transposed and
-//! has two biases, whose sum is b.
+//! The slices hold the gates side by side in the order i, f, g, o, as Keras and PyTorch do. PyTorch's `LSTMCell` stores
+//! weights transposed and has two biases, whose sum is b.
 
 use super::init::Init;
 use super::layout::{Layout, SliceId};
@@ -33,8 +33,8 @@ pub struct Lstm {
 }
 
 impl Lstm {
-    /// `hidden` units on `inputs` numbers. Adds `w_x [I, 4H]`, `w_h [H, 4H]` and `b [4H]` to `layout`; of the gates, these are
-    /// `name.input.input.weight`, `.recurrent.weight` and `.bias`, and so on.
+    /// `hidden` units on `inputs` numbers. Adds `w_x [I, 4H]`, `w_h [H, 4H]` and `b [4H]` to `layout`; of the gates,
+    /// these are `name.input.input.weight`, `.recurrent.weight` and `.bias`, and so on.
     pub fn new(layout: &mut Layout, name: &str, inputs: usize, hidden: usize, recurrent: RecurrentInit) -> Lstm {
         let gates = GATES.len() * hidden;
         let recurrent = recurrent.of(hidden, GATES.len());

@@ -55,12 +55,13 @@ pub struct CellShape {
     pub init: RecurrentInit,
     /// The state before anything was seen is a parameter, and not zero.
     pub learned_start: bool,
-    /// The output has zero mean and unit deviation over its units, times a gain, plus a bias, both parameters: Ba, Kiros and Hinton 2016,
-    /// arXiv:1607.06450, eq. 4.
+    /// The output has zero mean and unit deviation over its units, times a gain, plus a bias, both parameters: Ba,
+    /// Kiros and Hinton 2016, arXiv:1607.06450, eq. 4.
     pub layer_norm: bool,
 }
 
-/// A layer of recurrent units with a state of W numbers, of which its output, H numbers, is a part. Parameters and states are values.
+/// A layer of recurrent units with a state of W numbers, of which its output, H numbers, is a part. Parameters and
+/// states are values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryCell {
     units: Units,
@@ -73,8 +74,8 @@ pub struct MemoryCell {
 }
 
 impl MemoryCell {
-    /// Units on `inputs` numbers, whose slices are added to `layout` as `name.…`: after those of the units, `name.start` of a learned start, and
-    /// `name.norm.weight` and `name.norm.bias`.
+    /// Units on `inputs` numbers, whose slices are added to `layout` as `name.…`: after those of the units,
+    /// `name.start` of a learned start, and `name.norm.weight` and `name.norm.bias`.
     pub fn new(layout: &mut Layout, name: &str, inputs: usize, shape: CellShape) -> MemoryCell {
         let CellShape { kind, units: hidden, reset, init, learned_start, layer_norm } = shape;
         let units = match kind {
@@ -143,7 +144,8 @@ impl MemoryCell {
 
     /// All steps of `xs: [T, S, B, I]` from `state: [S, B, W]` → the state after each, `[T, S, B, W]`.
     ///
-    /// `starts: [T, S, B, 1]` (u32), if given: where it is not 0, the row has its [first](MemoryCell::initial) state before that step.
+    /// `starts: [T, S, B, 1]` (u32), if given: where it is not 0, the row has its
+    /// [first](MemoryCell::initial) state before that step.
     #[track_caller]
     pub fn run(&self, parts: &[Tensor], xs: Tensor, state: Tensor, starts: Option<Tensor>) -> Tensor {
         if xs.is_poison() || state.is_poison() {

@@ -35,8 +35,8 @@ pub struct Mlp {
 }
 
 impl Mlp {
-    /// Layers of the given `sizes`, inputs first. Their slices are added to `layout` as `name.0.weight`, `name.0.bias`, …,
-    /// counting from `first`: what comes before them in the network is no part of θ.
+    /// Layers of the given `sizes`, inputs first. Their slices are added to `layout` as `name.0.weight`, `name.0.bias`,
+    /// …, counting from `first`: what comes before them in the network is no part of θ.
     ///
     /// `last_gain`: weights are orthogonal with gain √2, the last layer with this one, biases zero. `None`: weights and
     /// biases are uniform in ±1/√inputs, as `torch.nn.Linear` does.

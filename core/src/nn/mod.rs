@@ -1,8 +1,8 @@
 //! Networks as functions of `(θ, x)`.
 //!
 //! θ is one flat vector per stacked seed, `[S, P]`. A [`Layout`] names its slices and says how each is initialised; a
-//! network such as [`Mlp`] or [`MemoryCell`] remembers which slices are its own. So an optimiser is one elementwise program for any
-//! network, and everything that takes parameters takes one tensor.
+//! network such as [`Mlp`] or [`MemoryCell`] remembers which slices are its own. So an optimiser is one elementwise
+//! program for any network, and everything that takes parameters takes one tensor.
 //!
 //! ```
 //! use quickstudy_core::nn::{Activation, Layout, Mlp};

@@ -1,7 +1,7 @@
 //! Plain recurrent units.
 //!
-//! Elman 1990, doi:10.1207/s15516709cog1402_1: h' = tanh(x W + h U + b). PyTorch's `RNNCell` stores weights transposed and has two biases,
-//! whose sum is b.
+//! Elman 1990, doi:10.1207/s15516709cog1402_1: h' = tanh(x W + h U + b). PyTorch's `RNNCell` stores weights
+//! transposed and has two biases, whose sum is b.
 
 use super::init::Init;
 use super::layout::{Layout, SliceId};
@@ -17,7 +17,8 @@ pub struct Rnn {
 }
 
 impl Rnn {
-    /// `hidden` units on `inputs` numbers. Adds `name.input.weight [I, H]`, `name.recurrent.weight [H, H]` and `name.bias [H]` to `layout`.
+    /// `hidden` units on `inputs` numbers. Adds `name.input.weight [I, H]`,
+    /// `name.recurrent.weight [H, H]` and `name.bias [H]` to `layout`.
     pub fn new(layout: &mut Layout, name: &str, inputs: usize, hidden: usize, recurrent: RecurrentInit) -> Rnn {
         Rnn {
             w_x: layout.add(format!("{name}.input.weight"), &[inputs, hidden], Init::glorot_uniform(inputs, hidden)),

@@ -50,7 +50,8 @@ pub struct Adam {
     pub beta2: f64,
     /// Added to the square root of the second moment.
     pub eps: f64,
-    /// Divide averages by those of the number 1. Without it, and without a first moment, this is [RMSprop](super::RmsPropConfig).
+    /// Divide averages by those of the number 1. Without it, and without a first moment, this is
+    /// [RMSprop](super::RmsPropConfig).
     pub corrected: bool,
 }
 
@@ -94,7 +95,8 @@ impl Adam {
     }
 }
 
-/// ½ λ ‖θ‖² of the slices of θ, `[S, …]` → `[S, 1]`: as a part of the loss what `weight_decay` = λ of `torch.optim.Adam` is.
+/// ½ λ ‖θ‖² of the slices of θ, `[S, …]` → `[S, 1]`: as a part of the loss what `weight_decay` = λ of
+/// `torch.optim.Adam` is.
 #[track_caller]
 pub fn weight_decay(parts: &[Tensor], share: f64) -> Tensor {
     let squares = parts.iter().map(|part| {

@@ -9,7 +9,8 @@ use crate::settings::Range;
 pub enum Optimiser {
     /// By moments of the gradient; without a first one and without corrections it is RMSprop.
     Adam(Adam),
-    /// Gradient descent whose steps have so much of the last one in them, in [0, 1): m ← μ m + g, θ ← θ − α m, as `torch.optim.SGD`.
+    /// Gradient descent whose steps have so much of the last one in them, in [0, 1): m ← μ m + g, θ ← θ − α m, as
+    /// `torch.optim.SGD`.
     Momentum(f64),
 }
 

@@ -118,7 +118,8 @@ impl Schedule {
 /// How much a policy explores, such as ε or σ, over the steps of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decay {
-    /// Falls on a line from one value to another over so many steps, and stays there: garage's `EpsilonGreedyPolicy`, `AddGaussianNoise`.
+    /// Falls on a line from one value to another over so many steps, and stays there: garage's
+    /// `EpsilonGreedyPolicy`, `AddGaussianNoise`.
     Linear {
         /// The first value.
         from: f64,

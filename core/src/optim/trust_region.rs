@@ -10,10 +10,11 @@ use crate::tensor::{scan_tree, tree};
 
 /// How products of the constraint's Hessian at θ with a vector v are computed.
 ///
-/// Differences compare gradients g at points of a fixed distance, of each stacked seed by itself, however long v is: rounding drowns the
-/// difference between nearer points, and higher derivatives blur it between farther ones. Distances are those of the least error
-/// relative to the exact product, measured in f32 on the KL of six policies with 82 to 14,533 parameters, with ‖θ‖ from 0.1 to 30 and
-/// ‖v‖ from 1e-3 to 1e3, 160 products each. The best distance in proportion to 1 + ‖θ‖ was off by up to 1.6 % for tanh and GRU.
+/// Differences compare gradients g at points of a fixed distance, of each stacked seed by itself, however long v is:
+/// rounding drowns the difference between nearer points, and higher derivatives blur it between farther ones. Distances
+/// are those of the least error relative to the exact product, measured in f32 on the KL of six policies with 82 to
+/// 14,533 parameters, with ‖θ‖ from 0.1 to 30 and ‖v‖ from 1e-3 to 1e3, 160 products each. The best distance in
+/// proportion to 1 + ‖θ‖ was off by up to 1.6 % for tanh and GRU.
 ///
 /// | error, largest (median of the worst lengths) | tanh and GRU | ReLU |
 /// |---|---|---|
@@ -31,7 +32,11 @@ pub enum Hessian {
     OneSidedDifferences,
 }
 
-crate::words!(Hessian { Exact = "exact", FiniteDifferences = "finite_differences", OneSidedDifferences = "one_sided_differences" });
+crate::words!(Hessian {
+    Exact = "exact",
+    FiniteDifferences = "finite_differences",
+    OneSidedDifferences = "one_sided_differences",
+});
 
 /// Length of εv of [`Hessian::FiniteDifferences`].
 const SYMMETRIC: f64 = 0.01;
@@ -42,8 +47,8 @@ const ONE_SIDED: f64 = 0.002;
 crate::settings! {
     /// A trust region.
     ///
-    /// Schulman et al. 2015, arXiv:1502.05477, appendix C: s = H⁻¹ g by conjugate gradients, scaled to the boundary, then
-    /// the first of the steps 1, ρ, ρ², … that lowers the loss and keeps to the constraint; none if none does.
+    /// Schulman et al. 2015, arXiv:1502.05477, appendix C: s = H⁻¹ g by conjugate gradients, scaled to the boundary,
+    /// then the first of the steps 1, ρ, ρ², … that lowers the loss and keeps to the constraint; none if none does.
     #[derive(Copy)]
     pub struct TrustRegion {
         /// largest KL of the policies before and after a step
@@ -341,8 +346,8 @@ mod tests {
 
     #[test]
     fn the_direction_is_that_of_the_curvature_and_the_limit_that_of_the_constraint() {
-        // Loss x + y, constraint ½ (x² + y²) around 0, curvature ½ (x² + 4 y²): direction (1, ¼), of the length at which its own curvature
-        // is the limit; half of it where the constraint is four times that.
+        // Loss x + y, constraint ½ (x² + y²) around 0, curvature ½ (x² + 4 y²): direction (1, ¼), of the length at
+        // which its own curvature is the limit; half of it where the constraint is four times that.
         let step = |steep: f64| {
             let device = Device::cpu(1);
             let mut layout = Layout::new();

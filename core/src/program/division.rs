@@ -1,7 +1,7 @@
 //! The division of a trace that is cut into the parts between its cuts.
 //!
-//! Floating-point numbers are carried from one part to the next and not computed again: a GPU could round them otherwise. Loops and their
-//! derivatives are merged before the division, so that none is run twice.
+//! Floating-point numbers are carried from one part to the next and not computed again: a GPU could round them
+//! otherwise. Loops and their derivatives are merged before the division, so that none is run twice.
 
 use super::cut::{Cut, CutKind};
 use super::marks::Marks;
@@ -14,16 +14,17 @@ use crate::{DType, Error, Result};
 /// Elements of integer work that are computed again in any case, instead of carried from one part to the next.
 const CHEAP: usize = 1 << 12;
 
-/// A loop around cuts: the number of the cut at which it begins, and of that at which it ends. The parts in between are inside.
+/// A loop around cuts: the number of the cut at which it begins, and of that at which it ends. The parts in between are
+/// inside.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around {
     pub begin: usize,
     pub end: usize,
 }
 
-/// Which part computes what, by demand: part j computes what its cut asks (the last one: all results) and no earlier part has
-/// computed. What an earlier part has computed is carried; views and small integers, such as keys, are computed again. What a loop does
-/// not change is computed before it.
+/// Which part computes what, by demand: part j computes what its cut asks (the last one: all results) and no earlier
+/// part has computed. What an earlier part has computed is carried; views and small integers, such as keys, are
+/// computed again. What a loop does not change is computed before it.
 pub(super) struct Division<'a> {
     graph: &'a Graph,
     args: &'a [Arg],

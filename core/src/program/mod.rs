@@ -1,7 +1,7 @@
 //! Tensor programs: traced once, planned, compiled for a device, then replayed.
 //!
-//! [`Program::new`] calls a function once with a [`Context`], which declares what the program reads and writes. Each run then reads its
-//! inputs, changes a [`State`] in place and gives its outputs in arrays of their own.
+//! [`Program::new`] calls a function once with a [`Context`], which declares what the program reads and writes. Each
+//! run then reads its inputs, changes a [`State`] in place and gives its outputs in arrays of their own.
 //!
 //! ```
 //! use quickstudy_core::{DType, Device, Program, State};
@@ -27,7 +27,7 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
-mod array;
+mod ask;
 mod context;
 mod cut;
 mod division;
@@ -43,14 +43,18 @@ mod print;
 #[allow(clippy::module_inception, reason = "the noun of the module")]
 mod program;
 mod segments;
+mod state;
 mod versions;
+mod views;
 
-pub use array::{Array, State};
+pub use crate::backend::Array;
 pub use context::Context;
 pub use flops::Flops;
 pub use footprint::{Footprint, Holds};
 pub use native::NativeCall;
 pub use plan::{Arg, Kernel, KernelSchedule, Kind, Place, Plan, Role, ScalarSpec, is_long_product, is_long_sum};
-pub use planner::{PlanOptions, is_leaf, is_view};
+pub use planner::PlanOptions;
 pub use program::{Outputs, Program};
 pub use segments::{Host, Segments};
+pub use state::State;
+pub use views::{is_leaf, is_view};

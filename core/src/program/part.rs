@@ -1,10 +1,11 @@
 //! The program between two cuts of a trace.
 
-use super::array::{Array, State};
 use super::context::Context;
 use super::division::Division;
 use super::plan::{Arg, Role};
 use super::program::{Outputs, Program};
+use super::state::State;
+use crate::backend::Array;
 use crate::backend::ScalarValue;
 use crate::tensor::{Graph, NodeId, Op};
 use crate::{Device, Error, Result, Tensor};

@@ -1,16 +1,16 @@
 //! Where the parts of a divided trace write what outlives them: carries of loops, and large entries of the state.
 
 use super::context::Context;
+use super::cut::CutStep;
 use super::division::Division;
 use super::marks::Marks;
 use super::part::LoopWork;
-use super::segments::CutStep;
 use super::versions::versions;
 use crate::tensor::{Graph, NodeId, Op};
 use crate::{Error, Result};
 
-/// Leaves what a part makes of a large entry of the state where the entry is, for later parts to read and change it there. Then it is not
-/// as before if the host fails after that part.
+/// Leaves what a part makes of a large entry of the state where the entry is, for later parts to read and change it
+/// there. Then it is not as before if the host fails after that part.
 pub(super) fn in_place(cx: &Context, graph: &Graph, division: &mut Division<'_>, work: &mut [LoopWork]) -> Result<()> {
     for (number, arg) in cx.args.iter().enumerate().filter(|(_, arg)| arg.bulk) {
         let is_it = |op: &Op| matches!(op, Op::Input(i) if *i as usize == number);
@@ -50,8 +50,8 @@ pub(super) fn carried(
     let carries = steps[begin].answers[1..].to_vec();
     let (firsts, news, ends) = (steps[begin].asks.clone(), steps[end].asks.clone(), steps[end].answers.clone());
     for (number, carry) in carries.into_iter().enumerate() {
-        // A large carry that begins as an entry of the state and ends as its update is that entry, which is not copied. Then it is not as
-        // before if the host fails in the loop.
+        // A large carry that begins as an entry of the state and ends as its update is that entry, which is not copied.
+        // Then it is not as before if the host fails in the loop.
         let entry = match graph.nodes[firsts[number] as usize].op {
             Op::Input(arg) if cx.args[arg as usize].bulk => Some(arg as usize),
             _ => None,

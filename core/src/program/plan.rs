@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::planner::is_view;
+use super::views::{fold, is_view};
 use crate::DType;
 use crate::tensor::{Graph, NodeId, Op};
 
@@ -110,7 +110,7 @@ pub struct Kernel {
 /// A contraction at least this long, of few results, takes two dispatches on a device with many cores: partial sums
 /// of slices, then their sum.
 const LONG_PRODUCT: usize = 2048;
-/// The same for reductions.
+/// A reduction longer than this, of few results, takes two dispatches on a device with many cores.
 const LONG_SUM: usize = 8192;
 /// How many results are few.
 const FEW_RESULTS: usize = 65_536;
@@ -120,7 +120,7 @@ pub fn is_long_product(results: usize, summed: usize) -> bool {
     results < FEW_RESULTS && summed >= LONG_PRODUCT
 }
 
-/// The same for a reduction, of all axes that it reduces.
+/// Tells whether a reduction to so many results, of so many elements each over all reduced axes, takes two dispatches.
 pub fn is_long_sum(results: usize, summed: usize) -> bool {
     results < FEW_RESULTS && summed > LONG_SUM
 }
@@ -193,7 +193,7 @@ impl Kernel {
         };
         (0..carries)
             .filter(|i| {
-                let (root, whole) = super::planner::fold(graph, graph.nodes[scan as usize].src[*i]);
+                let (root, whole) = fold(graph, graph.nodes[scan as usize].src[*i]);
                 let out = self.writes.iter().find(|(id, _)| is_out(*id, *i)).map(|(_, p)| *p);
                 !whole || out.is_none() || place(&self.reads, root) != out
             })

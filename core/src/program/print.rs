@@ -3,8 +3,8 @@
 use std::fmt::{self, Write};
 
 use super::plan::{Kernel, KernelSchedule, Place, Plan, Role};
-use super::planner::{is_leaf, is_view};
 use super::program::Program;
+use super::views::{is_leaf, is_view};
 use crate::DType;
 use crate::tensor::{Graph, Node, NodeId, Op, Unary};
 

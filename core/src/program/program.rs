@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::array::{Array, State};
 use super::context::Context;
 use super::plan::{Plan, Role};
 use super::planner::{self, PlanOptions};
+use super::state::State;
+use crate::backend::Array;
 use crate::backend::reference::NonFinite;
 #[cfg(feature = "debug")]
 use crate::backend::reference::{Value, first_non_finite};
@@ -64,7 +65,7 @@ impl Program {
         Program::with_options(device, PlanOptions::default(), f)
     }
 
-    /// The same with another way of planning.
+    /// As [`new`](Self::new), planned by these options.
     pub fn with_options(device: &Device, options: PlanOptions, f: impl FnOnce(&mut Context)) -> Result<Program> {
         let mut f = Some(f);
         Program::traced(device, &options, &mut |cx| {
@@ -74,8 +75,9 @@ impl Program {
         })
     }
 
-    /// Trace and plan without a device. Where the trace [asks the host](Context::ask), its answers are inputs and what is asked are outputs,
-    /// so that the plan has all that the [`Segments`](super::Segments) compute; of a loop around an ask it has one pass.
+    /// Trace and plan without a device. Where the trace [asks the host](Context::ask), its answers are inputs
+    /// and what is asked are outputs, so that the plan has all that the [`Segments`](super::Segments) compute;
+    /// of a loop around an ask it has one pass.
     pub fn plan_of(options: PlanOptions, f: impl FnOnce(&mut Context)) -> Result<Plan> {
         let mut f = Some(f);
         Program::planned(&options, &mut |cx| {
@@ -173,8 +175,8 @@ impl Program {
         Ok(outputs)
     }
 
-    /// Look for the first operation, in the order of the trace, that gives a NaN or an infinity from finite operands in a
-    /// run with these arguments.
+    /// Look for the first operation, in the order of the trace, that gives a NaN or an infinity from
+    /// finite operands in a run with these arguments.
     ///
     /// The run is made by the reference, in numbers rounded to f32, whatever the device: it takes long and changes
     /// nothing. A state must be as it was before the run in question ([`State::copy`]).

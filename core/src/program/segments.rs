@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-use super::array::{Array, State};
 use super::context::Context;
-use super::cut::{Cut, CutKind};
+use super::cut::{Cut, CutKind, CutStep};
 use super::division::{Around, Division};
 use super::part::{Divided, LoopWork, NodeValues, ProgramPart, first};
 use super::places::{carried, in_place};
 use super::program::{Outputs, Program};
+use super::state::State;
+use crate::backend::Array;
 use crate::backend::reference::NonFinite;
 use crate::backend::{LocalFuture, ScalarValue};
 use crate::tensor::{Graph, NodeId, Op};
@@ -20,11 +21,11 @@ pub trait Host {
     fn answer(&mut self, number: usize, asked: Vec<Array>) -> LocalFuture<'_, Result<Vec<Array>>>;
 }
 
-/// One traced function, as a program for each part between the places where it [asks the host](Context::ask); as a single one if it asks
-/// nothing.
+/// One traced function, as a program for each part between the places where it
+/// [asks the host](Context::ask); as a single one if it asks nothing.
 ///
-/// All parts are of one graph, in which answers are plain inputs. Each part computes what is asked at its end and nobody has
-/// computed before. Only the last one changes the state: when the host fails, training is where it was.
+/// All parts are of one graph, in which answers are plain inputs. Each part computes what is asked at its end and
+/// nobody has computed before. Only the last one changes the state: when the host fails, training is where it was.
 #[derive(Debug)]
 pub struct Segments {
     device: Device,
@@ -33,22 +34,6 @@ pub struct Segments {
     /// After the last cut.
     last: ProgramPart,
     steps: Vec<CutStep>,
-}
-
-/// A cut as running needs it.
-#[derive(Debug)]
-pub(super) struct CutStep {
-    kind: CutKind,
-    /// How many asks there are before it.
-    number: usize,
-    /// Nodes of what is asked.
-    pub asks: Vec<NodeId>,
-    /// Nodes of the answers.
-    pub answers: Vec<NodeId>,
-    /// Where a loop begins: carries that are a large entry of the state throughout.
-    pub entries: Vec<Option<String>>,
-    /// Where a loop begins: carries and their new values, which are written before the end of the pass.
-    pub early: Vec<(usize, NodeId, NodeId)>,
 }
 
 impl Segments {

@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 
 use crate::tensor::{Graph, NodeId, Op, Unary};
 
-/// Nodes that are all of the entry, each with the node that its views lead to: the entry, what stores and loops make of it, and
-/// the carries of loops that begin with it.
+/// Nodes that are all of the entry, each with the node that its views lead to: the entry, what stores and loops make of
+/// it, and the carries of loops that begin with it.
 pub(super) fn versions(graph: &Graph, first: NodeId) -> FxHashMap<NodeId, NodeId> {
     let mut versions = FxHashMap::from_iter([(first, first)]);
     let mut known = 0;

@@ -37,11 +37,12 @@ const GOLDEN: u32 = 0x9E37_79B9;
 /// Adding is a bijection, and a round changes one half by a function of the other and is its own inverse: so `network`
 /// is a bijection of `0..2^bits` whatever the widths of the halves, which need not be equal.
 ///
-/// **The walk ends.** Following a bijection from `i < n` comes back to `i`, which is inside; before it does, each of
-/// the `2^bits − n` outside values is met at most once. So at most [`max_walk`](Self::max_walk) `= 2^bits − n + 1 ≤
-/// max(1, n − 1)` applications are needed, and first returns of a bijection are a bijection of `0..n`: nothing has to
-/// happen at the bound because it is never passed. As `2^bits < 2n`, an application lands outside with a chance below
-/// one half: below two on average, about log₂ m for the longest of m elements, and exactly one when n is a power of two.
+/// **The walk ends.** Following a bijection from `i < n` comes back to `i`, which is inside; before it does, each
+/// of the `2^bits − n` outside values is met at most once. So at most [`max_walk`](Self::max_walk)
+/// `= 2^bits − n + 1 ≤ max(1, n − 1)` applications are needed, and first returns of a bijection are a bijection
+/// of `0..n`: nothing has to happen at the bound because it is never passed. As `2^bits < 2n`, an application
+/// lands outside with a chance below one half: below two on average, about log₂ m for the longest of m elements,
+/// and exactly one when n is a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permutation {
     n: u32,

@@ -1,8 +1,8 @@
 //! Settings of algorithms, each declared once.
 //!
-//! A declaration by [`settings!`](crate::settings!) gives a field with its type and default, the range that values are checked
-//! against, and the line that help texts, the npm package's types and this documentation show. Files, command lines and snapshots
-//! hold settings as tables.
+//! A declaration by [`settings!`](crate::settings!) gives a field with its type and default, the range that values are
+//! checked against, and the line that help texts, the npm package's types and this documentation show. Files, command
+//! lines and snapshots hold settings as tables.
 //!
 //! ```
 //! use quickstudy_core::optim::TrustRegion;
@@ -139,11 +139,11 @@ pub const fn joined<const N: usize>(mut parts: &[&[SettingDoc]]) -> [SettingDoc;
 
 /// Declares the settings of an algorithm: a struct whose fields are public, its `Default` and its [`Settings`].
 ///
-/// Each field has a line of documentation, which is also its line in help texts; a type that is a [`SettingValue`]; a default; and a
-/// [`Range`] where the type leaves one open.
+/// Each field has a line of documentation, which is also its line in help texts; a type that is a [`SettingValue`]; a
+/// default; and a [`Range`] where the type leaves one open.
 ///
-/// A field that begins with `..` is a group: settings that another use of this macro declared, for all who share them. Its keys stand
-/// beside the others, in its place; it may have defaults of its own.
+/// A field that begins with `..` is a group: settings that another use of this macro declared, for all who share them.
+/// Its keys stand beside the others, in its place; it may have defaults of its own.
 #[macro_export]
 macro_rules! settings {
     (

@@ -6,7 +6,8 @@ use toml::Value;
 
 use crate::{Error, Result};
 
-/// The values that a setting takes, beyond its type. What depends on other settings is checked where the algorithm is made.
+/// The values that a setting takes, beyond its type. What depends on other settings is checked where the algorithm is
+/// made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
     /// Numbers above 0.

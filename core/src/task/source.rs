@@ -22,7 +22,8 @@ const ORDER: u32 = stream("task order");
 
 /// Which tasks of an environment's distribution are played.
 ///
-/// Everywhere, `key` is that of the tasks of one seed. The same key gives the same pool; other seeds play on other tasks.
+/// Everywhere, `key` is that of the tasks of one seed. The same key gives the same pool; other seeds play on other
+/// tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskSource {
     /// New tasks in each iteration.
@@ -35,8 +36,8 @@ pub enum TaskSource {
         /// How many, at least 1.
         count: u32,
     },
-    /// The same tasks, dealt as cards are: an iteration goes on where the one before has stopped, and no task is played again before all
-    /// others are, also over several iterations. They are the tasks of the [pool](TaskSource::Pool).
+    /// A [pool](TaskSource::Pool) whose tasks are dealt as cards are: an iteration goes on where the one before has
+    /// stopped, and no task is played again before all others are, also over several iterations.
     Dealt {
         /// Number of the first.
         first: u32,
@@ -59,8 +60,8 @@ impl TaskSource {
 
     /// A pool of `count` tasks in two: those to train on, and `held_out` others to test with.
     ///
-    /// No task is in both. Where an environment has few tasks that differ, such as four corners, equal ones may be: what is held
-    /// out then are draws, not goals.
+    /// No task is in both. Where an environment has few tasks that differ, such as four corners, equal ones may be:
+    /// what is held out then are draws, not goals.
     ///
     /// # Errors
     /// [`Error::Config`] if either part is empty.
@@ -90,7 +91,8 @@ impl TaskSource {
 
     /// Key and element of each of the `batch` tasks of an iteration, for [`EnvDef::sample_task`].
     ///
-    /// No task of a pool is played twice in an iteration before all others are; over many iterations, all are equally often.
+    /// No task of a pool is played twice in an iteration before all others are; over many iterations, all are equally
+    /// often.
     #[must_use]
     pub fn pick(&self, key: Key, iteration: u32, batch: usize) -> Vec<(Key, u32)> {
         let slots = 0..batch as u32;
@@ -134,7 +136,8 @@ impl TaskSource {
         Some((first..first.saturating_add(count)).map(|element| env.sample_task(key, element)).collect())
     }
 
-    /// Parameters of the `batch` tasks of an iteration for each of S seeds, `[S, batch, D]`: those of [`sample`](Self::sample).
+    /// Parameters of the `batch` tasks of an iteration for each of S seeds, `[S, batch, D]`: those of
+    /// [`sample`](Self::sample).
     ///
     /// `key`: words `[S, 1]`; `iteration`: u32, `[]` or `[S, 1]`. An error of the trace if the environment has no task
     /// parameters.
@@ -149,8 +152,9 @@ impl TaskSource {
         }
     }
 
-    /// Numbers of the `batch` tasks of an iteration for each of S seeds, u32 `[S, batch]`: those of a pool in it, from its first on, so that
-    /// what is remembered of each task has a place; 0, 1, … of fresh ones. Arguments as for [`trace`](Self::trace).
+    /// Numbers of the `batch` tasks of an iteration for each of S seeds, u32 `[S, batch]`: those of a pool in
+    /// it, from its first on, so that what is remembered of each task has a place; 0, 1, … of fresh ones.
+    /// Arguments as for [`trace`](Self::trace).
     #[track_caller]
     #[must_use]
     pub fn trace_numbers(&self, key: [Tensor; 2], iteration: Tensor, batch: usize) -> Tensor {

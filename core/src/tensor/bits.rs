@@ -1,4 +1,5 @@
-//! Elementwise functions of single numbers, as their 32 bits: the plain way, which every faster one must equal bit for bit.
+//! Elementwise functions of single numbers, as their 32 bits: the plain way, which every faster one must equal bit for
+//! bit.
 
 use super::{Binary, DType, Unary};
 use crate::math;

@@ -121,7 +121,8 @@ impl Tensor {
         self.matmul_at(other, false, false, Location::caller())
     }
 
-    /// Matrix product with either operand stored transposed: `ta`: `self` is `[.., k, m]`; `tb`: `other` is `[.., n, k]`.
+    /// Matrix product with either operand stored transposed: `ta`: `self` is `[.., k, m]`; `tb`: `other` is
+    /// `[.., n, k]`.
     #[track_caller]
     pub fn matmul_with(self, other: Tensor, ta: bool, tb: bool) -> Tensor {
         self.matmul_at(other, ta, tb, Location::caller())

@@ -1,4 +1,5 @@
-//! The primitives with a body: `scan`, the one loop, and `call`, a sub-graph with a native twin; and `run_if`, a loop of one step or none.
+//! The primitives with a body: `scan`, the one loop, and `call`, a sub-graph with a native twin;
+//! and `run_if`, a loop of one step or none.
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -6,8 +7,9 @@ use std::sync::Arc;
 
 use super::Tensor;
 use super::dtype::DType;
-use super::graph::{self, NodeId};
+use super::graph;
 use super::handle::{fail, push, shape_error};
+use super::op::NodeId;
 use super::op::{Body, Call, Op, Scan};
 use crate::Error;
 use crate::program::NativeCall;
@@ -26,8 +28,8 @@ pub struct Loop {
 /// Run `body` for indices `0..len` (from the last to the first if `reverse`).
 ///
 /// `init` are the first carries; `xs` have a leading axis of `len`, of which the body gets one row. The body is called
-/// once, with the index (u32, shape `[]`), the carries and the rows; tensors from outside may be used in it. Returns the
-/// last carries and the stacked outputs, `ys[t]` being that of index `t` whatever the direction.
+/// once, with the index (u32, shape `[]`), the carries and the rows; tensors from outside may be used in it. Returns
+/// the last carries and the stacked outputs, `ys[t]` being that of index `t` whatever the direction.
 #[track_caller]
 pub fn scan(
     len: usize,
@@ -43,10 +45,10 @@ pub fn scan(
 
 /// A scan that stops changing its carries once a condition holds: all of them, or row by row.
 ///
-/// `body` returns, besides the loop's values, a u32 that is not 0 where the loop ends. Of shape `[]` it ends the loop as
-/// a whole: after the first step where it holds, every carry keeps its value. Otherwise its axes are the first axes of
-/// every carry, such as `[S, N]` of carries `[S, N]` and `[S, N, F]`, and each of these rows keeps its values after the
-/// first step where the condition holds in it; the other rows go on.
+/// `body` returns, besides the loop's values, a u32 that is not 0 where the loop ends. Of shape `[]` it ends the loop
+/// as a whole: after the first step where it holds, every carry keeps its value. Otherwise its axes are the first axes
+/// of every carry, such as `[S, N]` of carries `[S, N]` and `[S, N, F]`, and each of these rows keeps its values after
+/// the first step where the condition holds in it; the other rows go on.
 ///
 /// Later steps still run, and what they compute of rows that have ended is dropped, but for the stacked outputs, which
 /// are those of the carries that these rows keep. Where nothing is stacked, a device that can ends the loop once the
@@ -73,8 +75,9 @@ pub fn scan_until(
 
 /// Run `body` once on the carries where `condition`, u32 `[]`, is not 0; otherwise they keep their values.
 ///
-/// A loop of one step that may have ended before it begins. A device that can leaves the body out then: the CPU; a GPU where the
-/// condition is a number that depends on the steps of the loops around alone. Others compute the body and drop its results.
+/// A loop of one step that may have ended before it begins. A device that can leaves the body out then:
+/// the CPU; a GPU where the condition is a number that depends on the steps of the loops around alone.
+/// Others compute the body and drop its results.
 #[track_caller]
 pub fn run_if(condition: Tensor, init: &[Tensor], body: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Vec<Tensor> {
     let at = Location::caller();
@@ -108,8 +111,8 @@ enum LoopEnd<'a> {
     From(&'a Cell<Tensor>, Tensor),
 }
 
-/// A step that leaves the carries `old` as they are in rows where the loop has ended. One more carry, `done`, tells where it has; without
-/// `stop` this is a single number that stays what it was.
+/// A step that leaves the carries `old` as they are in rows where the loop has ended. One more carry, `done`, tells
+/// where it has; without `stop` this is a single number that stays what it was.
 fn freeze(mut step: Loop, stop: Option<Tensor>, old: &[Tensor], done: &Cell<Tensor>, at: At) -> Loop {
     let shape = stop.map_or_else(Vec::new, |stop| stop.shape());
     for (i, carry) in old.iter().enumerate().filter(|(_, carry)| !carry.is_poison()) {
@@ -141,8 +144,8 @@ pub(crate) fn rows_of(condition: Tensor, like: Tensor) -> Tensor {
 /// The body of a loop, for a step's number, carries and rows.
 type LoopBody<'a> = &'a mut dyn FnMut(Tensor, &[Tensor], &[Tensor]) -> Loop;
 
-/// `body` is called once. It is no type parameter, so that this is compiled once and not for every loop. Of a loop that ends
-/// early it also makes the parameter of `until`, a last carry.
+/// `body` is called once. It is no type parameter, so that this is compiled once and not for every loop. Of a loop that
+/// ends early it also makes the parameter of `until`, a last carry.
 fn scan_at(
     len: usize,
     reverse: bool,

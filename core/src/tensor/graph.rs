@@ -8,11 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustc_hash::FxHashMap;
 
 use super::dtype::DType;
-use super::op::{Body, Call, Op, Scan};
+use super::op::{Body, Call, NodeId, Op, Scan};
 use crate::{Error, Result, Shortage};
-
-/// Number of a node in its graph. Operands have smaller numbers than their users.
-pub type NodeId = u32;
 
 /// Number that no node has: the result of an operation after the first error of a trace.
 pub const POISON: NodeId = u32::MAX;
@@ -326,8 +323,8 @@ impl Graph {
         Some(body.outs.iter().chain(&body.params).copied())
     }
 
-    /// A graph of `outs` and all nodes that they need, down to those with a number in `given`: these become arguments of those numbers.
-    /// Scopes keep their numbers.
+    /// A graph of `outs` and all nodes that they need, down to those with a number in `given`: these become arguments
+    /// of those numbers. Scopes keep their numbers.
     pub fn extract(&self, outs: &[NodeId], given: &[Option<u32>]) -> Extract {
         let mut seen = vec![false; self.nodes.len()];
         let mut stack = outs.to_vec();

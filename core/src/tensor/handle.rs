@@ -3,7 +3,8 @@
 use std::panic::Location;
 
 use super::dtype::DType;
-use super::graph::{self, NodeId, POISON};
+use super::graph::{self, POISON};
+use super::op::NodeId;
 use super::op::{Binary, Op, Unary};
 use crate::{Error, Result, math};
 

@@ -3,13 +3,15 @@
 //! The primitives are in [`op`]; their checks in `handle`, `view`, `contract` and `control`; everything else is
 //! composed of them in `compose`.
 //!
-//! Reductions have one axis each. A sum over several is composed from the innermost outwards, because the order of summation is part of
-//! what a sum means here. There is no division: `a / b` is `a · recip(b)` everywhere, in environments too, so that native code and traced
-//! graph agree bit for bit. A node's scope is the innermost of its operands', so what does not change in a loop stays outside of it. Every
-//! node keeps the place in the source that asked for it, also in copies and derivatives, so that debug mode can name the operation that
-//! first gave a NaN or an infinity.
+//! Reductions have one axis each. A sum over several is composed from the innermost outwards, because the
+//! order of summation is part of what a sum means here. There is no division: `a / b` is `a · recip(b)`
+//! everywhere, in environments too, so that native code and traced graph agree bit for bit. A node's scope is
+//! the innermost of its operands', so what does not change in a loop stays outside of it. Every node keeps the
+//! place in the source that asked for it, also in copies and derivatives, so that debug mode can name the
+//! operation that first gave a NaN or an infinity.
 //!
-//! Operations broadcast, and [`scan`] is the loop. The first mistake ends the trace with an error that names its place in the source.
+//! Operations broadcast, and [`scan`] is the loop. The first mistake ends the trace with an error that names its place
+//! in the source.
 //!
 //! ```
 //! use quickstudy_core::tensor::{Loop, scan};
@@ -53,9 +55,9 @@ mod view;
 pub(crate) use control::rows_of;
 pub use control::{Loop, call, run_if, scan, scan_until};
 pub use dtype::DType;
-pub use graph::{Graph, Node, NodeId};
+pub use graph::{Graph, Node};
 pub use handle::Tensor;
 pub(crate) use handle::{fail, push};
-pub use op::{Binary, Op, Unary};
+pub use op::{Binary, NodeId, Op, Unary};
 pub use tree::{Named, Tree};
 pub(crate) use tree::{run_tree_if, scan_tree, scan_tree_back, scan_tree_until, tree};

@@ -4,8 +4,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::dtype::DType;
-use super::graph::NodeId;
 use crate::program::NativeCall;
+
+/// Number of a node in its graph. Operands have smaller numbers than their users.
+pub type NodeId = u32;
 
 /// Elementwise functions of one tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,7 +32,7 @@ pub enum Unary {
     Floor,
     /// Conversion of the value: f32 → u32 truncates and saturates, u32 → f32 rounds to nearest.
     Cast(DType),
-    /// The same 32 bits as the other data type.
+    /// Reads the 32 bits as the other data type.
     Bitcast(DType),
     /// The identity, with derivative zero.
     Stop,
@@ -176,8 +178,8 @@ pub struct Scan {
     pub carries: usize,
     /// Number of stacked inputs.
     pub xs: usize,
-    /// Which carry, a u32, says that all later steps leave every carry unchanged: of shape `[]` as a whole, otherwise in
-    /// each row where it is not 0. Its axes are the first ones of every carry. It may say so before the first step.
+    /// Which carry, a u32, says that all later steps leave every carry unchanged: of shape `[]` as a whole, otherwise
+    /// in each row where it is not 0. Its axes are the first ones of every carry. It may say so before the first step.
     pub until: Option<usize>,
 }
 
@@ -218,7 +220,7 @@ pub enum Op {
     Binary(Binary),
     /// `condition != 0 ? a : b`, elementwise.
     Select,
-    /// The same elements in row-major order under another shape.
+    /// Gives the elements, in row-major order, another shape.
     Reshape,
     /// Output axis `i` is the operand's axis `permutation[i]`.
     Permute(Vec<usize>),

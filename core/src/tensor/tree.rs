@@ -3,13 +3,13 @@
 use super::{Loop, Tensor, control, fail};
 use crate::Error;
 
-/// Something made of tensors. Its structure (which options are there, how long lists are) is its own: [`rebuild`](Tree::rebuild)
-/// takes it from `self`.
+/// Something made of tensors. Its structure (which options are there, how long lists are) is its own:
+/// [`rebuild`](Tree::rebuild) takes it from `self`.
 pub trait Tree: Sized {
     /// Adds its tensors to `to`, in an order that depends on the structure alone.
     fn leaves(&self, to: &mut Vec<Tensor>);
 
-    /// The same structure with other tensors, in the order of [`leaves`](Tree::leaves).
+    /// A copy of this structure with other tensors, taken in the order of [`leaves`](Tree::leaves).
     fn rebuild(&self, from: &mut dyn Iterator<Item = Tensor>) -> Self;
 
     /// Its tensors.
@@ -19,7 +19,7 @@ pub trait Tree: Sized {
         all
     }
 
-    /// The same structure with the tensors of a list.
+    /// A copy of this structure with the tensors of a list.
     fn with(&self, tensors: &[Tensor]) -> Self {
         self.rebuild(&mut tensors.iter().copied())
     }
@@ -93,7 +93,7 @@ impl Named {
         Named::default()
     }
 
-    /// The same and one more, which takes the place of an older one of its name.
+    /// Adds a tensor, which takes the place of an older one of its name.
     #[must_use]
     pub fn and(mut self, name: &'static str, tensor: Tensor) -> Named {
         match self.0.iter_mut().find(|(other, _)| *other == name) {
@@ -196,7 +196,7 @@ pub(crate) fn scan_tree<C: Tree, X: Tree, Y: Tree>(
     scan_rows(len, false, init, xs, body)
 }
 
-/// The same from the last row to the first.
+/// A [`scan_tree`] from the last row to the first.
 #[track_caller]
 pub(crate) fn scan_tree_back<C: Tree, X: Tree, Y: Tree>(
     len: usize,

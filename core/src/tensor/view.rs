@@ -21,7 +21,7 @@ impl Tensor {
         .map(|(op, src)| (op, Tensor::from_id(src)))
     }
 
-    /// The same elements in row-major order under another shape of the same size.
+    /// Gives the elements, in row-major order, another shape of the same size.
     #[track_caller]
     pub fn reshape(self, shape: &[usize]) -> Tensor {
         self.reshape_at(shape, Location::caller())

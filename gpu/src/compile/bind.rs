@@ -61,7 +61,7 @@ impl Bindings {
         Words { binding, first: spot.first }
     }
 
-    /// The same of a value that is written.
+    /// The words of a value that is written, as of [`words`](Self::words).
     pub fn words_written(&mut self, spot: Spot) -> Words {
         let words = self.words(spot);
         self.memory.written[words.binding] = true;
@@ -119,7 +119,7 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// The same for a value that a kernel of this schedule, a loop, reads.
+    /// Binds a value that a kernel of this schedule, a loop, reads.
     pub fn value(&self, plan: &Plan, kernel: &Kernel, node: NodeId, bindings: &mut Bindings) -> Result<()> {
         match kernel.reads.iter().find(|r| r.0 == node) {
             Some((node, place)) => self.leaf(plan, *node, *place, bindings),

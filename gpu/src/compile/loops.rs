@@ -150,8 +150,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The loop in one dispatch, if its rows are independent and its buffers few enough; and the carries whose first value
-    /// it computes itself.
+    /// The loop in one dispatch, if its rows are independent and its buffers few enough; and the
+    /// carries whose first value it computes itself.
     fn row_loop(
         &mut self,
         of: Of<'_>,

@@ -95,8 +95,9 @@ pub struct KernelLimits {
     pub bindings: usize,
     /// Words of a buffer that it binds.
     pub words: usize,
-    /// Iterations of loops that one invocation may make. Rows' loops are run in several dispatches beyond it, long products and sums in
-    /// more slices, and what cannot be divided is an error: some drivers end longer loops without a word (Mesa's after 65,535).
+    /// Iterations of loops that one invocation may make. Rows' loops are run in several dispatches beyond it,
+    /// long products and sums in more slices, and what cannot be divided is an error: some drivers end longer
+    /// loops without a word (Mesa's after 65,535).
     pub trips: usize,
     /// Share the operands of large products in workgroup memory. Where workgroups run on a processor, their barriers
     /// cost more than that saves.

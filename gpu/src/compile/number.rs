@@ -6,7 +6,8 @@ use quickstudy_core::tensor::{Graph, NodeId, Op, Unary};
 
 use super::bind::root;
 
-/// A number, as it is computed from the steps of the loops around, the outermost first. Values are the 32 bits that a device would have.
+/// A number, as it is computed from the steps of the loops around, the outermost first. Values are the 32 bits that a
+/// device would have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Number {
     Bits(u32),
@@ -21,7 +22,8 @@ pub(crate) enum Number {
 const MOST: usize = 256;
 
 impl Number {
-    /// The number that a node is, if it depends on constants and steps alone. `level` tells the loop whose step a parameter is.
+    /// The number that a node is, if it depends on constants and steps alone. `level` tells the loop whose step a
+    /// parameter is.
     pub fn of(graph: &Graph, node: NodeId, level: &dyn Fn(NodeId) -> Option<usize>) -> Option<Number> {
         let mut left = MOST;
         Number::within(graph, node, level, &mut left)

@@ -46,7 +46,8 @@ fn qs_log(x: f32) -> f32 {
   y = (f + y) + e * 0.6933594;
   let bitsx = bitcast<u32>(x);
   let special = (bitsx & 0x7fffffffu) >= 0x7f800000u;
-  y = select(y, bitcast<f32>(0x7fc00000u | words[0].x), (bitsx & 0x80000000u) != 0u || (special && bitsx != 0x7f800000u));
+  let nan = (bitsx & 0x80000000u) != 0u || (special && bitsx != 0x7f800000u);
+  y = select(y, bitcast<f32>(0x7fc00000u | words[0].x), nan);
   y = select(y, x, bitsx == 0x7f800000u);
   return select(y, bitcast<f32>(0xff800000u | words[0].x), (bitsx & 0x7fffffffu) == 0u);
 }

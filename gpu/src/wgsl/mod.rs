@@ -1,10 +1,10 @@
 //! Kernels of a plan as WGSL.
 //!
-//! `emit` writes an element of a value as statements; `contract`, `moves` and `scalar` hold its operations. On it stand this file (an
-//! invocation per element, or per row of a call), `rowwise` (loops), `reduce` (long sums: a workgroup per result), `matmul` (a 4×4
-//! block per invocation), `tiled` (large products; not on software adapters, whose barriers are slow) and `split`. Storage is declared
-//! as u32 and bitcast, because slots hold either type. Numbers that a shader compiler may refuse as constants (infinities, NaN,
-//! subnormals) are combined with a run-time zero.
+//! `emit` writes an element of a value as statements; `contract`, `moves` and `scalar` hold its operations. On it stand
+//! this file (an invocation per element, or per row of a call), `rowwise` (loops), `reduce` (long sums: a workgroup per
+//! result), `matmul` (a 4×4 block per invocation), `tiled` (large products; not on software adapters, whose barriers
+//! are slow) and `split`. Storage is declared as u32 and bitcast, because slots hold either type. Numbers that a shader
+//! compiler may refuse as constants (infinities, NaN, subnormals) are combined with a run-time zero.
 
 mod contract;
 mod emit;
@@ -72,7 +72,8 @@ pub(crate) struct Shader {
 pub(crate) struct Pass {
     /// The shader that runs.
     pub shader: Shader,
-    /// The buffers that it binds, and whether it writes them: numbers as in [`Memory`]; the one after the last is the scratch buffer.
+    /// The buffers that it binds, and whether it writes them: numbers as in [`Memory`]; the one after the last is the
+    /// scratch buffer.
     pub bindings: Vec<(usize, bool)>,
     /// Words that it writes.
     pub moved: usize,
@@ -291,7 +292,7 @@ pub(crate) fn copies(graph: &Graph, memory: &Memory, scalars: usize) -> Result<P
     pass(emitter, (String::new(), most.div_ceil(GROUP)), scalars, moved)
 }
 
-/// The same after a product or reductions whose values there are in variables.
+/// Compute and store all that follows a product or reductions, whose values at this index are in variables.
 fn after(emitter: &mut Emitter<'_>, kernel: &Kernel, memory: &Memory, known: &[(NodeId, String)], item: &Ix) {
     let graph = emitter.graph;
     for (node, name) in known {

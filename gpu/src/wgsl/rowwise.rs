@@ -1,8 +1,8 @@
 //! Loops whose rows do not see each other, such as rollouts and advantages: one invocation per row runs all steps, with
 //! carries and what a step keeps in memory of its own.
 //!
-//! The body's kernels are followed one by one, each for one row: their slots become private arrays. Whether the rows are
-//! independent shows while the code is written: a private value is only known at its own row.
+//! The body's kernels are followed one by one, each for one row: their slots become private arrays. Whether the rows
+//! are independent shows while the code is written: a private value is only known at its own row.
 
 use quickstudy_core::program::{Kernel, KernelSchedule, Kind, Place};
 use quickstudy_core::tensor::op::Scan;
@@ -54,8 +54,8 @@ impl RowLoop<'_> {
         domain
     }
 
-    /// The shader, and in how many dispatches it makes all steps: no invocation makes more than `most_trips` iterations of
-    /// loops in one.
+    /// The shader, and in how many dispatches it makes all steps: no invocation makes more than
+    /// `most_trips` iterations of loops in one.
     ///
     /// # Errors
     /// If the loop has to be run step by step.
@@ -101,8 +101,8 @@ impl RowLoop<'_> {
             }
         };
         emitter.block(&format!("for (var step = {begin}; step < {end}; step++)"), |emitter| {
-            // Of a row that has ended before this dispatch, too. The condition has the axes that all carries share, so it
-            // is one word here.
+            // Of a row that has ended before this dispatch, too. The condition has the axes that
+            // all carries share, so it is one word here.
             if let Some(done) = self.scan.until.filter(|_| self.rows.is_empty()) {
                 emitter.line(&format!("if (c{done}[0] != 0u) {{ break; }}"));
             }

@@ -24,7 +24,10 @@ function executable() {
 
 const launched = new Map();
 
-/** The browser; WebGPU works in it without a graphics card, or not at all. It is closed when the file's tests have ended. */
+/**
+ * The browser; WebGPU works in it without a graphics card, or not at all. It is closed when the file's tests have
+ * ended.
+ */
 export function browser(webgpu = true) {
   if (!launched.has(webgpu)) {
     const args = ["--no-sandbox", ...(webgpu ? ["--enable-unsafe-webgpu"] : [])];

@@ -8,7 +8,10 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const binary = join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "release/quickstudy");
 
-/** Runs the command line in a folder that is gone afterwards: `use(run, folder)`, where `run(...arguments)` gives its output. */
+/**
+ * Runs the command line in a folder that is gone afterwards: `use(run, folder)`, where `run(...arguments)` gives its
+ * output.
+ */
 export async function withCli(use) {
   if (!existsSync(binary)) throw new Error(`${binary} is missing: run cargo build --release first`);
   const folder = mkdtempSync(join(tmpdir(), "quickstudy-cli-"));
@@ -20,7 +23,9 @@ export async function withCli(use) {
   }
 }
 
-/** The parameters of a snapshot (a safetensors file, see docs/snapshots.md) as f32 numbers, one tensor after the other. */
+/**
+ * The parameters of a snapshot (a safetensors file, see docs/snapshots.md) as f32 numbers, one tensor after the other.
+ */
 export function parameters(bytes) {
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));

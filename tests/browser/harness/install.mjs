@@ -13,7 +13,10 @@ if (!existsSync(join(source, "dist/index.js"))) {
 }
 const folder = mkdtempSync(join(tmpdir(), "quickstudy-"));
 try {
-  const report = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], { cwd: source, encoding: "utf8" });
+  const report = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], {
+    cwd: source,
+    encoding: "utf8",
+  });
   rmSync(installed, { recursive: true, force: true });
   mkdirSync(installed, { recursive: true });
   execFileSync("tar", ["-xzf", join(folder, JSON.parse(report)[0].filename), "-C", installed, "--strip-components=1"]);

@@ -11,9 +11,10 @@ export const DIST = `${PACKAGE}dist`;
 export const fixture = (name) => fileURLToPath(new URL(`../fixtures/${name}/`, import.meta.url));
 
 /**
- * Opens `/` of a server that has the package's modules under `/quickstudy/`, and calls `use(page, server)`. Fails if `use` does, and
- * if by then anything went wrong in page or workers: errors on the console (violations of the policy are such), exceptions
- * that nobody caught, requests that failed. `folders` and `isolated` are the server's, `context` is Playwright's, `webgpu` the browser's.
+ * Opens `/` of a server that has the package's modules under `/quickstudy/`, and calls `use(page, server)`. Fails if
+ * `use` does, and if by then anything went wrong in page or workers: errors on the console (violations of the policy
+ * are such), exceptions that nobody caught, requests that failed. `folders` and `isolated` are the server's, `context`
+ * is Playwright's, `webgpu` the browser's.
  */
 export async function withPage(use, { folders = {}, isolated = false, context = {}, webgpu = true } = {}) {
   const server = await serve({ "/quickstudy/": DIST, ...folders }, { isolated });
@@ -30,10 +31,16 @@ export async function visit(url, use, context = {}, webgpu = true) {
   const wrong = [];
   try {
     const page = await session.newPage();
-    page.on("console", (message) => message.type() === "error" && wrong.push(`console: ${message.text()} (${message.location().url})`));
+    page.on(
+      "console",
+      (message) => message.type() === "error" && wrong.push(`console: ${message.text()} (${message.location().url})`),
+    );
     page.on("pageerror", (error) => wrong.push(`exception: ${error.stack ?? error}`));
     page.on("requestfailed", (request) => wrong.push(`request: ${request.url()}: ${request.failure()?.errorText}`));
-    page.on("response", (response) => response.status() >= 400 && wrong.push(`${response.status()}: ${response.url()}`));
+    page.on(
+      "response",
+      (response) => response.status() >= 400 && wrong.push(`${response.status()}: ${response.url()}`),
+    );
     await page.goto(url, { waitUntil: "load" });
     await use(page);
     await page.evaluate(() => new Promise((resolve) => setTimeout(resolve))); // What was on its way is reported.

@@ -25,8 +25,9 @@ const POLICY = [
 const EMPTY = '<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,"><title>test</title>';
 
 /**
- * Serves folders by path prefix, such as `{ "/": "fixtures/plain", "/quickstudy/": "…/dist" }`; the longest prefix counts.
- * `/` is an empty page where no folder is given for it. `isolated` sends the headers that shared memory asks for.
+ * Serves folders by path prefix, such as `{ "/": "fixtures/plain", "/quickstudy/": "…/dist"
+ * }`; the longest prefix counts. `/` is an empty page where no folder is given for it. `isolated` sends
+ * the headers that shared memory asks for.
  */
 export async function serve(folders, { isolated = false } = {}) {
   const prefixes = Object.keys(folders).sort((a, b) => b.length - a.length);

@@ -14,12 +14,15 @@ binary=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-wanted=" ${*:-ppo ppo-gru ppo2 a2c a2c-lstm vpg svpg trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-ppo-lstm rl2-trpo pearl dqn-episodes} "
+every="ppo ppo-gru ppo2 a2c a2c-lstm vpg svpg trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo"
+every+=" maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-ppo-lstm rl2-trpo pearl dqn-episodes"
+wanted=" ${*:-$every} "
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
 
-# ALGORITHM[-CELL|-episodes] ENVIRONMENT STEPS [SETTING…]: STEPS are those of two iterations, of whole episodes of two or more.
+# ALGORITHM[-CELL|-episodes] ENVIRONMENT STEPS [SETTING…]: STEPS are those of two iterations, of whole episodes of two
+# or more.
 make() {
   local name=$1 env=$2 steps=$3 settings=() setting
   local algorithm=$name
@@ -31,7 +34,8 @@ make() {
   *-episodes) algorithm=${name%-*} ;;
   esac
   for setting in "${@:4}"; do settings+=(--set "$setting"); done
-  "$binary" train "$algorithm" --env "$env" --seed 3 --steps "$steps" --threads 1 --eval-episodes 4 --out run "${settings[@]}"
+  "$binary" train "$algorithm" --env "$env" --seed 3 --steps "$steps" --threads 1 --eval-episodes 4 --out run \
+    "${settings[@]}"
   mkdir "$folder/$name"
   cp run/last.safetensors "$folder/$name/session.safetensors"
   [[ ! -d run/segments ]] || cp -r run/segments "$folder/$name/"
@@ -47,10 +51,12 @@ make() {
 make ppo pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 sde=true sde_sample_freq=4 \
   normalise_observations=true normalise_rewards=true
 # Memories that begin with what was learned, scaled before the gates.
-make ppo-gru cartpole-no-velocities 32 hidden=[4] units=3 envs=2 horizon=8 minibatches=2 epochs=2 learned_start=true layer_norm=true
+make ppo-gru cartpole-no-velocities 32 hidden=[4] units=3 envs=2 horizon=8 minibatches=2 epochs=2 learned_start=true \
+  layer_norm=true
 make a2c-lstm cartpole-no-velocities 32 hidden=[4] units=3 envs=2 horizon=8
 # Steps of the value function first, by the moments of all advantages so far; by RMSprop; and last, with momentum.
-make ppo2 pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 critic=first critic_epochs=2 advantage_scope=running
+make ppo2 pendulum 32 hidden=[4,3] envs=2 horizon=8 minibatches=2 epochs=2 critic=first critic_epochs=2 \
+  advantage_scope=running
 make a2c cartpole 32 hidden=[4,3] envs=2 horizon=8
 make vpg pendulum 32 hidden=[4,3] envs=2 horizon=8 optimiser=sgd critic_epochs=2
 # Particles, each with a critic that steps apart.
@@ -85,9 +91,10 @@ make rl2-ppo bandit 800 units=4 meta_batch=4 episodes=10 minibatches=2 critic=gr
 make rl2-ppo-lstm bandit 800 units=4 meta_batch=4 episodes=10 minibatches=2 critic=separate layer_norm=true
 make rl2-trpo point-corner 800 units=3 meta_batch=2 episodes=2 reset=before
 # A recurrent encoder, by parts of contexts; the first iteration visits both tasks, and the second learns.
-make pearl point-robot 120 hidden=[4] encoder=gru encoder_hidden_sizes=[3] latent_dim=2 train_tasks=2 num_tasks_sample=2 \
-  num_initial_steps=20 num_steps_prior=20 num_steps_posterior=20 num_extra_rl_steps_posterior=0 num_steps_per_epoch=3 \
-  meta_batch=2 batch_size=4 embedding_batch_size=10 embedding_mini_batch_size=5 use_next_obs_in_context=true
+make pearl point-robot 120 hidden=[4] encoder=gru encoder_hidden_sizes=[3] latent_dim=2 train_tasks=2 \
+  num_tasks_sample=2 num_initial_steps=20 num_steps_prior=20 num_steps_posterior=20 num_extra_rl_steps_posterior=0 \
+  num_steps_per_epoch=3 meta_batch=2 batch_size=4 embedding_batch_size=10 embedding_mini_batch_size=5 \
+  use_next_obs_in_context=true
 # Whole episodes, each iteration of which adds other numbers of rows, to a memory that goes round (from format 4 on).
-make dqn-episodes cartpole:time_limit=20 150 hidden=[4,3] envs=2 min_rollouts=4 batch_size=4 learning_starts=10 gradient_steps=3 \
-  memory_size=90 n_step=2 prioritised=true target_update_interval=2
+make dqn-episodes cartpole:time_limit=20 150 hidden=[4,3] envs=2 min_rollouts=4 batch_size=4 learning_starts=10 \
+  gradient_steps=3 memory_size=90 n_step=2 prioritised=true target_update_interval=2

@@ -153,8 +153,8 @@ fn run_folder(input: &[u8]) {
     let _ = fs::remove_dir_all(dir);
 }
 
-/// A snapshot as it is, and with the length of its header and the checksum that fit its content: else nothing behind these would ever be
-/// reached.
+/// A snapshot as it is, and with the length of its header and the checksum that fit its content: else
+/// nothing behind these would ever be reached.
 fn snapshot(input: &[u8]) {
     let device = Device::cpu(1);
     for bytes in [input.to_vec(), repaired(input).and_then(|bytes| signed(&bytes)).unwrap_or_default()] {

@@ -137,7 +137,7 @@ impl<'a> Running<'a> {
         self.subject.args.iter().enumerate().filter(|(_, a)| a.kind == Kind::Scalar).map(scalar).collect()
     }
 
-    /// The same in the order of the plan.
+    /// The scalars of a run in the order of the plan.
     fn scalars_of_plan(&self, run: usize) -> Vec<ScalarValue> {
         let given = self.scalars(run);
         let scalar = |s: &ScalarSpec| given.iter().find(|g| g.0 == s.name).expect("declared").1;
@@ -241,8 +241,8 @@ fn compare(subject: Subject<'_>, ways: &[Way]) -> std::result::Result<Report, Fa
     Ok(report)
 }
 
-/// Follow the plan kernel by kernel and place by place, in f64: it must give what the graph says, to the last bit. Other
-/// devices regroup kernels or give each value memory of its own, and so do not notice all faults of a plan.
+/// Follow the plan kernel by kernel and place by place, in f64: it must give what the graph says, to the last bit.
+/// Other devices regroup kernels or give each value memory of its own, and so do not notice all faults of a plan.
 fn run_as_planned(running: &Running<'_>, values: &[Value]) -> std::result::Result<(), Failure> {
     let plan = running.program.plan();
     let scalars = running.scalars_of_plan(0);

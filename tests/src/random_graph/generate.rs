@@ -1,8 +1,8 @@
 //! From a seed to a recipe.
 //!
-//! Every value carries what is known about it: whether f32 computes it exactly (`exact`, on the grid of 2⁻ᶠʳᵃᶜ), and how
-//! large it can be. Operands of `lt`, `eq`, `floor`, casts and indices are exact; the others are kept small enough that
-//! error bounds stay meaningful.
+//! Every value carries what is known about it: whether f32 computes it exactly (`exact`, on the grid of 2⁻ᶠʳᵃᶜ), and
+//! how large it can be. Operands of `lt`, `eq`, `floor`, casts and indices are exact; the others are kept small
+//! enough that error bounds stay meaningful.
 
 use quickstudy_core::DType;
 use quickstudy_core::tensor::{Binary, Unary};

@@ -53,7 +53,7 @@ impl Twin {
         }
     }
 
-    /// The same on numbers, operation for operation.
+    /// Computes on numbers what [`columns_of`](Self::columns_of) does on tensors, operation for operation.
     fn lane(self, a0: f32, a1: f32, b0: f32, b1: f32) -> [f32; 4] {
         match self {
             Twin::Spring => [a0 * 0.5 + b1, (a1 * b0) * -0.25, 0.0, 0.0],

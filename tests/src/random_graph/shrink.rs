@@ -66,7 +66,7 @@ fn candidates(recipe: &Recipe) -> Vec<Recipe> {
     found
 }
 
-/// The same without steps that nothing needs, and without copies.
+/// The recipe without steps that nothing needs, and without copies.
 pub fn compact(recipe: &Recipe) -> Recipe {
     let total = recipe.args.len() + count(&recipe.steps);
     let mut live = vec![false; total];

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 
 /// Poles that stand longer make more steps.
-const TRAIN: &str = "train cma-es --env cartpole --threads 1 --save-every 0 --eval-every 300 --eval-episodes 2 --log-every 1 \
-    --set n_samples=8 --set episodes=1 --set hidden=[4] --steps 1500";
+const TRAIN: &str = "train cma-es --env cartpole --threads 1 --save-every 0 --eval-every 300 --eval-episodes 2 \
+    --log-every 1 --set n_samples=8 --set episodes=1 --set hidden=[4] --steps 1500";
 const STEPS: u64 = 1500;
 const SEEDS: [u64; 3] = [0, 1, 2];
 
@@ -140,8 +140,8 @@ fn a_run_that_was_finished_as_planned_goes_on_and_says_so() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/snapshots/planned/cem.safetensors");
     fs::copy(golden, dir.join("old/last.safetensors")).unwrap();
     let out = done(&dir, "train --resume old --threads 1 --eval-every 0").out;
-    let said = "note: old was finished by what an earlier version planned, and has made 330 of 8 000 environment steps: it goes \
-                on until they are made";
+    let said = "note: old was finished by what an earlier version planned, and has made 330 of 8 000 environment \
+                steps: it goes on until they are made";
     assert!(out.contains(said) && out.contains("goes on from step 330 of 8 000"), "{out}");
     assert!(rows(&dir, "old").last().unwrap().0 >= 8000);
     let again = done(&dir, "train --resume old --threads 1").out;

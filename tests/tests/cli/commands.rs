@@ -265,8 +265,8 @@ fn several_runs_are_evaluated_one_by_one_and_together() {
 #[test]
 fn adaptation_ends_with_its_result_line_and_draws() {
     let dir = sandbox();
-    let short = "train promp --env point-corner --steps 1000 --out r --set meta_batch=3 --set rollouts=4 --set horizon=10 \
-                 --set hidden=[16]";
+    let short = "train promp --env point-corner --steps 1000 --out r --set meta_batch=3 --set rollouts=4 \
+                 --set horizon=10 --set hidden=[16]";
     assert_eq!(dir.run(short).code, Some(0));
     let arguments = "adapt r --tasks 5 --inner-steps 2 --seed 3";
     let first = dir.run(arguments);
@@ -410,7 +410,8 @@ fn a_disk_that_takes_no_more_is_a_failure_and_the_snapshot_survives() {
     assert_eq!(evaluated.code, Some(0), "{evaluated:?}");
 }
 
-/// The lines that a terminal of `columns` columns shows while `arguments` run, without colours; `None` without the tools for that.
+/// The lines that a terminal of `columns` columns shows while `arguments` run, without colours; `None` without the
+/// tools for that.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(dir: &Sandbox, columns: u32, arguments: &str) -> Option<Vec<String>> {
     use std::process::Command;

@@ -74,7 +74,8 @@ fn table_and_picture_end_with_the_same_number() {
     make_run(&dir, "r/0", &config("pendulum", 0, 4000), &[(TRAINING, &[10.0, 20.0, 30.0, 110.6])]);
     make_run(&dir, "r/1", &config("pendulum", 1, 4000), &[(TRAINING, &[10.0, 70.74])]);
     let (out, svg) = plot(&dir, "r");
-    // At the end there is one seed, of which nothing is known about others. The mean of both last numbers, 90.67, is none of any step.
+    // At the end there is one seed, of which nothing is known about others. The mean of both last numbers, 90.67, is
+    // none of any step.
     assert_eq!(row(&out, "ppo · pendulum"), ["1", "4k", "110.60", "–", "110.60"], "{out}");
     assert!(out.contains("ppo · pendulum: the first of 2 seeds ends at 2k; 1 at the end of the line"), "{out}");
     assert!(out.contains("95 % of the mean"), "{out}");

@@ -216,7 +216,8 @@ fn commands_that_are_shown_can_be_pasted() {
         // The command that made it makes the same run again.
         let again = format!(
             "name=$'{name}'; cp -r \"$name\" first; line=$(cat first/command.txt); rm -r \"$name\"; eval \"$line\" && \
-                             cmp first/last.safetensors \"$name/last.safetensors\" && LC_ALL=C grep -c '[[:cntrl:]]' first/command.txt; rm -r first"
+                             cmp first/last.safetensors \"$name/last.safetensors\" && LC_ALL=C grep -c '[[:cntrl:]]' \
+                             first/command.txt; rm -r first"
         );
         let again = bash(&dir, &again);
         assert!(again.code == Some(0) && again.out.lines().last() == Some("0"), "{name}: {again:?}");

@@ -5,8 +5,8 @@ use quickstudy_tests::process::Sandbox;
 use std::fs;
 
 /// Evaluations at 1024, 2048, … steps, the best of which is that at 2048.
-const SHORT: &str = "train ppo --env cartpole --steps 5k --threads 1 --eval-every 1024 --eval-episodes 5 --set envs=4 --set horizon=64 \
-    --set hidden=[16] --set learning_rate=3e-3 --seed 3";
+const SHORT: &str = "train ppo --env cartpole --steps 5k --threads 1 --eval-every 1024 --eval-episodes 5 --set envs=4 \
+    --set horizon=64 --set hidden=[16] --set learning_rate=3e-3 --seed 3";
 
 fn done(dir: &Sandbox, arguments: &str) -> String {
     let finished = dir.run(arguments);
@@ -76,15 +76,16 @@ fn a_run_goes_on_from_any_kept_snapshot_to_the_same_end_and_loses_nothing() {
     done(&dir, "eval whole/snapshots/3072.safetensors --episodes 1");
     done(
         &dir,
-        "train ppo --env cartpole --from whole/snapshots/3072.safetensors --steps 256 --set envs=4 --set horizon=64 --set hidden=[16] --out from",
+        "train ppo --env cartpole --from whole/snapshots/3072.safetensors --steps 256 --set envs=4 --set horizon=64 \
+         --set hidden=[16] --out from",
     );
 }
 
 #[test]
 fn seeds_and_replay_memories_go_on_from_kept_snapshots() {
     let dir = sandbox();
-    let train = "train sac --env pendulum --threads 1 --eval-every 0 --set memory_size=500 --set hidden=[8] --set batch_size=8 \
-        --set learning_starts=200 --set train_freq=5 --seed 0..2 --steps 2k --keep-snapshots 1k";
+    let train = "train sac --env pendulum --threads 1 --eval-every 0 --set memory_size=500 --set hidden=[8] \
+        --set batch_size=8 --set learning_starts=200 --set train_freq=5 --seed 0..2 --steps 2k --keep-snapshots 1k";
     done(&dir, &format!("{train} --out whole"));
     let runs = ["whole/pendulum-sac-s0", "whole/pendulum-sac-s1"];
     assert_eq!(runs.map(|run| kept(&dir, run)), [vec![1000, 2000], vec![1000, 2000]]);

@@ -1,7 +1,8 @@
-//! Runs that are killed at every point at which their folders change: what a user does next leads to the bytes of runs that were left alone.
+//! Runs that are killed at every point at which their folders change: what a user does next leads
+//! to the bytes of runs that were left alone.
 //!
-//! The points are counted by `quickstudy::disk`; a process ends at the one that its environment names. Each test goes through them from the
-//! first one on, until the command ends without reaching the next.
+//! The points are counted by `quickstudy::disk`; a process ends at the one that its environment names. Each test goes
+//! through them from the first one on, until the command ends without reaching the next.
 #![cfg(unix)]
 
 use crate::sandbox;
@@ -11,11 +12,12 @@ use std::fs;
 use std::path::Path;
 
 /// Two iterations without a replay memory, each with a kept snapshot and an evaluation.
-const CEM: &str = "train cem --env cartpole --threads 1 --save-every 0 --keep-snapshots all --eval-every 1 --eval-episodes 2 \
-    --set n_samples=4 --set episodes=1 --set best_frac=0.5 --steps 150";
+const CEM: &str = "train cem --env cartpole --threads 1 --save-every 0 --keep-snapshots all --eval-every 1 \
+    --eval-episodes 2 --set n_samples=4 --set episodes=1 --set best_frac=0.5 --steps 150";
 /// Two iterations with a replay memory that is full after the first one.
-const DQN: &str = "train dqn --env cartpole --threads 1 --save-every 0 --keep-snapshots all --eval-every 1 --eval-episodes 2 \
-    --set hidden=[4] --set memory_size=24 --set batch_size=4 --set learning_starts=8 --set train_freq=8 --set iteration_steps=16 --steps 32";
+const DQN: &str = "train dqn --env cartpole --threads 1 --save-every 0 --keep-snapshots all --eval-every 1 \
+    --eval-episodes 2 --set hidden=[4] --set memory_size=24 --set batch_size=4 --set learning_starts=8 \
+    --set train_freq=8 --set iteration_steps=16 --steps 32";
 
 pub fn done(dir: &Sandbox, arguments: &str) -> Finished {
     let finished = dir.run(arguments);
@@ -50,7 +52,8 @@ pub fn copy(dir: &Sandbox, from: &str, to: &str) {
     }
 }
 
-/// All files below a folder, none if it is not there, by their paths. Of those that hold times the part without them; of configurations the steps.
+/// All files below a folder, none if it is not there, by their paths. Of those that hold times the part
+/// without them; of configurations the steps.
 pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     fn add(files: &mut BTreeMap<String, Vec<u8>>, folder: &Path, path: &str) {
         for entry in fs::read_dir(folder).into_iter().flatten() {
@@ -105,7 +108,8 @@ pub fn assert_same(dir: &Sandbox, run: &str, whole: &BTreeMap<String, Vec<u8>>, 
     }
 }
 
-/// Gives a command again, in a copy of what the killed one has left. True if it is done as if it was the first; otherwise it names the resume.
+/// Gives a command again, in a copy of what the killed one has left. True if it is done as if it was
+/// the first; otherwise it names the resume.
 fn again(dir: &Sandbox, command: &dyn Fn(&str) -> String, whole: &BTreeMap<String, Vec<u8>>, when: &str) -> bool {
     copy(dir, "parts", "again");
     let again = dir.run(&command("again"));
@@ -118,7 +122,8 @@ fn again(dir: &Sandbox, command: &dyn Fn(&str) -> String, whole: &BTreeMap<Strin
     false
 }
 
-/// Kills a start at every point. Then it is resumed, and in a copy of what there is started again; one of both has to do, and the other to say so.
+/// Kills a start at every point. Then it is resumed, and in a copy of what there is started again; one of
+/// both has to do, and the other to say so.
 fn kill_starts(dir: &Sandbox, train: &str) {
     let command = |out: &str| format!("{train} --out {out}");
     let start = command("parts");
@@ -170,7 +175,8 @@ fn a_killed_start_of_a_stack_goes_on_or_begins_anew() {
     // Each seed begins with the parameters of a run of its own.
     done(
         &dir,
-        "train cem --env cartpole --threads 1 --eval-every 0 --set n_samples=4 --set best_frac=0.5 --steps 60 --seed 4..7 --out from",
+        "train cem --env cartpole --threads 1 --eval-every 0 --set n_samples=4 --set best_frac=0.5 --steps 60 \
+         --seed 4..7 --out from",
     );
     kill_starts(&dir, &format!("{CEM} --seed 0..3 --from from"));
 }
@@ -228,7 +234,8 @@ fn a_killed_resume_of_a_stack_with_replay_memories_does_not_forget_its_steps() {
     kill_resumes(&format!("{DQN} --seed 0..3"), "64");
 }
 
-/// Kills a run that goes on from kept snapshots at every point. Then it is resumed, and in a copy of what there is the command is given again.
+/// Kills a run that goes on from kept snapshots at every point. Then it is resumed, and in a copy of
+/// what there is the command is given again.
 fn kill_copies(snapshots: &str, more: &str) {
     let dir = sandbox();
     done(&dir, &format!("{DQN} --seed 0..2 --out base"));

@@ -39,7 +39,8 @@ fn what_does_not_fit_is_refused_before_a_folder_is_made() {
 #[test]
 fn each_setting_that_the_hint_names_fits() {
     let dir = sandbox();
-    let command = "train rl2-ppo --env bandit --set meta_batch=4 --set units=8 --set episodes=65536 --steps 1 --eval-every 0 --memory 50M";
+    let command = "train rl2-ppo --env bandit --set meta_batch=4 --set units=8 --set episodes=65536 --steps 1 \
+        --eval-every 0 --memory 50M";
     let refused = dir.run(&format!("{command} --out r"));
     expect_user_error(&refused, &["hint: one of these would do: --set "]);
     let hint = refused.err.lines().find(|line| line.starts_with("hint: ")).unwrap();
@@ -90,7 +91,8 @@ fn a_snapshot_that_does_not_fit_is_refused() {
 fn seeds_that_are_saved_side_by_side_fit_or_are_refused() {
     let dir = sandbox();
     let train = "train rl2-ppo --env point-arena --seed 0..3 --steps 1 --threads 1 --eval-every 0 --set units=31 \
-                 --set critic=linear_time --set advantage_centre=none --set reset=after --set minibatches=1 --set epochs=1";
+                 --set critic=linear_time --set advantage_centre=none --set reset=after --set minibatches=1 \
+                 --set epochs=1";
     let at = |kib: u32| limited(&dir, kib, &format!("{train} --out r{kib}"));
     // The program itself takes some 90 MB, and its allocator reserves more as it pleases.
     assert_eq!(at(120_000).code, Some(2));

@@ -107,8 +107,8 @@ fn the_extension_says_which_format_is_written() {
 #[test]
 fn adaptation_is_drawn_in_pixels_too() {
     let dir = sandbox();
-    let train = "train promp --env point-corner --steps 1000 --out r --set meta_batch=3 --set rollouts=4 --set horizon=10 \
-                 --set hidden=[16]";
+    let train = "train promp --env point-corner --steps 1000 --out r --set meta_batch=3 --set rollouts=4 \
+                 --set horizon=10 --set hidden=[16]";
     assert_eq!(dir.run(train).code, Some(0));
     let done = dir.run("adapt r --tasks 5 --format png");
     assert_eq!(done.code, Some(0), "{done:?}");

@@ -184,7 +184,8 @@ fn fifty_kills_at_random_moments_leave_a_loadable_last() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let random = (state >> 40) as f64 / (1 << 24) as f64;
         if kill % 2 == 0 {
-            // At any moment since the start, of which how much is spent before the first snapshot depends on the machine.
+            // At any moment since the start, of which how much is spent before the first snapshot depends on the
+            // machine.
             std::thread::sleep(usual.mul_f64(random * 3.0));
         } else {
             // At any moment among later snapshots, one after each iteration.

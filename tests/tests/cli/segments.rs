@@ -1,4 +1,5 @@
-//! Replay memories in run folders: killed runs end with the same bytes, segments that are damaged are named, and a run is exported as one file.
+//! Replay memories in run folders: killed runs end with the same bytes, segments that are damaged are
+//! named, and a run is exported as one file.
 
 use std::fs;
 use std::process::Child;
@@ -13,8 +14,8 @@ use quickstudy_tests::process::{Sandbox, wait_until};
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A memory of 1000 rows that goes round many times, in segments of 125.
-const SETTINGS: &str = "train sac --env pendulum --threads 1 --save-every 0 --eval-every 0 --set memory_size=1000 --set hidden=[8] \
-    --set batch_size=8 --set learning_starts=200 --set train_freq=5";
+const SETTINGS: &str = "train sac --env pendulum --threads 1 --save-every 0 --eval-every 0 --set memory_size=1000 \
+    --set hidden=[8] --set batch_size=8 --set learning_starts=200 --set train_freq=5";
 
 fn done(dir: &Sandbox, arguments: &str) -> String {
     let finished = dir.run(arguments);
@@ -34,7 +35,8 @@ fn segments(dir: &Sandbox, run: &str) -> Vec<String> {
     names
 }
 
-/// Kills a run so many times at random moments, and resumes it until it is done: it ends with the bytes of one that was left alone.
+/// Kills a run so many times at random moments, and resumes it until it is done: it ends with the bytes of one that was
+/// left alone.
 fn kill(kills: usize, steps: usize) {
     let dir = sandbox();
     let train = format!("{SETTINGS} --steps {steps}");
@@ -93,7 +95,8 @@ fn a_run_with_a_replay_memory_that_is_killed_ends_with_the_same_bytes() {
 }
 
 #[test]
-#[ignore = "a few of them are killed in the test before; `cargo test -p quickstudy-tests --test cli -- --ignored a_hundred_kills`"]
+#[ignore = "a few of them are killed in the test before; `cargo test -p quickstudy-tests --test cli -- --ignored \
+    a_hundred_kills`"]
 fn a_hundred_kills_at_random_moments_end_with_the_same_bytes() {
     kill(100, 100_000);
 }
@@ -115,7 +118,8 @@ fn each_seed_of_a_stack_has_segments_of_its_own_and_goes_on_alone_or_further() {
         assert!(whole == exported(&dir, &format!("parts/pendulum-sac-{seed}")), "{seed}");
         all.push(whole);
     }
-    // A file that is exported is a snapshot as the library and the npm package restore it, and goes on in a folder of its own.
+    // A file that is exported is a snapshot as the library and the npm package restore it, and goes on in a folder of
+    // its own.
     let session = Session::restore(&Device::cpu(1), &[&all[0], &all[1]]).unwrap();
     assert!(session.done() && block_on(session.snapshot(1)).unwrap() == all[1]);
     fs::create_dir(dir.join("on")).unwrap();

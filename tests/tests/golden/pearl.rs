@@ -161,7 +161,8 @@ fn beliefs_their_draws_and_their_divergence_are_those_of_garage() {
     }
 }
 
-/// The tensors of a golden network by our names: hidden layers, and all of its output layers side by side as the last one.
+/// The tensors of a golden network by our names: hidden layers, and all of its output layers side by side as the last
+/// one.
 fn named(prefix: &str, net: &Value, to: &mut BTreeMap<String, Vec<f64>>) {
     let layer = |ending: &str, hidden: bool| {
         let fits = |key: &&String| key.ends_with(ending) && key.contains("_output_layers") != hidden;
@@ -262,7 +263,8 @@ fn an_update_is_that_of_garage() {
         };
         let seen = transitions("context", context);
         let seen = nets.encoder.transitions([seen.obs, seen.action, seen.reward, seen.next_obs]);
-        // One draw for each task of the prior's z, and two of the belief's: the second is the one that is used. Then those of actions.
+        // One draw for each task of the prior's z, and two of the belief's: the second is the one that is used. Then
+        // those of actions.
         let noise = items(&golden["noise"]);
         let of_z: Vec<f64> = noise[2 * tasks..3 * tasks].iter().flat_map(numbers).collect();
         let data = PearlBatch {

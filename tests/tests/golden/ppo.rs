@@ -232,8 +232,9 @@ fn golden_pyrado_losses_and_gradients_per_number() {
     }
 }
 
-/// A2C's loss of policy, value function and exploration together, by joint log-probabilities. The file's mean goes over the numbers of an action
-/// too, so that its policy term is a d-th of ours and the log-probability of each number has a d-th of the gradient.
+/// A2C's loss of policy, value function and exploration together, by joint log-probabilities. The file's mean
+/// goes over the numbers of an action too, so that its policy term is a d-th of ours and the log-probability
+/// of each number has a d-th of the gradient.
 #[test]
 fn golden_pyrado_losses_of_a2c() {
     let file = load("pyrado_losses.json");

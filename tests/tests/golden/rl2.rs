@@ -340,8 +340,8 @@ fn golden_trust_region_steps() {
     assert!(seen > 0);
 }
 
-/// A trust-region step of a case in f32, as products with the Hessian are computed by `hessian`: what the gradient predicts that the
-/// loss falls by, what it does fall by, its KL, and its length relative to the first one tried.
+/// A trust-region step of a case in f32, as products with the Hessian are computed by `hessian`: what the gradient
+/// predicts that the loss falls by, what it does fall by, its KL, and its length relative to the first one tried.
 fn step_of(case: &Case<'_>, hessian: Hessian) -> [f64; 4] {
     let out = case.run(&Device::cpu(1), |theta, _| {
         let (layout, batch) = (&case.net.layout, case.batch(theta, theta));
@@ -358,7 +358,8 @@ fn step_of(case: &Case<'_>, hessian: Hessian) -> [f64; 4] {
     [predicted, fall, kl, scale]
 }
 
-/// The recorded case with parameters of the length `norm`, observations, rewards, and actions of that policy, all drawn.
+/// The recorded case with parameters of the length `norm`, observations, rewards, and actions of that policy, all
+/// drawn.
 fn drawn(meta: &Value, index: usize, recorded: &Value, random: &mut Threefry, norm: f64) -> Value {
     let mut value = recorded.clone();
     let mut fill = |key: &str, draw: &mut dyn FnMut() -> f64| {
@@ -410,8 +411,9 @@ fn golden_steps_by_differences_are_nearly_as_good_as_by_the_exact_product() {
     }
 }
 
-/// Prints how the steps of the recorded case and of ten drawn ones compare. On 18 steps of data the Hessian is nearly singular where
-/// parameters are small: small errors of its product then make another step, which the line search keeps inside of the trust region.
+/// Prints how the steps of the recorded case and of ten drawn ones compare. On 18 steps of data the Hessian is
+/// nearly singular where parameters are small: small errors of its product then make another step, which the line
+/// search keeps inside of the trust region.
 #[test]
 #[ignore = "prints numbers to look at"]
 fn steps_of_drawn_cases() {

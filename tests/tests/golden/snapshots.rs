@@ -1,7 +1,7 @@
 //! Snapshots of past formats, kept in `tests/golden/snapshots` and read from then on.
 //!
-//! `make.sh` there made them, each folder by the first version that wrote its format. They stand in the repository only, so
-//! `$QUICKSTUDY_GOLDEN` does not move them.
+//! `make.sh` there made them, each folder by the first version that wrote its format. They stand in the repository
+//! only, so `$QUICKSTUDY_GOLDEN` does not move them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;

@@ -232,8 +232,8 @@ fn a_step_is_that_of_the_cpu() {
     });
 }
 
-/// Both go on from their own states. Balanced poles fall to one side or the other by the last digits, so that the bar is
-/// for all rows together.
+/// Both go on from their own states. Balanced poles fall to one side or the other by the last digits,
+/// so that the bar is for all rows together.
 #[test]
 fn a_hundred_steps_are_those_of_the_cpu() {
     environments(|env, mut gpu, mut cpu| {

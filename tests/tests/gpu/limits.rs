@@ -57,7 +57,7 @@ fn a_dispatch_of_two_dimensions_reaches_every_element() {
     assert!(found.iter().enumerate().all(|(i, x)| *x == word(i as u32)));
 }
 
-/// The same of workgroups that sum 16 rows each.
+/// More than 65,535 workgroups that sum 16 rows each.
 #[test]
 fn as_many_workgroups_sum_every_row() {
     let Some(device) = open(&default_limits()).map(Device::new) else { return };

@@ -1,4 +1,5 @@
-//! Large entries of a state on the GPU: rows are changed where they are, at the cost of these rows, and are those of the CPU. Skipped without a GPU.
+//! Large entries of a state on the GPU: rows are changed where they are, at the cost of these rows, and are
+//! those of the CPU. Skipped without a GPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;

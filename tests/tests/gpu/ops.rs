@@ -18,9 +18,9 @@ fn is_exact(primitive: Primitive) -> bool {
     matches!(primitive, Threefry | Permutation) || bits.map(Primitive::Binary).contains(&primitive)
 }
 
-/// How many times the error of correct rounding WGSL allows: 2.5 units in the last place for a quotient, which tanh
-/// ends with, instead of half a unit; for a square root those of a reciprocal and 2 of an inverse square root. Compilers
-/// may change the order of sums.
+/// How many times the error of correct rounding WGSL allows: 2.5 units in the last place for a quotient, which
+/// tanh ends with, instead of half a unit; for a square root those of a reciprocal and 2 of an inverse square
+/// root. Compilers may change the order of sums.
 fn slack(primitive: Primitive) -> f64 {
     match primitive {
         Primitive::Unary(Unary::Recip | Unary::Tanh) => 5.0,

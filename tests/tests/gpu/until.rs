@@ -1,5 +1,5 @@
-//! Loops that end row by row: one dispatch on a GPU, in which each row ends by itself. Without a GPU only the number of dispatches and
-//! the shader are looked at.
+//! Loops that end row by row: one dispatch on a GPU, in which each row ends by itself. Without a GPU only the number of
+//! dispatches and the shader are looked at.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -69,8 +69,8 @@ fn rows_and_derivatives_are_those_of_the_cpu_and_the_reference() {
     }
 }
 
-/// How many steps each row is given by a loop that is told, behind the back of `scan_until`, that a row has ended: a count that
-/// nothing freezes shows it.
+/// How many steps each row is given by a loop that is told, behind the back of `scan_until`, that a row has
+/// ended: a count that nothing freezes shows it.
 fn steps_given(device: &Device, len: usize, apart: u32, stacked: bool) -> Vec<u32> {
     let mut program = Program::new(device, |cx| {
         let zero = Tensor::constant_u32(0).broadcast_to(&SHAPE);

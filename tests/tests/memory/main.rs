@@ -57,7 +57,8 @@ fn settings(algorithm: &str) -> &'static str {
         "vpg" => "envs = 64\nhorizon = 64\ncritic_epochs = 1\nhidden = [64, 64]",
         "trpo" => "envs = 64\nhorizon = 64\nhidden = [64, 64]",
         "dqn" | "dql" => {
-            "train_freq = 4\ngradient_steps = 1\niteration_steps = 4\nlearning_starts = 0\nbatch_size = 4096\nhidden = [256, 256]"
+            "train_freq = 4\ngradient_steps = 1\niteration_steps = 4\nlearning_starts = 0\n\
+             batch_size = 4096\nhidden = [256, 256]"
         }
         "ddpg" | "td3" | "sac" => "iteration_steps = 2\nlearning_starts = 0\nbatch_size = 4096\nhidden = [128, 128]",
         "cem" | "cma-es" | "openai-es" | "ars" => "n_samples = 64\nepisodes = 64\nhidden = [64, 64]",
@@ -70,13 +71,15 @@ fn settings(algorithm: &str) -> &'static str {
 }
 
 /// One visit and one update.
-const PEARL: &str = "train_tasks = 2\nnum_tasks_sample = 2\nnum_initial_steps = 1\nnum_steps_prior = 1\nnum_extra_rl_steps_posterior = 0\n\
-                     num_steps_per_epoch = 1\nmeta_batch = 4\nbatch_size = 1024\nmemory_size = 4000\nhidden = [64, 64]\nencoder_hidden_sizes = [32]";
+const PEARL: &str = "train_tasks = 2\nnum_tasks_sample = 2\nnum_initial_steps = 1\nnum_steps_prior = 1\n\
+                     num_extra_rl_steps_posterior = 0\nnum_steps_per_epoch = 1\nmeta_batch = 4\n\
+                     batch_size = 1024\nmemory_size = 4000\nhidden = [64, 64]\nencoder_hidden_sizes = [32]";
 
 #[test]
 fn an_iteration_allocates_no_more_than_was_added_up() {
     let _alone = alone();
-    // The strategy of CMA-ES lies on the host, in vectors that nobody adds up: at most some P × P numbers of P ≤ 1000 parameters.
+    // The strategy of CMA-ES lies on the host, in vectors that nobody adds up: at most some P × P numbers of P ≤ 1000
+    // parameters.
     for algorithm in ALGORITHMS.iter().map(|def| def.name).filter(|name| *name != "cma-es") {
         for seeds in [&[0][..], &[0, 1]] {
             let of = setup(algorithm, settings(algorithm), seeds);

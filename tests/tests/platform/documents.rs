@@ -18,7 +18,7 @@ fn pages() -> Vec<PathBuf> {
         ["README.md", "ARCHITECTURE.md", "BENCHMARKS.md", "core/README.md", "native-cli/README.md", "gpu/README.md"];
     let mut pages: Vec<PathBuf> =
         names.iter().chain(&["wasm/README.md", "web-demo/README.md"]).map(|name| root().join(name)).collect();
-    for folder in ["docs", "docs/tutorials"] {
+    for folder in ["docs", "docs/benchmarks", "docs/tutorials"] {
         let files = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         pages.extend(files.filter(|path| path.extension().is_some_and(|end| end == "md")));
     }

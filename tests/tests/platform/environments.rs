@@ -230,7 +230,10 @@ fn an_episode_that_terminates_in_its_last_step_is_not_truncated() {
 
 proptest! {
     #[test]
-    fn any_action_and_state_bits_are_survived(bits in prop::collection::vec(any::<u32>(), 16 * 7), which in 0..builtin_names().len()) {
+    fn any_action_and_state_bits_are_survived(
+        bits in prop::collection::vec(any::<u32>(), 16 * 7),
+        which in 0..builtin_names().len(),
+    ) {
         let env = builtin(builtin_names()[which]).unwrap();
         for isa in Isa::available() {
             let mut rows = Lockstep::new(&env, isa, 16);

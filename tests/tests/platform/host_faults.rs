@@ -139,7 +139,8 @@ fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
 
 const ENVS: usize = 8;
 
-/// Fifteen faults of each environment, by turns; each number begins elsewhere. Those that hang do so together, which takes no longer.
+/// Fifteen faults of each environment, by turns; each number begins elsewhere. Those that hang do so together, which
+/// takes no longer.
 fn by_turns(number: usize, step: usize) -> Option<Ill> {
     const QUICK: [Ill; 7] = [Ill::Error, Ill::Panic, Ill::Short, Ill::Long, Ill::NaN, Ill::Infinite, Ill::PanicInReset];
     match step {

@@ -5,6 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod circles;
+
 /// Modules of the core, the lowest first. A module may import those of its own layer and of the layers before it.
 const LAYERS: [&[&str]; 10] = [
     &["error", "rng", "math", "settings"],
@@ -38,8 +40,8 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|l| l.contains(&module))
 }
 
-/// The first names of the paths that follow `prefix` in a file's text: one, or those of a list in braces. Comments and tests at its end
-/// are left out.
+/// The first names of the paths that follow `prefix` in a file's text: one, or those of a list in braces.
+/// Comments and tests at its end are left out.
 fn names_after(text: &str, prefix: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     let code: String = code.lines().filter(|l| !l.trim_start().starts_with("//")).flat_map(|l| [l, "\n"]).collect();
@@ -82,8 +84,9 @@ fn imports(src: &Path, file: &Path, text: &str) -> Vec<String> {
 
 #[test]
 fn names_are_found_in_lists_and_through_super() {
-    let text = "use crate::{Error, algo::{Held, ppo},\n    meta::config};\n// crate::train\nfn f() { crate::env::g() }\n\
-        use super::super::play::Play;\nuse quickstudy_crate::wrong;\n#[cfg(test)]\nmod tests { use crate::train; }";
+    let text = "use crate::{Error, algo::{Held, ppo},\n    meta::config};\n// crate::train\n\
+        fn f() { crate::env::g() }\nuse super::super::play::Play;\nuse quickstudy_crate::wrong;\n\
+        #[cfg(test)]\nmod tests { use crate::train; }";
     let found = imports(Path::new("src"), Path::new("src/nn/gru.rs"), text);
     assert_eq!(found, ["Error", "algo", "meta", "env", "play"]);
     assert_eq!(imports(Path::new("src"), Path::new("src/nn/mod.rs"), "use super::{algo, env};"), ["algo", "env"]);

@@ -15,4 +15,5 @@ mod names;
 mod op_table;
 mod plans;
 mod play;
+mod prose;
 mod tasks;

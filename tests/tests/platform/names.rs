@@ -1,4 +1,5 @@
-//! The register is the only list of algorithms: nothing else tells them apart by name. And a name is that of one type of a crate.
+//! The register is the only list of algorithms: nothing else tells them apart by name. And a name is that of one type
+//! of a crate.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -168,7 +169,7 @@ fn no_two_types_of_a_crate_have_one_name() {
 
 #[test]
 fn types_and_aliases_are_found_as_declared() {
-    let text = "/// struct A\npub(super) struct B<'a> {\nunsafe trait C: D {\n    enum E {\n    type F = u32;\npub type G = u32;\n\
-        struct $name;\nmod tests {\nstruct H;";
+    let text = "/// struct A\npub(super) struct B<'a> {\nunsafe trait C: D {\n    enum E {\n    type F = u32;\n\
+        pub type G = u32;\nstruct $name;\nmod tests {\nstruct H;";
     assert_eq!(declared(text), (vec!["B", "C", "E"], vec!["G"]));
 }

@@ -162,7 +162,8 @@ fn a_policy_with_a_memory_plays_the_same_episodes_on_the_host_bit_for_bit() {
     }
 }
 
-/// Whole episodes by an iteration of two seeds with so many tasks each, whose environments are in the program or on the host: outputs by name.
+/// Whole episodes by an iteration of two seeds with so many tasks each, whose environments are in the
+/// program or on the host: outputs by name.
 fn iterated(
     env: &EnvDef,
     (policy, acting): (&dyn Policy, &dyn Fn() -> Acting),
@@ -298,7 +299,8 @@ fn whole_episodes_are_played_until_there_are_so_many_steps_here_and_on_the_host_
 
 #[test]
 fn an_amount_of_steps_is_whole_episodes() {
-    // Most, where the last episode begins one step before there is enough; and as planned where all are as long as they may be.
+    // Most, where the last episode begins one step before there is enough; and as planned where all are as long as they
+    // may be.
     let of = |amount: Amount| [amount.most(20), amount.planned(20)];
     assert_eq!(of(Amount::Steps(0)), [0, 0]);
     assert_eq!(of(Amount::Steps(1)), [20, 20]);
@@ -384,7 +386,8 @@ fn playing_one_episode_each_stops_when_all_have_ended() {
         assert_eq!(read("terminated"), vec![1.0; 600]);
         calls
     };
-    // Ten steps of the second play and six of the first, of 600 rows one by one at most; to the end they would be six million.
+    // Ten steps of the second play and six of the first, of 600 rows one by one at most; to the end they would be six
+    // million.
     let calls = play(&Device::cpu(1));
     assert!((32..=16 * 600).contains(&calls), "{calls}");
 }

@@ -22,25 +22,27 @@ const PLACES: Record<string, Place> = {
   navigation: {
     label: "Find a hidden goal",
     story:
-      "The agent walks in the plane and never sees the goal; it is only paid for being near it. Each gradient step changes its network a " +
-      "little, from what 20 tries paid. Click in a plane to move the goal.",
+      "The agent walks in the plane and never sees the goal; it is only paid for being near it. Each gradient step " +
+      "changes its network a little, from what 20 tries paid. Click in a plane to move the goal.",
     task: [-0.35, 0.3],
     pace: 12,
   },
   "point-robot": {
     label: "Infer where the goal is",
     story:
-      "The agent walks in the plane, never sees the goal, and is paid less the further it is away. Nothing in its network changes: from what " +
-      "each step paid, it infers where the goal may be. The dots show what it believes: where it would go, one dot for each draw from its " +
-      "belief. Each episode begins elsewhere. Click in a plane to move the goal.",
+      "The agent walks in the plane, never sees the goal, and is paid less the further it is away. Nothing in its " +
+      "network changes: from what each step paid, it infers where the goal may be. The dots show what it believes: " +
+      "where it would go, one dot for each draw from its belief. Each episode begins elsewhere. Click in a plane to " +
+      "move the goal.",
     task: [0.6, 0.5],
     pace: 110,
   },
   bandit: {
     label: "Find the arm that pays",
     story:
-      "A slot machine with five arms, each paying 1 with a chance that the agent is never told, and ten pulls to make the most of it. " +
-      "Nothing in its network changes: it adapts within its memory alone. Set the chances yourself.",
+      "A slot machine with five arms, each paying 1 with a chance that the agent is never told, and ten pulls to " +
+      "make the most of it. Nothing in its network changes: it adapts within its memory alone. Set the chances " +
+      "yourself.",
     task: [0.1, 0.3, 0.4, 0.9, 0.2],
     pace: 450,
   },
@@ -74,7 +76,10 @@ export class AdaptRoom implements RoomView {
   constructor(given: Partial<Choices>, chosen: () => void) {
     this.#chosen = chosen;
     this.#env.id = freshId("place");
-    options(this.#env, ADAPTABLE.map((env) => [env, PLACES[env]?.label ?? env]));
+    options(
+      this.#env,
+      ADAPTABLE.map((env) => [env, PLACES[env]?.label ?? env]),
+    );
     this.#env.addEventListener("change", () => void this.#open(undefined));
     const file = element("input", { type: "file", accept: ".safetensors", "data-testid": "adapt-load" });
     file.addEventListener("change", () => void picked(file).then((found) => found && this.offered(found)));
@@ -163,7 +168,14 @@ export class AdaptRoom implements RoomView {
     const rows = dims.map(({ name, low, high }, i) => {
       const id = freshId("task");
       const value = element("output", { for: id, "aria-live": "off" }, (this.#task[i] ?? 0).toFixed(2));
-      const input = element("input", { type: "range", id, min: low ?? -1, max: high ?? 1, step: 0.01, "data-testid": `task-${i}` });
+      const input = element("input", {
+        type: "range",
+        id,
+        min: low ?? -1,
+        max: high ?? 1,
+        step: 0.01,
+        "data-testid": `task-${i}`,
+      });
       input.value = String(this.#task[i]);
       input.addEventListener("input", () => {
         this.#task[i] = Number(input.value);
@@ -185,7 +197,9 @@ export class AdaptRoom implements RoomView {
 
   #byChance(): void {
     this.#watching = true;
-    this.#goTo((this.#spec?.task ?? []).map(({ low, high }) => (low ?? 0) + Math.random() * ((high ?? 1) - (low ?? 0))));
+    this.#goTo(
+      (this.#spec?.task ?? []).map(({ low, high }) => (low ?? 0) + Math.random() * ((high ?? 1) - (low ?? 0))),
+    );
   }
 
   #again(): void {
@@ -251,7 +265,8 @@ export class AdaptRoom implements RoomView {
 /** A task from an address, if it is one of this environment. */
 function fitting(spec: SpecInfo, task: readonly number[] | undefined): number[] | undefined {
   const fits =
-    task?.length === spec.task.length && spec.task.every(({ low, high }, i) => task[i]! >= (low ?? -Infinity) && task[i]! <= (high ?? Infinity));
+    task?.length === spec.task.length &&
+    spec.task.every(({ low, high }, i) => task[i]! >= (low ?? -Infinity) && task[i]! <= (high ?? Infinity));
   return task && fits ? [...task] : undefined;
 }
 

@@ -12,7 +12,8 @@ import type { RoomView } from "./room.js";
 const STORIES: Record<string, string> = {
   cartpole: "Push the cart left or right so that the pole stays up. One point for each step; 500 is the most.",
   "cartpole-no-velocities":
-    "The same pole, but nobody says how fast it falls: to know that, a policy has to remember where it was. 500 is the most.",
+    "The same pole, but nobody says how fast it falls: to know that, a policy has to remember where it was. 500 is " +
+    "the most.",
   pendulum: "Swing the pendulum up and keep it there with little force. 0 would be perfect; −200 is good.",
   acrobot: "Swing the lower link above the line by the joint between the two. Each step costs a point.",
   "mountain-car": "The engine is too weak: rock back and forth to get up the hill. Each step costs a point.",
@@ -42,7 +43,12 @@ export class LearnRoom implements RoomView, Watcher {
   #chosen: () => void;
   #pass: (file: Picked) => Promise<boolean>;
 
-  constructor(catalogue: Catalogue, given: Partial<Choices>, chosen: () => void, pass: (file: Picked) => Promise<boolean>) {
+  constructor(
+    catalogue: Catalogue,
+    given: Partial<Choices>,
+    chosen: () => void,
+    pass: (file: Picked) => Promise<boolean>,
+  ) {
     this.#catalogue = catalogue;
     this.#chosen = chosen;
     this.#pass = pass;
@@ -50,11 +56,18 @@ export class LearnRoom implements RoomView, Watcher {
     this.#gallery = new Gallery(byId("learn-canvas") as HTMLCanvasElement, ({ perSecond, longest }) => {
       say(rate, `${perSecond.toFixed(0)} frames per second (longest ${longest.toFixed(0)} ms), ${SHOWN} environments`);
     });
-    this.#curve = new Curve(byId("learn-curve"), "Learning curve: mean return of recent episodes by environment steps", ["return"]);
+    this.#curve = new Curve(
+      byId("learn-curve"),
+      "Learning curve: mean return of recent episodes by environment steps",
+      ["return"],
+    );
     this.#animationSwitch();
     const envs = catalogue.envs.filter(({ spec }) => spec.task.length === 0).map(({ spec }) => spec.name);
     const single = catalogue.algorithms.filter(({ family }) => family === "single-task");
-    const offers = single.map(({ name, envs: fits }) => ({ algorithm: name, envs: envs.filter((env) => fits.includes(env)) }));
+    const offers = single.map(({ name, envs: fits }) => ({
+      algorithm: name,
+      envs: envs.filter((env) => fits.includes(env)),
+    }));
     this.trainer = new Trainer(byId("learn-controls"), byId("learn-choices"), catalogue, offers, given, this);
     this.trainer.reset();
   }
@@ -100,7 +113,10 @@ export class LearnRoom implements RoomView, Watcher {
     const { envSteps } = await run.session;
     this.#visitor = false;
     await this.#show(await run.policy(), choices.seed);
-    const who = envSteps === 0 ? "an untrained policy: it has not learnt anything yet" : `a policy after ${count(envSteps)} steps`;
+    const who =
+      envSteps === 0
+        ? "an untrained policy: it has not learnt anything yet"
+        : `a policy after ${count(envSteps)} steps`;
     say(this.#caption, `${SHOWN} copies of ${title(env)}, played by ${who}.`);
     if (!again) say(this.#latest, envSteps === 0 ? "Press Train." : "Ready to go on.");
   }
@@ -119,9 +135,18 @@ export class LearnRoom implements RoomView, Watcher {
     }
     const first = this.#curve.points === 0;
     const pressed = first ? this.trainer.takePress() : undefined;
-    this.#curve.add(envSteps, [returnMean], pressed === undefined ? undefined : () => this.#timed(performance.now() - pressed));
+    this.#curve.add(
+      envSteps,
+      [returnMean],
+      pressed === undefined ? undefined : () => this.#timed(performance.now() - pressed),
+    );
     const solved = this.#catalogue.envs.find(({ spec }) => spec.name === this.#shown?.env)?.spec.solved_at;
-    const goal = solved === null || solved === undefined ? "" : returnMean >= solved ? " · solved" : ` · solved at ${reward(solved)}`;
+    const goal =
+      solved === null || solved === undefined
+        ? ""
+        : returnMean >= solved
+          ? " · solved"
+          : ` · solved at ${reward(solved)}`;
     say(this.#latest, `Return ${reward(returnMean)}${goal} · on the ${device.kind === "gpu" ? "GPU" : "CPU"}`);
   }
 
@@ -138,7 +163,11 @@ export class LearnRoom implements RoomView, Watcher {
       } else {
         await this.#gallery.hand(policy);
       }
-      say(this.#caption, `${SHOWN} copies of ${title(policy.info.env)}, played by the policy after ${count(policy.info.envSteps)} steps.`);
+      say(
+        this.#caption,
+        `${SHOWN} copies of ${title(policy.info.env)}, played by the policy ` +
+          `after ${count(policy.info.envSteps)} steps.`,
+      );
     } finally {
       policy.dispose();
     }
@@ -163,8 +192,16 @@ export class LearnRoom implements RoomView, Watcher {
     const { returns } = await policy.evaluate({ episodes: 100 });
     this.#visitor = true;
     await this.#show(policy, info.seed);
-    say(this.#caption, `${file.name}: ${SHOWN} copies of ${title(info.env)}, played by ${info.algorithm} after ${count(info.envSteps)} steps.`);
-    say(this.#latest, `Return ${reward(mean(returns))} over 100 episodes. The file holds a policy only: it can be watched, not trained further.`);
+    say(
+      this.#caption,
+      `${file.name}: ${SHOWN} copies of ${title(info.env)}, ` +
+        `played by ${info.algorithm} after ${count(info.envSteps)} steps.`,
+    );
+    say(
+      this.#latest,
+      `Return ${reward(mean(returns))} over 100 episodes. ` +
+        "The file holds a policy only: it can be watched, not trained further.",
+    );
     return true;
   }
 }

@@ -11,15 +11,16 @@ import type { RoomView } from "./room.js";
 
 const STORIES: Record<string, string> = {
   navigation:
-    "Each task hides a goal somewhere. The network is trained so that one gradient step on a few tries takes it to the goal: watch the " +
-    "solid line, the return after adapting, leave the dashed one, the return before it.",
+    "Each task hides a goal somewhere. The network is trained so that one gradient step on a few tries takes it to " +
+    "the goal: watch the solid line, the return after adapting, leave the dashed one, the return before it.",
   "point-corner": "Four corners, one of them the goal. Before adapting it cannot know which; after it, it should.",
   "point-robot":
-    "Each task hides a goal somewhere. Nothing in the network changes on a task: it infers from what steps paid where the goal may be, and acts by a " +
-    "draw from what it believes. Watch the solid line, the last episode, leave the dashed one, the first.",
+    "Each task hides a goal somewhere. Nothing in the network changes on a task: it infers from what steps paid " +
+    "where the goal may be, and acts by a draw from what it believes. Watch the solid line, the last episode, leave " +
+    "the dashed one, the first.",
   bandit:
-    "Each task is a machine with other chances. A network with a memory is trained over whole trials: its last pull should pay more " +
-    "often than its first.",
+    "Each task is a machine with other chances. A network with a memory is trained over whole trials: its last pull " +
+    "should pay more often than its first.",
 };
 
 /** Held-out tasks that it is measured on: enough to see, few enough not to wait. */
@@ -42,12 +43,27 @@ export class MetaRoom implements RoomView, Watcher {
   #pass: (file: Picked) => Promise<boolean>;
 
   /** `pass` takes policies to where they can be tried. */
-  constructor(catalogue: Catalogue, given: Partial<Choices>, chosen: () => void, pass: (file: Picked) => Promise<boolean>) {
+  constructor(
+    catalogue: Catalogue,
+    given: Partial<Choices>,
+    chosen: () => void,
+    pass: (file: Picked) => Promise<boolean>,
+  ) {
     this.#chosen = chosen;
     this.#pass = pass;
-    this.#curve = new Curve(byId("meta-curve"), "Return on held-out tasks over training", ["before adapting", "after adapting"]);
-    this.#stages = new Curve(byId("meta-stages"), "Return on held-out tasks by stage of adaptation", ["untrained", "now"], (stage) => `at stage ${stage}`);
-    byId("meta-try").replaceChildren(button("Try it in the Adapt room", () => void this.#try(), { "data-testid": "try" }));
+    this.#curve = new Curve(byId("meta-curve"), "Return on held-out tasks over training", [
+      "before adapting",
+      "after adapting",
+    ]);
+    this.#stages = new Curve(
+      byId("meta-stages"),
+      "Return on held-out tasks by stage of adaptation",
+      ["untrained", "now"],
+      (stage) => `at stage ${stage}`,
+    );
+    byId("meta-try").replaceChildren(
+      button("Try it in the Adapt room", () => void this.#try(), { "data-testid": "try" }),
+    );
     this.trainer = new Trainer(byId("meta-controls"), byId("meta-choices"), catalogue, OFFERS, given, this);
     this.trainer.reset();
   }
@@ -102,7 +118,10 @@ export class MetaRoom implements RoomView, Watcher {
       this.#curve.add(envSteps, [before, after]);
       this.#stages.replace([this.#untrained, means]);
       this.#policy = { bytes: bytes!, name: `${env} after ${count(envSteps)} steps` };
-      say(this.#latest, `${words(adaptation)}: ${reward(before)} before, ${reward(after)} after · ${compact(envSteps)} steps`);
+      say(
+        this.#latest,
+        `${words(adaptation)}: ${reward(before)} before, ${reward(after)} after · ${compact(envSteps)} steps`,
+      );
       byId("meta-picture").hidden = !(await this.#goals.show(env, adaptation));
     } finally {
       policy.dispose();
@@ -135,5 +154,7 @@ export class MetaRoom implements RoomView, Watcher {
 
 function words({ unit, stages }: Adaptation): string {
   const steps = stages.length - 1;
-  return unit === "gradient steps" ? `Adapting by ${steps} gradient step${steps === 1 ? "" : "s"}` : `First and last of ${stages.length} ${unit === "steps" ? "pulls" : "episodes"}`;
+  return unit === "gradient steps"
+    ? `Adapting by ${steps} gradient step${steps === 1 ? "" : "s"}`
+    : `First and last of ${stages.length} ${unit === "steps" ? "pulls" : "episodes"}`;
 }

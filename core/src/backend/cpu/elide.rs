@@ -2,8 +2,9 @@
 
 use rustc_hash::FxHashSet;
 
-use super::steps::{Lowered, LoweredStep, ScanStep, Storage, ValueId, View};
+use super::steps::{Lowered, LoweredStep, ScanStep};
 use super::tile::{Instr, Mem, Opnd};
+use super::values::{Storage, ValueId, View};
 
 /// How a step reads a value.
 enum Read<'a> {

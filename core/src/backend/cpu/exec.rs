@@ -5,39 +5,15 @@ use super::footprint;
 use super::halt::{Halt, Ran, copy};
 use super::memory::{Memory, Span};
 use super::node::{self, gather_view};
+use super::run::Run;
 use super::simd::isa::Isa;
-use super::steps::{Lowered, LoweredStep, ScanStep, Storage, ValueId, View};
+use super::steps::{Lowered, LoweredStep, ScanStep};
 use super::tile::Workspace;
+use super::values::{Storage, ValueId, View};
 use crate::backend::{Buffer, Counters, Executable, Interrupt, ScalarValue};
 use crate::program::{Footprint, Plan};
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Data that all parts of a run share.
-#[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
-    /// Addresses of the arguments.
-    pub args: &'a [Span],
-    /// Addresses of the run-time scalars.
-    pub scalars: &'a [Span],
-    /// Instruction set.
-    pub isa: Isa,
-    /// Threads.
-    pub threads: usize,
-    /// Asks for a stop.
-    pub interrupt: &'a Interrupt,
-    /// No loop is around.
-    pub outermost: bool,
-    /// Counts words that are copied outside of tiles.
-    pub moved: &'a AtomicU64,
-}
-
-impl Run<'_> {
-    /// Notes that so many words are copied.
-    pub fn moves(&self, words: usize) {
-        self.moved.fetch_add(words as u64, Ordering::Relaxed);
-    }
-}
 
 /// A plan compiled for the CPU.
 #[derive(Debug)]

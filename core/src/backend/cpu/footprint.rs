@@ -2,7 +2,8 @@
 
 use super::buffer::Words;
 use super::memory::Span;
-use super::steps::{Lowered, LoweredStep, NO_NODE, Storage};
+use super::steps::{Lowered, LoweredStep};
+use super::values::{NO_NODE, Storage};
 use crate::program::{Footprint, Holds, Plan};
 use crate::tensor::{NodeId, Op};
 

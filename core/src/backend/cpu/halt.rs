@@ -15,7 +15,7 @@ pub enum Halt {
 pub type Ran<T> = Result<T, Halt>;
 
 impl Halt {
-    /// The same as an error of the core.
+    /// The error of the core that says this.
     pub fn error(self) -> Error {
         match self {
             Halt::Interrupted => Error::Interrupted,

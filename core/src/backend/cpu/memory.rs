@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use super::steps::ValueId;
+use super::values::ValueId;
 
 /// Address and length of a value.
 #[derive(Clone, Copy, Debug)]

@@ -1,20 +1,21 @@
 //! The CPU backend: runs plans on slices, with SIMD chosen at run time.
 //!
-//! `lower` takes the kernels of a plan apart again, to steps over values in memory. The plain way computes node by node (`node`); it is
-//! the definition that the fast way must equal bit for bit, and random programs compare the two. The fast way (`tile`) finds chains of
-//! row-local work and runs each tile by tile: `group` chooses what runs together, on which rows (`domain`), `build` and
-//! `scan` turn nodes into instructions, `fuse` and `link` join them, `registers` lets them share scratch, `layer`, `run` and `rows` run them. `elide` lets results be
-//! computed where they are wanted.
+//! `lower` takes the kernels of a plan apart again, to steps over values in memory. The plain way computes node by node
+//! (`node`); it is the definition that the fast way must equal bit for bit, and random programs compare the two. The
+//! fast way (`tile`) finds chains of row-local work and runs each tile by tile: `group` chooses what runs together, on
+//! which rows (`domain`), `build` and `scan` turn nodes into instructions, `fuse` and `link` join them, `registers`
+//! lets them share scratch, `layer`, `run` and `rows` run them. `elide` lets results be computed where they are wanted.
 //!
-//! Tiles are lane-major, `[M][lanes]`, and not rows of features: a layer's weights are broadcast scalars and its inputs contiguous
-//! vectors, so products, transposed products and elementwise work need no packing and no horizontal sums; only the weight gradient
-//! transposes an operand. Environments in SIMD lanes have the same layout. Layers of at most 8 rows vectorise over their outputs
-//! (`simd::few`). A tile has rows of one group, such as a seed or a candidate with weights of its own; in loops whose groups have too
-//! few rows to fill the lanes it has those of several, and small weights then differ from lane to lane (`simd::row_product`).
+//! Tiles are lane-major, `[M][lanes]`, and not rows of features: a layer's weights are broadcast scalars and its inputs
+//! contiguous vectors, so products, transposed products and elementwise work need no packing and no horizontal sums;
+//! only the weight gradient transposes an operand. Environments in SIMD lanes have the same layout. Layers of at most 8
+//! rows vectorise over their outputs (`simd::few`). A tile has rows of one group, such as a seed or a candidate with
+//! weights of its own; in loops whose groups have too few rows to fill the lanes it has those of several, and small
+//! weights then differ from lane to lane (`simd::row_product`).
 //!
-//! The number and order of partial sums depend on the summed length only (`order`): one seed gives the same bits alone or stacked, on
-//! one thread or many. Products are chains of multiply-adds in order of the summed index, fused where the instruction set fuses;
-//! elementary functions never fuse.
+//! The number and order of partial sums depend on the summed length only (`order`): one seed gives the same bits alone
+//! or stacked, on one thread or many. Products are chains of multiply-adds in order of the summed index, fused where
+//! the instruction set fuses; elementary functions never fuse.
 
 mod buffer;
 mod call;
@@ -27,9 +28,11 @@ mod layout;
 #[cfg(all(test, target_pointer_width = "64"))]
 mod limits_tests;
 mod lower;
+mod lowering;
 mod memory;
 mod node;
 mod order;
+mod run;
 pub mod simd;
 mod steps;
 #[cfg(test)]
@@ -37,6 +40,7 @@ mod store_tests;
 mod tile;
 #[cfg(test)]
 mod until_tests;
+mod values;
 
 use std::cell::RefCell;
 use std::ops::Range;

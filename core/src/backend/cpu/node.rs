@@ -1,13 +1,14 @@
 //! One node at a time, for all its elements: the plain way, which every faster one must equal bit for bit.
 
-use super::exec::Run;
 use super::halt::{Halt, Ran, copy, room, zeros};
 use super::memory::Memory;
-use super::simd::dense::Strided;
+use super::run::Run;
 use super::simd::gemm::{GemmDims, gemm};
 use super::simd::isa::Isa;
 use super::simd::reduce::{Reduction, reduce, reduce_outer};
-use super::steps::{NodeStep, View};
+use super::simd::strided::Strided;
+use super::steps::NodeStep;
+use super::values::View;
 use crate::rng;
 use crate::tensor::{Binary, Op};
 
@@ -220,7 +221,8 @@ fn matmul(mem: &Memory<'_>, step: &NodeStep, [ta, tb]: [bool; 2], run: &Run<'_>)
     let (mut starts_a, mut starts_b) = (Vec::new(), Vec::new());
     walk(&a.shape[..l], &a.strides[..l], a.offset, &mut |at| starts_a.push(at));
     walk(&b.shape[..l], &b.strides[..l], b.offset, &mut |at| starts_b.push(at));
-    // One matrix for several, as where policies of many rows share their parameters, is one product of all their rows: it is packed once.
+    // One matrix for several, as where policies of many rows share their parameters, is one product of all their rows:
+    // it is packed once.
     let stride = if m == 1 { starts_a.get(1).map_or(am, |second| second.wrapping_sub(starts_a[0])) } else { am };
     let shared = starts_b.windows(2).all(|two| two[0] == two[1])
         && starts_a.windows(2).all(|two| two[1].checked_sub(two[0]) == Some(m * stride));

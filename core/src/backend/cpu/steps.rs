@@ -1,70 +1,9 @@
 //! The steps that a schedule is lowered to: they work on values in memory.
 
 use super::buffer::Words;
-use super::layout::{Access, row_major};
 use super::tile::{Tile, Workspace};
+use super::values::{Storage, ValueId, View};
 use crate::tensor::{DType, NodeId, Op};
-
-/// Number that no node has.
-pub const NO_NODE: NodeId = NodeId::MAX;
-
-/// Number of a value: something that is in memory while a schedule runs.
-pub type ValueId = usize;
-
-/// The memory of a value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Storage {
-    /// The argument of that number.
-    Arg(usize),
-    /// A block of the schedule's own memory, this number of words long.
-    Temp(usize),
-    /// Fixed words.
-    Static(Vec<u32>),
-    /// Each element's index along an axis of a shape.
-    Iota(Vec<usize>, usize),
-    /// The run-time scalar of that number.
-    Scalar(usize),
-    /// A value of the schedule around this one.
-    Outer(ValueId),
-    /// A parameter of the body: its memory is set by the loop.
-    Param,
-    /// The memory of another value, whose old content nobody needs any more.
-    Same(ValueId),
-}
-
-/// A strided view of a value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct View {
-    /// The value.
-    pub value: ValueId,
-    /// Position of the first element.
-    pub offset: usize,
-    /// Size of each axis.
-    pub shape: Vec<usize>,
-    /// Distance of neighbours along each axis.
-    pub strides: Vec<usize>,
-}
-
-impl View {
-    /// All of a dense value.
-    pub fn whole(value: ValueId, shape: &[usize]) -> View {
-        View { value, offset: 0, shape: shape.to_vec(), strides: row_major(shape) }
-    }
-
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        self.shape.iter().product()
-    }
-
-    fn as_access(&self) -> Access {
-        Access { root: 0, offset: self.offset, strides: self.strides.clone() }
-    }
-
-    /// Tells whether the elements are one after the other.
-    pub fn is_contiguous(&self) -> bool {
-        self.as_access().is_contiguous(&self.shape)
-    }
-}
 
 /// One step of a lowered schedule.
 #[derive(Debug)]
@@ -148,7 +87,7 @@ pub struct Lowered {
     pub steps: Vec<LoweredStep>,
     /// The values.
     pub storage: Vec<Storage>,
-    /// The nodes that they hold; [`NO_NODE`] where that is not one.
+    /// The nodes that they hold; [`NO_NODE`](super::values::NO_NODE) where that is not one.
     pub nodes: Vec<NodeId>,
     /// Memory of the values that have their own, made at the first run.
     pub words: Vec<Words>,

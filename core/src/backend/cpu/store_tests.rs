@@ -1,4 +1,5 @@
-//! Tests that `store` and `gather` on large arrays cost as much as the rows that they touch, and that old values stay what they were.
+//! Tests that `store` and `gather` on large arrays cost as much as the rows that they touch, and that old values stay
+//! what they were.
 
 use super::{Cpu, CpuOptions};
 use crate::program::Program;

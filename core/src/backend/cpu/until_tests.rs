@@ -25,7 +25,7 @@ fn last_step(seed: usize, row: usize) -> usize {
     3 + 4 * (row % 9) + 32 * seed * usize::from(row % 9 == 8)
 }
 
-/// The same as a tensor.
+/// Each row's [`last_step`], as a tensor.
 fn last_steps() -> Tensor {
     let word = Tensor::constant_u32;
     let [seed, row] = [0, 1].map(|axis| Tensor::iota(&SHAPE, axis));
@@ -88,8 +88,8 @@ fn a_loop_that_ends_row_by_row_is_one_tile() {
     }
 }
 
-/// How many steps each row is given where the loop is told, behind the back of `scan_until`, that it has ended when `done` holds:
-/// a count that nothing freezes shows it.
+/// How many steps each row is given where the loop is told, behind the back of `scan_until`, that it has ended when
+/// `done` holds: a count that nothing freezes shows it.
 fn steps_given(device: &Device, ys: bool) -> Vec<u32> {
     let mut program = Program::new(device, |cx| {
         let zero = Tensor::constant_u32(0).broadcast_to(&SHAPE);
@@ -151,7 +151,8 @@ fn a_condition_that_carries_do_not_begin_with_is_an_error() {
     }
 }
 
-/// A loop in a loop, of which some steps have a body that is run on a condition: what they make, and the sum of what they made.
+/// A loop in a loop, of which some steps have a body that is run on a condition: what they make, and the sum of what
+/// they made.
 fn on_a_condition(cx: &mut Context, every: u32) {
     let x = cx.input("x", &[2, 3], DType::F32);
     let (carry, ys) = scan(4, false, &[x], &[], |t, c, _| {

@@ -1,21 +1,21 @@
 //! How far an f32 execution may be from the f64 value, element by element.
 //!
-//! A bound of 0 says that f32 computes the f64 number exactly; integers have bound 0 or, where a float of uncertain value
-//! decided them, infinity. Rules, with ε = 2⁻²⁴ (half a unit in the last place, relative):
+//! A bound of 0 says that f32 computes the f64 number exactly; integers have bound 0 or, where a float of uncertain
+//! value decided them, infinity. Rules, with ε = 2⁻²⁴ (half a unit in the last place, relative):
 //!
 //! * Inputs and constants: their own rounding to f32.
-//! * Correctly rounded operations (add, mul, recip, sqrt): the operands' bounds through the operation's worst slope over
-//!   their intervals, plus ε of the result; 0 if the operands are exact and the result is an f32 number.
+//! * Correctly rounded operations (add, mul, recip, sqrt): the operands' bounds through the operation's worst slope
+//!   over their intervals, plus ε of the result; 0 if the operands are exact and the result is an f32 number.
 //! * exp, log, sin, cos, tanh: the same with the units in the last place that [`crate::math`] documents, and one more.
-//! * Sums and products of matrices: the operands' bounds, plus (length of the longest chain of additions)·ε·Σ|terms|,
-//!   for the order that the CPU documents ([`chain`]); 0 if all terms lie on a grid on which every partial sum is exact.
+//! * Sums and products of matrices: the operands' bounds, plus (length of the longest chain of
+//!   additions)·ε·Σ|terms|, for the order that the CPU documents ([`chain`]); 0 if all terms lie on a
+//!   grid on which every partial sum is exact.
 //! * `lt`, `eq`, `floor`, `to_u32`, `bitcast_u32`: 0 where the outcome is the same over the operands' whole intervals,
 //!   else infinite. Tests draw such operands from a dyadic grid, where they are exact.
 //! * `select` and `max`: where the choice is uncertain, the result may be either operand.
 
-use super::Data;
-use super::interpret::Cell;
 use super::moves;
+use super::value::{Cell, Data};
 use crate::tensor::{Binary, DType, Node, Op, Unary};
 
 /// Half a unit in the last place of an f32, relative to its value.

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Bounded, Data, NonFinite, Value, bounds, moves, scalar};
+use super::value::{Bounded, Cell, Data, Value};
+use super::{NonFinite, bounds, moves, scalar};
 use crate::backend::ScalarValue;
 use crate::rng;
 use crate::tensor::graph::ROOT;
@@ -21,13 +22,6 @@ pub(super) enum Mode {
     Bounds,
     /// Values are rounded to f32, and the walk ends at the first that is not finite.
     Find,
-}
-
-/// A node's value. `bound` has an element per element in `Mode::Bounds` and none otherwise.
-#[derive(Clone)]
-pub(super) struct Cell {
-    pub data: Data,
-    pub bound: Vec<f64>,
 }
 
 pub(super) struct Interpreter<'a> {

@@ -8,8 +8,9 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::interpret::{Cell, Interpreter, Mode};
-use super::{Data, Value, moves};
+use super::interpret::{Interpreter, Mode};
+use super::moves;
+use super::value::{Cell, Data, Value};
 use crate::backend::ScalarValue;
 use crate::program::{Kernel, KernelSchedule, Place, Plan, is_view};
 use crate::tensor::op::Scan;

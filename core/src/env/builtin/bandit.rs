@@ -1,11 +1,11 @@
 //! Pull one of k arms n times: the Bernoulli bandits of RL² (arXiv:1611.02779).
 //!
-//! Arm i pays 1 with chance pᵢ, else 0; a task is the k chances, each U(0, 1). There is nothing to see: the observation is the
-//! constant 0, and what was pulled and paid must be remembered. The paper calls one pull an episode and n of them a trial; here a
-//! trial is one episode of n steps.
+//! Arm i pays 1 with chance pᵢ, else 0; a task is the k chances, each U(0, 1). There is nothing to see: the observation
+//! is the constant 0, and what was pulled and paid must be remembered. The paper calls one pull an episode and n of
+//! them a trial; here a trial is one episode of n steps.
 //!
-//! Returns: pulling at random n/2; knowing the best arm n·k/(k + 1). The finite-horizon Gittins index earns 6.66 (k = 5, n =
-//! 10), 6.70 (10, 10), 78.6 (5, 100) and 83.9 (10, 100).
+//! Returns: pulling at random n/2; knowing the best arm n·k/(k + 1). The finite-horizon Gittins index earns 6.66 (k =
+//! 5, n = 10), 6.70 (10, 10), 78.6 (5, 100) and 83.9 (10, 100).
 
 use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 

@@ -1,11 +1,11 @@
 //! Flip bits until they are those of the goal.
 //!
-//! Source: Hindsight Experience Replay (arXiv:1707.01495, section 3.1). There are n bits, and a goal of n bits; both are drawn anew for
-//! each episode. An action flips one bit. Each step is worth −1, the one that reaches the goal 0, which ends the episode; it is cut off
-//! after n steps. The agent sees its bits and the goal's.
+//! Source: Hindsight Experience Replay (arXiv:1707.01495, section 3.1). There are n bits, and a goal of n bits; both
+//! are drawn anew for each episode. An action flips one bit. Each step is worth −1, the one that reaches the goal 0,
+//! which ends the episode; it is cut off after n steps. The agent sees its bits and the goal's.
 //!
-//! Knowing the rule takes as many steps as bits differ, n / 2 on average: a return of 1 − n / 2. Nothing else tells where the goal is: for
-//! n = 15 an agent that acts at random reaches it in fewer than one of a thousand episodes.
+//! Knowing the rule takes as many steps as bits differ, n / 2 on average: a return of 1 − n / 2. Nothing else tells
+//! where the goal is: for n = 15 an agent that acts at random reaches it in fewer than one of a thousand episodes.
 
 use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Goal, Mask, Real, Scene, Shape, Step};
 

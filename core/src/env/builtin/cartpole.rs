@@ -46,8 +46,8 @@ impl Default for CartPole {
 }
 
 impl CartPole {
-    /// The same with positions observed and speeds not, which a policy has to remember positions for (`CartPoleNoVel` of Stable-Baselines3's
-    /// contributions).
+    /// CartPole whose positions are observed and speeds are not: a policy has to remember positions
+    /// (`CartPoleNoVel` of Stable-Baselines3's contributions).
     #[must_use]
     pub fn without_velocities() -> CartPole {
         CartPole { velocities: false, ..CartPole::default() }

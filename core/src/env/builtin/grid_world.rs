@@ -1,9 +1,9 @@
 //! Walk a grid to its goal, around holes and walls.
 //!
-//! Source: garage (commit 2d59480), `src/garage/envs/grid_world_env.py`, with its four maps. Actions left, down, right and up;
-//! the border and walls (W) stop. Entering a goal (G) earns 1 and ends the episode, entering a hole (H) ends it too; all other
-//! steps earn 0. The agent sees which cell it is on, one number per cell, where the original gives the cell's index. Time limit
-//! 100, where the original has none of its own.
+//! Source: garage (commit 2d59480), `src/garage/envs/grid_world_env.py`, with its four maps. Actions left, down, right
+//! and up; the border and walls (W) stop. Entering a goal (G) earns 1 and ends the episode, entering a hole (H) ends it
+//! too; all other steps earn 0. The agent sees which cell it is on, one number per cell, where the original gives the
+//! cell's index. Time limit 100, where the original has none of its own.
 
 use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 use crate::{Error, Result};
@@ -71,7 +71,8 @@ impl GridWorld {
         Ok(Self { name, columns, start, cells })
     }
 
-    /// Tells whether a cell is of this kind. Few cells are special, so comparing with each of them is cheaper than a table.
+    /// Tells whether a cell is of this kind. Few cells are special, so comparing with each of them is cheaper than a
+    /// table.
     #[inline(always)]
     fn is<R: Real>(&self, kind: u8, at: GridCell<R>) -> R::Mask {
         let mut any = R::Mask::splat(false);

@@ -1,9 +1,9 @@
 //! Find an invisible key, then an invisible door.
 //!
-//! Source: Algorithm Distillation (arXiv:2210.14215), Dark Key-to-Door: a dark room of 9 × 9 cells, episodes of at most 50 steps,
-//! actions up, down, left, right and stay. 1 for the first step onto the key, 1 for the first onto the door with the key, which
-//! ends the episode. Key and door may be any cells, the same one included; episodes start anywhere. The agent sees where it is, here
-//! as two numbers from −1 to 1, and must remember whether it has the key.
+//! Source: Algorithm Distillation (arXiv:2210.14215), Dark Key-to-Door: a dark room of 9 × 9 cells, episodes of at most
+//! 50 steps, actions up, down, left, right and stay. 1 for the first step onto the key, 1 for the first onto the door
+//! with the key, which ends the episode. Key and door may be any cells, the same one included; episodes start anywhere.
+//! The agent sees where it is, here as two numbers from −1 to 1, and must remember whether it has the key.
 //!
 //! Knowing both cells earns 2.
 

@@ -1,8 +1,9 @@
 //! Drive an underpowered car out of a valley by a continuous push (MountainCarContinuous-v0).
 //!
-//! Source: Gymnasium 1.4 `classic_control/continuous_mountain_car.py`. v ← v + 0.0015 a − 0.0025 cos 3x with a limited
-//! to ±1, then as in [`mountain_car`](super::mountain_car). Reward −0.1 a² with the action as it was given, not limited,
-//! and +100 in the final step. The episode ends at x ≥ 0.45 with v ≥ 0; time limit 999; solved at a mean return of 90.
+//! Source: Gymnasium 1.4 `classic_control/continuous_mountain_car.py`. v ← v + 0.0015 a − 0.0025 cos 3x
+//! with a limited to ±1, then as in [`mountain_car`](super::mountain_car). Reward −0.1 a² with the action
+//! as it was given, not limited, and +100 in the final step. The episode ends at x ≥ 0.45 with v ≥ 0; time
+//! limit 999; solved at a mean return of 90.
 
 use super::mountain_car::{CarState, observation, roll, scene, start};
 use crate::env::{ActionSpace, Dim, Draws, Env, EnvSpec, Real, Scene, Step};

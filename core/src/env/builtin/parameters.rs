@@ -23,7 +23,8 @@ pub(in crate::env) struct Given<'a>(Vec<(&'a str, &'a str)>);
 /// Reads the parameters that were given with the name of the environment `env`.
 ///
 /// # Errors
-/// [`Error::Unknown`] for a parameter that is not among `known`, [`Error::Config`] for one without a value or given twice.
+/// [`Error::Unknown`] for a parameter that is not among `known`, [`Error::Config`] for one without a value or given
+/// twice.
 pub(in crate::env) fn parse<'a>(env: &str, text: Option<&'a str>, known: &[Parameter]) -> Result<Given<'a>> {
     let mut given: Vec<(&str, &str)> = Vec::new();
     for part in text.into_iter().flat_map(|text| text.split(',')) {

@@ -2,8 +2,8 @@
 //!
 //! Source: Gymnasium 1.4 `classic_control/pendulum.py`. A torque of at most 2 N m each 0.05 s on a rod of mass m and
 //! length l: θ̈ = 3g/(2l) sin θ + 3/(m l²) u, θ = 0 upright. The new speed is limited to ±8 rad/s, then moves the angle
-//! (version 0 moved before limiting). Reward −(θ² + 0.1 θ̇² + 0.001 u²) of the state before the step, θ in [−π, π), with
-//! the limited torque. Never terminates; time limit 200; the authors name no solved-at return.
+//! (version 0 moved before limiting). Reward −(θ² + 0.1 θ̇² + 0.001 u²) of the state before the step, θ in [−π, π),
+//! with the limited torque. Never terminates; time limit 200; the authors name no solved-at return.
 
 use std::f64::consts::{PI, TAU};
 
@@ -42,7 +42,7 @@ crate::fields! {
     }
 }
 
-/// The same angle in [−π, π).
+/// Brings an angle into [−π, π) by whole turns.
 #[inline(always)]
 pub(super) fn wrap_angle<R: Real>(angle: R) -> R {
     angle - R::lit(TAU) * ((angle + R::lit(PI)) * R::lit(1.0 / TAU)).floor()

@@ -1,12 +1,13 @@
 //! Small random Markov decision processes: the tabular tasks of RL² (arXiv:1611.02779).
 //!
-//! Ten states and five actions. The mean reward of each state and action is drawn from N(1, 1), a reward from N(mean, 1); the
-//! chances of the next state are drawn from a flat Dirichlet distribution. Episodes take 10 steps from state 0; the agent sees its
-//! state. A trial of n episodes earns 10 n on average at random, 21.79 n if the process is known.
+//! Ten states and five actions. The mean reward of each state and action is drawn from N(1, 1), a reward from N(mean,
+//! 1); the chances of the next state are drawn from a flat Dirichlet distribution. Episodes take 10 steps from state 0;
+//! the agent sees its state. A trial of n episodes earns 10 n on average at random, 21.79 n if the process is known.
 //!
-//! A task would be 550 numbers. Instead it is two: a key from which each step draws the one mean and the ten chances it needs, the
-//! same ones every time; [`TabularMdp::tables`] writes them all out. So thousands of tasks side by side take no memory, and a step
-//! reads no tables. −log u is exponentially distributed, and exponential numbers over their sum are a flat Dirichlet draw.
+//! A task would be 550 numbers. Instead it is two: a key from which each step draws the one mean and the ten chances
+//! it needs, the same ones every time; [`TabularMdp::tables`] writes them all out. So thousands of tasks side by
+//! side take no memory, and a step reads no tables. −log u is exponentially distributed, and exponential numbers
+//! over their sum are a flat Dirichlet draw.
 
 use crate::env::{ActionSpace, Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};
 
@@ -36,7 +37,8 @@ pub struct Tables {
 }
 
 impl<const S: usize, const A: usize> TabularMdp<S, A> {
-    /// The mean reward of a state and action (`pair` = s·A + a), and weights of the next state in proportion to its chances.
+    /// The mean reward of a state and action (`pair` = s·A + a), and weights of the next state in proportion to its
+    /// chances.
     #[inline(always)]
     fn look_up<R: Real>(task: &[R], pair: R) -> (R, [R; S]) {
         let mut draws = Draws::<R>::new([task[0].to_count(), task[1].to_count()], pair.to_count(), 0);

@@ -28,7 +28,8 @@ const NAMES: [&str; 9] = [
     "observation",
 ];
 
-/// Steps random states in native blocks and in a program made of the sub-graph alone; the first difference is the error.
+/// Steps random states in native blocks and in a program made of the sub-graph alone; the first difference is the
+/// error.
 ///
 /// # Errors
 /// Those of tracing and running the program; [`Error::Environment`] where the two differ.

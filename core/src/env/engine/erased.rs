@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 #[cfg(feature = "standalone")]
 use super::block::{StepBlock, step_lanes};
+#[cfg(feature = "standalone")]
+use super::host_step::HostStep;
 use super::lanes::{LaneBits, Lanes};
 #[cfg(feature = "standalone")]
 use super::random::{RandomSteps, Source, random_steps};
-#[cfg(feature = "standalone")]
-use super::scalar::HostStep;
 use super::traced;
 #[cfg(feature = "standalone")]
 use crate::backend::cpu::simd::isa::Isa;

@@ -1,5 +1,5 @@
-//! How environments are computed: lanes and vector registers, blocks of rows compiled per instruction set, and sub-graphs of traced
-//! programs. Authors of environments need none of it.
+//! How environments are computed: lanes and vector registers, blocks of rows compiled per instruction set, and
+//! sub-graphs of traced programs. Authors of environments need none of it.
 
 // `check_env` measures by the clock, which WebAssembly does not have by itself.
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
@@ -7,6 +7,8 @@ pub(super) mod agree;
 mod auto;
 pub(super) mod block;
 pub(super) mod erased;
+#[cfg(feature = "standalone")]
+pub(super) mod host_step;
 mod lanes;
 #[cfg(feature = "standalone")]
 pub(super) mod lockstep;
@@ -25,11 +27,13 @@ mod traced_tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+#[cfg(feature = "standalone")]
+pub use host_step::HostStep;
 pub use lanes::{LaneBits, LaneMask, Lanes};
 #[cfg(feature = "standalone")]
 pub use lockstep::Lockstep;
 #[cfg(feature = "standalone")]
 pub use random::{RandomSteps, Source};
 #[cfg(feature = "standalone")]
-pub use scalar::{HostStep, Scalar};
+pub use scalar::Scalar;
 pub use traced::{TracedReset, TracedStep};

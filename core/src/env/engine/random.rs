@@ -17,7 +17,8 @@ use crate::rng::{Key, fold_in};
 pub enum Source {
     /// As everywhere: threefry, both words of each block used.
     Threefry,
-    /// A shift register for actions, the same first state for every episode: what is left is the environment's own work.
+    /// A shift register for actions, the same first state for every episode: what is left is the environment's own
+    /// work.
     Cheap,
 }
 

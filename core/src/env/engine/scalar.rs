@@ -4,24 +4,12 @@ use std::fmt;
 
 use super::auto::first_state;
 use super::erased::{Erased, Typed};
+use super::host_step::HostStep;
 use super::lanes::{LaneBits, Lanes};
 use crate::env::fields::Fields;
 use crate::env::real::{Bits, Mask, Real};
 use crate::env::{Draws, Env, STEP_BLOCK, Step, TASK_BLOCK};
 use crate::rng::Key;
-
-/// The outcome of a step of one environment, without any reset.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HostStep<T> {
-    /// The next state, also where the episode ended.
-    pub state: Vec<T>,
-    /// The agent's observation of that state.
-    pub observation: Vec<T>,
-    /// The step's reward.
-    pub reward: T,
-    /// True if the episode ended in a final state.
-    pub terminated: bool,
-}
 
 /// Numbers that one environment can be stepped with: `f64`, and `f32` with the lanes' arithmetic.
 pub trait Scalar: Copy + fmt::Debug + Into<f64> + sealed::Sealed {}

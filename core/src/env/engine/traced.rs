@@ -209,9 +209,9 @@ pub struct TracedStep {
 impl EnvDef {
     /// First states of rows of environments.
     ///
-    /// `key`: two u32 words, `[]` or anything that broadcasts to the rows; `element`: u32 `[rows..]`, the number of each
-    /// environment, which tells its random numbers from the others'; `task`: `[rows.., D]`, only if the spec has task
-    /// parameters. Wrong shapes are errors of the trace.
+    /// `key`: two u32 words, `[]` or anything that broadcasts to the rows; `element`: u32 `[rows..]`, the number of
+    /// each environment, which tells its random numbers from the others'; `task`: `[rows.., D]`, only if the spec has
+    /// task parameters. Wrong shapes are errors of the trace.
     #[track_caller]
     pub fn trace_reset(&self, key: [Tensor; 2], element: Tensor, task: Option<Tensor>) -> TracedReset {
         let rows = element.shape();
@@ -258,10 +258,11 @@ impl EnvDef {
         TracedStep { state, steps, reward, terminated, truncated, last_observation, observation }
     }
 
-    /// Tells of each step whether it was a success, u32 `[rows.., 1]`; none if the environment [does not know](crate::env::Env::success).
+    /// Tells of each step whether it was a success, u32 `[rows.., 1]`; none if the environment
+    /// [does not know](crate::env::Env::success).
     ///
-    /// `before`: the states that were acted in, `[rows.., F]`; `reward` and `terminated` (u32): `[rows.., 1]`; `task` as of
-    /// [`trace_reset`](Self::trace_reset).
+    /// `before`: the states that were acted in, `[rows.., F]`; `reward` and `terminated` (u32): `[rows.., 1]`; `task`
+    /// as of [`trace_reset`](Self::trace_reset).
     #[track_caller]
     pub fn trace_success(
         &self,
@@ -282,9 +283,11 @@ impl EnvDef {
         Some(column(found, &rows))
     }
 
-    /// The [dense reward](crate::env::Env::dense_reward) of each step, `[rows.., 1]`; none if the environment has no such.
+    /// The [dense reward](crate::env::Env::dense_reward) of each step, `[rows.., 1]`; none if the environment has no
+    /// such.
     ///
-    /// `before`: the states that were acted in, `[rows.., F]`; `action`: `[rows.., A]`; `task` as of [`trace_reset`](Self::trace_reset).
+    /// `before`: the states that were acted in, `[rows.., F]`; `action`: `[rows.., A]`; `task` as of
+    /// [`trace_reset`](Self::trace_reset).
     #[track_caller]
     pub fn trace_dense_reward(&self, before: Tensor, action: Tensor, task: Option<Tensor>) -> Option<Tensor> {
         if [before, action].iter().any(|x| x.is_poison())
@@ -323,7 +326,8 @@ fn call_if_sound(
     if inputs.iter().any(|t| t.is_poison()) { Vec::new() } else { call(name, inputs, native.clone(), body) }
 }
 
-/// Tells whether a tensor's last axis has `width` elements; records an error if not. Poison gives false: its error is recorded already.
+/// Tells whether a tensor's last axis has `width` elements; records an error if not. Poison gives false: its error is
+/// recorded already.
 fn width_fits(op: &'static str, what: &str, x: Tensor, width: usize, at: &'static Location<'static>) -> bool {
     let shape = x.shape();
     let fits = x.is_poison() || shape.last() == Some(&width);
@@ -384,8 +388,8 @@ pub(in crate::env) fn tasks<E: Env>(env: &E, spec: &EnvSpec, key: [Tensor; 2], e
     join(&task, &element.shape())
 }
 
-/// Tells of each step whether it was a success, u32 `[rows..]`; none if the environment does not know. `before`: `[rows.., F]`; reward and `terminated`:
-/// `[rows..]`; `task`: `[rows.., D]`.
+/// Tells of each step whether it was a success, u32 `[rows..]`; none if the environment does not know. `before`:
+/// `[rows.., F]`; reward and `terminated`: `[rows..]`; `task`: `[rows.., D]`.
 pub(in crate::env) fn success<E: Env>(
     env: &E,
     before: Tensor,
@@ -397,8 +401,8 @@ pub(in crate::env) fn success<E: Env>(
     env.success(&before, reward, terminated, &task.map_or_else(Vec::new, parts))
 }
 
-/// The dense reward of each step, `[rows..]`; none if the environment has no such. `before`: `[rows.., F]`; `action`: `[rows.., A]`; `task`:
-/// `[rows.., D]`.
+/// The dense reward of each step, `[rows..]`; none if the environment has no such. `before`: `[rows.., F]`;
+/// `action`: `[rows.., A]`; `task`: `[rows.., D]`.
 pub(in crate::env) fn dense_reward<E: Env>(
     env: &E,
     before: Tensor,

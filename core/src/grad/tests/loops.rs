@@ -1,6 +1,6 @@
 use super::numbers;
 use crate::grad::check::{Point, check, gradient};
-use crate::grad::sweep::{Invariants, SweepOptions};
+use crate::grad::options::{Invariants, SweepOptions};
 use crate::grad::{grad, grad_with};
 use crate::tensor::{DType, Graph, Loop, Op, Tensor, push, scan};
 

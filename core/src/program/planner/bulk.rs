@@ -1,14 +1,15 @@
 //! Checks that large entries of a state are touched row by row only.
 //!
-//! An entry that is [`bulk`](crate::program::Arg::bulk), such as a memory of a million transitions, may be read by `gather` and through
-//! slices, and changed by `store`, in loops too. Its old value may not be read once it is changed: both backends then change it where
-//! it is. Whatever else would read or write all of it is an error that names the entry, the operation and its place.
+//! An entry that is [`bulk`](crate::program::Arg::bulk), such as a memory of a million transitions, may be read by
+//! `gather` and through slices, and changed by `store`, in loops too. Its old value may not be read once it is
+//! changed: both backends then change it where it is. Whatever else would read or write all of it is an error that
+//! names the entry, the operation and its place.
 
 use rustc_hash::FxHashMap;
 
-use super::is_view;
 use crate::program::plan::{Arg, Role};
 use crate::program::versions::versions;
+use crate::program::views::is_view;
 use crate::tensor::graph::Node;
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op, Unary};
@@ -139,7 +140,7 @@ impl Bulk<'_> {
 #[cfg(test)]
 mod tests {
     use crate::program::plan::KernelSchedule;
-    use crate::program::planner::fold;
+    use crate::program::views::fold;
     use crate::program::{Kernel, PlanOptions};
     use crate::tensor::{Graph, Loop, Op, scan};
     use crate::{Context, DType, Program, Tensor};
@@ -179,7 +180,8 @@ mod tests {
 
     #[test]
     fn rows_are_read_before_they_are_changed_however_kernels_are_formed() {
-        // The place of an old row and a number made of new rows are of one shape: in one kernel, the old row could only be read too late.
+        // The place of an old row and a number made of new rows are of one shape: in one kernel,
+        // the old row could only be read too late.
         let found = problem(|cx, memory, [at, rows]| {
             let (carry, ys) = scan(4, false, &[memory], &[], |t, c, _| {
                 let first = c[0].store(at, rows);

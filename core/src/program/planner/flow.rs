@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Scope, Want, fold, is_constant, is_leaf, is_view};
+use super::scope::{Scope, Want};
+use crate::program::plan::Place;
+use crate::program::views::{fold, is_constant, is_leaf, is_view};
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op, Unary};
 
@@ -124,7 +126,7 @@ impl<'a> Flow<'a> {
             let (root, whole) = fold(graph, want.node);
             let plain = match flow.find(root) {
                 Some(item) => {
-                    let row = matches!(want.place, super::Place::Row(_));
+                    let row = matches!(want.place, Place::Row(_));
                     whole && !taken.contains(&root) && !(row && flow.items[item].class == Class::Scan)
                 }
                 None => false,
@@ -206,7 +208,7 @@ impl<'a> Flow<'a> {
 
     /// Tells whether an item is wanted in a row of a stacked output.
     pub(super) fn row(&self, item: usize) -> bool {
-        let row = |w: &Want| matches!(w.place, super::Place::Row(_));
+        let row = |w: &Want| matches!(w.place, Place::Row(_));
         self.wanted.iter().zip(&self.wants).any(|(i, w)| *i == item && row(w))
     }
 
@@ -234,7 +236,7 @@ impl<'a> Flow<'a> {
             return None;
         };
         // A row of a stacked output is not read: the value may have to be written twice.
-        let row = |w: &Want| matches!(w.place, super::Place::Row(_)) && fold(graph, w.node).0 == id;
+        let row = |w: &Want| matches!(w.place, Place::Row(_)) && fold(graph, w.node).0 == id;
         let writes = if self.wants.iter().any(row) { 2 } else { 1 };
         let most = self.scope.options.max_bindings.saturating_sub(writes).max(1);
         let mut pieces: Vec<Item> = Vec::new();

@@ -1,9 +1,9 @@
 //! Groups items into kernels.
 
 use super::flow::{Class, Flow, Use};
-use super::fold;
 use super::inline::Inlined;
 use crate::program::plan::Kind;
+use crate::program::views::fold;
 use crate::tensor::{NodeId, Op};
 
 /// Reductions that one kernel makes at most.
@@ -67,7 +67,8 @@ pub(super) fn group(flow: &Flow<'_>, inlined: &Inlined, cap: Cap) -> Groups {
     groups
 }
 
-/// The items that are not inlined: operands before readers, and readers of a value before what changes it where it is; otherwise as traced.
+/// The items that are not inlined: operands before readers, and readers of a value before what
+/// changes it where it is; otherwise as traced.
 fn in_order(flow: &Flow<'_>, inlined: &Inlined) -> Vec<usize> {
     let n = flow.items.len();
     let (mut order, mut seen) = (Vec::with_capacity(n), vec![false; n]);

@@ -1,7 +1,7 @@
 //! Which nodes are computed where they are read, instead of once for all.
 
 use super::flow::{Class, Flow, Use};
-use super::fold;
+use crate::program::views::fold;
 use crate::tensor::{NodeId, Op, Unary};
 
 /// Operations that may be computed more than once to save a kernel: about what a device with many cores does while it
@@ -58,8 +58,8 @@ pub(super) fn choose(flow: &Flow<'_>, forced: &[bool]) -> Inlined {
     Inlined { yes, needs, before }
 }
 
-/// Tells whether an item reads a value that is changed where it is, and would be computed, were it inlined, by a kernel that needs what
-/// the change has made.
+/// Tells whether an item reads a value that is changed where it is, and would be computed, were it inlined, by a
+/// kernel that needs what the change has made.
 fn reads_too_late(flow: &Flow<'_>, i: usize, yes: &[bool]) -> bool {
     let read = flow.items[i].edges.iter().filter(|edge| edge.how != Use::Dest);
     let changers = read.flat_map(|edge| flow.changers(edge.to)).filter(|change| !depends(flow, i, *change));
@@ -80,8 +80,9 @@ fn reads_too_late(flow: &Flow<'_>, i: usize, yes: &[bool]) -> bool {
     changers.iter().any(|change| kernels.iter().any(|kernel| depends(flow, *kernel, *change)))
 }
 
-/// The items that read a value before another one changes it where it is. Left out are those that cannot, because they need what the
-/// change makes, themselves or through others that have to wait: then the value is copied, or is an error.
+/// The items that read a value before another one changes it where it is. Left out are those that
+/// cannot, because they need what the change makes, themselves or through others that have to wait:
+/// then the value is copied, or is an error.
 #[inline(never)]
 fn before(flow: &Flow<'_>, yes: &[bool], needs: &[Vec<(NodeId, Use)>]) -> Vec<Vec<usize>> {
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); flow.items.len()];
@@ -117,8 +118,8 @@ fn waits(flow: &Flow<'_>, before: &[Vec<usize>], i: usize, on: usize) -> bool {
 /// The facts about items by which the choice is made.
 struct About<'a> {
     flow: &'a Flow<'a>,
-    /// Of each item that a kernel which starts with a product or reduction can compute on the way: true if nobody else reads
-    /// what the item is made of.
+    /// Of each item that a kernel which starts with a product or reduction can compute on the way: true if
+    /// nobody else reads what the item is made of.
     hosted: Vec<Option<bool>>,
     /// Little work on a single value that is in memory anyway.
     light: Vec<Option<(NodeId, usize)>>,

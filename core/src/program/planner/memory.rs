@@ -6,9 +6,11 @@ use super::flow::{Class, Flow, Use};
 use super::fuse::Group;
 use super::inline::Inlined;
 use super::order::{Home, Ordered};
-use super::{KernelSchedule, Place, Scope, fold};
+use super::scope::Scope;
+use super::{KernelSchedule, Place};
 use crate::Result;
 use crate::program::plan::{Kernel, Kind};
+use crate::program::views::fold;
 use crate::tensor::{NodeId, Op};
 
 /// Slots for temporaries, handed out in the order of the kernels.

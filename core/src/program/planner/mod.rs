@@ -7,16 +7,17 @@
 //! 4. `order`: what is written in place, and an order of the kernels.
 //! 5. `memory`: temporaries, shared by values that are not alive at the same time.
 //!
-//! A map joins the product or reduction that it follows, siblings share a kernel, and no kernel binds more than 8 buffers. A carry
-//! changed by `store` whose old value is read afterwards is an error; what else cannot be done in place is a copy, which the plan
-//! shows.
+//! A map joins the product or reduction that it follows, siblings share a kernel, and no kernel binds more than 8
+//! buffers. A carry changed by `store` whose old value is read afterwards is an error; what else cannot be done
+//! in place is a copy, which the plan shows.
 //!
-//! A fault here would be a silent wrong answer. So `Plan::validate` follows what every place holds (in debug builds), random programs
-//! are run by `reference::run_plan` exactly as the plan says and must equal the graph's own values to the last bit, and tests assert
-//! the number of dispatches of programs that matter.
+//! A fault here would be a silent wrong answer. So `Plan::validate` follows what every place holds (in debug builds),
+//! random programs are run by `reference::run_plan` exactly as the plan says and must equal the graph's own values to
+//! the last bit, and tests assert the number of dispatches of programs that matter.
 //!
-//! Here and in the CPU backend the larger steps are `#[inline(never)]`: a browser optimises a function as a whole, in time that grows
-//! faster than its size, and all of planning in one function keeps it from the kernels for half a second.
+//! Here and in the CPU backend the larger steps are `#[inline(never)]`: a browser optimises a
+//! function as a whole, in time that grows faster than its size, and all of planning in one function
+//! keeps it from the kernels for half a second.
 
 #[cfg(feature = "debug")]
 mod bulk;
@@ -24,7 +25,9 @@ mod flow;
 mod fuse;
 mod inline;
 mod memory;
+mod options;
 mod order;
+mod scope;
 #[cfg(test)]
 mod tests;
 mod unfused;
@@ -32,26 +35,14 @@ mod validate;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use options::PlanOptions;
+use scope::{Scope, Want};
+
 use super::context::Context;
 use super::plan::{Kernel, KernelSchedule, Kind, Place, Plan, Role};
 use crate::tensor::op::Scan;
-use crate::tensor::{Graph, NodeId, Op, Unary};
+use crate::tensor::{Graph, NodeId, Op};
 use crate::{Error, Result};
-
-/// How a program is planned.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PlanOptions {
-    /// Join nodes into kernels. Without it every node is a kernel of its own, which tests compare with.
-    pub fuse: bool,
-    /// Buffers that one kernel may bind.
-    pub max_bindings: usize,
-}
-
-impl Default for PlanOptions {
-    fn default() -> Self {
-        PlanOptions { fuse: true, max_bindings: 8 }
-    }
-}
 
 /// Plan a traced program.
 pub(super) fn plan(cx: Context, mut graph: Graph, options: &PlanOptions) -> Result<Plan> {
@@ -84,29 +75,6 @@ pub(super) fn plan(cx: Context, mut graph: Graph, options: &PlanOptions) -> Resu
         plan.validate().map_err(|e| Error::Program(format!("{e}\n{plan}")))?;
     }
     Ok(plan)
-}
-
-/// A value that must be in a certain place at the end of a schedule.
-#[derive(Clone, Debug)]
-struct Want {
-    /// The value.
-    node: NodeId,
-    /// Where it must be.
-    place: Place,
-    /// The leaf that is in this place at the start, if it may be read.
-    old: Option<NodeId>,
-    /// Its name in messages.
-    name: String,
-}
-
-/// A scope to be planned.
-#[derive(Clone, Copy)]
-struct Scope<'a> {
-    graph: &'a Graph,
-    scope: u32,
-    /// Of each scan and call: its `Op::Out` nodes, in order.
-    outs: &'a FxHashMap<NodeId, Vec<NodeId>>,
-    options: &'a PlanOptions,
 }
 
 impl Scope<'_> {
@@ -162,8 +130,8 @@ impl Scope<'_> {
     }
 }
 
-/// Results of scans and calls: of calls those that are needed, of scans all, because a carry is kept even if only the loop
-/// itself reads it.
+/// Results of scans and calls: of calls those that are needed, of scans all, because a carry is
+/// kept even if only the loop itself reads it.
 #[inline(never)]
 fn outs_of(graph: &Graph, wanted: &[NodeId]) -> FxHashMap<NodeId, Vec<NodeId>> {
     let mut outs: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
@@ -183,34 +151,4 @@ fn outs_of(graph: &Graph, wanted: &[NodeId]) -> FxHashMap<NodeId, Vec<NodeId>> {
         });
     }
     outs
-}
-
-/// Tells whether a node only changes how another one is indexed.
-pub fn is_view(op: &Op) -> bool {
-    let same = matches!(op, Op::Unary(Unary::Stop));
-    same || matches!(op, Op::Reshape | Op::Permute(_) | Op::Broadcast | Op::Slice { .. })
-}
-
-/// Tells whether a node needs no work: an argument, a parameter or a constant.
-pub fn is_leaf(op: &Op) -> bool {
-    matches!(op, Op::Input(_) | Op::Param(_)) || is_constant(op)
-}
-
-/// Tells whether a leaf needs no buffer: a number, an index or a run-time scalar.
-fn is_constant(op: &Op) -> bool {
-    // Parameter 0 is the step index of a loop; the planner does not look into calls.
-    matches!(op, Op::Const(_) | Op::Literal(_) | Op::Iota { .. } | Op::Scalar(_) | Op::Param(0))
-}
-
-/// The node that a chain of views leads to, and whether it is all of it in the same order.
-pub(super) fn fold(graph: &Graph, mut id: NodeId) -> (NodeId, bool) {
-    let mut whole = true;
-    loop {
-        let node = &graph.nodes[id as usize];
-        if !is_view(&node.op) {
-            return (id, whole);
-        }
-        whole &= matches!(node.op, Op::Reshape | Op::Unary(Unary::Stop));
-        id = node.src[0];
-    }
 }

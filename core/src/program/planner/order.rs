@@ -8,11 +8,13 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
+use super::Place;
 use super::flow::{Class, Flow, Use};
 use super::fuse::{Groups, users};
 use super::inline::Inlined;
-use super::{Place, Want, fold};
+use super::scope::Want;
 use crate::program::plan::Kind;
+use crate::program::views::{fold, is_constant};
 use crate::tensor::{NodeId, Op};
 use crate::{Error, Result};
 
@@ -191,7 +193,7 @@ impl Ordering<'_> {
         let copy = self.groups.add_copy(graph.nodes[node as usize].len());
         self.turn.push(turn);
         let (root, _) = fold(graph, node);
-        if !super::is_constant(&graph.nodes[root as usize].op) {
+        if !is_constant(&graph.nodes[root as usize].op) {
             self.groups.list[copy].reads.push((root, Use::Elsewhere));
             if let Some(g) = self.flow.find(root).and_then(|t| self.groups.of[t]) {
                 self.groups.add_dep(copy, g);
@@ -324,8 +326,8 @@ impl Ordering<'_> {
     }
 }
 
-/// Stores whose chain leads from the old value of a place to its wanted one, or to the first value of the loop that makes it: they change
-/// it where it is.
+/// Stores whose chain leads from the old value of a place to its wanted one, or to the first value of the loop
+/// that makes it: they change it where it is.
 #[inline(never)]
 fn chains(flow: &Flow<'_>) -> FxHashMap<usize, usize> {
     let graph = flow.scope.graph;

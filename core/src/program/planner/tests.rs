@@ -135,8 +135,8 @@ fn a_ppo_minibatch_takes_at_most_38_dispatches() {
     assert_eq!(plan.count(Kind::MatMul), 16);
 }
 
-/// More operands than a kernel binds buffers: computed from constants, so that none needs a buffer, or not; wanted where it is
-/// written piece by piece, once or twice.
+/// More operands than a kernel binds buffers: computed from constants, so that none needs a buffer, or not; wanted
+/// where it is written piece by piece, once or twice.
 #[test]
 fn wide_concats_are_written_piece_by_piece_wherever_they_are_wanted() {
     const WIDTH: u32 = 16;

@@ -1,8 +1,10 @@
 //! One kernel per node: what the fused plans are compared with.
 
-use super::{KernelSchedule, Place, Scope, Want, fold, is_constant, is_leaf, is_view};
+use super::scope::{Scope, Want};
+use super::{KernelSchedule, Place};
 use crate::Result;
 use crate::program::plan::{Kernel, Kind};
+use crate::program::views::{fold, is_constant, is_leaf, is_view};
 use crate::tensor::{NodeId, Op};
 
 impl Scope<'_> {

@@ -3,8 +3,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{KernelSchedule, Place, fold, is_constant};
+use super::{KernelSchedule, Place};
 use crate::program::plan::{Kernel, Kind, Plan};
+use crate::program::views::{fold, is_constant};
 use crate::tensor::op::Scan;
 use crate::tensor::{Graph, NodeId, Op};
 use crate::{Error, Result};
@@ -192,7 +193,8 @@ impl Validator<'_> {
         Ok(())
     }
 
-    /// Tells whether a node of the kernel needs elements of `old` at other indices than those at which `new` overwrites them.
+    /// Tells whether a node of the kernel needs elements of `old` at other indices than those at which `new` overwrites
+    /// them.
     fn reads_elsewhere(
         &self,
         kernel: &Kernel,

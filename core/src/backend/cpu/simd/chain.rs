@@ -90,7 +90,8 @@ impl Chain {
     /// Jobs to be done in this order.
     ///
     /// # Panics
-    /// If a length is no multiple of 16, or a result overlaps another result of its job, or an operand but is not in its place.
+    /// If a length is no multiple of 16, or a result overlaps another result of its job, or an operand but is not in
+    /// its place.
     pub fn new(jobs: Vec<Job>) -> Chain {
         let (mut scratch, mut values, mut streams) = (0, 0, 0);
         for job in &jobs {
@@ -131,7 +132,8 @@ impl Chain {
     /// Streams must be valid for reading, and for writing those that are written, and apart from the scratch.
     ///
     /// # Panics
-    /// If the scratch, the values or the streams are too few, a stream has no values, or there are no such jobs or lanes.
+    /// If the scratch, the values or the streams are too few, a stream has no values, or there are no such jobs or
+    /// lanes.
     pub unsafe fn run(
         &self,
         isa: Isa,
@@ -149,8 +151,8 @@ impl Chain {
     }
 }
 
-// SAFETY of the body: `new` has found the largest places and that results are apart from operands or in their place, and
-// `run` that the places exist.
+// SAFETY of the body: `new` has found the largest places and that results are apart from operands or in
+// their place, and `run` that the places exist.
 #[inline(always)]
 unsafe fn body(jobs: &[Job], base: *mut f32, values: &[f32], streams: &[Stream], lanes: usize) {
     for job in jobs {

@@ -1,43 +1,20 @@
 //! Matrix kernels: dense layers on lane-major tiles, their weight gradients, and a general product.
 //!
-//! A tile `[M][R]` holds M values for each of R lanes (rows of a batch), R a multiple of 16. Every element of a result is
-//! one chain of multiply-adds in order of the summed index, cut by [`slice_len`]; the chain fuses (one rounding per
+//! A tile `[M][R]` holds M values for each of R lanes (rows of a batch), R a multiple of 16. Every element of a result
+//! is one chain of multiply-adds in order of the summed index, cut by [`slice_len`]; the chain fuses (one rounding per
 //! step) where [`Isa::fuses`]. Tile shapes and packing do not change a bit.
 
 use super::lanes::LANES;
 use super::pack::pack_tile;
 use super::product::{Finish, PANEL, Product};
+use super::strided::Strided;
 use super::{elementwise, slice_len};
 use crate::backend::cpu::simd::isa::Isa;
 use elementwise::{BinaryOp, Operand, UnaryOp};
 
-/// A matrix or vector with any strides: element (i, j) is `values[i * row + j * col]`.
-#[derive(Clone, Copy, Debug)]
-pub struct Strided<'a> {
-    /// The elements.
-    pub values: &'a [f32],
-    /// Distance of rows.
-    pub row: usize,
-    /// Distance of columns.
-    pub col: usize,
-}
-
-impl Strided<'_> {
-    /// Kernels read without further checks.
-    ///
-    /// # Panics
-    /// If a `rows` × `cols` matrix does not fit `values`.
-    #[inline]
-    pub(super) fn check(&self, what: &str, rows: usize, cols: usize) {
-        if rows > 0 && cols > 0 {
-            let last = (rows - 1).saturating_mul(self.row).saturating_add((cols - 1).saturating_mul(self.col));
-            assert!(last < self.values.len(), "{what}: {rows} × {cols} values, got {}", self.values.len());
-        }
-    }
-}
-
-/// Elementwise work that follows a dense layer, block by block while it is in registers and the first cache. Anything else follows as a [`super::chain::Chain`],
-/// after a part of the outputs, which takes a few percent of the layer's time longer.
+/// Elementwise work that follows a dense layer, block by block while it is in registers and the first
+/// cache. Anything else follows as a [`super::chain::Chain`], after a part of the outputs, which takes
+/// a few percent of the layer's time longer.
 #[derive(Debug)]
 pub enum Epilogue<'a> {
     /// Nothing.
@@ -66,8 +43,8 @@ pub struct DenseDims {
 
 /// A dense layer on a tile: out\[n\]\[r\] = act(Σ over k of a\[k\]\[r\] · w(k, n) + bias(n)).
 ///
-/// `out: [N][R]`, `a: [K][R]`; `w` has element (k, n), `bias` element (n, 0); act is what `after` says. With rows and columns
-/// of `w` exchanged this is also the backward pass to the inputs.
+/// `out: [N][R]`, `a: [K][R]`; `w` has element (k, n), `bias` element (n, 0); act is what `after` says. With rows and
+/// columns of `w` exchanged this is also the backward pass to the inputs.
 ///
 /// # Panics
 /// If sizes and lengths disagree, or `r` is no multiple of 16.
@@ -176,8 +153,8 @@ pub struct Outer<'a> {
     pub rows: usize,
 }
 
-/// dw\[k\]\[n\] = dw\[k\]\[n\] + Σ over r < rows of a\[k\]\[r\] · g\[n\]\[r\], the chain going on from what `dw` holds. Rows of `dw` are
-/// `dw_row` apart.
+/// dw\[k\]\[n\] = dw\[k\]\[n\] + Σ over r < rows of a\[k\]\[r\] · g\[n\]\[r\], the chain going on from what
+/// `dw` holds. Rows of `dw` are `dw_row` apart.
 ///
 /// `scratch` is grown as needed and holds nothing of value between calls.
 ///

@@ -1,8 +1,9 @@
 //! Dense layers of few rows: a register holds outputs of one row, not rows of one output.
 
-use super::dense::{DenseDims, Strided};
+use super::dense::DenseDims;
 use super::lanes::LANES;
 use super::slice_len;
+use super::strided::Strided;
 use super::sum::{SumOperands, sum};
 use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
@@ -12,8 +13,8 @@ const MOST: usize = 8;
 /// Rows in registers at a time.
 const ROWS: usize = 4;
 
-/// How many rows [`dense_few`] computes where only the first `rows` lanes of 16 count, 4 or 8. None where it is not the faster way or
-/// not one: too many rows, or outputs that are not a multiple of 16 or not next to each other.
+/// How many rows [`dense_few`] computes where only the first `rows` lanes of 16 count, 4 or 8. None where it is not the
+/// faster way or not one: too many rows, or outputs that are not a multiple of 16 or not next to each other.
 pub fn few(w: Strided<'_>, bias: Option<Strided<'_>>, dims: DenseDims, rows: usize) -> Option<usize> {
     let DenseDims { k, n, r } = dims;
     let plain = w.col == 1 && n % LANES == 0 && bias.is_none_or(|b| b.row == 1) && slice_len(k) >= k;
@@ -54,8 +55,8 @@ pub fn dense_few(
     per_vector!(isa, body, (few: Few));
 }
 
-/// The results of [`dense_few`] as lanes: out\[output\]\[lane\]. Lanes beyond the rows get copies of those; `few` has room for as many
-/// rows as lanes.
+/// The results of [`dense_few`] as lanes: out\[output\]\[lane\]. Lanes beyond the rows get copies of those;
+/// `few` has room for as many rows as lanes.
 ///
 /// # Panics
 /// If sizes and lengths disagree.

@@ -1,11 +1,11 @@
 //! The general matrix product, for whatever does not fit the tiles of [`super::dense`].
 
-use super::dense::Strided;
 use super::elementwise::{BinaryOp, Operand, binary};
 use super::lanes::LANES;
 use super::pack::pack;
 use super::product::{Finish, PANEL, Product};
 use super::slice_len;
+use super::strided::Strided;
 use crate::backend::cpu::simd::isa::Isa;
 
 /// Summed indices packed together: a panel of B, 32 KiB, stays in the first-level cache.
@@ -24,8 +24,8 @@ pub struct GemmDims {
     pub n: usize,
 }
 
-/// c\[i\]\[j\] = Σ over t of a(i, t) · b(t, j), in the order that [`super::dense`] states. Rows of `c` are `c_row` apart; `a` and `b`
-/// have any strides.
+/// c\[i\]\[j\] = Σ over t of a(i, t) · b(t, j), in the order that [`super::dense`] states. Rows of `c` are
+/// `c_row` apart; `a` and `b` have any strides.
 ///
 /// `scratch` is grown as needed and holds nothing of value between calls.
 ///

@@ -183,8 +183,8 @@ pub(crate) fn keep_blocks() {
 /// `dst` must have room for `len` values and the source must have them. A contiguous operand of the source may be
 /// `dst` itself but not overlap it otherwise.
 ///
-/// WebAssembly has one instruction set: there each loop is a function of its own, which all kernels share, and which a browser's
-/// optimiser has done in a millisecond instead of half a second for all of them.
+/// WebAssembly has one instruction set: there each loop is a function of its own, which all kernels share, and which a
+/// browser's optimiser has done in a millisecond instead of half a second for all of them.
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 pub(crate) unsafe fn store(dst: *mut f32, source: impl LaneSource, len: usize) {

@@ -1,7 +1,7 @@
 //! Kernels compiled per instruction set.
 //!
-//! Each kernel is one `#[inline(always)]` body with an entry point per instruction set (the macro `per_isa`), so that one
-//! binary runs at the speed of the processor it meets. All kernels of one instruction set give the same bits as a
+//! Each kernel is one `#[inline(always)]` body with an entry point per instruction set (the macro `per_isa`), so that
+//! one binary runs at the speed of the processor it meets. All kernels of one instruction set give the same bits as a
 //! plain loop over scalars; the order of additions is part of each kernel's definition.
 
 #![allow(unsafe_code, reason = "target_feature entry points and raw pointers; safe functions check lengths first")]
@@ -20,6 +20,7 @@ pub mod permutation;
 mod product;
 pub mod reduce;
 pub mod row_product;
+pub mod strided;
 mod sum;
 mod vector;
 

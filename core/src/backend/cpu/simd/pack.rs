@@ -1,12 +1,13 @@
 //! Copies that turn matrices into the rows that [`super::product`] wants.
 
-use super::dense::Strided;
 use super::lanes::LANES;
+use super::strided::Strided;
 use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
 use std::ops::Range;
 
-/// dst `[rows][cols]` from a tile src `[valid or more][stride]`; columns from `valid` on get 0. `cols` is a multiple of 16.
+/// dst `[rows][cols]` from a tile src `[valid or more][stride]`; columns from `valid` on get 0. `cols` is a
+/// multiple of 16.
 ///
 /// `dst` must have room for `rows` rounded up to 16: lanes beyond `rows` are read and written too.
 pub(crate) fn pack_tile(isa: Isa, dst: &mut [f32], cols: usize, src: &[f32], stride: usize, valid: usize, rows: usize) {

@@ -1,8 +1,8 @@
 //! Sums and maxima in a fixed order, so that a result does not depend on tiles, threads or the instruction set.
 //!
 //! An axis of length L is cut into slices of [`slice_len`]`(L)`. In a slice, element 16 i + j goes to accumulator j, in
-//! order of i, from 0; then accumulators are folded by a tree (j with j + 8, + 4, + 2, + 1), and the slices' results are
-//! combined in order. A maximum takes the same path from −∞ and skips NaN.
+//! order of i, from 0; then accumulators are folded by a tree (j with j + 8, + 4, + 2, + 1), and the slices' results
+//! are combined in order. A maximum takes the same path from −∞ and skips NaN.
 
 use super::lanes::{Block, LANES, Lane2, keep_blocks};
 use super::{ops, per_isa, slice_len};
@@ -85,8 +85,8 @@ pub fn reduce_outer(isa: Isa, op: Reduction, dst: &mut [f32], src: &[f32], len: 
     }
 }
 
-/// Add lanes of a tile to accumulators: acc\[m\]\[j\] = op(acc\[m\]\[j\], tile\[m · stride + l\]) for each l = 16 i + j + `lanes.start`
-/// in `lanes`, in order of i. `acc` is `[M][16]`, started from [`Reduction::start`].
+/// Add lanes of a tile to accumulators: acc\[m\]\[j\] = op(acc\[m\]\[j\], tile\[m · stride + l\]) for each l = 16
+/// i + j + `lanes.start` in `lanes`, in order of i. `acc` is `[M][16]`, started from [`Reduction::start`].
 ///
 /// A slice of rows may come in several calls if each but the last covers a multiple of 16 lanes.
 ///
@@ -101,10 +101,18 @@ pub fn accumulate_rows(isa: Isa, op: Reduction, acc: &mut [f32], tile: &[f32], s
     assert!((blocks.len() - 1) * stride + lanes.end <= tile.len(), "accumulate_rows: tile has {} values", tile.len());
     match op {
         Reduction::Sum => {
-            per_isa!(isa, accumulate_body::<ops::Add>, (blocks: &mut [Block], tile: &[f32], stride: usize, lanes: Range<usize>))
+            per_isa!(
+                isa,
+                accumulate_body::<ops::Add>,
+                (blocks: &mut [Block], tile: &[f32], stride: usize, lanes: Range<usize>)
+            )
         }
         Reduction::Max => {
-            per_isa!(isa, accumulate_body::<ops::Max>, (blocks: &mut [Block], tile: &[f32], stride: usize, lanes: Range<usize>))
+            per_isa!(
+                isa,
+                accumulate_body::<ops::Max>,
+                (blocks: &mut [Block], tile: &[f32], stride: usize, lanes: Range<usize>)
+            )
         }
     }
 }
@@ -311,7 +319,8 @@ mod tests {
     fn rows_accumulated_tile_by_tile_equal_the_whole() {
         for isa in Isa::available() {
             for op in OPS {
-                let (m, rows, lanes) = (if cfg!(miri) { 1 } else { 3 }, 150, 64); // three tiles, the last with 22 valid lanes
+                // Three tiles, the last with 22 valid lanes.
+                let (m, rows, lanes) = (if cfg!(miri) { 1 } else { 3 }, 150, 64);
                 let x = values(m * rows);
                 let (mut acc, mut got) = (vec![op.start(); m * 16], vec![0.0; m]);
                 for start in (0..rows).step_by(lanes) {

@@ -5,7 +5,8 @@ use super::slice_len;
 use super::vector::{Vector, per_vector};
 use crate::backend::cpu::simd::isa::Isa;
 
-/// out\[n\]\[r\] = Σ over k of a\[k\]\[r\] · w\[k\]\[n\]\[r\], the same bits as [`super::dense::dense`] with the matrix of each lane.
+/// out\[n\]\[r\] = Σ over k of a\[k\]\[r\] · w\[k\]\[n\]\[r\], the same bits as
+/// [`super::dense::dense`] with the matrix of each lane.
 ///
 /// # Panics
 /// If sizes and lengths disagree, `r` is no multiple of 16, or k is so large that sums are cut into slices.
@@ -46,7 +47,8 @@ unsafe fn body<V: Vector>(RowProduct { k, n, r, a, w, out }: RowProduct) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cpu::simd::dense::{DenseDims, Epilogue, Strided, dense};
+    use crate::backend::cpu::simd::dense::{DenseDims, Epilogue, dense};
+    use crate::backend::cpu::simd::strided::Strided;
 
     #[test]
     fn each_lane_equals_a_layer_with_its_matrix() {

@@ -15,7 +15,8 @@ pub(super) struct SumOperands {
     pub count: usize,
 }
 
-/// acc\[r\]\[w\] = acc\[r\]\[w\] + Σ over t < count of a\[r\]\[t\] · b\[t\]\[w\], one multiply-add after the other in order of t.
+/// acc\[r\]\[w\] = acc\[r\]\[w\] + Σ over t < count of a\[r\]\[t\] · b\[t\]\[w\], one multiply-add after the other in
+/// order of t.
 ///
 /// # Safety
 /// As of [`Vector`]; all elements that are named must be readable.
@@ -50,8 +51,8 @@ pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[
     }
 }
 
-/// The same pointer, whose origin the compiler cannot see: else it computes each row's address from the row before, a
-/// chain of additions that takes longer than the multiply-adds.
+/// Hides a pointer's origin from the compiler: else it computes each row's address from the row before, a chain of
+/// additions that takes longer than the multiply-adds.
 #[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
 #[allow(unknown_lints, clippy::pointers_in_nomem_asm_block, reason = "the pointer is passed through, not read")]

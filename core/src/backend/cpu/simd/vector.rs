@@ -306,8 +306,9 @@ mod simd128 {
     impl Vector for v128 {
         const LANES: usize = 4;
         const REGISTERS: usize = 16;
-        // Engines keep one of x86's 16 registers for themselves, and compilers load all operands of a step before they
-        // use them: 4 × 2 sums, 2 + 4 operands and a product are 15. With 5 rows, values go to memory and back: half the speed.
+        // Engines keep one of x86's 16 registers for themselves, and compilers load all operands of a
+        // step before they use them: 4 × 2 sums, 2 + 4 operands and a product are 15. With 5 rows,
+        // values go to memory and back: half the speed.
         const ROWS: usize = 4;
         #[inline(always)]
         unsafe fn splat(x: f32) -> Self {

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::super::layout::{Access, access};
-use super::super::lower::Lowering;
-use super::super::steps::ValueId;
+use super::super::lowering::Lowering;
+use super::super::values::ValueId;
 use super::domain::{Domain, Lead};
 use super::{Instr, Mem, Opnd, Reg, Table, Terminal, ops};
 use crate::tensor::{NodeId, Op};

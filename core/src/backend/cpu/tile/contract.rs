@@ -1,13 +1,13 @@
 //! Sums, products and gathers in tiles.
 
-use super::super::lower::Lowering;
+use super::super::lowering::Lowering;
 use super::build::{Builder, Fit, Loc, Unfit};
 use super::{Dense, Instr, Mem, Reg, Table, Terminal};
-use crate::backend::cpu::steps::ValueId;
+use crate::backend::cpu::values::ValueId;
 use crate::tensor::{DType, NodeId, Op};
 
-/// Most elements of a matrix that each row has of its own: it stays in the first-level cache beside the rows. Rows of larger ones rather
-/// have a tile to themselves, where the elements are the same for all.
+/// Most elements of a matrix that each row has of its own: it stays in the first-level cache beside the rows. Rows of
+/// larger ones rather have a tile to themselves, where the elements are the same for all.
 const OWN_MATRIX: usize = 64;
 
 impl Builder {

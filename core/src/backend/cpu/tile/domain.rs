@@ -25,7 +25,7 @@ impl Domain {
         if self.flat { self.lead.iter().product() } else { self.lead.last().copied().unwrap_or(1) }
     }
 
-    /// The same rows with several groups to a tile, where the rows of one group leave lanes unused.
+    /// A copy that puts several groups into a tile, where the rows of one group leave lanes unused; else none.
     pub fn merge(&self) -> Option<Domain> {
         let [groups, rows] = self.lead[..] else { return None };
         let few = rows < FEW && !rows.is_multiple_of(16);

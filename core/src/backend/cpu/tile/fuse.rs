@@ -1,4 +1,5 @@
-//! Instructions joined where one kernel does both, or while values are still in the caches: the same bits with fewer passes.
+//! Instructions joined where one kernel does both, or while values are still in the caches: the same bits with fewer
+//! passes.
 
 use rustc_hash::FxHashMap;
 
@@ -8,8 +9,8 @@ use super::{Dense, Instr, Opnd, Reg, Table};
 /// Outputs from which something is moved into a product: narrower ones are in the caches anyway.
 const WIDE: usize = 16;
 
-/// Join a product with its bias and the elementwise instructions that follow it, and the four operations of tanh's derivative.
-/// `sizes` are the blocks of the registers; products are made `part` blocks at a time.
+/// Join a product with its bias and the elementwise instructions that follow it, and the four operations of tanh's
+/// derivative. `sizes` are the blocks of the registers; products are made `part` blocks at a time.
 pub fn fuse(mut code: Vec<Instr>, sizes: &mut [usize], part: usize) -> Vec<Instr> {
     let uses = count(&code, sizes.len());
     biases(&mut code, sizes, &uses);
@@ -59,8 +60,8 @@ fn biases(code: &mut Vec<Instr>, sizes: &[usize], uses: &[usize]) {
     }
 }
 
-/// Move the elementwise instructions that follow a product into it, the last product first: what an earlier one could do as
-/// well is done where it is needed, and not kept until then.
+/// Move the elementwise instructions that follow a product into it, the last product first: what an earlier one could
+/// do as well is done where it is needed, and not kept until then.
 fn followers(code: &mut Vec<Instr>, sizes: &mut [usize], part: usize, uses: &[usize]) {
     let mut at = code.len();
     while at > 0 {
@@ -128,8 +129,9 @@ fn in_place(product: &mut Dense) {
 
 /// Places of the instructions that the product at `at` takes, in order.
 ///
-/// Those that work on its results block by block, until another instruction reads one: nothing is kept longer than before.
-/// And what only these need: it may come before the product if it reads no more than one register, which takes its place.
+/// Those that work on its results block by block, until another instruction reads one: nothing is kept
+/// longer than before. And what only these need: it may come before the product if it reads no more
+/// than one register, which takes its place.
 #[inline(never)]
 fn following(code: &[Instr], at: usize, root: Reg, sizes: &[usize], uses: &[usize]) -> Vec<usize> {
     let whole = Table::Dense { start: 0, len: sizes[root] };

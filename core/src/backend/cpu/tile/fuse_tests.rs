@@ -56,7 +56,8 @@ impl Net {
         run(&|cx| self.trace(cx, activation), &self.shapes(), options)
     }
 
-    /// Elementwise instructions inside of each wide product, and how many wide ones are left outside, of the tile with the most products.
+    /// Elementwise instructions inside of each wide product, and how many wide ones are left
+    /// outside, of the tile with the most products.
     fn moved(self, activation: Activation) -> (Vec<usize>, usize) {
         let plan = Program::plan_of(PlanOptions::default(), |cx| self.trace(cx, activation)).unwrap();
         let lowered = lower(&plan, true, 1).unwrap();
@@ -140,7 +141,8 @@ fn activations_in_loops_are_the_same_bits() {
 fn activations_and_their_derivatives_are_inside_of_products() {
     for (bias, rows) in [(true, 100), (false, 100), (true, 4)] {
         let net = Net { rows, sizes: [5, 64, 64], bias, back: false };
-        // Operations forward, and backward with those that only the derivative needs; 1 − y² of tanh is one with its product.
+        // Operations forward, and backward with those that only the derivative needs; 1 − y² of tanh is one with its
+        // product.
         for ((name, activation), (ahead, back)) in ACTIVATIONS.into_iter().zip([(1, 1), (1, 2), (4, 3), (8, 12)]) {
             assert_eq!(net.moved(activation), (vec![ahead; 2], 0), "{name} {net:?}");
             let net = Net { back: true, ..net };

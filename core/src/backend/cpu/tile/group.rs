@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::lower::Lowering;
+use super::super::lowering::Lowering;
 use super::super::steps::LoweredStep;
 use super::build::{Builder, Loc};
 use super::domain::{Domain, Lead};
@@ -13,7 +13,8 @@ use super::{Instr, Opnd, Table, Tile};
 use crate::program::{Kernel, is_view};
 use crate::tensor::{NodeId, Op};
 
-/// Results of a product that are computed before what follows is done with them: 12 KiB, a fraction of a first-level cache.
+/// Results of a product that are computed before what follows is done with them: 12 KiB, a fraction of a first-level
+/// cache.
 const PART: usize = 24 * 128;
 
 /// The kernels that run next, and how.
@@ -24,7 +25,8 @@ pub enum Formed {
     Alone(usize),
 }
 
-/// Compile a group that starts with kernel `first` of `kernels`, or, if `others_first`, with a kernel that should run before it.
+/// Compile a group that starts with kernel `first` of `kernels`, or, if `others_first`, with a kernel that should run
+/// before it.
 ///
 /// Kernels that do not fit are left for later if what follows does not need them. So are kernels of the same rows that
 /// only a later group needs: their rows would have to be written to memory and read again.
@@ -83,7 +85,8 @@ enum NextPart {
     After(usize),
 }
 
-/// Decides which part of a group runs next: it looks for later kernels that read rows of this group, and for what those wait.
+/// Decides which part of a group runs next: it looks for later kernels that read rows of this group, and for what those
+/// wait.
 #[inline(never)]
 fn phase(
     low: &Lowering<'_>,

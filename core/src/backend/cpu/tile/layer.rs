@@ -1,8 +1,9 @@
 //! Runs products with what follows them, part by part.
 
-use super::super::simd::dense::{DenseDims, Epilogue, Strided, dense};
+use super::super::simd::dense::{DenseDims, Epilogue, dense};
 use super::super::simd::elementwise::{Operand, UnaryOp, unary};
 use super::super::simd::few::{dense_few, few, turn};
+use super::super::simd::strided::Strided;
 use super::link::{DenseLayer, Inside};
 use super::run::Frame;
 use super::{Dense, Reg, Table};
@@ -65,7 +66,8 @@ impl Frame<'_> {
         }
     }
 
-    /// A product and the chain that follows it: part by part, where few rows are computed turned and, if the chain suits, stay so for it.
+    /// A product and the chain that follows it: part by part, where few rows are computed turned
+    /// and, if the chain suits, stay so for it.
     fn in_parts(
         &mut self,
         layer: &DenseLayer,

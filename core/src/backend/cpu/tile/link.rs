@@ -46,7 +46,8 @@ pub struct DenseLayer {
     pub linked: Linked,
     /// Where the jobs of each part end.
     pub ends: Vec<usize>,
-    /// The result of all, where the chain may work on the turned results of few rows as well: it reads nothing else of the rows.
+    /// The result of all, where the chain may work on the turned results of few rows as well: it reads nothing else of
+    /// the rows.
     pub last: Option<Reg>,
 }
 

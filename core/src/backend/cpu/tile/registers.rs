@@ -109,8 +109,8 @@ impl Instr {
 
 /// Positions of each register in scratch (first block, blocks), and the blocks of all.
 ///
-/// Straight code frees a register after its last use, and an elementwise result takes the place of an operand that nobody reads any
-/// more. What a loop touches from outside lives through all of it.
+/// Straight code frees a register after its last use, and an elementwise result takes the place of an operand that
+/// nobody reads any more. What a loop touches from outside lives through all of it.
 #[inline(never)]
 pub fn assign(code: &[Instr], sizes: &[usize]) -> (Vec<(usize, usize)>, usize) {
     let mut spans: FxHashMap<Reg, (usize, usize)> = FxHashMap::default();
@@ -163,7 +163,8 @@ fn heirs_of(
         }
         let Some((_, dst, src)) = instr.elementwise() else { continue };
         let size = sizes[dst];
-        // Where an operand is read in another order, blocks would be overwritten before their turn. Others are always part of a chain.
+        // Where an operand is read in another order, blocks would be overwritten before their turn. Others are always
+        // part of a chain.
         let plain = |o: &&Opnd| match o {
             Opnd::Reg(_, table) => *table == Table::Dense { start: 0, len: size },
             Opnd::Uniform(mem) => size == 1 || matches!(mem.table, Table::Repeat { .. }),

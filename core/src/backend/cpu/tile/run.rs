@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use super::super::exec::Run;
 use super::super::halt::{Halt, Ran};
 use super::super::memory::{Memory, Span};
+use super::super::run::Run;
 use super::super::simd::chain::Stream;
 use super::super::simd::dense::{Outer, dense_accumulate_outer};
 use super::super::simd::elementwise::{Operand, binary, select, threefry, unary};

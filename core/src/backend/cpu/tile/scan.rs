@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::super::lower::Lowering;
+use super::super::lowering::Lowering;
 use super::build::{Builder, Fit, Loc, Stacked, Unfit};
 use super::domain::Lead;
 use super::{Instr, Opnd, Reg, Table, TileLoop};
@@ -81,8 +81,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Moves loads of what no step of the loop changes before it. Where rows of several groups share a tile such loads are many: what
-    /// would be the same for all rows of a group differs from row to row.
+    /// Moves loads of what no step of the loop changes before it. Where rows of several groups share a tile such loads
+    /// are many: what would be the same for all rows of a group differs from row to row.
     fn hoist(&mut self, code: &mut Vec<Instr>) {
         code.retain_mut(|instr| match instr {
             Instr::Load { src, .. } if src.time.get(self.depth).is_none_or(|distance| *distance == 0) => {
@@ -130,7 +130,8 @@ impl Builder {
             // A new carry that reads another carry's register must not see it changed.
             let other =
                 matches!(&value, Opnd::Reg(reg, _) if carries.iter().any(|c| c.0 == *reg) && *reg != carries[i].0);
-            let shuffled = matches!(&value, Opnd::Reg(reg, t) if *reg == carries[i].0 && !matches!(t, Table::Dense { start: 0, .. }));
+            let in_order = |t: &Table| matches!(t, Table::Dense { start: 0, .. });
+            let shuffled = matches!(&value, Opnd::Reg(reg, t) if *reg == carries[i].0 && !in_order(t));
             if other || shuffled {
                 let m = self.sizes[carries[i].0];
                 let dst = self.reg(m);

@@ -1,9 +1,10 @@
 //! Go to a goal in a walled arena, seeing how far it is.
 //!
-//! Source: garage (commit 2d59480), `src/garage/envs/point_env.py`. The point starts in the middle of an arena that reaches
-//! to ±5; an action moves by at most 0.1 along each axis; the agent sees its place and the distance to the goal. Reward −‖s −
-//! goal‖, plus a bonus on success: a distance below ‖(0.1, 0.1)‖, which also ends the episode. Goals U(−2, 2)²; time limit
-//! 100, where the original has none of its own. The original rounds the limited action and the goal to f32.
+//! Source: garage (commit 2d59480), `src/garage/envs/point_env.py`. The point starts in the middle of an arena
+//! that reaches to ±5; an action moves by at most 0.1 along each axis; the agent sees its place and the
+//! distance to the goal. Reward −‖s − goal‖, plus a bonus on success: a distance below ‖(0.1, 0.1)‖, which also
+//! ends the episode. Goals U(−2, 2)²; time limit 100, where the original has none of its own. The original
+//! rounds the limited action and the goal to f32.
 
 use super::{GOAL, Position, field, goal_dims, moves, with_point};
 use crate::env::{Color, Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Shape, Step};

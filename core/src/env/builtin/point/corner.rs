@@ -5,8 +5,8 @@
 //! Rewards of a step from p to s with goal g: dense −‖s − g‖; squared −‖s − g‖²; sparse the progress ‖p − g‖ − ‖s − g‖,
 //! but only where g is the corner nearest to s and |s₁| + |s₂| ≥ 0.5, else 0. Never terminates; time limit 100.
 //!
-//! Returns of 100 steps: standing still earns about −283 dense and 0 sparse; knowing the goal, at best about −12.7 dense
-//! and 2.8 less the radius sparse.
+//! Returns of 100 steps: standing still earns about −283 dense and 0 sparse; knowing the goal, at best about
+//! −12.7 dense and 2.8 less the radius sparse.
 
 use super::{
     CORNER, CORNERS, PointReward, Position, field, goal_dims, moves, position_dims, sample_corner, with_corners,

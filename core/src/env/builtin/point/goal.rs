@@ -10,8 +10,9 @@
 //! | `navigation`, `navigation-squared` | U(−0.5, 0.5)² | 0 | 0.01 | 100 | MAML (arXiv:1703.03400), `navigation.py` |
 //! | `point-robot` | U(−1, 1)² | U(−1, 1)² | never | 20 | PEARL (arXiv:1903.08254), `rlkit/envs/point_robot.py` |
 //!
-//! "Within" is along each axis. Where the original of `point` ends an episode near the origin wherever the goal is, this one
-//! ends it at the goal. The original point robot leaves limiting actions to a wrapper that scales −1..1 to ±0.1.
+//! "Within" is along each axis. Where the original of `point` ends an episode near the origin
+//! wherever the goal is, this one ends it at the goal. The original point robot leaves limiting
+//! actions to a wrapper that scales −1..1 to ±0.1.
 //!
 //! Returns of `navigation`: standing still −38.2, straight to the goal −0.51; with squares −16.7 and −0.13.
 
@@ -64,7 +65,7 @@ impl PointGoal {
         Self { name: "navigation", goal: 0.5, ..Self::anywhere() }
     }
 
-    /// The same with squared distances.
+    /// MAML's 2-D navigation with squared distances.
     #[must_use]
     pub fn navigation_squared() -> Self {
         Self { name: "navigation-squared", reward: PointReward::Squared, ..Self::navigation() }

@@ -1,11 +1,11 @@
 //! Find a goal on a half circle by its smell: PEARL's sparse point robot.
 //!
-//! Source: oyster (arXiv:1903.08254), `rlkit/envs/point_robot.py`. Goals on the upper half of the unit circle; episodes start
-//! in the middle; an action moves by at most 0.1 along each axis. Sparse reward 1 − ‖s − goal‖ within 0.2 of the goal, else
-//! 0; the dense one, −‖s − goal‖, trained the original's actor. Never ends; time limit 20.
+//! Source: oyster (arXiv:1903.08254), `rlkit/envs/point_robot.py`. Goals on the upper half of the unit circle; episodes
+//! start in the middle; an action moves by at most 0.1 along each axis. Sparse reward 1 − ‖s − goal‖ within 0.2 of the
+//! goal, else 0; the dense one, −‖s − goal‖, trained the original's actor. Never ends; time limit 20.
 //!
-//! The original takes n evenly spaced goals, shuffled; here angles are U(0, π), and pools of tasks make them few. Standing
-//! still earns 0 (dense −20), straight to the goal 13.4.
+//! The original takes n evenly spaced goals, shuffled; here angles are U(0, π), and pools of tasks make them few.
+//! Standing still earns 0 (dense −20), straight to the goal 13.4.
 
 use std::f64::consts::PI;
 

@@ -1,9 +1,9 @@
 //! Steer a point that keeps its speed to one of four corners.
 //!
-//! Source: ProMP (arXiv:1810.06784), `meta_policy_search/envs/point_envs/point_env_2d_momentum.py`. An action changes the
-//! velocity by at most 0.1 along each axis, then the velocity moves the point; nothing limits it. The agent sees both. Goals are
-//! the corners (±2, ±2); episodes start within ±0.2 with velocities within ±0.1. Dense reward −‖s − goal‖, squared
-//! −‖s − goal‖², sparse max(2 − ‖s − goal‖, 0). Never ends; time limit 100.
+//! Source: ProMP (arXiv:1810.06784), `meta_policy_search/envs/point_envs/point_env_2d_momentum.py`. An action changes
+//! the velocity by at most 0.1 along each axis, then the velocity moves the point; nothing limits it. The agent sees
+//! both. Goals are the corners (±2, ±2); episodes start within ±0.2 with velocities within ±0.1. Dense reward −‖s −
+//! goal‖, squared −‖s − goal‖², sparse max(2 − ‖s − goal‖, 0). Never ends; time limit 100.
 
 use super::{CORNER, CORNERS, PointReward, Position, field, goal_dims, moves, sample_corner, with_corners, with_point};
 use crate::env::{Dim, Draws, Env, EnvSpec, Mask, Real, Scene, Step};

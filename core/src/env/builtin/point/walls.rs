@@ -1,14 +1,14 @@
 //! Find the gaps in two ring walls on the way to one of four corners.
 //!
-//! Source: ProMP (arXiv:1810.06784), `meta_policy_search/envs/point_envs/point_env_2d_walls.py`. Walls stand at radius 1 and 2
-//! around the middle. A step that would leave the inner disc is held back at its wall unless it ends within 1 of the first gap, one
-//! that would leave the outer disc unless it ends within 1 of the second; outside comes in freely. The task is the corner and
-//! the two gaps, which are anywhere on their rings. Episodes start within ±0.2; an action moves by at most 0.2 along each axis.
-//! Never ends; time limit 100.
+//! Source: ProMP (arXiv:1810.06784), `meta_policy_search/envs/point_envs/point_env_2d_walls.py`. Walls stand at radius
+//! 1 and 2 around the middle. A step that would leave the inner disc is held back at its wall unless it ends within 1
+//! of the first gap, one that would leave the outer disc unless it ends within 1 of the second; outside comes in
+//! freely. The task is the corner and the two gaps, which are anywhere on their rings. Episodes start within ±0.2; an
+//! action moves by at most 0.2 along each axis. Never ends; time limit 100.
 //!
-//! Rewards are those of the step as it was wanted, before a wall held it back, as in the source: dense −‖s − goal‖, squared
-//! −‖s − goal‖², sparse the progress towards the goal of steps that end within 2 of it, else 0 (where the source returns
-//! nothing at all and fails).
+//! Rewards are those of the step as it was wanted, before a wall held it back, as in the source: dense −‖s − goal‖,
+//! squared −‖s − goal‖², sparse the progress towards the goal of steps that end within 2 of it, else 0 (where the
+//! source returns nothing at all and fails).
 
 use super::{
     CORNER, CORNERS, PointReward, Position, field, goal_dims, moves, position_dims, sample_corner, with_corners,

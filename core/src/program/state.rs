@@ -1,33 +1,7 @@
-//! Values on a device, and the named ones that a program changes.
+//! Arrays with names, which programs change.
 
-use crate::backend::Buffer;
+use crate::backend::Array;
 use crate::{DType, Device, Error, Result};
-
-/// A tensor's value on a device. Clones share the memory.
-#[derive(Clone, Debug)]
-pub struct Array {
-    /// Size of each axis.
-    pub shape: Vec<usize>,
-    /// The memory.
-    pub buffer: Buffer,
-}
-
-impl Array {
-    /// Data type of the elements.
-    pub fn dtype(&self) -> DType {
-        self.buffer.dtype
-    }
-
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        self.buffer.len
-    }
-
-    /// Always false: sizes are at least 1.
-    pub fn is_empty(&self) -> bool {
-        self.buffer.len == 0
-    }
-}
 
 /// Named arrays that programs update in place: all that training changes. Saved and restored as a whole.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +36,7 @@ impl State {
             .ok_or_else(|| Error::unknown("state", name, self.entries.iter().map(|(n, _)| n.as_str())))
     }
 
-    /// The same values in memory of their own.
+    /// A copy with memory of its own.
     ///
     /// # Errors
     /// If the device fails.

@@ -1,0 +1,16 @@
+//! How a program is planned.
+
+/// How a program is planned.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PlanOptions {
+    /// Join nodes into kernels. Without it every node is a kernel of its own, which tests compare with.
+    pub fuse: bool,
+    /// Buffers that one kernel may bind.
+    pub max_bindings: usize,
+}
+
+impl Default for PlanOptions {
+    fn default() -> Self {
+        PlanOptions { fuse: true, max_bindings: 8 }
+    }
+}

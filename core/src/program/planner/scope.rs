@@ -1,0 +1,30 @@
+//! A scope (the program, or the body of a loop), and the values that it must leave behind.
+
+use rustc_hash::FxHashMap;
+
+use super::options::PlanOptions;
+use crate::program::plan::Place;
+use crate::tensor::{Graph, NodeId};
+
+/// A value that must be in a certain place at the end of a schedule.
+#[derive(Clone, Debug)]
+pub(super) struct Want {
+    /// The value.
+    pub(super) node: NodeId,
+    /// Where it must be.
+    pub(super) place: Place,
+    /// The leaf that is in this place at the start, if it may be read.
+    pub(super) old: Option<NodeId>,
+    /// Its name in messages.
+    pub(super) name: String,
+}
+
+/// A scope to be planned.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) scope: u32,
+    /// Of each scan and call: its `Op::Out` nodes, in order.
+    pub(super) outs: &'a FxHashMap<NodeId, Vec<NodeId>>,
+    pub(super) options: &'a PlanOptions,
+}

@@ -1,0 +1,134 @@
+//! How sources are written: no line is too long, and a comment of documentation says first what something is or does.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Columns of a line, comments included.
+const WIDTH: usize = 120;
+
+/// Names of files that are read, by their ends.
+const ENDS: [&str; 7] = ["rs", "ts", "wgsl", "py", "sh", "js", "mjs"];
+
+/// Folders whose content is made or fetched.
+const NOT_OURS: [&str; 6] = ["target", "node_modules", "dist", "build", ".git", "screenshots"];
+
+/// Words with which documentation does not begin: in a hover nobody knows what "the same" is the same as, and the
+/// others make a sentence a riddle.
+const NOUNS: [&str; 4] = ["The same", "What", "That", "Whether"];
+
+/// Folders that are still to be mended.
+const LATER: [&str; 11] = [
+    "core/src/algo",
+    "core/src/credit",
+    "core/src/host",
+    "core/src/learn",
+    "core/src/meta",
+    "core/src/play",
+    "core/src/policy",
+    "core/src/replay",
+    "core/src/train",
+    "native-cli",
+    "tests/tests/algorithms",
+];
+
+/// Numbers of the lines, from 1, that are longer than [`WIDTH`].
+fn long_lines(text: &str) -> Vec<usize> {
+    numbered(text).filter(|(_, line)| line.chars().count() > WIDTH).map(|(number, _)| number).collect()
+}
+
+/// Numbers of the lines, from 1, with which documentation in Rust begins by one of [`NOUNS`].
+fn noun_lines(text: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut before = None;
+    for (number, line) in numbered(text) {
+        let line = line.trim_start();
+        let kind = ["///", "//!"].into_iter().find(|kind| line.starts_with(kind));
+        if let Some(kind) = kind.filter(|kind| before != Some(*kind)) {
+            let said = line[kind.len()..].trim_start();
+            let is_word = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '\'' || c == '’');
+            if NOUNS.iter().any(|noun| said.strip_prefix(noun).is_some_and(is_word)) {
+                found.push(number);
+            }
+        }
+        before = kind;
+    }
+    found
+}
+
+fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(i, line)| (i + 1, line))
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// Sources below a folder, by their paths from the root.
+fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let own = path.strip_prefix(root()).unwrap();
+        if path.is_dir() {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if !NOT_OURS.contains(&name) && !LATER.iter().any(|folder| own == Path::new(folder)) {
+                sources(&path, found);
+            }
+        } else if path.extension().is_some_and(|end| ENDS.iter().any(|known| end == *known)) {
+            found.push(own.to_owned());
+        }
+    }
+}
+
+/// Places in sources, as `file:line`, that `check` finds fault with.
+fn faults(check: fn(&str) -> Vec<usize>, ends: &[&str]) -> Vec<String> {
+    let mut files = Vec::new();
+    sources(root(), &mut files);
+    files.retain(|file| file.extension().is_some_and(|end| ends.iter().any(|known| end == *known)));
+    assert!(files.len() > 200, "{} files", files.len());
+    files.sort();
+    let places = |file: &PathBuf| {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        check(&text).into_iter().map(|line| format!("{}:{line}", file.display())).collect::<Vec<_>>()
+    };
+    files.iter().flat_map(places).collect()
+}
+
+#[test]
+fn no_line_is_longer_than_120_columns() {
+    let long = faults(long_lines, &ENDS);
+    assert!(long.is_empty(), "break these lines, with `\\` or `concat!` in a string:\n{}", long.join("\n"));
+}
+
+#[test]
+fn documentation_says_first_what_something_is_or_does() {
+    let riddles = faults(noun_lines, &["rs"]);
+    assert!(riddles.is_empty(), "begin with what it is or does, not with {NOUNS:?}:\n{}", riddles.join("\n"));
+}
+
+#[test]
+fn long_lines_of_code_comments_and_documentation_are_found() {
+    let full = "ä".repeat(WIDTH);
+    assert_eq!(long_lines(&full), Vec::<usize>::new());
+    for start in ["x", "// ", "/// ", "    let text = "] {
+        assert_eq!(long_lines(&format!("fn f() {{}}\n{start}{full}\n")), [2]);
+    }
+}
+
+#[test]
+fn documentation_that_begins_with_a_noun_is_found_once() {
+    let found = |lines: &[&str]| noun_lines(&lines.join("\n"));
+    for noun in NOUNS {
+        assert_eq!(found(&[&format!("/// {noun} as before."), "fn f() {}"]), [1]);
+        assert_eq!(found(&["struct A {", &format!("    /// {noun} of a field."), "    a: u32,"]), [2]);
+        assert_eq!(found(&["enum A {", "    /// One.", "    A,", &format!("    /// {noun}, of a variant.")]), [4]);
+        assert_eq!(found(&[&format!("//! {noun} of a module."), "//!", "//! More."]), [1]);
+    }
+    // Later lines, other words and plain comments.
+    assert_eq!(found(&["/// Tells how.", "/// What is more.", "///", "/// The same again."]), Vec::<usize>::new());
+    assert_eq!(found(&["/// Whatever is given.", "fn f() {}", "/// That's it."]), Vec::<usize>::new());
+    assert_eq!(found(&["// What a plain comment says.", "/// The samething."]), Vec::<usize>::new());
+    // A module's own documentation ends where that of an item begins.
+    assert_eq!(found(&["//! A module.", "/// What follows."]), [2]);
+}
