@@ -1,10 +1,10 @@
 //! Learning from a replay memory: steps under a policy that explores, and updates on batches of all that was seen.
 
-mod contract;
-mod learner;
-mod period;
-mod replay;
+pub mod ddpg;
+pub mod dql;
+pub mod dqn;
+pub mod sac;
+mod shared;
+pub mod td3;
 
-pub use contract::{Occasion, OffPolicy, UpdateOutcome};
-pub use learner::OffPolicyLearner;
-pub use replay::{Replay, WarmUp};
+pub use shared::{Occasion, OffPolicy, OffPolicyLearner, Replay, UpdateOutcome, WarmUp, deterministic, q_learning};

@@ -12,10 +12,10 @@ mod config;
 
 pub use config::DqlConfig;
 
-use super::off_policy::OffPolicyLearner;
-use super::q_learning::{Exploration, QLearning, QSettings};
-use super::{AlgorithmDef, Family};
+use super::shared::OffPolicyLearner;
+use super::shared::q_learning::{Exploration, QLearning, QSettings};
 use crate::Result;
+use crate::algo::{AlgorithmDef, Family};
 use crate::env::EnvSpec;
 use crate::nn::Layout;
 use crate::optim::Decay;

@@ -3,7 +3,7 @@
 use super::{Actors, OffPolicyLearner, numbers};
 use crate::Tensor;
 use crate::algo::count::Count;
-use crate::algo::off_policy::{OffPolicy, period};
+use crate::algo::off_policy::shared::{OffPolicy, period};
 use crate::dist::fold_in;
 use crate::learn::Metrics;
 use crate::play::{Amount, Cast, Iteration};

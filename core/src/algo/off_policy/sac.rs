@@ -16,9 +16,8 @@ use actor::{Soft, SoftActor};
 pub use config::SacConfig;
 pub use loss::{critic_loss, policy_loss, standardised, target, temperature_loss};
 
-use super::groups::{ParameterGroups, Trained};
-use super::off_policy::{Occasion, OffPolicy, OffPolicyLearner, Replay, UpdateOutcome};
-use super::{AlgorithmDef, Family, First, Held, StateEntry};
+use super::shared::{Occasion, OffPolicy, OffPolicyLearner, Replay, UpdateOutcome};
+use crate::algo::{AlgorithmDef, Family, First, Held, ParameterGroups, StateEntry, Trained};
 use crate::dist::RowNoise;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};

@@ -3,9 +3,8 @@
 //! Silver et al. 2014, doi:10.5555/3044805.3044850. An update: the critics make a step towards the target, then the policy towards actions
 //! that the first critic values more, then the targets; the latter two at each d-th update only, if they are delayed.
 
-use super::groups::{ParameterGroups, Trained};
-use super::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
-use super::{First, Held, Metrics, StateEntry};
+use super::{Occasion, OffPolicy, Replay, UpdateOutcome};
+use crate::algo::{First, Held, Metrics, ParameterGroups, StateEntry, Trained};
 use crate::dist::RowNoise;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};

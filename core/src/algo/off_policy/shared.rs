@@ -1,0 +1,12 @@
+//! The parts that algorithms with a replay memory share: their iteration, its settings, and the contract between both.
+
+mod contract;
+pub mod deterministic;
+mod learner;
+mod period;
+pub mod q_learning;
+mod replay;
+
+pub use contract::{Occasion, OffPolicy, UpdateOutcome};
+pub use learner::OffPolicyLearner;
+pub use replay::{Replay, WarmUp};
