@@ -33,12 +33,14 @@ use crate::credit::{
     Gae, Moments, ValuedSteps, explained_variance, explained_variance_of_valid, gae, least_squares_weights,
 };
 use crate::dist::fold_in;
-use crate::learn::{Passes, Turn};
+use crate::learn::{Passes, Turn, by_seed};
 use crate::nn::MemoryCell;
-use crate::play::Iteration;
+use crate::play::{Iteration, Running};
 use crate::rng::streams;
+use crate::tensor::Named;
 
-use super::{ActorCritic, Held, Metrics};
+use super::episodes::RunningEpisodes;
+use super::{ActorCritic, Held, Metrics, Statistics};
 
 /// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
 const REWARD_LIMIT: f64 = 10.0;
@@ -51,8 +53,6 @@ pub struct Sampled<'a> {
     obs_moments: Option<Moments>,
     reward_moments: Option<Moments>,
     advantages: Gae,
-    /// Environments keep their states to themselves.
-    on_host: bool,
     /// The baseline whose predictions are the values, if it is not the value function.
     fitted: Option<Fitted>,
     /// The change of the policy's gradients before each step.
@@ -67,25 +67,16 @@ struct Fitted {
     regularisation: f64,
 }
 
-impl Held {
-    /// Statistics whose names begin with `prefix`, if there are such.
-    fn moments(&self, prefix: &str) -> Option<Moments> {
-        let part = |suffix: &str| self.find(&format!("{prefix}_{suffix}"));
-        Some(Moments { mean: part("mean")?, var: part("var")?, count: part("count")? })
-    }
-}
-
 impl<'a> Sampled<'a> {
     /// One rollout of the policy: from where the last one ended, or of whole episodes from new ones on.
     pub fn collect(sampling: Sampling, net: &'a ActorCritic, it: &mut Iteration<'_>, held: &Held) -> Sampled<'a> {
         let collector = Collector::new(sampling, net, it, held);
         let rollout = collector.collect(it, held);
-        let reward_moments = held.moments("reward").map(|m| rollout.merged(m, rollout.discounted));
+        let reward_moments = Statistics::REWARDS.find(held).map(|m| rollout.merged(m, rollout.discounted));
         let values = [rollout.value, rollout.cut_value, rollout.next_value];
         let advantages = advantages(&collector, &rollout, reward_moments, values, sampling.gae_lambda);
-        let on_host = held.find("env_state").is_none();
-        let obs_moments = held.moments("obs");
-        Sampled { collector, rollout, obs_moments, reward_moments, advantages, on_host, fitted: None, turn: None }
+        let obs_moments = Statistics::OBSERVATIONS.find(held);
+        Sampled { collector, rollout, obs_moments, reward_moments, advantages, fitted: None, turn: None }
     }
 
     /// Has `turn` change the gradients by which the policy steps in [`Update`] and [`TrustRegionUpdate`], after their
@@ -240,11 +231,9 @@ impl<'a> Sampled<'a> {
         }
         // Observations were normalised by the statistics before this rollout, in it and in its updates alike.
         let obs_moments = self.obs_moments.map(|m| rollout.merged(m, rollout.obs));
-        for (prefix, moments) in [("obs", obs_moments), ("reward", self.reward_moments)] {
-            if let Some(m) = moments {
-                it.update(&format!("{prefix}_mean"), m.mean);
-                it.update(&format!("{prefix}_var"), m.var);
-                it.update(&format!("{prefix}_count"), m.count);
+        for (of, moments) in [(Statistics::OBSERVATIONS, obs_moments), (Statistics::REWARDS, self.reward_moments)] {
+            if let Some(moments) = moments {
+                of.keep(it, &moments);
             }
         }
     }
@@ -252,15 +241,14 @@ impl<'a> Sampled<'a> {
     /// Updates of what the next rollout goes on from.
     fn keep_running(&self, it: &mut Iteration<'_>) {
         let (rollout, next) = (&self.rollout, &self.rollout.count);
-        if !self.on_host {
-            it.update("env_state", rollout.env_state);
-        }
-        if let Some(task) = rollout.next_task {
-            it.update("task", task);
-        }
-        for (name, value) in [("env_steps", next.steps), ("obs", rollout.next_obs), ("ep_return", next.ep_return)] {
-            it.update(name, value);
-        }
+        let running = Running {
+            state: rollout.env_state,
+            steps: next.steps.reshape(&[next.steps.size(0), next.steps.size(1)]),
+            obs: rollout.next_obs,
+            memory: Named::new(),
+            task: rollout.next_task,
+        };
+        RunningEpisodes { running, ep_return: next.ep_return }.keep(it);
         if self.reward_moments.is_some() {
             it.update("discounted", next.discounted);
         }
@@ -268,15 +256,6 @@ impl<'a> Sampled<'a> {
             it.update(name, memory);
         }
     }
-}
-
-/// `[T, S, N, D]` → `[S, T · N, D]`.
-fn by_seed(x: Tensor) -> Tensor {
-    let shape = x.shape();
-    let [t, s, n, d] = shape[..] else {
-        return Tensor::poison();
-    };
-    x.permute(&[1, 0, 2, 3]).reshape(&[s, t * n, d])
 }
 
 /// Advantages and value targets of a rollout, `[T, S, N, 1]`; eq. 11 of PPO's paper, arXiv:1707.06347.

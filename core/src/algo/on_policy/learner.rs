@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::{CriticConfig, Sampled, Sampling, update};
-use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, Relation, StateEntry};
+use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, Relation, StateEntry, Statistics};
 use crate::env::EnvSpec;
 use crate::learn::Turn;
 use crate::nn::Layout;
@@ -193,10 +193,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {
-        match self.config.sampling().normalise_observations {
-            true => vec!["theta", "obs_mean", "obs_var"],
-            false => vec!["theta"],
-        }
+        Statistics::policy_entries(self.config.sampling().normalise_observations)
     }
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {

@@ -1,16 +1,18 @@
 //! Rollouts as learners need them: values, returns and episodes are computed from what was played, on devices and on the host alike.
 
 use crate::algo::count::Count;
+use crate::algo::episodes::RunningEpisodes;
 use crate::algo::{ActorCritic, Held};
 use crate::credit::{Baseline, Moments};
 use crate::dist::fold_in;
-use crate::play::{Amount, Cast, Experience, Iteration, Running, Until};
+use crate::learn::by_seed;
+use crate::play::{Amount, Cast, Experience, Iteration, Until};
 use crate::policy::{Acting, MEMORY, Normalised};
 use crate::rng::streams;
 use crate::tensor::{Named, fail, scan_tree};
 use crate::{Error, Tensor};
 
-use super::{Sampling, Sequences, by_seed};
+use super::{Sampling, Sequences};
 
 /// T steps of N environments per seed.
 #[derive(Clone, Debug)]
@@ -101,12 +103,10 @@ impl<'a> Collector<'a> {
             return Rollout::poison();
         }
         let Sampling { horizon, envs, sde, sde_sample_freq, .. } = self.sampling;
-        let (obs, steps) = (held.get("obs"), held.get("env_steps"));
-        let rows = [obs.size(0), envs];
-        let state = held.find("env_state").unwrap_or(obs);
+        let rows = [it.seeds(), envs];
         let memories = self.memories(held);
         let memory = memories.map_or_else(Named::new, |[policy, _]| Named::from([(MEMORY, policy)]));
-        let from = Running { state, steps: steps.reshape(&rows), obs, memory, task: held.find("task") };
+        let from = RunningEpisodes::of(held, memory).running;
         let policy = Normalised(&self.net.policy);
         let span = span(&self.sampling, it.spec().horizon);
         let until = Until { steps: horizon, span, lasting: sde.then_some(sde_sample_freq) };
@@ -177,9 +177,7 @@ impl<'a> Collector<'a> {
             let policy = self.net.distribution_of(parts, seen, sequences.as_ref());
             by_time(policy.log_prob(by_seed(steps.action)))
         });
-        let [ep_return, discounted] =
-            ["ep_return", "discounted"].map(|name| held.find(name).unwrap_or(Tensor::zeros(&[s, n, 1])));
-        let init = Count::from(running_steps(held, [s, n]), ep_return, discounted);
+        let init = Count::of(held, [s, n]);
         // Where rollouts go on, all steps count.
         let counts = |end: Tensor| if held.find("obs").is_some() { end } else { steps.valid.bit_and(end) };
         let xs = [steps.reward, counts(steps.terminated), counts(steps.truncated)];
@@ -216,7 +214,7 @@ impl<'a> Collector<'a> {
 
 /// Steps of the episodes that run where a rollout begins, u32 `[S, N, 1]`: 0 where it begins with new ones.
 fn running_steps(held: &Held, [s, n]: [usize; 2]) -> Tensor {
-    held.find("env_steps").unwrap_or_else(|| Tensor::constant_u32(0).broadcast_to(&[s, n, 1]))
+    Count::of(held, [s, n]).steps
 }
 
 /// The entries of the memories of policy and value function.
@@ -287,10 +285,7 @@ impl Rollout {
     /// Running moments with those of the steps that count of `x: [T, S, N, D]`.
     #[track_caller]
     pub fn merged(&self, moments: Moments, x: Tensor) -> Moments {
-        match self.valid {
-            None => moments.merge(by_seed(x)),
-            Some(valid) => moments.merge_valid(by_seed(x), by_seed(valid)),
-        }
+        moments.merge_steps(x, self.valid)
     }
 
     /// The numbers of steps in their episodes, from 0, of all that was seen, f32 `[S, T · N + C · N + N, 1]`, from the state before.

@@ -1,11 +1,11 @@
 //! The update that A2C, VPG and PPO make from a rollout.
 
 use super::{AdvantageScope, CriticConfig, CriticSteps, Sampled, Terms, ValueTargets};
-use super::{by_seed, losses, standardise, standardise_valid};
+use super::{losses, standardise, standardise_valid};
 use crate::Tensor;
-use crate::algo::{ActorCritic, Held, Metrics, StateEntry, update_parameters};
+use crate::algo::{ActorCritic, Held, Metrics, StateEntry, Statistics, update_parameters};
 use crate::credit::Gae;
-use crate::learn::{Between, Descended, Descent, Look};
+use crate::learn::{Between, Descended, Descent, Look, by_seed};
 use crate::optim::{AdamState, OptimiserConfig, norm};
 use crate::play::Iteration;
 use crate::policy::Distribution;
@@ -253,11 +253,9 @@ impl Update<'_> {
                 Some(valid) => over_seed(gae.advantages, &|x| standardise_valid(x, valid)),
             },
             AdvantageScope::Running if self.normalise_advantages => {
-                let Some(moments) = held.moments("advantage") else { return gae };
+                let Some(moments) = Statistics::ADVANTAGES.find(held) else { return gae };
                 let moments = sampled.rollout.merged(moments, gae.advantages);
-                it.update("advantage_mean", moments.mean);
-                it.update("advantage_var", moments.var);
-                it.update("advantage_count", moments.count);
+                Statistics::ADVANTAGES.keep(it, &moments);
                 over_seed(gae.advantages, &|x| moments.standardise(x, ADVANTAGE_LIMIT))
             }
             _ => gae.advantages,
@@ -283,7 +281,7 @@ pub(super) fn entries(critic: &CriticConfig, normalise_advantages: bool) -> Vec<
 pub(super) fn scales(critic: &CriticConfig, normalise_advantages: bool) -> Vec<StateEntry> {
     let mut entries = Vec::new();
     if normalise_advantages && critic.advantage_scope == AdvantageScope::Running {
-        entries.extend(StateEntry::mean_and_variance(["advantage_mean", "advantage_var", "advantage_count"], 1));
+        entries.extend(Statistics::ADVANTAGES.entries(1));
     }
     entries
 }

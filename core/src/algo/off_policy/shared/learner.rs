@@ -4,12 +4,14 @@ mod whole;
 
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, period};
 use crate::algo::count::Count;
+use crate::algo::episodes::RunningEpisodes;
 use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Relation, StateEntry};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
+use crate::learn::by_seed;
 use crate::nn::Layout;
 use crate::optim::Progress;
-use crate::play::{Cast, Experience, Iteration, Running, Until};
+use crate::play::{Cast, Experience, Iteration, Until};
 use crate::policy::{Acting, Policy, Uniform};
 use crate::replay::{Priorities, ReplayMemory, Stored, SumTree, Transitions};
 use crate::rng::streams;
@@ -123,37 +125,16 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         (learner, stored): (C::Learner, Stored),
         held: &Held,
     ) -> ((C::Learner, Stored), Metrics) {
-        let Replay { envs, train_freq, iteration_steps, .. } = *self.algorithm.replay();
-        let (obs, steps) = (held.get("obs"), held.get("env_steps"));
-        let state = held.find("env_state").unwrap_or(obs);
+        let Replay { train_freq, iteration_steps, .. } = *self.algorithm.replay();
         let remembered = if cast.acts { self.algorithm.remembered() } else { Vec::new() };
-        let init = Pass {
-            running: Running {
-                state,
-                steps: steps.reshape(&[it.seeds(), envs]),
-                obs,
-                memory: remembered.iter().map(|(name, _)| (*name, held.get(name))).collect(),
-                task: held.find("task"),
-            },
-            ep_return: held.get("ep_return"),
-            stored,
-            learner,
-        };
+        let memory = remembered.iter().map(|(name, _)| (*name, held.get(name))).collect();
+        let init = Pass { episodes: RunningEpisodes::of(held, memory), stored, learner };
         let passes = iteration_steps / train_freq;
         let (last, metrics) = it.repeat(passes, &init, |it, number, at| self.pass(it, cast, number, at));
-        let Pass { running, ep_return, stored, learner } = last;
-        if held.find("env_state").is_some() {
-            it.update("env_state", running.state);
-        }
-        if let Some(task) = running.task {
-            it.update("task", task);
-        }
+        let Pass { episodes, stored, learner } = last;
+        episodes.keep(it);
         for (name, _) in remembered {
-            it.update(name, running.memory.get(name));
-        }
-        for (name, value) in [("env_steps", running.steps.unsqueeze(2)), ("obs", running.obs), ("ep_return", ep_return)]
-        {
-            it.update(name, value);
+            it.update(name, episodes.running.memory.get(name));
         }
         ((learner, stored), metrics)
     }
@@ -168,7 +149,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
     ) -> (Pass<C::Learner>, Metrics) {
         let Replay { envs, train_freq, .. } = *self.algorithm.replay();
         let (Actors { policy, rates, key, acts, learns }, rows) = (cast, [it.seeds(), envs]);
-        let Pass { running, ep_return, stored, learner } = from;
+        let Pass { episodes: RunningEpisodes { running, ep_return }, stored, learner } = from;
         let acting = self.algorithm.acting(&learner, rates);
         let first = number * Tensor::constant_u32(train_freq as u32);
         let steps = running.steps.unsqueeze(2);
@@ -189,7 +170,8 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
                 (after, metrics.with(learned))
             }
         };
-        (Pass { running: played.next, ep_return: count.ep_return, stored, learner }, metrics)
+        let episodes = RunningEpisodes { running: played.next, ep_return: count.ep_return };
+        (Pass { episodes, stored, learner }, metrics)
     }
 }
 
@@ -206,25 +188,21 @@ fn numbers(first: Tensor, [_, terminated, truncated]: &[Tensor; 3]) -> Tensor {
 /// Where a run is between two passes.
 #[derive(Clone, Debug)]
 struct Pass<L> {
-    running: Running,
-    /// Returns of the running episodes so far, `[S, N, 1]`.
-    ep_return: Tensor,
+    episodes: RunningEpisodes,
     stored: Stored,
     learner: L,
 }
 
 impl<L: Tree> Tree for Pass<L> {
     fn leaves(&self, to: &mut Vec<Tensor>) {
-        self.running.leaves(to);
-        self.ep_return.leaves(to);
+        self.episodes.leaves(to);
         self.stored.leaves(to);
         self.learner.leaves(to);
     }
 
     fn rebuild(&self, from: &mut dyn Iterator<Item = Tensor>) -> Self {
         Pass {
-            running: self.running.rebuild(from),
-            ep_return: self.ep_return.rebuild(from),
+            episodes: self.episodes.rebuild(from),
             stored: self.stored.rebuild(from),
             learner: self.learner.rebuild(from),
         }
@@ -249,15 +227,6 @@ const CORRECTION: &str = "priority_correction";
 /// Names of the entries of priorities, by level.
 const PRIORITIES: [&str; SumTree::LEVELS] =
     ["priorities", "priority_sums_1", "priority_sums_2", "priority_sums_3", "priority_sums_4"];
-
-/// `[T, S, N, D]` → `[S, T · N, D]`.
-#[track_caller]
-fn by_seed(x: Tensor) -> Tensor {
-    match x.shape()[..] {
-        [t, s, n, d] => x.permute(&[1, 0, 2, 3]).reshape(&[s, t * n, d]),
-        _ => Tensor::poison(),
-    }
-}
 
 impl<C: OffPolicy> Learned for OffPolicyLearner<C> {
     fn policy(&self) -> Box<dyn Policy + '_> {
@@ -285,7 +254,8 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let mut entries = self.algorithm.entries();
         let goes_on = self.algorithm.replay().whole().is_none();
         if goes_on {
-            entries.extend(StateEntry::running(environment, self.horizon, [n, self.memory.observations, self.tasks]));
+            let sizes = [n, self.memory.observations, self.tasks];
+            entries.extend(RunningEpisodes::entries(environment, self.horizon, sizes));
         }
         let rows = self.memory.rows;
         let count = |name| StateEntry::new(name, &[1], DType::U32).holding(Numbers::up_to(rows as u64));

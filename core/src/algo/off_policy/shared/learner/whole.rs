@@ -5,19 +5,10 @@ use crate::Tensor;
 use crate::algo::count::Count;
 use crate::algo::off_policy::shared::{OffPolicy, period};
 use crate::dist::fold_in;
-use crate::learn::Metrics;
+use crate::learn::{Metrics, by_environment};
 use crate::play::{Amount, Cast, Iteration};
 use crate::replay::{Stored, Transitions};
 use crate::rng::streams;
-
-/// `[T, S, N, D]` → `[S, N · T, D]`: the steps of each environment one behind the other.
-#[track_caller]
-fn by_environment(x: Tensor) -> Tensor {
-    match x.shape()[..] {
-        [t, s, n, d] => x.permute(&[1, 2, 0, 3]).reshape(&[s, n * t, d]),
-        _ => Tensor::poison(),
-    }
-}
 
 impl<C: OffPolicy> OffPolicyLearner<C> {
     /// Makes one iteration: each environment plays so much of whole episodes, from new ones on, and updates follow. What an
@@ -40,9 +31,8 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
 
         let valid = steps.valid;
         let xs = [steps.reward, valid.bit_and(steps.terminated), valid.bit_and(steps.truncated)];
-        let none = Tensor::zeros(&[rows[0], rows[1], 1]);
-        let first = Tensor::constant_u32(0).broadcast_to(&none.shape());
-        let (count, [_, ended]) = Count::from(first, none, none).over(most, xs, 1.0);
+        let first = Count::new(rows);
+        let (count, [_, ended]) = first.over(most, xs, 1.0);
         let new = Transitions {
             obs: by_environment(steps.obs),
             action: by_environment(steps.action),
@@ -50,7 +40,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
             reward: by_environment(steps.reward),
             terminated: by_environment(steps.terminated.to_f32()),
         };
-        let (valid, numbers) = (by_environment(valid), by_environment(numbers(first, &xs)));
+        let (valid, numbers) = (by_environment(valid), by_environment(numbers(first.steps, &xs)));
         let stored = self.memory.push_valid(stored, &new, numbers, valid);
         let made = valid.to_f32().sum_keep(1).reshape(&[rows[0], 1]);
         let metrics = count.metrics(ended, [most, rows[0], rows[1]]).sum(Metrics::STEPS, made);
