@@ -47,9 +47,10 @@ pub fn dqn(config: &DqnConfig, spec: &EnvSpec) -> Result<OffPolicyLearner<QLearn
 pub fn networks(config: &DqnConfig, spec: &EnvSpec) -> Result<QLearning> {
     config.validate()?;
     let mut layout = Layout::new();
+    let first = config.replay.first_layer();
     let policy = match config.dueling {
-        true => EpsilonGreedy::dueling(&mut layout, spec, &config.net)?,
-        false => EpsilonGreedy::new(&mut layout, spec, &config.net)?,
+        true => EpsilonGreedy::dueling(&mut layout, spec, &config.net, first)?,
+        false => EpsilonGreedy::new(&mut layout, spec, &config.net, first)?,
     };
     let DqnConfig { epsilon_initial, epsilon_final, exploration_fraction, .. } = *config;
     let settings = QSettings {

@@ -90,7 +90,7 @@ impl SacNets {
     pub fn new(config: &SacConfig, spec: &EnvSpec) -> Result<SacNets> {
         config.validate()?;
         let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());
-        let actor = SoftActor::new(&mut of_policy, spec, &config.net, config.sde)?;
+        let actor = SoftActor::new(&mut of_policy, spec, (&config.net, config.replay.first_layer()), config.sde)?;
         let [inputs, outputs] = actor.sizes(spec.observation.len());
         let sizes = [&[inputs], &config.net.hidden[..], &[outputs]].concat();
         let gain = config.net.orthogonal_init.then_some(1.0);

@@ -94,7 +94,7 @@ impl Deterministic {
     pub fn new(settings: DeterministicSettings, spec: &EnvSpec) -> Result<Deterministic> {
         let (net, noise) = (&settings.net, settings.noise);
         let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());
-        let policy = Disturbed::new(&mut of_policy, spec, net, noise)?;
+        let policy = Disturbed::new(&mut of_policy, spec, net, settings.replay.first_layer(), noise)?;
         let (observations, actions) = (spec.observation.len(), spec.action.dim());
         let sizes = [&[observations + actions], &net.hidden[..], &[1]].concat();
         let gain = net.orthogonal_init.then_some(1.0);

@@ -5,15 +5,16 @@ mod whole;
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, period};
 use crate::algo::count::Count;
 use crate::algo::episodes::RunningEpisodes;
-use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Relation, StateEntry};
+use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Relation, StateEntry, Statistics};
+use crate::credit::Moments;
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::learn::by_seed;
 use crate::nn::Layout;
 use crate::optim::Progress;
 use crate::play::{Cast, Experience, Iteration, Until};
-use crate::policy::{Acting, Policy, Uniform};
-use crate::replay::{Priorities, ReplayMemory, Stored, SumTree, Transitions};
+use crate::policy::{Acting, Normalised, Policy, Uniform};
+use crate::replay::{Batch, Priorities, ReplayMemory, Stored, SumTree, Transitions};
 use crate::rng::streams;
 use crate::tensor::{Named, Tree, scan_tree};
 use crate::{DType, Error, Result, Tensor};
@@ -86,12 +87,22 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         period::passes(self.algorithm.replay().gradient_steps, self.algorithm.period())
     }
 
-    /// All updates after the pass of that number, u32 `[]`.
+    /// The values by which the policy acts now.
+    fn acting(&self, learner: &C::Learner, rates: &Named, statistics: Option<&Moments>) -> Acting {
+        let Acting { parts, values } = self.algorithm.acting(learner, rates);
+        let values = match statistics {
+            None => values,
+            Some(statistics) => values.iter().chain(Normalised::values(statistics).iter()).collect(),
+        };
+        Acting { parts, values }
+    }
+
+    /// Makes all updates after the pass of that number, u32 `[]`.
     fn updates(
         &self,
         it: &mut Iteration<'_>,
         rates: &Named,
-        (learner, stored): (C::Learner, Stored),
+        (learner, stored, statistics): (C::Learner, Stored, Option<&Moments>),
         pass: Tensor,
         key: [Tensor; 2],
     ) -> ((C::Learner, Stored), Metrics) {
@@ -100,7 +111,8 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
             let key = fold_in(key, update);
             let drawn = self.memory.sample(&stored, key, batch_size, rates.find(CORRECTION));
             let number = period::number(pass, update, gradient_steps, of);
-            let occasion = Occasion { rates, batch: &drawn.batch, key, number };
+            let batch = statistics.map_or(drawn.batch, |statistics| standardised(&drawn.batch, statistics));
+            let occasion = Occasion { rates, batch: &batch, key, number };
             let UpdateOutcome { learner, metrics, errors } = self.algorithm.update(learner, occasion);
             ((learner, self.memory.learned(stored, &drawn, errors)), metrics)
         };
@@ -122,21 +134,21 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         &self,
         it: &mut Iteration<'_>,
         cast: &Actors<'_>,
-        (learner, stored): (C::Learner, Stored),
+        from: Carried<C::Learner>,
         held: &Held,
-    ) -> ((C::Learner, Stored), Metrics) {
+    ) -> (Carried<C::Learner>, Metrics) {
         let Replay { train_freq, iteration_steps, .. } = *self.algorithm.replay();
         let remembered = if cast.acts { self.algorithm.remembered() } else { Vec::new() };
         let memory = remembered.iter().map(|(name, _)| (*name, held.get(name))).collect();
-        let init = Pass { episodes: RunningEpisodes::of(held, memory), stored, learner };
+        let init = Pass { episodes: RunningEpisodes::of(held, memory), carried: from };
         let passes = iteration_steps / train_freq;
         let (last, metrics) = it.repeat(passes, &init, |it, number, at| self.pass(it, cast, number, at));
-        let Pass { episodes, stored, learner } = last;
+        let Pass { episodes, carried } = last;
         episodes.keep(it);
         for (name, _) in remembered {
             it.update(name, episodes.running.memory.get(name));
         }
-        ((learner, stored), metrics)
+        (carried, metrics)
     }
 
     /// One pass: steps, and then updates. `number` is the pass's, u32 `[]`.
@@ -149,8 +161,9 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
     ) -> (Pass<C::Learner>, Metrics) {
         let Replay { envs, train_freq, .. } = *self.algorithm.replay();
         let (Actors { policy, rates, key, acts, learns }, rows) = (cast, [it.seeds(), envs]);
-        let Pass { episodes: RunningEpisodes { running, ep_return }, stored, learner } = from;
-        let acting = self.algorithm.acting(&learner, rates);
+        let Pass { episodes: RunningEpisodes { running, ep_return }, carried } = from;
+        let Carried { learner, stored, statistics } = carried;
+        let acting = self.acting(&learner, rates, statistics.as_ref());
         let first = number * Tensor::constant_u32(train_freq as u32);
         let steps = running.steps.unsqueeze(2);
         let played = it.go_on(
@@ -163,15 +176,17 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let stored = self.memory.push(stored, &self.transitions(&played), by_seed(numbers(steps, &xs)));
         let (count, [_, ended]) = Count::from(steps, ep_return, ep_return * 0.0).over(train_freq, xs, 1.0);
         let metrics = count.metrics(ended, [train_freq, rows[0], envs]);
+        let statistics = statistics.map(|before| before.merge_steps(played.steps.obs, None));
         let ((learner, stored), metrics) = match learns {
             false => ((learner, stored), metrics),
             true => {
-                let (after, learned) = self.updates(it, rates, (learner, stored), number, fold_in(*key, number));
+                let from = (learner, stored, statistics.as_ref());
+                let (after, learned) = self.updates(it, rates, from, number, fold_in(*key, number));
                 (after, metrics.with(learned))
             }
         };
         let episodes = RunningEpisodes { running: played.next, ep_return: count.ep_return };
-        (Pass { episodes, stored, learner }, metrics)
+        (Pass { episodes, carried: Carried { learner, stored, statistics } }, metrics)
     }
 }
 
@@ -189,23 +204,39 @@ fn numbers(first: Tensor, [_, terminated, truncated]: &[Tensor; 3]) -> Tensor {
 #[derive(Clone, Debug)]
 struct Pass<L> {
     episodes: RunningEpisodes,
-    stored: Stored,
+    carried: Carried<L>,
+}
+
+/// All that passes change besides the episodes that run on.
+#[derive(Clone, Debug)]
+struct Carried<L> {
     learner: L,
+    stored: Stored,
+    /// Statistics of all observations so far, by which the policy and updates see them.
+    statistics: Option<Moments>,
+}
+
+impl<L: Tree> Tree for Carried<L> {
+    fn leaves(&self, to: &mut Vec<Tensor>) {
+        self.stored.leaves(to);
+        self.learner.leaves(to);
+        self.statistics.leaves(to);
+    }
+
+    fn rebuild(&self, from: &mut dyn Iterator<Item = Tensor>) -> Self {
+        let stored = self.stored.rebuild(from);
+        Carried { stored, learner: self.learner.rebuild(from), statistics: self.statistics.rebuild(from) }
+    }
 }
 
 impl<L: Tree> Tree for Pass<L> {
     fn leaves(&self, to: &mut Vec<Tensor>) {
         self.episodes.leaves(to);
-        self.stored.leaves(to);
-        self.learner.leaves(to);
+        self.carried.leaves(to);
     }
 
     fn rebuild(&self, from: &mut dyn Iterator<Item = Tensor>) -> Self {
-        Pass {
-            episodes: self.episodes.rebuild(from),
-            stored: self.stored.rebuild(from),
-            learner: self.learner.rebuild(from),
-        }
+        Pass { episodes: self.episodes.rebuild(from), carried: self.carried.rebuild(from) }
     }
 }
 
@@ -221,6 +252,14 @@ struct Actors<'a> {
     learns: bool,
 }
 
+/// The batch with its observations standardised.
+#[track_caller]
+fn standardised(batch: &Batch, statistics: &Moments) -> Batch {
+    let seen = |obs: Tensor| Normalised::standardised(statistics, obs);
+    let Transitions { obs, next_obs, .. } = batch.transitions;
+    Batch { transitions: Transitions { obs: seen(obs), next_obs: seen(next_obs), ..batch.transitions }, ..*batch }
+}
+
 /// The name of β's scalar.
 const CORRECTION: &str = "priority_correction";
 
@@ -230,7 +269,7 @@ const PRIORITIES: [&str; SumTree::LEVELS] =
 
 impl<C: OffPolicy> Learned for OffPolicyLearner<C> {
     fn policy(&self) -> Box<dyn Policy + '_> {
-        self.algorithm.policy()
+        Box::new(Normalised(self.algorithm.policy()))
     }
 
     fn course(&self) -> Course {
@@ -240,7 +279,8 @@ impl<C: OffPolicy> Learned for OffPolicyLearner<C> {
     fn start(&self, held: &Held, _tasks: usize) -> Acting {
         // The policy's slices come first.
         let parts = self.algorithm.layout().split(held.get("theta"));
-        Acting { parts, values: self.algorithm.last_rates() }
+        let (rates, statistics) = (self.algorithm.last_rates(), Statistics::acting(held));
+        Acting { parts, values: rates.iter().chain(statistics.iter()).collect() }
     }
 }
 
@@ -256,6 +296,9 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         if goes_on {
             let sizes = [n, self.memory.observations, self.tasks];
             entries.extend(RunningEpisodes::entries(environment, self.horizon, sizes));
+        }
+        if self.algorithm.replay().normalise_observations {
+            entries.extend(Statistics::OBSERVATIONS.entries(self.memory.observations));
         }
         let rows = self.memory.rows;
         let count = |name| StateEntry::new(name, &[1], DType::U32).holding(Numbers::up_to(rows as u64));
@@ -302,6 +345,10 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         self.algorithm.replay().whole().is_some()
     }
 
+    fn policy_entries(&self) -> Vec<&'static str> {
+        Statistics::policy_entries(self.algorithm.replay().normalise_observations)
+    }
+
     fn for_steps(&self, steps: u64) -> Result<Option<Box<dyn Algorithm>>> {
         let memory = ReplayMemory { rows: self.algorithm.replay().rows(steps, self.horizon)?, ..self.memory.clone() };
         Ok(Some(Box::new(OffPolicyLearner { memory, ..self.clone() })))
@@ -332,7 +379,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let scheduled = if acts { self.schedules(Progress::default()) } else { Vec::new() };
         let names = scheduled.into_iter().map(|(name, _)| name.trim_start_matches("train/"));
         let rates: Named = names.map(|name| (name, it.scalar(name))).collect();
-        let policy: Box<dyn Policy + '_> = if acts { self.algorithm.policy() } else { Box::new(self.beginner.clone()) };
+        let policy: Box<dyn Policy + '_> = if acts { self.policy() } else { Box::new(self.beginner.clone()) };
         let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), it.number());
         let cast = Actors { policy, rates, key, acts, learns };
         let stored = Stored {
@@ -344,17 +391,22 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
                 largest: held.get("priority_largest"),
             }),
         };
-        let from = (self.algorithm.begin(held), stored);
-        let ((learner, stored), metrics) = match self.algorithm.replay().amount(learns, self.horizon) {
-            Some(amount) => self.whole(it, &cast, from, amount),
-            None => self.passes(it, &cast, from, held),
-        };
+        let statistics = Statistics::OBSERVATIONS.find(held);
+        let from = Carried { learner: self.algorithm.begin(held), stored, statistics };
+        let (Carried { learner, stored, statistics }, metrics) =
+            match self.algorithm.replay().amount(learns, self.horizon) {
+                Some(amount) => self.whole(it, &cast, from, amount),
+                None => self.passes(it, &cast, from, held),
+            };
         if let Some(Priorities { levels, largest }) = stored.priorities {
             PRIORITIES.iter().zip(levels).for_each(|(name, level)| it.update(name, level));
             it.update("priority_largest", largest);
         }
         for (name, value) in [("memory", stored.rows), ("memory_next", stored.next), ("memory_filled", stored.filled)] {
             it.update(name, value);
+        }
+        if let Some(statistics) = statistics {
+            Statistics::OBSERVATIONS.keep(it, &statistics);
         }
         if learns {
             self.algorithm.keep(it, &learner);
