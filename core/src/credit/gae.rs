@@ -70,20 +70,20 @@ pub fn explained_variance(values: Tensor, returns: Tensor) -> Tensor {
 /// whose values and returns are not looked at.
 #[track_caller]
 pub fn explained_variance_of_valid(values: Tensor, returns: Tensor, weight: Tensor) -> Tensor {
-    let weight = by_seed(weight);
+    let weight = flat(weight);
     let (valid, none) = (weight.gt(Tensor::constant_f32(0.0)), Tensor::constant_f32(0.0));
     explained_by(values, returns, &|x| (valid.select(x, none) * weight).sum_keep(1))
 }
 
-/// `[S, …]` → `[S, N]`.
-fn by_seed(x: Tensor) -> Tensor {
+/// Puts all numbers of a seed into one row, `[S, …]` → `[S, N]`.
+fn flat(x: Tensor) -> Tensor {
     x.reshape(&[x.size(0), x.len() / x.size(0).max(1)])
 }
 
 /// The share with averages `[S, N]` → `[S, 1]` of the caller's.
 fn explained_by(values: Tensor, returns: Tensor, mean: &dyn Fn(Tensor) -> Tensor) -> Tensor {
     let variance = |x: Tensor| {
-        let x = by_seed(x);
+        let x = flat(x);
         mean((x - mean(x)).square())
     };
     let total = variance(returns);

@@ -1,6 +1,8 @@
 //! Running mean and variance.
 
 use crate::Tensor;
+use crate::learn::by_seed;
+use crate::tensor::tree;
 
 /// Mean and variance of all numbers seen so far, per stacked seed and column.
 #[derive(Clone, Copy, Debug)]
@@ -13,11 +15,13 @@ pub struct Moments {
     pub count: Tensor,
 }
 
+tree!(Moments: mean, var, count);
+
 /// Added to the variance before its root is taken (as Stable-Baselines3's `VecNormalize`).
 const EPS: f64 = 1e-8;
 
 impl Moments {
-    /// Merge the rows of a batch `[S, B, D]`.
+    /// Merges the rows of a batch `[S, B, D]`.
     ///
     /// With w = n_b / (n + n_b) and d = μ_b − μ: μ ← μ + w d, σ² ← σ² + w (σ_b² − σ²) + w (1 − w) d².
     /// The first batch replaces the initial values. Chan, Golub and LeVeque 1979, eq. 2.1 in terms of variances.
@@ -31,7 +35,7 @@ impl Moments {
         self.merge_moments(mean, var, Tensor::constant_f32(n))
     }
 
-    /// The same of the rows that count: those where `valid`, u32 `[S, B, 1]`, is not 0. At least one does.
+    /// Merges the rows of a batch that count: those where `valid`, u32 `[S, B, 1]`, is not 0. At least one does.
     #[track_caller]
     pub fn merge_valid(&self, batch: Tensor, valid: Tensor) -> Moments {
         let columns = [batch.size(0), batch.size(2)];
@@ -42,7 +46,17 @@ impl Moments {
         self.merge_moments(average.reshape(&columns), var.reshape(&columns), rows.reshape(&[columns[0], 1]))
     }
 
-    /// Merges rows whose mean and biased variance are `[S, D]` and whose number is `[S, 1]` or `[]`, as [`merge`](Moments::merge) does.
+    /// Merges steps `[T, S, N, D]`: all of them, or those that count, where `valid`, u32 `[T, S, N, 1]`, is not 0.
+    #[track_caller]
+    pub fn merge_steps(&self, steps: Tensor, valid: Option<Tensor>) -> Moments {
+        match valid {
+            None => self.merge(by_seed(steps)),
+            Some(valid) => self.merge_valid(by_seed(steps), by_seed(valid)),
+        }
+    }
+
+    /// Merges rows whose mean and biased variance are `[S, D]` and whose number is `[S, 1]` or `[]`, as
+    /// [`merge`](Moments::merge) does.
     #[track_caller]
     pub fn merge_moments(&self, mean: Tensor, var: Tensor, rows: Tensor) -> Moments {
         let count = self.count + rows;
@@ -51,7 +65,7 @@ impl Moments {
         Moments { mean: self.mean + w * d, var: self.var + w * (var - self.var) + w * (1.0 - w) * d.square(), count }
     }
 
-    /// σ of a variance: what [`standardise`](Self::standardise) divides by.
+    /// Gives the deviation σ of a variance, by which [`standardise`](Self::standardise) divides.
     pub fn deviation(variance: f32) -> f32 {
         (variance + EPS as f32).sqrt()
     }
@@ -85,16 +99,16 @@ mod tests {
             let x = |rows: &[f64]| Tensor::literal_f32(rows).reshape(&[1, rows.len(), 1]);
             let valid = Tensor::literal_u32(&[1, 0, 1, 0]).reshape(&[1, 4, 1]);
             let part = moments.merge_valid(x(&[1.0, 1e9, 4.0, -7.0]), valid);
-            let whole = moments.merge(x(&[1.0, 4.0]));
-            for (name, of) in [("part", part), ("whole", whole)] {
+            let alone = moments.merge(x(&[1.0, 4.0]));
+            for (name, of) in [("part", part), ("alone", alone)] {
                 cx.output(name, Tensor::concat(&[of.mean, of.var, of.count], 1));
             }
         })
         .unwrap();
         let out = program.run(&State::new(), &[], &[]).unwrap();
-        let [part, whole] =
-            ["part", "whole"].map(|name| pollster::block_on(device.read(out.get(name).unwrap())).unwrap());
-        assert!(part.iter().zip(&whole).all(|(a, b)| (a - b).abs() < 1e-12), "{part:?} {whole:?}");
+        let [part, alone] =
+            ["part", "alone"].map(|name| pollster::block_on(device.read(out.get(name).unwrap())).unwrap());
+        assert!(part.iter().zip(&alone).all(|(a, b)| (a - b).abs() < 1e-12), "{part:?} {alone:?}");
     }
 
     #[test]

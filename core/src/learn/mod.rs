@@ -1,10 +1,12 @@
-//! Learning from experience, as far as algorithms share it: guarded descents, metrics and how passes join them, passes over data in minibatches, ratios of probabilities, the use of entropy.
+//! Learning from experience, as far as algorithms share it: guarded descents, metrics and how passes join them, passes over
+//! data in minibatches, the order of its rows, ratios of probabilities, the use of entropy.
 
 mod descent;
 mod entropy;
 mod metrics;
 mod passes;
 mod ratio;
+mod rows;
 
 pub use descent::{Between, Descended, Descent, Look, PartNorms, Turn};
 pub use entropy::EntropyMethod;
@@ -12,3 +14,4 @@ pub use metrics::{Join, Metrics};
 pub use passes::Passes;
 pub(crate) use passes::running_sum;
 pub use ratio::log_ratio;
+pub(crate) use rows::{by_environment, by_seed};

@@ -42,15 +42,21 @@ pub struct Disturbed {
 }
 
 impl Disturbed {
-    /// A network whose slices are added to `layout` as `policy.…`.
+    /// A network whose slices are added to `layout` as `policy.…`, the first linear layer by the number `first`.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) if the environment takes choices.
-    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, noise: Noise) -> Result<Disturbed> {
+    pub fn new(
+        layout: &mut Layout,
+        spec: &EnvSpec,
+        config: &NetConfig,
+        first: usize,
+        noise: Noise,
+    ) -> Result<Disturbed> {
         let (bounds, actions) = (vectors(spec)?, spec.action.dim());
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[actions]].concat();
         let gain = config.orthogonal_init.then_some(0.01);
-        let mlp = Mlp::new(layout, "policy", 0, &sizes, config.activation, gain);
+        let mlp = Mlp::new(layout, "policy", first, &sizes, config.activation, gain);
         Ok(Disturbed { mlp, bounds, actions, noise })
     }
 

@@ -35,35 +35,41 @@ enum ValueHead {
 }
 
 impl EpsilonGreedy {
-    /// A network whose slices are added to `layout` as `q.…`.
+    /// A network whose slices are added to `layout` as `q.…`, the first linear layer by the number `first`.
     ///
     /// # Errors
     /// [`Error::Config`] if the environment takes vectors.
-    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
-        EpsilonGreedy::of(layout, spec, config, ValueHead::Each)
+    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Result<EpsilonGreedy> {
+        EpsilonGreedy::of(layout, spec, (config, first), ValueHead::Each)
     }
 
-    /// The same with advantages of choices and a value of the state, both read from the last hidden layer: Q = V + A − mean A.
+    /// A network of advantages of choices and a value of the state, both read from the last hidden layer:
+    /// Q = V + A − mean A.
     ///
     /// Wang et al. 2016, arXiv:1511.06581, eq. 9.
     ///
     /// # Errors
     /// As [`new`](EpsilonGreedy::new).
-    pub fn dueling(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
-        EpsilonGreedy::of(layout, spec, config, ValueHead::Dueling)
+    pub fn dueling(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Result<EpsilonGreedy> {
+        EpsilonGreedy::of(layout, spec, (config, first), ValueHead::Dueling)
     }
 
-    /// The same with a network from an observation and one choice, as a number from −1 for the first to 1 for the last, to its value.
+    /// A network from an observation and one choice, as a number from −1 for the first to 1 for the last, to its value.
     ///
     /// Pyrado's `DiscreteActQValPolicy`, which makes a table of the values of all choices.
     ///
     /// # Errors
     /// As [`new`](EpsilonGreedy::new).
-    pub fn of_pairs(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<EpsilonGreedy> {
-        EpsilonGreedy::of(layout, spec, config, ValueHead::Pair)
+    pub fn of_pairs(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Result<EpsilonGreedy> {
+        EpsilonGreedy::of(layout, spec, (config, first), ValueHead::Pair)
     }
 
-    fn of(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, head: ValueHead) -> Result<EpsilonGreedy> {
+    fn of(
+        layout: &mut Layout,
+        spec: &EnvSpec,
+        (config, first): (&NetConfig, usize),
+        head: ValueHead,
+    ) -> Result<EpsilonGreedy> {
         let Some(choices) = spec.action.choices() else {
             let problem = format!("`{}` takes vectors of numbers, and this policy acts by choices", spec.name);
             return Err(Error::config("env", problem));
@@ -75,7 +81,7 @@ impl EpsilonGreedy {
         };
         let sizes = [&[spec.observation.len() + inputs], &config.hidden[..], &[outputs]].concat();
         let gain = config.orthogonal_init.then_some(1.0);
-        let mlp = Mlp::new(layout, "q", 0, &sizes, config.activation, gain);
+        let mlp = Mlp::new(layout, "q", first, &sizes, config.activation, gain);
         Ok(EpsilonGreedy { mlp, choices, head })
     }
 

@@ -122,7 +122,12 @@ pub struct PolicyNet {
 impl PolicyNet {
     /// A network whose slices are added to `layout`, the head's last.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> PolicyNet {
-        let trunk = PolicyNet::trunk(layout, spec, (config, &MemoryConfig::default()), 0);
+        PolicyNet::numbered(layout, spec, config, 0)
+    }
+
+    /// A network whose slices are added to `layout`, the first linear layer by the number `first`, the head's last.
+    pub(crate) fn numbered(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> PolicyNet {
+        let trunk = PolicyNet::trunk(layout, spec, (config, &MemoryConfig::default()), first);
         PolicyNet::on(trunk, layout, spec, config, false)
     }
 

@@ -1,5 +1,8 @@
 //! A policy that sees observations standardised.
 
+use std::fmt::Debug;
+use std::ops::Deref;
+
 use super::{Act, Acting, Feedback, How, Policy};
 use crate::Tensor;
 use crate::credit::Moments;
@@ -9,24 +12,44 @@ use crate::tensor::Named;
 /// Observations are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
 pub const OBS_LIMIT: f64 = 10.0;
 
-/// A policy behind the statistics of observations that it acts by, where it has such: `obs_mean` and `obs_var`, `[K, O]`.
+/// A policy behind the statistics of observations among the values by which it acts, if there are such.
+///
+/// `P` points to the policy: it is a reference or a box.
 #[derive(Clone, Copy, Debug)]
-pub struct Normalised<'a>(pub &'a dyn Policy);
+pub struct Normalised<P>(pub P);
 
-impl Normalised<'_> {
-    /// Observations `[K, N, O]` as the policy sees them.
+impl Normalised<()> {
+    /// The name of the acting value that is the mean of observations, `[K, O]`.
+    pub const MEAN: &'static str = "obs_mean";
+    /// The name of the acting value that is their variance, `[K, O]`.
+    pub const VARIANCE: &'static str = "obs_var";
+
+    /// Gives the values by which policies see observations standardised by these statistics.
+    #[must_use]
+    pub fn values(moments: &Moments) -> Named {
+        [(Normalised::MEAN, moments.mean), (Normalised::VARIANCE, moments.var)].into()
+    }
+
+    /// Standardises observations `[K, N, O]` as these statistics say.
+    #[track_caller]
+    #[must_use]
+    pub fn standardised(moments: &Moments, observation: Tensor) -> Tensor {
+        moments.standardise(observation, OBS_LIMIT)
+    }
+
+    /// Gives observations `[K, N, O]` as a policy sees them that acts by these values.
     #[track_caller]
     pub fn seen(acting: &Acting, observation: Tensor) -> Tensor {
-        match (acting.values.find("obs_mean"), acting.values.find("obs_var")) {
+        match (acting.values.find(Normalised::MEAN), acting.values.find(Normalised::VARIANCE)) {
             (Some(mean), Some(var)) => {
-                Moments { mean, var, count: Tensor::constant_f32(0.0) }.standardise(observation, OBS_LIMIT)
+                Normalised::standardised(&Moments { mean, var, count: Tensor::constant_f32(0.0) }, observation)
             }
             _ => observation,
         }
     }
 }
 
-impl Policy for Normalised<'_> {
+impl<P: Deref<Target: Policy> + Debug> Policy for Normalised<P> {
     fn begin(&self, acting: &Acting, rows: [usize; 2], before: Option<&Named>, noise: &RowNoise) -> Named {
         self.0.begin(acting, rows, before, noise)
     }

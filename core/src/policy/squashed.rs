@@ -26,30 +26,32 @@ pub struct Squashed {
 const FURTHEST_MEAN: f64 = 2.0;
 
 impl Squashed {
-    /// A network whose slices are added to `layout` as `policy.…`; its last layer gives A means, then A logarithms of deviations.
+    /// A network whose slices are added to `layout` as `policy.…`, the first linear layer by the number `first`; its last
+    /// layer gives A means, then A logarithms of deviations.
     ///
     /// # Errors
     /// [`Error::Config`] if the environment takes choices.
-    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<Squashed> {
+    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Result<Squashed> {
         let bounds = vectors(spec)?;
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[2 * spec.action.dim()]].concat();
         let gain = config.orthogonal_init.then_some(0.01);
-        let mlp = Mlp::new(layout, "policy", 0, &sizes, config.activation, gain);
+        let mlp = Mlp::new(layout, "policy", first, &sizes, config.activation, gain);
         let (observations, actions) = (spec.observation.len(), spec.action.dim());
         Ok(Squashed { mlp, bounds, observations, actions, log_std: None })
     }
 
-    /// The same with deviations that come of a noise matrix on the last features, `policy.log_std`; it lasts for several steps.
+    /// A network as [`new`](Squashed::new) makes it, but with deviations that come of a noise matrix on the last features,
+    /// `policy.log_std`; it lasts for several steps.
     ///
     /// Raffin et al. 2021, arXiv:2005.05719.
     ///
     /// # Errors
     /// As [`new`](Squashed::new).
-    pub fn state_dependent(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> Result<Squashed> {
+    pub fn state_dependent(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Result<Squashed> {
         let (bounds, actions) = (vectors(spec)?, spec.action.dim());
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[actions]].concat();
         let gain = config.orthogonal_init.then_some(0.01);
-        let mlp = Mlp::new(layout, "policy", 0, &sizes, config.activation, gain);
+        let mlp = Mlp::new(layout, "policy", first, &sizes, config.activation, gain);
         let features = config.hidden.last().copied().unwrap_or(spec.observation.len());
         let log_std = layout.add("policy.log_std", &[features, actions], Init::Constant(config.log_std_init));
         Ok(Squashed { mlp, bounds, observations: spec.observation.len(), actions, log_std: Some(log_std) })

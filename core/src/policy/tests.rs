@@ -85,7 +85,7 @@ fn even_draws_reach_all_of_the_action_space() {
 fn exploring_by_epsilon_takes_another_choice_as_often_as_it_says() {
     let env = builtin("acrobot").unwrap();
     let mut layout = Layout::new();
-    let policy = EpsilonGreedy::new(&mut layout, env.spec(), &config()).unwrap();
+    let policy = EpsilonGreedy::new(&mut layout, env.spec(), &config(), 0).unwrap();
     let theta = layout.init([1, 2]);
     let read = |how, epsilon: &[f64]| {
         let scene = Scene { env: &env, policy: &policy, how, rows: [3, 40], theta: &theta, layout: &layout };
@@ -114,7 +114,7 @@ fn exploring_by_epsilon_takes_another_choice_as_often_as_it_says() {
 fn disturbances(noise: Noise, sigma: f64, how: How) -> Vec<Vec<f64>> {
     let env = builtin("pendulum").unwrap();
     let mut layout = Layout::new();
-    let policy = Disturbed::new(&mut layout, env.spec(), &config(), noise).unwrap();
+    let policy = Disturbed::new(&mut layout, env.spec(), &config(), 0, noise).unwrap();
     let theta = vec![0.0; layout.len()];
     let scene = Scene { env: &env, policy: &policy, how, rows: [1, 64], theta: &theta, layout: &layout };
     let out = scene.episodes(2, 400, &[("sigma", &[sigma])], |steps| {
@@ -162,7 +162,7 @@ fn ornstein_uhlenbeck_noise_drifts_back_and_begins_at_zero_in_each_episode() {
 fn squashed_actions_reach_the_bounds_of_the_environment() {
     let env = builtin("pendulum").unwrap();
     let mut layout = Layout::new();
-    let policy = Squashed::new(&mut layout, env.spec(), &config()).unwrap();
+    let policy = Squashed::new(&mut layout, env.spec(), &config(), 0).unwrap();
     let mut theta = vec![0.0; layout.len()];
     // Biases of the last layer: the mean 0.5 and σ = e^0.7.
     let biases = layout.len() - 2;
@@ -277,9 +277,9 @@ fn a_policy_says_which_environments_it_cannot_act_in() {
     let (mut layout, config) = (Layout::new(), config());
     let (choices, vectors) = (builtin("cartpole").unwrap(), builtin("pendulum").unwrap());
     let errors = [
-        Squashed::new(&mut layout, choices.spec(), &config).unwrap_err(),
-        Disturbed::new(&mut layout, choices.spec(), &config, Noise::Gaussian).unwrap_err(),
-        EpsilonGreedy::new(&mut layout, vectors.spec(), &config).unwrap_err(),
+        Squashed::new(&mut layout, choices.spec(), &config, 0).unwrap_err(),
+        Disturbed::new(&mut layout, choices.spec(), &config, 0, Noise::Gaussian).unwrap_err(),
+        EpsilonGreedy::new(&mut layout, vectors.spec(), &config, 0).unwrap_err(),
     ];
     for (error, part) in
         errors.iter().zip(["`cartpole` takes choices", "`cartpole` takes choices", "`pendulum` takes vectors"])

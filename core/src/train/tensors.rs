@@ -89,8 +89,17 @@ pub(super) fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Par
         "adam_m" => of_parameters("optimiser.first_moment."),
         "adam_v" => of_parameters("optimiser.second_moment."),
         "target" => of_parameters("target."),
+        statistics @ ("obs_mean" | "obs_var" | "obs_count") => {
+            let part = name(statistics).trim_start_matches("policy");
+            vec![Part::whole(&format!("{}{part}", acting(layout)), &entry.shape)]
+        }
         of => vec![Part::whole(name(of), &entry.shape)],
     }
+}
+
+/// The name of the network that acts: a policy, or values of choices in its place.
+fn acting(layout: &Layout) -> &'static str {
+    if layout.slices().any(|(name, ..)| name.starts_with("q.")) { "q" } else { "policy" }
 }
 
 /// The name of the tensor that an array of the state is, if it is one.
@@ -190,9 +199,10 @@ fn derived(arrays: &[SeedArray<'_>], layout: &Layout) -> Vec<Entry<'static>> {
         let name = |what: &str| format!("{net}.0.{what}");
         [of(name("mean"), &mean), of(name("std"), &std), of(name("clip"), &[OBS_LIMIT as f32])]
     };
-    let [_, std, clip] = layer("policy");
-    // Where there is no value function, nothing else reads observations.
-    let of_value = layout.slices().any(|(name, _, _)| name.starts_with("value"));
+    let [_, std, clip] = layer(acting(layout));
+    // A value function has a layer 0 of its own; critics, which read actions too, count their linear layers from 0.
+    let of_value = |prefix: &str| layout.slices().any(|(name, ..)| name.starts_with(prefix));
+    let of_value = of_value("value.") && !of_value("value.0.");
     [[std, clip].to_vec(), if of_value { layer("value").to_vec() } else { Vec::new() }].concat()
 }
 

@@ -36,7 +36,7 @@ impl Greedy {
     fn new(spec: &EnvSpec, asks: bool) -> Greedy {
         let config = NetConfig { hidden: vec![16], orthogonal_init: false, ..NetConfig::default() };
         let mut layout = Layout::new();
-        let policy = Disturbed::new(&mut layout, spec, &config, Noise::Gaussian).unwrap();
+        let policy = Disturbed::new(&mut layout, spec, &config, 0, Noise::Gaussian).unwrap();
         let observations = spec.observation.len();
         let value = Mlp::new(&mut layout, "value", 0, &[observations + 1, 16, 1], Activation::Tanh, None);
         Greedy { layout, policy, value, observations, horizon: spec.horizon, asks }

@@ -91,7 +91,7 @@ fn a_network_of_observation_and_action_has_pyrados_values_and_gradient() {
     let (mut layout, dim) = (Layout::new(), |name: &str| Dim::unbounded(name));
     let spec = EnvSpec::new("two", vec![dim("x"), dim("y")], ActionSpace::discrete(&["less", "none", "more"]), 10);
     let net = NetConfig { hidden: vec![4], ..NetConfig::default() };
-    let policy = EpsilonGreedy::of_pairs(&mut layout, &spec, &net).unwrap();
+    let policy = EpsilonGreedy::of_pairs(&mut layout, &spec, &net, 0).unwrap();
     let mut program = Program::new(&device, |cx| {
         let traced = |name: &str| -> Vec<Tensor> {
             network(&golden[name]).iter().map(|(shape, all)| Tensor::literal_f32(all).reshape(shape)).collect()

@@ -132,33 +132,6 @@ impl StateEntry {
         [first, second.holding(Numbers::NOT_NEGATIVE)]
     }
 
-    /// Statistics of a running mean and variance of D numbers, by the names of their entries: `[D]`, `[D]` and the count `[1]`.
-    #[must_use]
-    pub fn mean_and_variance([mean, variance, count]: [&'static str; 3], d: usize) -> [StateEntry; 3] {
-        let of = |name, d| StateEntry::new(name, &[d], DType::F32);
-        let variance = of(variance, d).from(First::Value(1.0)).holding(Numbers::NOT_NEGATIVE);
-        [of(mean, d), variance, of(count, 1).holding(Numbers::COUNT)].map(StateEntry::statistics)
-    }
-
-    /// Episodes of at most `horizon` steps that run on in N environments, `[N, O, D]`: states of so many numbers, none where environments keep
-    /// theirs to themselves; tasks of D numbers, each episode's own, if there are many; observations, steps and returns so far.
-    pub(in crate::algo) fn running(
-        environment: Option<usize>,
-        horizon: usize,
-        [n, o, d]: [usize; 3],
-    ) -> Vec<StateEntry> {
-        let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
-        let mut entries = Vec::new();
-        entries.extend(environment.map(|numbers| of("env_state", &[n, numbers]).from(First::EnvState)));
-        entries.extend(environment.filter(|_| d > 0).map(|_| of("task", &[n, d]).from(First::Task)));
-        // An episode that has made all of its steps is over.
-        let steps = Numbers::up_to(horizon.saturating_sub(1) as u64);
-        entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32).holding(steps).of_episode());
-        entries.push(of("obs", &[n, o]).from(First::Observation));
-        entries.push(of("ep_return", &[n, 1]).of_episode());
-        entries
-    }
-
     /// A key, P parameters and Adam's memory of them.
     #[must_use]
     pub fn learner(p: usize) -> Vec<StateEntry> {
@@ -173,7 +146,7 @@ impl StateEntry {
 }
 
 /// An algorithm's state in the trace of an iteration.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Held(Vec<(&'static str, Tensor)>);
 
 impl Held {

@@ -1,5 +1,6 @@
 //! Counts of episodes that run on from one rollout to the next.
 
+use super::Held;
 use crate::Tensor;
 use crate::learn::Metrics;
 use crate::tensor::{scan_tree, tree};
@@ -24,7 +25,20 @@ pub(in crate::algo) struct Count {
 tree!(Count: steps, ep_return, discounted, episodes, returns, lengths);
 
 impl Count {
-    /// Running episodes that have made so many steps (u32) and have these returns, before any has ended.
+    /// Counts from new episodes on, N of each seed: `rows` is `[S, N]`.
+    pub fn new(rows: [usize; 2]) -> Count {
+        Count::of(&Held::default(), rows)
+    }
+
+    /// Counts on from the episodes that a state holds, `rows: [S, N]`; from new ones where it holds none.
+    pub fn of(held: &Held, [s, n]: [usize; 2]) -> Count {
+        let [ep_return, discounted] =
+            ["ep_return", "discounted"].map(|name| held.find(name).unwrap_or(Tensor::zeros(&[s, n, 1])));
+        let none = || Tensor::constant_u32(0).broadcast_to(&[s, n, 1]);
+        Count::from(held.find("env_steps").unwrap_or_else(none), ep_return, discounted)
+    }
+
+    /// Counts on from episodes that have made so many steps (u32) and have these returns, before any has ended.
     pub fn from(steps: Tensor, ep_return: Tensor, discounted: Tensor) -> Count {
         let zero = Tensor::zeros(&ep_return.shape());
         Count { steps, ep_return, discounted, episodes: zero, returns: zero, lengths: zero }

@@ -3,17 +3,21 @@
 mod algorithm;
 mod count;
 mod definition;
+mod episodes;
 mod groups;
 mod learned;
 mod numbers;
+mod statistics;
 mod training;
 
 pub use algorithm::{Algorithm, First, Held, StateEntry, update_parameters};
 pub(super) use count::Count;
 pub use definition::{AlgorithmDef, Configure, Family, IntoAlgorithm};
+pub(super) use episodes::RunningEpisodes;
 pub use groups::ParameterGroups;
 pub use learned::{Course, Learned};
 pub(crate) use numbers::MOMENTS;
 pub use numbers::{Numbers, Relation};
+pub use statistics::Statistics;
 pub(crate) use training::resized;
 pub use training::{Arena, Training};

@@ -85,7 +85,7 @@ impl PearlNets {
         config.validate()?;
         let (mut of_policy, mut of_critics, mut of_value) = (Layout::new(), Layout::new(), Layout::new());
         let seen = augmented(spec, config.latent_dim);
-        let actor = Squashed::new(&mut of_policy, &seen, &config.net)?;
+        let actor = Squashed::new(&mut of_policy, &seen, &config.net, 0)?;
         let encoder = ContextEncoder::new(&mut of_critics, config, spec);
         let of_encoder = [of_critics.parts().len(), of_critics.len()];
         let gain = config.net.orthogonal_init.then_some(1.0);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Sequences;
 use crate::Tensor;
-use crate::algo::{Held, ParameterGroups, Sampling};
+use crate::algo::{Held, ParameterGroups, Sampling, Statistics};
 use crate::env::EnvSpec;
 use crate::nn::{Layout, MemoryCell, Mlp};
 use crate::policy::{Acting, Distribution, MemoryConfig, NetConfig, PolicyNet};
@@ -84,8 +84,7 @@ impl ActorCritic {
 
     /// The values by which the policy of a state acts: slices of θ and, if observations are normalised, their statistics.
     pub fn acting(&self, held: &Held) -> Acting {
-        let statistics = ["obs_mean", "obs_var"].into_iter().filter_map(|name| Some((name, held.find(name)?)));
-        Acting { parts: self.layout.split(held.get("theta")), values: statistics.collect() }
+        Acting { parts: self.layout.split(held.get("theta")), values: Statistics::acting(held) }
     }
 
     /// Parts by slice, such as gradients, with 0 in those that are not of the value function; or, if `value` is false, in those that are.

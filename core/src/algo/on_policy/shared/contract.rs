@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::{FittedBaseline, Sampling, Stepping};
-use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry};
+use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics};
 use crate::env::EnvSpec;
 use crate::learn::Turn;
 use crate::nn::Layout;
@@ -133,7 +133,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
         let Parts { sampling, running_advantages, baseline, .. } = self.config.parts();
         let mut entries = sampling.entries(environment, [self.horizon, self.tasks], &self.net);
         if running_advantages {
-            entries.extend(StateEntry::mean_and_variance(["advantage_mean", "advantage_var", "advantage_count"], 1));
+            entries.extend(Statistics::ADVANTAGES.entries(1));
         }
         entries.extend(baseline.iter().flat_map(|fitted| fitted.entries(self.net.observations())));
         entries
@@ -160,10 +160,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {
-        match self.sampling().normalise_observations {
-            true => vec!["theta", "obs_mean", "obs_var"],
-            false => vec!["theta"],
-        }
+        Statistics::policy_entries(self.sampling().normalise_observations)
     }
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {

@@ -1,9 +1,9 @@
 //! Baselines that are fitted to each rollout, in the place of a value function.
 
-use super::rollout::running_steps;
-use super::{Credit, Rollout, Values, by_seed};
-use crate::algo::{Held, StateEntry};
+use super::{Credit, Rollout, Values};
+use crate::algo::{Count, Held, StateEntry};
 use crate::credit::{Baseline, least_squares_weights};
+use crate::learn::by_seed;
 use crate::play::Iteration;
 use crate::tensor::scan_tree;
 use crate::{DType, Tensor};
@@ -92,7 +92,7 @@ impl Rollout<'_> {
     fn numbers(&self, held: &Held) -> Tensor {
         let shape = self.reward.shape();
         let [t, s, n, _] = shape[..] else { return Tensor::poison() };
-        let first = running_steps(held, [s, n]);
+        let first = Count::of(held, [s, n]).steps;
         let (zero, one) = (Tensor::constant_u32(0), Tensor::constant_u32(1));
         let ended = self.terminated.bit_or(self.truncated);
         let (_, numbers) =

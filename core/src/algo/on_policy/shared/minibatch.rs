@@ -2,11 +2,11 @@
 
 use crate::Tensor;
 use crate::algo::ActorCritic;
-use crate::learn::Look;
+use crate::learn::{Look, by_seed};
 use crate::nn::MemoryCell;
 use crate::tensor::Named;
 
-use super::{Credit, Rollout, Sequences, by_seed, value_loss};
+use super::{Credit, Rollout, Sequences, value_loss};
 
 /// Rows of a rollout: `[S, B, …]`.
 #[derive(Clone, Copy, Debug)]

@@ -29,14 +29,3 @@ pub use rollout::{Credit, Rollout};
 pub use sampling::{MAX_BATCH, Sampling};
 pub use sequences::Sequences;
 pub use values::Values;
-
-use crate::Tensor;
-
-/// `[T, S, N, D]` → `[S, T · N, D]`.
-pub(super) fn by_seed(x: Tensor) -> Tensor {
-    let shape = x.shape();
-    let [t, s, n, d] = shape[..] else {
-        return Tensor::poison();
-    };
-    x.permute(&[1, 0, 2, 3]).reshape(&[s, t * n, d])
-}

@@ -1,10 +1,10 @@
 //! The steps that policy and value function make on a rollout, together or apart.
 
-use super::{AdvantageScope, Credit, CriticConfig, Losses, Minibatch, PolicyGradient, Rollout, by_seed};
+use super::{AdvantageScope, Credit, CriticConfig, Losses, Minibatch, PolicyGradient, Rollout};
 use super::{rollout::by_time, standardise};
 use crate::Tensor;
-use crate::algo::{Held, Metrics};
-use crate::learn::{Between, Descended, Descent, Look, Turn};
+use crate::algo::{Held, Metrics, Statistics};
+use crate::learn::{Between, Descended, Descent, Look, Turn, by_seed};
 use crate::optim::{OptimiserConfig, Trained, norm};
 use crate::play::Iteration;
 use crate::policy::Distribution;
@@ -213,11 +213,9 @@ impl<'a> Networks<'a> {
         let advantages = match self.steps.critic.advantage_scope {
             AdvantageScope::Rollout if self.steps.normalise_advantages => of(&|x| standardise(x, rollout.valid())),
             AdvantageScope::Running if self.steps.normalise_advantages => {
-                let Some(moments) = held.moments("advantage") else { return *credit };
-                let moments = rollout.merged(moments, credit.advantages);
-                it.update("advantage_mean", moments.mean);
-                it.update("advantage_var", moments.var);
-                it.update("advantage_count", moments.count);
+                let Some(moments) = Statistics::ADVANTAGES.find(held) else { return *credit };
+                let moments = moments.merge_steps(credit.advantages, rollout.valid);
+                Statistics::ADVANTAGES.keep(it, &moments);
                 of(&|x| moments.standardise(x, ADVANTAGE_LIMIT))
             }
             _ => credit.advantages,

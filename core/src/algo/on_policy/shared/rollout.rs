@@ -2,11 +2,10 @@
 //!
 //! Values, returns and episodes are computed from what was played, on devices and on the host alike.
 
-use crate::algo::Count;
-use crate::algo::{ActorCritic, Held, Metrics};
+use crate::algo::{ActorCritic, Count, Held, Metrics, RunningEpisodes, Statistics};
 use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, explained_variance_of_valid, gae};
 use crate::dist::fold_in;
-use crate::learn::Passes;
+use crate::learn::{Passes, by_seed};
 use crate::play::{Cast, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, Distribution, MEMORY, Normalised};
 use crate::rng::streams;
@@ -14,7 +13,7 @@ use crate::tensor::{Named, fail};
 use crate::{Error, Tensor};
 
 use super::values::values_of;
-use super::{Sampling, Sequences, Values, by_seed};
+use super::{Sampling, Sequences, Values};
 
 /// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
 const REWARD_LIMIT: f64 = 10.0;
@@ -73,8 +72,6 @@ pub struct Rollout<'a> {
     obs_moments: Option<Moments>,
     /// Statistics of rewards, this rollout's among them.
     reward_moments: Option<Moments>,
-    /// Environments keep their states to themselves.
-    on_host: bool,
 }
 
 /// The worth of a rollout's steps, `[T, S, N, 1]` each.
@@ -88,14 +85,6 @@ pub struct Credit {
     pub targets: Tensor,
 }
 
-impl Held {
-    /// Statistics whose names begin with `prefix`, if there are such.
-    pub(super) fn moments(&self, prefix: &str) -> Option<Moments> {
-        let part = |suffix: &str| self.find(&format!("{prefix}_{suffix}"));
-        Some(Moments { mean: part("mean")?, var: part("var")?, count: part("count")? })
-    }
-}
-
 impl<'a> Rollout<'a> {
     /// Plays a rollout: from where the last one ended, or whole episodes from new ones on.
     pub fn collect(sampling: &Sampling, nets: &'a ActorCritic, it: &mut Iteration<'_>, held: &Held) -> Rollout<'a> {
@@ -106,16 +95,11 @@ impl<'a> Rollout<'a> {
             fail(Error::one_task(&it.spec().name));
         }
         let Sampling { horizon, envs, sde, sde_sample_freq, .. } = *sampling;
-        let (obs, steps) = (held.get("obs"), held.get("env_steps"));
-        let (rows, acting) = ([obs.size(0), envs], nets.acting(held));
+        let acting = nets.acting(held);
         let memories = nets.memories(&acting.parts, held);
-        let from = Running {
-            state: held.find("env_state").unwrap_or(obs),
-            steps: steps.reshape(&rows),
-            obs,
-            memory: memories.map_or_else(Named::new, |[policy, _]| Named::from([(MEMORY, policy)])),
-            task: held.find("task"),
-        };
+        let memory = memories.map_or_else(Named::new, |[policy, _]| Named::from([(MEMORY, policy)]));
+        let from = RunningEpisodes::of(held, memory).running;
+        let rows = [from.obs.size(0), envs];
         let policy = Normalised(&nets.policy);
         let span = span(sampling, it.spec().horizon);
         let until = Until { steps: horizon, span, lasting: sde.then_some(sde_sample_freq) };
@@ -144,7 +128,7 @@ impl<'a> Rollout<'a> {
         let seen = all.slice(1, 0, t * n);
         let ends = [steps.terminated, steps.truncated];
         let sequences = memories.map(|states| {
-            let begins = running_steps(held, [s, n]).eq(Tensor::constant_u32(0)).unsqueeze(0);
+            let begins = Count::of(held, [s, n]).steps.eq(Tensor::constant_u32(0)).unsqueeze(0);
             let ended = ends[0].bit_or(ends[1]);
             Sequences { starts: Tensor::concat(&[begins, ended], 0).slice(0, 0, t), states }
         });
@@ -153,9 +137,7 @@ impl<'a> Rollout<'a> {
             let policy = nets.distribution_of(&acting.parts, seen, sequences.as_ref());
             by_time(policy.log_prob(by_seed(steps.action)), [t, s, n])
         });
-        let [ep_return, discounted] =
-            ["ep_return", "discounted"].map(|name| held.find(name).unwrap_or(Tensor::zeros(&[s, n, 1])));
-        let running = Count::from(running_steps(held, [s, n]), ep_return, discounted);
+        let running = Count::of(held, [s, n]);
         // Where rollouts go on, all steps count.
         let counts = |end: Tensor| if held.find("obs").is_some() { end } else { steps.valid.bit_and(end) };
         let xs = [steps.reward, counts(steps.terminated), counts(steps.truncated)];
@@ -185,15 +167,17 @@ impl<'a> Rollout<'a> {
             next_memory,
             count,
             valid: None,
-            obs_moments: held.moments("obs"),
+            obs_moments: Statistics::OBSERVATIONS.find(held),
             reward_moments: None,
-            on_host: held.find("env_state").is_none(),
         }
     }
 
     /// The rollout with statistics of rewards that its own are among.
     pub(super) fn rewarded(self, held: &Held) -> Rollout<'a> {
-        Rollout { reward_moments: held.moments("reward").map(|m| self.merged(m, self.discounted)), ..self }
+        Rollout {
+            reward_moments: Statistics::REWARDS.find(held).map(|m| m.merge_steps(self.discounted, self.valid)),
+            ..self
+        }
     }
 
     /// The policy's distributions of the actions, `[S, T · N, ·]`.
@@ -266,15 +250,6 @@ impl<'a> Rollout<'a> {
         self.valid().map_or(x, |valid| valid.select(x, Tensor::constant_f32(0.0)))
     }
 
-    /// Running moments with those of the steps that count of `x: [T, S, N, D]`.
-    #[track_caller]
-    pub(super) fn merged(&self, moments: Moments, x: Tensor) -> Moments {
-        match self.valid() {
-            None => moments.merge(by_seed(x)),
-            Some(valid) => moments.merge_valid(by_seed(x), valid),
-        }
-    }
-
     /// The episodes that ended.
     pub fn metrics(&self) -> Metrics {
         let Sampling { horizon, envs, .. } = self.sampling;
@@ -303,30 +278,21 @@ impl<'a> Rollout<'a> {
             self.keep_running(it);
         }
         // Observations were normalised by the statistics before this rollout, in it and in its updates alike.
-        let obs_moments = self.obs_moments.map(|m| self.merged(m, self.obs));
-        for (prefix, moments) in [("obs", obs_moments), ("reward", self.reward_moments)] {
-            if let Some(m) = moments {
-                it.update(&format!("{prefix}_mean"), m.mean);
-                it.update(&format!("{prefix}_var"), m.var);
-                it.update(&format!("{prefix}_count"), m.count);
+        let obs_moments = self.obs_moments.map(|m| m.merge_steps(self.obs, self.valid));
+        for (of, moments) in [(Statistics::OBSERVATIONS, obs_moments), (Statistics::REWARDS, self.reward_moments)] {
+            if let Some(moments) = moments {
+                of.keep(it, &moments);
             }
         }
     }
 
     /// Updates of what the next rollout goes on from.
     fn keep_running(&self, it: &mut Iteration<'_>) {
-        if !self.on_host {
-            it.update("env_state", self.next.state);
-        }
-        if let Some(task) = self.next.task {
-            it.update("task", task);
-        }
-        let count = &self.count;
-        for (name, value) in [("env_steps", count.steps), ("obs", self.next.obs), ("ep_return", count.ep_return)] {
-            it.update(name, value);
-        }
+        let Count { steps, ep_return, discounted, .. } = self.count;
+        let running = Running { steps: steps.reshape(&steps.shape()[..2]), ..self.next.clone() };
+        RunningEpisodes { running, ep_return }.keep(it);
         if self.reward_moments.is_some() {
-            it.update("discounted", count.discounted);
+            it.update("discounted", discounted);
         }
         for (name, memory) in MEMORIES.into_iter().zip(self.next_memory.into_iter().flatten()) {
             it.update(name, memory);
@@ -341,11 +307,6 @@ impl<'a> Rollout<'a> {
 pub(super) fn span(config: &Sampling, time_limit: usize) -> usize {
     let unit = if config.sde && config.sde_sample_freq > 0 { config.sde_sample_freq } else { config.horizon };
     (1..=unit.min(time_limit)).rev().find(|d| unit % d == 0).unwrap_or(1)
-}
-
-/// Steps of the episodes that run where a rollout begins, u32 `[S, N, 1]`: 0 where it begins with new ones.
-pub(super) fn running_steps(held: &Held, [s, n]: [usize; 2]) -> Tensor {
-    held.find("env_steps").unwrap_or_else(|| Tensor::constant_u32(0).broadcast_to(&[s, n, 1]))
 }
 
 /// `[S, T · N, D]` → `[T, S, N, D]`.

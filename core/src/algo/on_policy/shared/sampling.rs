@@ -2,7 +2,7 @@
 //! collect them.
 
 use super::rollout::MEMORIES;
-use crate::algo::{ActorCritic, StateEntry};
+use crate::algo::{ActorCritic, RunningEpisodes, StateEntry, Statistics};
 use crate::play::Amount;
 use crate::settings::Range;
 use crate::{DType, Error, Result};
@@ -136,16 +136,16 @@ impl Sampling {
         let goes_on = self.whole().is_none();
         let mut entries = net.groups().entries();
         if goes_on {
-            entries.extend(StateEntry::running(environment, limit, [n, o, tasks]));
+            entries.extend(RunningEpisodes::entries(environment, limit, [n, o, tasks]));
         }
         if self.normalise_observations {
-            entries.extend(StateEntry::mean_and_variance(["obs_mean", "obs_var", "obs_count"], o));
+            entries.extend(Statistics::OBSERVATIONS.entries(o));
         }
         let memories = MEMORIES.into_iter().zip(net.cells().into_iter().flatten()).filter(|_| goes_on);
         entries.extend(memories.map(|(name, cell)| of(name, &[n, cell.width()]).of_episode()));
         if self.normalise_rewards {
             entries.extend(goes_on.then(|| of("discounted", &[n, 1]).of_episode()));
-            entries.extend(StateEntry::mean_and_variance(["reward_mean", "reward_var", "reward_count"], 1));
+            entries.extend(Statistics::REWARDS.entries(1));
         }
         entries
     }

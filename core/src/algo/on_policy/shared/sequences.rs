@@ -3,7 +3,7 @@
 use crate::Tensor;
 use crate::nn::MemoryCell;
 
-use super::by_seed;
+use crate::learn::by_seed;
 
 /// How rows `[S, T · B, …]`, number `t · B + b` being step `t` of environment `b`, follow each other, and the states of both networks' memories
 /// before the first of them.

@@ -2,9 +2,10 @@
 
 use crate::Tensor;
 use crate::algo::{ActorCritic, Held};
+use crate::learn::by_seed;
 
 use super::rollout::MEMORIES;
-use super::{Rollout, Sequences, by_seed};
+use super::{Rollout, Sequences};
 
 /// Predictions of the returns from what a rollout saw on.
 #[derive(Clone, Copy, Debug)]

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use super::super::shared::{RANGE, WEIGHTS, by_seed};
+use super::super::shared::{RANGE, WEIGHTS};
 use super::*;
 use crate::algo::{Algorithm, Arena, Course, Learned, StateEntry, Training};
 use crate::env::cartpole::CartPole;
 use crate::env::{Draws, Env, EnvDef, EnvSpec, Real, Step};
+use crate::learn::by_seed;
 use crate::nn::Layout;
 use crate::policy::{Acting, MemoryKind, Policy};
 use crate::{DType, Device, Tensor};

@@ -3,8 +3,7 @@
 use std::fmt::Debug;
 
 use super::Population;
-use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry};
-use crate::credit::Moments;
+use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry, Statistics};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::nn::Layout;
@@ -117,24 +116,17 @@ impl<C: CandidateSearch> PopulationLearner<C> {
         Ok(PopulationLearner { search: search.clone(), policy, layout, parameters, horizon: spec.horizon })
     }
 
-    /// Statistics of observations, if there are such.
-    fn moments(&self, held: &Held) -> Option<Moments> {
-        let of = || Moments { mean: held.get("obs_mean"), var: held.get("obs_var"), count: held.get("obs_count") };
-        self.search.normalises().then(of)
-    }
-
-    /// The values by which policies act, `theta: [S, M, P']` with all of θ, M of each seed.
-    fn acting(&self, theta: Tensor, moments: Option<Moments>) -> Acting {
+    /// The values by which policies act, `theta: [S, M, P']` with all of θ, M of each seed, and `values` of each seed.
+    fn acting(&self, theta: Tensor, values: &Named) -> Acting {
         let shape = theta.shape();
         let [s, m, p] = shape[..] else { return Acting::of(&self.layout.split(theta)) };
         let rows = |x: Tensor| {
             let width = x.size(1);
             x.unsqueeze(1).broadcast_to(&[s, m, width]).reshape(&[s * m, width])
         };
-        let values = moments.map(|Moments { mean, var, .. }| [("obs_mean", rows(mean)), ("obs_var", rows(var))]);
         Acting {
             parts: self.layout.split(theta.reshape(&[s * m, p])),
-            values: values.map(Named::from).unwrap_or_default(),
+            values: values.iter().map(|(name, value)| (name, rows(value))).collect(),
         }
     }
 
@@ -142,12 +134,12 @@ impl<C: CandidateSearch> PopulationLearner<C> {
     fn play(&self, it: &mut Iteration<'_>, held: &Held, candidates: Tensor, key: [Tensor; 2]) -> Played {
         let (seeds, n) = (candidates.size(0), candidates.size(1));
         let Population { episodes, deterministic, .. } = *self.search.population();
-        let (rows, moments) = ([seeds * n, episodes], self.moments(held));
+        let rows = [seeds * n, episodes];
         let (p, all) = (self.parameters, self.layout.len());
         let rest = || held.get("theta").slice(1, p, all).unsqueeze(1).broadcast_to(&[seeds, n, all - p]);
         let theta = if p == all { candidates } else { Tensor::concat(&[candidates, rest()], 2) };
-        let acting = self.acting(theta, moments);
-        let mean = acting.values.find("obs_mean").map(|mean| mean.unsqueeze(1));
+        let acting = self.acting(theta, &Statistics::acting(held));
+        let mean = acting.values.find(Normalised::MEAN).map(|mean| mean.unsqueeze(1));
         let policy = Normalised(&self.policy);
         let none = Tensor::zeros(&rows);
         let count = Tensor::constant_u32(0).broadcast_to(&rows);
@@ -169,15 +161,13 @@ impl<C: CandidateSearch> PopulationLearner<C> {
 
     /// Merges the observations of all candidates into the statistics.
     fn keep_statistics(&self, it: &mut Iteration<'_>, held: &Held, played: &Played, steps: Tensor) {
-        let (Some(moments), Some(seen)) = (self.moments(held), played.seen) else { return };
+        let (Some(moments), Some(seen)) = (Statistics::OBSERVATIONS.find(held), played.seen) else { return };
         let (seeds, o) = (it.seeds(), self.policy.observations());
         let [d, squares] = seen.map(|x| x.reshape(&[seeds, x.len() / (seeds * o), o]).sum_keep(1).reshape(&[seeds, o]));
         let d = d / steps;
         let var = (squares / steps - d.square()).max(Tensor::constant_f32(0.0));
         let next = moments.merge_moments(moments.mean + d, var, steps);
-        for (name, value) in [("obs_mean", next.mean), ("obs_var", next.var), ("obs_count", next.count)] {
-            it.update(name, value);
-        }
+        Statistics::OBSERVATIONS.keep(it, &next);
     }
 }
 
@@ -191,11 +181,7 @@ impl<C: CandidateSearch> Learned for PopulationLearner<C> {
     }
 
     fn start(&self, held: &Held, _tasks: usize) -> Acting {
-        let moments = self.search.normalises().then(|| {
-            let count = Tensor::constant_f32(0.0);
-            Moments { mean: held.get("obs_mean"), var: held.get("obs_var"), count }
-        });
-        self.acting(held.get("theta").unsqueeze(1), moments)
+        self.acting(held.get("theta").unsqueeze(1), &Statistics::acting(held))
     }
 }
 
@@ -212,10 +198,7 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
         ];
         entries.extend(self.search.entries(self.parameters, all));
         if self.search.normalises() {
-            entries.extend(StateEntry::mean_and_variance(
-                ["obs_mean", "obs_var", "obs_count"],
-                self.policy.observations(),
-            ));
+            entries.extend(Statistics::OBSERVATIONS.entries(self.policy.observations()));
         }
         entries
     }
@@ -233,10 +216,7 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {
-        match self.search.normalises() {
-            true => vec!["theta", "obs_mean", "obs_var"],
-            false => vec!["theta"],
-        }
+        Statistics::policy_entries(self.search.normalises())
     }
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {

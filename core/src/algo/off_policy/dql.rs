@@ -12,10 +12,10 @@ mod config;
 
 pub use config::DqlConfig;
 
-use super::off_policy::OffPolicyLearner;
-use super::q_learning::{Exploration, QLearning, QSettings};
-use super::{AlgorithmDef, Family};
+use super::shared::OffPolicyLearner;
+use super::shared::q_learning::{Exploration, QLearning, QSettings};
 use crate::Result;
+use crate::algo::{AlgorithmDef, Family};
 use crate::env::EnvSpec;
 use crate::nn::Layout;
 use crate::optim::Decay;
@@ -48,7 +48,7 @@ pub fn dql(config: &DqlConfig, spec: &EnvSpec) -> Result<OffPolicyLearner<QLearn
 pub fn networks(config: &DqlConfig, spec: &EnvSpec) -> Result<QLearning> {
     config.validate()?;
     let mut layout = Layout::new();
-    let policy = EpsilonGreedy::of_pairs(&mut layout, spec, &config.net)?;
+    let policy = EpsilonGreedy::of_pairs(&mut layout, spec, &config.net, config.replay.first_layer())?;
     let DqlConfig { epsilon_initial: from, epsilon_final: to, epsilon_decay: factor, .. } = *config;
     let settings = QSettings {
         replay: config.replay,

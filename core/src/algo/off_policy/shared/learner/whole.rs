@@ -1,23 +1,14 @@
 //! Iterations of whole episodes, as Pyrado's samplers collect them.
 
-use super::{Actors, OffPolicyLearner, numbers};
+use super::{Actors, Carried, OffPolicyLearner, numbers};
 use crate::Tensor;
 use crate::algo::Count;
-use crate::algo::off_policy::{OffPolicy, period};
+use crate::algo::off_policy::shared::{OffPolicy, period};
 use crate::dist::fold_in;
-use crate::learn::Metrics;
+use crate::learn::{Metrics, by_environment};
 use crate::play::{Amount, Cast, Iteration};
-use crate::replay::{Stored, Transitions};
+use crate::replay::Transitions;
 use crate::rng::streams;
-
-/// `[T, S, N, D]` → `[S, N · T, D]`: the steps of each environment one behind the other.
-#[track_caller]
-fn by_environment(x: Tensor) -> Tensor {
-    match x.shape()[..] {
-        [t, s, n, d] => x.permute(&[1, 2, 0, 3]).reshape(&[s, n * t, d]),
-        _ => Tensor::poison(),
-    }
-}
 
 impl<C: OffPolicy> OffPolicyLearner<C> {
     /// Makes one iteration: each environment plays so much of whole episodes, from new ones on, and updates follow. What an
@@ -26,13 +17,13 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         &self,
         it: &mut Iteration<'_>,
         cast: &Actors<'_>,
-        (learner, stored): (C::Learner, Stored),
+        Carried { learner, stored, statistics }: Carried<C::Learner>,
         amount: Amount,
-    ) -> ((C::Learner, Stored), Metrics) {
+    ) -> (Carried<C::Learner>, Metrics) {
         let Actors { policy, rates, key, acts, learns } = cast;
         let replay = self.algorithm.replay();
         let (rows, most) = ([it.seeds(), replay.envs], amount.most(self.horizon));
-        let acting = self.algorithm.acting(&learner, rates);
+        let acting = self.acting(&learner, rates, statistics.as_ref());
         let episodes = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::EPISODES)), it.number());
         let lasting = *acts && self.algorithm.noise_lasts();
         let played = Cast { policy: &**policy, acting: &acting, rows };
@@ -40,9 +31,8 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
 
         let valid = steps.valid;
         let xs = [steps.reward, valid.bit_and(steps.terminated), valid.bit_and(steps.truncated)];
-        let none = Tensor::zeros(&[rows[0], rows[1], 1]);
-        let first = Tensor::constant_u32(0).broadcast_to(&none.shape());
-        let (count, [_, ended]) = Count::from(first, none, none).over(most, xs, 1.0);
+        let first = Count::new(rows);
+        let (count, [_, ended]) = first.over(most, xs, 1.0);
         let new = Transitions {
             obs: by_environment(steps.obs),
             action: by_environment(steps.action),
@@ -50,18 +40,20 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
             reward: by_environment(steps.reward),
             terminated: by_environment(steps.terminated.to_f32()),
         };
-        let (valid, numbers) = (by_environment(valid), by_environment(numbers(first, &xs)));
+        let statistics = statistics.map(|before| before.merge_steps(steps.obs, Some(valid)));
+        let (valid, numbers) = (by_environment(valid), by_environment(numbers(first.steps, &xs)));
         let stored = self.memory.push_valid(stored, &new, numbers, valid);
         let made = valid.to_f32().sum_keep(1).reshape(&[rows[0], 1]);
         let metrics = count.metrics(ended, [most, rows[0], rows[1]]).sum(Metrics::STEPS, made);
         if !learns {
-            return ((learner, stored), metrics);
+            return (Carried { learner, stored, statistics }, metrics);
         }
         // Kinds of updates go on from one iteration to the next.
         let before = (replay.warm_up(self.horizon) as u32).wrapping_add(1).wrapping_neg();
         let pass = period::pass(it.number() + Tensor::constant_u32(before), self.passes_of_a_period());
         let key = fold_in(*key, Tensor::constant_u32(0));
-        let (after, learned) = self.updates(it, rates, (learner, stored), pass, key);
-        (after, metrics.with(learned))
+        let from = (learner, stored, statistics.as_ref());
+        let ((learner, stored), learned) = self.updates(it, rates, from, pass, key);
+        (Carried { learner, stored, statistics }, metrics.with(learned))
     }
 }

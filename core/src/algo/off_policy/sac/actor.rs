@@ -29,21 +29,26 @@ pub(super) enum SoftActor {
 }
 
 impl SoftActor {
-    /// A policy whose slices are added to `layout`.
-    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, sde: bool) -> Result<SoftActor> {
+    /// A policy whose slices are added to `layout`, its first linear layer by the number `first`.
+    pub fn new(
+        layout: &mut Layout,
+        spec: &EnvSpec,
+        (config, first): (&NetConfig, usize),
+        sde: bool,
+    ) -> Result<SoftActor> {
         match spec.action.choices() {
-            None if sde => Squashed::state_dependent(layout, spec, config).map(SoftActor::Vectors),
+            None if sde => Squashed::state_dependent(layout, spec, config, first).map(SoftActor::Vectors),
             Some(_) if sde => {
                 let problem =
                     format!("`{}` takes choices, and noise matrices disturb vectors; set it to false", spec.name);
                 Err(Error::config("sde", problem))
             }
-            None => Squashed::new(layout, spec, config).map(SoftActor::Vectors),
+            None => Squashed::new(layout, spec, config, first).map(SoftActor::Vectors),
             Some(1) => {
                 let problem = format!("`{}` takes one choice only, so there is nothing to learn", spec.name);
                 Err(Error::config("env", problem))
             }
-            Some(choices) => Ok(SoftActor::Choices(PolicyNet::new(layout, spec, config), choices)),
+            Some(choices) => Ok(SoftActor::Choices(PolicyNet::numbered(layout, spec, config, first), choices)),
         }
     }
 

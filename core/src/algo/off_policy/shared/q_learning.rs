@@ -4,9 +4,8 @@ mod loss;
 
 pub use loss::{huber, target};
 
-use super::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
-use super::{First, Held, Numbers, StateEntry};
-use super::{ParameterGroups, Trained};
+use super::{Occasion, OffPolicy, Replay, UpdateOutcome};
+use crate::algo::{First, Held, Numbers, ParameterGroups, StateEntry, Trained};
 use crate::learn::{Descent, Look};
 use crate::nn::Layout;
 use crate::optim::{Adam, Decay, Fall, Progress, Schedule};

@@ -16,9 +16,8 @@ use actor::{Soft, SoftActor};
 pub use config::SacConfig;
 pub use loss::{critic_loss, policy_loss, standardised, target, temperature_loss};
 
-use super::off_policy::{Occasion, OffPolicy, OffPolicyLearner, Replay, UpdateOutcome};
-use super::{AlgorithmDef, Family, First, Held, StateEntry};
-use super::{ParameterGroups, Trained};
+use super::shared::{Occasion, OffPolicy, OffPolicyLearner, Replay, UpdateOutcome};
+use crate::algo::{AlgorithmDef, Family, First, Held, ParameterGroups, StateEntry, Trained};
 use crate::dist::RowNoise;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
@@ -91,7 +90,7 @@ impl SacNets {
     pub fn new(config: &SacConfig, spec: &EnvSpec) -> Result<SacNets> {
         config.validate()?;
         let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());
-        let actor = SoftActor::new(&mut of_policy, spec, &config.net, config.sde)?;
+        let actor = SoftActor::new(&mut of_policy, spec, (&config.net, config.replay.first_layer()), config.sde)?;
         let [inputs, outputs] = actor.sizes(spec.observation.len());
         let sizes = [&[inputs], &config.net.hidden[..], &[outputs]].concat();
         let gain = config.net.orthogonal_init.then_some(1.0);

@@ -11,10 +11,10 @@ mod config;
 
 pub use config::Td3Config;
 
-use super::deterministic::{Deterministic, DeterministicSettings};
-use super::off_policy::OffPolicyLearner;
-use super::{AlgorithmDef, Family};
+use super::shared::OffPolicyLearner;
+use super::shared::deterministic::{Deterministic, DeterministicSettings};
 use crate::Result;
+use crate::algo::{AlgorithmDef, Family};
 use crate::env::EnvSpec;
 use crate::policy::Noise;
 use crate::settings::Settings as _;

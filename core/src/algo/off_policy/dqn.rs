@@ -12,10 +12,10 @@ mod config;
 
 pub use config::DqnConfig;
 
-use super::off_policy::OffPolicyLearner;
-use super::q_learning::{Exploration, QLearning, QSettings};
-use super::{AlgorithmDef, Family};
+use super::shared::OffPolicyLearner;
+use super::shared::q_learning::{Exploration, QLearning, QSettings};
 use crate::Result;
+use crate::algo::{AlgorithmDef, Family};
 use crate::env::EnvSpec;
 use crate::nn::Layout;
 use crate::policy::EpsilonGreedy;
@@ -47,9 +47,10 @@ pub fn dqn(config: &DqnConfig, spec: &EnvSpec) -> Result<OffPolicyLearner<QLearn
 pub fn networks(config: &DqnConfig, spec: &EnvSpec) -> Result<QLearning> {
     config.validate()?;
     let mut layout = Layout::new();
+    let first = config.replay.first_layer();
     let policy = match config.dueling {
-        true => EpsilonGreedy::dueling(&mut layout, spec, &config.net)?,
-        false => EpsilonGreedy::new(&mut layout, spec, &config.net)?,
+        true => EpsilonGreedy::dueling(&mut layout, spec, &config.net, first)?,
+        false => EpsilonGreedy::new(&mut layout, spec, &config.net, first)?,
     };
     let DqnConfig { epsilon_initial, epsilon_final, exploration_fraction, .. } = *config;
     let settings = QSettings {

@@ -27,6 +27,11 @@ crate::settings! {
         envs: usize = 1, Range::Count(1, 1 << 16);
         /// discount of later rewards
         gamma: f64 = 0.99, Range::Unit;
+        /// by their running mean and deviation
+        ///
+        /// Each pass counts what it plays. Observations are remembered as they are, and standardised when they are acted
+        /// on and when they are learned from.
+        normalise_observations: bool = false;
         /// transitions that are remembered; never more than a run makes
         memory_size: usize = 1_000_000, Range::Count(1, ReplayMemory::MOST as u64);
         /// transitions of an update
@@ -74,6 +79,12 @@ crate::settings! {
 }
 
 impl Replay {
+    /// Numbers the first linear layer of a network that acts: 1 where layer 0 normalises observations, else 0.
+    #[must_use]
+    pub fn first_layer(&self) -> usize {
+        usize::from(self.normalise_observations)
+    }
+
     /// Computes the environment steps that an iteration of a seed is planned to make: where only the time limit, of so
     /// many steps, ends episodes.
     pub fn batch(&self, limit: usize) -> usize {

@@ -1,8 +1,10 @@
-//! Learning from a replay memory: steps under a policy that explores, and updates on batches of all that was seen.
+//! The parts that algorithms with a replay memory share: their iteration, its settings, and the contract between both.
 
 mod contract;
+pub mod deterministic;
 mod learner;
 mod period;
+pub mod q_learning;
 mod replay;
 
 pub use contract::{Occasion, OffPolicy, UpdateOutcome};

@@ -3,9 +3,8 @@
 //! Silver et al. 2014, doi:10.5555/3044805.3044850. An update: the critics make a step towards the target, then the policy towards actions
 //! that the first critic values more, then the targets; the latter two at each d-th update only, if they are delayed.
 
-use super::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
-use super::{First, Held, Metrics, StateEntry};
-use super::{ParameterGroups, Trained};
+use super::{Occasion, OffPolicy, Replay, UpdateOutcome};
+use crate::algo::{First, Held, Metrics, ParameterGroups, StateEntry, Trained};
 use crate::dist::RowNoise;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
@@ -95,7 +94,7 @@ impl Deterministic {
     pub fn new(settings: DeterministicSettings, spec: &EnvSpec) -> Result<Deterministic> {
         let (net, noise) = (&settings.net, settings.noise);
         let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());
-        let policy = Disturbed::new(&mut of_policy, spec, net, noise)?;
+        let policy = Disturbed::new(&mut of_policy, spec, net, settings.replay.first_layer(), noise)?;
         let (observations, actions) = (spec.observation.len(), spec.action.dim());
         let sizes = [&[observations + actions], &net.hidden[..], &[1]].concat();
         let gain = net.orthogonal_init.then_some(1.0);

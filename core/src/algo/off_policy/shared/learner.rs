@@ -4,14 +4,17 @@ mod whole;
 
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, period};
 use crate::algo::Count;
-use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Relation, StateEntry};
+use crate::algo::RunningEpisodes;
+use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Relation, StateEntry, Statistics};
+use crate::credit::Moments;
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
+use crate::learn::by_seed;
 use crate::nn::Layout;
 use crate::optim::Progress;
-use crate::play::{Cast, Experience, Iteration, Running, Until};
-use crate::policy::{Acting, Policy, Uniform};
-use crate::replay::{Priorities, ReplayMemory, Stored, SumTree, Transitions};
+use crate::play::{Cast, Experience, Iteration, Until};
+use crate::policy::{Acting, Normalised, Policy, Uniform};
+use crate::replay::{Batch, Priorities, ReplayMemory, Stored, SumTree, Transitions};
 use crate::rng::streams;
 use crate::tensor::{Named, Tree, scan_tree};
 use crate::{DType, Error, Result, Tensor};
@@ -84,12 +87,22 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         period::passes(self.algorithm.replay().gradient_steps, self.algorithm.period())
     }
 
-    /// All updates after the pass of that number, u32 `[]`.
+    /// The values by which the policy acts now.
+    fn acting(&self, learner: &C::Learner, rates: &Named, statistics: Option<&Moments>) -> Acting {
+        let Acting { parts, values } = self.algorithm.acting(learner, rates);
+        let values = match statistics {
+            None => values,
+            Some(statistics) => values.iter().chain(Normalised::values(statistics).iter()).collect(),
+        };
+        Acting { parts, values }
+    }
+
+    /// Makes all updates after the pass of that number, u32 `[]`.
     fn updates(
         &self,
         it: &mut Iteration<'_>,
         rates: &Named,
-        (learner, stored): (C::Learner, Stored),
+        (learner, stored, statistics): (C::Learner, Stored, Option<&Moments>),
         pass: Tensor,
         key: [Tensor; 2],
     ) -> ((C::Learner, Stored), Metrics) {
@@ -98,7 +111,8 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
             let key = fold_in(key, update);
             let drawn = self.memory.sample(&stored, key, batch_size, rates.find(CORRECTION));
             let number = period::number(pass, update, gradient_steps, of);
-            let occasion = Occasion { rates, batch: &drawn.batch, key, number };
+            let batch = statistics.map_or(drawn.batch, |statistics| standardised(&drawn.batch, statistics));
+            let occasion = Occasion { rates, batch: &batch, key, number };
             let UpdateOutcome { learner, metrics, errors } = self.algorithm.update(learner, occasion);
             ((learner, self.memory.learned(stored, &drawn, errors)), metrics)
         };
@@ -120,42 +134,21 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         &self,
         it: &mut Iteration<'_>,
         cast: &Actors<'_>,
-        (learner, stored): (C::Learner, Stored),
+        from: Carried<C::Learner>,
         held: &Held,
-    ) -> ((C::Learner, Stored), Metrics) {
-        let Replay { envs, train_freq, iteration_steps, .. } = *self.algorithm.replay();
-        let (obs, steps) = (held.get("obs"), held.get("env_steps"));
-        let state = held.find("env_state").unwrap_or(obs);
+    ) -> (Carried<C::Learner>, Metrics) {
+        let Replay { train_freq, iteration_steps, .. } = *self.algorithm.replay();
         let remembered = if cast.acts { self.algorithm.remembered() } else { Vec::new() };
-        let init = Pass {
-            running: Running {
-                state,
-                steps: steps.reshape(&[it.seeds(), envs]),
-                obs,
-                memory: remembered.iter().map(|(name, _)| (*name, held.get(name))).collect(),
-                task: held.find("task"),
-            },
-            ep_return: held.get("ep_return"),
-            stored,
-            learner,
-        };
+        let memory = remembered.iter().map(|(name, _)| (*name, held.get(name))).collect();
+        let init = Pass { episodes: RunningEpisodes::of(held, memory), carried: from };
         let passes = iteration_steps / train_freq;
         let (last, metrics) = it.repeat(passes, &init, |it, number, at| self.pass(it, cast, number, at));
-        let Pass { running, ep_return, stored, learner } = last;
-        if held.find("env_state").is_some() {
-            it.update("env_state", running.state);
-        }
-        if let Some(task) = running.task {
-            it.update("task", task);
-        }
+        let Pass { episodes, carried } = last;
+        episodes.keep(it);
         for (name, _) in remembered {
-            it.update(name, running.memory.get(name));
+            it.update(name, episodes.running.memory.get(name));
         }
-        for (name, value) in [("env_steps", running.steps.unsqueeze(2)), ("obs", running.obs), ("ep_return", ep_return)]
-        {
-            it.update(name, value);
-        }
-        ((learner, stored), metrics)
+        (carried, metrics)
     }
 
     /// One pass: steps, and then updates. `number` is the pass's, u32 `[]`.
@@ -168,8 +161,9 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
     ) -> (Pass<C::Learner>, Metrics) {
         let Replay { envs, train_freq, .. } = *self.algorithm.replay();
         let (Actors { policy, rates, key, acts, learns }, rows) = (cast, [it.seeds(), envs]);
-        let Pass { running, ep_return, stored, learner } = from;
-        let acting = self.algorithm.acting(&learner, rates);
+        let Pass { episodes: RunningEpisodes { running, ep_return }, carried } = from;
+        let Carried { learner, stored, statistics } = carried;
+        let acting = self.acting(&learner, rates, statistics.as_ref());
         let first = number * Tensor::constant_u32(train_freq as u32);
         let steps = running.steps.unsqueeze(2);
         let played = it.go_on(
@@ -182,14 +176,17 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let stored = self.memory.push(stored, &self.transitions(&played), by_seed(numbers(steps, &xs)));
         let (count, [_, ended]) = Count::from(steps, ep_return, ep_return * 0.0).over(train_freq, xs, 1.0);
         let metrics = count.metrics(ended, [train_freq, rows[0], envs]);
+        let statistics = statistics.map(|before| before.merge_steps(played.steps.obs, None));
         let ((learner, stored), metrics) = match learns {
             false => ((learner, stored), metrics),
             true => {
-                let (after, learned) = self.updates(it, rates, (learner, stored), number, fold_in(*key, number));
+                let from = (learner, stored, statistics.as_ref());
+                let (after, learned) = self.updates(it, rates, from, number, fold_in(*key, number));
                 (after, metrics.with(learned))
             }
         };
-        (Pass { running: played.next, ep_return: count.ep_return, stored, learner }, metrics)
+        let episodes = RunningEpisodes { running: played.next, ep_return: count.ep_return };
+        (Pass { episodes, carried: Carried { learner, stored, statistics } }, metrics)
     }
 }
 
@@ -206,28 +203,40 @@ fn numbers(first: Tensor, [_, terminated, truncated]: &[Tensor; 3]) -> Tensor {
 /// Where a run is between two passes.
 #[derive(Clone, Debug)]
 struct Pass<L> {
-    running: Running,
-    /// Returns of the running episodes so far, `[S, N, 1]`.
-    ep_return: Tensor,
-    stored: Stored,
+    episodes: RunningEpisodes,
+    carried: Carried<L>,
+}
+
+/// All that passes change besides the episodes that run on.
+#[derive(Clone, Debug)]
+struct Carried<L> {
     learner: L,
+    stored: Stored,
+    /// Statistics of all observations so far, by which the policy and updates see them.
+    statistics: Option<Moments>,
+}
+
+impl<L: Tree> Tree for Carried<L> {
+    fn leaves(&self, to: &mut Vec<Tensor>) {
+        self.stored.leaves(to);
+        self.learner.leaves(to);
+        self.statistics.leaves(to);
+    }
+
+    fn rebuild(&self, from: &mut dyn Iterator<Item = Tensor>) -> Self {
+        let stored = self.stored.rebuild(from);
+        Carried { stored, learner: self.learner.rebuild(from), statistics: self.statistics.rebuild(from) }
+    }
 }
 
 impl<L: Tree> Tree for Pass<L> {
     fn leaves(&self, to: &mut Vec<Tensor>) {
-        self.running.leaves(to);
-        self.ep_return.leaves(to);
-        self.stored.leaves(to);
-        self.learner.leaves(to);
+        self.episodes.leaves(to);
+        self.carried.leaves(to);
     }
 
     fn rebuild(&self, from: &mut dyn Iterator<Item = Tensor>) -> Self {
-        Pass {
-            running: self.running.rebuild(from),
-            ep_return: self.ep_return.rebuild(from),
-            stored: self.stored.rebuild(from),
-            learner: self.learner.rebuild(from),
-        }
+        Pass { episodes: self.episodes.rebuild(from), carried: self.carried.rebuild(from) }
     }
 }
 
@@ -243,6 +252,14 @@ struct Actors<'a> {
     learns: bool,
 }
 
+/// The batch with its observations standardised.
+#[track_caller]
+fn standardised(batch: &Batch, statistics: &Moments) -> Batch {
+    let seen = |obs: Tensor| Normalised::standardised(statistics, obs);
+    let Transitions { obs, next_obs, .. } = batch.transitions;
+    Batch { transitions: Transitions { obs: seen(obs), next_obs: seen(next_obs), ..batch.transitions }, ..*batch }
+}
+
 /// The name of β's scalar.
 const CORRECTION: &str = "priority_correction";
 
@@ -250,18 +267,9 @@ const CORRECTION: &str = "priority_correction";
 const PRIORITIES: [&str; SumTree::LEVELS] =
     ["priorities", "priority_sums_1", "priority_sums_2", "priority_sums_3", "priority_sums_4"];
 
-/// `[T, S, N, D]` → `[S, T · N, D]`.
-#[track_caller]
-fn by_seed(x: Tensor) -> Tensor {
-    match x.shape()[..] {
-        [t, s, n, d] => x.permute(&[1, 0, 2, 3]).reshape(&[s, t * n, d]),
-        _ => Tensor::poison(),
-    }
-}
-
 impl<C: OffPolicy> Learned for OffPolicyLearner<C> {
     fn policy(&self) -> Box<dyn Policy + '_> {
-        self.algorithm.policy()
+        Box::new(Normalised(self.algorithm.policy()))
     }
 
     fn course(&self) -> Course {
@@ -271,7 +279,8 @@ impl<C: OffPolicy> Learned for OffPolicyLearner<C> {
     fn start(&self, held: &Held, _tasks: usize) -> Acting {
         // The policy's slices come first.
         let parts = self.algorithm.layout().split(held.get("theta"));
-        Acting { parts, values: self.algorithm.last_rates() }
+        let (rates, statistics) = (self.algorithm.last_rates(), Statistics::acting(held));
+        Acting { parts, values: rates.iter().chain(statistics.iter()).collect() }
     }
 }
 
@@ -285,7 +294,11 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let mut entries = self.algorithm.entries();
         let goes_on = self.algorithm.replay().whole().is_none();
         if goes_on {
-            entries.extend(StateEntry::running(environment, self.horizon, [n, self.memory.observations, self.tasks]));
+            let sizes = [n, self.memory.observations, self.tasks];
+            entries.extend(RunningEpisodes::entries(environment, self.horizon, sizes));
+        }
+        if self.algorithm.replay().normalise_observations {
+            entries.extend(Statistics::OBSERVATIONS.entries(self.memory.observations));
         }
         let rows = self.memory.rows;
         let count = |name| StateEntry::new(name, &[1], DType::U32).holding(Numbers::up_to(rows as u64));
@@ -332,6 +345,10 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         self.algorithm.replay().whole().is_some()
     }
 
+    fn policy_entries(&self) -> Vec<&'static str> {
+        Statistics::policy_entries(self.algorithm.replay().normalise_observations)
+    }
+
     fn for_steps(&self, steps: u64) -> Result<Option<Box<dyn Algorithm>>> {
         let memory = ReplayMemory { rows: self.algorithm.replay().rows(steps, self.horizon)?, ..self.memory.clone() };
         Ok(Some(Box::new(OffPolicyLearner { memory, ..self.clone() })))
@@ -362,7 +379,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let scheduled = if acts { self.schedules(Progress::default()) } else { Vec::new() };
         let names = scheduled.into_iter().map(|(name, _)| name.trim_start_matches("train/"));
         let rates: Named = names.map(|name| (name, it.scalar(name))).collect();
-        let policy: Box<dyn Policy + '_> = if acts { self.algorithm.policy() } else { Box::new(self.beginner.clone()) };
+        let policy: Box<dyn Policy + '_> = if acts { self.policy() } else { Box::new(self.beginner.clone()) };
         let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), it.number());
         let cast = Actors { policy, rates, key, acts, learns };
         let stored = Stored {
@@ -374,17 +391,22 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
                 largest: held.get("priority_largest"),
             }),
         };
-        let from = (self.algorithm.begin(held), stored);
-        let ((learner, stored), metrics) = match self.algorithm.replay().amount(learns, self.horizon) {
-            Some(amount) => self.whole(it, &cast, from, amount),
-            None => self.passes(it, &cast, from, held),
-        };
+        let statistics = Statistics::OBSERVATIONS.find(held);
+        let from = Carried { learner: self.algorithm.begin(held), stored, statistics };
+        let (Carried { learner, stored, statistics }, metrics) =
+            match self.algorithm.replay().amount(learns, self.horizon) {
+                Some(amount) => self.whole(it, &cast, from, amount),
+                None => self.passes(it, &cast, from, held),
+            };
         if let Some(Priorities { levels, largest }) = stored.priorities {
             PRIORITIES.iter().zip(levels).for_each(|(name, level)| it.update(name, level));
             it.update("priority_largest", largest);
         }
         for (name, value) in [("memory", stored.rows), ("memory_next", stored.next), ("memory_filled", stored.filled)] {
             it.update(name, value);
+        }
+        if let Some(statistics) = statistics {
+            Statistics::OBSERVATIONS.keep(it, &statistics);
         }
         if learns {
             self.algorithm.keep(it, &learner);

@@ -1,0 +1,64 @@
+//! Episodes that run on from one iteration to the next.
+
+use super::{First, Held, Numbers, StateEntry};
+use crate::play::{Iteration, Running};
+use crate::tensor::{Named, tree};
+use crate::{DType, Tensor};
+
+/// Episodes in the middle of which an iteration begins and ends, as the state holds them.
+#[derive(Clone, Debug)]
+pub(in crate::algo) struct RunningEpisodes {
+    /// Their environments: N of each seed.
+    pub running: Running,
+    /// Their returns so far, `[S, N, 1]`.
+    pub ep_return: Tensor,
+}
+
+tree!(RunningEpisodes: running, ep_return);
+
+impl RunningEpisodes {
+    /// Gives the entries of episodes of at most `horizon` steps in N environments, `[N, O, D]`: states of as many numbers
+    /// as `environment` says, none where environments keep theirs to themselves; tasks of D numbers, each episode's own,
+    /// if there are many; observations of O numbers, steps and returns so far.
+    pub fn entries(environment: Option<usize>, horizon: usize, [n, o, d]: [usize; 3]) -> Vec<StateEntry> {
+        let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
+        let mut entries = Vec::new();
+        entries.extend(environment.map(|numbers| of("env_state", &[n, numbers]).from(First::EnvState)));
+        entries.extend(environment.filter(|_| d > 0).map(|_| of("task", &[n, d]).from(First::Task)));
+        // An episode that has made all of its steps is over.
+        let steps = Numbers::up_to(horizon.saturating_sub(1) as u64);
+        entries.push(StateEntry::new("env_steps", &[n, 1], DType::U32).holding(steps).of_episode());
+        entries.push(of("obs", &[n, o]).from(First::Observation));
+        entries.push(of("ep_return", &[n, 1]).of_episode());
+        entries
+    }
+
+    /// Finds the episodes that a state holds, with the policy's memory in them.
+    #[track_caller]
+    pub fn of(held: &Held, memory: Named) -> RunningEpisodes {
+        let (obs, steps) = (held.get("obs"), held.get("env_steps"));
+        let running = Running {
+            state: held.find("env_state").unwrap_or(obs),
+            steps: steps.reshape(&[steps.size(0), steps.size(1)]),
+            obs,
+            memory,
+            task: held.find("task"),
+        };
+        RunningEpisodes { running, ep_return: held.get("ep_return") }
+    }
+
+    /// Updates all that the state holds of them, but for the policy's memory.
+    pub fn keep(&self, it: &mut Iteration<'_>) {
+        let Running { state, steps, obs, task, .. } = &self.running;
+        // On the host environments keep their states to themselves.
+        if it.in_program() {
+            it.update("env_state", *state);
+        }
+        if let Some(task) = task {
+            it.update("task", *task);
+        }
+        it.update("env_steps", steps.unsqueeze(2));
+        it.update("obs", *obs);
+        it.update("ep_return", self.ep_return);
+    }
+}

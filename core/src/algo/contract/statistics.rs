@@ -1,0 +1,64 @@
+//! Running means and variances that a state holds: of observations, of rewards, of advantages.
+
+use super::{First, Held, Numbers, StateEntry};
+use crate::DType;
+use crate::credit::Moments;
+use crate::play::Iteration;
+use crate::policy::Normalised;
+use crate::tensor::Named;
+
+/// A running mean and variance in a state, by the names of its three entries.
+#[derive(Clone, Copy, Debug)]
+pub struct Statistics {
+    mean: &'static str,
+    variance: &'static str,
+    count: &'static str,
+}
+
+impl Statistics {
+    /// The statistics of observations, by which policies see them standardised.
+    pub const OBSERVATIONS: Statistics =
+        Statistics { mean: Normalised::MEAN, variance: Normalised::VARIANCE, count: "obs_count" };
+    /// The statistics of discounted returns, by whose deviation rewards are divided.
+    pub const REWARDS: Statistics = Statistics { mean: "reward_mean", variance: "reward_var", count: "reward_count" };
+    /// The statistics of advantages.
+    pub const ADVANTAGES: Statistics =
+        Statistics { mean: "advantage_mean", variance: "advantage_var", count: "advantage_count" };
+
+    /// Gives the entries of statistics of D numbers: mean and variance `[D]`, and the count `[1]`.
+    #[must_use]
+    pub fn entries(self, d: usize) -> [StateEntry; 3] {
+        let of = |name, d| StateEntry::new(name, &[d], DType::F32);
+        let variance = of(self.variance, d).from(First::Value(1.0)).holding(Numbers::NOT_NEGATIVE);
+        [of(self.mean, d), variance, of(self.count, 1).holding(Numbers::COUNT)].map(StateEntry::statistics)
+    }
+
+    /// Finds the statistics that a state holds, if it has such.
+    #[must_use]
+    pub fn find(self, held: &Held) -> Option<Moments> {
+        let [mean, var, count] = [self.mean, self.variance, self.count].map(|name| held.find(name));
+        Some(Moments { mean: mean?, var: var?, count: count? })
+    }
+
+    /// Updates the statistics of the state.
+    pub fn keep(self, it: &mut Iteration<'_>, moments: &Moments) {
+        it.update(self.mean, moments.mean);
+        it.update(self.variance, moments.var);
+        it.update(self.count, moments.count);
+    }
+
+    /// Names the entries that a policy consists of, where it `normalises` observations and where it does not.
+    #[must_use]
+    pub fn policy_entries(normalises: bool) -> Vec<&'static str> {
+        let Statistics { mean, variance, .. } = Statistics::OBSERVATIONS;
+        if normalises { vec!["theta", mean, variance] } else { vec!["theta"] }
+    }
+
+    /// Finds the values by which the policy of a state sees observations: none where it sees them as they are. A policy
+    /// alone has no count.
+    #[must_use]
+    pub fn acting(held: &Held) -> Named {
+        let Statistics { mean, variance, .. } = Statistics::OBSERVATIONS;
+        [mean, variance].into_iter().filter_map(|name| Some((name, held.find(name)?))).collect()
+    }
+}
