@@ -29,7 +29,7 @@
 //!
 //! An environment is a value that implements [`env::Env`]: a step in plain Rust over numbers [`env::Real`], which runs
 //! in SIMD lanes, on GPUs and in browsers. The page of [`env`](mod@env) has a whole one, [`env::check_env`] tests
-//! yours, and `docs/from-gymnasium.md` in the repository translates a `step` from Python line by line.
+//! yours, and `docs/tutorials/2-your-environment.md` in the repository says how a `step` in Python is translated.
 //! [`env::EnvDef::new`] makes it what [`train::Setup::resolve`] takes in place of a built-in one. What cannot be
 //! written so, such as a simulator or a game, implements [`host::HostEnv`]; [`host`] has an example.
 //!

@@ -16,7 +16,7 @@ use crate::exec::GpuExecutable;
 use crate::large;
 use crate::read::Read;
 
-/// Which GPU, and how much of it is asked for.
+/// A choice of GPU, and how much of it is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GpuOptions {
     /// Number of the adapter; none for the fastest one.

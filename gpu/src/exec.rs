@@ -185,7 +185,7 @@ struct Player<'a> {
     context: &'a Context,
     pace: &'a Pace,
     pass: Option<wgpu::ComputePass<'static>>,
-    /// Of the loops around, the outermost first.
+    /// Offsets of the steps of the loops around, the outermost first.
     offsets: Vec<u32>,
     /// True if they differ from those of the last dispatch.
     moved: bool,

@@ -31,9 +31,9 @@ pub fn target(name: &str) -> &'static Target {
 /// How long to try.
 #[derive(Clone, Copy, Debug)]
 pub enum Effort {
-    /// So many inputs beside the corpus.
+    /// A number of inputs beside the corpus.
     Inputs(u64),
-    /// So long; memory and time of each input are watched.
+    /// For a time; memory and time of each input are watched.
     Time(Duration),
 }
 

@@ -28,9 +28,6 @@ mod pages {
     #[doc = include_str!("../../native-cli/README.md")]
     struct CommandLine;
 
-    #[doc = include_str!("../../docs/from-gymnasium.md")]
-    struct FromGymnasium;
-
     #[doc = include_str!("../../docs/tutorials/1-first-agent.md")]
     struct FirstAgent;
 

@@ -105,7 +105,7 @@ pub fn rows(primitive: Primitive) -> Vec<Row> {
 pub enum Domain {
     /// Numbers of a range.
     Real(f32, f32),
-    /// Of either sign, with sizes in a range.
+    /// Numbers of either sign, with sizes in a range.
     Away(f32, f32),
     /// Multiples of 1/8 up to ±3, plus a number: comparisons of them are exact, and have ties if it is 0.
     Grid(f32),
@@ -152,7 +152,7 @@ type Build = Box<dyn Fn(&[Tensor]) -> Vec<Tensor>>;
 
 /// A small program that uses a primitive.
 pub struct Row {
-    /// Which operands it has.
+    /// Names the primitive and its operands.
     pub name: String,
     /// The arguments.
     pub args: Vec<Arg>,

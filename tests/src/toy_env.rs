@@ -9,7 +9,7 @@ use quickstudy_core::{Error, Result};
 pub enum Fault {
     /// The environment returns an error.
     Error,
-    /// It panics.
+    /// The environment panics.
     Panic,
     /// Its observation lacks a number.
     Short,

@@ -1,4 +1,4 @@
-//! Where programs run.
+//! The device on which programs run.
 
 use quickstudy_core::Device;
 use quickstudy_gpu::{Gpu, GpuOptions};

@@ -95,7 +95,7 @@ fn counted(what: &str, count: usize, name: impl Fn(usize) -> String) -> Thrown<V
 }
 
 impl JsEnvSource {
-    /// Of an object as `js/env.ts` makes it.
+    /// An environment of an object as `js/env.ts` makes it.
     ///
     /// # Errors
     /// If the spec lacks something or `create` is no function.

@@ -99,7 +99,7 @@ impl AdaptationInfo {
 struct GuessesInfo {
     #[serde(flatten)]
     adaptation: AdaptationInfo,
-    /// By stage and steps made in it: x and y of each draw, flat.
+    /// The x and y of each draw, flat, by stage and steps made in it.
     places: Vec<Vec<Vec<f32>>>,
 }
 
@@ -131,7 +131,7 @@ pub struct RawPolicy {
 
 #[wasm_bindgen]
 impl RawPolicy {
-    /// Of a snapshot of either kind; `env` makes environments of the page, if it was trained on one.
+    /// The policy of a snapshot of either kind; `env` makes environments of the page, if it was trained on one.
     ///
     /// # Errors
     /// If the bytes are no snapshot that this version can read.

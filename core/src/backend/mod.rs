@@ -41,7 +41,7 @@ pub struct Caps {
 
 /// A backend's memory.
 pub trait BufferData: Any + Debug {
-    /// For the backend to find its own type again.
+    /// The memory as `Any`, for the backend to find its own type again.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -104,9 +104,9 @@ pub trait Executable {
 /// The value of a run-time scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ScalarValue {
-    /// For an f32 scalar; rounded by devices that work in f32.
+    /// A number for an f32 scalar; rounded by devices that work in f32.
     F32(f64),
-    /// For a u32 scalar.
+    /// A number for a u32 scalar.
     U32(u32),
 }
 

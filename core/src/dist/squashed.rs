@@ -23,7 +23,7 @@ impl SquashedGaussian {
         SquashedGaussian { inner: Gaussian::with_log_std(mean, log_std) }
     }
 
-    /// Of normal numbers u.
+    /// The distribution of normal numbers u, before the tanh.
     #[must_use]
     pub(super) fn of(inner: Gaussian) -> SquashedGaussian {
         SquashedGaussian { inner }

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As it should be.
+    /// The environment is as it should be.
     Passed,
     /// Legitimate in some environments, a mistake in most.
     Warning,

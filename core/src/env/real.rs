@@ -19,7 +19,7 @@ use crate::rng::{PARITY, ROTATIONS};
 pub trait Mask: Copy + 'static {
     /// A mask with this value in every lane.
     fn splat(value: bool) -> Self;
-    /// Both.
+    /// True where both are.
     fn and(self, other: Self) -> Self;
     /// Either.
     fn or(self, other: Self) -> Self;

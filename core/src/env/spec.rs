@@ -83,7 +83,7 @@ impl ActionSpace {
 pub struct Goal {
     /// The numbers of an observation that say what is reached.
     pub achieved: Range<usize>,
-    /// As many that say what is sought.
+    /// Numbers of observations that say what is sought, as many as say what is reached.
     pub desired: Range<usize>,
     /// The goal is reached within this distance of it.
     pub tolerance: f64,
@@ -129,7 +129,7 @@ pub struct EnvSpec {
     /// Names the shapes that it is drawn with, beside the agent: `green: the goal`; empty if nothing needs a name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub legend: String,
-    /// Where its goals are, if it has such.
+    /// The places of its goals in observations, if it has such.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<Goal>,
 }
@@ -152,42 +152,42 @@ impl EnvSpec {
         }
     }
 
-    /// With steps of `seconds`.
+    /// A spec with steps of `seconds`.
     #[must_use]
     pub fn dt(mut self, seconds: f64) -> Self {
         self.dt = seconds;
         self
     }
 
-    /// With the mean return from which it counts as solved.
+    /// A spec with the mean return from which the environment counts as solved.
     #[must_use]
     pub fn solved_at(mut self, mean_return: f64) -> Self {
         self.solved_at = Some(mean_return);
         self
     }
 
-    /// With parameters that tell tasks apart.
+    /// A spec with parameters that tell tasks apart.
     #[must_use]
     pub fn task(mut self, task: Vec<Dim>) -> Self {
         self.task = task;
         self
     }
 
-    /// With goals at these places of observations.
+    /// A spec with goals at these places of observations.
     #[must_use]
     pub fn goal(mut self, goal: Goal) -> Self {
         self.goal = Some(goal);
         self
     }
 
-    /// With the numbers of the state that are the agent's place in the plane.
+    /// A spec with the numbers of the state that are the agent's place in the plane.
     #[must_use]
     pub fn plane(mut self, x: usize, y: usize) -> Self {
         self.plane = Some([x, y]);
         self
     }
 
-    /// With a line that names the shapes that it is drawn with.
+    /// A spec with a line that names the shapes that the environment is drawn with.
     #[must_use]
     pub fn legend(mut self, legend: &str) -> Self {
         legend.clone_into(&mut self.legend);

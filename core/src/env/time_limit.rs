@@ -19,7 +19,7 @@ pub(super) fn parameter(steps: usize) -> Parameter {
 }
 
 impl EnvSpec {
-    /// With another time limit, which becomes part of the name: `pendulum:time_limit=100`.
+    /// A handle with another time limit, which becomes part of the name: `pendulum:time_limit=100`.
     ///
     /// The return from which an environment counts as solved is that of its own time limit, and left out.
     ///

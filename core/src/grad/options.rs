@@ -5,7 +5,7 @@ use std::panic::Location;
 /// How cotangents of loop invariants leave a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Invariants {
-    /// Of weights of matrix products: the products' operands are stacked and multiplied once, outside of the loop.
+    /// Operands of the products with weights are stacked and multiplied once, outside of the loop.
     Products,
     /// Always stacked, then summed.
     #[cfg_attr(not(test), allow(dead_code, reason = "the plain form, which tests compare the other one with"))]

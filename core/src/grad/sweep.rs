@@ -13,7 +13,7 @@ use crate::tensor::{Node, NodeId, Op, Tensor};
 pub(super) enum Below {
     /// Through the nodes that are differentiated, to others that they depend on.
     Through,
-    /// Not below them: they count as independent of each other.
+    /// Down to them and no further: they count as independent of each other.
     Cut,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn sweep(
 struct Cotangents {
     /// Contributions to the cotangent of a node.
     of: FxHashMap<NodeId, Vec<Tensor>>,
-    /// Of the results of loops and calls, by result number.
+    /// Cotangents of the results of loops and calls, by result number.
     outs: FxHashMap<NodeId, Vec<(usize, Tensor)>>,
 }
 
@@ -174,7 +174,7 @@ fn join_slices(parts: Vec<Tensor>) -> Vec<Tensor> {
 
 /// The nodes between seeds and targets.
 struct Active {
-    /// In topological order.
+    /// The nodes, in topological order.
     order: Vec<NodeId>,
     on: FxHashSet<NodeId>,
     /// Of a loop that was made from another one to stack its carries: that other one. The results of one are the first

@@ -50,7 +50,7 @@ impl Part {
     }
 }
 
-/// Which part of θ is what.
+/// The slices of θ, with their names, shapes and starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
     entries: Vec<Slice>,

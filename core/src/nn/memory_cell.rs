@@ -49,7 +49,7 @@ pub struct CellShape {
     pub kind: CellKind,
     /// H.
     pub units: usize,
-    /// Of gated recurrent units.
+    /// Gated recurrent units.
     pub reset: Reset,
     /// First recurrent weights.
     pub init: RecurrentInit,

@@ -13,7 +13,7 @@ pub enum RecurrentInit {
 }
 
 impl RecurrentInit {
-    /// Of weights `[H, gates · H]`.
+    /// The start of weights `[H, gates · H]`.
     pub(super) fn of(self, hidden: usize, gates: usize) -> Init {
         match self {
             RecurrentInit::Glorot => Init::glorot_uniform(hidden, gates * hidden),

@@ -7,7 +7,7 @@ use crate::settings::Range;
 /// The rule by which a gradient becomes a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Optimiser {
-    /// By moments of the gradient; without a first one and without corrections it is RMSprop.
+    /// Steps by moments of the gradient; without a first one and without corrections it is RMSprop.
     Adam(Adam),
     /// Gradient descent whose steps have so much of the last one in them, in [0, 1): m ← μ m + g, θ ← θ − α m, as
     /// `torch.optim.SGD`.

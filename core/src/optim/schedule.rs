@@ -25,16 +25,16 @@ impl Progress {
 /// How a setting changes from its configured value over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// It stays.
+    /// The value stays.
     #[default]
     Constant,
-    /// It falls linearly towards 0, which it would reach after the last iteration.
+    /// The value falls linearly towards 0, which it would reach after the last iteration.
     Linear,
-    /// It falls by the same share in each iteration, towards a share of itself: [`Fall`].
+    /// The value falls by the same share in each iteration, towards a share of itself: [`Fall`].
     Exponential,
-    /// It falls a few times in a run, each time by the same share, to a share of itself: [`Fall`].
+    /// The value falls a few times in a run, each time by the same share, to a share of itself: [`Fall`].
     Step,
-    /// It falls towards 0 as half a wave of the cosine, slowly at first and at the end.
+    /// The value falls towards 0 as half a wave of the cosine, slowly at first and at the end.
     Cosine,
 }
 

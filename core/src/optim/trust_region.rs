@@ -23,7 +23,7 @@ use crate::tensor::{scan_tree, tree};
 /// | symmetric, ε = 1e-5, as in ProMP's code | 9,700 % (68 %) | 7,600 % (27 %) |
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Hessian {
-    /// By differentiating twice.
+    /// The gradient is differentiated once more.
     #[default]
     Exact,
     /// (g(θ + εv) − g(θ − εv)) / 2ε. Cheaper for second-order objectives.

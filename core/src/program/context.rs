@@ -14,7 +14,7 @@ pub struct Context {
     pub(super) scalars: Vec<ScalarSpec>,
     /// Value and argument number.
     pub(super) results: Vec<(Tensor, usize)>,
-    /// Where the host is asked, in order.
+    /// The cuts at which the host is asked, in order.
     pub(super) cuts: Vec<Cut>,
     /// While a loop is tried in one program: true if the host would have to be asked inside of it.
     pub(super) trying: Option<bool>,

@@ -37,8 +37,8 @@ pub(super) struct CutStep {
     pub asks: Vec<NodeId>,
     /// Nodes of the answers.
     pub answers: Vec<NodeId>,
-    /// Where a loop begins: carries that are a large entry of the state throughout.
+    /// Carries, where a loop begins, that are a large entry of the state throughout.
     pub entries: Vec<Option<String>>,
-    /// Where a loop begins: carries and their new values, which are written before the end of the pass.
+    /// Carries and their new values, where a loop begins, that are written before the end of the pass.
     pub early: Vec<(usize, NodeId, NodeId)>,
 }

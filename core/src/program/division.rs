@@ -45,7 +45,7 @@ pub(super) struct Division<'a> {
 }
 
 impl<'a> Division<'a> {
-    /// Of a graph between cuts.
+    /// Divides a graph at its cuts.
     pub fn new(graph: &'a Graph, args: &'a [Arg], cuts: &[Cut]) -> Division<'a> {
         let begins = (0..cuts.len()).filter(|cut| matches!(cuts[*cut].kind, CutKind::Repeat(_)));
         let ends = (0..cuts.len()).filter(|cut| cuts[*cut].kind == CutKind::End);

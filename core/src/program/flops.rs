@@ -12,10 +12,10 @@ use crate::tensor::{NodeId, Op, Unary, op::Binary};
 /// out. Derivatives are part of the graph as everything else is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flops {
-    /// Of matrix products: 2·M·N·K each.
+    /// Operations of matrix products: 2·M·N·K each.
     pub products: u64,
-    /// Of the rest: one for each element of an f32 sum, maximum, minimum, product or elementary function, and for each
-    /// element that a reduction reads. Integers, comparisons, selections, moves and constants are free.
+    /// Operations of the rest: one for each element of an f32 sum, maximum, minimum, product or elementary function,
+    /// and for each element that a reduction reads. Integers, comparisons, selections, moves and constants are free.
     pub others: u64,
 }
 

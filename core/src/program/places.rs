@@ -1,4 +1,5 @@
-//! Where the parts of a divided trace write what outlives them: carries of loops, and large entries of the state.
+//! The places at which parts of a divided trace write what outlives them: carries of loops, and large entries of the
+//! state.
 
 use super::context::Context;
 use super::cut::CutStep;
@@ -37,7 +38,7 @@ pub(super) fn in_place(cx: &Context, graph: &Graph, division: &mut Division<'_>,
     Ok(())
 }
 
-/// Where the carries of a loop are written: the loop's first and last cut are `[begin, end]`.
+/// Finds where the carries of a loop are written: the loop's first and last cut are `[begin, end]`.
 pub(super) fn carried(
     cx: &Context,
     graph: &Graph,

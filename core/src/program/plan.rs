@@ -28,7 +28,7 @@ pub struct Arg {
     pub dtype: DType,
     /// Its use.
     pub role: Role,
-    /// It is too large to be touched as a whole: the planner refuses every operation that would.
+    /// The array is too large to be touched as a whole: the planner refuses every operation that would.
     pub bulk: bool,
 }
 
@@ -66,12 +66,12 @@ impl Kind {
     }
 }
 
-/// Where a value is kept.
+/// The memory that keeps a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
-    /// In the argument of that number.
+    /// The argument of that number.
     Arg(usize),
-    /// In the temporary of that number, of the schedule that the value belongs to.
+    /// The temporary of that number, of the schedule that the value belongs to.
     Slot(usize),
     /// In what is bound to the loop body's parameter of that number: a carry, or a row of a stacked input. A write
     /// there is the carry's new value.
@@ -97,13 +97,13 @@ pub struct Kernel {
     pub space: Vec<usize>,
     /// The nodes that it computes.
     pub nodes: Vec<NodeId>,
-    /// Of a kernel that writes a part of a Concat: which operands. Others write the others in the same place.
+    /// The operands of a Concat of which the kernel writes a part. Others write the others in the same place.
     pub operands: Option<std::ops::Range<usize>>,
     /// The values that it reads from memory, and where they are then. Views lead to these.
     pub reads: Vec<(NodeId, Place)>,
     /// The values that it keeps, and where.
     pub writes: Vec<(NodeId, Place)>,
-    /// Of a Scan: its inside.
+    /// The inside of a Scan.
     pub body: Option<Box<KernelSchedule>>,
 }
 

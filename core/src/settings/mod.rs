@@ -87,7 +87,7 @@ pub trait Settings: Default {
         Self::DECLARED.iter().map(|doc| doc.key.to_owned()).zip(self.values()).collect()
     }
 
-    /// These settings with the values of a table, all of them checked.
+    /// The settings with the values of a table put in, all of them checked.
     ///
     /// # Errors
     /// As [`set`](Settings::set) and [`check`](Settings::check).

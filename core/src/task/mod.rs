@@ -1,4 +1,4 @@
-//! Which tasks are played: new ones each time, or those of a pool, of which some may be held out.
+//! Chooses the tasks that are played: new ones each time, or those of a pool, of which some may be held out.
 //!
 //! A task is drawn from its environment's distribution by a key and a number, so a pool is a range of numbers and
 //! nothing is stored. Host and programs choose and draw the same tasks.

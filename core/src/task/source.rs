@@ -20,7 +20,7 @@ const DEAL: u32 = stream("task deal");
 /// The order in which a pool's tasks are played follows from this stream's key, the iteration's, and the pass.
 const ORDER: u32 = stream("task order");
 
-/// Which tasks of an environment's distribution are played.
+/// The tasks of an environment's distribution that are played.
 ///
 /// Everywhere, `key` is that of the tasks of one seed. The same key gives the same pool; other seeds play on other
 /// tasks.

@@ -162,7 +162,7 @@ impl Tensor {
         self.eq(other).bit_xor(Tensor::constant_u32(1))
     }
 
-    /// Of truth values: the other one.
+    /// The opposite of each truth value.
     #[allow(clippy::should_implement_trait, reason = "of truth values, not of bits")]
     #[track_caller]
     pub fn not(self) -> Tensor {

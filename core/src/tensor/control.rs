@@ -103,7 +103,7 @@ pub fn run_if(condition: Tensor, init: &[Tensor], body: impl FnOnce(&[Tensor]) -
 /// When a loop ends before its last step. The parameter that tells it shows only when the body is traced.
 #[derive(Clone, Copy)]
 enum LoopEnd<'a> {
-    /// It does not.
+    /// The loop does not end early.
     Never,
     /// Once the last carry, 0 at first, is not 0.
     Done(&'a Cell<Tensor>),

@@ -33,7 +33,7 @@ pub struct Node {
     pub dtype: DType,
     /// The innermost body that it depends on; `ROOT` outside of all.
     pub scope: u32,
-    /// Where it comes from.
+    /// The place in the source that asked for it.
     pub origin: Origin,
 }
 
@@ -81,7 +81,7 @@ pub struct Graph {
     scopes: Vec<Nesting>,
     open: Vec<u32>,
     cse: FxHashMap<NodeKey, NodeId>,
-    /// Of a scan node: the same scan with its carries stacked, so that all orders of derivative share it.
+    /// The copy of a scan with its carries stacked, so that all orders of derivative share it.
     pub stacked: FxHashMap<NodeId, NodeId>,
     /// The origin of new nodes that are made for a derivative or a copy of another node, if they are: that node's.
     pub blame: Option<Origin>,

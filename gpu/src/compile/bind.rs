@@ -1,4 +1,4 @@
-//! Where values of a plan are in memory, also through loops, and the bindings of a kernel.
+//! Finds where values of a plan are in memory, also through loops, and makes the bindings of kernels.
 
 use quickstudy_core::Result;
 use quickstudy_core::program::{Kernel, Place, Plan, is_view};
@@ -9,7 +9,7 @@ use super::pack::Key;
 use super::{Home, Write, fault};
 use crate::wgsl::{Leaf, Memory, Words};
 
-/// Where a value is: a buffer, or a part of one.
+/// The place of a value: a buffer, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     /// The buffer.
@@ -68,7 +68,7 @@ impl Bindings {
         words
     }
 
-    /// These values are written.
+    /// Notes that these values are written.
     pub fn write(&mut self, writes: &[Write]) {
         for (node, spot, row) in writes {
             let words = self.words_written(*spot);

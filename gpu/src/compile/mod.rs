@@ -27,7 +27,7 @@ pub(crate) enum Home {
 pub(crate) struct Dispatch {
     /// The buffers that it binds.
     pub homes: Vec<Home>,
-    /// Which of these are written.
+    /// Tells which of these are written.
     pub written: Vec<bool>,
     /// The shader.
     pub shader: Shader,

@@ -38,7 +38,7 @@ pub(super) struct Packs {
     /// Pack and first word in it.
     of: HashMap<Key, [usize; 2]>,
     lens: Vec<usize>,
-    /// In the order in which they were wished for.
+    /// The wishes, in their order.
     wished: Vec<(Key, usize)>,
 }
 

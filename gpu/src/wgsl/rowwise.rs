@@ -32,7 +32,7 @@ pub(crate) struct RowLoop<'a> {
     pub memory: Memory,
     /// Of each carry: where it is, and whether it starts as what is there.
     pub carries: Vec<(Words, bool)>,
-    /// Where each stacked output is.
+    /// The place of each stacked output.
     pub rows: Vec<Option<Words>>,
 }
 

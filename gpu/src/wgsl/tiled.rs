@@ -28,7 +28,7 @@ struct TileLoad {
     free: Vec<Ix>,
     /// Distance along the summed axis from the step's first.
     depth: Ix,
-    /// Where in workgroup memory.
+    /// The first word in workgroup memory.
     to: Ix,
     /// Invocations that do: the others have nothing left to load.
     first: Option<usize>,

@@ -166,7 +166,7 @@ fn snapshot(input: &[u8]) {
     }
 }
 
-/// With a length in front that is the header's.
+/// A copy of a file whose length in front is made the header's.
 fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     let text = bytes.get(8..)?;
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<serde_json::Value>();

@@ -12,7 +12,7 @@ enum Read<'a> {
     Rows(&'a Mem),
     /// The first value of a carry, all of it.
     Init(ValueId),
-    /// In any other way.
+    /// Read in any other way.
     Any,
 }
 

@@ -5,7 +5,7 @@ use crate::{Error, Shortage};
 /// Why a run ends before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// It was asked to stop.
+    /// The run was asked to stop.
     Interrupted,
     /// Reports that so many bytes could not be allocated.
     Memory(usize),

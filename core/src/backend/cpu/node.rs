@@ -196,7 +196,7 @@ fn sum(mem: &Memory<'_>, src: &View, axis: usize, isa: Isa) -> Ran<Vec<f32>> {
     Ok(out)
 }
 
-/// Of `[L.., n, R..]` indexed by `[L.., m]`: n, m and the elements of R.
+/// The sizes n, m and the number of elements of R, of `[L.., n, R..]` indexed by `[L.., m]`.
 fn gather_sizes(src: &[usize], index: &[usize]) -> (usize, usize, usize) {
     let axis = index.len() - 1;
     (src[axis], index[axis], src[axis + 1..].iter().product())

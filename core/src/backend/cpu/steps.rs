@@ -12,7 +12,7 @@ pub enum LoweredStep {
     Copy {
         /// The elements to copy.
         src: View,
-        /// Where to.
+        /// The value that is written.
         dst: ValueId,
     },
     /// Compute one node for all its elements.
@@ -38,7 +38,7 @@ pub struct NodeStep {
     pub dst: Vec<ValueId>,
     /// Its shape.
     pub shape: Vec<usize>,
-    /// Of a call: the trailing sizes of its results.
+    /// The trailing sizes of a call's results.
     pub widths: Vec<usize>,
 }
 

@@ -21,7 +21,7 @@ fn positions(shape: &[usize], strides: &[usize], offset: usize) -> Vec<usize> {
     found
 }
 
-/// Where each element of a view's result comes from; `usize::MAX` stands for a zero. `None` for other operations.
+/// The source of each element of a view's result; `usize::MAX` stands for a zero. `None` for other operations.
 pub(super) fn sources(node: &Node, from: &[usize]) -> Option<Vec<usize>> {
     let s = strides(from);
     Some(match &node.op {
@@ -86,7 +86,7 @@ pub(super) fn row_sizes(source: &[usize], index: &[usize]) -> (usize, usize, usi
     (outer, n, index[axis], inner)
 }
 
-/// For each element of a gather's result, its position in the source.
+/// The position in the source of each element of a gather's result.
 pub(super) fn gather_sources(source: &[usize], index: &[usize], at: &[u32]) -> Vec<usize> {
     let (outer, n, m, inner) = row_sizes(source, index);
     let mut found = Vec::with_capacity(outer * m * inner);
@@ -99,7 +99,7 @@ pub(super) fn gather_sources(source: &[usize], index: &[usize], at: &[u32]) -> V
     found
 }
 
-/// For each element of a store's destination, the position in the rows that replaces it, or `usize::MAX`.
+/// The position in the rows that replaces each element of a store's destination, or `usize::MAX`.
 pub(super) fn store_sources(destination: &[usize], index: &[usize], at: &[u32]) -> Result<Vec<usize>> {
     let (outer, n, m, inner) = row_sizes(destination, index);
     let mut found = vec![usize::MAX; outer * n * inner];

@@ -1,4 +1,4 @@
-//! Where numbers left the range of f32.
+//! The operation at which numbers left the range of f32.
 
 use crate::Error;
 use crate::tensor::NodeId;
@@ -13,14 +13,14 @@ pub struct NonFinite {
     pub op: &'static str,
     /// Source position that asked for it.
     pub origin: Origin,
-    /// Which element, and the loops and their steps around it.
+    /// The element by its indices, and the loops and their steps around it.
     pub place: String,
     /// The element: NaN or infinite.
     pub value: f64,
 }
 
 impl NonFinite {
-    /// As an error.
+    /// The error that says this.
     pub fn error(&self) -> Error {
         let NonFinite { node, op, origin, place, value } = self;
         Error::NonFinite(format!("{op} gives {value} from finite operands, {origin}: {place} (node %{node})"))

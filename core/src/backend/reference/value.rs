@@ -3,9 +3,9 @@
 /// The elements of a tensor, in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
-    /// Of an f32 tensor.
+    /// Elements of an f32 tensor.
     F64(Vec<f64>),
-    /// Of a u32 tensor.
+    /// Elements of a u32 tensor.
     U32(Vec<u32>),
 }
 

@@ -27,7 +27,7 @@ impl Default for Bandit {
 crate::fields! {
     /// The last pull, kept for pictures only.
     pub struct LastPull {
-        /// Which arm; −1 before the first.
+        /// The arm that was pulled; −1 before the first.
         arm,
         /// Its reward.
         paid,

@@ -22,7 +22,7 @@ impl Default for DarkRoom {
 }
 
 crate::fields! {
-    /// Which cell, counted from the lower left one.
+    /// The agent's cell, counted from the lower left one.
     pub struct RoomCell {
         /// Column.
         x,

@@ -26,7 +26,7 @@ pub struct GridWorld {
 }
 
 crate::fields! {
-    /// Which cell, counted from the upper left one.
+    /// The agent's cell, counted from the upper left one.
     pub struct GridCell {
         /// Row.
         row,

@@ -20,7 +20,7 @@ pub struct MountainCar {
     pub force: f64,
     /// Largest change of speed by the slope.
     pub gravity: f64,
-    /// Where the episode ends.
+    /// The place at which the episode ends.
     pub goal: f64,
 }
 

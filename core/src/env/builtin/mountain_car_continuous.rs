@@ -15,7 +15,7 @@ pub struct MountainCarContinuous {
     pub power: f64,
     /// Largest change of speed by the slope.
     pub gravity: f64,
-    /// Where the episode ends.
+    /// The place at which the episode ends.
     pub goal: f64,
 }
 

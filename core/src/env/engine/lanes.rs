@@ -53,7 +53,7 @@ operator!(Sub, sub, |a, b| a - b);
 operator!(Mul, mul, |a, b| a * b);
 operator!(Div, div, |a, b| a * (1.0 / b));
 
-/// With a constant, as [`Real::lit`] makes it.
+/// Combines each lane with a constant, as [`Real::lit`] makes it.
 macro_rules! with_constant {
     ($($trait:ident, $name:ident;)*) => {
         $(impl<const N: usize> $trait<f64> for Lanes<N> {

@@ -15,7 +15,7 @@ use crate::rng::{Key, fold_in};
 /// Where random actions and first states come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// As everywhere: threefry, both words of each block used.
+    /// The generator of training: threefry, both words of each block used.
     Threefry,
     /// A shift register for actions, the same first state for every episode: what is left is the environment's own
     /// work.

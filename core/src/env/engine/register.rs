@@ -95,7 +95,7 @@ operator!(Sub, sub, |a, b| a.sub(b));
 operator!(Mul, mul, |a, b| a.mul(b));
 operator!(Div, div, |a, b| a.mul(V::splat(1.0).div(b)));
 
-/// With a constant, as [`Real::lit`] makes it.
+/// Combines each lane with a constant, as [`Real::lit`] makes it.
 macro_rules! with_constant {
     ($($trait:ident, $name:ident;)*) => {
         $(impl<V: Register> $trait<f64> for Reg<V> {

@@ -36,7 +36,7 @@ pub(super) enum Use {
     Direct,
     /// At other indices.
     Elsewhere,
-    /// As the buffer that a store changes.
+    /// The buffer that a store changes.
     Dest,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Item {
     pub space: usize,
     /// Its operands, constants left out.
     pub edges: Vec<Edge>,
-    /// Of a piece: which operands of the node.
+    /// The operands of the node that make a piece.
     pub operands: Option<Range<usize>>,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Flow<'a> {
     pub items: Vec<Item>,
     /// The item that computes a node; results of scans and calls are computed by those.
     of: Vec<u32>,
-    /// For each want: the item that computes it.
+    /// The item that computes each want.
     pub wanted: Vec<usize>,
     /// For each item: items with an edge to it, and the edge's number.
     pub readers: Vec<Vec<(usize, usize)>>,

@@ -33,9 +33,9 @@ pub(super) struct Group {
 pub(super) struct Groups {
     /// The groups, in no order that matters.
     pub list: Vec<Group>,
-    /// For each group: groups that must run before.
+    /// The groups that must run before each group.
     pub deps: Vec<Vec<usize>>,
-    /// For each item: its group, if it has one.
+    /// The group of each item, if it has one.
     pub of: Vec<Option<usize>>,
     seen: Vec<u32>,
     stamp: u32,

@@ -1,4 +1,4 @@
-//! Which nodes are computed where they are read, instead of once for all.
+//! Chooses nodes that are computed where they are read, instead of once for all.
 
 use super::flow::{Class, Flow, Use};
 use crate::program::views::fold;

@@ -1,4 +1,4 @@
-//! Where wanted values are written, and an order of the kernels.
+//! Chooses where wanted values are written, and an order of the kernels.
 //!
 //! A value that replaces an old one is written in its place if every kernel that reads the old one can run before, or
 //! reads it at the index that it writes. Otherwise it is computed aside and copied at the end.
@@ -21,9 +21,9 @@ use crate::{Error, Result};
 /// Where a value is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
-    /// In a place that is given.
+    /// A place that is given.
     Fixed(Place),
-    /// In the temporary of that number, not yet a slot.
+    /// The temporary of that number, not yet a slot.
     Temp(usize),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Ordered {
     pub temps: Vec<usize>,
     /// Further writes of a group, by group.
     pub more: Vec<(usize, NodeId, Home)>,
-    /// Of groups that copy a value at the end: where it is.
+    /// The place of the value that a group copies at the end.
     pub finals: FxHashMap<usize, Home>,
 }
 

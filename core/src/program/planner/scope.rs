@@ -11,7 +11,7 @@ use crate::tensor::{Graph, NodeId};
 pub(super) struct Want {
     /// The value.
     pub(super) node: NodeId,
-    /// Where it must be.
+    /// The place where it must be at the end.
     pub(super) place: Place,
     /// The leaf that is in this place at the start, if it may be read.
     pub(super) old: Option<NodeId>,
@@ -24,7 +24,7 @@ pub(super) struct Want {
 pub(super) struct Scope<'a> {
     pub(super) graph: &'a Graph,
     pub(super) scope: u32,
-    /// Of each scan and call: its `Op::Out` nodes, in order.
+    /// The `Op::Out` nodes of each scan and call, in order.
     pub(super) outs: &'a FxHashMap<NodeId, Vec<NodeId>>,
     pub(super) options: &'a PlanOptions,
 }

@@ -70,7 +70,8 @@ fn opaque(pointer: *const f32) -> *const f32 {
     pointer
 }
 
-/// As above. An address in wasm is one register and a constant: what is next to each other shares a pointer.
+/// Sums in WebAssembly, to the same bits. An address there is one register and a constant: what is next to each other
+/// shares a pointer.
 #[cfg(target_arch = "wasm32")]
 #[inline(always)]
 pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[V; W]; R], steps: &SumOperands) {
@@ -84,7 +85,8 @@ pub(super) unsafe fn sum<V: Vector, const R: usize, const W: usize>(acc: &mut [[
     }
 }
 
-/// As above, four steps in a loop; `ROWS` says that the rows of `a` are next to each other, `STEPS` that the steps are.
+/// Makes four steps in a turn of the loop; `ROWS` says that the rows of `a` are next to each other, `STEPS` that the
+/// steps are.
 #[cfg(target_arch = "wasm32")]
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "two indices name the register tile")]

@@ -46,10 +46,10 @@ impl Domain {
 /// How a shape lies in a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lead {
-    /// It varies with the row.
+    /// The shape begins with all axes of the rows.
     Rows,
     /// Its first axis is that of the groups.
     Group,
-    /// It is the same for all groups and rows.
+    /// The shape is the same for all groups and rows.
     None,
 }

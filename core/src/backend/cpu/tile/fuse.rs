@@ -201,7 +201,7 @@ fn following(code: &[Instr], at: usize, root: Reg, sizes: &[usize], uses: &[usiz
 enum Made {
     /// Before the product.
     Before,
-    /// By the product, or from its results.
+    /// Made by the product, or from its results.
     Here,
     /// After the product, without it.
     Beside,

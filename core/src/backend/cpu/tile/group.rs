@@ -1,4 +1,4 @@
-//! Which kernels run together.
+//! Chooses which kernels run together.
 
 use std::collections::VecDeque;
 
@@ -19,9 +19,9 @@ const PART: usize = 24 * 128;
 
 /// The kernels that run next, and how.
 pub enum Formed {
-    /// These run as one group, which is compiled.
+    /// The kernels run as one group, which is compiled.
     Group(Vec<usize>),
-    /// This one is not for tiles.
+    /// The kernel is not for tiles.
     Alone(usize),
 }
 
@@ -81,7 +81,7 @@ enum NextPart {
     Whole,
     /// Only these kernels: later ones on the same rows wait for sums that they make.
     Part(FxHashSet<usize>),
-    /// This kernel first: later ones on the same rows wait for it, and it does not wait for the group.
+    /// The kernel that runs first: later ones on the same rows wait for it, and it does not wait for the group.
     After(usize),
 }
 

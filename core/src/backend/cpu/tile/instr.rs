@@ -218,7 +218,7 @@ pub enum Instr {
         src: Reg,
         /// The three sizes.
         sizes: [usize; 3],
-        /// Of u32 values.
+        /// The values are u32.
         unsigned: bool,
     },
     /// Product of each row with one matrix.

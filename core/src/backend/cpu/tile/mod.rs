@@ -31,7 +31,7 @@ pub use shares::Workspace;
 /// A sum over rows.
 #[derive(Clone, Debug)]
 pub struct Terminal {
-    /// Where it goes: `[groups, size]`, dense.
+    /// The value that gets the sum: `[groups, size]`, dense.
     pub dst: ValueId,
     /// Elements per group.
     pub size: usize,

@@ -1,4 +1,4 @@
-//! Which kernel computes which elementwise function.
+//! The kernels of elementwise functions.
 
 use super::super::simd::elementwise::{BinaryOp, UnaryOp};
 use crate::tensor::{Binary, DType, Unary};

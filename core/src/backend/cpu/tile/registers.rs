@@ -1,4 +1,4 @@
-//! Which registers may share scratch memory.
+//! Lets registers share scratch memory.
 
 use rustc_hash::FxHashMap;
 

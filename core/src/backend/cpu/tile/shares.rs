@@ -10,7 +10,7 @@ const WORTH_A_THREAD: usize = 1 << 18;
 /// Memory in which the tiles of a schedule work, one after the other. What it holds between two of them is of no value.
 #[derive(Debug, Default)]
 pub struct Workspace {
-    /// Of each thread.
+    /// The scratch of each thread.
     pub(super) threads: Vec<Desk>,
     /// Partial sums of all.
     pub(super) partials: Words,

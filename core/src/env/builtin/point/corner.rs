@@ -34,7 +34,7 @@ impl Default for PointCorner {
 }
 
 impl PointCorner {
-    /// With rewards of another kind.
+    /// The environment with rewards of another kind.
     #[must_use]
     pub fn with_reward(reward: PointReward) -> Self {
         Self { reward, ..Self::default() }

@@ -30,7 +30,7 @@ impl Default for PointHalfCircle {
 }
 
 impl PointHalfCircle {
-    /// With the reward that shows the goal from everywhere.
+    /// The environment whose reward shows the goal from everywhere.
     #[must_use]
     pub fn dense() -> Self {
         Self { reward: PointReward::Dense, ..Self::default() }
@@ -76,7 +76,7 @@ impl Env for PointHalfCircle {
         Step { next, reward, terminated: R::Mask::splat(false) }
     }
 
-    /// Of the sparse one: the original trained its actor by the distance.
+    /// The distance, by which the original trained its actor on the sparse reward.
     #[inline(always)]
     fn dense_reward<R: Real>(&self, before: &Position<R>, action: &[R], task: &[R]) -> Option<R> {
         let far = before.moved(action, self.max_step).distance(task[0], task[1]);

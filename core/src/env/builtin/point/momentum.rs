@@ -26,7 +26,7 @@ impl Default for PointMomentum {
 }
 
 impl PointMomentum {
-    /// With rewards of another kind.
+    /// The environment with rewards of another kind.
     #[must_use]
     pub fn with_reward(reward: PointReward) -> Self {
         Self { reward, ..Self::default() }

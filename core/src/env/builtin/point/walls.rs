@@ -37,7 +37,7 @@ impl Default for PointWalls {
 }
 
 impl PointWalls {
-    /// With rewards of another kind.
+    /// The environment with rewards of another kind.
     #[must_use]
     pub fn with_reward(reward: PointReward) -> Self {
         Self { reward, ..Self::default() }
