@@ -67,7 +67,7 @@ pub trait OnPolicy: Clone + Debug {
                 sizes.extend([("min_rollouts", rollouts), ("min_steps", steps)].into_iter().filter(|(_, n)| *n > 0))
             }
         }
-        sizes.push(("hidden", net.hidden.iter().copied().max().unwrap_or(0)));
+        sizes.push(("hidden", net.layers.hidden.iter().copied().max().unwrap_or(0)));
         if self.memory().cell != MemoryKind::None {
             sizes.push(("units", self.memory().units));
         }
@@ -106,7 +106,7 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
         }
-        if config.sampling().sde && config.net().min_std > 0.0 {
+        if config.sampling().sde && config.net().deviation.min_std > 0.0 {
             let problem = "state-dependent exploration has no lowest σ; set it to 0, or sde to false";
             return Err(Error::config("min_std", problem));
         }

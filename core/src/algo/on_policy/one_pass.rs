@@ -299,7 +299,7 @@ mod tests {
             config.sampling.normalise_rewards = coef > 0.0;
             config.gradient.normalise_advantages = false;
             config.gradient.optimiser.learning_rate = 0.05;
-            config.net.hidden = vec![8];
+            config.net.layers.hidden = vec![8];
             config.sampling = Sampling { horizon: T, envs: N, gae_lambda: 0.8, gamma: 0.9, ..config.sampling };
             let fitted = OnPolicyLearner::new(&Telling { vpg: config.clone(), entropy: 0.0 }, env.spec()).unwrap();
             let mut training = Training::new(&device, Rc::new(fitted), Arena::Device(&env), &[3]).unwrap();
@@ -392,7 +392,7 @@ mod tests {
         let train = |entropy_method, entropy_coef, entropy| {
             let mut vpg = VpgConfig { entropy_method, ..VpgConfig::default() };
             (vpg.gradient.entropy_coef, vpg.gradient.normalise_advantages) = (entropy_coef, false);
-            vpg.net.hidden = vec![8];
+            vpg.net.layers.hidden = vec![8];
             vpg.sampling = Sampling { horizon: T, envs: N, ..vpg.sampling };
             let fitted = OnPolicyLearner::new(&Telling { vpg, entropy }, env.spec()).unwrap();
             let mut training = Training::new(&device, Rc::new(fitted), Arena::Device(&env), &[3]).unwrap();
@@ -413,7 +413,7 @@ mod tests {
         let (device, env) = (Device::cpu(1), EnvDef::new(Brief(CartPole::default())).unwrap());
         let mut vpg = VpgConfig { baseline: VpgBaseline::LinearTime, ..VpgConfig::default() };
         vpg.sampling = Sampling { horizon: T, envs: N, minibatches: 1, ..vpg.sampling };
-        vpg.net.hidden = vec![8];
+        vpg.net.layers.hidden = vec![8];
         let vpg = Rc::new(OnPolicyLearner::new(&vpg, env.spec()).unwrap());
         let mut training = Training::new(&device, vpg, Arena::Device(&env), &[3]).unwrap();
         let names = training.metric_names(0);
