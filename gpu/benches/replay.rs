@@ -78,7 +78,7 @@ fn loops(c: &mut Criterion, device: &Device) -> Result<()> {
 fn ppo(c: &mut Criterion, device: &Device) -> Result<()> {
     let config = PpoConfig {
         sampling: Sampling { envs: 4, horizon: 16, ..Sampling::default() },
-        net: NetConfig { hidden: vec![8], ..NetConfig::default() },
+        net: NetConfig::hidden(vec![8]),
         ..PpoConfig::default()
     };
     let env = builtin("cartpole")?;

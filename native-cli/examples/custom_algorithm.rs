@@ -32,7 +32,7 @@ settings! {
         /// discount of later rewards
         gamma: f64 = 0.99, Range::Unit;
         /// The networks of policy and baseline.
-        ..net: NetConfig = NetConfig { hidden: vec![32], ..NetConfig::default() };
+        ..net: NetConfig = NetConfig::hidden(vec![32]);
     }
 }
 
@@ -56,10 +56,10 @@ struct Reinforce {
 
 impl Reinforce {
     fn new(config: ReinforceConfig, spec: &EnvSpec) -> Result<Reinforce> {
-        let net = &config.net;
-        net.validate()?;
+        config.net.validate()?;
         let mut layout = Layout::new();
-        let policy = PolicyNet::new(&mut layout, spec, net);
+        let policy = PolicyNet::new(&mut layout, spec, &config.net);
+        let net = &config.net.layers;
         let sizes = [&[spec.observation.len()], &net.hidden[..], &[1]].concat();
         let value = Mlp::new(&mut layout, "value", 0, &sizes, net.activation, net.orthogonal_init.then_some(1.0));
         Ok(Reinforce { config, layout, policy, value, horizon: spec.horizon })

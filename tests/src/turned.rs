@@ -7,7 +7,7 @@ use quickstudy_core::learn::Turn;
 use quickstudy_core::nn::Layout;
 use quickstudy_core::optim::Progress;
 use quickstudy_core::play::Iteration;
-use quickstudy_core::policy::{Acting, NetConfig, Policy};
+use quickstudy_core::policy::{Acting, LayersConfig, Policy};
 use quickstudy_core::tensor::Named;
 
 /// An algorithm that makes its steps in the wrong direction.
@@ -21,7 +21,7 @@ impl<C: OffPolicy> OffPolicy for Turned<C> {
         self.0.replay()
     }
 
-    fn net(&self) -> &NetConfig {
+    fn net(&self) -> &LayersConfig {
         self.0.net()
     }
 

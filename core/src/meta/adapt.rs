@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_fixed_slice_stays_and_the_others_step_as_without_it() {
-        let config = NetConfig { hidden: vec![3], ..NetConfig::default() };
+        let config = NetConfig::hidden(vec![3]);
         let mut layout = Layout::new();
         let policy = PolicyNet::new(&mut layout, builtin("point-corner").unwrap().spec(), &config);
         let last = layout.slices().count() - 1;

@@ -273,7 +273,7 @@ impl Algorithm for Maml {
             ("rollouts", *rollouts),
             ("horizon", self.steps),
             ("inner_steps", *inner_steps),
-            ("hidden", net.hidden.iter().copied().max().unwrap_or(0)),
+            ("hidden", net.layers.hidden.iter().copied().max().unwrap_or(0)),
         ]
     }
 

@@ -290,7 +290,7 @@ mod tests {
     fn the_training_lines_are_valid_settings() {
         for (_, env, text) in TRAINING {
             let setup = setup_of(env, &[0], Some(1 << 40), text).unwrap();
-            assert_eq!(PpoConfig::default().with(&setup.table()).unwrap().net.hidden, [64, 64]);
+            assert_eq!(PpoConfig::default().with(&setup.table()).unwrap().net.layers.hidden, [64, 64]);
         }
     }
 

@@ -9,7 +9,7 @@ use quickstudy_core::algo::{Algorithm, Arena, Training};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::optim::AdamConfig;
-use quickstudy_core::policy::NetConfig;
+use quickstudy_core::policy::LayersConfig;
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::turned::Turned;
@@ -34,7 +34,7 @@ fn config() -> DqnConfig {
         },
         target_update_interval: 128,
         exploration_fraction: 0.16,
-        net: NetConfig { hidden: vec![128, 128], ..base.net },
+        net: LayersConfig { hidden: vec![128, 128], ..base.net },
         ..base
     }
 }

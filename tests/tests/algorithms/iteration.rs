@@ -10,7 +10,7 @@ use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, Transition, Wrap
 use quickstudy_core::nn::{Activation, Layout, Mlp};
 use quickstudy_core::optim::{Adam, AdamState};
 use quickstudy_core::play::{Cast, Iteration, Running, Until};
-use quickstudy_core::policy::{Acting, Disturbed, NetConfig, Noise, Policy};
+use quickstudy_core::policy::{Acting, Disturbed, LayersConfig, NetConfig, Noise, Policy};
 use quickstudy_core::tensor::Named;
 use quickstudy_core::{Array, DType, Device, Result, Tensor};
 
@@ -34,9 +34,12 @@ struct Greedy {
 
 impl Greedy {
     fn new(spec: &EnvSpec, asks: bool) -> Greedy {
-        let config = NetConfig { hidden: vec![16], orthogonal_init: false, ..NetConfig::default() };
+        let config = NetConfig {
+            layers: LayersConfig { hidden: vec![16], orthogonal_init: false, ..LayersConfig::default() },
+            ..NetConfig::default()
+        };
         let mut layout = Layout::new();
-        let policy = Disturbed::new(&mut layout, spec, &config, 0, Noise::Gaussian).unwrap();
+        let policy = Disturbed::new(&mut layout, spec, &config.layers, 0, Noise::Gaussian).unwrap();
         let observations = spec.observation.len();
         let value = Mlp::new(&mut layout, "value", 0, &[observations + 1, 16, 1], Activation::Tanh, None);
         Greedy { layout, policy, value, observations, horizon: spec.horizon, asks }

@@ -7,7 +7,7 @@ use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{InnerSteps, Objective, Phase, StepSizes, Surrogate, meta_loss};
 use quickstudy_core::nn::Layout;
-use quickstudy_core::policy::{Distribution, NetConfig, PolicyNet};
+use quickstudy_core::policy::{Distribution, LayersConfig, NetConfig, PolicyNet};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 
 const STEPS: usize = 3;
@@ -182,7 +182,10 @@ fn phase(old: &Theta, rewards: bool) -> Phase {
 /// The gradient of a meta-objective by the library, with data from these parameters in each phase.
 fn library(objective: &dyn Fn() -> Objective, kind: Surrogate, inner_kl: f64, collected: &[Theta]) -> (f64, Vec<f64>) {
     let spec = EnvSpec::new("enumerated", vec![Dim::unbounded("s"); 2], ActionSpace::discrete(&["l", "r"]), STEPS);
-    let config = NetConfig { hidden: Vec::new(), orthogonal_init: false, ..NetConfig::default() };
+    let config = NetConfig {
+        layers: LayersConfig { hidden: Vec::new(), orthogonal_init: false, ..LayersConfig::default() },
+        ..NetConfig::default()
+    };
     let mut layout = Layout::new();
     let net = PolicyNet::new(&mut layout, &spec, &config);
     let device = Device::reference();

@@ -66,7 +66,11 @@ const ALL: [(&str, &str, &str); 20] = [
     // Statistics of observations.
     ("sac", "cartpole", "normalise_observations = true\ntrain_freq = 4\ngradient_steps = 2"),
     ("ddpg", "pendulum", "normalise_observations = true\nwarm_up = \"policy\"\nenvs = 2"),
-    ("dql", "cartpole", "normalise_observations = true\nprioritised = true\nn_step = 3"),
+    (
+        "dql",
+        "cartpole",
+        "normalise_observations = true\nprioritised = true\nn_step = 3\ntrain_freq = 4\ngradient_steps = 2",
+    ),
     (
         "td3",
         "pendulum:time_limit=20",

@@ -9,7 +9,7 @@ use quickstudy_core::algo::{Algorithm, Arena, Metrics, Training};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::optim::AdamConfig;
-use quickstudy_core::policy::NetConfig;
+use quickstudy_core::policy::LayersConfig;
 use quickstudy_core::replay::Transitions;
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
 use quickstudy_core::{Device, Result};
@@ -26,7 +26,7 @@ fn config() -> SacConfig {
         adam: AdamConfig { learning_rate: 2e-3, ..base.adam },
         replay: Replay { gamma: 0.98, batch_size: 128, learning_starts: 200, iteration_steps: 200, ..base.replay },
         tau: 0.01,
-        net: NetConfig { hidden: vec![64, 64], ..base.net },
+        net: LayersConfig { hidden: vec![64, 64], ..base.net },
         ..base
     }
 }
@@ -253,7 +253,7 @@ fn an_iteration_on_the_gpu_is_near_that_of_the_cpu() {
     let Some(gpu) = gpu::device() else { return };
     let env = builtin("pendulum").unwrap();
     let small = Replay { batch_size: 16, iteration_steps: 20, learning_starts: 20, ..config().replay };
-    let config = SacConfig { replay: small, net: NetConfig { hidden: vec![16], ..config().net }, ..config() };
+    let config = SacConfig { replay: small, net: LayersConfig { hidden: vec![16], ..config().net }, ..config() };
     let after = |device: &Device| {
         let sac = fitted(env.spec(), &config, false, 40);
         let mut training = Training::new(device, sac, Arena::Device(&env), &SEEDS).unwrap();

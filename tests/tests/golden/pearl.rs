@@ -11,7 +11,7 @@ use quickstudy_core::meta::pearl::{Belief, ContextEncoder, PearlBatch, PearlNets
 use quickstudy_core::nn::{Activation, Layout};
 use quickstudy_core::optim::Adam;
 use quickstudy_core::play::{EnvPlace, Iteration};
-use quickstudy_core::policy::NetConfig;
+use quickstudy_core::policy::LayersConfig;
 use quickstudy_core::program::Outputs;
 use quickstudy_core::replay::Transitions;
 use quickstudy_core::{Array, Context, Device, Program, State, Tensor};
@@ -227,7 +227,7 @@ fn an_update_is_that_of_garage() {
         tau: number("soft_target_tau"),
         gamma: number("discount"),
         reward_scale: number("reward_scale"),
-        net: NetConfig { hidden: vec![hidden], activation: Activation::Relu, ..PearlConfig::default().net },
+        net: LayersConfig { hidden: vec![hidden], activation: Activation::Relu, ..PearlConfig::default().net },
         ..PearlConfig::default()
     };
     let mut nets = PearlNets::new(&config, &spec(observations, actions)).unwrap();

@@ -9,7 +9,7 @@ use quickstudy_core::meta::pearl::{EncoderKind, PearlNets};
 use quickstudy_core::play::{
     ActorSpec, Amount, Cast, EnvPlace, Experience, Iteration, Keys, Play, PolicyActor, Stage, Until, row_keys,
 };
-use quickstudy_core::policy::{Act, Acting, Feedback, How, NetConfig, Policy, Uniform};
+use quickstudy_core::policy::{Act, Acting, Feedback, How, LayersConfig, Policy, Uniform};
 use quickstudy_core::program::Segments;
 use quickstudy_core::rng::key_from_seed;
 use quickstudy_core::task::TaskSource;
@@ -210,7 +210,7 @@ fn a_policy_that_infers_its_task_plays_the_same_episodes_on_the_host_bit_for_bit
     for encoder in [EncoderKind::Mlp, EncoderKind::Gru] {
         let config = PearlConfig { encoder, encoder_hidden_sizes: vec![8], ..PearlConfig::default() };
         let nets =
-            PearlNets::new(&PearlConfig { net: NetConfig { hidden: vec![8], ..config.net }, ..config }, env.spec());
+            PearlNets::new(&PearlConfig { net: LayersConfig { hidden: vec![8], ..config.net }, ..config }, env.spec());
         let nets = nets.unwrap();
         let theta: Vec<f64> = (0..6).flat_map(|row| nets.layout().init([row, 1])).collect();
         let acting = || Acting {

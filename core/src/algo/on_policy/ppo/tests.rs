@@ -18,7 +18,7 @@ fn a_limit_of_0_is_one_that_no_gradient_reaches() {
             max_grad_norm,
             epochs: 2,
             sampling: Sampling { horizon: 16, envs: 4, ..Sampling::default() },
-            net: NetConfig { hidden: vec![8], ..NetConfig::default() },
+            net: NetConfig::hidden(vec![8]),
             ..PpoConfig::default()
         };
         let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec()).unwrap());

@@ -77,7 +77,7 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
         }
-        if sde && net.min_std > 0.0 {
+        if sde && net.deviation.min_std > 0.0 {
             let problem = "state-dependent exploration has no lowest σ; set it to 0, or sde to false";
             return Err(Error::config("min_std", problem));
         }
@@ -173,7 +173,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
                 sizes.extend(minima.into_iter().filter(|(_, n)| *n > 0));
             }
         }
-        sizes.push(("hidden", net.hidden.iter().copied().max().unwrap_or(0)));
+        sizes.push(("hidden", net.layers.hidden.iter().copied().max().unwrap_or(0)));
         if memory.cell != MemoryKind::None {
             sizes.push(("units", memory.units));
         }

@@ -203,7 +203,7 @@ fn rollouts_are_credited_by_the_fit_to_the_one_before_and_by_entropy_as_a_loop_d
         config.sampling.normalise_rewards = coef > 0.0;
         config.gradient.normalise_advantages = false;
         config.gradient.optimiser.learning_rate = 0.05;
-        config.net.hidden = vec![8];
+        config.net.layers.hidden = vec![8];
         config.sampling = Sampling { horizon: T, envs: N, gae_lambda: 0.8, gamma: 0.9, ..config.sampling };
         let fitted = Telling(Vpg::new(&config, env.spec()).unwrap());
         let mut training = Training::new(&device, Rc::new(fitted), Arena::Device(&env), &[3]).unwrap();
@@ -296,7 +296,7 @@ fn entropy_in_rewards_is_not_in_the_objective_too() {
     let settings = |entropy_method, entropy_coef| {
         let mut vpg = VpgConfig { entropy_method, ..VpgConfig::default() };
         (vpg.gradient.entropy_coef, vpg.gradient.normalise_advantages) = (entropy_coef, false);
-        vpg.net.hidden = vec![8];
+        vpg.net.layers.hidden = vec![8];
         vpg.sampling = Sampling { horizon: T, envs: N, ..vpg.sampling };
         vpg
     };
@@ -321,7 +321,7 @@ fn a_fit_that_is_not_finite_leaves_the_one_before() {
     let (device, env) = (Device::cpu(1), EnvDef::new(Brief(CartPole::default())).unwrap());
     let mut vpg = VpgConfig { baseline: VpgBaseline::LinearTime, ..VpgConfig::default() };
     vpg.sampling = Sampling { horizon: T, envs: N, minibatches: 1, ..vpg.sampling };
-    vpg.net.hidden = vec![8];
+    vpg.net.layers.hidden = vec![8];
     let vpg = Rc::new(OnPolicyLearner::new(&vpg, env.spec()).unwrap());
     let mut training = Training::new(&device, vpg, Arena::Device(&env), &[3]).unwrap();
     let names = training.metric_names(0);

@@ -221,7 +221,7 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         let Population { n_samples, episodes, .. } = *self.search.population();
-        let hidden = self.search.net().hidden.iter().copied().max().unwrap_or(0);
+        let hidden = self.search.net().layers.hidden.iter().copied().max().unwrap_or(0);
         vec![("n_samples", n_samples), ("episodes", episodes), ("hidden", hidden)]
     }
 
