@@ -51,7 +51,7 @@ pub use ppo::{PPO, PPO2, Ppo, PpoConfig};
 pub use sac::{SAC, Sac, SacConfig};
 pub use svpg::{SVPG, Svpg, SvpgConfig};
 pub use td3::{TD3, Td3Config};
+pub use training::Training;
 pub(crate) use training::resized;
-pub use training::{Arena, Training};
 pub use trpo::{TRPO, Trpo, TrpoConfig};
 pub use vpg::{VPG, Vpg, VpgBaseline, VpgConfig};

@@ -99,7 +99,7 @@ impl OnPolicy for PpoConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::{Arena, Training};
+    use crate::algo::Training;
     use crate::env::builtin;
     use crate::{Array, Device};
 
@@ -116,7 +116,7 @@ mod tests {
                 ..PpoConfig::default()
             };
             let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec()).unwrap());
-            let mut ppo = Training::new(&device, ppo, Arena::Device(&env), &[1, 2]).unwrap();
+            let mut ppo = Training::new(&device, ppo, &env, &[1, 2]).unwrap();
             let read = |x: &Array| {
                 let numbers = pollster::block_on(device.read(x)).unwrap();
                 numbers.into_iter().map(f64::to_bits).collect::<Vec<_>>()

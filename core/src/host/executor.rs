@@ -1,6 +1,6 @@
 //! Many environments side by side.
 
-use super::{Chance, Faults, HostEnv};
+use super::{Chance, Faults, FleetSize, HostEnv};
 use crate::backend::LocalFuture;
 use crate::env::{EnvSpec, spec_problem};
 use crate::rng::Key;
@@ -133,6 +133,12 @@ impl Fleet {
         }
         let problem = format!("number {number} has another spec or other info than number 0");
         Err(Error::Environment { name: self.spec.name.clone(), problem })
+    }
+
+    /// How many environments these are, and how long their episodes.
+    #[must_use]
+    pub fn size(&self) -> FleetSize {
+        FleetSize { tasks: self.tasks, envs_per_task: self.envs_per_task, horizon: self.horizon }
     }
 
     /// M · E.

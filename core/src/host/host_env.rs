@@ -15,6 +15,12 @@ pub struct Chance {
     pub element: u32,
 }
 
+impl From<(Key, u32)> for Chance {
+    fn from((key, element): (Key, u32)) -> Chance {
+        Chance { key, element }
+    }
+}
+
 impl Chance {
     /// A generator for this call.
     #[must_use]

@@ -149,8 +149,7 @@ impl Host for Stage {
                 (Some(HostAct::Play(play)), Some(player)) => {
                     if let Some((source, count)) = &play.tasks {
                         let pick = |key: &Key| source.pick(fold_in(*key, streams::TASK), *iteration, *count);
-                        let chances: Vec<Chance> =
-                            keys.iter().flat_map(pick).map(|(key, element)| Chance { key, element }).collect();
+                        let chances: Vec<Chance> = keys.iter().flat_map(pick).map(Chance::from).collect();
                         let tasks = player.executor_mut().sample_tasks(&chances).await?;
                         player.executor_mut().set_tasks(&tasks).await?;
                     }

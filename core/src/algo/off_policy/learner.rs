@@ -7,6 +7,7 @@ use crate::algo::count::Count;
 use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Relation, StateEntry};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::nn::Layout;
 use crate::optim::Progress;
 use crate::play::{Cast, Experience, Iteration, Running, Until};
@@ -313,8 +314,8 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         entries
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds, self.algorithm.replay().envs, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        FleetSize { tasks: seeds, envs_per_task: self.algorithm.replay().envs, horizon: self.horizon }
     }
 
     fn batch(&self) -> u64 {

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use super::{CriticConfig, Sampled, Sampling, update};
 use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, Relation, StateEntry};
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::learn::Turn;
 use crate::nn::Layout;
 use crate::optim::Progress;
@@ -178,8 +179,8 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
         iterations.saturating_mul((horizon * envs) as u64)
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds, self.config.sampling().envs, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        FleetSize { tasks: seeds, envs_per_task: self.config.sampling().envs, horizon: self.horizon }
     }
 
     fn batch(&self) -> u64 {

@@ -137,7 +137,7 @@ mod tests {
     use super::super::{OnPolicyLearner, by_seed};
     use super::*;
     use crate::Device;
-    use crate::algo::{Arena, Training, VpgBaseline, VpgConfig};
+    use crate::algo::{Training, VpgBaseline, VpgConfig};
     use crate::env::cartpole::CartPole;
     use crate::env::{Draws, Env, EnvDef, EnvSpec, Real, Step};
     use crate::policy::MemoryKind;
@@ -302,7 +302,7 @@ mod tests {
             config.net.hidden = vec![8];
             config.sampling = Sampling { horizon: T, envs: N, gae_lambda: 0.8, gamma: 0.9, ..config.sampling };
             let fitted = OnPolicyLearner::new(&Telling { vpg: config.clone(), entropy: 0.0 }, env.spec()).unwrap();
-            let mut training = Training::new(&device, Rc::new(fitted), Arena::Device(&env), &[3]).unwrap();
+            let mut training = Training::new(&device, Rc::new(fitted), &env, &[3]).unwrap();
             let kind = baseline.fitted().unwrap();
             let width = kind.width(O);
             let (mut ends, mut largest, mut limited) = ([0, 0], 0.0, 0);
@@ -395,7 +395,7 @@ mod tests {
             vpg.net.hidden = vec![8];
             vpg.sampling = Sampling { horizon: T, envs: N, ..vpg.sampling };
             let fitted = OnPolicyLearner::new(&Telling { vpg, entropy }, env.spec()).unwrap();
-            let mut training = Training::new(&device, Rc::new(fitted), Arena::Device(&env), &[3]).unwrap();
+            let mut training = Training::new(&device, Rc::new(fitted), &env, &[3]).unwrap();
             for done in 0..3 {
                 pollster::block_on(training.step(done, 9)).unwrap();
             }
@@ -415,7 +415,7 @@ mod tests {
         vpg.sampling = Sampling { horizon: T, envs: N, minibatches: 1, ..vpg.sampling };
         vpg.net.hidden = vec![8];
         let vpg = Rc::new(OnPolicyLearner::new(&vpg, env.spec()).unwrap());
-        let mut training = Training::new(&device, vpg, Arena::Device(&env), &[3]).unwrap();
+        let mut training = Training::new(&device, vpg, &env, &[3]).unwrap();
         let names = training.metric_names(0);
         let dropped = names.iter().position(|name| name == Metrics::NON_FINITE).unwrap();
         let read = |training: &Training, name: &str| {

@@ -345,7 +345,7 @@ impl Rollout {
 mod tests {
     use super::*;
     use crate::Device;
-    use crate::algo::{Arena, Ppo, PpoConfig, Training};
+    use crate::algo::{Ppo, PpoConfig, Training};
     use crate::env::{ActionSpace, Dim, EnvSpec, builtin};
     use crate::policy::{MemoryConfig, MemoryKind, NetConfig};
 
@@ -437,7 +437,7 @@ mod tests {
                 ..PpoConfig::default()
             };
             let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec()).unwrap());
-            let mut training = Training::new(&device, ppo, Arena::Device(&env), &[1]).unwrap();
+            let mut training = Training::new(&device, ppo, &env, &[1]).unwrap();
             for done in 0..before {
                 pollster::block_on(training.step(done, 9)).unwrap();
             }

@@ -59,7 +59,7 @@ impl Session {
             rest
         };
         self.stack = of(&rest);
-        self.training.restack((&self.setup.seeds, &self.stack), state, self.setup.env.device().ok())?;
+        self.training.restack((&self.setup.seeds, &self.stack), state)?;
         self.evaluations.retain(|program| [1, self.stack.len()].contains(&program.of.seeds));
         self.torn = false;
         Ok(())
