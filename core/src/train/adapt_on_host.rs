@@ -71,7 +71,7 @@ impl Evaluator {
                 ret: first().flat_map(|path| &path.rewards).sum(),
                 length: first().map(|path| path.len() as u32).sum(),
                 terminated: first().any(|path| path.terminated),
-                adapted: first().last().map(|path| self.outcome(path, &fleet)),
+                adapted: first().next_back().map(|path| self.outcome(path, &fleet)),
             }
         };
         let all = |samples: Samples| samples.tasks.iter().map(whole).collect();
