@@ -154,6 +154,21 @@ impl Training {
         self.stage.env_steps()
     }
 
+    /// Where the environments of each seed are in their episodes on the host, as bytes; none if they cannot save that.
+    pub(crate) async fn save_episodes(&self) -> Result<Option<Vec<Vec<u8>>>> {
+        self.stage.save().await
+    }
+
+    /// Goes on in episodes of the host that were saved, those of each seed.
+    pub(crate) fn restore_episodes(&mut self, seeds: &[Vec<u8>]) -> Result<()> {
+        self.stage.set_saved(seeds)
+    }
+
+    /// True if the next iteration begins new episodes on the host, where it would go on in others.
+    pub(crate) fn begins_anew(&self) -> bool {
+        self.state.get("obs").is_ok() && self.stage.begins()
+    }
+
     /// Names of the metrics of the iteration after `done`: the columns of [`step`](Training::step)'s result.
     pub fn metric_names(&self, done: u64) -> &[String] {
         &self.traced(done).names
@@ -224,6 +239,7 @@ impl Training {
             self.state = state;
             given?;
             self.stage.iteration = (done + 1) as u32;
+            self.stage.resume().await?;
             if self.state.get("obs").is_ok()
                 && let Some(first) = self.stage.begin().await?
             {

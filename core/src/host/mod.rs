@@ -42,6 +42,7 @@
 
 mod actor;
 mod call;
+mod episode_state;
 mod executor;
 mod faults;
 mod fleet_size;
@@ -62,6 +63,8 @@ mod some_groups;
 mod task_per_episode;
 #[cfg(feature = "standalone")]
 mod wrapped;
+
+pub(crate) use episode_state::{cut_off, read_bytes, write_bytes};
 
 pub use actor::{Acted, Actor};
 pub use executor::{Executor, Fleet, Stepped};

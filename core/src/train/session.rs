@@ -86,9 +86,9 @@ impl Session {
         let Restored { setup, seeds, mut stacks } = restored;
         expect_counted(&setup, &seeds)?;
         let copies = room_for_copies(device, &setup);
-        let Stack { seeds: stack, state } = stacks.remove(0);
+        let Stack { seeds: stack, state, episodes } = stacks.remove(0);
         let (algorithm, env) = (setup.fitted().clone(), &setup.env);
-        let training = match (stacks.is_empty(), env.on_host()) {
+        let mut training = match (stacks.is_empty(), env.on_host()) {
             (true, _) => Training::resume(device, algorithm, env, &setup.seeds, state)?,
             // Those of the stack, for which there are programs of its own.
             (false, false) => {
@@ -102,6 +102,9 @@ impl Session {
                 training
             }
         };
+        if let Some(episodes) = episodes {
+            training.restore_episodes(&episodes)?;
+        }
         Ok(Session { parked: stacks, ..Session::of(device, setup, training, (seeds, stack), copies) })
     }
 

@@ -4,8 +4,10 @@
 use std::rc::Rc;
 
 use quickstudy_core::algo::Training;
-use quickstudy_core::env::{EnvDef, builtin};
-use quickstudy_core::host::{FleetSize, HostEnv, IterativeExecutor, Place, Wrapped};
+use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
+use quickstudy_core::host::{
+    Chance, FleetSize, HostEnv, IterativeExecutor, ParallelExecutor, Place, Transition, Wrapped,
+};
 use quickstudy_core::train::{
     ALGORITHMS, AdaptationStage, Episode, Evaluator, Layer, MetaTest, PathStep, Session, Setup, StageUnit, Viewer,
 };
@@ -64,15 +66,82 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
         let again = Session::restore_with(&device, hosted(&env), &bytes).unwrap();
         assert_eq!((again.iteration(), again.env_steps()), (2, session.env_steps()));
         assert_eq!(policies(&again), policies(&session));
+        // It goes on in the same episodes, and saves the same as if it had never stopped, also before its first iteration.
+        assert!(!again.begins_anew());
         let mut again = again;
-        let rows = wait(again.step());
-        assert!(rows[0].iter().any(|(name, x)| name == "time/iterations" && *x == 3.0), "{rows:?}");
+        assert_eq!(wait(again.snapshot(1)), saved[1], "{algorithm}");
+        for _ in 0..2 {
+            same(wait(session.step()), wait(again.step()));
+        }
+        for index in 0..2 {
+            assert!(wait(session.snapshot(index)) == wait(again.snapshot(index)), "{algorithm}");
+        }
         // Its episodes are in the middle of nothing, so that it cannot go on inside of programs, and says what is missing.
         if ["ppo", "trpo"].contains(&algorithm) {
             let error = Session::restore(&device, &bytes).unwrap_err().to_string();
             assert!(error.contains("`environment.state` is missing"), "{error}");
         }
     }
+}
+
+/// An environment that cannot save where it is.
+struct Forgetful(Wrapped);
+
+impl HostEnv for Forgetful {
+    fn spec(&self) -> &EnvSpec {
+        self.0.spec()
+    }
+    fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+        self.0.reset(chance)
+    }
+    fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
+        Ok(Transition { info: Vec::new(), ..self.0.step(action, chance)? })
+    }
+}
+
+#[test]
+fn two_resumes_of_one_snapshot_are_alike_where_environments_cannot_save() {
+    let device = Device::cpu(1);
+    let env = builtin("cartpole").unwrap();
+    let inner = env.clone();
+    let place = Place::of_envs(move |_| Ok(Box::new(Forgetful(Wrapped::new(&inner))))).unwrap();
+    let setup = Setup::resolve("ppo", place.clone(), &[3, 4], Some(1000), &layer(PPO)).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    wait(session.step());
+    let saved: Vec<Vec<u8>> = (0..2).map(|index| wait(session.snapshot(index))).collect();
+    let bytes: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
+    let [a, b] = [0; 2].map(|_| {
+        let mut again = Session::restore_with(&device, place.clone(), &bytes).unwrap();
+        assert!(again.begins_anew());
+        wait(again.step());
+        assert!(!again.begins_anew());
+        [0, 1].map(|index| wait(again.snapshot(index)))
+    });
+    assert!(a == b);
+    wait(session.step());
+    assert!(wait(session.snapshot(0)) != a[0], "new episodes are others");
+}
+
+#[test]
+fn environments_on_threads_save_and_go_on_as_those_one_after_the_other() {
+    let device = Device::cpu(1);
+    let env = builtin("pendulum").unwrap();
+    let on_threads = {
+        let env = env.clone();
+        Place::host(env.spec().clone(), move |FleetSize { tasks, envs_per_task, horizon }| {
+            let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+            Ok(Box::new(ParallelExecutor::new(tasks, envs_per_task, horizon, 3, make)?))
+        })
+    };
+    let setup = Setup::resolve("ppo", hosted(&env), &[3, 4], Some(1000), &layer(PPO)).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    wait(session.step());
+    let saved: Vec<Vec<u8>> = (0..2).map(|index| wait(session.snapshot(index))).collect();
+    let bytes: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
+    let mut again = Session::restore_with(&device, on_threads, &bytes).unwrap();
+    wait(session.step());
+    wait(again.step());
+    assert!(wait(session.snapshot(0)) == wait(again.snapshot(0)));
 }
 
 #[test]
