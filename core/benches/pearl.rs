@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use criterion::{Criterion, Throughput, criterion_group};
-use quickstudy_core::algo::{Algorithm, Arena, Training};
+use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Mask as _, Real, Step};
 use quickstudy_core::meta::{Pearl, PearlConfig};
 use quickstudy_core::{Device, Result};
@@ -67,7 +67,7 @@ fn training(threads: usize) -> Result<(impl FnMut() -> Result<()>, f64)> {
     let pearl = Pearl::new(&config, env.spec())?;
     let pearl: Rc<dyn Algorithm> = pearl.for_steps(100_000)?.ok_or(quickstudy_core::Error::Interrupted)?.into();
     let gigaflops = Training::plan(&*pearl, &env, 1)?.flops().total() as f64 / 1e9;
-    let mut training = Training::new(&device, pearl, Arena::Device(&env), &[0])?;
+    let mut training = Training::new(&device, pearl, &env, &[0])?;
     let mut done = 0;
     let mut step = move || {
         let metrics = pollster::block_on(training.step(done, 100))?;

@@ -3,6 +3,7 @@
 use quickstudy_core::Tensor;
 use quickstudy_core::algo::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use quickstudy_core::algo::{Algorithm, Course, Held, Learned, Metrics, OnPolicy, OnPolicyLearner, StateEntry};
+use quickstudy_core::host::FleetSize;
 use quickstudy_core::learn::Turn;
 use quickstudy_core::nn::Layout;
 use quickstudy_core::optim::Progress;
@@ -114,7 +115,7 @@ impl<C: OnPolicy> Algorithm for TurnedPolicy<C> {
         self.0.entries(environment)
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
+    fn fleet(&self, seeds: usize) -> FleetSize {
         self.0.fleet(seeds)
     }
 

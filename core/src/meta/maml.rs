@@ -17,6 +17,7 @@ use crate::backend::ScalarValue;
 use crate::credit::{Paths, adjusted_rewards};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout};
 use crate::optim::{AdamState, Progress, weight_decay};
@@ -258,8 +259,9 @@ impl Algorithm for Maml {
         entries
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds * self.config.meta_batch, self.config.rollouts, self.steps]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        let (tasks, envs_per_task) = (seeds * self.config.meta_batch, self.config.rollouts);
+        FleetSize { tasks, envs_per_task, horizon: self.steps }
     }
 
     fn batch(&self) -> u64 {

@@ -5,21 +5,20 @@ use super::evaluate::{Episode, Evaluator, eval_key};
 use super::meta_test;
 use super::play_on_host::drawn_only;
 use crate::env::ActionSpace;
-use crate::host::{Chance, Executor, HostPath, MetaSampler, Quota, SUCCESS, Samples};
+use crate::host::{Chance, Executor, FleetSize, HostPath, MetaSampler, Quota, Samples};
 use crate::meta::{EpisodeOutcome, MetaAlgorithm as _, Trial};
 use crate::rng::{Key, fold_in, streams};
 use crate::task::TaskSource;
 use crate::{Error, Result};
 
 impl Evaluator {
-    /// The fleet that an executor must play for [`adapt_in`](Evaluator::adapt_in): tasks, environments of each, and the steps after which an
-    /// episode is cut off.
+    /// The environments that an executor must run for [`adapt_in`](Evaluator::adapt_in).
     ///
     /// # Errors
     /// As [`adapt_in`](Evaluator::adapt_in).
-    pub fn test_fleet(&self, test: &MetaTest) -> Result<[usize; 3]> {
-        let trial = self.trial_on_host(test)?;
-        Ok([trial.tasks, trial.rollouts, self.fitted().course().steps])
+    pub fn test_fleet(&self, test: &MetaTest) -> Result<FleetSize> {
+        let Trial { tasks, rollouts: envs_per_task, .. } = self.trial_on_host(test)?;
+        Ok(FleetSize { tasks, envs_per_task, horizon: self.fitted().course().steps })
     }
 
     fn trial_on_host(&self, test: &MetaTest) -> Result<Trial> {
@@ -50,13 +49,11 @@ impl Evaluator {
         let trial = self.trial_on_host(&test)?;
         let (space, horizon) = (self.env().spec().action.clone(), executor.fleet().horizon);
         let (unit, count) = meta_test::stages(self.family(), &trial, horizon);
-        let info = &executor.fleet().info;
-        let success = info.iter().position(|name| name == SUCCESS).map(|at| (at, info.len()));
-        let discount = self.fitted().course().discount;
-        let outcome = |path: &HostPath| EpisodeOutcome::of(path, discount, success);
+        let fleet = executor.fleet().clone();
+        let outcome = |path: &HostPath| self.outcome(path, &fleet);
         let parts = (unit, if self.family().in_rounds() { 1 } else { count });
         let of_round = |samples: Samples| by_stage(&samples, &space, &trial, parts, &outcome);
-        let (tasks, rounds) = self.try_in(executor, tasks, &test, &trial, of_round).await?;
+        let (tasks, rounds) = self.try_in(executor, tasks, (&test, eval_key(test.seed)), &trial, of_round).await?;
         let tasks = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
         let stages = rounds.into_iter().collect::<Result<Vec<_>>>()?.concat();
         let episodes = if unit == StageUnit::Episodes { count } else { trial.episodes };
@@ -64,8 +61,9 @@ impl Evaluator {
     }
 
     /// One episode after adaptation in each group of an executor, on a task of its own, or a trial of several.
-    pub(super) async fn play_adapted(&self, executor: Box<dyn Executor>, seed: u64) -> Result<Vec<Episode>> {
-        let test = MetaTest { tasks: executor.fleet().tasks, seed, deterministic: false, ..MetaTest::default() };
+    pub(super) async fn play_adapted(&self, executor: Box<dyn Executor>, key: Key) -> Result<Vec<Episode>> {
+        let test = MetaTest { tasks: executor.fleet().tasks, deterministic: false, ..MetaTest::default() };
+        let fleet = executor.fleet().clone();
         let trial = self.trial_on_host(&test)?;
         let whole = |paths: &Vec<HostPath>| {
             let first = || paths.iter().filter(|path| path.copy == 0);
@@ -73,11 +71,11 @@ impl Evaluator {
                 ret: first().flat_map(|path| &path.rewards).sum(),
                 length: first().map(|path| path.len() as u32).sum(),
                 terminated: first().any(|path| path.terminated),
-                adapted: None,
+                adapted: first().next_back().map(|path| self.outcome(path, &fleet)),
             }
         };
         let all = |samples: Samples| samples.tasks.iter().map(whole).collect();
-        let (_, mut stages) = self.try_in(executor, None, &test, &trial, all).await?;
+        let (_, mut stages) = self.try_in(executor, None, (&test, key), &trial, all).await?;
         Ok(stages.pop().unwrap_or_default())
     }
 
@@ -86,26 +84,25 @@ impl Evaluator {
         &self,
         executor: Box<dyn Executor>,
         tasks: Option<Vec<Vec<f64>>>,
-        test: &MetaTest,
+        (test, key): (&MetaTest, Key),
         trial: &Trial,
         keep: impl Fn(Samples) -> T,
     ) -> Result<(Vec<Vec<f64>>, Vec<T>)> {
         let want = self.test_fleet(test)?;
         let fleet = executor.fleet().clone();
-        let got = [fleet.tasks, fleet.envs_per_task, fleet.horizon];
+        let numbers = |size: FleetSize| [size.tasks, size.envs_per_task, size.horizon];
+        let (got, want) = (numbers(fleet.size()), numbers(want));
         if got != want {
             let problem = format!("it plays {got:?} tasks, environments of each and steps; this test needs {want:?}");
             return Err(Error::config("executor", problem));
         }
-        let key = eval_key(test.seed);
         let mut sampler = MetaSampler::episodes(executor, 1);
         let tasks = match tasks {
             _ if fleet.spec.task.is_empty() => vec![Vec::new(); test.tasks],
             Some(tasks) => tasks,
             None => {
-                let picked = TaskSource::Fresh.pick(fold_in(key, streams::HELD_OUT_TASK), 0, test.tasks);
-                let chances: Vec<Chance> = picked.into_iter().map(|(key, element)| Chance { key, element }).collect();
-                sampler.sample_tasks(&chances).await?
+                let chances = TaskSource::Fresh.pick(fold_in(key, streams::HELD_OUT_TASK), 0, test.tasks);
+                sampler.sample_tasks(&chances.into_iter().map(Chance::from).collect::<Vec<_>>()).await?
             }
         };
         if !fleet.spec.task.is_empty() {

@@ -10,14 +10,14 @@ use toml::Table;
 use super::adapted::{Adaptation, MetaTest};
 use super::meta_test;
 use super::own::Own;
-use super::playground::Playground;
 use super::rules::RunLength;
 use super::setup::Setup;
-use super::snapshot::{self, Header};
+use super::snapshot::{self, Header, SnapshotKind};
 use super::tensors::{self, SeedArray};
 use crate::algo::{Algorithm, AlgorithmDef, Family};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
+use crate::host::Place;
 use crate::meta::{Adaptive, EpisodeOutcome, TestSizes};
 use crate::play::{Amount, BROKEN, Keys, Play};
 use crate::policy::How;
@@ -124,8 +124,7 @@ impl EpisodeProgram {
         if let Some(sizes) = of.sizes {
             sizes.validate()?;
             if algorithm.course().family == Family::SingleTask {
-                let problem = "the algorithm does not adapt to tasks, so that there is no meta-test; leave it out";
-                return Err(Error::config("n_test_tasks", problem));
+                return Err(no_meta_test());
             }
         }
         if of.episodes == 0 || of.episodes > MAX_EPISODES {
@@ -182,6 +181,12 @@ pub(super) fn expect_finite(lost: &[f64], returns: &[f64], place: impl Fn(usize)
         return Err(Error::NonFinite(format!("{}: {problem}", place(row))));
     }
     Ok(())
+}
+
+/// The error that a policy which does not adapt has no meta-test.
+pub(super) fn no_meta_test() -> Error {
+    let problem = "the algorithm does not adapt to tasks, so that there is no meta-test; leave it out";
+    Error::config("n_test_tasks", problem)
 }
 
 pub(super) fn bad_count(episodes: usize) -> Error {
@@ -269,7 +274,7 @@ impl UnderTest<'_> {
 #[derive(Debug)]
 pub struct Evaluator {
     device: Device,
-    env: Playground,
+    env: Place,
     header: Header,
     def: &'static AlgorithmDef,
     algorithm: Rc<dyn Algorithm>,
@@ -310,8 +315,16 @@ impl Evaluator {
         Ok(Evaluator { device, env, header, def, algorithm, env_steps, policy, program: None })
     }
 
+    /// The policy that a seed of a session has now, without what only its snapshot tells.
+    pub(super) fn of_session(device: &Device, setup: &Setup, seed: u64, policy: PolicyArrays) -> Evaluator {
+        let (def, env) = (setup.algorithm, setup.env.clone());
+        let header = Header::new(SnapshotKind::Policy, def.name, &env.spec().name, seed, setup.table());
+        let (device, algorithm) = (device.clone(), setup.fitted().clone());
+        Evaluator { device, env, header, def, algorithm, env_steps: 0, policy, program: None }
+    }
+
     /// The environment.
-    pub fn env(&self) -> &Playground {
+    pub fn env(&self) -> &Place {
         &self.env
     }
 
@@ -391,7 +404,11 @@ impl Evaluator {
         seed: u64,
         deterministic: bool,
     ) -> Result<Vec<Episode>> {
-        let of = played.into().of(1, deterministic);
+        let played = played.into();
+        if let Place::Host(host) = &self.env {
+            return self.evaluate_on_host(host, played, eval_key(seed), deterministic).await;
+        }
+        let of = played.of(1, deterministic);
         let mut program = match self.program.take().filter(|program| program.of == of) {
             Some(program) => program,
             None => EpisodeProgram::new(&self.device, self.env.device()?, self.fitted(), of)?,
@@ -407,18 +424,26 @@ impl Evaluator {
     /// # Errors
     /// [`Error::Config`] if the policy does not adapt, or for no tasks or rollouts; or if the device fails.
     pub async fn adapt(&self, test: MetaTest) -> Result<Adaptation> {
-        self.adapt_on(test, None).await
+        match &self.env {
+            Place::Device(_) => self.adapt_on(test, None).await,
+            Place::Host(host) => self.adapt_in(host.executor(self.test_fleet(&test)?)?, None, test).await,
+        }
     }
 
-    /// The same on tasks of the caller's, `[D]` each, instead of `test.tasks` that `test.seed` names.
+    /// Tests the policy on tasks of the caller's, `[D]` each, instead of `test.tasks` that `test.seed` names.
     ///
     /// # Errors
     /// As [`adapt`](Self::adapt), or if a task has not one number for each of the environment's parameters.
-    pub async fn adapt_to(&self, tasks: &[Vec<f32>], test: MetaTest) -> Result<Adaptation> {
+    pub async fn adapt_to<T: Copy + Debug + Into<f64>>(&self, tasks: &[Vec<T>], test: MetaTest) -> Result<Adaptation> {
         let width = self.env.spec().task.len();
         self.expect_tasks(tasks)?;
-        let given = self.device.array_f32(&[tasks.len(), width], &tasks.concat())?;
-        self.adapt_on(MetaTest { tasks: tasks.len(), ..test }, Some(&given)).await
+        let test = MetaTest { tasks: tasks.len(), ..test };
+        let tasks: Vec<Vec<f64>> = tasks.iter().map(|task| task.iter().map(|x| (*x).into()).collect()).collect();
+        if let Place::Host(host) = &self.env {
+            return self.adapt_in(host.executor(self.test_fleet(&test)?)?, Some(tasks), test).await;
+        }
+        let given = self.device.array(&[tasks.len(), width], &tasks.concat())?;
+        self.adapt_on(test, Some(&given)).await
     }
 
     /// Checks that tasks of the caller's are such.

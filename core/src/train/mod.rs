@@ -26,7 +26,6 @@ mod meta_test;
 mod metric_docs;
 mod own;
 mod play_on_host;
-mod playground;
 mod presets;
 mod register;
 mod restored;
@@ -47,7 +46,6 @@ pub use evaluate::{Episode, Evaluation, Evaluator, MAX_EPISODES, Trajectory, eva
 pub use guesses::Guesses;
 pub use metric_docs::METRIC_DOCS;
 pub use own::Own;
-pub use playground::Playground;
 pub use presets::{Preset, preset, presets};
 pub use register::{ALGORITHMS, algorithm};
 pub use restored::stacks;

@@ -1,12 +1,12 @@
 //! Episodes of policies in environments of the host.
 
 use super::adapted::MetaTest;
-use super::evaluate::{Episode, Evaluator, MAX_EPISODES, bad_count, eval_key};
+use super::evaluate::{Episode, Evaluation, Evaluator, MAX_EPISODES, bad_count, eval_key, no_meta_test};
 use crate::algo::Family;
-use crate::host::{Actor, Executor, Fleet, HostPath, MetaSampler};
-use crate::meta::MetaAlgorithm as _;
+use crate::host::{Actor, Executor, Fleet, FleetSize, HostPath, HostPlace, MetaSampler, SUCCESS};
+use crate::meta::{EpisodeOutcome, MetaAlgorithm as _, MetaEvaluator, TestSizes};
 use crate::policy::How;
-use crate::rng::{Key, fold_in};
+use crate::rng::{Key, fold_in, streams};
 use crate::{Error, Result};
 
 impl Evaluator {
@@ -29,16 +29,29 @@ impl Evaluator {
         self.family() != Family::SingleTask
     }
 
-    /// The fleet that an executor must play for so many episodes of [`play`](Self::play): groups, environments of each, and the steps after
-    /// which an episode is cut off.
+    /// True if actions are drawn where environments are on the host, as those of policies are that adapt there.
+    pub fn draws_only(&self) -> bool {
+        self.adapts() && self.env().on_host()
+    }
+
+    /// The environments that an executor must run for such an evaluation.
     ///
     /// # Errors
-    /// [`Error::Config`] if there are too few or too many.
-    pub fn fleet(&self, episodes: usize) -> Result<[usize; 3]> {
-        match self.adapts() {
-            true => self.test_fleet(&MetaTest { tasks: episodes, deterministic: false, ..MetaTest::default() }),
-            false if episodes == 0 || episodes > MAX_EPISODES => Err(bad_count(episodes)),
-            false => Ok([1, episodes, self.env().spec().horizon]),
+    /// [`Error::Config`] if there are too few or too many episodes, or for a meta-test of a policy that does not adapt.
+    pub fn fleet(&self, played: impl Into<Evaluation>) -> Result<FleetSize> {
+        let (played, horizon) = (played.into(), self.env().spec().horizon);
+        match played {
+            Evaluation::MetaTest(_) if !self.adapts() => Err(no_meta_test()),
+            Evaluation::MetaTest(sizes) => {
+                sizes.validate()?;
+                let horizon = self.fitted().course().steps;
+                Ok(FleetSize { tasks: sizes.n_test_tasks, envs_per_task: 1, horizon })
+            }
+            Evaluation::Episodes(tasks) if self.adapts() => {
+                self.test_fleet(&MetaTest { tasks, deterministic: false, ..MetaTest::default() })
+            }
+            Evaluation::Episodes(count) if count == 0 || count > MAX_EPISODES => Err(bad_count(count)),
+            Evaluation::Episodes(envs_per_task) => Ok(FleetSize { tasks: 1, envs_per_task, horizon }),
         }
     }
 
@@ -50,16 +63,42 @@ impl Evaluator {
     /// # Errors
     /// If the executor does not fit, for the most probable actions of a policy that adapts, or if an environment or the device fails.
     pub async fn play(&self, executor: Box<dyn Executor>, seed: u64, deterministic: bool) -> Result<Vec<Episode>> {
+        let episodes = executor.fleet().tasks;
+        self.play_by(executor, Evaluation::Episodes(episodes), eval_key(seed), deterministic).await
+    }
+
+    /// Plays an evaluation in environments of the host, whose random numbers `key` names.
+    pub(super) async fn evaluate_on_host(
+        &self,
+        host: &HostPlace,
+        played: Evaluation,
+        key: Key,
+        deterministic: bool,
+    ) -> Result<Vec<Episode>> {
+        let executor = host.executor(self.fleet(played)?)?;
+        self.play_by(executor, played, key, deterministic).await
+    }
+
+    async fn play_by(
+        &self,
+        executor: Box<dyn Executor>,
+        played: Evaluation,
+        key: Key,
+        deterministic: bool,
+    ) -> Result<Vec<Episode>> {
         if self.adapts() {
             if deterministic {
                 return Err(drawn_only());
             }
-            return self.play_adapted(executor, seed).await;
+            return match played {
+                Evaluation::Episodes(_) => self.play_adapted(executor, key).await,
+                Evaluation::MetaTest(sizes) => self.play_tests(executor, sizes, key).await,
+            };
         }
         let fleet = executor.fleet().clone();
         let mut actor = self.actor(&fleet, deterministic).await?;
         let mut sampler = MetaSampler::episodes(executor, 1);
-        let keys: Vec<Key> = (0..fleet.tasks as u32).map(|task| fold_in(eval_key(seed), task)).collect();
+        let keys: Vec<Key> = (0..fleet.tasks as u32).map(|task| fold_in(key, task)).collect();
         let samples = sampler.obtain(&mut *actor, &keys).await?;
         let episode = |path: &HostPath| Episode {
             ret: path.rewards.iter().sum(),
@@ -68,6 +107,28 @@ impl Evaluator {
             adapted: None,
         };
         Ok(samples.paths().map(episode).collect())
+    }
+
+    /// The test episodes of a meta-test, task by task, as [`MetaEvaluator`] plays them.
+    async fn play_tests(&self, executor: Box<dyn Executor>, sizes: TestSizes, key: Key) -> Result<Vec<Episode>> {
+        let fleet = executor.fleet().clone();
+        let mut test = MetaEvaluator::new(executor);
+        (test.n_exploration_eps, test.n_test_episodes) = (sizes.n_exploration_eps, sizes.n_test_episodes);
+        let tasks = test.draw_tasks(fold_in(key, streams::HELD_OUT_TASK)).await?;
+        let samples = test.test(&mut self.meta_algorithm()?, &tasks, fold_in(key, streams::HELD_OUT_EPISODES)).await?;
+        let episode = |path: &HostPath| Episode {
+            ret: path.rewards.iter().sum(),
+            length: path.len() as u32,
+            terminated: path.terminated,
+            adapted: Some(self.outcome(path, &fleet)),
+        };
+        Ok(samples.paths().map(episode).collect())
+    }
+
+    /// How an episode after adaptation went.
+    pub(super) fn outcome(&self, path: &HostPath, fleet: &Fleet) -> EpisodeOutcome {
+        let success = fleet.info.iter().position(|name| name == SUCCESS).map(|at| (at, fleet.info.len()));
+        EpisodeOutcome::of(path, self.fitted().course().discount, success)
     }
 }
 

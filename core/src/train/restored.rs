@@ -106,7 +106,9 @@ fn stack(
         };
         state.insert(entry.name, array);
     }
-    Ok(Stack { seeds: of_stack, state })
+    let episodes = |index: &usize| saved::episodes(&decoded[*index].2);
+    let episodes = of_stack.iter().map(episodes).collect::<Option<_>>().filter(|_| setup.env.on_host());
+    Ok(Stack { seeds: of_stack, state, episodes })
 }
 
 /// The snapshots that can go on as one session, by their numbers: runs that differ in the seed alone and have made as many iterations. Of a

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use safetensors::tensor::Dtype;
+
 use super::finished;
 use super::own::Own;
 use super::rules::RunLength;
@@ -65,6 +67,20 @@ pub(super) fn setup(headers: &[&Header], def: &'static AlgorithmDef, own: &Own<'
     // A memory is as large as the run that has come furthest needs it.
     let made = |algorithm: &dyn Algorithm| headers.iter().map(|header| header.made(algorithm)).max().unwrap_or(0);
     Setup::of_snapshot(def, env, &seeds, first.steps, &first.config, &made).map_err(|e| wrong(e.to_string()))
+}
+
+/// Name of the tensor of bytes that says where environments of the host are in their episodes, if they can save that.
+const EPISODES: &str = "environment.host";
+
+/// The tensor of these bytes.
+pub(super) fn episodes_entry(bytes: Vec<u8>) -> Entry<'static> {
+    Entry { name: EPISODES.to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes: bytes.into() }
+}
+
+/// The inverse of [`episodes_entry`]; none if the file has no such tensor.
+pub(super) fn episodes(entries: &[Entry<'_>]) -> Option<Vec<u8>> {
+    let entry = entries.iter().find(|entry| entry.name == EPISODES && entry.dtype == Dtype::U8)?;
+    Some(entry.bytes.to_vec())
 }
 
 /// The ring of a file that is not among its tensors.

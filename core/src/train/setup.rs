@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use toml::{Table, Value};
 
-use super::playground::Playground;
 use super::presets::preset;
 use super::register::is_builtin;
 use super::segments::Ring;
 use super::snapshot::check_steps;
 use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Training};
+use crate::host::{FleetSize, Place};
 use crate::program::Plan;
 use crate::{Error, Result};
 
@@ -39,7 +39,7 @@ pub struct Setup {
     /// The algorithm.
     pub algorithm: &'static AlgorithmDef,
     /// The environment.
-    pub env: Playground,
+    pub env: Place,
     /// One run per seed, stacked on one device.
     pub seeds: Vec<u64>,
     /// Environment steps per seed.
@@ -67,7 +67,7 @@ impl Setup {
     /// wrong type or range, for no seeds or a seed given twice.
     pub fn resolve(
         algorithm: impl IntoAlgorithm,
-        env: impl Into<Playground>,
+        env: impl Into<Place>,
         seeds: &[u64],
         steps: Option<u64>,
         layers: &[Layer],
@@ -77,7 +77,7 @@ impl Setup {
 
     fn resolved(
         algorithm: &'static AlgorithmDef,
-        env: Playground,
+        env: Place,
         seeds: &[u64],
         steps: Option<u64>,
         layers: &[Layer],
@@ -85,7 +85,7 @@ impl Setup {
         check_seeds(seeds)?;
         // Presets are of what is built in; others may have the same names.
         let preset = match &env {
-            Playground::Device(env) if is_builtin(algorithm) => preset(algorithm.name, &env.spec().name)?,
+            Place::Device(env) if is_builtin(algorithm) => preset(algorithm.name, &env.spec().name)?,
             _ => None,
         };
         let mut settings = defaults(algorithm);
@@ -115,9 +115,8 @@ impl Setup {
         table(&self.settings)
     }
 
-    /// The fleet that an executor must play for a run on the host: groups (tasks), environments of each, and the steps after which an
-    /// episode is cut off.
-    pub fn fleet(&self) -> [usize; 3] {
+    /// The environments that all seeds play: what an executor must run where they are on the host.
+    pub fn fleet(&self) -> FleetSize {
         self.fitted.fleet(self.seeds.len())
     }
 
@@ -129,9 +128,9 @@ impl Setup {
     /// The plan of one iteration, without a device.
     ///
     /// # Errors
-    /// If the environment is on the host, or a setting is invalid.
+    /// If it cannot be planned.
     pub fn plan(&self) -> Result<Plan> {
-        Training::plan(&*self.fitted, self.env.device()?, self.seeds.len())
+        Training::plan(&*self.fitted, &self.env, self.seeds.len())
     }
 
     /// The plans of an iteration of each stage of the algorithm, without a device.
@@ -139,7 +138,7 @@ impl Setup {
     /// # Errors
     /// As [`plan`](Setup::plan).
     pub fn plans(&self) -> Result<Vec<Plan>> {
-        Training::plans(&*self.fitted, self.env.device()?, self.seeds.len())
+        Training::plans(&*self.fitted, &self.env, self.seeds.len())
     }
 
     /// Settings of which lower values take less memory.
@@ -185,7 +184,7 @@ impl Setup {
     /// are made.
     pub(super) fn of_snapshot(
         algorithm: &'static AlgorithmDef,
-        env: Playground,
+        env: Place,
         seeds: &[u64],
         steps: u64,
         config: &Table,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::finished;
 use super::rules::{self, RunLength};
+use super::saved;
 use super::seed_progress::SeedProgress;
 use super::segments::{Ring, Stretch};
 use super::session::Session;
@@ -31,6 +32,8 @@ struct StackCopy {
     seeds: Vec<usize>,
     /// Of each entry the words of all seeds; none where it is bulk.
     words: Vec<Vec<u32>>,
+    /// Of each seed where its environments are in their episodes on the host, if they can save that.
+    episodes: Option<Vec<Vec<u8>>>,
 }
 
 impl<'a> Snapshots<'a> {
@@ -51,7 +54,11 @@ impl<'a> Snapshots<'a> {
                     false => session.device().read_part(array, 0..array.len()).await?,
                 });
             }
-            stacks.push(StackCopy { seeds: stack.to_vec(), words });
+            let episodes = match kind {
+                SnapshotKind::Session => session.episodes_of(stack).await?,
+                SnapshotKind::Policy => None,
+            };
+            stacks.push(StackCopy { seeds: stack.to_vec(), words, episodes });
         }
         Ok(Snapshots { session, kind, entries, stacks, layout: session.layout().clone() })
     }
@@ -65,6 +72,13 @@ impl<'a> Snapshots<'a> {
             row * (words.len() / stack.seeds.len())..(row + 1) * (words.len() / stack.seeds.len())
         };
         Ok(stack.words.iter().map(|words| &words[part(words)]).collect())
+    }
+
+    /// Where a seed's environments of the host are in their episodes.
+    fn episodes(&self, index: usize) -> Option<Vec<u8>> {
+        let row = |stack: &StackCopy| stack.seeds.iter().position(|seed| *seed == index);
+        let (stack, row) = self.stacks.iter().find_map(|stack| Some((stack, row(stack)?)))?;
+        stack.episodes.as_ref()?.get(row).cloned()
     }
 
     /// The whole snapshot of the seed of this number, from 0.
@@ -136,6 +150,7 @@ impl<'a> Snapshots<'a> {
         let mut entries = tensors::written(&own, &self.layout)?;
         if self.kind == SnapshotKind::Session {
             entries.extend(finished::entries(&session.seed(index).finished));
+            entries.extend(self.episodes(index).map(saved::episodes_entry));
         }
         let seed = setup.seeds[index];
         snapshot::expect_finite(seed, &entries)?;

@@ -92,7 +92,8 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     if !(args.seconds > 0.0 && args.seconds < 3600.0) {
         return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)).into());
     }
-    let env = args.env.as_deref().map(builtin).transpose().map_err(Stop::from)?;
+    let of_programs = |name: &str| known::environment(name)?.device().cloned();
+    let env = args.env.as_deref().map(of_programs).transpose().map_err(Stop::from)?;
     let chosen = |name: &str| env.as_ref().is_none_or(|env| env.spec().name == name);
     let start = Instant::now();
     let device = args.device.open()?;

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use pollster::block_on;
-use quickstudy_core::env::{EnvDef, builtin};
-use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, Wrapped};
-use quickstudy_core::train::{ALGORITHMS, Layer, Playground, Session, Setup};
-use quickstudy_core::{Device, Result};
+use quickstudy_core::Device;
+use quickstudy_core::env::builtin;
+use quickstudy_core::train::{ALGORITHMS, Layer, Session, Setup};
+use quickstudy_tests::hosted::hosted;
 
 const SAMPLED: &str = "hidden = [4]\nenvs = 2\nmin_rollouts = 4\nlearning_rate_schedule = \"linear\"\n";
 const POPULATION: &str = "hidden = [4]\nn_samples = 8\nepisodes = 1\n";
@@ -234,13 +234,6 @@ fn evaluations_of_some_seeds_are_those_of_all() {
     assert_eq!(block_on(alone.evaluate(5)).unwrap(), all[1..2]);
 }
 
-/// Plays all that a setup needs, one environment after the other.
-fn executor(env: &EnvDef, setup: &Setup) -> Box<dyn Executor> {
-    let [tasks, each, horizon] = setup.fleet();
-    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(env))) };
-    Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap())
-}
-
 /// An executor plays for all seeds as long as one goes on; those that are done are left out.
 #[test]
 fn seeds_on_the_host_end_as_those_in_programs() {
@@ -252,9 +245,8 @@ fn seeds_on_the_host_end_as_those_in_programs() {
         let env = builtin(run.1).unwrap();
         // Presets are for programs alone.
         let layer = Layer { origin: "test".into(), settings: inside.setup().table() };
-        let place = Playground::Host(env.spec().clone());
-        let setup = Setup::resolve(name, place, &SEEDS, Some(run.3), &[layer]).unwrap();
-        let mut outside = Session::on_host(&device, &setup, executor(&env, &setup)).unwrap();
+        let setup = Setup::resolve(name, hosted(&env), &SEEDS, Some(run.3), &[layer]).unwrap();
+        let mut outside = Session::new(&device, &setup).unwrap();
         finish(&mut inside, run);
         let ended = iterations(&inside);
         apart += u32::from(ended.iter().any(|iterations| *iterations != ended[0]));
@@ -265,8 +257,7 @@ fn seeds_on_the_host_end_as_those_in_programs() {
         }
         let saved = snapshots(&outside);
         let files: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
-        let spec = env.spec().clone();
-        let resumed = Session::restore_on_host(&device, spec, &files, |setup| Ok(executor(&env, setup))).unwrap();
+        let resumed = Session::restore_with(&device, hosted(&env), &files).unwrap();
         for mut session in [outside, resumed] {
             finish(&mut session, run);
             assert_eq!(iterations(&session), ended, "{run:?}");

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use quickstudy_core::algo::dqn::{self, DqnConfig};
 use quickstudy_core::algo::off_policy::{OffPolicyLearner, Replay};
-use quickstudy_core::algo::{Algorithm, Arena, Training};
+use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::optim::AdamConfig;
@@ -52,7 +52,7 @@ fn fitted(spec: &EnvSpec, config: &DqnConfig, turned: bool, steps: u64) -> Rc<dy
 fn late(turned: bool, config: &DqnConfig, iterations: u64) -> [f64; 2] {
     let (device, env) = (Device::cpu(2), builtin("cartpole").unwrap());
     let dqn = fitted(env.spec(), config, turned, 256 * iterations);
-    let mut training = Training::new(&device, dqn, Arena::Device(&env), &SEEDS).unwrap();
+    let mut training = Training::new(&device, dqn, &env, &SEEDS).unwrap();
     let mut sums = [[0.0; 2]; 2];
     for done in 0..iterations {
         let metrics = wait(training.step(done, iterations));
@@ -85,10 +85,10 @@ fn dqn_is_the_same_with_environments_of_the_host() {
     let small = Replay { iteration_steps: 64, learning_starts: 64, ..small };
     let config = DqnConfig { replay: small, double: true, dueling: true, ..config() };
     let dqn = || fitted(env.spec(), &config, false, 3 * 128);
-    let mut in_program = Training::new(&device, dqn(), Arena::Device(&env), &SEEDS).unwrap();
+    let mut in_program = Training::new(&device, dqn(), &env, &SEEDS).unwrap();
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
     let executor = Box::new(IterativeExecutor::new(SEEDS.len(), 2, 0, make).unwrap());
-    let mut on_host = Training::new(&device, dqn(), Arena::Host(executor), &SEEDS).unwrap();
+    let mut on_host = Training::new(&device, dqn(), executor, &SEEDS).unwrap();
     let bits = |training: &Training, name: &str| -> Vec<u32> {
         wait(device.read_f32(training.state().get(name).unwrap())).into_iter().map(f32::to_bits).collect()
     };
@@ -111,7 +111,7 @@ fn targets_step_after_so_many_updates() {
             Replay { iteration_steps: 1, train_freq: 1, gradient_steps: 1, learning_starts: 4, ..config().replay };
         let config = DqnConfig { replay: small, target_update_interval: 3, tau, ..config() };
         let dqn = fitted(env.spec(), &config, false, 20);
-        let mut training = Training::new(&device, dqn, Arena::Device(&env), &SEEDS[..1]).unwrap();
+        let mut training = Training::new(&device, dqn, &env, &SEEDS[..1]).unwrap();
         let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
         (0..4).for_each(|done| drop(wait(training.step(done, 20))));
         let mut target = read(&training, "target");

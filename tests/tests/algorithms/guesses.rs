@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{Evaluator, Guesses, Layer, MetaTest, Playground, Session, Setup, StageUnit};
+use quickstudy_core::train::{Evaluator, Guesses, Layer, MetaTest, Session, Setup, StageUnit};
 use quickstudy_core::{Device, Error, Result};
+use quickstudy_tests::hosted::hosted;
 
 fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
     pollster::block_on(future).unwrap()
@@ -76,7 +77,7 @@ fn who_has_no_guesses_is_told_so() {
     assert!(told(&pearl, &[0.0], 2, 2).starts_with("tasks: [0.0] is no task"));
     let promp = Evaluator::load(&device, &bytes("promp", "navigation", "hidden = [8]")).unwrap();
     assert!(told(&promp, &[0.0, 0.0], 2, 2).starts_with("algorithm: a policy of promp infers no belief"));
-    let host = Playground::Host(builtin("point-robot").unwrap().spec().clone());
+    let host = hosted(&builtin("point-robot").unwrap());
     let outside = Evaluator::load_with(&device, Some(host), &bytes("pearl", "point-robot", PEARL)).unwrap();
     assert!(told(&outside, &[0.0, 0.0], 2, 2).starts_with("env: "));
     let error: Error = pollster::block_on(pearl.guesses(&[f32::NAN, 0.0], None, 2, 0)).unwrap_err();

@@ -3,22 +3,19 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::algo::{Arena, Training};
-use quickstudy_core::env::{EnvDef, builtin};
-use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, Wrapped};
+use quickstudy_core::algo::Training;
+use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
+use quickstudy_core::host::{
+    Chance, FleetSize, HostEnv, IterativeExecutor, ParallelExecutor, Place, Transition, Wrapped,
+};
 use quickstudy_core::train::{
-    ALGORITHMS, AdaptationStage, Episode, Evaluator, Layer, MetaTest, PathStep, Playground, Session, Setup, StageUnit,
+    ALGORITHMS, AdaptationStage, Episode, Evaluator, Layer, MetaTest, PathStep, Session, Setup, StageUnit, Viewer,
 };
 use quickstudy_core::{DType, Device, Result, State};
+use quickstudy_tests::hosted::hosted;
 
 fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
     pollster::block_on(future).unwrap()
-}
-
-fn executor(env: &EnvDef, setup: &Setup) -> Box<dyn Executor> {
-    let [tasks, each, horizon] = setup.fleet();
-    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(env))) };
-    Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap())
 }
 
 fn layer(text: &str) -> [Layer; 1] {
@@ -33,8 +30,8 @@ const PROMP: &str = "hidden = [8]\nmeta_batch = 2\nrollouts = 3\nhorizon = 8";
 /// Setups of the same run inside of programs and on the host.
 fn pair(algorithm: &str, env: &EnvDef, text: &str) -> [Setup; 2] {
     // On the host no preset applies: write all that matters.
-    let of = |playground: Playground| Setup::resolve(algorithm, playground, &[3, 4], Some(1), &layer(text)).unwrap();
-    [of(env.clone().into()), of(Playground::Host(env.spec().clone()))]
+    let of = |place: Place| Setup::resolve(algorithm, place, &[3, 4], Some(1), &layer(text)).unwrap();
+    [of(env.clone().into()), of(hosted(env))]
 }
 
 fn policies(session: &Session) -> Vec<Vec<u8>> {
@@ -56,7 +53,7 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
         let [inside, outside] = pair(algorithm, &env, text);
         assert_eq!(inside.table(), outside.table());
         let mut inside = Session::new(&device, &inside).unwrap();
-        let mut session = Session::on_host(&device, &outside, executor(&env, &outside)).unwrap();
+        let mut session = Session::new(&device, &outside).unwrap();
         let same = |a: Vec<Vec<(String, f64)>>, b: Vec<Vec<(String, f64)>>| {
             assert_eq!(format!("{a:?}"), format!("{b:?}"), "{algorithm}");
         };
@@ -66,19 +63,85 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
         assert_eq!(policies(&inside), policies(&session), "{algorithm}");
         let saved: Vec<Vec<u8>> = (0..2).map(|index| wait(session.snapshot(index))).collect();
         let bytes: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
-        let again =
-            Session::restore_on_host(&device, env.spec().clone(), &bytes, |setup| Ok(executor(&env, setup))).unwrap();
+        let again = Session::restore_with(&device, hosted(&env), &bytes).unwrap();
         assert_eq!((again.iteration(), again.env_steps()), (2, session.env_steps()));
         assert_eq!(policies(&again), policies(&session));
+        // It goes on in the same episodes, and saves the same as if it had never stopped, also before its first iteration.
+        assert!(!again.begins_anew());
         let mut again = again;
-        let rows = wait(again.step());
-        assert!(rows[0].iter().any(|(name, x)| name == "time/iterations" && *x == 3.0), "{rows:?}");
+        assert_eq!(wait(again.snapshot(1)), saved[1], "{algorithm}");
+        for _ in 0..2 {
+            same(wait(session.step()), wait(again.step()));
+        }
+        for index in 0..2 {
+            assert!(wait(session.snapshot(index)) == wait(again.snapshot(index)), "{algorithm}");
+        }
         // Its episodes are in the middle of nothing, so that it cannot go on inside of programs, and says what is missing.
         if ["ppo", "trpo"].contains(&algorithm) {
             let error = Session::restore(&device, &bytes).unwrap_err().to_string();
             assert!(error.contains("`environment.state` is missing"), "{error}");
         }
     }
+}
+
+/// An environment that cannot save where it is.
+struct Forgetful(Wrapped);
+
+impl HostEnv for Forgetful {
+    fn spec(&self) -> &EnvSpec {
+        self.0.spec()
+    }
+    fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+        self.0.reset(chance)
+    }
+    fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
+        Ok(Transition { info: Vec::new(), ..self.0.step(action, chance)? })
+    }
+}
+
+#[test]
+fn two_resumes_of_one_snapshot_are_alike_where_environments_cannot_save() {
+    let device = Device::cpu(1);
+    let env = builtin("cartpole").unwrap();
+    let inner = env.clone();
+    let place = Place::of_envs(move |_| Ok(Box::new(Forgetful(Wrapped::new(&inner))))).unwrap();
+    let setup = Setup::resolve("ppo", place.clone(), &[3, 4], Some(1000), &layer(PPO)).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    wait(session.step());
+    let saved: Vec<Vec<u8>> = (0..2).map(|index| wait(session.snapshot(index))).collect();
+    let bytes: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
+    let [a, b] = [0; 2].map(|_| {
+        let mut again = Session::restore_with(&device, place.clone(), &bytes).unwrap();
+        assert!(again.begins_anew());
+        wait(again.step());
+        assert!(!again.begins_anew());
+        [0, 1].map(|index| wait(again.snapshot(index)))
+    });
+    assert!(a == b);
+    wait(session.step());
+    assert!(wait(session.snapshot(0)) != a[0], "new episodes are others");
+}
+
+#[test]
+fn environments_on_threads_save_and_go_on_as_those_one_after_the_other() {
+    let device = Device::cpu(1);
+    let env = builtin("pendulum").unwrap();
+    let on_threads = {
+        let env = env.clone();
+        Place::host(env.spec().clone(), move |FleetSize { tasks, envs_per_task, horizon }| {
+            let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+            Ok(Box::new(ParallelExecutor::new(tasks, envs_per_task, horizon, 3, make)?))
+        })
+    };
+    let setup = Setup::resolve("ppo", hosted(&env), &[3, 4], Some(1000), &layer(PPO)).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    wait(session.step());
+    let saved: Vec<Vec<u8>> = (0..2).map(|index| wait(session.snapshot(index))).collect();
+    let bytes: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
+    let mut again = Session::restore_with(&device, on_threads, &bytes).unwrap();
+    wait(session.step());
+    wait(again.step());
+    assert!(wait(session.snapshot(0)) == wait(again.snapshot(0)));
 }
 
 #[test]
@@ -91,8 +154,8 @@ fn episodes_after_a_resume_begin_without_the_noise_of_those_before() {
     let def = ALGORITHMS.iter().find(|def| def.name == "ddpg").unwrap();
     let fitted = || Rc::from(def.fit(&settings, env.spec()).unwrap().for_steps(400).unwrap().unwrap());
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-    let arena = || Arena::Host(Box::new(IterativeExecutor::new(1, 2, 0, make).unwrap()));
-    let mut training = Training::new(&device, fitted(), arena(), &[3]).unwrap();
+    let executor = || Box::new(IterativeExecutor::new(1, 2, 0, make).unwrap());
+    let mut training = Training::new(&device, fitted(), executor(), &[3]).unwrap();
     wait(training.step(0, 5));
     wait(training.step(1, 5));
     let noise = training.state().get("disturbance").unwrap();
@@ -111,7 +174,7 @@ fn episodes_after_a_resume_begin_without_the_noise_of_those_before() {
         if fresh {
             state.insert("disturbance", device.zeros(&noise.shape, noise.dtype()).unwrap());
         }
-        let mut training = Training::resume(&device, fitted(), arena(), &[3], state).unwrap();
+        let mut training = Training::resume(&device, fitted(), executor(), &[3], state).unwrap();
         wait(training.step(2, 5));
         ["memory", "disturbance", "theta"].map(|name| wait(device.read(training.state().get(name).unwrap())))
     });
@@ -122,14 +185,24 @@ fn episodes_after_a_resume_begin_without_the_noise_of_those_before() {
 fn calls_that_need_programs_and_executors_that_do_not_fit_say_so() {
     let device = Device::cpu(1);
     let env = builtin("cartpole").unwrap();
-    let host = || Playground::Host(env.spec().clone());
-    let [_, setup] = pair("ppo", &env, PPO);
-    assert!(Session::new(&device, &setup).unwrap_err().to_string().contains("pass an executor"));
-    let mut session = Session::on_host(&device, &setup, executor(&env, &setup)).unwrap();
-    assert!(pollster::block_on(session.evaluate(1)).unwrap_err().to_string().contains("pass an executor"));
-    let other = Setup::resolve("ppo", host(), &[0], None, &[]).unwrap();
-    let error = Session::on_host(&device, &other, executor(&env, &setup)).unwrap_err().to_string();
-    assert!(error.starts_with("executor: "), "{error}");
+    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+    let executor = |each| Box::new(IterativeExecutor::new(2, each, 0, make).unwrap());
+    let resolve = |place: Place| Setup::resolve("ppo", place, &[3, 4], Some(1), &layer(PPO)).unwrap();
+    let error = Session::new(&device, &resolve(executor(3).into())).unwrap_err().to_string();
+    assert!(error.starts_with("executor: the executor plays 2 tasks on 3 environments each"), "{error}");
+    // An executor that is there already plays once.
+    let setup = resolve(executor(4).into());
+    let mut session = Session::new(&device, &setup).unwrap();
+    let error = pollster::block_on(session.evaluate(1)).unwrap_err().to_string();
+    assert!(error.starts_with("executor: the only one is taken"), "{error}");
+    let other = builtin("pendulum").unwrap();
+    let wrong =
+        Place::host(env.spec().clone(), move |size| hosted(&other).executor(size).map(|executor| executor.unwrap()));
+    let error = Session::new(&device, &resolve(wrong)).unwrap_err().to_string();
+    assert!(error.starts_with("executor: the executor plays `pendulum`, whose spaces are not"), "{error}");
+    let policy = Evaluator::load_with(&device, hosted(&env), &wait(session.policy_snapshot(0))).unwrap();
+    let error = Viewer::new(&policy, 1, 0, true).unwrap_err().to_string();
+    assert!(error.contains("`cartpole` is played on the host"), "{error}");
 }
 
 #[test]
@@ -145,11 +218,8 @@ fn a_policy_plays_environments_of_the_host() {
     }
     let after = wait(session.policy_snapshot(0));
     let played = |bytes: &[u8], deterministic: bool| -> f64 {
-        let host = Playground::Host(env.spec().clone());
-        let policy = Evaluator::load_with(&device, Some(host), bytes).unwrap();
-        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-        let executor = Box::new(IterativeExecutor::new(1, 20, 0, make).unwrap());
-        let episodes: Vec<Episode> = wait(policy.play(executor, 1, deterministic));
+        let mut policy = Evaluator::load_with(&device, hosted(&env), bytes).unwrap();
+        let episodes: Vec<Episode> = wait(policy.evaluate(20, 1, deterministic));
         assert_eq!(episodes.len(), 20);
         assert!(episodes.iter().all(|e| e.ret == f64::from(e.length) && e.terminated == (e.length < 500)));
         episodes.iter().map(|e| e.ret).sum::<f64>() / 20.0
@@ -201,15 +271,10 @@ fn a_policy_adapts_to_the_same_returns_on_the_host() {
     wait(session.step());
     let bytes = wait(session.policy_snapshot(0));
     let inside = Evaluator::load(&device, &bytes).unwrap();
-    let outside = Evaluator::load_with(&device, Some(Playground::Host(env.spec().clone())), &bytes).unwrap();
+    let mut outside = Evaluator::load_with(&device, hosted(&env), &bytes).unwrap();
     let test = MetaTest { tasks: 3, inner_steps: Some(2), seed: 5, deterministic: false, ..MetaTest::default() };
-    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-    let executor_of = |[tasks, each, horizon]: [usize; 3]| -> Box<dyn Executor> {
-        Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap())
-    };
-    let executor = |test: &MetaTest| executor_of(outside.test_fleet(test).unwrap());
     let want = wait(inside.adapt(test));
-    let got = wait(outside.adapt_in(executor(&test), None, test));
+    let got = wait(outside.adapt(test));
     assert_eq!(got.stages.len(), 3);
     assert_eq!((&got.tasks, got.unit, got.horizon), (&want.tasks, want.unit, want.horizon));
     for (got, want) in got.stages.iter().zip(&want.stages) {
@@ -224,17 +289,17 @@ fn a_policy_adapts_to_the_same_returns_on_the_host() {
     }
     // An episode after adaptation, each on a task of its own.
     let fleet = outside.fleet(4).unwrap();
-    assert_eq!(fleet, [4, 3, 8]);
-    let played = wait(outside.play(executor_of(fleet), 5, false));
-    let adapted = wait(outside.adapt_in(executor_of(fleet), None, MetaTest { tasks: 4, inner_steps: None, ..test }));
+    assert_eq!(fleet, FleetSize { tasks: 4, envs_per_task: 3, horizon: 8 });
+    let played = wait(outside.evaluate(4, 5, false));
+    let adapted = wait(outside.adapt(MetaTest { tasks: 4, inner_steps: None, ..test }));
     let last = &adapted.stages.last().unwrap().returns;
     assert_eq!(played.iter().map(|e| e.ret).collect::<Vec<_>>(), last.iter().map(|r| r[0]).collect::<Vec<_>>());
-    let error = pollster::block_on(outside.play(executor_of(fleet), 5, true)).unwrap_err().to_string();
+    let error = pollster::block_on(outside.evaluate(4, 5, true)).unwrap_err().to_string();
     assert!(error.starts_with("deterministic: policies draw"), "{error}");
     // On tasks of the caller's.
     let tasks = vec![vec![0.5, 0.25], vec![-0.5, 0.0]];
     let two = MetaTest { tasks: 2, ..test };
-    let given = wait(outside.adapt_in(executor(&two), Some(tasks.clone()), test));
+    let given = wait(outside.adapt_to(&tasks, test));
     let narrow: Vec<Vec<f32>> = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
     let (mut got, want) =
         (given.stages[2].paths.clone(), wait(inside.adapt_to(&narrow, test)).stages.swap_remove(2).paths);
@@ -243,8 +308,7 @@ fn a_policy_adapts_to_the_same_returns_on_the_host() {
     assert_eq!(got, want);
     // Tasks that cannot be are refused.
     for tasks in [vec![vec![0.5]], vec![vec![0.5, f64::NAN]]] {
-        let one = MetaTest { tasks: 1, ..test };
-        let error = pollster::block_on(outside.adapt_in(executor(&one), Some(tasks), test)).unwrap_err().to_string();
+        let error = pollster::block_on(outside.adapt_to(&tasks, test)).unwrap_err().to_string();
         assert!(error.starts_with("tasks: [0.5") && error.contains("is no task of `point-arena`"), "{error}");
     }
     let many = MetaTest { tasks: 1 << 14, rollouts: Some(1 << 14), ..test };
@@ -252,7 +316,8 @@ fn a_policy_adapts_to_the_same_returns_on_the_host() {
     let refused = |test: MetaTest| outside.test_fleet(&test).unwrap_err().to_string();
     assert!(refused(MetaTest { deterministic: true, ..test }).starts_with("deterministic: policies draw"));
     assert!(refused(MetaTest { tasks: 0, ..test }).starts_with("tasks: 0 is not in 1"));
-    let error = pollster::block_on(outside.adapt_in(executor(&two), None, test)).unwrap_err().to_string();
+    let executor = hosted(&env).executor(outside.test_fleet(&two).unwrap()).unwrap().unwrap();
+    let error = pollster::block_on(outside.adapt_in(executor, None, test)).unwrap_err().to_string();
     assert!(error.starts_with("executor: it plays [2, 3, 8]"), "{error}");
 }
 
@@ -270,12 +335,9 @@ fn a_memory_adapts_on_the_host() {
     let trained = wait(session.policy_snapshot(0));
     let arms = vec![vec![0.1, 0.9, 0.1]; 100];
     let last = |bytes: &[u8]| {
-        let policy = Evaluator::load_with(&device, Some(Playground::Host(env.spec().clone())), bytes).unwrap();
+        let policy = Evaluator::load_with(&device, hosted(&env), bytes).unwrap();
         let test = MetaTest { tasks: 100, deterministic: false, ..MetaTest::default() };
-        let [tasks, each, horizon] = policy.test_fleet(&test).unwrap();
-        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-        let executor = Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap());
-        let adaptation = wait(policy.adapt_in(executor, Some(arms.clone()), test));
+        let adaptation = wait(policy.adapt_to(&arms, test));
         assert_eq!((adaptation.unit, adaptation.stages.len()), (StageUnit::Steps(1), 20));
         let pull = |stage: &AdaptationStage| stage.task_means().iter().sum::<f64>() / 100.0;
         [pull(&adaptation.stages[0]), adaptation.stages[15..].iter().map(pull).sum::<f64>() / 5.0]

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use quickstudy_core::algo::on_policy::PolicyGradient;
 use quickstudy_core::algo::{
-    Algorithm, Arena, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Sampling, Training, TrpoConfig, VpgBaseline, VpgConfig,
+    Algorithm, OnPolicy, OnPolicyLearner, Ppo, PpoConfig, Sampling, Training, TrpoConfig, VpgBaseline, VpgConfig,
 };
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
@@ -74,7 +74,7 @@ fn train(device: &Device, training: &mut Training, iterations: u64, names: &[&st
 }
 
 fn in_programs(device: &Device, env: &EnvDef, algorithm: impl Algorithm + 'static, seeds: &[u64]) -> Training {
-    Training::new(device, Rc::new(algorithm), Arena::Device(env), seeds).unwrap()
+    Training::new(device, Rc::new(algorithm), env, seeds).unwrap()
 }
 
 /// Trains what `algorithm` fits to the executor's environments.
@@ -85,7 +85,7 @@ fn on_host<A: Algorithm + 'static>(
     seeds: &[u64],
 ) -> Result<Training> {
     let algorithm = algorithm(&executor.fleet().spec)?;
-    Training::new(device, Rc::new(algorithm), Arena::Host(executor), seeds)
+    Training::new(device, Rc::new(algorithm), executor, seeds)
 }
 
 fn executor(env: &EnvDef, config: &MamlConfig, seeds: usize, parallel: bool) -> Box<dyn Executor> {

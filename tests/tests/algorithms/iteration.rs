@@ -3,10 +3,10 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::algo::{Algorithm, Arena, Course, First, Held, Learned, Metrics, StateEntry, Training};
+use quickstudy_core::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry, Training};
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::grad::value_and_grad;
-use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, Transition, Wrapped};
+use quickstudy_core::host::{Chance, FleetSize, HostEnv, IterativeExecutor, Transition, Wrapped};
 use quickstudy_core::nn::{Activation, Layout, Mlp};
 use quickstudy_core::optim::{Adam, AdamState};
 use quickstudy_core::play::{Cast, Iteration, Running, Until};
@@ -94,8 +94,8 @@ impl Algorithm for Greedy {
         entries
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds, ENVS, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        FleetSize { tasks: seeds, envs_per_task: ENVS, horizon: self.horizon }
     }
 
     fn batch(&self) -> u64 {
@@ -174,9 +174,9 @@ fn train(device: &Device, training: &mut Training) -> Vec<Vec<u32>> {
     seen
 }
 
-fn on_host<'a>(env: &EnvDef, wrap: &dyn Fn(Wrapped) -> Box<dyn HostEnv>) -> Arena<'a> {
+fn on_host(env: &EnvDef, wrap: &dyn Fn(Wrapped) -> Box<dyn HostEnv>) -> Box<IterativeExecutor> {
     let make = |_| Ok(wrap(Wrapped::new(env)));
-    Arena::Host(Box::new(IterativeExecutor::new(SEEDS.len(), ENVS, 0, make).unwrap()))
+    Box::new(IterativeExecutor::new(SEEDS.len(), ENVS, 0, make).unwrap())
 }
 
 /// Checks the metrics of an iteration, which passes have joined, against the rewards of all steps.
@@ -204,20 +204,20 @@ fn a_loop_that_plays_and_learns_is_the_same_in_a_program_and_on_the_host() {
     let env = builtin("pendulum").unwrap();
     for asks in [false, true] {
         let algorithm = || Rc::new(Greedy::new(env.spec(), asks));
-        let mut in_program = Training::new(&device, algorithm(), Arena::Device(&env), &SEEDS).unwrap();
+        let mut in_program = Training::new(&device, algorithm(), &env, &SEEDS).unwrap();
         let first = wait(device.read_f32(in_program.state.get("theta").unwrap())).unwrap();
         let want = train(&device, &mut in_program);
         want[..5].iter().for_each(|metrics| expect_joined(metrics));
         assert_ne!(want[5], first.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), "nothing was learnt");
-        let arena = on_host(&env, &|wrapped| Box::new(wrapped));
-        let mut on_host = Training::new(&device, algorithm(), arena, &SEEDS).unwrap();
+        let executor = on_host(&env, &|wrapped| Box::new(wrapped));
+        let mut on_host = Training::new(&device, algorithm(), executor, &SEEDS).unwrap();
         let got = train(&device, &mut on_host);
         for (what, (got, want)) in got.iter().zip(&want).enumerate() {
             assert!(got == want, "asks: {asks}, array {what}\n{got:?}\n{want:?}");
         }
         assert_eq!(on_host.env_steps(), (5 * PASSES * ENVS * SEEDS.len()) as u64);
         // The same again, with noise of another size.
-        let other = Training::new(&device, Rc::new(Greedy::new(env.spec(), !asks)), Arena::Device(&env), &SEEDS);
+        let other = Training::new(&device, Rc::new(Greedy::new(env.spec(), !asks)), &env, &SEEDS);
         assert_ne!(train(&device, &mut other.unwrap())[5], want[5]);
     }
 }
@@ -244,8 +244,8 @@ fn an_iteration_in_which_an_environment_fails_has_learned_nothing() {
     }
     let device = Device::cpu(1);
     let env = builtin("pendulum").unwrap();
-    let arena = on_host(&env, &|wrapped| Box::new(Once(wrapped, 0)));
-    let mut training = Training::new(&device, Rc::new(Greedy::new(env.spec(), false)), arena, &SEEDS).unwrap();
+    let executor = on_host(&env, &|wrapped| Box::new(Once(wrapped, 0)));
+    let mut training = Training::new(&device, Rc::new(Greedy::new(env.spec(), false)), executor, &SEEDS).unwrap();
     let theta = |training: &Training| wait(device.read_f32(training.state.get("theta").unwrap())).unwrap();
     wait(training.step(0, 5)).unwrap();
     let before = theta(&training);

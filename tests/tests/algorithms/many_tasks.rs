@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::algo::{Algorithm, Arena, Training};
+use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
 use quickstudy_core::train::{Evaluator, Layer, Session, Setup};
@@ -35,10 +35,10 @@ fn a_task_lasts_for_an_episode_and_the_host_trains_the_same_parameters() {
         let env = builtin(name).unwrap();
         let setup = setup(algorithm, name, 360);
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
-        let mut inside = Training::new(&device, fitted.clone(), Arena::Device(&env), &SEEDS).unwrap();
+        let mut inside = Training::new(&device, fitted.clone(), &env, &SEEDS).unwrap();
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(TaskPerEpisode::new(Wrapped::new(&env)))) };
-        let executor = Box::new(IterativeExecutor::new(fitted.fleet(SEEDS.len())[0], 3, 0, make).unwrap());
-        let mut outside = Training::new(&device, fitted, Arena::Host(executor), &SEEDS).unwrap();
+        let executor = Box::new(IterativeExecutor::new(fitted.fleet(SEEDS.len()).tasks, 3, 0, make).unwrap());
+        let mut outside = Training::new(&device, fitted, executor, &SEEDS).unwrap();
         let mut tasks = vec![words(&device, &inside.state, "task")];
         for done in 0..3 {
             let metrics = |training: &mut Training| {

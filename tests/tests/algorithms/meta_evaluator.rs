@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use quickstudy_core::algo::{Arena, Training};
+use quickstudy_core::algo::Training;
 use quickstudy_core::backend::LocalFuture;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec, builtin};
 use quickstudy_core::host::{
@@ -186,7 +186,7 @@ fn mamls_family_is_tested_on_held_out_tasks_of_a_built_in_environment() {
         ..MamlConfig::of(Variant::ProMp)
     };
     let maml = Maml::new(Variant::ProMp, &config, env.spec()).unwrap();
-    let training = Training::new(&device, Rc::new(maml), Arena::Device(&env), &[3]).unwrap();
+    let training = Training::new(&device, Rc::new(maml), &env, &[3]).unwrap();
     let theta = training.state.get("theta").unwrap().clone();
     let tasks: Vec<TestTask> =
         (0..4).map(|i| TestTask { name: None, parameters: env.sample_task([8, 8], i) }).collect();

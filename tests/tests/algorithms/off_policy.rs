@@ -6,8 +6,7 @@ use std::rc::Rc;
 use quickstudy_core::algo::deterministic::{smoothed, target};
 use quickstudy_core::algo::off_policy::{OffPolicy, OffPolicyLearner};
 use quickstudy_core::algo::{
-    Algorithm, Arena, DdpgConfig, DqlConfig, DqnConfig, Metrics, SacConfig, Td3Config, Training, ddpg, dql, dqn, sac,
-    td3,
+    Algorithm, DdpgConfig, DqlConfig, DqnConfig, Metrics, SacConfig, Td3Config, Training, ddpg, dql, dqn, sac, td3,
 };
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
@@ -109,10 +108,10 @@ fn on_the_host_all_is_the_same() {
         let (settings, env) = (small(options), builtin(env).unwrap());
         let envs = settings.get("envs").map_or(1, |envs| envs.as_integer().unwrap() as usize);
         let algorithm = || fitted(name, &env, &settings, 160);
-        let mut in_program = Training::new(&device, algorithm(), Arena::Device(&env), &SEEDS).unwrap();
+        let mut in_program = Training::new(&device, algorithm(), &env, &SEEDS).unwrap();
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
         let executor = Box::new(IterativeExecutor::new(SEEDS.len(), envs, 0, make).unwrap());
-        let mut on_host = Training::new(&device, algorithm(), Arena::Host(executor), &SEEDS).unwrap();
+        let mut on_host = Training::new(&device, algorithm(), executor, &SEEDS).unwrap();
         let first = bits(&device, &in_program);
         for done in 0..4 {
             let rows = [&mut in_program, &mut on_host].map(|training| wait(training.step(done, 4)));
@@ -140,7 +139,7 @@ fn a_seed_trains_alone_as_it_does_beside_others() {
         let (settings, env) = (small(options), builtin(env).unwrap());
         let train = |seeds: &[u64]| {
             let algorithm = fitted(name, &env, &settings, 120);
-            let mut training = Training::new(&device, algorithm, Arena::Device(&env), seeds).unwrap();
+            let mut training = Training::new(&device, algorithm, &env, seeds).unwrap();
             (0..3).for_each(|done| drop(wait(training.step(done, 3))));
             bits(&device, &training)
         };
@@ -191,8 +190,8 @@ fn trained_policies_play_with_exploration_and_without_on_devices_on_the_host_and
         let returns = |episodes: Vec<Episode>| episodes.iter().map(|episode| episode.ret).collect::<Vec<f64>>();
         let played = [true, false].map(|deterministic| {
             let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-            let [groups, each, _] = policy.fleet(4).unwrap();
-            let executor = Box::new(IterativeExecutor::new(groups, each, 0, make).unwrap());
+            let size = policy.fleet(4).unwrap();
+            let executor = Box::new(IterativeExecutor::new(size.tasks, size.envs_per_task, 0, make).unwrap());
             let on_host = returns(wait(policy.play(executor, 7, deterministic)));
             assert!(on_host.len() >= 4 && on_host.iter().all(|x| x.is_finite()), "{name} {options}: {on_host:?}");
             Viewer::new(&policy, 2, 0, deterministic).unwrap().advance().unwrap();
@@ -230,7 +229,7 @@ fn statistics_are_those_of_all_that_was_played_and_the_policy_acts_by_those_befo
     let names: Vec<String> = algorithm.layout().parts().into_iter().map(|part| part.name).collect();
     assert_eq!(names[..4], ["policy.1.weight", "policy.1.bias", "policy.2.weight", "policy.2.bias"]);
     assert!(names.contains(&"value.1.0.weight".to_owned()), "critics read actions too: {names:?}");
-    let mut training = Training::new(&device, algorithm, Arena::Device(&env), &SEEDS[..1]).unwrap();
+    let mut training = Training::new(&device, algorithm, &env, &SEEDS[..1]).unwrap();
     let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
     for done in 0..20u64 {
         let theta = read(&training, "theta");
@@ -263,7 +262,7 @@ fn updates_see_observations_by_the_statistics_after_their_pass() {
     let text = "normalise_observations = true\nhidden = [8]\nbatch_size = 4\nlearning_starts = 0\ntrain_freq = 1\n\
                 iteration_steps = 1";
     let algorithm = fitted("dqn", &env, &table(text), 60);
-    let mut training = Training::new(&device, algorithm, Arena::Device(&env), &SEEDS[..1]).unwrap();
+    let mut training = Training::new(&device, algorithm, &env, &SEEDS[..1]).unwrap();
     let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
     let theta = read(&training, "theta");
     let names = training.metric_names(0).to_vec();
@@ -305,7 +304,7 @@ fn a_policy_alone_acts_by_its_statistics_as_the_whole_state_does() {
 /// Mean return of the episodes of each seed that ended in the last iterations.
 fn late(algorithm: Rc<dyn Algorithm>, env: &EnvDef, iterations: u64, last: u64) -> [f64; 2] {
     let device = Device::cpu(2);
-    let mut training = Training::new(&device, algorithm, Arena::Device(env), &SEEDS).unwrap();
+    let mut training = Training::new(&device, algorithm, env, &SEEDS).unwrap();
     let mut sums = [[0.0; 2]; 2];
     for done in 0..iterations {
         let names = training.metric_names(done);
@@ -428,7 +427,7 @@ fn td3s_policy_and_targets_move_at_each_second_update() {
             .filter(|(name, ..)| name.starts_with("policy"))
             .map(|(_, shape, _)| shape.iter().product::<usize>())
             .sum();
-        let mut training = Training::new(&device, algorithm, Arena::Device(&env), &SEEDS[..1]).unwrap();
+        let mut training = Training::new(&device, algorithm, &env, &SEEDS[..1]).unwrap();
         let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
         let total = 60 / iteration_steps;
         let warm_up = 6u64.div_ceil(iteration_steps);
@@ -464,7 +463,7 @@ fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
         settings.extend(table("learning_starts = 12\niteration_steps = 12\nenvs = 1"));
         let after = |device: &Device| {
             let algorithm = fitted(name, &env, &settings, 24);
-            let mut training = Training::new(device, algorithm, Arena::Device(&env), &SEEDS).unwrap();
+            let mut training = Training::new(device, algorithm, &env, &SEEDS).unwrap();
             let read = |training: &Training| wait(device.read(training.state().get("theta").unwrap()));
             let first = read(&training);
             (0..2).for_each(|done| drop(wait(training.step(done, 2))));

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use quickstudy_core::algo::{Algorithm, Arena, Training};
+use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Goal, Real, Step, builtin};
 use quickstudy_core::program::{KernelSchedule, Plan};
 use quickstudy_core::settings::Range;
@@ -145,7 +145,7 @@ fn trains_with_all_pairs(name: &str) {
             let settings = completed(name, settings);
             let run = || -> Result<(Vec<f64>, Vec<String>, bool)> {
                 let algorithm = fitted(name, &env, &settings, 1000)?;
-                let mut training = Training::new(&device, algorithm.into(), Arena::Device(&env), &[3])?;
+                let mut training = Training::new(&device, algorithm.into(), &env, &[3])?;
                 let theta = |training: &Training| pollster::block_on(device.read(training.state().get("theta")?));
                 let first = theta(&training)?;
                 let metrics = pollster::block_on(training.step(0, 10))?;

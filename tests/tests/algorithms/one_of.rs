@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
-use quickstudy_core::host::{Chance, Executor, HostEnv, IterativeExecutor, OneOf, Transition};
-use quickstudy_core::train::{Layer, Playground, Session, Setup};
+use quickstudy_core::host::{Chance, HostEnv, OneOf, Place, Transition};
+use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, Result};
 
 const STEPS: usize = 5;
@@ -43,14 +43,11 @@ fn levers(identity: bool) -> Result<OneOf> {
 
 /// Mean return of a trial of one episode in the first iteration and in the last.
 fn returns(identity: bool) -> [f64; 2] {
-    let spec = levers(identity).unwrap().spec().clone();
+    let place = Place::of_envs(move |_| Ok(Box::new(levers(identity)?))).unwrap();
     let settings = "meta_batch = 64\nepisodes = 1\nunits = 8\nlearning_rate = 0.02\ngae_lambda = 0.3\n";
     let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let setup = Setup::resolve("rl2-ppo", Playground::Host(spec), &[3], Some(64 * 5 * 40), &[layer]).unwrap();
-    let [tasks, each, horizon] = setup.fleet();
-    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(levers(identity)?)) };
-    let executor: Box<dyn Executor> = Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap());
-    let mut session = Session::on_host(&Device::cpu(1), &setup, executor).unwrap();
+    let setup = Setup::resolve("rl2-ppo", place, &[3], Some(64 * 5 * 40), &[layer]).unwrap();
+    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
     let mut all = Vec::new();
     while !session.done() {
         let row = pollster::block_on(session.step()).unwrap().remove(0);

@@ -75,8 +75,8 @@ fn stages_of_adaptation_know_the_outcomes_of_their_episodes() {
         let in_program = pollster::block_on(policy.adapt(test)).unwrap();
         let env = builtin("dark-room").unwrap();
         let make = |_| -> quickstudy_core::Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-        let [tasks, each, _] = policy.test_fleet(&test).unwrap();
-        let executor = Box::new(IterativeExecutor::new(tasks, each, 0, make).unwrap());
+        let size = policy.test_fleet(&test).unwrap();
+        let executor = Box::new(IterativeExecutor::new(size.tasks, size.envs_per_task, 0, make).unwrap());
         let on_host = pollster::block_on(policy.adapt_in(executor, None, test)).unwrap();
         for adaptation in [&in_program, &on_host] {
             assert_eq!(adaptation.stages.len(), stages);

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::algo::{Algorithm, Arena, Training};
+use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, MetaSampler, Wrapped};
 use quickstudy_core::meta::pearl::PearlNets;
@@ -77,9 +77,9 @@ fn on_the_host_all_is_the_same() {
     for (env, options) in ALL {
         let (settings, env) = (small(options), builtin(env).unwrap());
         let algorithm = || fitted(&env, &settings, 5);
-        let [groups, ..] = algorithm().fleet(SEEDS.len());
-        let mut in_program = Training::new(&device, algorithm(), Arena::Device(&env), &SEEDS).unwrap();
-        let mut on_host = Training::new(&device, algorithm(), Arena::Host(executor(&env, groups)), &SEEDS).unwrap();
+        let groups = algorithm().fleet(SEEDS.len()).tasks;
+        let mut in_program = Training::new(&device, algorithm(), &env, &SEEDS).unwrap();
+        let mut on_host = Training::new(&device, algorithm(), executor(&env, groups), &SEEDS).unwrap();
         let first = bits(&device, &in_program);
         for done in 0..5 {
             let rows = [&mut in_program, &mut on_host].map(|training| wait(training.step(done, 5)));
@@ -104,7 +104,7 @@ fn a_seed_trains_alone_as_it_does_beside_others() {
     for (env, options) in ALL.into_iter().chain([half_circle]) {
         let (settings, env) = (small(options), builtin(env).unwrap());
         let train = |seeds: &[u64]| {
-            let mut training = Training::new(&device, fitted(&env, &settings, 4), Arena::Device(&env), seeds).unwrap();
+            let mut training = Training::new(&device, fitted(&env, &settings, 4), &env, seeds).unwrap();
             (0..4).for_each(|done| drop(wait(training.step(done, 4))));
             bits(&device, &training)
         };
@@ -120,7 +120,7 @@ fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     for (env, options) in [ALL[1], ALL[3]] {
         let (settings, env) = (small(options), builtin(env).unwrap());
         let run = |device: &Device| {
-            let mut training = Training::new(device, fitted(&env, &settings, 4), Arena::Device(&env), &SEEDS).unwrap();
+            let mut training = Training::new(device, fitted(&env, &settings, 4), &env, &SEEDS).unwrap();
             let theta = |training: &Training| wait(device.read(training.state().get("theta").unwrap()));
             let first = theta(&training);
             (0..4).for_each(|done| drop(wait(training.step(done, 4))));
@@ -172,7 +172,7 @@ fn learned(settings: &Table, iterations: u64, turned: bool) -> Vec<f64> {
     }
     let pearl = Pearl::of(nets, env.spec()).unwrap();
     let pearl: Rc<dyn Algorithm> = pearl.for_steps(pearl.planned(iterations)).unwrap().unwrap().into();
-    let mut training = Training::new(&device, pearl.clone(), Arena::Device(&env), &SEEDS[..1]).unwrap();
+    let mut training = Training::new(&device, pearl.clone(), &env, &SEEDS[..1]).unwrap();
     (0..iterations).for_each(|done| drop(wait(training.step(done, iterations))));
     returns(&device, &*pearl, &env, training.state())
 }
@@ -280,7 +280,7 @@ fn trained_policies_are_tested_in_programs_and_on_the_host() {
     let test = MetaTest { tasks: 5, episodes: Some(4), deterministic: false, ..MetaTest::default() };
     let in_program = wait(policy.adapt(test));
     assert_eq!((in_program.unit, in_program.stages.len(), in_program.episodes), (StageUnit::Episodes, 4, 4));
-    let [tasks, ..] = policy.test_fleet(&test).unwrap();
+    let tasks = policy.test_fleet(&test).unwrap().tasks;
     let on_host = wait(policy.adapt_in(executor(&env, tasks), None, test));
     let returns = |of: &Adaptation| of.stages.iter().map(|one| one.returns.concat()).collect::<Vec<_>>();
     assert_eq!((on_host.unit, on_host.episodes), (in_program.unit, 4));

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::algo::{Algorithm, Arena, Training};
+use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
 use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
@@ -77,16 +77,16 @@ fn the_host_trains_the_same_parameters() {
         let env = builtin(name).unwrap();
         let setup = small(algorithm, name, &seeds, settings);
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
-        let [groups, each, _] = fitted.fleet(seeds.len());
-        let mut inside = Training::new(&device, fitted.clone(), Arena::Device(&env), &seeds).unwrap();
+        let size = fitted.fleet(seeds.len());
+        let mut inside = Training::new(&device, fitted.clone(), &env, &seeds).unwrap();
         let make = |_| -> Result<Box<dyn HostEnv>> {
             Ok(match env.spec().task.is_empty() {
                 true => Box::new(Wrapped::new(&env)),
                 false => Box::new(TaskPerEpisode::new(Wrapped::new(&env))),
             })
         };
-        let executor = Box::new(IterativeExecutor::new(groups, each, 0, make).unwrap());
-        let mut outside = Training::new(&device, fitted, Arena::Host(executor), &seeds).unwrap();
+        let executor = Box::new(IterativeExecutor::new(size.tasks, size.envs_per_task, 0, make).unwrap());
+        let mut outside = Training::new(&device, fitted, executor, &seeds).unwrap();
         for done in 0..3 {
             let metrics = |training: &mut Training| {
                 let metrics = pollster::block_on(training.step(done, 3)).unwrap();

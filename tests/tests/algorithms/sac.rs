@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use quickstudy_core::algo::off_policy::{OffPolicyLearner, Replay};
 use quickstudy_core::algo::sac::{SacConfig, SacNets};
-use quickstudy_core::algo::{Algorithm, Arena, Metrics, Training};
+use quickstudy_core::algo::{Algorithm, Metrics, Training};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::optim::AdamConfig;
@@ -65,7 +65,7 @@ fn sac_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
     let env = builtin("pendulum").unwrap();
     let late = |turned: bool, episodes: usize| {
         let sac = fitted(env.spec(), &config(), turned, 200 * episodes as u64);
-        let mut training = Training::new(&device, sac, Arena::Device(&env), &SEEDS).unwrap();
+        let mut training = Training::new(&device, sac, &env, &SEEDS).unwrap();
         train(&device, &mut training, 0..episodes as u64, episodes as u64)
             .map(|returns| returns[episodes - 10..].iter().sum::<f64>() / 10.0)
     };
@@ -84,10 +84,10 @@ fn sac_is_the_same_with_environments_of_the_host() {
         let small = Replay { train_freq, gradient_steps, envs, batch_size: 16, ..config().replay };
         let config = SacConfig { replay: small, ..config() };
         let sac = || fitted(env.spec(), &config, false, 3 * 200 * envs as u64);
-        let mut in_program = Training::new(&device, sac(), Arena::Device(&env), &SEEDS).unwrap();
+        let mut in_program = Training::new(&device, sac(), &env, &SEEDS).unwrap();
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
         let executor = Box::new(IterativeExecutor::new(SEEDS.len(), envs, 0, make).unwrap());
-        let mut on_host = Training::new(&device, sac(), Arena::Host(executor), &SEEDS).unwrap();
+        let mut on_host = Training::new(&device, sac(), executor, &SEEDS).unwrap();
         assert_eq!(train(&device, &mut in_program, 0..3, 3), train(&device, &mut on_host, 0..3, 3));
         for name in ["theta", "target", "adam_v", "memory"] {
             assert!(bits(&device, &in_program, name) == bits(&device, &on_host, name), "{name}, {envs} environments");
@@ -101,8 +101,8 @@ fn a_seed_trains_alone_as_it_does_beside_others() {
     let env = builtin("pendulum").unwrap();
     let small = SacConfig { replay: Replay { batch_size: 16, ..config().replay }, ..config() };
     let sac = || fitted(env.spec(), &small, false, 600);
-    let mut both = Training::new(&device, sac(), Arena::Device(&env), &SEEDS).unwrap();
-    let mut alone = Training::new(&device, sac(), Arena::Device(&env), &SEEDS[1..]).unwrap();
+    let mut both = Training::new(&device, sac(), &env, &SEEDS).unwrap();
+    let mut alone = Training::new(&device, sac(), &env, &SEEDS[1..]).unwrap();
     for done in 0..3 {
         wait(both.step(done, 3));
         wait(alone.step(done, 3));
@@ -119,7 +119,7 @@ fn the_memory_holds_what_followed_also_where_time_limits_cut_off() {
     let env = builtin("pendulum").unwrap();
     let small = Replay { batch_size: 4, iteration_steps: 100, learning_starts: 100, ..config().replay };
     let sac = fitted(env.spec(), &SacConfig { replay: small, ..config() }, false, 300);
-    let mut training = Training::new(&device, sac, Arena::Device(&env), &SEEDS[..1]).unwrap();
+    let mut training = Training::new(&device, sac, &env, &SEEDS[..1]).unwrap();
     for done in 0..3 {
         wait(training.step(done, 3));
     }
@@ -155,7 +155,7 @@ fn targets_follow_the_critics_by_tau() {
             layout.slices().flat_map(|(name, shape, _)| vec![name.starts_with(part); shape.iter().product()]).collect();
         (name.to_owned(), names)
     };
-    let mut training = Training::new(&device, sac.clone(), Arena::Device(&env), &SEEDS[..1]).unwrap();
+    let mut training = Training::new(&device, sac.clone(), &env, &SEEDS[..1]).unwrap();
     let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
     let (_, is_value) = values("theta", "value");
     let critics = |training: &Training| -> Vec<f64> {
@@ -256,7 +256,7 @@ fn an_iteration_on_the_gpu_is_near_that_of_the_cpu() {
     let config = SacConfig { replay: small, net: LayersConfig { hidden: vec![16], ..config().net }, ..config() };
     let after = |device: &Device| {
         let sac = fitted(env.spec(), &config, false, 40);
-        let mut training = Training::new(device, sac, Arena::Device(&env), &SEEDS).unwrap();
+        let mut training = Training::new(device, sac, &env, &SEEDS).unwrap();
         let read = |training: &Training, name: &str| wait(device.read(training.state().get(name).unwrap()));
         let first = read(&training, "theta");
         (0..2).for_each(|done| drop(wait(training.step(done, 2))));

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use quickstudy_core::algo::svpg::{Particles, Stein, SvpgConfig};
-use quickstudy_core::algo::{Algorithm, AlgorithmDef, Arena, IntoAlgorithm, SVPG, Training};
+use quickstudy_core::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, SVPG, Training};
 use quickstudy_core::env::builtin;
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::learn::Turn;
@@ -118,11 +118,11 @@ fn the_host_trains_the_same_parameters() {
         let layer = Layer { origin: "test".into(), settings: toml::from_str(&settings).unwrap() };
         let setup = Setup::resolve("svpg", env.clone(), &seeds, Some(1 << 20), &[layer]).unwrap();
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
-        let mut inside = Training::new(&device, fitted.clone(), Arena::Device(&env), &seeds).unwrap();
+        let mut inside = Training::new(&device, fitted.clone(), &env, &seeds).unwrap();
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-        let [groups, envs, _] = fitted.fleet(seeds.len());
-        let executor = Box::new(IterativeExecutor::new(groups, envs, 0, make).unwrap());
-        let mut outside = Training::new(&device, fitted, Arena::Host(executor), &seeds).unwrap();
+        let size = fitted.fleet(seeds.len());
+        let executor = Box::new(IterativeExecutor::new(size.tasks, size.envs_per_task, 0, make).unwrap());
+        let mut outside = Training::new(&device, fitted, executor, &seeds).unwrap();
         let theta = |training: &Training| {
             let theta = pollster::block_on(device.read_f32(training.state.get("theta").unwrap())).unwrap();
             theta.into_iter().map(f32::to_bits).collect::<Vec<_>>()

@@ -1,10 +1,11 @@
 //! Time limits that are given with an environment's name: in programs, for tasks, on the host, in snapshots.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use quickstudy_core::env::{EnvDef, builtin};
-use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, Wrapped};
-use quickstudy_core::train::{Evaluator, Layer, MetaTest, Own, Playground, Session, Setup, preset};
+use quickstudy_core::env::builtin;
+use quickstudy_core::host::{FleetSize, Place};
+use quickstudy_core::train::{Evaluator, Layer, MetaTest, Own, Session, Setup, preset};
 use quickstudy_core::{Device, Result};
+use quickstudy_tests::hosted::hosted;
 
 const PPO: &str = "hidden = [8]\nenvs = 2\nhorizon = 40\nminibatches = 2";
 const PROMP: &str = "hidden = [8]\nmeta_batch = 2\nrollouts = 3";
@@ -21,7 +22,7 @@ fn layer(text: &str) -> [Layer; 1] {
     [Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() }]
 }
 
-fn resolve(algorithm: &str, env: impl Into<Playground>, steps: u64, text: &str) -> Result<Setup> {
+fn resolve(algorithm: &str, env: impl Into<Place>, steps: u64, text: &str) -> Result<Setup> {
     Setup::resolve(algorithm, env, &[5], Some(steps), &layer(text))
 }
 
@@ -66,27 +67,21 @@ fn episodes_of_all_families_keep_it_and_snapshots_too() {
 fn environments_of_the_caller_and_of_the_host_have_it_from_the_snapshot() {
     let device = Device::cpu(1);
     let env = builtin("pendulum").unwrap();
-    let executor = |env: &EnvDef, setup: &Setup| -> Box<dyn Executor> {
-        let [tasks, each, horizon] = setup.fleet();
-        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(env))) };
-        Box::new(IterativeExecutor::new(tasks, each, horizon, make).unwrap())
-    };
-    let spec = env.spec().clone().with_time_limit(7).unwrap();
-    let setup = resolve("ppo", Playground::Host(spec), 80, PPO).unwrap();
-    assert_eq!(setup.fleet(), [1, 2, 7]);
-    let mut session = Session::on_host(&device, &setup, executor(&env, &setup)).unwrap();
+    let place = hosted(&env).named("pendulum:time_limit=7").unwrap().unwrap();
+    let setup = resolve("ppo", place, 80, PPO).unwrap();
+    assert_eq!(setup.fleet(), FleetSize { tasks: 1, envs_per_task: 2, horizon: 7 });
+    let mut session = Session::new(&device, &setup).unwrap();
     assert_eq!(lengths(&mut session), 7.0);
     let bytes = wait(session.snapshot(0));
     // The environment is the caller's, and its time limit the snapshot's.
-    let again =
-        Session::restore_on_host(&device, env.spec().clone(), &[&bytes], |setup| Ok(executor(&env, setup))).unwrap();
+    let again = Session::restore_with(&device, hosted(&env), &[&bytes]).unwrap();
     assert_eq!(again.setup().env.spec().horizon, 7);
     let policy = wait(session.policy_snapshot(0));
     let horizon = |own: Own<'_>| Evaluator::load_with(&device, own, &policy).unwrap().env().spec().horizon;
-    let all = [env.clone()];
+    let all = [Place::from(&env)];
     assert_eq!(horizon(Own { environments: &all, ..Own::default() }), 7);
-    assert_eq!(horizon(Some(Playground::Device(env)).into()), 7);
-    let other = Playground::Host(builtin("cartpole").unwrap().spec().clone());
+    assert_eq!(horizon(Some(Place::Device(env)).into()), 7);
+    let other = hosted(&builtin("cartpole").unwrap());
     let error = Evaluator::load_with(&device, Some(other), &policy).unwrap_err().to_string();
     assert!(error.contains("made on the environment `pendulum:time_limit=7`, not on `cartpole`"), "{error}");
 }

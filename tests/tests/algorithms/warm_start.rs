@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::builtin;
-use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
-use quickstudy_core::train::{ALGORITHMS, Layer, Own, Playground, Session, Setup};
+use quickstudy_core::train::{ALGORITHMS, Layer, Own, Session, Setup};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::crafted::Crafted;
+use quickstudy_tests::hosted::hosted;
 
 fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
     pollster::block_on(future).unwrap()
@@ -190,10 +190,8 @@ fn it_begins_on_the_host_as_well() {
     let (env, text) = (builtin("pendulum").unwrap(), small("td3").1);
     let source = trained(&setup("td3", "pendulum", &text, &[3]), 3);
     let layer = Layer { origin: "test".into(), settings: toml::from_str(&text).unwrap() };
-    let of = Setup::resolve("td3", Playground::Host(env.spec().clone()), &[4], Some(2000), &[layer]).unwrap();
-    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-    let executor = Box::new(IterativeExecutor::new(1, 1, 0, make).unwrap());
-    let mut session = Session::on_host(&device, &of, executor).unwrap();
+    let of = Setup::resolve("td3", hosted(&env), &[4], Some(2000), &[layer]).unwrap();
+    let mut session = Session::new(&device, &of).unwrap();
     session.start_from(Own::default(), &[&snapshot(&source, 0)]).unwrap();
     assert_eq!(wait(session.parameters(0)), wait(source.parameters(0)));
     wait(session.step());

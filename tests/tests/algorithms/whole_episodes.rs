@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use quickstudy_core::algo::{Algorithm, Arena, Ppo, PpoConfig, Training};
+use quickstudy_core::algo::{Algorithm, Ppo, PpoConfig, Training};
 use quickstudy_core::env::cartpole::CartPole;
 use quickstudy_core::env::{Draws, Env, EnvDef, EnvSpec, Real, Step, builtin};
 use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, TaskPerEpisode, Transition, Wrapped};
@@ -137,7 +137,7 @@ fn the_host_trains_the_same_parameters() {
         let settings = format!("{SMALL}min_rollouts = 10\nmin_steps = 50\nsde = false\n");
         let setup = setup(algorithm, env.clone(), &seeds, 1 << 20, &settings);
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
-        let mut inside = Training::new(&device, fitted.clone(), Arena::Device(&env), &seeds).unwrap();
+        let mut inside = Training::new(&device, fitted.clone(), &env, &seeds).unwrap();
         let many = !env.spec().task.is_empty();
         let make = |_| -> Result<Box<dyn HostEnv>> {
             match many {
@@ -145,9 +145,9 @@ fn the_host_trains_the_same_parameters() {
                 false => Ok(Box::new(Wrapped::new(&env))),
             }
         };
-        let [groups, envs, _] = fitted.fleet(seeds.len());
-        let executor = Box::new(IterativeExecutor::new(groups, envs, 0, make).unwrap());
-        let mut outside = Training::new(&device, fitted, Arena::Host(executor), &seeds).unwrap();
+        let size = fitted.fleet(seeds.len());
+        let executor = Box::new(IterativeExecutor::new(size.tasks, size.envs_per_task, 0, make).unwrap());
+        let mut outside = Training::new(&device, fitted, executor, &seeds).unwrap();
         for done in 0..3 {
             let metrics = |training: &mut Training| {
                 let metrics = pollster::block_on(training.step(done, 3)).unwrap();
@@ -211,7 +211,7 @@ fn episodes_that_the_host_cuts_off_are_valued_each_by_its_own_last_observation()
                 })
             };
             let executor = Box::new(IterativeExecutor::new(1, 4, 0, make).unwrap());
-            let mut training = Training::new(&device, ppo, Arena::Host(executor), &[3]).unwrap();
+            let mut training = Training::new(&device, ppo, executor, &[3]).unwrap();
             for done in 0..2 {
                 pollster::block_on(training.step(done, 1 << 20)).unwrap();
             }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use pollster::block_on as wait;
 use quickstudy_core::algo::off_policy::{OffPolicy, OffPolicyLearner};
-use quickstudy_core::algo::{Algorithm, Arena, DqnConfig, Metrics, Training, dqn};
+use quickstudy_core::algo::{Algorithm, DqnConfig, Metrics, Training, dqn};
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, TaskPerEpisode, Transition, Wrapped};
 use quickstudy_core::settings::Settings as _;
@@ -97,7 +97,7 @@ fn a_memory_has_all_steps_that_count_in_their_order() {
             Ok(Box::new(Noted { env: Wrapped::new(&env), obs: Vec::new(), number: 0, notes }))
         };
         let executor = Box::new(IterativeExecutor::new(2, envs, 0, make).unwrap());
-        let mut training = Training::new(&device, fitted.clone(), Arena::Host(executor), &SEEDS).unwrap();
+        let mut training = Training::new(&device, fitted.clone(), executor, &SEEDS).unwrap();
         notes.iter().for_each(|notes| notes.lock().unwrap().clear());
         let mut expected: [Vec<Vec<f32>>; 2] = [Vec::new(), Vec::new()];
         let warm_up = (0..).find(|done| fitted.stage(*done) == 1).unwrap();
@@ -183,10 +183,10 @@ fn tasks_are_those_of_episodes_on_the_host_too() {
         let settings = format!("{SMALL}envs = 3\nmin_rollouts = 5\ngradient_steps = 3\n");
         let setup = resolve(algorithm, name, &SEEDS, 2000, &settings).unwrap();
         let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
-        let mut inside = Training::new(&device, fitted.clone(), Arena::Device(&env), &SEEDS).unwrap();
+        let mut inside = Training::new(&device, fitted.clone(), &env, &SEEDS).unwrap();
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(TaskPerEpisode::new(Wrapped::new(&env)))) };
         let executor = Box::new(IterativeExecutor::new(2, 3, 0, make).unwrap());
-        let mut outside = Training::new(&device, fitted, Arena::Host(executor), &SEEDS).unwrap();
+        let mut outside = Training::new(&device, fitted, executor, &SEEDS).unwrap();
         for done in 0..4 {
             let metrics = |training: &mut Training| {
                 let metrics = wait(training.step(done, 4)).unwrap();
@@ -216,7 +216,7 @@ fn td3s_policy_moves_at_each_second_update_of_the_run() {
         let fitted = setup.fitted().clone();
         let warm_up = (0..).find(|done| fitted.stage(*done) == 1).unwrap();
         assert_eq!(warm_up, 3, "twelve steps in episodes of five");
-        let mut training = Training::new(&device, fitted, Arena::Device(&env), &SEEDS[..1]).unwrap();
+        let mut training = Training::new(&device, fitted, &env, &SEEDS[..1]).unwrap();
         // Adam's correction says how many steps each has made: 1 − β₁ⁿ.
         let steps = |training: &Training, name: &str| {
             let scale = wait(device.read(training.state().get(name).unwrap())).unwrap()[0];
@@ -261,7 +261,7 @@ fn late<C: OffPolicy>(networks: C, env: &EnvDef, iterations: u64, last: u64) -> 
     let device = Device::cpu(2);
     let learner: Rc<dyn Algorithm> =
         OffPolicyLearner::new(networks, env.spec()).unwrap().for_steps(200 * iterations).unwrap().unwrap().into();
-    let mut training = Training::new(&device, learner, Arena::Device(env), &SEEDS).unwrap();
+    let mut training = Training::new(&device, learner, env, &SEEDS).unwrap();
     let mut sums = [[0.0; 2]; 2];
     for done in 0..iterations {
         let column = |name: &str| training.metric_names(done).iter().position(|known| known == name).unwrap();

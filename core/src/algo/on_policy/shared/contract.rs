@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use super::{FittedBaseline, Sampling, Stepping};
 use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics};
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::learn::Turn;
 use crate::nn::Layout;
 use crate::optim::Progress;
@@ -145,8 +146,8 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
         iterations.saturating_mul((horizon * envs) as u64)
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds, self.sampling().envs, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        FleetSize { tasks: seeds, envs_per_task: self.sampling().envs, horizon: self.horizon }
     }
 
     fn batch(&self) -> u64 {

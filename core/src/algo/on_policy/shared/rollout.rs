@@ -319,7 +319,7 @@ pub(super) fn by_time(x: Tensor, [t, s, n]: [usize; 3]) -> Tensor {
 mod tests {
     use super::*;
     use crate::Device;
-    use crate::algo::{Arena, Ppo, PpoConfig, Training};
+    use crate::algo::{Ppo, PpoConfig, Training};
     use crate::env::builtin;
     use crate::policy::{MemoryConfig, MemoryKind};
 
@@ -346,7 +346,7 @@ mod tests {
                 ..PpoConfig::default()
             };
             let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec()).unwrap());
-            let mut training = Training::new(&device, ppo, Arena::Device(&env), &[1]).unwrap();
+            let mut training = Training::new(&device, ppo, &env, &[1]).unwrap();
             for done in 0..before {
                 pollster::block_on(training.step(done, 9)).unwrap();
             }

@@ -6,6 +6,7 @@ use super::Population;
 use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry, Statistics};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::nn::Layout;
 use crate::optim::Progress;
 use crate::play::{Cast, Iteration, Steps, Totals, row_keys};
@@ -203,8 +204,9 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
         entries
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds * self.search.candidates(), self.search.population().episodes, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        let (tasks, envs_per_task) = (seeds * self.search.candidates(), self.search.population().episodes);
+        FleetSize { tasks, envs_per_task, horizon: self.horizon }
     }
 
     fn batch(&self) -> u64 {
