@@ -289,7 +289,7 @@ impl<'a> Rollout<'a> {
     /// Updates of what the next rollout goes on from.
     fn keep_running(&self, it: &mut Iteration<'_>) {
         let Count { steps, ep_return, discounted, .. } = self.count;
-        let running = Running { steps: steps.reshape(&steps.shape()[..2]), ..self.next.clone() };
+        let running = Running { steps: steps.reshape(&[steps.size(0), steps.size(1)]), ..self.next.clone() };
         RunningEpisodes { running, ep_return }.keep(it);
         if self.reward_moments.is_some() {
             it.update("discounted", discounted);
