@@ -19,7 +19,7 @@ const UPDATES: usize = 20;
 
 quickstudy_core::fields! {
     /// One number.
-    struct Place {
+    struct EnvPlace {
         /// It.
         x,
     }
@@ -29,7 +29,7 @@ quickstudy_core::fields! {
 struct StandIn;
 
 impl Env for StandIn {
-    type State<R: Real> = Place<R>;
+    type State<R: Real> = EnvPlace<R>;
 
     fn spec(&self) -> EnvSpec {
         let actions = ActionSpace::continuous(vec![Dim::new("torque", -1.0, 1.0); 6]);
@@ -38,18 +38,18 @@ impl Env for StandIn {
     }
 
     #[inline(always)]
-    fn reset<R: Real>(&self, _: &[R], rng: &mut Draws<R>) -> Place<R> {
-        Place { x: rng.range(-1.0, 1.0) }
+    fn reset<R: Real>(&self, _: &[R], rng: &mut Draws<R>) -> EnvPlace<R> {
+        EnvPlace { x: rng.range(-1.0, 1.0) }
     }
 
     #[inline(always)]
-    fn step<R: Real>(&self, s: Place<R>, action: &[R], task: &[R], _: &mut Draws<R>) -> Step<R, Self> {
+    fn step<R: Real>(&self, s: EnvPlace<R>, action: &[R], task: &[R], _: &mut Draws<R>) -> Step<R, Self> {
         let x = s.x * R::lit(0.9) + action[0];
-        Step { next: Place { x }, reward: -(x - task[0]).abs(), terminated: R::Mask::splat(false) }
+        Step { next: EnvPlace { x }, reward: -(x - task[0]).abs(), terminated: R::Mask::splat(false) }
     }
 
     #[inline(always)]
-    fn observe<R: Real>(&self, s: &Place<R>, _: &[R], out: &mut [R]) {
+    fn observe<R: Real>(&self, s: &EnvPlace<R>, _: &[R], out: &mut [R]) {
         out.iter_mut().enumerate().for_each(|(i, out)| *out = s.x * R::lit(i as f64 * 0.1));
     }
 }

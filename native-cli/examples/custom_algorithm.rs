@@ -10,7 +10,7 @@ use quickstudy_core::algo::{
 };
 use quickstudy_core::dist::fold_in;
 use quickstudy_core::env::{EnvSpec, builtin};
-use quickstudy_core::host::{FleetSize, HostEnv, ParallelExecutor, Place, Wrapped};
+use quickstudy_core::host::{EnvPlace, FleetSize, HostEnv, ParallelExecutor, Wrapped};
 use quickstudy_core::learn::{Descent, Look};
 use quickstudy_core::nn::{Layout, Mlp};
 use quickstudy_core::optim::Adam;
@@ -198,7 +198,7 @@ fn demonstrate() -> Result<()> {
     println!("mean return of 100 episodes of the first seed's most probable actions: {mean:.1}");
 
     // The same algorithm with environments of the host.
-    let place = Place::host(env.spec().clone(), move |FleetSize { tasks, envs_per_task, horizon }| {
+    let place = EnvPlace::host(env.spec().clone(), move |FleetSize { tasks, envs_per_task, horizon }| {
         let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
         Ok(Box::new(ParallelExecutor::new(tasks, envs_per_task, horizon, 0, make)?))
     });

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::env::builtin_names;
-use quickstudy_core::host::Place;
+use quickstudy_core::host::EnvPlace;
 use quickstudy_core::settings::SettingDoc;
 use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Own};
 use quickstudy_core::{Error, Result};
@@ -24,10 +24,10 @@ static ADDED: OnceLock<Added> = OnceLock::new();
 
 thread_local! {
     /// Those that were added, on the thread that runs the command: environments of the host are no business of others.
-    static ENVIRONMENTS: OnceCell<&'static [Place]> = const { OnceCell::new() };
+    static ENVIRONMENTS: OnceCell<&'static [EnvPlace]> = const { OnceCell::new() };
 }
 
-fn environments() -> &'static [Place] {
+fn environments() -> &'static [EnvPlace] {
     ENVIRONMENTS.with(|added| added.get().copied().unwrap_or_default())
 }
 
@@ -61,7 +61,7 @@ fn added() -> &'static Added {
 ///
 /// # Errors
 /// [`Stop`] if a name is taken.
-pub fn add(environments: Vec<Place>, algorithms: Vec<&'static AlgorithmDef>) -> std::result::Result<(), Stop> {
+pub fn add(environments: Vec<EnvPlace>, algorithms: Vec<&'static AlgorithmDef>) -> std::result::Result<(), Stop> {
     let mut names: Vec<&str> = builtin_names().to_vec();
     names.extend(ALGORITHMS.iter().map(|def| def.name));
     let own = environments.iter().map(|env| env.spec().name.as_str()).chain(algorithms.iter().map(|def| def.name));
@@ -72,7 +72,7 @@ pub fn add(environments: Vec<Place>, algorithms: Vec<&'static AlgorithmDef>) -> 
         names.push(name);
     }
     // They live as long as the program, as the built-in ones do.
-    let environments: &'static [Place] = Box::leak(environments.into_boxed_slice());
+    let environments: &'static [EnvPlace] = Box::leak(environments.into_boxed_slice());
     let first = ENVIRONMENTS.with(|added| added.set(environments)).is_ok();
     match ADDED.set(Added { algorithms, named: true }) {
         Ok(()) if first => Ok(()),
@@ -125,9 +125,9 @@ pub fn environment_names() -> Vec<&'static str> {
 /// The environment of that name, with parameters after a colon: a built-in one's own, and `time_limit`, which all take.
 ///
 /// # Errors
-/// As [`Place::find`].
-pub fn environment(name: &str) -> Result<Place> {
-    Place::find(name, environments()).map_err(|error| match error {
+/// As [`EnvPlace::find`].
+pub fn environment(name: &str) -> Result<EnvPlace> {
+    EnvPlace::find(name, environments()).map_err(|error| match error {
         Error::Unknown { kind: "environment", .. } => Error::unknown("environment", name, environment_names()),
         other => other,
     })

@@ -1,7 +1,7 @@
 //! Built-in environments on the host.
 
 use quickstudy_core::env::EnvDef;
-use quickstudy_core::host::{Place, Wrapped};
+use quickstudy_core::host::{EnvPlace, Wrapped};
 
 /// A built-in environment, stepped on the host.
 ///
@@ -9,7 +9,7 @@ use quickstudy_core::host::{Place, Wrapped};
 /// Never: it can be made.
 #[must_use]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-pub fn hosted(env: &EnvDef) -> Place {
+pub fn hosted(env: &EnvDef) -> EnvPlace {
     let env = env.clone();
-    Place::of_envs(move |_| Ok(Box::new(Wrapped::new(&env)))).unwrap()
+    EnvPlace::of_envs(move |_| Ok(Box::new(Wrapped::new(&env)))).unwrap()
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use quickstudy_core::Error;
 use quickstudy_core::env::builtin;
-use quickstudy_core::host::Place;
+use quickstudy_core::host::EnvPlace;
 use quickstudy_core::train::{Episode, Layer, Own, Row, Session, Setup};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -71,10 +71,10 @@ pub struct RawSession {
 }
 
 /// The environments of the page, if there are any; what they throw is left in `cause`.
-pub fn place(env: &JsValue, cause: &Cause) -> Thrown<Option<Place>> {
+pub fn place(env: &JsValue, cause: &Cause) -> Thrown<Option<EnvPlace>> {
     let place = |source: JsEnvSource| {
         let cause = cause.clone();
-        Place::host(source.spec.clone(), move |size| Ok(Box::new(JsExecutor::new(&source, size, &cause)?)))
+        EnvPlace::host(source.spec.clone(), move |size| Ok(Box::new(JsExecutor::new(&source, size, &cause)?)))
     };
     Ok(source(env)?.map(place))
 }
@@ -84,7 +84,7 @@ fn files(arrays: &js_sys::Array) -> Vec<Vec<u8>> {
     arrays.iter().map(|bytes| js_sys::Uint8Array::new(&bytes).to_vec()).collect()
 }
 
-/// What makes environments of the page, if it has any.
+/// Makes environments of the page, if it has any.
 fn source(env: &JsValue) -> Thrown<Option<JsEnvSource>> {
     (!env.is_undefined() && !env.is_null()).then(|| JsEnvSource::new(env)).transpose()
 }
@@ -112,9 +112,9 @@ impl RawSession {
         let layer = Layer { origin: "config".to_owned(), settings: request.config };
         let place = match place(&env, &cause)? {
             Some(place) => Ok(place),
-            None => builtin(request.env.as_deref().unwrap_or_default()).map(Place::from),
+            None => builtin(request.env.as_deref().unwrap_or_default()).map(EnvPlace::from),
         };
-        let resolve = |env: Place| {
+        let resolve = |env: EnvPlace| {
             Setup::resolve(&request.algorithm, env, &request.seeds, request.steps, std::slice::from_ref(&layer))
         };
         let session = place.and_then(resolve).and_then(|setup| Session::new(device.device(), &setup));

@@ -79,7 +79,7 @@ pub use padded::{BlockShape, Padded, PathArrays};
 #[cfg(feature = "parallel")]
 pub use parallel::ParallelExecutor;
 pub use path::{HostPath, Samples};
-pub use place::{HostPlace, Place};
+pub use place::{EnvPlace, HostPlace};
 pub use player::{PlayedStep, Player};
 pub use sampler::{MetaSampler, Quota, Sampler};
 pub use some_groups::SomeGroups;

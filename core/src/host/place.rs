@@ -12,7 +12,7 @@ use crate::{Error, Result};
 ///
 /// All that plays takes one, and tells the two apart nowhere else.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum EnvPlace {
     /// Stepped inside of programs, on the device.
     Device(EnvDef),
     /// Stepped outside of programs by an [`Executor`]: a simulator, a game, a page's script.
@@ -35,55 +35,55 @@ impl fmt::Debug for HostPlace {
     }
 }
 
-impl From<EnvDef> for Place {
-    fn from(env: EnvDef) -> Place {
-        Place::Device(env)
+impl From<EnvDef> for EnvPlace {
+    fn from(env: EnvDef) -> EnvPlace {
+        EnvPlace::Device(env)
     }
 }
 
-impl From<&EnvDef> for Place {
-    fn from(env: &EnvDef) -> Place {
-        Place::Device(env.clone())
+impl From<&EnvDef> for EnvPlace {
+    fn from(env: &EnvDef) -> EnvPlace {
+        EnvPlace::Device(env.clone())
     }
 }
 
-impl From<&Place> for Place {
-    fn from(place: &Place) -> Place {
+impl From<&EnvPlace> for EnvPlace {
+    fn from(place: &EnvPlace) -> EnvPlace {
         place.clone()
     }
 }
 
 /// An executor that was made beforehand: whoever asks first gets it, and nobody else.
-impl From<Box<dyn Executor>> for Place {
-    fn from(executor: Box<dyn Executor>) -> Place {
+impl From<Box<dyn Executor>> for EnvPlace {
+    fn from(executor: Box<dyn Executor>) -> EnvPlace {
         let spec = executor.fleet().spec.clone();
         let only = RefCell::new(Some(executor));
-        Place::host(spec, move |_| {
+        EnvPlace::host(spec, move |_| {
             let taken = || Error::config("executor", "the only one is taken; give a maker of executors");
             only.take().ok_or_else(taken)
         })
     }
 }
 
-impl<E: Executor + 'static> From<Box<E>> for Place {
-    fn from(executor: Box<E>) -> Place {
-        Place::from(executor as Box<dyn Executor>)
+impl<E: Executor + 'static> From<Box<E>> for EnvPlace {
+    fn from(executor: Box<E>) -> EnvPlace {
+        EnvPlace::from(executor as Box<dyn Executor>)
     }
 }
 
-impl Place {
+impl EnvPlace {
     /// Environments of the host with this spec, which executors of `make` run: as many as each call asks for.
-    pub fn host(spec: EnvSpec, make: impl Fn(FleetSize) -> Result<Box<dyn Executor>> + 'static) -> Place {
-        Place::Host(HostPlace { spec, make: Rc::new(make) })
+    pub fn host(spec: EnvSpec, make: impl Fn(FleetSize) -> Result<Box<dyn Executor>> + 'static) -> EnvPlace {
+        EnvPlace::Host(HostPlace { spec, make: Rc::new(make) })
     }
 
     /// Environments of the host that `make` gives one by one, for their numbers; they are stepped one after the other.
     ///
     /// # Errors
     /// If `make` fails, which is called here for the spec.
-    pub fn of_envs(make: impl Fn(usize) -> Result<Box<dyn HostEnv>> + 'static) -> Result<Place> {
+    pub fn of_envs(make: impl Fn(usize) -> Result<Box<dyn HostEnv>> + 'static) -> Result<EnvPlace> {
         let spec = make(0)?.spec().clone();
-        Ok(Place::host(spec, move |FleetSize { tasks, envs_per_task, horizon }| {
+        Ok(EnvPlace::host(spec, move |FleetSize { tasks, envs_per_task, horizon }| {
             Ok(Box::new(IterativeExecutor::new(tasks, envs_per_task, horizon, &make)?))
         }))
     }
@@ -93,34 +93,34 @@ impl Place {
     ///
     /// # Errors
     /// As [`env::find`](crate::env::find).
-    pub fn find(name: &str, own: &[Place]) -> Result<Place> {
+    pub fn find(name: &str, own: &[EnvPlace]) -> Result<EnvPlace> {
         let mut programs = Vec::new();
         for place in own {
             match place {
-                Place::Device(env) => programs.push(env.clone()),
-                Place::Host(_) => {
+                EnvPlace::Device(env) => programs.push(env.clone()),
+                EnvPlace::Host(_) => {
                     if let Some(found) = place.named(name)? {
                         return Ok(found);
                     }
                 }
             }
         }
-        find(name, &programs).map(Place::Device)
+        find(name, &programs).map(EnvPlace::Device)
     }
 
     /// This environment under `name`, which may ask for a time limit; none if it is the name of another.
     ///
     /// # Errors
     /// [`Error::Config`] for a time limit that cannot be.
-    pub fn named(&self, name: &str) -> Result<Option<Place>> {
+    pub fn named(&self, name: &str) -> Result<Option<EnvPlace>> {
         if self.spec().name == name {
             return Ok(Some(self.clone()));
         }
         let Some(limit) = time_limit(name).filter(|_| self.spec().name == own_name(name)) else { return Ok(None) };
         Ok(Some(match self {
-            Place::Device(env) => Place::Device(env.with_time_limit(limit)?),
-            Place::Host(HostPlace { spec, make }) => {
-                Place::Host(HostPlace { spec: spec.clone().with_time_limit(limit)?, make: make.clone() })
+            EnvPlace::Device(env) => EnvPlace::Device(env.with_time_limit(limit)?),
+            EnvPlace::Host(HostPlace { spec, make }) => {
+                EnvPlace::Host(HostPlace { spec: spec.clone().with_time_limit(limit)?, make: make.clone() })
             }
         }))
     }
@@ -129,8 +129,8 @@ impl Place {
     #[must_use]
     pub fn spec(&self) -> &EnvSpec {
         match self {
-            Place::Device(env) => env.spec(),
-            Place::Host(host) => &host.spec,
+            EnvPlace::Device(env) => env.spec(),
+            EnvPlace::Host(host) => &host.spec,
         }
     }
 
@@ -138,15 +138,15 @@ impl Place {
     #[must_use]
     pub fn state_len(&self) -> Option<usize> {
         match self {
-            Place::Device(env) => Some(env.state_len()),
-            Place::Host(_) => None,
+            EnvPlace::Device(env) => Some(env.state_len()),
+            EnvPlace::Host(_) => None,
         }
     }
 
     /// True where environments are on the host.
     #[must_use]
     pub fn on_host(&self) -> bool {
-        matches!(self, Place::Host(_))
+        matches!(self, EnvPlace::Host(_))
     }
 
     /// The environment of programs.
@@ -155,8 +155,8 @@ impl Place {
     /// [`Error::Config`] if it is one of the host.
     pub fn device(&self) -> Result<&EnvDef> {
         match self {
-            Place::Device(env) => Ok(env),
-            Place::Host(host) => {
+            EnvPlace::Device(env) => Ok(env),
+            EnvPlace::Host(host) => {
                 let problem = format!("`{}` is played on the host, and this needs one of programs", host.spec.name);
                 Err(Error::config("env", problem))
             }
@@ -169,8 +169,8 @@ impl Place {
     /// If it cannot be made, or its environments have other spaces.
     pub fn executor(&self, size: FleetSize) -> Result<Option<Box<dyn Executor>>> {
         match self {
-            Place::Device(_) => Ok(None),
-            Place::Host(host) => host.executor(size).map(Some),
+            EnvPlace::Device(_) => Ok(None),
+            EnvPlace::Host(host) => host.executor(size).map(Some),
         }
     }
 }

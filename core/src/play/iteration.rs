@@ -8,7 +8,7 @@ use super::{
 };
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
-use crate::host::Place;
+use crate::host::EnvPlace;
 use crate::learn::Metrics;
 use crate::policy::{Acting, How, Policy};
 use crate::program::Context;
@@ -24,7 +24,7 @@ use crate::{DType, Device, Error, Result, Tensor};
 #[derive(Debug)]
 pub struct Iteration<'a> {
     cx: &'a mut Context,
-    place: &'a Place,
+    place: &'a EnvPlace,
     /// Where policies act that play on the host.
     device: Option<&'a Device>,
     key: [Tensor; 2],
@@ -81,7 +81,7 @@ struct Request {
 
 impl<'a> Iteration<'a> {
     /// The iteration of that number (u32 `[]`, from 1), of the first stage, with each seed's key, words `[S, 1]`.
-    pub fn new(cx: &'a mut Context, place: &'a Place, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
+    pub fn new(cx: &'a mut Context, place: &'a EnvPlace, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
         let (stage, scheduled, groups, told, acts) = (0, None, 1, false, Vec::new());
         Iteration { cx, place, device: None, key, number, stage, scheduled, groups, told, acts }
     }
@@ -184,7 +184,7 @@ impl<'a> Iteration<'a> {
     pub fn tasks(&mut self, source: TaskSource, count: usize) -> Tasks {
         let key = fold_in(self.key, Tensor::constant_u32(streams::TASK));
         let parameters = match self.place {
-            Place::Device(env) if !env.spec().task.is_empty() => Some(source.trace(env, key, self.number, count)),
+            EnvPlace::Device(env) if !env.spec().task.is_empty() => Some(source.trace(env, key, self.number, count)),
             _ => None,
         };
         Tasks { source, count, numbers: source.trace_numbers(key, self.number, count), parameters }
@@ -207,7 +207,7 @@ impl<'a> Iteration<'a> {
             false => parameters.reshape(&[rows, parameters.size(2)]),
         };
         let told = match self.place {
-            Place::Host(host) if !host.spec().task.is_empty() => {
+            EnvPlace::Host(host) if !host.spec().task.is_empty() => {
                 (!std::mem::replace(&mut self.told, true)).then_some((tasks.source, tasks.count))
             }
             _ => None,
@@ -227,7 +227,7 @@ impl<'a> Iteration<'a> {
         steps: usize,
         lasting: bool,
     ) -> Experience {
-        if let Place::Host(host) = self.place
+        if let EnvPlace::Host(host) = self.place
             && !host.spec().task.is_empty()
         {
             fail(Error::one_task(&host.spec().name));
@@ -247,11 +247,11 @@ impl<'a> Iteration<'a> {
     ) -> Experience {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
         match self.place {
-            Place::Device(env) => {
+            EnvPlace::Device(env) => {
                 let play = Play { env, policy, acting, how: How::Explore, rows, tasks, keys };
                 if noise { play.episodes_with_noise(amount, steps) } else { play.episodes(amount, steps) }
             }
-            Place::Host(host) => {
+            EnvPlace::Host(host) => {
                 let (lasting, episodes) = (noise.then_some(0), Some(amount));
                 let request = Request { how: How::Explore, steps, episodes, lasting, tasks: told };
                 let (first, recorded) = self.ask(host.spec(), cast, keys, &Named::new(), request);
@@ -277,7 +277,7 @@ impl<'a> Iteration<'a> {
     ) -> C {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
         match self.place {
-            Place::Device(env) => {
+            EnvPlace::Device(env) => {
                 let tasks = (!env.spec().task.is_empty()).then(|| {
                     // As `host::TaskPerEpisode` draws them: at the reset.
                     let key = [0, streams::TASK].map(Tensor::constant_u32).into_iter().fold(keys.env, fold_in);
@@ -285,7 +285,7 @@ impl<'a> Iteration<'a> {
                 });
                 Play { env, policy, acting, how, rows, tasks, keys }.fold(steps, init, add)
             }
-            Place::Host(host) => {
+            EnvPlace::Host(host) => {
                 if !host.spec().task.is_empty() {
                     fail(Error::one_task(&host.spec().name));
                     return init.with(&init.flat());
@@ -308,7 +308,7 @@ impl<'a> Iteration<'a> {
             fail(Error::config("dense_rewards", problem));
             Tensor::poison()
         };
-        let Place::Device(env) = self.place else {
+        let EnvPlace::Device(env) = self.place else {
             return none("environments of the host pay one reward; set it to false");
         };
         let shape = steps.state.shape();
@@ -335,10 +335,10 @@ impl<'a> Iteration<'a> {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of_iteration(self.key, self.number));
         let keys = Keys { first, ..keys };
         match self.place {
-            Place::Device(env) => {
+            EnvPlace::Device(env) => {
                 Play { env, policy, acting, how: How::Explore, rows, tasks: None, keys }.go_on(from, until)
             }
-            Place::Host(host) => {
+            EnvPlace::Host(host) => {
                 let Until { steps, lasting, .. } = until;
                 let request = Request { how: How::Explore, steps, episodes: None, lasting, tasks: None };
                 let (rest, recorded) = self.ask(host.spec(), cast, keys, &from.memory, request);

@@ -17,7 +17,7 @@ use super::tensors::{self, SeedArray};
 use crate::algo::{Algorithm, AlgorithmDef, Family};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
-use crate::host::Place;
+use crate::host::EnvPlace;
 use crate::meta::{Adaptive, EpisodeOutcome, TestSizes};
 use crate::play::{Amount, BROKEN, Keys, Play};
 use crate::policy::How;
@@ -274,7 +274,7 @@ impl UnderTest<'_> {
 #[derive(Debug)]
 pub struct Evaluator {
     device: Device,
-    env: Place,
+    env: EnvPlace,
     header: Header,
     def: &'static AlgorithmDef,
     algorithm: Rc<dyn Algorithm>,
@@ -324,7 +324,7 @@ impl Evaluator {
     }
 
     /// The environment.
-    pub fn env(&self) -> &Place {
+    pub fn env(&self) -> &EnvPlace {
         &self.env
     }
 
@@ -405,7 +405,7 @@ impl Evaluator {
         deterministic: bool,
     ) -> Result<Vec<Episode>> {
         let played = played.into();
-        if let Place::Host(host) = &self.env {
+        if let EnvPlace::Host(host) = &self.env {
             return self.evaluate_on_host(host, played, eval_key(seed), deterministic).await;
         }
         let of = played.of(1, deterministic);
@@ -425,8 +425,8 @@ impl Evaluator {
     /// [`Error::Config`] if the policy does not adapt, or for no tasks or rollouts; or if the device fails.
     pub async fn adapt(&self, test: MetaTest) -> Result<Adaptation> {
         match &self.env {
-            Place::Device(_) => self.adapt_on(test, None).await,
-            Place::Host(host) => self.adapt_in(host.executor(self.test_fleet(&test)?)?, None, test).await,
+            EnvPlace::Device(_) => self.adapt_on(test, None).await,
+            EnvPlace::Host(host) => self.adapt_in(host.executor(self.test_fleet(&test)?)?, None, test).await,
         }
     }
 
@@ -439,7 +439,7 @@ impl Evaluator {
         self.expect_tasks(tasks)?;
         let test = MetaTest { tasks: tasks.len(), ..test };
         let tasks: Vec<Vec<f64>> = tasks.iter().map(|task| task.iter().map(|x| (*x).into()).collect()).collect();
-        if let Place::Host(host) = &self.env {
+        if let EnvPlace::Host(host) = &self.env {
             return self.adapt_in(host.executor(self.test_fleet(&test)?)?, Some(tasks), test).await;
         }
         let given = self.device.array(&[tasks.len(), width], &tasks.concat())?;

@@ -2,7 +2,7 @@
 
 use super::snapshot::{self, Header};
 use crate::algo::AlgorithmDef;
-use crate::host::Place;
+use crate::host::EnvPlace;
 use crate::{Error, Result};
 
 /// Environments and algorithms of the caller's, by which snapshots may have been made. What is not among them is looked for among the
@@ -10,34 +10,34 @@ use crate::{Error, Result};
 #[derive(Clone, Debug, Default)]
 pub struct Own<'a> {
     /// The environment, whatever others there are; it must be the one that was trained on.
-    pub env: Option<Place>,
+    pub env: Option<EnvPlace>,
     /// Environments, by their names.
-    pub environments: &'a [Place],
+    pub environments: &'a [EnvPlace],
     /// Algorithms, by their names.
     pub algorithms: &'a [&'static AlgorithmDef],
 }
 
-impl From<Option<Place>> for Own<'_> {
-    fn from(env: Option<Place>) -> Self {
+impl From<Option<EnvPlace>> for Own<'_> {
+    fn from(env: Option<EnvPlace>) -> Self {
         Own { env, ..Own::default() }
     }
 }
 
-impl From<Place> for Own<'_> {
-    fn from(env: Place) -> Self {
+impl From<EnvPlace> for Own<'_> {
+    fn from(env: EnvPlace) -> Self {
         Some(env).into()
     }
 }
 
 impl Own<'_> {
     /// The environment that a snapshot was made on.
-    pub(super) fn environment(&self, header: &Header) -> Result<Place> {
+    pub(super) fn environment(&self, header: &Header) -> Result<EnvPlace> {
         if let Some(env) = &self.env {
             return env.named(&header.env)?.ok_or_else(|| {
                 snapshot::wrong(format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name))
             });
         }
-        Place::find(&header.env, self.environments).map_err(|error| match error {
+        EnvPlace::find(&header.env, self.environments).map_err(|error| match error {
             Error::Unknown { kind: "environment", .. } => {
                 let problem =
                     format!("made on `{}`, which is not a built-in environment; pass it yourself", header.env);

@@ -9,7 +9,7 @@ use super::register::is_builtin;
 use super::segments::Ring;
 use super::snapshot::check_steps;
 use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Training};
-use crate::host::{FleetSize, Place};
+use crate::host::{EnvPlace, FleetSize};
 use crate::program::Plan;
 use crate::{Error, Result};
 
@@ -39,7 +39,7 @@ pub struct Setup {
     /// The algorithm.
     pub algorithm: &'static AlgorithmDef,
     /// The environment.
-    pub env: Place,
+    pub env: EnvPlace,
     /// One run per seed, stacked on one device.
     pub seeds: Vec<u64>,
     /// Environment steps per seed.
@@ -67,7 +67,7 @@ impl Setup {
     /// wrong type or range, for no seeds or a seed given twice.
     pub fn resolve(
         algorithm: impl IntoAlgorithm,
-        env: impl Into<Place>,
+        env: impl Into<EnvPlace>,
         seeds: &[u64],
         steps: Option<u64>,
         layers: &[Layer],
@@ -77,7 +77,7 @@ impl Setup {
 
     fn resolved(
         algorithm: &'static AlgorithmDef,
-        env: Place,
+        env: EnvPlace,
         seeds: &[u64],
         steps: Option<u64>,
         layers: &[Layer],
@@ -85,7 +85,7 @@ impl Setup {
         check_seeds(seeds)?;
         // Presets are of what is built in; others may have the same names.
         let preset = match &env {
-            Place::Device(env) if is_builtin(algorithm) => preset(algorithm.name, &env.spec().name)?,
+            EnvPlace::Device(env) if is_builtin(algorithm) => preset(algorithm.name, &env.spec().name)?,
             _ => None,
         };
         let mut settings = defaults(algorithm);
@@ -184,7 +184,7 @@ impl Setup {
     /// are made.
     pub(super) fn of_snapshot(
         algorithm: &'static AlgorithmDef,
-        env: Place,
+        env: EnvPlace,
         seeds: &[u64],
         steps: u64,
         config: &Table,

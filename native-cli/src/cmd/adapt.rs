@@ -17,7 +17,7 @@ use crate::stats;
 use quickstudy_core::Error;
 use quickstudy_core::algo::Family;
 use quickstudy_core::env::EnvDef;
-use quickstudy_core::host::Place;
+use quickstudy_core::host::EnvPlace;
 use quickstudy_core::meta::TestSizes;
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
 use std::path::{Path, PathBuf};
@@ -276,7 +276,7 @@ fn table(adaptation: &Adaptation) -> String {
 
 /// One row per step of each task's first rollout in each stage: numbers of the environment's state (on the host, of what was seen of it), of
 /// the action that it got, and the reward.
-fn steps(env: &Place, adaptation: &Adaptation) -> String {
+fn steps(env: &EnvPlace, adaptation: &Adaptation) -> String {
     let names = |prefix: &str, width: usize| (0..width).map(|i| format!(",{prefix}_{i}")).collect::<String>();
     let [states, actions] = [
         names("state", env.state_len().unwrap_or(env.spec().observation.len())),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use quickstudy_core::algo::Training;
 use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::host::{
-    Chance, FleetSize, HostEnv, IterativeExecutor, ParallelExecutor, Place, Transition, Wrapped,
+    Chance, EnvPlace, FleetSize, HostEnv, IterativeExecutor, ParallelExecutor, Transition, Wrapped,
 };
 use quickstudy_core::train::{
     ALGORITHMS, AdaptationStage, Episode, Evaluator, Layer, MetaTest, PathStep, Session, Setup, StageUnit, Viewer,
@@ -30,7 +30,7 @@ const PROMP: &str = "hidden = [8]\nmeta_batch = 2\nrollouts = 3\nhorizon = 8";
 /// Setups of the same run inside of programs and on the host.
 fn pair(algorithm: &str, env: &EnvDef, text: &str) -> [Setup; 2] {
     // On the host no preset applies: write all that matters.
-    let of = |place: Place| Setup::resolve(algorithm, place, &[3, 4], Some(1), &layer(text)).unwrap();
+    let of = |place: EnvPlace| Setup::resolve(algorithm, place, &[3, 4], Some(1), &layer(text)).unwrap();
     [of(env.clone().into()), of(hosted(env))]
 }
 
@@ -104,7 +104,7 @@ fn two_resumes_of_one_snapshot_are_alike_where_environments_cannot_save() {
     let device = Device::cpu(1);
     let env = builtin("cartpole").unwrap();
     let inner = env.clone();
-    let place = Place::of_envs(move |_| Ok(Box::new(Forgetful(Wrapped::new(&inner))))).unwrap();
+    let place = EnvPlace::of_envs(move |_| Ok(Box::new(Forgetful(Wrapped::new(&inner))))).unwrap();
     let setup = Setup::resolve("ppo", place.clone(), &[3, 4], Some(1000), &layer(PPO)).unwrap();
     let mut session = Session::new(&device, &setup).unwrap();
     wait(session.step());
@@ -128,7 +128,7 @@ fn environments_on_threads_save_and_go_on_as_those_one_after_the_other() {
     let env = builtin("pendulum").unwrap();
     let on_threads = {
         let env = env.clone();
-        Place::host(env.spec().clone(), move |FleetSize { tasks, envs_per_task, horizon }| {
+        EnvPlace::host(env.spec().clone(), move |FleetSize { tasks, envs_per_task, horizon }| {
             let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
             Ok(Box::new(ParallelExecutor::new(tasks, envs_per_task, horizon, 3, make)?))
         })
@@ -187,7 +187,7 @@ fn calls_that_need_programs_and_executors_that_do_not_fit_say_so() {
     let env = builtin("cartpole").unwrap();
     let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
     let executor = |each| Box::new(IterativeExecutor::new(2, each, 0, make).unwrap());
-    let resolve = |place: Place| Setup::resolve("ppo", place, &[3, 4], Some(1), &layer(PPO)).unwrap();
+    let resolve = |place: EnvPlace| Setup::resolve("ppo", place, &[3, 4], Some(1), &layer(PPO)).unwrap();
     let error = Session::new(&device, &resolve(executor(3).into())).unwrap_err().to_string();
     assert!(error.starts_with("executor: the executor plays 2 tasks on 3 environments each"), "{error}");
     // An executor that is there already plays once.
@@ -197,7 +197,7 @@ fn calls_that_need_programs_and_executors_that_do_not_fit_say_so() {
     assert!(error.starts_with("executor: the only one is taken"), "{error}");
     let other = builtin("pendulum").unwrap();
     let wrong =
-        Place::host(env.spec().clone(), move |size| hosted(&other).executor(size).map(|executor| executor.unwrap()));
+        EnvPlace::host(env.spec().clone(), move |size| hosted(&other).executor(size).map(|executor| executor.unwrap()));
     let error = Session::new(&device, &resolve(wrong)).unwrap_err().to_string();
     assert!(error.starts_with("executor: the executor plays `pendulum`, whose spaces are not"), "{error}");
     let policy = Evaluator::load_with(&device, hosted(&env), &wait(session.policy_snapshot(0))).unwrap();

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
-use quickstudy_core::host::{Chance, HostEnv, OneOf, Place, Transition};
+use quickstudy_core::host::{Chance, EnvPlace, HostEnv, OneOf, Transition};
 use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, Result};
 
@@ -43,7 +43,7 @@ fn levers(identity: bool) -> Result<OneOf> {
 
 /// Mean return of a trial of one episode in the first iteration and in the last.
 fn returns(identity: bool) -> [f64; 2] {
-    let place = Place::of_envs(move |_| Ok(Box::new(levers(identity)?))).unwrap();
+    let place = EnvPlace::of_envs(move |_| Ok(Box::new(levers(identity)?))).unwrap();
     let settings = "meta_batch = 64\nepisodes = 1\nunits = 8\nlearning_rate = 0.02\ngae_lambda = 0.3\n";
     let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
     let setup = Setup::resolve("rl2-ppo", place, &[3], Some(64 * 5 * 40), &[layer]).unwrap();

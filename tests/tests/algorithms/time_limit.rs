@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::builtin;
-use quickstudy_core::host::{FleetSize, Place};
+use quickstudy_core::host::{EnvPlace, FleetSize};
 use quickstudy_core::train::{Evaluator, Layer, MetaTest, Own, Session, Setup, preset};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::hosted::hosted;
@@ -22,7 +22,7 @@ fn layer(text: &str) -> [Layer; 1] {
     [Layer { origin: "test".into(), settings: toml::from_str(text).unwrap() }]
 }
 
-fn resolve(algorithm: &str, env: impl Into<Place>, steps: u64, text: &str) -> Result<Setup> {
+fn resolve(algorithm: &str, env: impl Into<EnvPlace>, steps: u64, text: &str) -> Result<Setup> {
     Setup::resolve(algorithm, env, &[5], Some(steps), &layer(text))
 }
 
@@ -78,9 +78,9 @@ fn environments_of_the_caller_and_of_the_host_have_it_from_the_snapshot() {
     assert_eq!(again.setup().env.spec().horizon, 7);
     let policy = wait(session.policy_snapshot(0));
     let horizon = |own: Own<'_>| Evaluator::load_with(&device, own, &policy).unwrap().env().spec().horizon;
-    let all = [Place::from(&env)];
+    let all = [EnvPlace::from(&env)];
     assert_eq!(horizon(Own { environments: &all, ..Own::default() }), 7);
-    assert_eq!(horizon(Some(Place::Device(env)).into()), 7);
+    assert_eq!(horizon(Some(EnvPlace::Device(env)).into()), 7);
     let other = hosted(&builtin("cartpole").unwrap());
     let error = Evaluator::load_with(&device, Some(other), &policy).unwrap_err().to_string();
     assert!(error.contains("made on the environment `pendulum:time_limit=7`, not on `cartpole`"), "{error}");

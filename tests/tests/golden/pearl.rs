@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use quickstudy_core::algo::Held;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec, builtin};
 use quickstudy_core::grad::value_and_grad;
-use quickstudy_core::host::Place;
+use quickstudy_core::host::EnvPlace;
 use quickstudy_core::meta::PearlConfig;
 use quickstudy_core::meta::pearl::{Belief, ContextEncoder, PearlBatch, PearlNets};
 use quickstudy_core::nn::{Activation, Layout};
@@ -281,7 +281,7 @@ fn an_update_is_that_of_garage() {
         expected.output(cx, "z_vars", belief.variance.unwrap(), &golden["z_vars"]);
         expected.output(cx, "z", belief.draw(data.of_z), &golden["z"]);
         let key = [0; 2].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
-        let place = Place::from(&env);
+        let place = EnvPlace::from(&env);
         let mut it = Iteration::new(cx, &place, key, Tensor::constant_u32(1));
         nets.keep(&mut it, &updated.learner);
     })

@@ -3,7 +3,7 @@
 
 use quickstudy_core::dist::RowNoise;
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Real, Scene, Step, builtin};
-use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, MetaSampler, Place, Wrapped};
+use quickstudy_core::host::{EnvPlace, Executor, HostEnv, IterativeExecutor, MetaSampler, Wrapped};
 use quickstudy_core::meta::PearlConfig;
 use quickstudy_core::meta::pearl::{EncoderKind, PearlNets};
 use quickstudy_core::play::{
@@ -178,7 +178,7 @@ fn iterated(
     let spec = executor.fleet().spec.clone();
     // Who plays is the stage's business.
     let nobody = |_| Err(quickstudy_core::Error::Program("there is an executor".to_owned()));
-    let place = if on_host { Place::host(spec, nobody) } else { Place::from(env) };
+    let place = if on_host { EnvPlace::host(spec, nobody) } else { EnvPlace::from(env) };
     let mut acts = Vec::new();
     let mut segments = Segments::new(&device, |cx| {
         let words: Vec<u32> = [0, 1].map(|word| [0, 1].map(|seed| key_from_seed(seed)[word])).concat();

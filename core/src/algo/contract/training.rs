@@ -7,7 +7,7 @@ use crate::backend::reference::NonFinite;
 use crate::backend::{LocalFuture, ScalarValue};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
-use crate::host::{Fleet, FleetSize, Place};
+use crate::host::{EnvPlace, Fleet, FleetSize};
 use crate::learn::Metrics;
 use crate::optim::Progress;
 use crate::play::{HostAct, Iteration, Stage, group_keys, schedule_entry};
@@ -31,7 +31,7 @@ struct Traced {
 pub struct Training {
     device: Device,
     algorithm: Rc<dyn Algorithm>,
-    place: Place,
+    place: EnvPlace,
     /// By stage.
     traced: Vec<Traced>,
     stage: Stage,
@@ -47,7 +47,7 @@ impl Training {
     pub fn new(
         device: &Device,
         algorithm: Rc<dyn Algorithm>,
-        place: impl Into<Place>,
+        place: impl Into<EnvPlace>,
         seeds: &[u64],
     ) -> Result<Training> {
         let training = Training::resume(device, algorithm, place, seeds, State::new())?;
@@ -63,7 +63,7 @@ impl Training {
     pub fn resume(
         device: &Device,
         algorithm: Rc<dyn Algorithm>,
-        place: impl Into<Place>,
+        place: impl Into<EnvPlace>,
         seeds: &[u64],
         state: State,
     ) -> Result<Training> {
@@ -110,7 +110,7 @@ impl Training {
     ///
     /// # Errors
     /// If one cannot be planned.
-    pub fn plans(algorithm: &dyn Algorithm, place: impl Into<Place>, seeds: usize) -> Result<Vec<Plan>> {
+    pub fn plans(algorithm: &dyn Algorithm, place: impl Into<EnvPlace>, seeds: usize) -> Result<Vec<Plan>> {
         let place = place.into();
         // Policies that act on the host have programs of their own, which are made on some device and dropped.
         let device = Device::cpu(1);
@@ -126,7 +126,7 @@ impl Training {
     ///
     /// # Errors
     /// As [`plans`](Training::plans).
-    pub fn plan(algorithm: &dyn Algorithm, place: impl Into<Place>, seeds: usize) -> Result<Plan> {
+    pub fn plan(algorithm: &dyn Algorithm, place: impl Into<EnvPlace>, seeds: usize) -> Result<Plan> {
         let last = Training::plans(algorithm, place, seeds)?.pop();
         last.ok_or_else(|| Error::Program("an algorithm has no stage".to_owned()))
     }
@@ -280,7 +280,7 @@ fn by_seed(algorithm: &dyn Algorithm, seeds: usize) -> bool {
 fn trace_all(
     device: &Device,
     algorithm: &dyn Algorithm,
-    place: &Place,
+    place: &EnvPlace,
     seeds: usize,
 ) -> Result<(Vec<Traced>, Vec<Vec<HostAct>>)> {
     let (mut traced, mut acts) = (Vec::new(), Vec::new());
@@ -299,7 +299,7 @@ fn trace(
     (cx, device): (&mut Context, &Device),
     algorithm: &dyn Algorithm,
     stage: usize,
-    place: &Place,
+    place: &EnvPlace,
     seeds: usize,
 ) -> (Vec<String>, Vec<HostAct>) {
     let held = Held::declare(cx, &algorithm.entries(place.state_len()), seeds);

@@ -131,9 +131,11 @@ pub fn losses(
     let ratio = look.log_ratio.exp();
     let advantage = batch.only(batch.advantages(standardised));
     let policy = batch.share(clip_loss(ratio, advantage, clip_eps)); // eq. 7
-    let value = batch.value_loss(look.value, value_clip.then_some(clip_eps));
+    let value = net.value_of(parts, batch.obs, batch.sequences.as_ref());
+    let value = batch.value_loss(value, value_clip.then_some(clip_eps));
+    let losses = look.losses(policy, batch, value);
     let outside = (ratio - 1.0).abs().gt(clip_eps).to_f32();
-    Losses { clip_frac: Some(batch.share(mean(outside))), ..look.losses(policy, batch, value) }
+    Losses { clip_frac: Some(batch.share(mean(outside))), ..losses }
 }
 
 /// Clipped surrogate −L^CLIP of eq. 7. `ratio, advantage: [S, B, 1]` → `[S, 1]` to minimise.

@@ -1,4 +1,5 @@
-//! One step of an environment with automatic reset: the single source of lane blocks and of traced programs, and its node in a graph.
+//! One step of an environment with automatic reset: the single source of lane blocks and of traced programs, and its node
+//! in a graph.
 
 use std::panic::Location;
 

@@ -1,5 +1,5 @@
-//! Environments inside a traced program: the `call` nodes of a reset, and what else a graph asks of an environment. [`step`](super::step)
-//! has that of a step.
+//! Environments inside a traced program: the `call` nodes of a reset, and what else a graph asks of an environment.
+//! [`step`](super::step) has the node of a step.
 
 use std::panic::Location;
 

@@ -1,7 +1,7 @@
 //! Evaluations of a session's policies.
 
 use super::Session;
-use crate::host::{HostPlace, Place};
+use crate::host::{EnvPlace, HostPlace};
 use crate::meta::TestSizes;
 use crate::rng::{Key, fold_in, key_from_seed, streams};
 use crate::train::evaluate::{Episode, EpisodeProgram, Evaluation, Evaluator, PolicyArrays};
@@ -102,7 +102,7 @@ impl Session {
             fold_in(key, self.seeds[*seed].iteration as u32)
         };
         let keys: Vec<Key> = seeds.iter().map(key).collect();
-        if let Place::Host(host) = &self.setup.env {
+        if let EnvPlace::Host(host) = &self.setup.env {
             return self.evaluate_on_host(host, (seeds, &keys), state, played).await;
         }
         let mut program = self.evaluation_of(seeds.len(), played)?;

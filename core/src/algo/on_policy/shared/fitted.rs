@@ -1,6 +1,6 @@
 //! Baselines that are fitted to each rollout, in the place of a value function.
 
-use super::{Credit, Rollout, Values};
+use super::{Rollout, StepCredit, Values};
 use crate::algo::{Count, Held, StateEntry};
 use crate::credit::{Baseline, least_squares_weights};
 use crate::learn::by_seed;
@@ -69,7 +69,7 @@ impl Predictions {
     /// Fits the baseline to the value targets of a rollout. Where weights are not finite, a seed's fit stays as it was: 1 there, else 0,
     /// `[S, 1]`.
     #[track_caller]
-    pub fn fit(&self, rollout: &Rollout<'_>, it: &mut Iteration<'_>, held: &Held, credit: &Credit) -> Tensor {
+    pub fn fit(&self, rollout: &Rollout<'_>, it: &mut Iteration<'_>, held: &Held, credit: &StepCredit) -> Tensor {
         let seeds = rollout.seen.size(0);
         let Some(features) = self.features else { return Tensor::zeros(&[seeds, 1]) };
         let returns = by_seed(credit.targets);

@@ -25,7 +25,7 @@ pub(super) use fitted::{RANGE, WEIGHTS};
 pub use loss::{Losses, PolicyLook, approx_kl, likelihood_loss, likelihood_losses, value_loss};
 pub use minibatch::{Minibatch, mean, standardise};
 pub use networks::{Networks, Steps};
-pub use rollout::{Credit, Rollout};
+pub use rollout::{Rollout, StepCredit};
 pub use sampling::{MAX_BATCH, Sampling};
 pub use sequences::Sequences;
 pub use values::Values;

@@ -1,6 +1,6 @@
 //! The steps that policy and value function make on a rollout, together or apart.
 
-use super::{AdvantageScope, Credit, CriticConfig, Losses, Minibatch, PolicyGradient, Rollout};
+use super::{AdvantageScope, CriticConfig, Losses, Minibatch, PolicyGradient, Rollout, StepCredit};
 use super::{rollout::by_time, standardise};
 use crate::Tensor;
 use crate::algo::{Held, Metrics, Statistics};
@@ -92,7 +92,7 @@ impl<'a> Networks<'a> {
         &mut self,
         it: &mut Iteration<'_>,
         held: &Held,
-        credit: &Credit,
+        credit: &StepCredit,
         losses: &dyn Fn(&[Tensor], &Minibatch, bool) -> Losses,
     ) {
         let Steps { critic, value_coef, entropy_coef, max_grad_norm, target_kl, .. } = self.steps;
@@ -135,7 +135,7 @@ impl<'a> Networks<'a> {
 
     /// Passes over the rollout in which the value function steps towards its targets, if it makes steps of its own.
     #[track_caller]
-    pub fn step_critic(&mut self, it: &mut Iteration<'_>, credit: &Credit) {
+    pub fn step_critic(&mut self, it: &mut Iteration<'_>, credit: &StepCredit) {
         let Some(critic) = self.critic else { return };
         let descent = Descent {
             layout: &self.rollout.nets.layout,
@@ -202,8 +202,8 @@ impl<'a> Networks<'a> {
         self.metrics[0] = metrics;
     }
 
-    /// Credit with advantages standardised over the rollout, or by those of all rollouts so far, if this is asked for.
-    fn scaled(&self, it: &mut Iteration<'_>, held: &Held, credit: &Credit) -> Credit {
+    /// StepCredit with advantages standardised over the rollout, or by those of all rollouts so far, if this is asked for.
+    fn scaled(&self, it: &mut Iteration<'_>, held: &Held, credit: &StepCredit) -> StepCredit {
         let rollout = self.rollout;
         let of = |f: &dyn Fn(Tensor) -> Tensor| {
             let shape = credit.advantages.shape();
@@ -220,7 +220,7 @@ impl<'a> Networks<'a> {
             }
             _ => credit.advantages,
         };
-        Credit { advantages, ..*credit }
+        StepCredit { advantages, ..*credit }
     }
 }
 
@@ -233,7 +233,7 @@ impl Rollout<'_> {
         descent: &Descent<'_>,
         critic: Trained,
         epochs: usize,
-        credit: &Credit,
+        credit: &StepCredit,
     ) -> Descended {
         let (net, rows, passes) = (self.nets, self.rows(credit), self.passes(epochs));
         let Trained { theta, adam } = critic;

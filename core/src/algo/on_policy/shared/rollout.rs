@@ -76,7 +76,7 @@ pub struct Rollout<'a> {
 
 /// The worth of a rollout's steps, `[T, S, N, 1]` each.
 #[derive(Clone, Copy, Debug)]
-pub struct Credit {
+pub struct StepCredit {
     /// Advantages of the actions.
     pub advantages: Tensor,
     /// Advantages plus values.
@@ -196,10 +196,10 @@ impl<'a> Rollout<'a> {
     /// Advantages and value targets by these values: eq. 11 of PPO's paper, arXiv:1707.06347. `of_targets`: the λ of the targets, if it is not
     /// that of the advantages.
     #[track_caller]
-    pub fn credit(&self, values: &Values, of_targets: Option<f64>) -> Credit {
+    pub fn credit(&self, values: &Values, of_targets: Option<f64>) -> StepCredit {
         let Gae { advantages, returns } = self.gae(values, self.sampling.gae_lambda);
         let targets = of_targets.map_or(returns, |lambda| self.gae(values, lambda).returns);
-        Credit { advantages, returns, targets }
+        StepCredit { advantages, returns, targets }
     }
 
     /// Advantages and returns by a λ.
@@ -261,7 +261,7 @@ impl<'a> Rollout<'a> {
     }
 
     /// The share of the variance of returns that the rollout's values explain, `[S, 1]`.
-    pub fn explained_variance(&self, credit: &Credit) -> Tensor {
+    pub fn explained_variance(&self, credit: &StepCredit) -> Tensor {
         let [values, returns] = [self.values.seen, credit.returns].map(by_seed);
         match self.valid() {
             None => explained_variance(values, returns),
