@@ -18,7 +18,7 @@ mod tests;
 pub use super::{Losses, Minibatch, approx_kl, standardise, value_loss};
 pub use config::PpoConfig;
 
-use super::{Networks, OnPolicy, OnPolicyLearner, Parts, PolicyLook, Rollout, Sampling, Steps, mean};
+use super::{Networks, OnPolicy, OnPolicyLearner, Parts, PolicyLook, Rollout, Sampling, StepRules, mean};
 use crate::algo::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
 use crate::learn::Turn;
 use crate::optim::Progress;
@@ -97,8 +97,8 @@ impl OnPolicy for PpoConfig {
 
 impl PpoConfig {
     /// The rules of the steps.
-    fn steps(&self) -> Steps<'_> {
-        Steps {
+    fn steps(&self) -> StepRules<'_> {
+        StepRules {
             optimiser: &self.optimiser,
             critic: &self.critic,
             epochs: self.epochs,

@@ -1,5 +1,5 @@
-//! One step of an environment with automatic reset: the single source of lane blocks and of traced programs, and its node
-//! in a graph.
+//! One step of an environment with automatic reset, and its node in a graph: the single source of lane blocks and of
+//! traced programs.
 
 use std::panic::Location;
 

@@ -14,7 +14,7 @@ const ADVANTAGE_LIMIT: f64 = 1e6;
 
 /// The rules of the steps of policy and value function.
 #[derive(Clone, Copy, Debug)]
-pub struct Steps<'a> {
+pub struct StepRules<'a> {
     /// The optimiser of both.
     pub optimiser: &'a OptimiserConfig,
     /// The value function's part.
@@ -37,8 +37,8 @@ pub struct Steps<'a> {
 
 impl PolicyGradient {
     /// One pass over a rollout along the gradient of the return.
-    pub fn steps(&self) -> Steps<'_> {
-        Steps {
+    pub fn steps(&self) -> StepRules<'_> {
+        StepRules {
             optimiser: &self.optimiser,
             critic: &self.critic,
             epochs: 1,
@@ -56,7 +56,7 @@ impl PolicyGradient {
 #[derive(Debug)]
 pub struct Networks<'a> {
     rollout: &'a Rollout<'a>,
-    steps: Steps<'a>,
+    steps: StepRules<'a>,
     turn: Option<&'a dyn Turn>,
     /// The policy; of both networks, if they make their steps together.
     actor: Trained,
@@ -72,7 +72,12 @@ pub struct Networks<'a> {
 
 impl<'a> Networks<'a> {
     /// The networks as a state holds them. `turn` changes the policy's gradients before each step, after their norms are limited.
-    pub fn begin(rollout: &'a Rollout<'a>, steps: Steps<'a>, held: &Held, turn: Option<&'a dyn Turn>) -> Networks<'a> {
+    pub fn begin(
+        rollout: &'a Rollout<'a>,
+        steps: StepRules<'a>,
+        held: &Held,
+        turn: Option<&'a dyn Turn>,
+    ) -> Networks<'a> {
         let mut groups = rollout.nets.groups().begin(held).into_iter();
         let actor = groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), adam: held.adam() });
         let metrics = [Metrics::default(), Metrics::default()];
@@ -95,7 +100,7 @@ impl<'a> Networks<'a> {
         credit: &StepCredit,
         losses: &dyn Fn(&[Tensor], &Minibatch, bool) -> Losses,
     ) {
-        let Steps { critic, value_coef, entropy_coef, max_grad_norm, target_kl, .. } = self.steps;
+        let StepRules { critic, value_coef, entropy_coef, max_grad_norm, target_kl, .. } = self.steps;
         let (rollout, layout, together) = (self.rollout, &self.rollout.nets.layout, !critic.apart());
         let mut sums: Vec<_> =
             self.steps.sums.iter().copied().filter(|name| together || *name != "value_loss").collect();

@@ -13,7 +13,7 @@ use crate::tensor::{Named, fail};
 use crate::{Error, Tensor};
 
 use super::values::values_of;
-use super::{Sampling, Sequences, Values};
+use super::{RolloutValues, Sampling, Sequences};
 
 /// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
 const REWARD_LIMIT: f64 = 10.0;
@@ -45,7 +45,7 @@ pub struct Rollout<'a> {
     /// Their log-probabilities, `[T, S, N, 1]`.
     pub(super) logp: Tensor,
     /// Predictions of the returns from what was seen on: by the value function, unless something else takes its place.
-    pub values: Values,
+    pub values: RolloutValues,
     /// Rewards, `[T, S, N, 1]`.
     pub(in crate::algo::on_policy) reward: Tensor,
     /// Added to the rewards that are learned from once they are scaled, `[T, S, N, 1]`.
@@ -196,7 +196,7 @@ impl<'a> Rollout<'a> {
     /// Advantages and value targets by these values: eq. 11 of PPO's paper, arXiv:1707.06347. `of_targets`: the λ of the targets, if it is not
     /// that of the advantages.
     #[track_caller]
-    pub fn credit(&self, values: &Values, of_targets: Option<f64>) -> StepCredit {
+    pub fn credit(&self, values: &RolloutValues, of_targets: Option<f64>) -> StepCredit {
         let Gae { advantages, returns } = self.gae(values, self.sampling.gae_lambda);
         let targets = of_targets.map_or(returns, |lambda| self.gae(values, lambda).returns);
         StepCredit { advantages, returns, targets }
@@ -204,7 +204,7 @@ impl<'a> Rollout<'a> {
 
     /// Advantages and returns by a λ.
     #[track_caller]
-    fn gae(&self, values: &Values, lambda: f64) -> Gae {
+    fn gae(&self, values: &RolloutValues, lambda: f64) -> Gae {
         let shape = self.reward.shape();
         let [t, s, n, _] = shape[..] else {
             let none = Tensor::poison();
