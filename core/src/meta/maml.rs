@@ -5,11 +5,17 @@
 //! with the adapted ones, and so on, then optimise the shared parameters through the adaptation. Nothing is read in
 //! between.
 
-use super::adapt::{InnerSteps, StepSizes, per_task};
-use super::config::{MAX_BATCH, MamlConfig, Variant};
+pub(super) mod adapt;
+pub(super) mod config;
+pub(super) mod objective;
+pub(super) mod surrogate;
+
+use self::adapt::{InnerSteps, StepSizes};
+use self::config::{MAX_BATCH, MamlConfig, Variant};
+use self::objective::{MetaLoss, Objective, meta_loss};
+use self::surrogate::{Phase, Surrogate};
 use super::deviation::{constant, log_std, std_fits};
-use super::objective::{MetaLoss, Objective, meta_loss};
-use super::surrogate::{Phase, Surrogate};
+use super::per_task::per_task;
 use crate::algo::{
     Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, Numbers, StateEntry, update_parameters,
 };

@@ -1,26 +1,32 @@
 //! A training session: an algorithm on an environment under one or several seeds, as a state machine.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod blocking;
+mod evaluation;
+pub(super) mod restored;
+mod seed_progress;
+pub(super) mod snapshots;
+mod stacks;
+mod warm_start;
+
 use std::sync::Arc;
 
-use super::evaluate::EpisodeProgram;
-use super::own::Own;
-use super::restored::{Restored, restored};
-use super::saved::Saved;
-use super::seed_progress::SeedProgress;
-use super::segments::Ring;
-use super::setup::Setup;
-use super::snapshot::{SnapshotKind, check_steps, wrong};
-use super::snapshots::Snapshots;
+use self::restored::{Restored, restored};
+use self::seed_progress::SeedProgress;
+use self::snapshots::Snapshots;
 use crate::algo::{Metrics, StateEntry, Training, resized};
 use crate::backend::Lease;
 use crate::nn::Layout;
 use crate::optim::Progress;
+use crate::train::attempt::evaluate::EpisodeProgram;
+use crate::train::saved::Saved;
+use crate::train::saved::segments::Ring;
+use crate::train::saved::snapshot::{SnapshotKind, check_steps, wrong};
+use crate::train::setup::Setup;
+use crate::train::setup::own::Own;
 use crate::{Device, Error, Program, Result, State};
 
-mod evaluation;
-mod stacks;
-
-pub(super) use stacks::Stack;
+pub(in crate::train) use stacks::Stack;
 
 /// Named values of one iteration of one seed, in a fixed order. NaN: no value this time.
 pub type Row = Vec<(String, f64)>;
@@ -356,7 +362,7 @@ impl Session {
     }
 
     /// Everything that training changes, for one seed.
-    pub(super) fn entries(&self) -> Vec<StateEntry> {
+    pub(in crate::train) fn entries(&self) -> Vec<StateEntry> {
         self.training.algorithm().entries(self.setup.env.state_len())
     }
 
@@ -390,25 +396,25 @@ impl Session {
         self.seeds.get(index).map_or(&[], |seed| &seed.segments[..])
     }
 
-    pub(super) fn device(&self) -> &Device {
+    pub(in crate::train) fn device(&self) -> &Device {
         &self.device
     }
 
     #[cfg(test)]
-    pub(super) fn state(&self) -> &State {
+    pub(in crate::train) fn state(&self) -> &State {
         self.training.state()
     }
 
-    pub(super) fn state_mut(&mut self) -> &mut State {
+    pub(in crate::train) fn state_mut(&mut self) -> &mut State {
         &mut self.training.state
     }
 
-    pub(super) fn layout(&self) -> &Layout {
+    pub(in crate::train) fn layout(&self) -> &Layout {
         self.training.algorithm().layout()
     }
 
     /// How far a seed that there is has come.
-    pub(super) fn seed(&self, index: usize) -> &SeedProgress {
+    pub(in crate::train) fn seed(&self, index: usize) -> &SeedProgress {
         &self.seeds[index]
     }
 
@@ -424,7 +430,7 @@ impl Session {
         Ok(words.into_iter().map(f32::from_bits).collect())
     }
 
-    pub(super) fn no_seed(&self, index: usize) -> Error {
+    pub(in crate::train) fn no_seed(&self, index: usize) -> Error {
         Error::Program(format!("there are {} seeds, so there is no number {index}", self.setup.seeds.len()))
     }
 }

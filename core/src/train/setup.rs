@@ -1,16 +1,21 @@
 //! Requests for training: algorithm, environment, seeds, and every setting with the layer that it comes from.
 
+pub(super) mod metric_docs;
+pub(super) mod own;
+pub(super) mod presets;
+pub(super) mod register;
+
 use std::rc::Rc;
 
 use toml::{Table, Value};
 
-use super::presets::preset;
-use super::register::is_builtin;
-use super::segments::Ring;
-use super::snapshot::check_steps;
+use self::presets::preset;
+use self::register::is_builtin;
 use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Training};
 use crate::host::{EnvPlace, FleetSize};
 use crate::program::Plan;
+use crate::train::saved::segments::Ring;
+use crate::train::saved::snapshot::check_steps;
 use crate::{Error, Result};
 
 /// Settings from one source, stronger than those of the layers before it.
@@ -56,7 +61,7 @@ pub struct Setup {
 pub const DEFAULT_STEPS: u64 = 100_000;
 
 /// Most environment steps per seed: every whole number up to it is exact in f64.
-pub(super) const MAX_STEPS: u64 = 1_000_000_000_000_000;
+pub(in crate::train) const MAX_STEPS: u64 = 1_000_000_000_000_000;
 
 impl Setup {
     /// Defaults < preset for this environment < `layers`, later ones winning. `steps: None`: the preset's, or 100,000. `algorithm`: a
@@ -153,7 +158,7 @@ impl Setup {
 
     /// Bytes that are there at once while all seeds are saved in parts: the words of the state, the entries of one seed, and of each seed
     /// its file and the policy of its best evaluation. Bulk entries are copied seed by seed, rings segment by segment.
-    pub(super) fn bytes_of_copies(&self) -> u64 {
+    pub(in crate::train) fn bytes_of_copies(&self) -> u64 {
         let elements = |entry: &StateEntry| entry.shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
         let all = |entries: &[StateEntry]| entries.iter().map(elements).fold(0, u64::saturating_add);
         let (rings, entries): (Vec<_>, Vec<_>) =
@@ -174,7 +179,7 @@ impl Setup {
     }
 
     /// Makes the setup of a run of other steps, of which `made` are made already.
-    pub(super) fn for_steps(&self, steps: u64, made: u64) -> Result<Setup> {
+    pub(in crate::train) fn for_steps(&self, steps: u64, made: u64) -> Result<Setup> {
         let other = self.fitted.for_steps(length(&*self.fitted, steps, made))?;
         let fitted = other.map_or_else(|| self.fitted.clone(), Rc::from);
         Ok(Setup { steps, fitted, ..self.clone() })
@@ -182,7 +187,7 @@ impl Setup {
 
     /// The setup of settings that were resolved before, as a snapshot holds them, for a run of so many steps of which `made` says how many
     /// are made.
-    pub(super) fn of_snapshot(
+    pub(in crate::train) fn of_snapshot(
         algorithm: &'static AlgorithmDef,
         env: EnvPlace,
         seeds: &[u64],

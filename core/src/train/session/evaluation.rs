@@ -4,7 +4,7 @@ use super::Session;
 use crate::host::{EnvPlace, HostPlace};
 use crate::meta::TestSizes;
 use crate::rng::{Key, fold_in, key_from_seed, streams};
-use crate::train::evaluate::{Episode, EpisodeProgram, Evaluation, Evaluator, PolicyArrays};
+use crate::train::attempt::evaluate::{Episode, EpisodeProgram, Evaluation, Evaluator, PolicyArrays};
 use crate::{Result, State};
 
 impl Session {

@@ -26,11 +26,11 @@ const LATER: [[&str; 2]; 13] = [
     ["credit/baseline.rs", "credit/paths.rs"],
     ["host/parallel.rs", "host/slots.rs"],
     ["replay/ahead.rs", "replay/memory.rs"],
-    ["train/evaluate.rs", "train/meta_test.rs"],
-    ["train/rules.rs", "train/tensors.rs"],
-    ["train/segments.rs", "train/snapshot.rs"],
-    ["train/session.rs", "train/snapshots.rs"],
-    ["train/setup.rs", "train/snapshot.rs"],
+    ["train/attempt/evaluate.rs", "train/attempt/meta_test.rs"],
+    ["train/saved/rules.rs", "train/saved/tensors.rs"],
+    ["train/saved/segments.rs", "train/saved/snapshot.rs"],
+    ["train/session.rs", "train/session/snapshots.rs"],
+    ["train/saved/snapshot.rs", "train/setup.rs"],
 ];
 
 type Names = Vec<String>;

@@ -78,7 +78,12 @@ pub struct PathStep {
 
 impl PathStep {
     /// The step in that row of all states and actions.
-    pub(super) fn of(env: &EnvDef, [states, actions]: [&[f32]; 2], row: usize, reward: f64) -> Result<PathStep> {
+    pub(in crate::train) fn of(
+        env: &EnvDef,
+        [states, actions]: [&[f32]; 2],
+        row: usize,
+        reward: f64,
+    ) -> Result<PathStep> {
         let part = |of: &[f32], width: usize| copied(&of[row * width..][..width]);
         Ok(PathStep { state: part(states, env.state_len())?, action: part(actions, env.spec().action.dim())?, reward })
     }

@@ -28,17 +28,6 @@ impl Adapted {
     }
 }
 
-/// Slices `[S, …]` of shared parameters as each of M tasks has them, `[S · M, …]`.
-#[track_caller]
-pub fn per_task(parts: &[Tensor], tasks: usize) -> Vec<Tensor> {
-    let repeated = |part: &Tensor| {
-        let shape = part.shape();
-        let wide = [&[shape[0], tasks], &shape[1..]].concat();
-        part.unsqueeze(1).broadcast_to(&wide).reshape(&[&[shape[0] * tasks], &shape[1..]].concat())
-    };
-    parts.iter().map(repeated).collect()
-}
-
 /// How a policy adapts: θ' = θ − α ∇ loss(θ).
 ///
 /// Finn et al. 2017, arXiv:1703.03400, eq. 1.

@@ -9,7 +9,7 @@ use crate::{DType, Error, Result};
 
 /// How far the run of a snapshot has come.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RunLength {
+pub(in crate::train) struct RunLength {
     /// Iterations made.
     pub iteration: u64,
     /// Environment steps made: as many rows were added to each replay memory.
@@ -24,7 +24,7 @@ type Broken = (usize, String);
 
 /// Checks the arrays of one seed, which are in files of that format as the layout says. Relations to arrays that are not among them, as in
 /// files of policies, are left out.
-pub(super) fn check(arrays: &[SeedArray<'_>], layout: &Layout, format: u32, made: RunLength) -> Result<()> {
+pub(in crate::train) fn check(arrays: &[SeedArray<'_>], layout: &Layout, format: u32, made: RunLength) -> Result<()> {
     let alone = arrays.iter().find_map(|array| Some((array, out_of_range(array)?)));
     let related = || {
         let all = arrays.iter().flat_map(|array| array.entry.relations.iter().map(move |relation| (array, relation)));

@@ -46,7 +46,7 @@ fn check(trial: &Trial, family: Family, horizon: usize, on_host: bool) -> Result
 }
 
 /// The unit of the stages of a trial and how many there are: adaptations, episodes or, of a single one, stretches of it.
-pub(super) fn stages(family: Family, trial: &Trial, horizon: usize) -> (StageUnit, usize) {
+pub(in crate::train) fn stages(family: Family, trial: &Trial, horizon: usize) -> (StageUnit, usize) {
     match (family, trial.episodes) {
         (Family::Memory, 1) => {
             let length = horizon.div_ceil(PARTS);
@@ -60,7 +60,7 @@ pub(super) fn stages(family: Family, trial: &Trial, horizon: usize) -> (StageUni
 
 impl Evaluator {
     /// The trial of a test; numbers that the test leaves open are those of training.
-    pub(super) fn trial(&self, test: &MetaTest, on_host: bool) -> Result<Trial> {
+    pub(in crate::train) fn trial(&self, test: &MetaTest, on_host: bool) -> Result<Trial> {
         let MetaTest { tasks, deterministic, .. } = *test;
         let (course, family) = (self.fitted().course(), self.family());
         let rollouts = test.rollouts.unwrap_or(course.rollouts);
@@ -114,7 +114,11 @@ impl ResultSizes {
 const READ: [&str; 7] = ["returns", "lost", "rewards", "episodes", "valid", "states", "actions"];
 
 /// Lets one policy adapt to `trial.tasks` held-out tasks.
-pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial: Trial) -> Result<Adaptation> {
+pub(in crate::train) async fn adapt(
+    test: UnderTest<'_>,
+    algorithm: &dyn Algorithm,
+    trial: Trial,
+) -> Result<Adaptation> {
     let UnderTest { device, env, .. } = test;
     let Trial { tasks: m, rollouts, rounds, episodes, .. } = trial;
     let (course, width) = (algorithm.course(), env.spec().task.len());
@@ -230,7 +234,7 @@ pub(super) async fn adapt(test: UnderTest<'_>, algorithm: &dyn Algorithm, trial:
 }
 
 /// Stages in which nothing has happened yet.
-pub(super) fn empty(count: usize, trial: &Trial) -> Result<Vec<AdaptationStage>> {
+pub(in crate::train) fn empty(count: usize, trial: &Trial) -> Result<Vec<AdaptationStage>> {
     let mut all: Vec<AdaptationStage> = room(count)?;
     for _ in 0..count {
         let mut stage =
@@ -248,7 +252,7 @@ pub(super) fn empty(count: usize, trial: &Trial) -> Result<Vec<AdaptationStage>>
 
 /// `[S, E]` episodes, or trials counted as one, each on a held-out task of its own and after adaptation; outputs as those of policies
 /// that do not adapt.
-pub(super) fn trace(
+pub(in crate::train) fn trace(
     cx: &mut Context,
     env: &EnvDef,
     algorithm: &dyn Algorithm,
@@ -292,7 +296,7 @@ pub(super) fn trace(
 }
 
 /// Names the outcomes of the last episode after adaptation.
-pub(super) const ADAPTED: &str = "adapted";
+pub(in crate::train) const ADAPTED: &str = "adapted";
 
 /// The outcome of the episode of that number (u32 `[]`) of each rollout, `[K, N, 1]` under each name: the fields of [`EpisodeOutcome`]. A success
 /// below 0 is unknown.
@@ -329,7 +333,7 @@ fn output_outcomes(cx: &mut Context, of: &str, outcomes: Named) {
 }
 
 /// The outcomes that a program left under that name, in order.
-pub(super) async fn read_outcomes(device: &Device, out: &Outputs, of: &str) -> Result<Vec<EpisodeOutcome>> {
+pub(in crate::train) async fn read_outcomes(device: &Device, out: &Outputs, of: &str) -> Result<Vec<EpisodeOutcome>> {
     let read = async |name: &str| device.read(out.get(&format!("{name} {of}"))?).await;
     let (returns, discounted) = (read("ret").await?, read("discounted").await?);
     let (terminated, success) = (read("terminated").await?, read("success").await?);

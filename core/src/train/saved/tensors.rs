@@ -68,13 +68,13 @@ const NAMES: &[(&str, &str)] = &[
 
 /// An array of the state of one seed, as bits.
 #[derive(Debug)]
-pub(super) struct SeedArray<'a> {
+pub(in crate::train) struct SeedArray<'a> {
     pub entry: StateEntry,
     pub words: Cow<'a, [u32]>,
 }
 
 /// The tensors that hold an array of the state; θ is made of the slices of `layout`.
-pub(super) fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
+pub(in crate::train) fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
     let of_parameters = |prefix: &str| {
         let mut parts = match entry.first {
             First::Parameters(from) => layout.between(from, from + entry.shape[0]).parts(),
@@ -103,17 +103,17 @@ fn acting(layout: &Layout) -> &'static str {
 }
 
 /// The name of the tensor that an array of the state is, if it is one.
-pub(super) fn name(of: &str) -> &str {
+pub(in crate::train) fn name(of: &str) -> &str {
     NAMES.iter().find(|(ours, _)| *ours == of).map_or(of, |(_, known)| known)
 }
 
 /// The tensor that an array of the state is.
-pub(super) fn tensor<'a, 'b>(tensors: &'b [Entry<'a>], entry: &StateEntry) -> Result<&'b Entry<'a>> {
+pub(in crate::train) fn tensor<'a, 'b>(tensors: &'b [Entry<'a>], entry: &StateEntry) -> Result<&'b Entry<'a>> {
     fitting(tensors, &Part::whole(name(entry.name), &entry.shape), dtype(entry.dtype))
 }
 
 /// Names of the tensors that hold these entries in a file of that format, and of those that follow from them.
-pub(super) fn names(entries: &[StateEntry], layout: &Layout, format: u32) -> Vec<String> {
+pub(in crate::train) fn names(entries: &[StateEntry], layout: &Layout, format: u32) -> Vec<String> {
     let zeros =
         |entry: &StateEntry| SeedArray { entry: entry.clone(), words: vec![0; entry.shape.iter().product()].into() };
     let derived = derived(&entries.iter().map(zeros).collect::<Vec<_>>(), layout);
@@ -122,7 +122,12 @@ pub(super) fn names(entries: &[StateEntry], layout: &Layout, format: u32) -> Vec
 }
 
 /// Checks the shapes of the tensors that hold these entries, as far as a file of that format has them.
-pub(super) fn check_shapes(tensors: &[Entry<'_>], format: u32, entries: &[StateEntry], layout: &Layout) -> Result<()> {
+pub(in crate::train) fn check_shapes(
+    tensors: &[Entry<'_>],
+    format: u32,
+    entries: &[StateEntry],
+    layout: &Layout,
+) -> Result<()> {
     for entry in entries {
         let there = |part: &Part| tensors.iter().any(|tensor| tensor.name == part.name);
         let mut parts = parts(entry, layout, format).into_iter().filter(there);
@@ -135,7 +140,7 @@ pub(super) fn check_shapes(tensors: &[Entry<'_>], format: u32, entries: &[StateE
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory) if there is no room for them.
-pub(super) fn written(arrays: &[SeedArray<'_>], layout: &Layout) -> Result<Vec<Entry<'static>>> {
+pub(in crate::train) fn written(arrays: &[SeedArray<'_>], layout: &Layout) -> Result<Vec<Entry<'static>>> {
     let mut entries = Vec::new();
     for SeedArray { entry, words } in arrays {
         for part in parts(entry, layout, u32::MAX) {
@@ -149,7 +154,7 @@ pub(super) fn written(arrays: &[SeedArray<'_>], layout: &Layout) -> Result<Vec<E
 }
 
 /// The inverse of [`written`]: these arrays of the tensors of a file, whose run has come so far.
-pub(super) fn read(
+pub(in crate::train) fn read(
     tensors: &[Entry<'_>],
     format: u32,
     entries: &[StateEntry],
@@ -218,7 +223,7 @@ fn fitting<'a, 'b>(entries: &'b [Entry<'a>], part: &Part, dtype: Dtype) -> Resul
 }
 
 /// The same in files.
-pub(super) fn dtype(of: DType) -> Dtype {
+pub(in crate::train) fn dtype(of: DType) -> Dtype {
     match of {
         DType::F32 => Dtype::F32,
         DType::U32 => Dtype::U32,

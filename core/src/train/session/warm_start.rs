@@ -1,12 +1,12 @@
 //! Training that begins with what other runs have learned.
 
-use super::own::Own;
-use super::rules::RunLength;
-use super::session::Session;
-use super::snapshot::{self, Decoded, Entry, SnapshotKind, wrong};
-use super::tensors;
 use crate::algo::{First, StateEntry};
 use crate::nn::Layout;
+use crate::train::saved::rules::RunLength;
+use crate::train::saved::snapshot::{self, Decoded, Entry, SnapshotKind, wrong};
+use crate::train::saved::tensors;
+use crate::train::session::Session;
+use crate::train::setup::own::Own;
 use crate::{DType, Error, Result};
 
 /// Settings by which the same parameters are different networks.

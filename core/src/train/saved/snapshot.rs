@@ -11,11 +11,11 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::end_rule::EndRule;
-use super::register::algorithm;
 use super::segments::Ring;
-use super::setup::MAX_STEPS;
 use crate::algo::{Algorithm, AlgorithmDef};
 use crate::backend::room;
+use crate::train::setup::MAX_STEPS;
+use crate::train::setup::register::algorithm;
 use crate::{Error, Result};
 
 /// Version of the format. Raised when an older program could misread a newer file.
@@ -34,7 +34,7 @@ const KEY: &str = "quickstudy";
 /// The kinds of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum SnapshotKind {
+pub(in crate::train) enum SnapshotKind {
     /// All that training changes.
     Session,
     /// Parameters and normalisers.
@@ -43,7 +43,7 @@ pub(super) enum SnapshotKind {
 
 /// The header.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Header {
+pub(in crate::train) struct Header {
     pub format: u32,
     /// Of the program that wrote it.
     version: String,
@@ -178,7 +178,7 @@ impl<'de> Visitor<'de> for KeyCount {
 
 /// One tensor.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry<'a> {
+pub(in crate::train) struct Entry<'a> {
     pub name: String,
     pub dtype: Dtype,
     pub shape: Vec<usize>,
@@ -253,7 +253,7 @@ impl Header {
 }
 
 /// Makes an error whose text may quote the file.
-pub(super) fn wrong(problem: impl AsRef<str>) -> Error {
+pub(in crate::train) fn wrong(problem: impl AsRef<str>) -> Error {
     Error::Snapshot(shown(problem.as_ref()))
 }
 
@@ -280,7 +280,7 @@ fn shown(text: &str) -> String {
 }
 
 /// Checks that a run can have so many environment steps.
-pub(super) fn check_steps(steps: u64) -> Result<()> {
+pub(in crate::train) fn check_steps(steps: u64) -> Result<()> {
     match steps {
         1..=MAX_STEPS => Ok(()),
         0 => Err(Error::config("steps", "0 environment steps train nothing; give at least 1")),
@@ -292,7 +292,7 @@ pub(super) fn check_steps(steps: u64) -> Result<()> {
 const AS_PLANNED: u64 = u64::MAX;
 
 /// The environment steps that a run of this algorithm has made.
-pub(super) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -> Result<u64> {
+pub(in crate::train) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -> Result<u64> {
     let (iteration, made) = (header.iteration, header.made(algorithm));
     let least = if algorithm.counts_steps() { made } else { algorithm.planned(iteration) };
     if least > MAX_STEPS.saturating_add(algorithm.most(1).max(algorithm.batch())) {
@@ -310,7 +310,7 @@ pub(super) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -> Result<u
 }
 
 /// The error that a state of that seed has a number that is none.
-pub(super) fn not_saved(seed: u64, name: &str, number: f64, place: &[usize]) -> Error {
+pub(in crate::train) fn not_saved(seed: u64, name: &str, number: f64, place: &[usize]) -> Error {
     Error::NonFinite(format!(
         "seed {seed} has {number} in `{name}` at {place:?}, so this state is not saved; look at the environment's \
          rewards and observations, or lower learning_rate"
@@ -318,7 +318,7 @@ pub(super) fn not_saved(seed: u64, name: &str, number: f64, place: &[usize]) -> 
 }
 
 /// Checks that all numbers of a seed's state are finite.
-pub(super) fn expect_finite(seed: u64, entries: &[Entry<'_>]) -> Result<()> {
+pub(in crate::train) fn expect_finite(seed: u64, entries: &[Entry<'_>]) -> Result<()> {
     match entries.iter().find_map(|e| Some((e, e.non_finite()?))) {
         Some((entry, (at, number))) => Err(not_saved(seed, &entry.name, number, &entry.place(at))),
         None => Ok(()),
@@ -326,7 +326,7 @@ pub(super) fn expect_finite(seed: u64, entries: &[Entry<'_>]) -> Result<()> {
 }
 
 /// The file's bytes; the same for the same content. All numbers are finite.
-pub(super) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8>> {
+pub(in crate::train) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8>> {
     let text = |header: &Header| serde_json::to_string(header).map_err(|e| wrong(e.to_string()));
     // The digits are no part of what they are computed from.
     header.checksum = checksum([text(&Header { checksum: String::new(), ..header.clone() })?, String::new()], entries);
@@ -342,10 +342,10 @@ pub(super) fn encode(mut header: Header, entries: &[Entry<'_>]) -> Result<Vec<u8
 }
 
 /// The content of a file: header, algorithm and tensors, sorted by name.
-pub(super) type Decoded<'a> = (Header, &'static AlgorithmDef, Vec<Entry<'a>>);
+pub(in crate::train) type Decoded<'a> = (Header, &'static AlgorithmDef, Vec<Entry<'a>>);
 
 /// Reads a file that is intact, of a built-in algorithm or of one of the caller's `own`.
-pub(super) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Result<Decoded<'a>> {
+pub(in crate::train) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Result<Decoded<'a>> {
     let ((header, def, entries), around) = open(bytes, own)?;
     if checksum(around, &entries) != header.checksum {
         return Err(wrong("the file is damaged: its content does not fit its checksum"));
@@ -357,7 +357,7 @@ pub(super) fn decode<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Resu
 }
 
 /// The content of a file whose numbers nobody has looked at, and its header's text around the digits of the checksum.
-pub(super) fn open<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Result<(Decoded<'a>, [String; 2])> {
+pub(in crate::train) fn open<'a>(bytes: &'a [u8], own: &[&'static AlgorithmDef]) -> Result<(Decoded<'a>, [String; 2])> {
     let damaged =
         |e: safetensors::SafeTensorError| wrong(format!("this is no safetensors file, or a damaged one ({e})"));
     let (length, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
@@ -410,7 +410,7 @@ fn checksum(text: [String; 2], entries: &[Entry<'_>]) -> String {
 }
 
 /// The tensor of that name.
-pub(super) fn find<'a, 'b>(entries: &'b [Entry<'a>], name: &str) -> Result<&'b Entry<'a>> {
+pub(in crate::train) fn find<'a, 'b>(entries: &'b [Entry<'a>], name: &str) -> Result<&'b Entry<'a>> {
     entries.iter().find(|e| e.name == name).ok_or_else(|| wrong(format!("the tensor `{name}` is missing")))
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The rule by which a run of so many steps ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum EndRule {
+pub(in crate::train) enum EndRule {
     /// After the iterations that are planned to make them, as earlier versions had it, whose files do not tell.
     #[default]
     Planned,
@@ -15,7 +15,7 @@ pub(super) enum EndRule {
 
 impl EndRule {
     /// True of files of earlier versions.
-    pub(super) fn is_planned(&self) -> bool {
+    pub(in crate::train) fn is_planned(&self) -> bool {
         *self == EndRule::Planned
     }
 }

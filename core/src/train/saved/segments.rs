@@ -66,17 +66,17 @@ impl Segment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ring {
     /// The tensor that it is in a snapshot of one file.
-    pub(super) tensor: String,
+    pub(in crate::train) tensor: String,
     /// The number of rows, R, and the sizes of one.
-    pub(super) shape: Vec<usize>,
+    pub(in crate::train) shape: Vec<usize>,
     /// Rows that were ever added: row p of them lies at p mod R.
-    pub(super) added: u64,
+    pub(in crate::train) added: u64,
     segments: Vec<Segment>,
 }
 
 /// Rows that follow each other both in a segment and in the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(in crate::train) struct Stretch {
     /// Number of the segment in its ring.
     segment: usize,
     first: u64,
@@ -84,7 +84,7 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    pub(super) fn rows(&self) -> u64 {
+    pub(in crate::train) fn rows(&self) -> u64 {
         self.rows
     }
 }
@@ -94,7 +94,7 @@ pub type ReadSegment<'a> = &'a dyn Fn(&str, u64) -> Result<Vec<u8>>;
 
 impl Ring {
     /// A ring without segments.
-    pub(super) fn new(tensor: String, shape: &[usize]) -> Ring {
+    pub(in crate::train) fn new(tensor: String, shape: &[usize]) -> Ring {
         Ring { tensor, shape: shape.to_vec(), added: 0, segments: Vec::new() }
     }
 
@@ -133,19 +133,19 @@ impl Ring {
     }
 
     /// The most bytes that are on their way at once, of a ring of that shape.
-    pub(super) fn bytes_at_once(shape: &[usize]) -> u64 {
+    pub(in crate::train) fn bytes_at_once(shape: &[usize]) -> u64 {
         let ring = Ring::new(String::new(), shape);
         ring.most().saturating_mul(4 * ring.width())
     }
 
     /// The row of the ring that is written next, after so many: R stands for the first one.
-    pub(super) fn next(rows: usize, added: u64) -> u64 {
+    pub(in crate::train) fn next(rows: usize, added: u64) -> u64 {
         if added == 0 { 0 } else { (added - 1) % (rows as u64).max(1) + 1 }
     }
 
     /// Goes on to so many rows in all, of a ring of that shape: what is to be put into segments, in order. Segments whose rows are all
     /// overwritten are no more.
-    pub(super) fn advance(&mut self, shape: &[usize], added: u64) -> Result<Vec<Stretch>> {
+    pub(in crate::train) fn advance(&mut self, shape: &[usize], added: u64) -> Result<Vec<Stretch>> {
         if self.added > added || self.shape.get(1..) != shape.get(1..) {
             return Err(Error::Program(format!("the segments of `{}` are not of this training", self.tensor)));
         }
@@ -167,13 +167,13 @@ impl Ring {
     }
 
     /// The elements of the ring in which a stretch lies.
-    pub(super) fn elements(&self, stretch: Stretch) -> Range<usize> {
+    pub(in crate::train) fn elements(&self, stretch: Stretch) -> Range<usize> {
         let first = stretch.first % self.rows() * self.width();
         first as usize..(first + stretch.rows * self.width()) as usize
     }
 
     /// Adds a stretch to its segment: its name, and the byte from which on it takes these numbers.
-    pub(super) fn put(&mut self, stretch: Stretch, words: &[u32]) -> Result<(String, u64)> {
+    pub(in crate::train) fn put(&mut self, stretch: Stretch, words: &[u32]) -> Result<(String, u64)> {
         let offset = self.segments.get(stretch.segment).map_or(0, |segment| segment.rows) * 4 * self.width();
         let missing = || Error::Program("a segment is missing".to_owned());
         let segment = self.segments.get_mut(stretch.segment).ok_or_else(missing)?;
@@ -184,7 +184,7 @@ impl Ring {
     }
 
     /// Checks that it is what a state has after so many rows: a tensor of that shape, all of whose rows are in segments.
-    pub(super) fn check(&self, shape: &[usize], added: u64) -> Result<()> {
+    pub(in crate::train) fn check(&self, shape: &[usize], added: u64) -> Result<()> {
         let Ring { tensor, .. } = self;
         if self.shape != shape {
             return Err(wrong(format!("the tensor `{tensor}` is {:?} in segments, expected {shape:?}", self.shape)));
@@ -208,7 +208,7 @@ impl Ring {
 
     /// Reads all rows that are held, segment by segment: `put` takes numbers, and the element of the ring from which on they lie.
     /// `finite`: they are floating-point numbers, and can be no others.
-    pub(super) fn read(
+    pub(in crate::train) fn read(
         &self,
         finite: bool,
         read: ReadSegment<'_>,

@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 
-use super::finished;
-use super::rules::{self, RunLength};
-use super::saved;
 use super::seed_progress::SeedProgress;
-use super::segments::{Ring, Stretch};
-use super::session::Session;
-use super::snapshot::{self, Header, SnapshotKind};
-use super::tensors::{self, SeedArray};
 use crate::algo::StateEntry;
 use crate::nn::Layout;
+use crate::train::saved;
+use crate::train::saved::finished;
+use crate::train::saved::rules::{self, RunLength};
+use crate::train::saved::segments::{Ring, Stretch};
+use crate::train::saved::snapshot::{self, Header, SnapshotKind};
+use crate::train::saved::tensors::{self, SeedArray};
+use crate::train::session::Session;
 use crate::{DType, Error, Result};
 
 /// The state of a session's seeds, from which snapshots are made one by one: small entries are copied to the host at once, bulk ones are read
@@ -38,7 +38,7 @@ struct StackCopy {
 
 impl<'a> Snapshots<'a> {
     /// Of the seeds of these numbers, and of those that are stacked with them.
-    pub(super) async fn of(
+    pub(in crate::train) async fn of(
         session: &'a Session,
         kind: SnapshotKind,
         entries: Vec<StateEntry>,

@@ -11,7 +11,7 @@ const WINDOW: usize = 100;
 
 /// The latest finished episodes of a seed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Finished {
+pub(in crate::train) struct Finished {
     /// Number, sum of returns and sum of lengths of the episodes of each of the latest iterations that hold [`WINDOW`] of them.
     pub iterations: Vec<[f64; 3]>,
     /// Returns of the latest episodes, at most [`WINDOW`], the oldest first.
@@ -72,7 +72,7 @@ const FINISHED: &str = "finished_episodes";
 const RETURNS: &str = "finished_returns";
 
 /// Finished episodes as tensors: `[k, 3]` per iteration, and the latest returns, `[n]`.
-pub(super) fn entries(finished: &Finished) -> [Entry<'static>; 2] {
+pub(in crate::train) fn entries(finished: &Finished) -> [Entry<'static>; 2] {
     let entry = |name: &str, numbers: &[f64], shape: Vec<usize>| {
         let bytes = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
         Entry { name: name.to_owned(), dtype: Dtype::F64, shape, bytes }
@@ -85,7 +85,7 @@ pub(super) fn entries(finished: &Finished) -> [Entry<'static>; 2] {
 }
 
 /// The inverse of [`entries`], after so many iterations with episodes of at most `limit` steps.
-pub(super) fn read(entries: &[Entry<'_>], limit: usize, iteration: u64) -> Result<Finished> {
+pub(in crate::train) fn read(entries: &[Entry<'_>], limit: usize, iteration: u64) -> Result<Finished> {
     let numbers =
         |entry: &Entry<'_>, width: &[usize]| match entry.dtype == Dtype::F64 && entry.shape.get(1..) == Some(width) {
             true => Ok(entry.numbers().collect::<Vec<f64>>()),

@@ -1,8 +1,9 @@
 //! The objective of meta-training: the loss of adapted policies on fresh data, as a function of the shared parameters.
 
-use super::adapt::{Adapted, InnerSteps, per_task};
+use super::adapt::{Adapted, InnerSteps};
 use super::surrogate::{Phase, Surrogate, clipped, surrogate, weighted};
 use crate::Tensor;
+use crate::meta::per_task;
 
 /// The outer loss of an adapted policy.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Settings of MAML's family.
 
-use super::Surrogate;
+use super::surrogate::Surrogate;
 use crate::credit::{Baseline, Processor};
 use crate::optim::{AdamConfig, TrustRegion};
 use crate::policy::NetConfig;

@@ -42,7 +42,7 @@ pub fn algorithm(name: &str) -> Result<&'static AlgorithmDef> {
 }
 
 /// Tells whether it is in the register itself, and no other of the same name.
-pub(super) fn is_builtin(def: &AlgorithmDef) -> bool {
+pub(in crate::train) fn is_builtin(def: &AlgorithmDef) -> bool {
     ALGORITHMS.iter().any(|known| std::ptr::eq(*known, def))
 }
 

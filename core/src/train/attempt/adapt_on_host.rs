@@ -61,7 +61,7 @@ impl Evaluator {
     }
 
     /// One episode after adaptation in each group of an executor, on a task of its own, or a trial of several.
-    pub(super) async fn play_adapted(&self, executor: Box<dyn Executor>, key: Key) -> Result<Vec<Episode>> {
+    pub(in crate::train) async fn play_adapted(&self, executor: Box<dyn Executor>, key: Key) -> Result<Vec<Episode>> {
         let test = MetaTest { tasks: executor.fleet().tasks, deterministic: false, ..MetaTest::default() };
         let fleet = executor.fleet().clone();
         let trial = self.trial_on_host(&test)?;

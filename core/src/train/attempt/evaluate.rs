@@ -9,11 +9,6 @@ use toml::Table;
 
 use super::adapted::{Adaptation, MetaTest};
 use super::meta_test;
-use super::own::Own;
-use super::rules::RunLength;
-use super::setup::Setup;
-use super::snapshot::{self, Header, SnapshotKind};
-use super::tensors::{self, SeedArray};
 use crate::algo::{Algorithm, AlgorithmDef, Family};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
@@ -24,6 +19,11 @@ use crate::policy::How;
 use crate::program::{Plan, PlanOptions};
 use crate::rng::{self, Key, key_from_seed, streams};
 use crate::task::TaskSource;
+use crate::train::saved::rules::RunLength;
+use crate::train::saved::snapshot::{self, Header, SnapshotKind};
+use crate::train::saved::tensors::{self, SeedArray};
+use crate::train::setup::Setup;
+use crate::train::setup::own::Own;
 use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor};
 
 pub use trajectory::Trajectory;
@@ -44,14 +44,14 @@ pub struct Episode {
 
 /// The arrays of policies, stacked over seeds: inputs of evaluation programs.
 #[derive(Clone, Debug)]
-pub(super) struct PolicyArrays {
+pub(in crate::train) struct PolicyArrays {
     /// As [`Algorithm::policy_entries`] names them, with a leading axis of seeds.
     pub arrays: Vec<(&'static str, Array)>,
 }
 
 /// Sizes of a program of episodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Episodes {
+pub(in crate::train) struct Episodes {
     /// Stacked policies (S).
     pub seeds: usize,
     /// Episodes of each (E).
@@ -66,7 +66,7 @@ pub(super) struct Episodes {
 
 /// A policy made ready to run episodes.
 #[derive(Debug)]
-pub(super) struct EpisodeProgram {
+pub(in crate::train) struct EpisodeProgram {
     program: Program,
     pub of: Episodes,
     env: EnvDef,
@@ -107,7 +107,7 @@ impl Evaluation {
     }
 
     /// Its program's sizes for so many stacked policies.
-    pub(super) fn of(self, seeds: usize, deterministic: bool) -> Episodes {
+    pub(in crate::train) fn of(self, seeds: usize, deterministic: bool) -> Episodes {
         let sizes = match self {
             Evaluation::Episodes(_) => None,
             Evaluation::MetaTest(sizes) => Some(sizes),
@@ -170,7 +170,7 @@ impl EpisodeProgram {
 }
 
 /// An error for the first row in which something was [lost](crate::play::Steps::lost), or whose return is no number.
-pub(super) fn expect_finite(lost: &[f64], returns: &[f64], place: impl Fn(usize) -> String) -> Result<()> {
+pub(in crate::train) fn expect_finite(lost: &[f64], returns: &[f64], place: impl Fn(usize) -> String) -> Result<()> {
     for (row, (code, ret)) in lost.iter().zip(returns).enumerate() {
         let problem = match (*code, ret.is_finite()) {
             (0.0, true) => continue,
@@ -184,12 +184,12 @@ pub(super) fn expect_finite(lost: &[f64], returns: &[f64], place: impl Fn(usize)
 }
 
 /// The error that a policy which does not adapt has no meta-test.
-pub(super) fn no_meta_test() -> Error {
+pub(in crate::train) fn no_meta_test() -> Error {
     let problem = "the algorithm does not adapt to tasks, so that there is no meta-test; leave it out";
     Error::config("n_test_tasks", problem)
 }
 
-pub(super) fn bad_count(episodes: usize) -> Error {
+pub(in crate::train) fn bad_count(episodes: usize) -> Error {
     Error::config("episodes", format!("{episodes} is not in 1 to {MAX_EPISODES}"))
 }
 
@@ -244,7 +244,7 @@ fn trace(cx: &mut Context, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes
 
 /// A policy and held-out tasks for it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct UnderTest<'a> {
+pub(in crate::train) struct UnderTest<'a> {
     pub device: &'a Device,
     pub env: &'a EnvDef,
     pub policy: &'a PolicyArrays,
@@ -316,7 +316,7 @@ impl Evaluator {
     }
 
     /// The policy that a seed of a session has now, without what only its snapshot tells.
-    pub(super) fn of_session(device: &Device, setup: &Setup, seed: u64, policy: PolicyArrays) -> Evaluator {
+    pub(in crate::train) fn of_session(device: &Device, setup: &Setup, seed: u64, policy: PolicyArrays) -> Evaluator {
         let (def, env) = (setup.algorithm, setup.env.clone());
         let header = Header::new(SnapshotKind::Policy, def.name, &env.spec().name, seed, setup.table());
         let (device, algorithm) = (device.clone(), setup.fitted().clone());
@@ -329,7 +329,7 @@ impl Evaluator {
     }
 
     /// The device that it is on.
-    pub(super) fn on(&self) -> &Device {
+    pub(in crate::train) fn on(&self) -> &Device {
         &self.device
     }
 
@@ -339,12 +339,12 @@ impl Evaluator {
     }
 
     /// The algorithm, fitted to the environment.
-    pub(super) fn fitted(&self) -> &dyn Algorithm {
+    pub(in crate::train) fn fitted(&self) -> &dyn Algorithm {
         &*self.algorithm
     }
 
     /// Its arrays.
-    pub(super) fn policy(&self) -> &PolicyArrays {
+    pub(in crate::train) fn policy(&self) -> &PolicyArrays {
         &self.policy
     }
 
@@ -447,7 +447,7 @@ impl Evaluator {
     }
 
     /// Checks that tasks of the caller's are such.
-    pub(super) fn expect_tasks<T: Copy + Debug + Into<f64>>(&self, tasks: &[Vec<T>]) -> Result<()> {
+    pub(in crate::train) fn expect_tasks<T: Copy + Debug + Into<f64>>(&self, tasks: &[Vec<T>]) -> Result<()> {
         let spec = self.env.spec();
         let width = spec.task.len();
         let fits = |task: &&Vec<T>| task.len() == width && task.iter().all(|x| (*x).into().is_finite());
@@ -479,17 +479,17 @@ impl Evaluator {
     }
 
     /// The policy, for environments of the host.
-    pub(super) fn adaptive(&self) -> Adaptive {
+    pub(in crate::train) fn adaptive(&self) -> Adaptive {
         Adaptive::new(&self.device, self.algorithm.clone(), self.policy.arrays.clone())
     }
 
     /// The error that it does not adapt.
-    pub(super) fn fixed(&self) -> Error {
+    pub(in crate::train) fn fixed(&self) -> Error {
         let problem = format!("a policy of {} does not adapt; evaluate it instead", self.header.algorithm);
         Error::config("algorithm", problem)
     }
 }
 
-pub(super) fn eval_key(seed: u64) -> Key {
+pub(in crate::train) fn eval_key(seed: u64) -> Key {
     rng::fold_in(key_from_seed(seed), streams::EVAL)
 }

@@ -1,22 +1,22 @@
 //! Sessions from snapshots.
 
-use super::end_rule::EndRule;
-use super::finished;
-use super::own::Own;
-use super::rules::RunLength;
-use super::saved::{self, Saved, ring_of};
 use super::seed_progress::SeedProgress;
-use super::segments::Ring;
-use super::session::Stack;
-use super::setup::Setup;
-use super::snapshot::{self, Decoded, Header, SnapshotKind};
-use super::tensors::{self, SeedArray};
 use crate::algo::StateEntry;
 use crate::backend::room;
+use crate::train::saved::end_rule::EndRule;
+use crate::train::saved::finished;
+use crate::train::saved::rules::RunLength;
+use crate::train::saved::segments::Ring;
+use crate::train::saved::snapshot::{self, Decoded, Header, SnapshotKind};
+use crate::train::saved::tensors::{self, SeedArray};
+use crate::train::saved::{self, Saved, ring_of};
+use crate::train::session::Stack;
+use crate::train::setup::Setup;
+use crate::train::setup::own::Own;
 use crate::{Array, DType, Device, Result, State};
 
 /// The content of snapshots.
-pub(super) struct Restored {
+pub(in crate::train) struct Restored {
     pub setup: Setup,
     /// How far each seed has come.
     pub seeds: Vec<SeedProgress>,
@@ -25,7 +25,7 @@ pub(super) struct Restored {
 }
 
 /// Reads snapshots, one per seed, of runs that differ in the seed alone.
-pub(super) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) -> Result<Restored> {
+pub(in crate::train) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) -> Result<Restored> {
     let decoded: Vec<Decoded<'_>> =
         snapshots.iter().map(|saved| snapshot::decode(saved.file, own.algorithms)).collect::<Result<_>>()?;
     let Some((first, algorithm, _)) = decoded.first() else {

@@ -1,11 +1,11 @@
 //! How far the run of one seed has come.
 
-use super::finished::Finished;
-use super::segments::Ring;
+use crate::train::saved::finished::Finished;
+use crate::train::saved::segments::Ring;
 
 /// The progress of one seed of a session.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SeedProgress {
+pub(in crate::train) struct SeedProgress {
     /// Iterations made.
     pub iteration: u64,
     /// Environment steps made.

@@ -1,8 +1,8 @@
 //! Environments and algorithms of the caller's.
 
-use super::snapshot::{self, Header};
 use crate::algo::AlgorithmDef;
 use crate::host::EnvPlace;
+use crate::train::saved::snapshot::{self, Header};
 use crate::{Error, Result};
 
 /// Environments and algorithms of the caller's, by which snapshots may have been made. What is not among them is looked for among the
@@ -31,7 +31,7 @@ impl From<EnvPlace> for Own<'_> {
 
 impl Own<'_> {
     /// The environment that a snapshot was made on.
-    pub(super) fn environment(&self, header: &Header) -> Result<EnvPlace> {
+    pub(in crate::train) fn environment(&self, header: &Header) -> Result<EnvPlace> {
         if let Some(env) = &self.env {
             return env.named(&header.env)?.ok_or_else(|| {
                 snapshot::wrong(format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name))

@@ -3,9 +3,10 @@ use toml::Table;
 use super::*;
 use crate::algo::StateEntry;
 use crate::env::builtin;
-use crate::train::restored::restored;
-use crate::train::snapshot;
-use crate::train::{ALGORITHMS, Layer, Own, Ring, Saved, Session, Setup, Snapshots, tensors};
+use crate::train::saved::snapshot;
+use crate::train::saved::tensors;
+use crate::train::session::restored::restored;
+use crate::train::{ALGORITHMS, Layer, Own, Ring, Saved, Session, Setup, Snapshots};
 use crate::{Device, Error};
 use pollster::block_on;
 

@@ -68,7 +68,7 @@ impl Evaluator {
     }
 
     /// Plays an evaluation in environments of the host, whose random numbers `key` names.
-    pub(super) async fn evaluate_on_host(
+    pub(in crate::train) async fn evaluate_on_host(
         &self,
         host: &HostPlace,
         played: Evaluation,
@@ -126,14 +126,14 @@ impl Evaluator {
     }
 
     /// How an episode after adaptation went.
-    pub(super) fn outcome(&self, path: &HostPath, fleet: &Fleet) -> EpisodeOutcome {
+    pub(in crate::train) fn outcome(&self, path: &HostPath, fleet: &Fleet) -> EpisodeOutcome {
         let success = fleet.info.iter().position(|name| name == SUCCESS).map(|at| (at, fleet.info.len()));
         EpisodeOutcome::of(path, self.fitted().course().discount, success)
     }
 }
 
 /// The error that a policy which adapts on the host has no most probable actions there.
-pub(super) fn drawn_only() -> Error {
+pub(in crate::train) fn drawn_only() -> Error {
     let problem = "policies draw their actions where they adapt to environments of the host; set it to false";
     Error::config("deterministic", problem)
 }
