@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use super::call::Make;
 use super::slot::{Command, groups_of, slots, states_of};
-use super::slots::{Shared, Slots, work};
+use super::slots::{Shared, Slots, gone, work};
 use super::{Chance, Executor, Faults, Fleet, HostEnv, Stepped, Tolerance};
 use crate::backend::LocalFuture;
 use crate::rng::Key;
@@ -180,11 +180,6 @@ impl ParallelExecutor {
         let ordered = if going_on { self.order(number, command) } else { return false };
         ordered.map_err(|error| self.workers[number].slots.refuse(error)).is_ok()
     }
-}
-
-/// The error where a thread has ended that nobody ended.
-pub(super) fn gone() -> Error {
-    Error::Program("a thread of the executor has ended; make a new executor".to_owned())
 }
 
 impl Drop for ParallelExecutor {

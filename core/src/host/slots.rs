@@ -9,7 +9,6 @@ use std::time::Duration;
 use super::call::{Make, discard};
 use super::episode_state::EpisodeState;
 use super::faults::{Fault, FaultKind};
-use super::parallel::gone;
 use super::slot::{Command, Slot, Trouble};
 use super::{Faults, Fleet, Stepped, Tolerance};
 use crate::{Error, Result};
@@ -191,3 +190,8 @@ impl ThreadWork {
 }
 
 type Next<'a> = (super::call::EnvCall<'a>, Option<Box<dyn super::HostEnv>>);
+
+/// The error where a thread has ended that nobody ended.
+pub(super) fn gone() -> Error {
+    Error::Program("a thread of the executor has ended; make a new executor".to_owned())
+}

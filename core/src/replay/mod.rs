@@ -6,6 +6,7 @@
 
 mod ahead;
 mod batch;
+mod drawn;
 mod hindsight;
 mod memory;
 mod priorities;
@@ -13,8 +14,9 @@ mod transitions;
 
 use ahead::Ahead;
 pub use batch::{Batch, mean};
+pub use drawn::Drawn;
 pub use hindsight::Hindsight;
-pub use memory::{Drawn, ReplayMemory, Stored};
+pub use memory::{ReplayMemory, Stored};
 pub use priorities::{Priorities, SumTree};
 pub use transitions::Transitions;
 

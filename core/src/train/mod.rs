@@ -20,8 +20,11 @@ mod session;
 mod setup;
 
 pub use attempt::adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
-pub use attempt::evaluate::{Episode, Evaluation, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};
+pub use attempt::episode_program::evaluation_plan;
+pub use attempt::evaluation::{Episode, Evaluation, MAX_EPISODES};
+pub use attempt::evaluator::Evaluator;
 pub use attempt::guesses::Guesses;
+pub use attempt::trajectory::Trajectory;
 pub use attempt::viewer::Viewer;
 pub use saved::segments::{ReadSegment, Ring};
 pub use saved::{Saved, whole};

@@ -3,9 +3,11 @@
 pub(super) mod end_rule;
 pub(super) mod finished;
 pub(super) mod rules;
+pub(super) mod seed_array;
 pub(super) mod segments;
 pub(super) mod snapshot;
 pub(super) mod tensors;
+pub(super) mod wrong;
 
 use std::fmt;
 
@@ -13,7 +15,8 @@ use safetensors::tensor::Dtype;
 
 use self::rules::RunLength;
 use self::segments::{ReadSegment, Ring};
-use self::snapshot::{Entry, Header, wrong};
+use self::snapshot::{Entry, Header};
+use self::wrong::wrong;
 use crate::algo::{Algorithm, AlgorithmDef, StateEntry};
 use crate::backend::{copied, room};
 use crate::train::setup::Setup;
@@ -90,13 +93,13 @@ pub(in crate::train) fn episodes(entries: &[Entry<'_>]) -> Option<Vec<u8>> {
 
 /// The ring of a file that is not among its tensors.
 pub(in crate::train) fn ring_of<'a>(header: &'a Header, entry: &StateEntry) -> Option<&'a Ring> {
-    header.rings.iter().find(|ring| ring.tensor == tensors::name(entry.name))
+    header.rings.iter().find(|ring| ring.tensor == seed_array::name(entry.name))
 }
 
 /// Checks that each ring that a file names is one of these, named once, and not a tensor of the file as well.
 pub(in crate::train) fn check_rings(header: &Header, tensors: &[Entry<'_>], rings: &[StateEntry]) -> Result<()> {
     for (number, Ring { tensor, .. }) in header.rings.iter().enumerate() {
-        let problem = if !rings.iter().any(|entry| tensors::name(entry.name) == tensor) {
+        let problem = if !rings.iter().any(|entry| seed_array::name(entry.name) == tensor) {
             "is no replay memory of this run"
         } else if header.rings[..number].iter().any(|other| other.tensor == *tensor) {
             "is in segments twice"

@@ -13,17 +13,16 @@ use std::sync::Arc;
 
 use self::restored::{Restored, restored};
 use self::seed_progress::SeedProgress;
-use self::snapshots::Snapshots;
 use crate::algo::{Metrics, StateEntry, Training, resized};
 use crate::backend::Lease;
 use crate::nn::Layout;
 use crate::optim::Progress;
-use crate::train::attempt::evaluate::EpisodeProgram;
+use crate::train::attempt::episode_program::EpisodeProgram;
 use crate::train::saved::Saved;
 use crate::train::saved::segments::Ring;
-use crate::train::saved::snapshot::{SnapshotKind, check_steps, wrong};
-use crate::train::setup::Setup;
+use crate::train::saved::wrong::wrong;
 use crate::train::setup::own::Own;
+use crate::train::setup::{Setup, check_steps};
 use crate::{Device, Error, Program, Result, State};
 
 pub(in crate::train) use stacks::Stack;
@@ -336,59 +335,9 @@ impl Session {
         ))
     }
 
-    /// Everything needed to go on with the seed of this number, from 0, alone or stacked: the same bytes for the same training.
-    ///
-    /// # Errors
-    /// If there is no such seed or the device fails.
-    pub async fn snapshot(&self, index: usize) -> Result<Vec<u8>> {
-        self.snapshots_of(&[index]).await?.encode(index).await
-    }
-
-    /// The snapshots of all seeds, whole or in parts.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
-        self.snapshots_of(&(0..self.seeds.len()).collect::<Vec<_>>()).await
-    }
-
-    /// The snapshots of the seeds of these numbers, from 0, whole or in parts.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub async fn snapshots_of(&self, seeds: &[usize]) -> Result<Snapshots<'_>> {
-        self.whole()?;
-        Snapshots::of(self, SnapshotKind::Session, self.entries(), seeds).await
-    }
-
     /// Everything that training changes, for one seed.
     pub(in crate::train) fn entries(&self) -> Vec<StateEntry> {
         self.training.algorithm().entries(self.setup.env.state_len())
-    }
-
-    /// Parameters, normalisers and configuration of the seed of this number, from 0: what [`Evaluator`](super::Evaluator) needs.
-    ///
-    /// # Errors
-    /// If there is no such seed or the device fails.
-    pub async fn policy_snapshot(&self, index: usize) -> Result<Vec<u8>> {
-        self.policy_snapshots_of(&[index]).await?.encode(index).await
-    }
-
-    /// The policies of all seeds, read from the device once.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub async fn policy_snapshots(&self) -> Result<Snapshots<'_>> {
-        self.policy_snapshots_of(&(0..self.seeds.len()).collect::<Vec<_>>()).await
-    }
-
-    /// The policies of the seeds of these numbers, from 0, read from the device once.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub async fn policy_snapshots_of(&self, seeds: &[usize]) -> Result<Snapshots<'_>> {
-        self.whole()?;
-        Snapshots::of(self, SnapshotKind::Policy, self.setup.fitted().policy_state(), seeds).await
     }
 
     /// The segments that the snapshot named from which the seed of this number, from 0, was restored: the next one in parts goes on from them.

@@ -15,7 +15,6 @@ use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Training};
 use crate::host::{EnvPlace, FleetSize};
 use crate::program::Plan;
 use crate::train::saved::segments::Ring;
-use crate::train::saved::snapshot::check_steps;
 use crate::{Error, Result};
 
 /// Settings from one source, stronger than those of the layers before it.
@@ -248,6 +247,15 @@ fn apply(algorithm: &AlgorithmDef, settings: &mut [Setting], layer: &Table, orig
         settings[i].origin = origin.to_owned();
     }
     Ok(())
+}
+
+/// Checks that a run can have so many environment steps.
+pub(in crate::train) fn check_steps(steps: u64) -> Result<()> {
+    match steps {
+        1..=MAX_STEPS => Ok(()),
+        0 => Err(Error::config("steps", "0 environment steps train nothing; give at least 1")),
+        _ => Err(Error::config("steps", format!("{steps} is more than {MAX_STEPS}"))),
+    }
 }
 
 #[cfg(test)]

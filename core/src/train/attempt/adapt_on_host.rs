@@ -1,7 +1,8 @@
 //! Meta-tests of policies on environments of the host.
 
 use super::adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
-use super::evaluate::{Episode, Evaluator, eval_key};
+use super::evaluation::{Episode, eval_key};
+use super::evaluator::Evaluator;
 use super::meta_test;
 use super::play_on_host::drawn_only;
 use crate::env::ActionSpace;

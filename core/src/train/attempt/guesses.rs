@@ -1,7 +1,9 @@
 //! Guesses: where a policy that infers a belief would go by it, at each moment of its adaptation to a task.
 
 use super::adapted::{Adaptation, MetaTest};
-use super::evaluate::{Evaluator, UnderTest, eval_key};
+use super::evaluation::eval_key;
+use super::evaluator::Evaluator;
+use super::under_test::UnderTest;
 use crate::algo::{Algorithm, Family};
 use crate::backend::room;
 use crate::credit::Paths;

@@ -1,7 +1,8 @@
 //! Meta-tests on a device: adaptation to held-out tasks, stage by stage.
 
-use super::adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
-use super::evaluate::{Episodes, Evaluator, UnderTest, expect_finite};
+use super::adapted::{Adaptation, AdaptationStage, PathStep, StageUnit};
+use super::evaluation::{Episodes, expect_finite};
+use super::under_test::UnderTest;
 use crate::algo::{Algorithm, Family, Held};
 use crate::backend::{Lease, copied, room};
 use crate::env::EnvDef;
@@ -9,41 +10,10 @@ use crate::meta::{EpisodeOutcome, Trial, try_adapting, try_exploring};
 use crate::play::Steps;
 use crate::program::Outputs;
 use crate::tensor::{Named, scan_tree};
-use crate::{Context, Device, Error, Program, Result, Tensor};
+use crate::{Context, Device, Program, Result, Tensor};
 
-/// Most tasks of one test, and most rollouts on each.
-const MAX_TASKS: usize = 1 << 14;
-/// Most adaptations of one test.
-const MAX_ROUNDS: usize = 100;
-/// Most steps of all rollouts of a stage.
-const MAX_STEPS: usize = 1 << 25;
 /// A trial of one episode is shown in at most as many parts.
 const PARTS: usize = 20;
-
-/// Checks that there are not too few or too many tasks, rollouts, adaptations and steps.
-fn check(trial: &Trial, family: Family, horizon: usize, on_host: bool) -> Result<()> {
-    if trial.episodes == 0 {
-        return Err(Error::config("episodes", "0 is too few; give at least 1"));
-    }
-    let rounds = match family {
-        Family::Gradients => Some(("inner_steps", trial.rounds, MAX_ROUNDS)),
-        Family::Inference => Some(("episodes", trial.rounds.saturating_add(1), MAX_ROUNDS)),
-        Family::SingleTask | Family::Memory => None,
-    };
-    let counts = [("tasks", trial.tasks, MAX_TASKS), ("rollouts", trial.rollouts, MAX_TASKS)];
-    for (name, value, most) in counts.into_iter().chain(rounds) {
-        if value == 0 || value > most {
-            return Err(Error::config(name, format!("{value} is not in 1 to {most}")));
-        }
-    }
-    let (trials, steps) = (trial.tasks * trial.rollouts, trial.episodes.saturating_mul(horizon));
-    // On a device, the memory of rollouts that are learned from is the limit.
-    if (on_host || family == Family::Memory) && trials.saturating_mul(steps) > MAX_STEPS {
-        let problem = format!("{trials} trials of {steps} steps are more than {MAX_STEPS} in all");
-        return Err(Error::config("tasks", problem));
-    }
-    Ok(())
-}
 
 /// The unit of the stages of a trial and how many there are: adaptations, episodes or, of a single one, stretches of it.
 pub(in crate::train) fn stages(family: Family, trial: &Trial, horizon: usize) -> (StageUnit, usize) {
@@ -55,29 +25,6 @@ pub(in crate::train) fn stages(family: Family, trial: &Trial, horizon: usize) ->
         (Family::Memory, episodes) => (StageUnit::Episodes, episodes),
         (Family::Inference, _) => (StageUnit::Episodes, trial.rounds + 1),
         (Family::SingleTask | Family::Gradients, _) => (StageUnit::GradientSteps, trial.rounds + 1),
-    }
-}
-
-impl Evaluator {
-    /// The trial of a test; numbers that the test leaves open are those of training.
-    pub(in crate::train) fn trial(&self, test: &MetaTest, on_host: bool) -> Result<Trial> {
-        let MetaTest { tasks, deterministic, .. } = *test;
-        let (course, family) = (self.fitted().course(), self.family());
-        let rollouts = test.rollouts.unwrap_or(course.rollouts);
-        let (rounds, episodes) = match family {
-            Family::SingleTask => return Err(self.fixed()),
-            Family::Gradients => (test.inner_steps.unwrap_or(course.rounds), course.episodes),
-            Family::Memory => (course.rounds, test.episodes.unwrap_or(course.episodes)),
-            // An episode by the prior, and one by each belief.
-            Family::Inference => match test.episodes {
-                Some(0) => (0, 0),
-                episodes => (episodes.map_or(course.rounds, |episodes| episodes - 1), course.episodes),
-            },
-        };
-        let measured = if deterministic && rounds > 0 { rollouts } else { 0 };
-        let trial = Trial { tasks, rollouts, rounds, episodes, measured, deterministic, last_only: false };
-        check(&trial, family, course.steps, on_host)?;
-        Ok(trial)
     }
 }
 

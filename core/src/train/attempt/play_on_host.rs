@@ -1,7 +1,8 @@
 //! Episodes of policies in environments of the host.
 
 use super::adapted::MetaTest;
-use super::evaluate::{Episode, Evaluation, Evaluator, MAX_EPISODES, bad_count, eval_key, no_meta_test};
+use super::evaluation::{Episode, Evaluation, MAX_EPISODES, bad_count, eval_key, no_meta_test};
+use super::evaluator::Evaluator;
 use crate::algo::Family;
 use crate::host::{Actor, Executor, Fleet, FleetSize, HostPath, HostPlace, MetaSampler, SUCCESS};
 use crate::meta::{EpisodeOutcome, MetaAlgorithm as _, MetaEvaluator, TestSizes};

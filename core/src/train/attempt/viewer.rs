@@ -1,6 +1,7 @@
 //! Watching a policy play: many environments side by side, one step at a time.
 
-use super::evaluate::{Evaluator, PolicyArrays};
+use super::evaluator::Evaluator;
+use super::under_test::PolicyArrays;
 use crate::algo::Algorithm;
 use crate::env::EnvDef;
 use crate::play::{Keys, Play, Running};

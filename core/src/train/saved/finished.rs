@@ -2,7 +2,8 @@
 
 use safetensors::tensor::Dtype;
 
-use super::snapshot::{Entry, find, wrong};
+use super::snapshot::{Entry, find};
+use super::wrong::wrong;
 use crate::Result;
 use crate::algo::Metrics;
 

@@ -1,8 +1,8 @@
 //! The rules that the numbers of a snapshot follow, by what its entries [hold](crate::algo::Numbers) and how they are
 //! [related](crate::algo::Relation). The reader refuses what breaks one, and the writer does not write it.
 
-use super::snapshot::wrong;
-use super::tensors::{SeedArray, parts};
+use super::seed_array::{SeedArray, name, parts};
+use super::wrong::wrong;
 use crate::algo::{MOMENTS, Numbers, Relation};
 use crate::nn::Layout;
 use crate::{DType, Error, Result};
@@ -76,11 +76,11 @@ fn broken(array: &SeedArray<'_>, relation: &Relation, arrays: &[SeedArray<'_>], 
                 let sum = sum(at);
                 (x - sum).abs() <= ROUNDING * sum + f64::from(f32::MIN_POSITIVE)
             };
-            broken(first(&fits), &format!("it is the sum of {each} numbers of `{}`", super::tensors::name(of)))
+            broken(first(&fits), &format!("it is the sum of {each} numbers of `{}`", name(of)))
         }
         Relation::NotBelow(of) => {
             let most = find(of)?.numbers().fold(f64::NEG_INFINITY, f64::max);
-            broken(first(&|_, x| x >= most * (1.0 - ROUNDING)), &format!("`{}` has {most}", super::tensors::name(of)))
+            broken(first(&|_, x| x >= most * (1.0 - ROUNDING)), &format!("`{}` has {most}", name(of)))
         }
         Relation::UpToIterations => {
             broken(first(&|_, x| x <= made.iteration as f64), &format!("there were {} iterations", made.iteration))

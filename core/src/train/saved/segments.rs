@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::snapshot::wrong;
+use super::wrong::wrong;
 use crate::backend::room;
 use crate::{Error, Result};
 

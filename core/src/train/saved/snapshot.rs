@@ -12,10 +12,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::end_rule::EndRule;
 use super::segments::Ring;
+use super::wrong::{shown, wrong};
 use crate::algo::{Algorithm, AlgorithmDef};
 use crate::backend::room;
-use crate::train::setup::MAX_STEPS;
 use crate::train::setup::register::algorithm;
+use crate::train::setup::{MAX_STEPS, check_steps};
 use crate::{Error, Result};
 
 /// Version of the format. Raised when an older program could misread a newer file.
@@ -249,42 +250,6 @@ impl Header {
             (false, true) => FORMAT,
         };
         Header { format, version: VERSION.to_owned(), rings, ..self }
-    }
-}
-
-/// Makes an error whose text may quote the file.
-pub(in crate::train) fn wrong(problem: impl AsRef<str>) -> Error {
-    Error::Snapshot(shown(problem.as_ref()))
-}
-
-/// Most characters of a message.
-const LONGEST: usize = 400;
-
-/// Makes text from a file fit to be shown: on one line, of limited length, and without signs that steer terminals.
-fn shown(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut safe = String::new();
-    for (i, c) in text.chars().enumerate() {
-        match c {
-            _ if i == LONGEST => {
-                safe.push('…');
-                break;
-            }
-            c if steers(c) => safe.extend(c.escape_unicode()),
-            c => safe.push(c),
-        }
-    }
-    safe
-}
-
-/// Checks that a run can have so many environment steps.
-pub(in crate::train) fn check_steps(steps: u64) -> Result<()> {
-    match steps {
-        1..=MAX_STEPS => Ok(()),
-        0 => Err(Error::config("steps", "0 environment steps train nothing; give at least 1")),
-        _ => Err(Error::config("steps", format!("{steps} is more than {MAX_STEPS}"))),
     }
 }
 

@@ -3,109 +3,18 @@
 //! `docs/snapshots.md` explains the layout to those who read the files. Snapshots of format 1 held the arrays of the state
 //! as they are in memory, θ as one vector.
 
-use std::borrow::Cow;
-
 use safetensors::tensor::Dtype;
 
 use super::rules::{self, RunLength};
-use super::snapshot::{Entry, find, wrong};
-use crate::algo::{First, StateEntry};
+use super::seed_array::{SeedArray, acting, name, parts};
+use super::snapshot::{Entry, find};
+use super::wrong::wrong;
+use crate::algo::StateEntry;
 use crate::backend::room;
 use crate::credit::Moments;
 use crate::nn::{Layout, Part};
 use crate::policy::OBS_LIMIT;
 use crate::{DType, Result};
-
-/// Arrays of the state that are one tensor of another name.
-const NAMES: &[(&str, &str)] = &[
-    ("key", "random.key"),
-    ("adam_scale", "optimiser.bias_correction"),
-    ("adam_scale_values", "optimiser.bias_correction.values"),
-    ("adam_scale_temperature", "optimiser.bias_correction.temperature"),
-    ("adam_scale_critics", "optimiser.bias_correction.critics"),
-    ("adam_scale_value", "optimiser.bias_correction.value"),
-    ("updates_since_target", "target.updates_since"),
-    ("memory", "memory.transitions"),
-    ("memory_next", "memory.next"),
-    ("memory_filled", "memory.filled"),
-    ("context_first", "memory.context"),
-    ("context_filled", "memory.context_filled"),
-    ("priorities", "memory.priorities"),
-    ("priority_sums_1", "memory.priority_sums.1"),
-    ("priority_sums_2", "memory.priority_sums.2"),
-    ("priority_sums_3", "memory.priority_sums.3"),
-    ("priority_sums_4", "memory.priority_sums.4"),
-    ("priority_largest", "memory.largest_priority"),
-    ("disturbance", "exploration.noise"),
-    ("task", "environment.task"),
-    ("env_state", "environment.state"),
-    ("env_steps", "environment.steps"),
-    ("obs", "environment.observation"),
-    ("ep_return", "environment.episode_return"),
-    ("discounted", "environment.discounted_return"),
-    ("policy_memory", "environment.policy_memory"),
-    ("value_memory", "environment.value_memory"),
-    ("obs_mean", "policy.0.mean"),
-    ("obs_var", "policy.0.variance"),
-    ("obs_count", "policy.0.count"),
-    ("advantage_mean", "advantages.mean"),
-    ("advantage_var", "advantages.variance"),
-    ("advantage_count", "advantages.count"),
-    ("baseline_weights", "baseline.weights"),
-    ("baseline_range", "baseline.range"),
-    ("reward_mean", "rewards.mean"),
-    ("reward_var", "rewards.variance"),
-    ("reward_count", "rewards.count"),
-    ("particle_returns", "particles.returns"),
-    ("particle_episodes", "particles.episodes"),
-    ("search_std", "search.deviation"),
-    ("search_mean", "search.mean"),
-    ("search_sigma", "search.sigma"),
-    ("search_covariance", "search.covariance"),
-    ("search_paths", "search.paths"),
-    ("search_generation", "search.generation"),
-];
-
-/// An array of the state of one seed, as bits.
-#[derive(Debug)]
-pub(in crate::train) struct SeedArray<'a> {
-    pub entry: StateEntry,
-    pub words: Cow<'a, [u32]>,
-}
-
-/// The tensors that hold an array of the state; θ is made of the slices of `layout`.
-pub(in crate::train) fn parts(entry: &StateEntry, layout: &Layout, format: u32) -> Vec<Part> {
-    let of_parameters = |prefix: &str| {
-        let mut parts = match entry.first {
-            First::Parameters(from) => layout.between(from, from + entry.shape[0]).parts(),
-            _ => layout.parts(),
-        };
-        parts.iter_mut().for_each(|part| part.name.insert_str(0, prefix));
-        parts
-    };
-    match entry.name {
-        name if format < 2 => vec![Part::whole(name, &entry.shape)],
-        "theta" => of_parameters(""),
-        "adam_m" => of_parameters("optimiser.first_moment."),
-        "adam_v" => of_parameters("optimiser.second_moment."),
-        "target" => of_parameters("target."),
-        statistics @ ("obs_mean" | "obs_var" | "obs_count") => {
-            let part = name(statistics).trim_start_matches("policy");
-            vec![Part::whole(&format!("{}{part}", acting(layout)), &entry.shape)]
-        }
-        of => vec![Part::whole(name(of), &entry.shape)],
-    }
-}
-
-/// The name of the network that acts: a policy, or values of choices in its place.
-fn acting(layout: &Layout) -> &'static str {
-    if layout.slices().any(|(name, ..)| name.starts_with("q.")) { "q" } else { "policy" }
-}
-
-/// The name of the tensor that an array of the state is, if it is one.
-pub(in crate::train) fn name(of: &str) -> &str {
-    NAMES.iter().find(|(ours, _)| *ours == of).map_or(of, |(_, known)| known)
-}
 
 /// The tensor that an array of the state is.
 pub(in crate::train) fn tensor<'a, 'b>(tensors: &'b [Entry<'a>], entry: &StateEntry) -> Result<&'b Entry<'a>> {

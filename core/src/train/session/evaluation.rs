@@ -4,7 +4,10 @@ use super::Session;
 use crate::host::{EnvPlace, HostPlace};
 use crate::meta::TestSizes;
 use crate::rng::{Key, fold_in, key_from_seed, streams};
-use crate::train::attempt::evaluate::{Episode, EpisodeProgram, Evaluation, Evaluator, PolicyArrays};
+use crate::train::attempt::episode_program::EpisodeProgram;
+use crate::train::attempt::evaluation::{Episode, Evaluation};
+use crate::train::attempt::evaluator::Evaluator;
+use crate::train::attempt::under_test::PolicyArrays;
 use crate::{Result, State};
 
 impl Session {

@@ -6,9 +6,12 @@ use crate::backend::room;
 use crate::train::saved::end_rule::EndRule;
 use crate::train::saved::finished;
 use crate::train::saved::rules::RunLength;
+use crate::train::saved::seed_array;
+use crate::train::saved::seed_array::SeedArray;
 use crate::train::saved::segments::Ring;
 use crate::train::saved::snapshot::{self, Decoded, Header, SnapshotKind};
-use crate::train::saved::tensors::{self, SeedArray};
+use crate::train::saved::tensors;
+use crate::train::saved::wrong::wrong;
 use crate::train::saved::{self, Saved, ring_of};
 use crate::train::session::Stack;
 use crate::train::setup::Setup;
@@ -29,7 +32,7 @@ pub(in crate::train) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Sa
     let decoded: Vec<Decoded<'_>> =
         snapshots.iter().map(|saved| snapshot::decode(saved.file, own.algorithms)).collect::<Result<_>>()?;
     let Some((first, algorithm, _)) = decoded.first() else {
-        return Err(snapshot::wrong("no snapshot was given"));
+        return Err(wrong("no snapshot was given"));
     };
     decoded.iter().try_for_each(|(header, ..)| check_alike(header, first))?;
     let setup = saved::setup(&decoded.iter().map(|(header, ..)| header).collect::<Vec<_>>(), algorithm, own)?;
@@ -48,7 +51,7 @@ pub(in crate::train) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Sa
     let rings = fitted.entries(setup.env.state_len()).into_iter().filter(|entry| entry.ring.is_some());
     let rings: Vec<StateEntry> = rings.collect();
     // The words of all but the rings, once by seed and once stacked, and of rings what is read at once.
-    let elsewhere = |name: &str| rings.iter().any(|ring| tensors::name(ring.name) == name);
+    let elsewhere = |name: &str| rings.iter().any(|ring| seed_array::name(ring.name) == name);
     let tensors = decoded.iter().flat_map(|(.., tensors)| tensors).filter(|tensor| !elsewhere(&tensor.name));
     let bytes = tensors.map(|tensor| 2 * tensor.bytes.len() as u64).sum::<u64>();
     let at_once = rings.iter().map(|ring| 2 * Ring::bytes_at_once(&ring.shape)).max().unwrap_or(0);
@@ -141,14 +144,14 @@ pub fn stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usize>> {
 /// Checks that a snapshot can be stacked with the first one.
 fn check_alike(header: &Header, first: &Header) -> Result<()> {
     if header.kind != SnapshotKind::Session {
-        return Err(snapshot::wrong("it holds a policy only, not the state that training goes on from"));
+        return Err(wrong("it holds a policy only, not the state that training goes on from"));
     }
     let same = header.algorithm == first.algorithm
         && header.env == first.env
         && header.steps == first.steps
         && header.config == first.config;
     if !same {
-        return Err(snapshot::wrong("the runs differ in more than the seed; resume them one by one"));
+        return Err(wrong("the runs differ in more than the seed; resume them one by one"));
     }
     Ok(())
 }
@@ -161,8 +164,8 @@ fn check_next(arrays: &[SeedArray<'_>], ring: &StateEntry, added: u64) -> Result
     if u64::from(found) == expected {
         return Ok(());
     }
-    let name = tensors::name(ring.ring.unwrap_or_default());
-    Err(snapshot::wrong(format!("the tensor `{name}` holds {found}, and after {added} rows it is {expected}")))
+    let name = seed_array::name(ring.ring.unwrap_or_default());
+    Err(wrong(format!("the tensor `{name}` holds {found}, and after {added} rows it is {expected}")))
 }
 
 /// Fills the part of a stacked ring that is the seed's of that number, from the file's tensor or its segments, without a copy of it.

@@ -8,9 +8,11 @@ use crate::nn::Layout;
 use crate::train::saved;
 use crate::train::saved::finished;
 use crate::train::saved::rules::{self, RunLength};
+use crate::train::saved::seed_array;
+use crate::train::saved::seed_array::SeedArray;
 use crate::train::saved::segments::{Ring, Stretch};
 use crate::train::saved::snapshot::{self, Header, SnapshotKind};
-use crate::train::saved::tensors::{self, SeedArray};
+use crate::train::saved::tensors;
 use crate::train::session::Session;
 use crate::{DType, Error, Result};
 
@@ -34,6 +36,58 @@ struct StackCopy {
     words: Vec<Vec<u32>>,
     /// Of each seed where its environments are in their episodes on the host, if they can save that.
     episodes: Option<Vec<Vec<u8>>>,
+}
+
+impl Session {
+    /// Everything needed to go on with the seed of this number, from 0, alone or stacked: the same bytes for the same training.
+    ///
+    /// # Errors
+    /// If there is no such seed or the device fails.
+    pub async fn snapshot(&self, index: usize) -> Result<Vec<u8>> {
+        self.snapshots_of(&[index]).await?.encode(index).await
+    }
+
+    /// The snapshots of all seeds, whole or in parts.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn snapshots(&self) -> Result<Snapshots<'_>> {
+        self.snapshots_of(&(0..self.seeds.len()).collect::<Vec<_>>()).await
+    }
+
+    /// The snapshots of the seeds of these numbers, from 0, whole or in parts.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn snapshots_of(&self, seeds: &[usize]) -> Result<Snapshots<'_>> {
+        self.whole()?;
+        Snapshots::of(self, SnapshotKind::Session, self.entries(), seeds).await
+    }
+
+    /// Parameters, normalisers and configuration of the seed of this number, from 0: what [`Evaluator`](super::Evaluator) needs.
+    ///
+    /// # Errors
+    /// If there is no such seed or the device fails.
+    pub async fn policy_snapshot(&self, index: usize) -> Result<Vec<u8>> {
+        self.policy_snapshots_of(&[index]).await?.encode(index).await
+    }
+
+    /// The policies of all seeds, read from the device once.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn policy_snapshots(&self) -> Result<Snapshots<'_>> {
+        self.policy_snapshots_of(&(0..self.seeds.len()).collect::<Vec<_>>()).await
+    }
+
+    /// The policies of the seeds of these numbers, from 0, read from the device once.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub async fn policy_snapshots_of(&self, seeds: &[usize]) -> Result<Snapshots<'_>> {
+        self.whole()?;
+        Snapshots::of(self, SnapshotKind::Policy, self.setup.fitted().policy_state(), seeds).await
+    }
 }
 
 impl<'a> Snapshots<'a> {
@@ -99,7 +153,7 @@ impl<'a> Snapshots<'a> {
         let added = self.session.steps_made(index);
         for (entry, next) in self.rings() {
             self.check_next(index, (entry, next), added)?;
-            let tensor = tensors::name(entry.name);
+            let tensor = seed_array::name(entry.name);
             let new = || Ring::new(tensor.to_owned(), &entry.shape);
             let mut ring = saved.iter().find(|ring| ring.tensor == tensor).cloned().unwrap_or_else(new);
             let place = rings.len();
@@ -132,7 +186,7 @@ impl<'a> Snapshots<'a> {
     async fn file(&self, index: usize, rings: Vec<Ring>) -> Result<Vec<u8>> {
         let (session, setup) = (self.session, self.session.setup());
         let (words, (state, row)) = (self.words_of(index)?, session.place_of(index)?);
-        let outside = |entry: &StateEntry| rings.iter().any(|ring| ring.tensor == tensors::name(entry.name));
+        let outside = |entry: &StateEntry| rings.iter().any(|ring| ring.tensor == seed_array::name(entry.name));
         let (mut own, mut bulk) = (Vec::with_capacity(self.entries.len()), Vec::new());
         for (entry, words) in self.entries.iter().zip(words).filter(|(entry, _)| !outside(entry)) {
             let words = match entry.bulk {

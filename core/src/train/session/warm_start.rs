@@ -3,8 +3,9 @@
 use crate::algo::{First, StateEntry};
 use crate::nn::Layout;
 use crate::train::saved::rules::RunLength;
-use crate::train::saved::snapshot::{self, Decoded, Entry, SnapshotKind, wrong};
+use crate::train::saved::snapshot::{self, Decoded, Entry, SnapshotKind};
 use crate::train::saved::tensors;
+use crate::train::saved::wrong::wrong;
 use crate::train::session::Session;
 use crate::train::setup::own::Own;
 use crate::{DType, Error, Result};

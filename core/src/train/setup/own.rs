@@ -2,7 +2,8 @@
 
 use crate::algo::AlgorithmDef;
 use crate::host::EnvPlace;
-use crate::train::saved::snapshot::{self, Header};
+use crate::train::saved::snapshot::Header;
+use crate::train::saved::wrong::wrong;
 use crate::{Error, Result};
 
 /// Environments and algorithms of the caller's, by which snapshots may have been made. What is not among them is looked for among the
@@ -34,16 +35,16 @@ impl Own<'_> {
     pub(in crate::train) fn environment(&self, header: &Header) -> Result<EnvPlace> {
         if let Some(env) = &self.env {
             return env.named(&header.env)?.ok_or_else(|| {
-                snapshot::wrong(format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name))
+                wrong(format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name))
             });
         }
         EnvPlace::find(&header.env, self.environments).map_err(|error| match error {
             Error::Unknown { kind: "environment", .. } => {
                 let problem =
                     format!("made on `{}`, which is not a built-in environment; pass it yourself", header.env);
-                snapshot::wrong(problem)
+                wrong(problem)
             }
-            other => snapshot::wrong(format!("made on `{}`: {other}", header.env)),
+            other => wrong(format!("made on `{}`: {other}", header.env)),
         })
     }
 }

@@ -3,11 +3,14 @@
 use std::ops::Range;
 
 use super::Sequences;
-use crate::Tensor;
-use crate::algo::{Held, ParameterGroups, Sampling, Statistics};
+use crate::algo::{Held, ParameterGroups, RunningEpisodes, Sampling, StateEntry, Statistics};
 use crate::env::EnvSpec;
 use crate::nn::{Layout, MemoryCell, Mlp};
 use crate::policy::{Acting, Distribution, MemoryConfig, NetConfig, PolicyNet};
+use crate::{DType, Tensor};
+
+/// The entries of the memories of policy and value function.
+pub(super) const MEMORIES: [&str; 2] = ["policy_memory", "value_memory"];
 
 /// The parameters of policy and value function that make their steps together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,6 +140,45 @@ impl ActorCritic {
     pub fn value_of(&self, parts: &[Tensor], obs: Tensor, sequences: Option<&Sequences>) -> Tensor {
         let cell = self.value_cell.as_ref();
         self.value(parts, sequences.map_or(obs, |sequences| sequences.outputs(cell, parts, obs, 1)))
+    }
+
+    /// The states of both networks' memories where a rollout begins, `[S, N, W]` each, if there are such: where an episode has just begun,
+    /// the first ones by these parameters.
+    pub(super) fn memories(&self, parts: &[Tensor], held: &Held) -> Option<[Tensor; 2]> {
+        let cells = self.cells()?;
+        let begins = held.get("env_steps").eq(Tensor::constant_u32(0));
+        let state = |network: usize| {
+            let kept = held.get(MEMORIES[network]);
+            begins.select(cells[network].initial(parts, [begins.size(0), begins.size(1)]), kept)
+        };
+        Some([state(0), state(1)])
+    }
+
+    /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
+    /// their states to themselves. Each episode has at most `limit` steps, and its own task of `tasks` numbers, if there are many.
+    pub(super) fn entries(
+        &self,
+        sampling: &Sampling,
+        environment: Option<usize>,
+        [limit, tasks]: [usize; 2],
+    ) -> Vec<StateEntry> {
+        let (n, o) = (sampling.envs, self.observations());
+        let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
+        let goes_on = sampling.whole().is_none();
+        let mut entries = self.groups().entries();
+        if goes_on {
+            entries.extend(RunningEpisodes::entries(environment, limit, [n, o, tasks]));
+        }
+        if sampling.normalise_observations {
+            entries.extend(Statistics::OBSERVATIONS.entries(o));
+        }
+        let memories = MEMORIES.into_iter().zip(self.cells().into_iter().flatten()).filter(|_| goes_on);
+        entries.extend(memories.map(|(name, cell)| of(name, &[n, cell.width()]).of_episode()));
+        if sampling.normalise_rewards {
+            entries.extend(goes_on.then(|| of("discounted", &[n, 1]).of_episode()));
+            entries.extend(Statistics::REWARDS.entries(1));
+        }
+        entries
     }
 }
 

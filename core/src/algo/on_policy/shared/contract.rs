@@ -132,7 +132,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
 
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
         let Parts { sampling, running_advantages, baseline, .. } = self.config.parts();
-        let mut entries = sampling.entries(environment, [self.horizon, self.tasks], &self.net);
+        let mut entries = self.net.entries(sampling, environment, [self.horizon, self.tasks]);
         if running_advantages {
             entries.extend(Statistics::ADVANTAGES.entries(1));
         }

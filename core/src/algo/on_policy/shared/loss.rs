@@ -55,6 +55,15 @@ pub fn likelihood_losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch,
     look.losses(policy, batch, batch.value_loss(value, None))
 }
 
+impl Minibatch {
+    /// The [loss](value_loss) of values, whose change is limited to ε if this is given, `[S, 1]`.
+    #[track_caller]
+    pub fn value_loss(&self, value: Tensor, eps: Option<Tensor>) -> Tensor {
+        let clip = eps.map(|eps| (self.only(self.value_old), eps));
+        self.share(value_loss(self.only(value), self.only(self.returns), clip))
+    }
+}
+
 /// The policy's outputs at a batch, as losses need them.
 #[derive(Clone, Debug)]
 pub struct PolicyLook {

@@ -6,7 +6,7 @@ use crate::learn::{Look, by_seed};
 use crate::nn::MemoryCell;
 use crate::tensor::Named;
 
-use super::{Rollout, Sequences, StepCredit, value_loss};
+use super::{Rollout, Sequences, StepCredit};
 
 /// Averaged of a rollout: `[S, B, …]`.
 #[derive(Clone, Copy, Debug)]
@@ -70,13 +70,6 @@ impl Minibatch {
     #[track_caller]
     pub fn advantages(&self, standardised: bool) -> Tensor {
         if standardised { standardise(self.advantage, self.valid) } else { self.advantage }
-    }
-
-    /// The [loss](value_loss) of values, whose change is limited to ε if this is given, `[S, 1]`.
-    #[track_caller]
-    pub fn value_loss(&self, value: Tensor, eps: Option<Tensor>) -> Tensor {
-        let clip = eps.map(|eps| (self.only(self.value_old), eps));
-        self.share(value_loss(self.only(value), self.only(self.returns), clip))
     }
 }
 

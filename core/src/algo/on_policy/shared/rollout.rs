@@ -12,14 +12,12 @@ use crate::rng::streams;
 use crate::tensor::{Named, fail};
 use crate::{Error, Tensor};
 
+use super::actor_critic::MEMORIES;
 use super::values::values_of;
 use super::{RolloutValues, Sampling, Sequences};
 
 /// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
 const REWARD_LIMIT: f64 = 10.0;
-
-/// The entries of the memories of policy and value function.
-pub(super) const MEMORIES: [&str; 2] = ["policy_memory", "value_memory"];
 
 /// T steps of N environments per seed, played by networks with fixed parameters.
 #[derive(Clone, Debug)]
@@ -227,6 +225,15 @@ impl<'a> Rollout<'a> {
             last_value: values.next,
         };
         gae(&steps, self.sampling.gamma, lambda)
+    }
+
+    /// Values by other parameters, `theta: [S, P]`.
+    #[track_caller]
+    pub fn values_by(&self, theta: Tensor) -> RolloutValues {
+        let shape = self.reward.shape();
+        let [t, s, n, _] = shape[..] else { return RolloutValues::poison() };
+        let ends = [self.terminated, self.truncated];
+        values_of(self.nets, &self.nets.layout.split(theta), (self.all, ends), self.sequences.as_ref(), [t, s, n]).0
     }
 
     /// Passes over its steps, each in another order.

@@ -1,11 +1,9 @@
 //! How rollouts are made: a fixed number of steps that go on from one to the next, or whole episodes, as garage's and Pyrado's samplers
 //! collect them.
 
-use super::rollout::MEMORIES;
-use crate::algo::{ActorCritic, RunningEpisodes, StateEntry, Statistics};
 use crate::play::Amount;
 use crate::settings::Range;
-use crate::{DType, Error, Result};
+use crate::{Error, Result};
 
 /// Most environment steps of one iteration and seed: what a rollout may take in memory.
 pub const MAX_BATCH: usize = 1 << 24;
@@ -121,33 +119,6 @@ impl Sampling {
             return Err(Error::config("horizon", problem));
         }
         Ok(())
-    }
-
-    /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
-    /// their states to themselves. Each episode has at most `limit` steps, and its own task of `tasks` numbers, if there are many.
-    pub(super) fn entries(
-        &self,
-        environment: Option<usize>,
-        [limit, tasks]: [usize; 2],
-        net: &ActorCritic,
-    ) -> Vec<StateEntry> {
-        let (n, o) = (self.envs, net.observations());
-        let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
-        let goes_on = self.whole().is_none();
-        let mut entries = net.groups().entries();
-        if goes_on {
-            entries.extend(RunningEpisodes::entries(environment, limit, [n, o, tasks]));
-        }
-        if self.normalise_observations {
-            entries.extend(Statistics::OBSERVATIONS.entries(o));
-        }
-        let memories = MEMORIES.into_iter().zip(net.cells().into_iter().flatten()).filter(|_| goes_on);
-        entries.extend(memories.map(|(name, cell)| of(name, &[n, cell.width()]).of_episode()));
-        if self.normalise_rewards {
-            entries.extend(goes_on.then(|| of("discounted", &[n, 1]).of_episode()));
-            entries.extend(Statistics::REWARDS.entries(1));
-        }
-        entries
     }
 }
 

@@ -1,11 +1,10 @@
 //! Predictions of returns for all that a rollout saw.
 
 use crate::Tensor;
-use crate::algo::{ActorCritic, Held};
+use crate::algo::ActorCritic;
 use crate::learn::by_seed;
 
-use super::rollout::MEMORIES;
-use super::{Rollout, Sequences};
+use super::Sequences;
 
 /// Predictions of the returns from what a rollout saw on.
 #[derive(Clone, Copy, Debug)]
@@ -31,31 +30,6 @@ impl RolloutValues {
     pub(super) fn poison() -> RolloutValues {
         let x = Tensor::poison();
         RolloutValues { seen: x, cut: x, next: x }
-    }
-}
-
-impl Rollout<'_> {
-    /// Values by other parameters, `theta: [S, P]`.
-    #[track_caller]
-    pub fn values_by(&self, theta: Tensor) -> RolloutValues {
-        let shape = self.reward.shape();
-        let [t, s, n, _] = shape[..] else { return RolloutValues::poison() };
-        let ends = [self.terminated, self.truncated];
-        values_of(self.nets, &self.nets.layout.split(theta), (self.all, ends), self.sequences.as_ref(), [t, s, n]).0
-    }
-}
-
-impl ActorCritic {
-    /// The states of both networks' memories where a rollout begins, `[S, N, W]` each, if there are such: where an episode has just begun,
-    /// the first ones by these parameters.
-    pub(super) fn memories(&self, parts: &[Tensor], held: &Held) -> Option<[Tensor; 2]> {
-        let cells = self.cells()?;
-        let begins = held.get("env_steps").eq(Tensor::constant_u32(0));
-        let state = |network: usize| {
-            let kept = held.get(MEMORIES[network]);
-            begins.select(cells[network].initial(parts, [begins.size(0), begins.size(1)]), kept)
-        };
-        Some([state(0), state(1)])
     }
 }
 

@@ -1,6 +1,9 @@
 //! Episodes of a trained policy step by step.
 
-use super::{EpisodeProgram, Episodes, Evaluator, PolicyArrays, bad_count, eval_key};
+use super::episode_program::EpisodeProgram;
+use super::evaluation::{Episodes, bad_count, eval_key};
+use super::evaluator::Evaluator;
+use super::under_test::PolicyArrays;
 use crate::rng::{self, Key, streams};
 use crate::{Device, Result};
 
@@ -64,10 +67,10 @@ impl Evaluator {
     /// The first `count` episodes of [`evaluate`](Self::evaluate) with the same seed, step by step.
     ///
     /// # Errors
-    /// If `count` is 0 or more than [`MAX_EPISODES`](super::MAX_EPISODES), or the device fails.
+    /// If `count` is 0 or more than [`MAX_EPISODES`](crate::train::MAX_EPISODES), or the device fails.
     pub async fn trajectories(&self, count: usize, seed: u64, deterministic: bool) -> Result<Vec<Trajectory>> {
         let of = Episodes { seeds: 1, episodes: count, deterministic, record: true, sizes: None };
-        let mut program = EpisodeProgram::new(&self.device, self.env.device()?, self.fitted(), of)?;
-        program.trajectories(&self.device, &self.policy, eval_key(seed)).await
+        let mut program = EpisodeProgram::new(self.on(), self.env().device()?, self.fitted(), of)?;
+        program.trajectories(self.on(), self.policy(), eval_key(seed)).await
     }
 }

@@ -1,0 +1,57 @@
+//! Batches that are drawn from a memory.
+
+use super::{Ahead, Batch, ReplayMemory, Stored, Transitions};
+use crate::Tensor;
+use crate::dist::RowNoise;
+
+/// A batch, and where it was drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    /// The batch.
+    pub batch: Batch,
+    /// Its rows in the memory, u32 `[S, B]`.
+    pub index: Tensor,
+}
+
+impl ReplayMemory {
+    /// `batch` transitions: each drawn evenly among all that are held, or by its priority; one may be drawn more than once. `key`: words
+    /// `[S, 1]`; `correction`: β of [`Priorities`], `[]` or `[S, 1]`, where they are drawn by these.
+    #[track_caller]
+    #[must_use]
+    pub fn sample(&self, stored: &Stored, key: [Tensor; 2], batch: usize, correction: Option<Tensor>) -> Drawn {
+        let (seeds, noise) = (stored.filled.size(0), RowNoise::new(key, batch));
+        let filled = stored.filled.to_f32().unsqueeze(2);
+        let (index, weight) = match (&stored.priorities, self.tree(), correction) {
+            (Some(priorities), Some(tree), Some(beta)) => {
+                let (index, weight) = priorities.draw(tree, filled, noise.uniform(), beta);
+                (index, Some(weight))
+            }
+            _ => ((noise.uniform() * filled).to_u32().reshape(&[seeds, batch]), None),
+        };
+        let rows = stored.rows.gather(index);
+        let transitions = Transitions::of_rows(rows, self.observations, self.actions);
+        let width = self.shape()[1];
+        // If they are followed; otherwise nobody looks at it.
+        let ahead = Ahead { memory: self, stored, index, step: rows.slice(2, width - 1, width) };
+        let batch = match (&self.hindsight, self.n_step) {
+            (Some(hindsight), _) => {
+                Batch { weight, ..Batch::of(hindsight.relabel(&ahead, &transitions, noise), self.gamma) }
+            }
+            (None, 1) => Batch { weight, ..Batch::of(transitions, self.gamma) },
+            (None, steps) => Batch { weight, ..ahead.steps(&transitions, steps) },
+        };
+        Drawn { batch, index }
+    }
+
+    /// The same content after an update on what was drawn: the errors, `[S, B, 1]`, are the priorities of their rows from now on.
+    #[track_caller]
+    #[must_use]
+    pub fn learned(&self, stored: Stored, drawn: &Drawn, errors: Tensor) -> Stored {
+        match (stored.priorities.clone(), self.tree(), self.prioritised) {
+            (Some(priorities), Some(tree), Some(alpha)) => {
+                Stored { priorities: Some(priorities.changed(tree, drawn.index, errors, alpha)), ..stored }
+            }
+            _ => stored,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Programs of whole episodes, of one policy or of several side by side.
+
+use super::evaluation::{Episode, Episodes, Evaluation, MAX_EPISODES, bad_count, expect_finite, no_meta_test};
+use super::meta_test;
+use super::under_test::PolicyArrays;
+use crate::algo::{Algorithm, Family};
+use crate::dist::fold_in;
+use crate::env::EnvDef;
+use crate::play::{Amount, Keys, Play};
+use crate::policy::How;
+use crate::program::{Plan, PlanOptions};
+use crate::rng::{Key, streams};
+use crate::task::TaskSource;
+use crate::train::setup::Setup;
+use crate::{Context, DType, Device, Program, Result, State, Tensor};
+
+/// A policy made ready to run episodes.
+#[derive(Debug)]
+pub(in crate::train) struct EpisodeProgram {
+    pub program: Program,
+    pub of: Episodes,
+    pub env: EnvDef,
+    /// The episodes are played after adaptation.
+    adapts: bool,
+}
+
+impl EpisodeProgram {
+    pub fn new(device: &Device, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes) -> Result<EpisodeProgram> {
+        if let Some(sizes) = of.sizes {
+            sizes.validate()?;
+            if algorithm.course().family == Family::SingleTask {
+                return Err(no_meta_test());
+            }
+        }
+        if of.episodes == 0 || of.episodes > MAX_EPISODES {
+            return Err(bad_count(of.episodes));
+        }
+        let program = Program::new(device, |cx| trace(cx, env, algorithm, of))?;
+        let adapts = algorithm.course().family != Family::SingleTask;
+        Ok(EpisodeProgram { program, of, env: env.clone(), adapts })
+    }
+
+    pub fn run(&mut self, device: &Device, policy: &PolicyArrays, keys: &[Key]) -> Result<crate::program::Outputs> {
+        let key = device.array_u32(&[self.of.seeds, 2], keys.as_flattened())?;
+        let mut inputs = vec![("key", &key)];
+        inputs.extend(policy.arrays.iter().map(|(name, array)| (*name, array)));
+        self.program.run(&State::new(), &inputs, &[])
+    }
+
+    /// All episodes of each stacked policy.
+    pub async fn episodes(
+        &mut self,
+        device: &Device,
+        policy: &PolicyArrays,
+        keys: &[Key],
+    ) -> Result<Vec<Vec<Episode>>> {
+        let out = self.run(device, policy, keys)?;
+        let returns = device.read(out.get("returns")?).await?;
+        let lost = device.read(out.get("lost")?).await?;
+        expect_finite(&lost, &returns, |row| format!("episode {}", row % self.of.episodes))?;
+        let lengths = device.read_u32(out.get("lengths")?).await?;
+        let terminated = device.read_u32(out.get("terminated")?).await?;
+        let mut all: Vec<Episode> = returns
+            .into_iter()
+            .zip(lengths)
+            .zip(terminated)
+            .map(|((ret, length), terminated)| Episode { ret, length, terminated: terminated != 0, adapted: None })
+            .collect();
+        if self.adapts {
+            let outcomes = meta_test::read_outcomes(device, &out, meta_test::ADAPTED).await?;
+            all.iter_mut().zip(outcomes).for_each(|(episode, outcome)| episode.adapted = Some(outcome));
+        }
+        Ok(all.chunks(self.of.episodes).map(<[Episode]>::to_vec).collect())
+    }
+}
+
+/// How `episodes` episodes of each of `seeds` policies would be run side by side, without a device.
+///
+/// # Errors
+/// If the environment or the settings do not fit.
+pub fn evaluation_plan(setup: &Setup, episodes: usize, deterministic: bool) -> Result<Plan> {
+    let of = Evaluation::Episodes(episodes).of(setup.seeds.len(), deterministic);
+    let env = setup.env.device()?;
+    Program::plan_of(PlanOptions::default(), |cx| trace(cx, env, &**setup.fitted(), of))
+}
+
+/// `[S, E]` episodes; of policies that adapt, each on a held-out task of its own, after they have adapted to it.
+fn trace(cx: &mut Context, env: &EnvDef, algorithm: &dyn Algorithm, of: Episodes) {
+    let held = algorithm.declare_policy(cx, of.seeds);
+    let key = cx.input("key", &[of.seeds, 2], DType::U32);
+    let key = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
+    if algorithm.course().family != Family::SingleTask {
+        return meta_test::trace(cx, env, algorithm, (&held, key), of);
+    }
+    let (policy, acting) = (algorithm.policy(), algorithm.start(&held, of.episodes));
+    let how = if of.deterministic { How::Exploit } else { How::Explore };
+    let (rows, horizon) = ([of.seeds, of.episodes], env.spec().horizon);
+    // Each episode has a task of its own.
+    let tasks = (!env.spec().task.is_empty()).then(|| {
+        let key = fold_in(key, Tensor::constant_u32(streams::HELD_OUT_TASK));
+        TaskSource::Fresh.trace(env, key, Tensor::constant_u32(0), of.episodes)
+    });
+    let play = Play { env, policy: &*policy, acting: &acting, how, rows, tasks, keys: Keys::of(key) };
+    if of.record {
+        let steps = play.episodes(Amount::Episodes(1), horizon).steps;
+        let paths = steps.paths();
+        cx.output("returns", paths.path_returns());
+        cx.output("lengths", paths.path_lengths().to_u32());
+        cx.output("lost", paths.path_most(steps.lost));
+        cx.output("terminated", paths.path_most(steps.terminated.to_f32()).to_u32());
+        cx.output("states", steps.state);
+        cx.output("actions", steps.played);
+        cx.output("rewards", steps.reward);
+        if let Some(task) = tasks {
+            cx.output("task", task);
+        }
+    } else {
+        let totals = play.totals(horizon);
+        cx.output("returns", totals.returns);
+        cx.output("lengths", totals.lengths);
+        cx.output("terminated", totals.terminated);
+        cx.output("lost", totals.lost);
+    }
+}
