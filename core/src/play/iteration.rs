@@ -1,16 +1,12 @@
 //! The calls of an algorithm's iteration besides computing with tensors: it draws tasks, plays, and lets the host compute.
 
 use super::keys::group_keys;
-use super::stepping::fold_recorded;
-use super::{
-    ActorSpec, Amount, Experience, HostAct, HostCall, HostPlay, Keys, Play, PolicyActor, Recorded, Running, Steps,
-    Until, replay,
-};
+use super::{HostAct, HostCall, Steps};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::host::EnvPlace;
 use crate::learn::Metrics;
-use crate::policy::{Acting, How, Policy};
+use crate::policy::{Acting, Policy};
 use crate::program::Context;
 use crate::rng::streams;
 use crate::task::TaskSource;
@@ -23,20 +19,20 @@ use crate::{DType, Device, Error, Result, Tensor};
 /// ([`Segments`](crate::program::Segments)).
 #[derive(Debug)]
 pub struct Iteration<'a> {
-    cx: &'a mut Context,
-    place: &'a EnvPlace,
+    pub(super) cx: &'a mut Context,
+    pub(super) place: &'a EnvPlace,
     /// Where policies act that play on the host.
-    device: Option<&'a Device>,
-    key: [Tensor; 2],
-    number: Tensor,
+    pub(super) device: Option<&'a Device>,
+    pub(super) key: [Tensor; 2],
+    pub(super) number: Tensor,
     stage: usize,
     /// Each seed's numbers of schedules, `[S, 1]`, where seeds may have come to different points of their runs.
     scheduled: Option<Named>,
     /// Groups of each seed that stand for seeds, while an algorithm plays and learns by groups.
     groups: usize,
     /// The host has been told the tasks.
-    told: bool,
-    acts: Vec<HostAct>,
+    pub(super) told: bool,
+    pub(super) acts: Vec<HostAct>,
 }
 
 /// Name of the entry of the state that gives each seed's number of a schedule to programs; it is part of no snapshot.
@@ -58,25 +54,13 @@ pub struct Cast<'a> {
 /// The tasks of an iteration, M for each of S seeds.
 #[derive(Clone, Copy, Debug)]
 pub struct Tasks {
-    source: TaskSource,
+    pub(super) source: TaskSource,
     /// M.
-    count: usize,
+    pub(super) count: usize,
     /// Their numbers, u32 `[S, M]`: see [`TaskSource::trace_numbers`].
     pub numbers: Tensor,
     /// Their parameters, `[S, M, D]`; none where an executor holds them, and where there is a single task.
-    parameters: Option<Tensor>,
-}
-
-/// A play that the host is asked for.
-#[derive(Clone, Copy)]
-struct Request {
-    how: How,
-    steps: usize,
-    /// Whole episodes; none: goes on from where environments are.
-    episodes: Option<Amount>,
-    /// As [`Until::lasting`].
-    lasting: Option<usize>,
-    tasks: Option<(TaskSource, usize)>,
+    pub(super) parameters: Option<Tensor>,
 }
 
 impl<'a> Iteration<'a> {
@@ -190,115 +174,6 @@ impl<'a> Iteration<'a> {
         Tasks { source, count, numbers: source.trace_numbers(key, self.number, count), parameters }
     }
 
-    /// Whole episodes of each environment, one after the other, from new ones on: T `steps` in all, of which those after the last episode
-    /// are not valid. The rows are S seeds with M tasks each, or the tasks of all seeds with some environments each.
-    #[track_caller]
-    pub fn episodes(
-        &mut self,
-        cast: Cast<'_>,
-        tasks: &Tasks,
-        key: [Tensor; 2],
-        amount: Amount,
-        steps: usize,
-    ) -> Experience {
-        let rows = cast.rows[0];
-        let by_row = |parameters: Tensor| match rows == parameters.size(0) {
-            true => parameters,
-            false => parameters.reshape(&[rows, parameters.size(2)]),
-        };
-        let told = match self.place {
-            EnvPlace::Host(host) if !host.spec().task.is_empty() => {
-                (!std::mem::replace(&mut self.told, true)).then_some((tasks.source, tasks.count))
-            }
-            _ => None,
-        };
-        self.trial(cast, (tasks.parameters.map(by_row), told), key, amount, (steps, false))
-    }
-
-    /// Plays whole episodes where a task is learned: of many, each has its own. If `lasting`, noise lasts through all.
-    ///
-    /// An error of the trace if an executor has many tasks.
-    #[track_caller]
-    pub fn own_episodes(
-        &mut self,
-        cast: Cast<'_>,
-        key: [Tensor; 2],
-        amount: Amount,
-        steps: usize,
-        lasting: bool,
-    ) -> Experience {
-        if let EnvPlace::Host(host) = self.place
-            && !host.spec().task.is_empty()
-        {
-            fail(Error::one_task(&host.spec().name));
-        }
-        self.trial(cast, (None, None), key, amount, (steps, lasting))
-    }
-
-    /// Whole episodes on tasks with these parameters, `[K, D]`, where environments are in the program, and on those that the host is told.
-    #[track_caller]
-    fn trial(
-        &mut self,
-        cast: Cast<'_>,
-        (tasks, told): (Option<Tensor>, Option<(TaskSource, usize)>),
-        key: [Tensor; 2],
-        amount: Amount,
-        (steps, noise): (usize, bool),
-    ) -> Experience {
-        let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
-        match self.place {
-            EnvPlace::Device(env) => {
-                let play = Play { env, policy, acting, how: How::Explore, rows, tasks, keys };
-                if noise { play.episodes_with_noise(amount, steps) } else { play.episodes(amount, steps) }
-            }
-            EnvPlace::Host(host) => {
-                let (lasting, episodes) = (noise.then_some(0), Some(amount));
-                let request = Request { how: How::Explore, steps, episodes, lasting, tasks: told };
-                let (first, recorded) = self.ask(host.spec(), cast, keys, &Named::new(), request);
-                let first = first.first().copied().unwrap_or(Tensor::poison());
-                replay(policy, acting, amount, first, &recorded)
-            }
-        }
-    }
-
-    /// Folds `add` over the steps of one new episode in each environment, from `init`, `[K, N, …]`, on: at most so many `steps`, in which
-    /// the policy acts as `how` says. No step is kept; where environments are in the program, it ends once all are done. If there are
-    /// many tasks, each episode has its own.
-    ///
-    /// An error of the trace if an executor has many tasks.
-    #[track_caller]
-    pub fn fold<C: Tree>(
-        &mut self,
-        (cast, how): (Cast<'_>, How),
-        key: [Tensor; 2],
-        steps: usize,
-        init: &C,
-        add: impl FnOnce(&C, &Steps) -> C,
-    ) -> C {
-        let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
-        match self.place {
-            EnvPlace::Device(env) => {
-                let tasks = (!env.spec().task.is_empty()).then(|| {
-                    // As `host::TaskPerEpisode` draws them: at the reset.
-                    let key = [0, streams::TASK].map(Tensor::constant_u32).into_iter().fold(keys.env, fold_in);
-                    env.trace_tasks(key, Tensor::iota(&rows, 1))
-                });
-                Play { env, policy, acting, how, rows, tasks, keys }.fold(steps, init, add)
-            }
-            EnvPlace::Host(host) => {
-                if !host.spec().task.is_empty() {
-                    fail(Error::one_task(&host.spec().name));
-                    return init.with(&init.flat());
-                }
-                let amount = Amount::Episodes(1);
-                let request = Request { how, steps, episodes: Some(amount), lasting: None, tasks: None };
-                let (first, recorded) = self.ask(host.spec(), cast, keys, &Named::new(), request);
-                let first = first.first().copied().unwrap_or(Tensor::poison());
-                fold_recorded(&replay(policy, acting, amount, first, &recorded).steps, init, add)
-            }
-        }
-    }
-
     /// The [dense reward](crate::env::Env::dense_reward) of steps that were played on these tasks, `[T, K, N, 1]`.
     ///
     /// An error of the trace if the environment has no such, or is on the host, where it pays one reward.
@@ -323,27 +198,6 @@ impl<'a> Iteration<'a> {
             Some(reward) => reward,
             None => {
                 none(&format!("`{}` has no other reward than the one that it pays; set it to false", env.spec().name))
-            }
-        }
-    }
-
-    /// Steps from where environments are, through the ends of episodes; the first of them draws by the number `first` (u32 `[]`) of
-    /// this iteration. Environments of the host keep their states to themselves: of `from` only the observations and the steps are of
-    /// interest there.
-    #[track_caller]
-    pub fn go_on(&mut self, cast: Cast<'_>, from: Running, until: Until, first: Tensor) -> Experience {
-        let (Cast { policy, acting, rows }, keys) = (cast, Keys::of_iteration(self.key, self.number));
-        let keys = Keys { first, ..keys };
-        match self.place {
-            EnvPlace::Device(env) => {
-                Play { env, policy, acting, how: How::Explore, rows, tasks: None, keys }.go_on(from, until)
-            }
-            EnvPlace::Host(host) => {
-                let Until { steps, lasting, .. } = until;
-                let request = Request { how: How::Explore, steps, episodes: None, lasting, tasks: None };
-                let (rest, recorded) = self.ask(host.spec(), cast, keys, &from.memory, request);
-                let memory = from.memory.with(&rest);
-                recorded.went_on(Running { memory, ..from })
             }
         }
     }
@@ -417,74 +271,5 @@ impl<'a> Iteration<'a> {
         let shapes = shapes.iter().map(|shape| shape.to_vec()).collect();
         self.acts.push(HostAct::Call(HostCall { f: Box::new(f), shapes }));
         self.cx.ask(asks, &answers)
-    }
-
-    /// Asks the host to play, with this memory of the policy where it goes on: the first observations `[K, N, O]` of new episodes, or the
-    /// memory after it; and what was recorded.
-    #[track_caller]
-    fn ask(
-        &mut self,
-        spec: &EnvSpec,
-        cast: Cast<'_>,
-        keys: Keys,
-        memory: &Named,
-        request: Request,
-    ) -> (Vec<Tensor>, Recorded) {
-        let (Cast { policy, acting, rows }, Request { how, steps, episodes, lasting, tasks }) = (cast, request);
-        let ([k, n], o, a) = (rows, spec.observation.len(), spec.action.dim());
-        if self.cx.tries() {
-            return (vec![Tensor::poison()], Recorded::poison());
-        }
-        let Some(device) = self.device else {
-            fail(Error::Program("a policy needs a device to act in environments of the host".to_owned()));
-            return (vec![Tensor::poison()], Recorded::poison());
-        };
-        let mut asks = acting.flat();
-        // Programs of their own know nothing of this trace.
-        let shapes: Vec<(Vec<usize>, DType)> = asks.iter().map(|x| (x.shape(), x.dtype())).collect();
-        let names: Vec<String> = (0..shapes.len()).map(|i| format!("acting {i}")).collect();
-        let spec = ActorSpec { policy, sizes: [k, n, o, a], how, lasting: lasting.is_some(), info: &[] };
-        let actor = PolicyActor::new(device, spec, &|cx: &mut Context| {
-            let one = |(name, (shape, dtype)): (&String, &(Vec<usize>, DType))| cx.input(name, shape, *dtype);
-            acting.with(&names.iter().zip(&shapes).map(one).collect::<Vec<_>>())
-        });
-        match actor {
-            Ok(mut actor) => {
-                actor.lasts = lasting.unwrap_or(0);
-                self.acts.push(HostAct::Play(HostPlay { actor, acting: names, rows, steps, episodes, tasks }));
-            }
-            Err(error) => {
-                fail(error);
-            }
-        }
-        asks.extend(memory.flat());
-        asks.extend([keys.action, keys.lasting].map(|words| Tensor::concat(&words, 1)));
-        // The host reads these: one array.
-        asks.push(Tensor::concat(&[Tensor::concat(&keys.env, 1).reshape(&[2 * k]), keys.first.reshape(&[1])], 0));
-        let wide = |width: usize, dtype: DType| (vec![steps, k, n, width], dtype);
-        let flat = |dtype: DType| (vec![steps, k, n], dtype);
-        let mut answers = vec![
-            wide(a, DType::F32),
-            flat(DType::F32),
-            flat(DType::U32),
-            flat(DType::U32),
-            wide(o, DType::F32),
-            wide(o, DType::F32),
-        ];
-        answers.extend(episodes.map(|_| (vec![k, n, o], DType::F32)));
-        answers.extend(memory.flat().iter().map(|x| (x.shape(), x.dtype())));
-        let given = self.cx.ask(&asks, &answers);
-        let [action, reward, terminated, truncated, last_observation, observation, rest @ ..] = &given[..] else {
-            return (vec![Tensor::poison()], Recorded::poison());
-        };
-        let recorded = Recorded {
-            action: *action,
-            reward: *reward,
-            terminated: *terminated,
-            truncated: *truncated,
-            last_observation: *last_observation,
-            observation: *observation,
-        };
-        (rest.to_vec(), recorded)
     }
 }

@@ -4,7 +4,11 @@
 //! episodes, trials, evaluations, recordings and single steps differ in when they stop and in what is read of what they leave.
 
 mod actor;
+mod amount;
+mod ask;
+mod episodes;
 mod experience;
+mod fold;
 mod iteration;
 mod keys;
 mod recorded;
@@ -12,10 +16,12 @@ mod stage;
 mod stepping;
 
 pub use actor::{ActorSpec, BROKEN, PolicyActor};
+pub use amount::Amount;
+pub use episodes::replay;
 pub use experience::{Experience, Running, Steps, Totals};
 pub(crate) use iteration::schedule_entry;
 pub use iteration::{Cast, Iteration, Tasks};
 pub use keys::{Keys, group_keys, row_keys};
 pub use recorded::{Recorded, Tape};
 pub use stage::{Compute, HostAct, HostCall, HostPlay, Stage};
-pub use stepping::{Amount, Play, Until, replay};
+pub use stepping::{Play, Until};

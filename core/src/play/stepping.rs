@@ -1,12 +1,14 @@
 //! The one loop that steps environments in programs.
 
-use super::{Experience, Keys, Recorded, Running, Steps, Totals};
+use super::ask::Request;
+use super::{Cast, Experience, Iteration, Keys, Running, Steps};
 use crate::Tensor;
 use crate::dist::{RowNoise, fold_in};
 use crate::env::{EnvDef, TracedStep};
+use crate::host::EnvPlace;
 use crate::policy::{Acting, Feedback, How, Policy};
 use crate::rng::streams;
-use crate::tensor::{Named, Tree, scan_tree, scan_tree_until};
+use crate::tensor::{Tree, scan_tree};
 
 /// A policy in N environments of each of K groups.
 #[derive(Clone, Copy, Debug)]
@@ -27,66 +29,6 @@ pub struct Play<'a> {
     pub keys: Keys,
 }
 
-/// How much each environment plays of whole episodes, one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// Each environment plays this number of episodes.
-    Episodes(usize),
-    /// Each plays episodes until it has made this number of steps, and the last one to its end.
-    Steps(usize),
-    /// Each plays episodes until it has played this many and made this number of steps, and the last one to its end.
-    AtLeast {
-        /// Episodes.
-        episodes: usize,
-        /// Steps.
-        steps: usize,
-    },
-}
-
-impl Amount {
-    /// Shares minima of episodes and of their steps among so many environments: what each plays, rounded up; none if both
-    /// are 0.
-    #[must_use]
-    pub fn share([episodes, steps]: [usize; 2], envs: usize) -> Option<Amount> {
-        let [episodes, steps] = [episodes, steps].map(|all| all.div_ceil(envs.max(1)));
-        (episodes > 0 || steps > 0).then_some(Amount::AtLeast { episodes, steps })
-    }
-
-    /// Most steps that it can take, with this time limit.
-    #[must_use]
-    pub fn most(self, horizon: usize) -> usize {
-        match self {
-            Amount::Episodes(episodes) => episodes.saturating_mul(horizon),
-            Amount::Steps(0) => 0,
-            Amount::Steps(steps) => (steps - 1).saturating_add(horizon),
-            Amount::AtLeast { episodes, steps } => {
-                Amount::Episodes(episodes).most(horizon).max(Amount::Steps(steps).most(horizon))
-            }
-        }
-    }
-
-    /// Steps that it takes where only the time limit ends episodes.
-    #[must_use]
-    pub fn planned(self, horizon: usize) -> usize {
-        match self {
-            Amount::Episodes(episodes) => episodes.saturating_mul(horizon),
-            Amount::Steps(steps) => steps.div_ceil(horizon.max(1)).saturating_mul(horizon),
-            Amount::AtLeast { episodes, steps } => {
-                Amount::Episodes(episodes).planned(horizon).max(Amount::Steps(steps).planned(horizon))
-            }
-        }
-    }
-
-    /// True after this many whole episodes with so many steps together.
-    pub(super) fn reached(self, episodes: usize, steps: usize) -> bool {
-        match self {
-            Amount::Episodes(enough) => episodes >= enough,
-            Amount::Steps(enough) => steps >= enough,
-            Amount::AtLeast { episodes: enough, steps: least } => episodes >= enough && steps >= least,
-        }
-    }
-}
-
 /// How long a play that goes on is, and what outlives its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Until {
@@ -98,36 +40,36 @@ pub struct Until {
     pub lasting: Option<usize>,
 }
 
-fn column(x: Tensor) -> Tensor {
+pub(super) fn column(x: Tensor) -> Tensor {
     x.unsqueeze(2)
 }
 
-fn word(x: usize) -> Tensor {
+pub(super) fn word(x: usize) -> Tensor {
     Tensor::constant_u32(u32::try_from(x).unwrap_or(u32::MAX))
 }
 
 /// The outcome of one step.
-struct StepOutcome {
-    next: Running,
-    steps: Steps,
+pub(super) struct StepOutcome {
+    pub next: Running,
+    pub steps: Steps,
     /// Observations before any reset, `[K, N, O]`.
-    last_obs: Tensor,
+    pub last_obs: Tensor,
     /// u32 `[K, N, 1]`.
-    ended: Tensor,
+    pub ended: Tensor,
 }
 
 /// Who acts, wherever environments are.
 #[derive(Clone, Copy)]
-struct Agent<'a> {
-    policy: &'a dyn Policy,
-    acting: &'a Acting,
-    rows: [usize; 2],
-    keys: Keys,
+pub(super) struct Agent<'a> {
+    pub policy: &'a dyn Policy,
+    pub acting: &'a Acting,
+    pub rows: [usize; 2],
+    pub keys: Keys,
 }
 
 impl Agent<'_> {
     /// Environments at these states and observations, whose episodes have just begun.
-    fn begin(&self, state: Tensor, obs: Tensor) -> Running {
+    pub(super) fn begin(&self, state: Tensor, obs: Tensor) -> Running {
         let zero = Tensor::constant_u32(0);
         let noise = RowNoise::new(fold_in(self.keys.action, zero), self.rows[1]);
         let memory = self.policy.begin(self.acting, self.rows, None, &noise);
@@ -136,7 +78,7 @@ impl Agent<'_> {
 
     /// The step that draws by number `t`. `episode` is the number of each environment's episode, and 1 where it counts, u32 `[K, N]`;
     /// `outcome` gives that of actions.
-    fn step(
+    pub(super) fn step(
         &self,
         how: How,
         t: Tensor,
@@ -183,54 +125,33 @@ impl Agent<'_> {
         };
         StepOutcome { next, steps, last_obs: last_observation, ended }
     }
+}
 
-    /// Episodes one after the other, of which as many count as `amount` says.
-    fn trial<X: Tree>(
-        &self,
-        from: Running,
-        (amount, steps): (Amount, usize),
-        xs: &X,
-        step: impl FnOnce(Tensor, &Running, [Tensor; 2], X) -> StepOutcome,
-    ) -> Experience {
-        let none = word(0).broadcast_to(&self.rows);
-        // The steps of whole episodes so far, where these decide how many there are.
-        let whole = (!matches!(amount, Amount::Episodes(_))).then_some(none);
-        let init = (from, (none, whole));
-        type Carry = (Running, (Tensor, Option<Tensor>));
-        let ((next, _), steps) = scan_tree(steps, &init, xs, |t, (running, (episode, whole)): Carry, row| {
-            let counts = match (amount, whole) {
-                (Amount::Steps(enough), Some(whole)) => whole.lt(word(enough)),
-                (Amount::AtLeast { episodes, steps }, Some(whole)) => {
-                    episode.lt(word(episodes)).bit_or(whole.lt(word(steps)))
-                }
-                (Amount::Episodes(enough) | Amount::Steps(enough), _) => episode.lt(word(enough)),
-                (Amount::AtLeast { episodes, .. }, None) => episode.lt(word(episodes)),
-            };
-            let one = step(t + self.keys.first, &running, [episode, counts], row);
-            let over = one.steps.valid.bit_and(one.ended).reshape(&self.rows);
-            let whole = whole.map(|whole| over.select(t + word(1), whole));
-            ((one.next, (episode + over, whole)), one.steps)
-        });
-        constant(Experience { steps: steps.unwrap_or_else(Steps::poison), cut_obs: None, next })
+impl Iteration<'_> {
+    /// Steps from where environments are, through the ends of episodes; the first of them draws by the number `first` (u32 `[]`) of
+    /// this iteration. Environments of the host keep their states to themselves: of `from` only the observations and the steps are of
+    /// interest there.
+    #[track_caller]
+    pub fn go_on(&mut self, cast: Cast<'_>, from: Running, until: Until, first: Tensor) -> Experience {
+        let (Cast { policy, acting, rows }, keys) = (cast, Keys::of_iteration(self.key, self.number));
+        let keys = Keys { first, ..keys };
+        match self.place {
+            EnvPlace::Device(env) => {
+                Play { env, policy, acting, how: How::Explore, rows, tasks: None, keys }.go_on(from, until)
+            }
+            EnvPlace::Host(host) => {
+                let Until { steps, lasting, .. } = until;
+                let request = Request { how: How::Explore, steps, episodes: None, lasting, tasks: None };
+                let (rest, recorded) = self.ask(host.spec(), cast, keys, &from.memory, request);
+                let memory = from.memory.with(&rest);
+                recorded.went_on(Running { memory, ..from })
+            }
+        }
     }
 }
 
-/// Whole episodes as they were recorded from the first observations `[K, N, O]` on: the policy says what
-/// it would have said.
-#[track_caller]
-pub fn replay(policy: &dyn Policy, acting: &Acting, amount: Amount, first: Tensor, recorded: &Recorded) -> Experience {
-    let zero = [Tensor::constant_u32(0); 2].map(|word| word.broadcast_to(&[first.size(0), 1]));
-    let agent = Agent { policy, acting, rows: [first.size(0), first.size(1)], keys: Keys::of(zero) };
-    let state = Tensor::zeros(&[first.size(0), first.size(1), 1]);
-    let steps = recorded.action.size(0);
-    agent.trial(agent.begin(state, first), (amount, steps), recorded, |t, from, episode, row| {
-        let how = How::Recorded(row.action);
-        agent.step(how, t, from, Some(episode), None, &|_| row.step(from))
-    })
-}
-
 impl Play<'_> {
-    fn agent(&self) -> Agent<'_> {
+    pub(super) fn agent(&self) -> Agent<'_> {
         let Play { policy, acting, rows, keys, .. } = *self;
         Agent { policy, acting, rows, keys }
     }
@@ -266,7 +187,13 @@ impl Play<'_> {
         (one.next, one.steps)
     }
 
-    fn stepped(&self, t: Tensor, from: &Running, episode: Option<[Tensor; 2]>, lasting: Option<Tensor>) -> StepOutcome {
+    pub(super) fn stepped(
+        &self,
+        t: Tensor,
+        from: &Running,
+        episode: Option<[Tensor; 2]>,
+        lasting: Option<Tensor>,
+    ) -> StepOutcome {
         let (element, task) = (self.element(), from.task.or_else(|| self.task()));
         let key = fold_in(self.keys.env, t);
         let mut one = self.agent().step(self.how, t, from, episode, lasting, &|played| {
@@ -329,88 +256,10 @@ impl Play<'_> {
         };
         constant(Experience { steps: steps.unwrap_or_else(Steps::poison), cut_obs: Some(cut_obs), next })
     }
-
-    /// Whole episodes of each environment, one after the other, from new ones on; T steps in all, of which those after the last
-    /// episode are not valid.
-    #[track_caller]
-    pub fn episodes(&self, amount: Amount, steps: usize) -> Experience {
-        self.episodes_from(None, amount, steps)
-    }
-
-    /// Plays whole episodes as `episodes` does, each begun with this memory.
-    #[track_caller]
-    pub fn episodes_from(&self, memory: Option<Named>, amount: Amount, steps: usize) -> Experience {
-        let begun = self.begin();
-        let from = Running { memory: memory.unwrap_or_else(|| begun.memory.clone()), ..begun };
-        self.trial(from, (amount, steps), None)
-    }
-
-    /// Plays whole episodes as `episodes` does, with lasting noise that is the same in all of their steps.
-    #[track_caller]
-    pub fn episodes_with_noise(&self, amount: Amount, steps: usize) -> Experience {
-        let noise = RowNoise::new(fold_in(self.keys.lasting, self.keys.first), self.rows[1]);
-        self.trial(self.begin(), (amount, steps), self.policy.lasting(self.acting, &noise))
-    }
-
-    #[track_caller]
-    fn trial(&self, from: Running, amount: (Amount, usize), lasting: Option<Tensor>) -> Experience {
-        let step = |t: Tensor, from: &Running, episode: [Tensor; 2], ()| self.stepped(t, from, Some(episode), lasting);
-        self.agent().trial(from, amount, &(), step)
-    }
-
-    /// The policy's memory after so many whole episodes of each environment, one after the other: the next one would
-    /// begin with it. T `steps`, or fewer once all environments have played them.
-    #[track_caller]
-    pub fn remembered(&self, episodes: usize, steps: usize) -> Named {
-        let begun = (self.begin(), word(0).broadcast_to(&self.rows));
-        let (after, _) = scan_tree_until(steps, &begun, |t, (running, played): (Running, Tensor)| {
-            let one = self.stepped(t + self.keys.first, &running, None, None);
-            let played = played + one.ended.reshape(&self.rows);
-            let enough = played.lt(word(episodes)).not();
-            ((one.next, played), enough)
-        });
-        after.memory
-    }
-
-    /// Sums over one whole episode of each environment: T steps, or fewer once all environments are done.
-    #[track_caller]
-    pub fn totals(&self, steps: usize) -> Totals {
-        let (sums, counts) = (Tensor::zeros(&self.rows), word(0).broadcast_to(&self.rows));
-        let first = Totals { returns: sums, lengths: counts, terminated: counts, lost: sums };
-        self.fold(steps, &first, Totals::add)
-    }
-
-    /// Folds `add` over the steps of one whole episode of each environment, from `init`, `[K, N, …]`, on: T `steps`, or
-    /// fewer once all environments are done. No step is kept.
-    #[track_caller]
-    pub fn fold<C: Tree>(&self, steps: usize, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
-        let (_, folded) =
-            scan_tree_until(steps, &(self.begin(), init.with(&init.flat())), |t, (running, sum): (Running, C)| {
-                let one = self.stepped(t + self.keys.first, &running, None, None);
-                let sum = add(&sum, &one.steps);
-                ((one.next, sum), one.ended.reshape(&self.rows))
-            });
-        folded
-    }
-}
-
-/// The same as [`Play::fold`] for an episode that was recorded, with steps after its end as [`replay`] gives them.
-#[track_caller]
-pub(super) fn fold_recorded<C: Tree>(steps: &Steps, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
-    let (folded, _) = scan_tree(steps.reward.size(0), init, steps, |_, sum: C, step: Steps| {
-        let next = add(&sum, &step);
-        let kept = next.flat().into_iter().zip(sum.flat()).map(|(new, old)| {
-            let mut shape = step.valid.shape();
-            shape.resize(old.rank(), 1);
-            step.valid.reshape(&shape[..old.rank()]).select(new, old)
-        });
-        (sum.with(&kept.collect::<Vec<_>>()), ())
-    });
-    folded
 }
 
 /// Nothing is differentiated through environments: on the host it could not be.
-fn constant(experience: Experience) -> Experience {
+pub(super) fn constant(experience: Experience) -> Experience {
     let still = |steps: &[Tensor]| steps.iter().map(|x| x.stop_gradient()).collect::<Vec<_>>();
     let steps = experience.steps.with(&still(&experience.steps.flat()));
     let next = experience.next.with(&still(&experience.next.flat()));

@@ -1,0 +1,174 @@
+//! Whole episodes, one after the other.
+
+use super::ask::Request;
+use super::stepping::{Agent, StepOutcome, constant, word};
+use super::{Amount, Cast, Experience, Iteration, Keys, Play, Recorded, Running, Steps, Tasks};
+use crate::dist::{RowNoise, fold_in};
+use crate::host::EnvPlace;
+use crate::policy::{Acting, How, Policy};
+use crate::task::TaskSource;
+use crate::tensor::{Named, Tree, fail, scan_tree, scan_tree_until};
+use crate::{Error, Tensor};
+
+impl Iteration<'_> {
+    /// Whole episodes of each environment, one after the other, from new ones on: T `steps` in all, of which those after the last episode
+    /// are not valid. The rows are S seeds with M tasks each, or the tasks of all seeds with some environments each.
+    #[track_caller]
+    pub fn episodes(
+        &mut self,
+        cast: Cast<'_>,
+        tasks: &Tasks,
+        key: [Tensor; 2],
+        amount: Amount,
+        steps: usize,
+    ) -> Experience {
+        let rows = cast.rows[0];
+        let by_row = |parameters: Tensor| match rows == parameters.size(0) {
+            true => parameters,
+            false => parameters.reshape(&[rows, parameters.size(2)]),
+        };
+        let told = match self.place {
+            EnvPlace::Host(host) if !host.spec().task.is_empty() => {
+                (!std::mem::replace(&mut self.told, true)).then_some((tasks.source, tasks.count))
+            }
+            _ => None,
+        };
+        self.trial(cast, (tasks.parameters.map(by_row), told), key, amount, (steps, false))
+    }
+
+    /// Plays whole episodes where a task is learned: of many, each has its own. If `lasting`, noise lasts through all.
+    ///
+    /// An error of the trace if an executor has many tasks.
+    #[track_caller]
+    pub fn own_episodes(
+        &mut self,
+        cast: Cast<'_>,
+        key: [Tensor; 2],
+        amount: Amount,
+        steps: usize,
+        lasting: bool,
+    ) -> Experience {
+        if let EnvPlace::Host(host) = self.place
+            && !host.spec().task.is_empty()
+        {
+            fail(Error::one_task(&host.spec().name));
+        }
+        self.trial(cast, (None, None), key, amount, (steps, lasting))
+    }
+
+    /// Whole episodes on tasks with these parameters, `[K, D]`, where environments are in the program, and on those that the host is told.
+    #[track_caller]
+    fn trial(
+        &mut self,
+        cast: Cast<'_>,
+        (tasks, told): (Option<Tensor>, Option<(TaskSource, usize)>),
+        key: [Tensor; 2],
+        amount: Amount,
+        (steps, noise): (usize, bool),
+    ) -> Experience {
+        let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
+        match self.place {
+            EnvPlace::Device(env) => {
+                let play = Play { env, policy, acting, how: How::Explore, rows, tasks, keys };
+                if noise { play.episodes_with_noise(amount, steps) } else { play.episodes(amount, steps) }
+            }
+            EnvPlace::Host(host) => {
+                let (lasting, episodes) = (noise.then_some(0), Some(amount));
+                let request = Request { how: How::Explore, steps, episodes, lasting, tasks: told };
+                let (first, recorded) = self.ask(host.spec(), cast, keys, &Named::new(), request);
+                let first = first.first().copied().unwrap_or(Tensor::poison());
+                replay(policy, acting, amount, first, &recorded)
+            }
+        }
+    }
+}
+
+impl Play<'_> {
+    /// Whole episodes of each environment, one after the other, from new ones on; T steps in all, of which those after the last
+    /// episode are not valid.
+    #[track_caller]
+    pub fn episodes(&self, amount: Amount, steps: usize) -> Experience {
+        self.episodes_from(None, amount, steps)
+    }
+
+    /// Plays whole episodes as `episodes` does, each begun with this memory.
+    #[track_caller]
+    pub fn episodes_from(&self, memory: Option<Named>, amount: Amount, steps: usize) -> Experience {
+        let begun = self.begin();
+        let from = Running { memory: memory.unwrap_or_else(|| begun.memory.clone()), ..begun };
+        self.trial(from, (amount, steps), None)
+    }
+
+    /// Plays whole episodes as `episodes` does, with lasting noise that is the same in all of their steps.
+    #[track_caller]
+    pub fn episodes_with_noise(&self, amount: Amount, steps: usize) -> Experience {
+        let noise = RowNoise::new(fold_in(self.keys.lasting, self.keys.first), self.rows[1]);
+        self.trial(self.begin(), (amount, steps), self.policy.lasting(self.acting, &noise))
+    }
+
+    #[track_caller]
+    fn trial(&self, from: Running, amount: (Amount, usize), lasting: Option<Tensor>) -> Experience {
+        let step = |t: Tensor, from: &Running, episode: [Tensor; 2], ()| self.stepped(t, from, Some(episode), lasting);
+        self.agent().trial(from, amount, &(), step)
+    }
+
+    /// The policy's memory after so many whole episodes of each environment, one after the other: the next one would
+    /// begin with it. T `steps`, or fewer once all environments have played them.
+    #[track_caller]
+    pub fn remembered(&self, episodes: usize, steps: usize) -> Named {
+        let begun = (self.begin(), word(0).broadcast_to(&self.rows));
+        let (after, _) = scan_tree_until(steps, &begun, |t, (running, played): (Running, Tensor)| {
+            let one = self.stepped(t + self.keys.first, &running, None, None);
+            let played = played + one.ended.reshape(&self.rows);
+            let enough = played.lt(word(episodes)).not();
+            ((one.next, played), enough)
+        });
+        after.memory
+    }
+}
+
+impl Agent<'_> {
+    /// Episodes one after the other, of which as many count as `amount` says.
+    pub(super) fn trial<X: Tree>(
+        &self,
+        from: Running,
+        (amount, steps): (Amount, usize),
+        xs: &X,
+        step: impl FnOnce(Tensor, &Running, [Tensor; 2], X) -> StepOutcome,
+    ) -> Experience {
+        let none = word(0).broadcast_to(&self.rows);
+        // The steps of whole episodes so far, where these decide how many there are.
+        let whole = (!matches!(amount, Amount::Episodes(_))).then_some(none);
+        let init = (from, (none, whole));
+        type Carry = (Running, (Tensor, Option<Tensor>));
+        let ((next, _), steps) = scan_tree(steps, &init, xs, |t, (running, (episode, whole)): Carry, row| {
+            let counts = match (amount, whole) {
+                (Amount::Steps(enough), Some(whole)) => whole.lt(word(enough)),
+                (Amount::AtLeast { episodes, steps }, Some(whole)) => {
+                    episode.lt(word(episodes)).bit_or(whole.lt(word(steps)))
+                }
+                (Amount::Episodes(enough) | Amount::Steps(enough), _) => episode.lt(word(enough)),
+                (Amount::AtLeast { episodes, .. }, None) => episode.lt(word(episodes)),
+            };
+            let one = step(t + self.keys.first, &running, [episode, counts], row);
+            let over = one.steps.valid.bit_and(one.ended).reshape(&self.rows);
+            let whole = whole.map(|whole| over.select(t + word(1), whole));
+            ((one.next, (episode + over, whole)), one.steps)
+        });
+        constant(Experience { steps: steps.unwrap_or_else(Steps::poison), cut_obs: None, next })
+    }
+}
+
+/// Whole episodes as they were recorded from the first observations `[K, N, O]` on: the policy says what
+/// it would have said.
+#[track_caller]
+pub fn replay(policy: &dyn Policy, acting: &Acting, amount: Amount, first: Tensor, recorded: &Recorded) -> Experience {
+    let zero = [Tensor::constant_u32(0); 2].map(|word| word.broadcast_to(&[first.size(0), 1]));
+    let agent = Agent { policy, acting, rows: [first.size(0), first.size(1)], keys: Keys::of(zero) };
+    let state = Tensor::zeros(&[first.size(0), first.size(1), 1]);
+    let steps = recorded.action.size(0);
+    agent.trial(agent.begin(state, first), (amount, steps), recorded, |t, from, episode, row| {
+        let how = How::Recorded(row.action);
+        agent.step(how, t, from, Some(episode), None, &|_| row.step(from))
+    })
+}

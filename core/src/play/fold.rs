@@ -1,0 +1,89 @@
+//! Sums over the steps of an episode, none of which is kept.
+
+use super::ask::Request;
+use super::stepping::word;
+use super::{Amount, Cast, Iteration, Keys, Play, Running, Steps, Totals, replay};
+use crate::dist::fold_in;
+use crate::host::EnvPlace;
+use crate::policy::How;
+use crate::rng::streams;
+use crate::tensor::{Named, Tree, fail, scan_tree, scan_tree_until};
+use crate::{Error, Tensor};
+
+impl Iteration<'_> {
+    /// Folds `add` over the steps of one new episode in each environment, from `init`, `[K, N, …]`, on: at most so many `steps`, in which
+    /// the policy acts as `how` says. No step is kept; where environments are in the program, it ends once all are done. If there are
+    /// many tasks, each episode has its own.
+    ///
+    /// An error of the trace if an executor has many tasks.
+    #[track_caller]
+    pub fn fold<C: Tree>(
+        &mut self,
+        (cast, how): (Cast<'_>, How),
+        key: [Tensor; 2],
+        steps: usize,
+        init: &C,
+        add: impl FnOnce(&C, &Steps) -> C,
+    ) -> C {
+        let (Cast { policy, acting, rows }, keys) = (cast, Keys::of(key));
+        match self.place {
+            EnvPlace::Device(env) => {
+                let tasks = (!env.spec().task.is_empty()).then(|| {
+                    // As `host::TaskPerEpisode` draws them: at the reset.
+                    let key = [0, streams::TASK].map(Tensor::constant_u32).into_iter().fold(keys.env, fold_in);
+                    env.trace_tasks(key, Tensor::iota(&rows, 1))
+                });
+                Play { env, policy, acting, how, rows, tasks, keys }.fold(steps, init, add)
+            }
+            EnvPlace::Host(host) => {
+                if !host.spec().task.is_empty() {
+                    fail(Error::one_task(&host.spec().name));
+                    return init.with(&init.flat());
+                }
+                let amount = Amount::Episodes(1);
+                let request = Request { how, steps, episodes: Some(amount), lasting: None, tasks: None };
+                let (first, recorded) = self.ask(host.spec(), cast, keys, &Named::new(), request);
+                let first = first.first().copied().unwrap_or(Tensor::poison());
+                fold_recorded(&replay(policy, acting, amount, first, &recorded).steps, init, add)
+            }
+        }
+    }
+}
+
+impl Play<'_> {
+    /// Sums over one whole episode of each environment: T steps, or fewer once all environments are done.
+    #[track_caller]
+    pub fn totals(&self, steps: usize) -> Totals {
+        let (sums, counts) = (Tensor::zeros(&self.rows), word(0).broadcast_to(&self.rows));
+        let first = Totals { returns: sums, lengths: counts, terminated: counts, lost: sums };
+        self.fold(steps, &first, Totals::add)
+    }
+
+    /// Folds `add` over the steps of one whole episode of each environment, from `init`, `[K, N, …]`, on: T `steps`, or
+    /// fewer once all environments are done. No step is kept.
+    #[track_caller]
+    pub fn fold<C: Tree>(&self, steps: usize, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
+        let (_, folded) =
+            scan_tree_until(steps, &(self.begin(), init.with(&init.flat())), |t, (running, sum): (Running, C)| {
+                let one = self.stepped(t + self.keys.first, &running, None, None);
+                let sum = add(&sum, &one.steps);
+                ((one.next, sum), one.ended.reshape(&self.rows))
+            });
+        folded
+    }
+}
+
+/// The same as [`Play::fold`] for an episode that was recorded, with steps after its end as [`replay`] gives them.
+#[track_caller]
+pub(super) fn fold_recorded<C: Tree>(steps: &Steps, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
+    let (folded, _) = scan_tree(steps.reward.size(0), init, steps, |_, sum: C, step: Steps| {
+        let next = add(&sum, &step);
+        let kept = next.flat().into_iter().zip(sum.flat()).map(|(new, old)| {
+            let mut shape = step.valid.shape();
+            shape.resize(old.rank(), 1);
+            step.valid.reshape(&shape[..old.rank()]).select(new, old)
+        });
+        (sum.with(&kept.collect::<Vec<_>>()), ())
+    });
+    folded
+}
