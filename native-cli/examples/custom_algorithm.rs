@@ -74,7 +74,7 @@ impl Learned for Reinforce {
         Course::fixed(self.horizon, self.config.gamma)
     }
     fn start(&self, held: &Held, _tasks: usize) -> Acting {
-        Acting::of(&self.layout.split(held.get("theta")))
+        Acting::of(&self.layout.split(held.theta()))
     }
 }
 
@@ -96,7 +96,7 @@ impl Algorithm for Reinforce {
     }
 
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
-        let (seeds, n, theta) = (it.seeds(), self.config.episodes, held.get("theta"));
+        let (seeds, n) = (it.seeds(), self.config.episodes);
         let cast = Cast { policy: &self.policy, acting: &self.start(held, 1), rows: [seeds, n] };
         let (tasks, key) = (it.tasks(TaskSource::Fresh, 1), fold_in(it.key(), it.number()));
         let steps = it.episodes(cast, &tasks, key, Amount::Episodes(1), self.horizon).steps;
@@ -120,9 +120,8 @@ impl Algorithm for Reinforce {
             max_grad_norm: 0.5,
             sums: &["value_loss", "entropy"],
             stop: None,
-            first_norm: false,
         };
-        let end = descent.run(theta, held.adam(), 1, &(), |parts, ()| {
+        let end = descent.run(held.trained(), 1, &(), |parts, ()| {
             let (policy, value) = (self.policy.distribution(parts, obs), self.value.forward(parts, obs));
             let advantage = (returns - value).stop_gradient();
             let scale = (mean(advantage.square()) + 1e-8).sqrt().unsqueeze(2);
@@ -130,7 +129,7 @@ impl Algorithm for Reinforce {
             let loss = value_loss - mean(policy.log_prob(action) * advantage / scale);
             Look { loss, seen: [("value_loss", value_loss), ("entropy", mean(policy.entropy()))].into() }
         });
-        update_parameters(it, end.theta, end.adam);
+        update_parameters(it, end.trained);
         let per_seed = |x: Tensor| x.reshape(&[seeds, n]).sum_keep(1);
         let (paths, episodes) = (steps.paths(), Tensor::constant_f32(n as f64).broadcast_to(&[seeds, 1]));
         let made = per_seed(paths.path_lengths());

@@ -6,7 +6,7 @@ use super::Metrics;
 use crate::Tensor;
 use crate::grad::value_and_grad_with;
 use crate::nn::Layout;
-use crate::optim::{AdamState, Optimiser, Trained, clip_by_norm, norm as length};
+use crate::optim::{GradientMoments, Optimiser, Trained, clip_by_norm, norm as length};
 use crate::tensor::{Named, Tree, scan_tree, tree};
 
 /// Descends a loss, for stacked seeds at once. A gradient that is not finite is dropped and counted.
@@ -25,8 +25,6 @@ pub struct Descent<'a> {
     pub sums: &'a [&'static str],
     /// A seed makes no more updates once this number that was seen exceeds a limit.
     pub stop: Option<(&'static str, f64)>,
-    /// The norm of the first gradient is kept.
-    pub first_norm: bool,
 }
 
 /// The loss at some parameters.
@@ -58,22 +56,22 @@ pub trait Turn: Debug {
 /// The numbers that are made of a gradient by its parts, `[S, 1]` each, as [`Look::seen`] has them.
 pub type PartNorms<'a> = &'a dyn Fn(&[Tensor]) -> Vec<(&'static str, Tensor)>;
 
-/// All that happens between a gradient and the step by it, besides the limit of its norm.
+/// Additions to a descent: what happens between a gradient and the step by it, besides the limit of its norm.
 #[derive(Clone, Copy, Default)]
 pub struct Between<'a> {
     /// Norms of parts of the gradient, before it is limited.
     pub norms: Option<PartNorms<'a>>,
     /// The gradient's change, after it is limited.
     pub turn: Option<&'a dyn Turn>,
+    /// The norm of the first gradient is kept, as [`Descended::first_norm`].
+    pub first_norm: bool,
 }
 
 /// A descent under way, and after it.
 #[derive(Clone, Debug)]
 pub struct Descended {
-    /// θ, `[S, P]`.
-    pub theta: Tensor,
-    /// The optimiser's memory.
-    pub adam: AdamState,
+    /// θ, `[S, P]`, and its optimiser's memory.
+    pub trained: Trained,
     /// Numbers of gradients that were not finite, `[S, 1]`.
     pub non_finite: Tensor,
     /// Updates made, `[S, 1]`.
@@ -86,15 +84,9 @@ pub struct Descended {
     stopped: Option<Tensor>,
 }
 
-tree!(Descended: theta, adam, sums, first_norm, non_finite, updates, stopped);
+tree!(Descended: trained, sums, first_norm, non_finite, updates, stopped);
 
 impl Descended {
-    /// The parameters and the optimiser's memory.
-    #[must_use]
-    pub fn trained(&self) -> Trained {
-        Trained { theta: self.theta, adam: self.adam }
-    }
-
     /// Means over the updates that were made, `[S, W]` in the order of [`Descent::sums`]; 0 where none was.
     #[track_caller]
     pub fn averages(&self) -> Tensor {
@@ -115,17 +107,16 @@ impl Descent<'_> {
         Metrics::default().means(self.sums, end.averages(), end.updates)
     }
 
-    /// As many steps from `theta: [S, P]` as `steps` says, of the loss that `look` has at the slices of θ and the step's row of `xs`.
+    /// Makes so many `steps` from these parameters, of the loss that `look` has at the slices of θ and the step's row of `xs`.
     #[track_caller]
     pub fn run<X: Tree>(
         &self,
-        theta: Tensor,
-        adam: AdamState,
+        trained: Trained,
         steps: usize,
         xs: &X,
         look: impl FnOnce(&[Tensor], X) -> Look,
     ) -> Descended {
-        self.run_with(Between::default(), theta, adam, steps, xs, look)
+        self.run_with(Between::default(), trained, steps, xs, look)
     }
 
     /// The same with something between each gradient and its step.
@@ -133,14 +124,13 @@ impl Descent<'_> {
     pub fn run_with<X: Tree>(
         &self,
         between: Between<'_>,
-        theta: Tensor,
-        adam: AdamState,
+        trained: Trained,
         steps: usize,
         xs: &X,
         look: impl FnOnce(&[Tensor], X) -> Look,
     ) -> Descended {
         let (mut look, like) = (Some(look), xs);
-        self.run_by(between, (theta, adam), steps, &xs.flat(), &mut |parts, x| match look.take() {
+        self.run_by(between, trained, steps, &xs.flat(), &mut |parts, x| match look.take() {
             Some(look) => look(parts, like.with(x)),
             None => Look { loss: Tensor::poison(), seen: Named::new() },
         })
@@ -151,19 +141,18 @@ impl Descent<'_> {
     fn run_by(
         &self,
         between: Between<'_>,
-        (theta, adam): (Tensor, AdamState),
+        trained: Trained,
         steps: usize,
         xs: &[Tensor],
         look: &mut dyn FnMut(&[Tensor], &[Tensor]) -> Look,
     ) -> Descended {
-        let seeds = theta.size(0);
+        let seeds = trained.theta.size(0);
         let zero = Tensor::zeros(&[seeds, 1]);
         let init = Descended {
-            theta,
-            adam,
+            trained,
             non_finite: zero,
             updates: zero,
-            first_norm: self.first_norm.then_some(zero),
+            first_norm: between.first_norm.then_some(zero),
             sums: (!self.sums.is_empty()).then(|| Tensor::zeros(&[seeds, self.sums.len()])),
             stopped: self.stop.map(|_| Tensor::constant_u32(0).broadcast_to(&[seeds, 1])),
         };
@@ -187,7 +176,7 @@ impl Descent<'_> {
         at: Descended,
         look: &mut dyn FnMut(&[Tensor]) -> Look,
     ) -> Descended {
-        let (_, grads, seen) = value_and_grad_with(&self.layout.split(at.theta), |parts| {
+        let (_, grads, seen) = value_and_grad_with(&self.layout.split(at.trained.theta), |parts| {
             let Look { loss, seen } = look(parts);
             (loss.sum_all(), seen)
         });
@@ -196,8 +185,9 @@ impl Descent<'_> {
             true => clip_by_norm(joined, self.max_grad_norm),
             false => (joined, length(joined)),
         };
-        let turned = between.turn.map(|turn| turn.turn(at.theta, grad));
-        let (theta, adam) = self.optimiser.step(at.theta, turned.unwrap_or(grad), at.adam, self.learning_rate);
+        let old = at.trained;
+        let turned = between.turn.map(|turn| turn.turn(old.theta, grad));
+        let (theta, moments) = self.optimiser.step(old.theta, turned.unwrap_or(grad), old.moments, self.learning_rate);
         let more = between.norms.map_or_else(Vec::new, |norms| norms(&grads));
         let seen = more.into_iter().fold(seen.and("grad_norm", norm), |seen, (name, norm)| seen.and(name, norm));
         // The norm is finite exactly if every number of the gradient is, as long as their squares do not overflow.
@@ -213,11 +203,13 @@ impl Descent<'_> {
         let keep = |new: Tensor, old: Tensor| go.select(new, old);
         let terms = || Tensor::concat(&self.sums.iter().map(|name| seen.get(name)).collect::<Vec<_>>(), 1);
         Descended {
-            theta: keep(theta, at.theta),
-            adam: AdamState {
-                m: keep(adam.m, at.adam.m),
-                v: keep(adam.v, at.adam.v),
-                scale: keep(adam.scale, at.adam.scale),
+            trained: Trained {
+                theta: keep(theta, old.theta),
+                moments: GradientMoments {
+                    m: keep(moments.m, old.moments.m),
+                    v: keep(moments.v, old.moments.v),
+                    scale: keep(moments.scale, old.moments.scale),
+                },
             },
             non_finite: at.non_finite + unless_stopped(broken).to_f32(),
             updates: at.updates + go.to_f32(),
@@ -249,17 +241,17 @@ mod tests {
                 max_grad_norm,
                 sums: &["grad_norm", "weight"],
                 stop,
-                first_norm: true,
             };
             let theta = Tensor::literal_f32(&[3.0, 4.0, 3.0, 4.0]).reshape(&[2, 2]);
-            let adam = AdamState { m: theta * 0.0, v: theta * 0.0, scale: theta * 0.0 };
+            let moments = GradientMoments { m: theta * 0.0, v: theta * 0.0, scale: theta * 0.0 };
+            let (between, trained) = (Between { first_norm: true, ..Between::default() }, Trained { theta, moments });
             let xs = Tensor::literal_f32(weights.as_flattened()).reshape(&[weights.len(), 2, 1]);
-            let end = descent.run(theta, adam, weights.len(), &xs, |parts, weight| Look {
+            let end = descent.run_with(between, trained, weights.len(), &xs, |parts, weight| Look {
                 loss: parts[0].square().sum_keep(1) * weight,
                 seen: [("weight", weight)].into(),
             });
             for (name, x) in ["theta", "averages", "non_finite", "updates", "first_norm"].into_iter().zip([
-                end.theta,
+                end.trained.theta,
                 end.averages(),
                 end.non_finite,
                 end.updates,

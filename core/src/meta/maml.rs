@@ -24,9 +24,9 @@ use crate::credit::{Paths, adjusted_rewards};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
 use crate::host::FleetSize;
-use crate::learn::{Descent, Look};
+use crate::learn::{Between, Descent, Look};
 use crate::nn::{Init, Layout};
-use crate::optim::{AdamState, Progress, weight_decay};
+use crate::optim::{Progress, Trained, weight_decay};
 use crate::play::{Amount, Cast, Iteration, row_keys};
 use crate::policy::{Acting, Policy, PolicyNet};
 use crate::settings::Settings as _;
@@ -237,13 +237,13 @@ impl Learned for Maml {
     }
 
     fn start(&self, held: &Held, tasks: usize) -> Acting {
-        Acting::of(&self.learner.start(held.get("theta"), tasks).0)
+        Acting::of(&self.learner.start(held.theta(), tasks).0)
     }
 
     /// An inner step.
     fn adapt(&self, held: &Held, acting: &Acting, seen: &Paths) -> Acting {
         let Maml { learner, config, .. } = self;
-        let theta = held.get("theta");
+        let theta = held.theta();
         let (seeds, rows) = (theta.size(0), acting.parts.first().map_or(1, |part| part.size(0)));
         let (_, step_sizes) = learner.start(theta, rows / seeds);
         let phase = learner.phase(config, &acting.parts, seen, seeds);
@@ -289,7 +289,7 @@ impl Algorithm for Maml {
     /// steps are means over all tasks and rollouts.
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
         let Maml { variant, config, learner, steps } = self;
-        let (seeds, theta) = (it.seeds(), held.get("theta"));
+        let (seeds, theta) = (it.seeds(), held.theta());
         let learning_rate = it.scalar("learning_rate");
         let tasks = it.tasks(config.task_source(), config.meta_batch);
         let episodes = config.meta_batch * config.rollouts;
@@ -337,8 +337,8 @@ impl Algorithm for Maml {
             Variant::MamlTrpo => Objective::Ratio,
             Variant::EMaml => Objective::RatioExploring,
         };
-        let updated = outer((*variant, objective), config, learner, theta, held.adam(), &phases, [learning_rate, coef]);
-        update_parameters(it, updated.theta, updated.adam);
+        let updated = outer((*variant, objective), config, learner, held.trained(), &phases, [learning_rate, coef]);
+        update_parameters(it, updated.trained);
         if config.target_inner_kl > 0.0 {
             let kl = Tensor::concat(&updated.inner_kl, 1);
             metrics = metrics.last("train/inner_kl_coef", mean_keep(coef));
@@ -372,8 +372,7 @@ impl Algorithm for Maml {
 }
 
 struct OuterSteps {
-    theta: Tensor,
-    adam: AdamState,
+    trained: Trained,
     /// KL before each inner step, `[S, 1]`.
     inner_kl: Vec<Tensor>,
     /// Loss and KLs are those at the end, the norm is that of the first gradient.
@@ -402,15 +401,14 @@ fn outer(
     (variant, objective): (Variant, Objective),
     config: &MamlConfig,
     learner: &Learner,
-    theta: Tensor,
-    adam: AdamState,
+    trained: Trained,
     phases: &[Phase],
     [learning_rate, coef]: [Tensor; 2],
 ) -> OuterSteps {
     let layout = &learner.layout;
     let value = |parts: &[Tensor]| learner.meta_loss(objective, parts, phases);
     if variant.trust_region() {
-        let step = config.trust_region.step(layout, theta, |p| value(p).loss, |p| value(p).outer_kl);
+        let step = config.trust_region.step(layout, trained.theta, |p| value(p).loss, |p| value(p).outer_kl);
         let meta = value(&layout.split(step.theta));
         let metrics = Metrics::default()
             .last("train/meta_loss", step.loss_after)
@@ -419,7 +417,7 @@ fn outer(
             .last("train/grad_norm", step.grad_norm)
             .sum(Metrics::NON_FINITE, step.broken)
             .sum(Metrics::UPDATES, step.accepted);
-        return OuterSteps { theta: step.theta, adam, inner_kl: meta.inner_kl, metrics };
+        return OuterSteps { trained: Trained { theta: step.theta, ..trained }, inner_kl: meta.inner_kl, metrics };
     }
     let descent = Descent {
         layout,
@@ -428,9 +426,9 @@ fn outer(
         max_grad_norm: config.max_grad_norm,
         sums: &[],
         stop: None,
-        first_norm: true,
     };
-    let end = descent.run(theta, adam, config.outer_steps, &(), |parts, ()| {
+    let between = Between { first_norm: true, ..Between::default() };
+    let end = descent.run_with(between, trained, config.outer_steps, &(), |parts, ()| {
         let meta = value(parts);
         let penalty = match config.inner_kl_coef > 0.0 {
             true => mean_keep(Tensor::concat(&meta.inner_kl, 1) * coef),
@@ -443,11 +441,10 @@ fn outer(
         };
         Look { loss, seen: Named::new() }
     });
-    let meta = value(&layout.split(end.theta));
+    let meta = value(&layout.split(end.trained.theta));
     let (first_norm, counts) = (end.first_norm.unwrap_or(Tensor::poison()), end.counts());
     OuterSteps {
-        theta: end.theta,
-        adam: end.adam,
+        trained: end.trained,
         inner_kl: meta.inner_kl.clone(),
         metrics: Metrics::default()
             .last("train/meta_loss", meta.loss)

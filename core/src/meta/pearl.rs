@@ -352,7 +352,7 @@ impl Learned for Pearl {
     }
 
     fn start(&self, held: &Held, tasks: usize) -> Acting {
-        self.prior(held.get("theta"), tasks)
+        self.prior(held.theta(), tasks)
     }
 
     fn adapt(&self, _held: &Held, acting: &Acting, seen: &Paths) -> Acting {
@@ -466,7 +466,7 @@ impl Algorithm for Pearl {
         let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), it.number());
         let stream = |number: u32| fold_in(key, Tensor::constant_u32(number));
         let tasks = it.tasks(self.tasks(), self.config().num_tasks_sample);
-        let (visit, played) = self.play(it, held.get("theta"), &tasks, stream(0));
+        let (visit, played) = self.play(it, held.theta(), &tasks, stream(0));
         let remembered = Remembered {
             rows: held.get("memory"),
             next: held.get("memory_next"),

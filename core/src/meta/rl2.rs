@@ -118,7 +118,7 @@ impl Learned for Rl2 {
     }
 
     fn start(&self, held: &Held, _tasks: usize) -> Acting {
-        Acting::of(&self.net.layout.split(held.get("theta")))
+        Acting::of(&self.net.layout.split(held.theta()))
     }
 }
 
@@ -147,24 +147,23 @@ impl Algorithm for Rl2 {
     /// Episodes of the metrics are those inside of trials; returns of trials, of first and of last episodes are means over trials.
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
         let Rl2 { variant, config, net, horizon, .. } = self;
-        let (seeds, theta) = (it.seeds(), held.get("theta"));
+        let (seeds, trained) = (it.seeds(), held.trained());
         let learning_rate = it.scalar("learning_rate");
         let tasks = it.tasks(config.task_source(), config.meta_batch);
         let (acting, policy) = (self.start(held, config.meta_batch), self.policy());
         let cast = Cast { policy: &*policy, acting: &acting, rows: [seeds, config.meta_batch] };
         let (key, n) = (fold_in(it.key(), it.number()), config.episodes);
-        let whole = Amount::Episodes(n);
-        let trials = Trials::from(&it.episodes(cast, &tasks, key, whole, config.trial_steps(*horizon)));
+        let trials = Trials::from(&it.episodes(cast, &tasks, key, Amount::Episodes(n), config.trial_steps(*horizon)));
 
         let data = TrialData::new(config, &trials);
-        let (updated, adam) = match variant {
+        let updated = match variant {
             Rl2Variant::Ppo => {
                 let order = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::MINIBATCH)), it.number());
-                proximal(config, net, theta, held.adam(), &data, order, learning_rate)
+                proximal(config, net, trained, &data, order, learning_rate)
             }
-            Rl2Variant::Trpo => (natural(config, net, theta, &data), held.adam()),
+            Rl2Variant::Trpo => natural(config, net, trained, &data),
         };
-        update_parameters(it, updated.theta, adam);
+        update_parameters(it, updated.trained);
 
         let count = Tensor::constant_f32((config.meta_batch * n) as f64).broadcast_to(&[seeds, 1]);
         let returns = trials.episode_returns(n);

@@ -34,7 +34,7 @@ pub struct Part {
 
 impl Part {
     /// All of an array of this shape, as it is.
-    pub fn whole(name: &str, shape: &[usize]) -> Part {
+    pub fn of_array(name: &str, shape: &[usize]) -> Part {
         Part { name: name.to_owned(), shape: shape.to_vec(), offset: 0, row: None }
     }
 

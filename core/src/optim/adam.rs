@@ -63,7 +63,7 @@ impl Default for Adam {
 
 /// Adam's memory of `[S, P]` parameters; all zero at first.
 #[derive(Clone, Copy, Debug)]
-pub struct AdamState {
+pub struct GradientMoments {
     /// First moment `[S, P]`.
     pub m: Tensor,
     /// Second moment `[S, P]`.
@@ -73,14 +73,20 @@ pub struct AdamState {
     pub scale: Tensor,
 }
 
-tree!(AdamState: m, v, scale);
+tree!(GradientMoments: m, v, scale);
 
 impl Adam {
     /// One step against the gradient: the new θ and memory. `theta, grad: [S, P]`; `learning_rate`: `[]` or `[S, 1]`.
     ///
     /// m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², θ ← θ − α m̂ / (√v̂ + ε)
     #[track_caller]
-    pub fn step(&self, theta: Tensor, grad: Tensor, state: AdamState, learning_rate: Tensor) -> (Tensor, AdamState) {
+    pub fn step(
+        &self,
+        theta: Tensor,
+        grad: Tensor,
+        state: GradientMoments,
+        learning_rate: Tensor,
+    ) -> (Tensor, GradientMoments) {
         let m = state.m * self.beta1 + grad * (1.0 - self.beta1);
         let v = state.v * self.beta2 + grad.square() * (1.0 - self.beta2);
         let decay = Tensor::literal_f32(&[self.beta1, self.beta2]);
@@ -91,7 +97,7 @@ impl Adam {
             true => m * (learning_rate / c1) / ((v * c2.recip()).sqrt() + self.eps),
             false => m * learning_rate / (v.sqrt() + self.eps),
         };
-        (theta - step, AdamState { m, v, scale })
+        (theta - step, GradientMoments { m, v, scale })
     }
 }
 
@@ -147,7 +153,7 @@ mod tests {
         let device = Device::cpu(1);
         let mut program = Program::new(&device, |cx| {
             let theta = cx.state("theta", &[2, 2], DType::F32);
-            let state = AdamState {
+            let state = GradientMoments {
                 m: cx.state("m", &[2, 2], DType::F32),
                 v: cx.state("v", &[2, 2], DType::F32),
                 scale: cx.state("scale", &[2, 2], DType::F32),

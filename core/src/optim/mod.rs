@@ -1,7 +1,7 @@
 //! Optimisers on flat parameters `[S, P]`, one row per stacked seed, and schedules.
 //!
 //! ```
-//! use quickstudy_core::optim::{Adam, AdamState};
+//! use quickstudy_core::optim::{Adam, GradientMoments};
 //! use quickstudy_core::{DType, Device, Program, State, Tensor, grad::grad};
 //!
 //! // min (θ − 3)², for one seed with one parameter.
@@ -9,7 +9,7 @@
 //! let mut step = Program::new(&device, |cx| {
 //!     let theta = cx.state("theta", &[1, 1], DType::F32);
 //!     let [m, v] = ["m", "v"].map(|name| cx.state(name, &[1, 1], DType::F32));
-//!     let before = AdamState { m, v, scale: cx.state("scale", &[1, 2], DType::F32) };
+//!     let before = GradientMoments { m, v, scale: cx.state("scale", &[1, 2], DType::F32) };
 //!     let slope = grad((theta - 3.0).square().sum_all(), &[theta])[0];
 //!     let (theta, after) = Adam::default().step(theta, slope, before, Tensor::constant_f32(0.1));
 //!     for (name, value) in [("theta", theta), ("m", after.m), ("v", after.v), ("scale", after.scale)] {
@@ -36,7 +36,7 @@ mod schedule;
 mod trained;
 mod trust_region;
 
-pub use adam::{Adam, AdamConfig, AdamState, clip_by_norm, norm, weight_decay};
+pub use adam::{Adam, AdamConfig, GradientMoments, clip_by_norm, norm, weight_decay};
 pub use conjugate_gradient::{conjugate_gradient, dot};
 pub use optimiser::{Optimiser, OptimiserConfig, OptimiserKind};
 pub use rms_prop::RmsPropConfig;

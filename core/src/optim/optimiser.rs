@@ -1,6 +1,6 @@
 //! The rule by which a gradient becomes a step, and the settings of algorithms that leave the choice of it open.
 
-use super::{Adam, AdamState, Progress, RateFall, RmsPropConfig, Schedule};
+use super::{Adam, GradientMoments, Progress, RateFall, RmsPropConfig, Schedule};
 use crate::Tensor;
 use crate::settings::Range;
 
@@ -23,14 +23,20 @@ impl From<Adam> for Optimiser {
 impl Optimiser {
     /// One step against the gradient: the new θ and memory. `theta, grad: [S, P]`; `learning_rate`: `[]` or `[S, 1]`.
     #[track_caller]
-    pub fn step(&self, theta: Tensor, grad: Tensor, state: AdamState, learning_rate: Tensor) -> (Tensor, AdamState) {
+    pub fn step(
+        &self,
+        theta: Tensor,
+        grad: Tensor,
+        state: GradientMoments,
+        learning_rate: Tensor,
+    ) -> (Tensor, GradientMoments) {
         match self {
             Optimiser::Adam(adam) => adam.step(theta, grad, state, learning_rate),
             Optimiser::Momentum(momentum) => {
                 let m = state.m * *momentum + grad;
                 // Above 0 after the first step, as Adam's: so a snapshot tells a memory that was used from a new one.
                 let scale = state.scale * 0.5 + 0.5;
-                (theta - m * learning_rate, AdamState { m, scale, ..state })
+                (theta - m * learning_rate, GradientMoments { m, scale, ..state })
             }
         }
     }
@@ -110,7 +116,8 @@ mod tests {
         let device = Device::cpu(1);
         let mut program = Program::new(&device, |cx| {
             let zero = Tensor::zeros(&[1, 2]);
-            let mut at = (Tensor::literal_f32(&[1.0, 2.0]).unsqueeze(0), AdamState { m: zero, v: zero, scale: zero });
+            let mut at =
+                (Tensor::literal_f32(&[1.0, 2.0]).unsqueeze(0), GradientMoments { m: zero, v: zero, scale: zero });
             for grad in [[1.0, -4.0], [2.0, 0.0], [0.0, 8.0]] {
                 at = rule.step(at.0, Tensor::literal_f32(&grad).unsqueeze(0), at.1, Tensor::constant_f32(0.25));
             }

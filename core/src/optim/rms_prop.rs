@@ -35,7 +35,7 @@ impl RmsPropConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optim::AdamState;
+    use crate::optim::GradientMoments;
     use crate::program::State;
     use crate::{Device, Program, Tensor};
 
@@ -45,7 +45,8 @@ mod tests {
         let device = Device::cpu(1);
         let mut program = Program::new(&device, |cx| {
             let zero = Tensor::zeros(&[1, 2]);
-            let mut at = (Tensor::literal_f32(&[1.0, 2.0]).unsqueeze(0), AdamState { m: zero, v: zero, scale: zero });
+            let mut at =
+                (Tensor::literal_f32(&[1.0, 2.0]).unsqueeze(0), GradientMoments { m: zero, v: zero, scale: zero });
             for t in 1..=3 {
                 let grad = Tensor::literal_f32(&[f64::from(t), -0.5]).unsqueeze(0);
                 at = config.optimiser().step(at.0, grad, at.1, Tensor::constant_f32(config.learning_rate));

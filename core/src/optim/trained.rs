@@ -1,6 +1,6 @@
 //! Parameters and their optimiser's memory.
 
-use super::AdamState;
+use super::GradientMoments;
 use crate::Tensor;
 use crate::tensor::tree;
 
@@ -10,7 +10,7 @@ pub struct Trained {
     /// θ, `[S, P]`.
     pub theta: Tensor,
     /// The optimiser's memory.
-    pub adam: AdamState,
+    pub moments: GradientMoments,
 }
 
-tree!(Trained: theta, adam);
+tree!(Trained: theta, moments);

@@ -27,7 +27,7 @@ pub use attempt::guesses::Guesses;
 pub use attempt::trajectory::Trajectory;
 pub use attempt::viewer::Viewer;
 pub use saved::segments::{ReadSegment, Ring};
-pub use saved::{Saved, whole};
+pub use saved::{Saved, joined};
 pub use session::restored::stacks;
 pub use session::snapshots::{SegmentRows, SnapshotParts, Snapshots};
 pub use session::{Row, Session};

@@ -39,7 +39,7 @@ impl fmt::Debug for Saved<'_> {
 
 impl<'a> Saved<'a> {
     /// A file with all of it.
-    pub fn whole(file: &'a [u8]) -> Saved<'a> {
+    pub fn in_one_file(file: &'a [u8]) -> Saved<'a> {
         Saved { file, segments: None }
     }
 
@@ -117,7 +117,7 @@ pub(in crate::train) fn check_rings(header: &Header, tensors: &[Entry<'_>], ring
 ///
 /// # Errors
 /// [`Error::Snapshot`](crate::Error::Snapshot) if it cannot be read; [`Error::Memory`](crate::Error::Memory) if there is no room for it.
-pub fn whole<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> {
+pub fn joined<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> {
     let own = own.into();
     let (header, def, mut entries) = snapshot::decode(saved.file, own.algorithms)?;
     if header.rings.is_empty() {

@@ -133,7 +133,7 @@ impl Session {
     /// # Errors
     /// As [`Session::restore`].
     pub fn restore_with<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[&[u8]]) -> Result<Session> {
-        let whole: Vec<Saved<'_>> = snapshots.iter().map(|file| Saved::whole(file)).collect();
+        let whole: Vec<Saved<'_>> = snapshots.iter().map(|file| Saved::in_one_file(file)).collect();
         Session::restore_saved(device, own, &whole)
     }
 
@@ -257,7 +257,7 @@ impl Session {
     /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite; [`Error::Interrupted`] if the device was
     /// asked to stop; or if the device fails. After the latter two, what was trained is lost from the last snapshot on.
     pub async fn step(&mut self) -> Result<Vec<Row>> {
-        self.whole()?;
+        self.expect_intact()?;
         self.take_turn().await?;
         let made = self.iteration();
         let at: Vec<Progress> = self.stack.iter().map(|index| self.progress(*index)).collect();
@@ -313,7 +313,7 @@ impl Session {
     }
 
     /// An error if the last iteration has not ended.
-    fn whole(&self) -> Result<()> {
+    fn expect_intact(&self) -> Result<()> {
         match self.torn {
             true => Err(Error::Program("the last iteration did not end; go on from the last snapshot".to_owned())),
             false => Ok(()),

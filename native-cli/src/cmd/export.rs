@@ -61,7 +61,7 @@ fn exported(args: &ExportArgs) -> Result<Vec<u8>, Stop> {
     loop {
         let file = run_folder::read_snapshot(&args.folder, file::LAST)?;
         let read = |name: &str, bytes: u64| segments::read(&args.folder, name, bytes);
-        let error = match train::whole(known::own(), Saved::in_parts(&file, &read)) {
+        let error = match train::joined(known::own(), Saved::in_parts(&file, &read)) {
             Ok(bytes) => return Ok(bytes),
             Err(error) => error,
         };

@@ -7,7 +7,7 @@ use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{InnerSteps, Objective, Phase, StepSizes, Surrogate, meta_loss};
 use quickstudy_core::nn::{Init, Layout};
-use quickstudy_core::optim::{Adam, AdamState, TrustRegion, conjugate_gradient};
+use quickstudy_core::optim::{Adam, GradientMoments, TrustRegion, conjugate_gradient};
 use quickstudy_core::policy::{Distribution, LayersConfig, NetConfig, PolicyNet};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
@@ -147,7 +147,7 @@ fn golden_meta_gradients_and_optimised_parameters() {
                 match kind.adam {
                     Some((rate, steps)) => {
                         let zero = Tensor::zeros(&theta.shape());
-                        let mut adam = AdamState { m: zero, v: zero, scale: Tensor::zeros(&[1, 2]) };
+                        let mut adam = GradientMoments { m: zero, v: zero, scale: Tensor::zeros(&[1, 2]) };
                         for _ in 0..steps {
                             let (_, grads) = value_and_grad(&layout.split(after), |p| total(p).sum_all());
                             let grad = layout.join(&grads);

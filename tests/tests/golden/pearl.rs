@@ -252,7 +252,7 @@ fn an_update_is_that_of_garage() {
     let mut expected = Expected::default();
     let mut program = Program::new(&device, |cx| {
         let held = Held::declare(cx, &nets.entries(), 1);
-        let encoder = nets.acting_parts(held.get("theta")).split_off(nets.policy(None).slices);
+        let encoder = nets.acting_parts(held.theta()).split_off(nets.policy(None).slices);
         let of = |from: &str, name: &str, rows: usize| {
             let all: Vec<f64> = (0..tasks).flat_map(|task| numbers(&golden[from][task.to_string()][name])).collect();
             Tensor::literal_f32(&all).reshape(&[1, tasks * rows, all.len() / (tasks * rows)])

@@ -10,7 +10,7 @@ use quickstudy_core::meta::rl2::{
 };
 use quickstudy_core::meta::weighted;
 use quickstudy_core::nn::Reset;
-use quickstudy_core::optim::{Adam, AdamState, Hessian, TrustRegion};
+use quickstudy_core::optim::{Adam, GradientMoments, Hessian, TrustRegion};
 use quickstudy_core::policy::{MemoryConfig, RecurrentConfig};
 use quickstudy_core::rng::Threefry;
 use quickstudy_core::{DType, Device, Program, State, Tensor};
@@ -286,7 +286,7 @@ fn golden_parameters_after_epochs_of_adam() {
             let first = case.batch(theta, theta);
             let old = case.losses(&layout.split(theta), &first);
             let zero = Tensor::zeros(&theta.shape());
-            let (mut now, mut adam) = (theta, AdamState { m: zero, v: zero, scale: Tensor::zeros(&[1, 2]) });
+            let (mut now, mut adam) = (theta, GradientMoments { m: zero, v: zero, scale: Tensor::zeros(&[1, 2]) });
             for _ in 0..epochs {
                 let batch = case.batch(theta, now);
                 let (_, g) = value_and_grad(&layout.split(now), |p| case.losses(p, &batch).total.sum_all());

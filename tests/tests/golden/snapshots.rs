@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use pollster::block_on;
 use quickstudy_core::Device;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
-use quickstudy_core::train::{ALGORITHMS, Evaluator, Own, Saved, Session, whole};
+use quickstudy_core::train::{ALGORITHMS, Evaluator, Own, Saved, Session, joined};
 use quickstudy_tests::crafted::Crafted;
 
 fn folder(format: &str) -> PathBuf {
@@ -106,7 +106,7 @@ fn check_segments(format: u32, run: &str) -> [Crafted; 2] {
     let file = read(&folder.join("session.safetensors"));
     assert!(Crafted::read(&file).header.contains(&format!("\"format\":{format}")));
     let segment = |name: &str, _: u64| Ok(read(&folder.join("segments").join(name)));
-    let one = whole(Own::default(), Saved::in_parts(&file, &segment)).unwrap();
+    let one = joined(Own::default(), Saved::in_parts(&file, &segment)).unwrap();
     let session = Session::restore(&Device::cpu(1), &[&one]).unwrap();
     [&one, &block_on(session.snapshot(0)).unwrap()].map(|file| Crafted::read(file))
 }

@@ -114,7 +114,7 @@ fn new_rows_of_a_replay_memory_are_saved_and_restored() {
         let mut restored = Session::restore_saved(&other, Own::default(), &saved).unwrap();
         for (index, saved) in saved.iter().enumerate() {
             let whole = wait(session.snapshot(index)).unwrap();
-            assert!(train::whole(Own::default(), *saved).unwrap() == whole);
+            assert!(train::joined(Own::default(), *saved).unwrap() == whole);
             assert!(wait(restored.snapshot(index)).unwrap() == whole);
         }
         wait(restored.step()).unwrap();

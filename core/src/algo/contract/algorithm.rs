@@ -9,7 +9,7 @@ use crate::backend::ScalarValue;
 use crate::host::FleetSize;
 use crate::learn::Metrics;
 use crate::nn::Layout;
-use crate::optim::{AdamState, Progress};
+use crate::optim::{GradientMoments, Progress, Trained};
 use crate::play::Iteration;
 use crate::tensor::fail;
 use crate::{Context, DType, Error, Result, Tensor};
@@ -184,19 +184,26 @@ impl Held {
         Held(self.0.iter().map(|(name, tensor)| (*name, f(name, *tensor))).collect())
     }
 
-    /// The state of Adam.
+    /// The parameters θ, `[S, P]`.
     #[track_caller]
-    pub fn adam(&self) -> AdamState {
-        AdamState { m: self.get("adam_m"), v: self.get("adam_v"), scale: self.get("adam_scale") }
+    pub fn theta(&self) -> Tensor {
+        self.get("theta")
+    }
+
+    /// The parameters and their optimiser's memory, where all make their steps together.
+    #[track_caller]
+    pub fn trained(&self) -> Trained {
+        let moments = GradientMoments { m: self.get("adam_m"), v: self.get("adam_v"), scale: self.get("adam_scale") };
+        Trained { theta: self.theta(), moments }
     }
 }
 
-/// Parameters and Adam's state after an iteration.
-pub fn update_parameters(it: &mut Iteration<'_>, theta: Tensor, adam: AdamState) {
+/// Makes parameters and their optimiser's memory the new state of an iteration that began with [`Held::trained`].
+pub fn update_parameters(it: &mut Iteration<'_>, Trained { theta, moments }: Trained) {
     it.update("theta", theta);
-    it.update("adam_m", adam.m);
-    it.update("adam_v", adam.v);
-    it.update("adam_scale", adam.scale);
+    it.update("adam_m", moments.m);
+    it.update("adam_v", moments.v);
+    it.update("adam_scale", moments.scale);
 }
 
 /// An algorithm with its settings, fitted to an environment.

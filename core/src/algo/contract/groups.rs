@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{First, Held, StateEntry};
 use crate::nn::Layout;
-use crate::optim::{AdamState, Trained};
+use crate::optim::{GradientMoments, Trained};
 use crate::play::Iteration;
 use crate::{DType, Tensor};
 
@@ -66,7 +66,7 @@ impl ParameterGroups {
     }
 
     /// The slices of all groups.
-    pub fn whole(&self) -> &Layout {
+    pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
@@ -103,8 +103,8 @@ impl ParameterGroups {
                 true => only(held.get(name), &group.places),
                 false => part(name),
             };
-            let adam = AdamState { m: memory("adam_m"), v: memory("adam_v"), scale: held.get(group.scale) };
-            Trained { theta: part("theta"), adam }
+            let moments = GradientMoments { m: memory("adam_m"), v: memory("adam_v"), scale: held.get(group.scale) };
+            Trained { theta: part("theta"), moments }
         };
         self.groups.iter().map(one).collect()
     }
@@ -114,8 +114,8 @@ impl ParameterGroups {
         let all = |of: &dyn Fn(&Trained) -> Tensor| trained.iter().map(of).collect::<Vec<_>>();
         let [theta, m, v] = [
             all(&|group: &Trained| group.theta),
-            all(&|group: &Trained| group.adam.m),
-            all(&|group: &Trained| group.adam.v),
+            all(&|group: &Trained| group.moments.m),
+            all(&|group: &Trained| group.moments.v),
         ];
         let one_of = |parts: Vec<Tensor>| match self.shared {
             true => parts.into_iter().reduce(|a, b| a + b).unwrap_or(Tensor::poison()),
@@ -125,7 +125,7 @@ impl ParameterGroups {
         it.update("adam_m", one_of(m));
         it.update("adam_v", one_of(v));
         for (group, trained) in self.groups.iter().zip(trained) {
-            it.update(group.scale, trained.adam.scale);
+            it.update(group.scale, trained.moments.scale);
         }
     }
 

@@ -124,18 +124,16 @@ impl SacNets {
             max_grad_norm: if group == POLICY { self.config.max_grad_norm } else { 0.0 },
             sums,
             stop: None,
-            first_norm: false,
         }
     }
 
     /// The temperature's step, by the mean log-probability `[S, 1]` of actions that the policy drew.
     fn temper(&self, temperature: Option<Trained>, rate: Tensor, log_prob: Tensor) -> Option<Trained> {
-        let Trained { theta, adam } = temperature?;
-        let end = self.descent(TEMPERATURE, rate, &[]).run(theta, adam, 1, &(), |parts, ()| Look {
+        let end = self.descent(TEMPERATURE, rate, &[]).run(temperature?, 1, &(), |parts, ()| Look {
             loss: temperature_loss(parts[0], log_prob, self.target_entropy),
             seen: Named::new(),
         });
-        Some(Trained { theta: end.theta, adam: end.adam })
+        Some(end.trained)
     }
 }
 
@@ -151,7 +149,7 @@ impl OffPolicy for SacNets {
     }
 
     fn layout(&self) -> &Layout {
-        self.groups.whole()
+        self.groups.layout()
     }
 
     fn policy(&self) -> Box<dyn Policy + '_> {
@@ -168,7 +166,7 @@ impl OffPolicy for SacNets {
     fn begin(&self, held: &Held) -> SacLearner {
         let mut groups = self.groups.begin(held).into_iter();
         let mut next = || groups.next();
-        let none = || Trained { theta: Tensor::poison(), adam: held.adam() };
+        let none = || Trained { theta: Tensor::poison(), ..held.trained() };
         let (policy, values) = (next().unwrap_or_else(none), next().unwrap_or_else(none));
         SacLearner { policy, values, temperature: next(), target: held.get("target") }
     }
@@ -204,15 +202,15 @@ impl OffPolicy for SacNets {
         let y = target(self.rewards(reward), terminated, value, log_prob, alpha, batch.discount);
         let taken = |parts: &[Tensor]| self.actor.taken((&self.values, parts), obs, action);
         let critics = self.descent(VALUES, rate, &["value_loss"]);
-        let critic = critics.run(values.theta, values.adam, 1, &(), |parts, ()| {
+        let critic = critics.run(values, 1, &(), |parts, ()| {
             let loss = critic_loss(taken(parts), y, batch);
             Look { loss, seen: [("value_loss", loss)].into() }
         });
         let [first, _] = taken(&of_values.split(values.theta));
 
-        let fixed = of_values.split(critic.theta);
+        let fixed = of_values.split(critic.trained.theta);
         let actors = self.descent(POLICY, rate, &["policy_loss", "entropy", "grad_norm"]);
-        let actor = actors.run(policy.theta, policy.adam, 1, &(), |parts, ()| {
+        let actor = actors.run(policy, 1, &(), |parts, ()| {
             let Soft { log_prob, value } = self.actor.soft(parts, (&self.values, &fixed), obs, &of_obs);
             let loss = mean(policy_loss(alpha, log_prob, value));
             Look { loss, seen: [("policy_loss", loss), ("entropy", -mean(log_prob))].into() }
@@ -225,10 +223,10 @@ impl OffPolicy for SacNets {
         let metrics = actors.means(&actor).with(critics.means(&critic));
         let metrics = metrics.last("train/temperature", alpha.reshape(&[obs.size(0), 1])).with(critic.counts());
         let learner = SacLearner {
-            policy: Trained { theta: actor.theta, adam: actor.adam },
-            values: Trained { theta: critic.theta, adam: critic.adam },
+            policy: actor.trained,
+            values: critic.trained,
             temperature,
-            target: targets + (critic.theta - targets) * self.config.tau,
+            target: targets + (critic.trained.theta - targets) * self.config.tau,
         };
         UpdateOutcome { learner, metrics, errors: (y - first).abs() }
     }

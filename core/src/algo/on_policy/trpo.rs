@@ -104,7 +104,7 @@ impl TrustRegionUpdate<'_> {
         held: &Held,
         turn: Option<&dyn Turn>,
     ) -> Metrics {
-        let (nets, theta) = (rollout.nets, held.get("theta"));
+        let (nets, theta) = (rollout.nets, held.theta());
         let credit = rollout.credit(&rollout.values, None);
         let rows = rollout.rows(&credit);
         let policy = |theta: Tensor, batch: &Minibatch| {
@@ -140,11 +140,10 @@ impl TrustRegionUpdate<'_> {
             max_grad_norm: self.critic_max_grad_norm,
             sums: &["value_loss"],
             stop: None,
-            first_norm: false,
         };
-        let critic = Trained { theta: step.theta, adam: held.adam() };
+        let critic = Trained { theta: step.theta, ..held.trained() };
         let critic = rollout.fit_values(Between::default(), &descent, critic, self.critic_epochs, &credit);
-        nets.groups().keep(it, &[critic.trained()]);
+        nets.groups().keep(it, &[critic.trained]);
         rollout.keep(it);
         // Updates are those of the value function, and one more if the policy made a step.
         rollout

@@ -14,7 +14,7 @@ pub use config::{EsOptimiser, OpenAiEsConfig};
 use super::{Asked, CandidateSearch, Population, PopulationLearner, Told, centred_ranks};
 use crate::algo::{AlgorithmDef, Family, Held, Metrics, StateEntry};
 use crate::dist::RowNoise;
-use crate::optim::{AdamState, Progress, norm};
+use crate::optim::{GradientMoments, Progress, norm};
 use crate::play::Iteration;
 use crate::policy::NetConfig;
 use crate::settings::Settings as _;
@@ -88,8 +88,8 @@ impl CandidateSearch for OpenAiEsConfig {
         };
         let new = match self.optimiser {
             EsOptimiser::Adam => {
-                let (new, AdamState { m, v, scale }) =
-                    self.adam.optimiser().step(wide(theta), wide(descent), held.adam(), rate);
+                let (new, GradientMoments { m, v, scale }) =
+                    self.adam.optimiser().step(wide(theta), wide(descent), held.trained().moments, rate);
                 it.update("adam_m", m);
                 it.update("adam_v", v);
                 it.update("adam_scale", scale);

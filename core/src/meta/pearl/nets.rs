@@ -117,7 +117,7 @@ impl PearlNets {
     /// Which part of θ is what.
     #[must_use]
     pub fn layout(&self) -> &Layout {
-        self.groups.whole()
+        self.groups.layout()
     }
 
     /// Who acts; it infers its belief after so many episodes, or not at all.
@@ -153,7 +153,7 @@ impl PearlNets {
     #[must_use]
     pub fn begin(&self, held: &Held) -> PearlLearner {
         let mut groups = self.groups.begin(held).into_iter();
-        let mut next = || groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), adam: held.adam() });
+        let mut next = || groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), ..held.trained() });
         PearlLearner { policy: next(), critics: next(), value: next(), target: held.get("target") }
     }
 
@@ -172,7 +172,6 @@ impl PearlNets {
             max_grad_norm: 0.0,
             sums,
             stop: None,
-            first_norm: false,
         }
     }
 
@@ -219,13 +218,13 @@ impl PearlNets {
         let next_value = self.value.forward(&of_value.split(target), beside(&[next_obs, z]));
         let y = critic_target(reward, terminated, next_value, config.reward_scale, config.gamma);
         let of_loss = self.descent(CRITICS, self.critic_rates(), &["value_loss", "belief_kl"]);
-        let critic = of_loss.run(critics.theta, critics.adam, 1, &(), |parts, ()| {
+        let critic = of_loss.run(critics, 1, &(), |parts, ()| {
             let (_, belief, z) = infer(parts);
             let (loss, kl) = (critic_loss(valued(parts, action, z), y), belief.divergence());
             Look { loss: loss + kl * config.kl_lambda, seen: [("value_loss", loss), ("belief_kl", kl)].into() }
         });
 
-        let fixed = of_critics.split(critic.theta);
+        let fixed = of_critics.split(critic.trained.theta);
         let act = |parts: &[Tensor]| {
             let here = self.actor.distribution(parts, beside(&[obs, z]));
             let drawn = here.disturbed(*of_actions);
@@ -234,13 +233,13 @@ impl PearlNets {
         };
         let (_, _, log_prob, lower) = act(&of_policy.split(policy.theta));
         let of_values = self.descent(VALUE, Tensor::constant_f32(config.vf_lr), &["state_value_loss"]);
-        let valuer = of_values.run(value.theta, value.adam, 1, &(), |parts, ()| {
+        let valuer = of_values.run(value, 1, &(), |parts, ()| {
             let loss = value_loss(self.value.forward(parts, beside(&[obs, z])), lower, log_prob);
             Look { loss, seen: [("state_value_loss", loss)].into() }
         });
 
         let of_actor = self.descent(POLICY, Tensor::constant_f32(config.policy_lr), &["policy_loss", "entropy"]);
-        let actor = of_actor.run(policy.theta, policy.adam, 1, &(), |parts, ()| {
+        let actor = of_actor.run(policy, 1, &(), |parts, ()| {
             let (here, drawn, log_prob, lower) = act(parts);
             let loss = policy_loss(lower, log_prob);
             let factors =
@@ -259,10 +258,10 @@ impl PearlNets {
         let metrics = metrics.with(critic.counts());
         PearlUpdated {
             learner: PearlLearner {
-                policy: Trained { theta: actor.theta, adam: actor.adam },
-                critics: Trained { theta: critic.theta, adam: critic.adam },
-                value: Trained { theta: valuer.theta, adam: valuer.adam },
-                target: target + (valuer.theta - target) * config.tau,
+                policy: actor.trained,
+                critics: critic.trained,
+                value: valuer.trained,
+                target: target + (valuer.trained.theta - target) * config.tau,
             },
             metrics,
             evidence: after.iter().map(|(name, x)| (name, x.stop_gradient())).collect(),

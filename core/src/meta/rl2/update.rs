@@ -9,7 +9,7 @@ use crate::algo::Metrics;
 use crate::credit::{Paths, explained_variance_of_valid};
 use crate::learn::{Descent, Look, Passes};
 use crate::meta::weighted;
-use crate::optim::AdamState;
+use crate::optim::Trained;
 use crate::policy::RecurrentPolicy;
 use crate::tensor::{scan_tree_until, tree};
 
@@ -47,7 +47,7 @@ impl TrialData {
     }
 
     /// All trials.
-    fn whole(&self) -> TrialBatch {
+    fn all(&self) -> TrialBatch {
         let rows = RecurrentPolicy::by_rows;
         TrialBatch {
             xs: self.paths.obs,
@@ -81,8 +81,8 @@ impl TrialData {
 
 /// The outcome of an update.
 pub(super) struct Updated {
-    /// θ after it, `[S, P]`.
-    pub theta: Tensor,
+    /// The parameters after it, and their optimiser's memory.
+    pub trained: Trained,
     /// Averages over the updates made.
     pub averages: Metrics,
     /// Numbers of updates that were dropped and made.
@@ -93,12 +93,11 @@ pub(super) struct Updated {
 pub(super) fn proximal(
     config: &Rl2Config,
     net: &Rl2Net,
-    theta: Tensor,
-    adam: AdamState,
+    trained: Trained,
     data: &TrialData,
     order: [Tensor; 2],
     learning_rate: Tensor,
-) -> (Updated, AdamState) {
+) -> Updated {
     let rows = data.rows();
     let passes =
         Passes { passes: config.epochs, minibatches: config.minibatches, rows: config.meta_batch, order, dealt: None };
@@ -109,7 +108,6 @@ pub(super) fn proximal(
         max_grad_norm: config.max_grad_norm,
         sums: &["policy_loss", "value_loss", "entropy", "approx_kl", "clip_frac", "grad_norm"],
         stop: (config.target_kl > 0.0).then_some(("approx_kl", 1.5 * config.target_kl)),
-        first_norm: false,
     };
     let look = |parts: &[Tensor], x: [Tensor; 2]| {
         let batch = data.batch(rows.gather(passes.index(&x)));
@@ -128,50 +126,48 @@ pub(super) fn proximal(
         Look { loss: total, seen: seen.into() }
     };
     if config.tolerance > 0.0 {
-        return until_settled(config, net, (theta, adam), data, &passes, &descent, look);
+        return until_settled(config, net, trained, data, &passes, &descent, look);
     }
-    let end = descent.run(theta, adam, passes.steps(), &passes.xs(), look);
-    (Updated { theta: end.theta, averages: descent.means(&end), counts: end.counts() }, end.adam)
+    let end = descent.run(trained, passes.steps(), &passes.xs(), look);
+    Updated { trained: end.trained, averages: descent.means(&end), counts: end.counts() }
 }
 
 /// Passes under way, and the loss over all trials `[S, 1]` at the end of the last one.
 #[derive(Clone, Copy, Debug)]
 struct Settling {
-    theta: Tensor,
-    adam: AdamState,
+    trained: Trained,
     loss: Tensor,
     sums: Tensor,
     updates: Tensor,
     non_finite: Tensor,
 }
 
-tree!(Settling: theta, adam, loss, sums, updates, non_finite);
+tree!(Settling: trained, loss, sums, updates, non_finite);
 
 /// Passes until one changes the loss over all trials by less than the tolerance, of each seed by itself.
 fn until_settled(
     config: &Rl2Config,
     net: &Rl2Net,
-    (theta, adam): (Tensor, AdamState),
+    trained: Trained,
     data: &TrialData,
     passes: &Passes,
     descent: &Descent<'_>,
     look: impl FnOnce(&[Tensor], [Tensor; 2]) -> Look,
-) -> (Updated, AdamState) {
-    let whole = data.whole();
-    let loss = |theta: Tensor| losses(net, config, &net.layout.split(theta), &whole, Some(config.clip_eps)).total;
-    let seeds = theta.size(0);
+) -> Updated {
+    let all = data.all();
+    let loss = |theta: Tensor| losses(net, config, &net.layout.split(theta), &all, Some(config.clip_eps)).total;
+    let seeds = trained.theta.size(0);
     let zero = Tensor::zeros(&[seeds, 1]);
     let sums = Tensor::zeros(&[seeds, descent.sums.len()]);
-    let init = Settling { theta, adam, loss: loss(theta), sums, updates: zero, non_finite: zero };
+    let init = Settling { trained, loss: loss(trained.theta), sums, updates: zero, non_finite: zero };
     let size = passes.rows / passes.minibatches;
     let firsts: Vec<u32> = (0..passes.minibatches).map(|i| (i * size) as u32).collect();
     let end = scan_tree_until(passes.passes, &init, |pass, at: Settling| {
         let xs = [pass.broadcast_to(&[passes.minibatches]), Tensor::literal_u32(&firsts)];
-        let end = descent.run(at.theta, at.adam, passes.minibatches, &xs, look);
+        let end = descent.run(at.trained, passes.minibatches, &xs, look);
         let now = Settling {
-            theta: end.theta,
-            adam: end.adam,
-            loss: loss(end.theta),
+            trained: end.trained,
+            loss: loss(end.trained.theta),
             sums: at.sums + end.averages() * end.updates,
             updates: at.updates + end.updates,
             non_finite: at.non_finite + end.non_finite,
@@ -182,17 +178,17 @@ fn until_settled(
     let averages = end.sums / end.updates.max(Tensor::constant_f32(1.0));
     let counts = Metrics::default().sum(Metrics::NON_FINITE, end.non_finite).sum(Metrics::UPDATES, end.updates);
     let averages = Metrics::default().means(descent.sums, averages, end.updates);
-    (Updated { theta: end.theta, averages, counts }, end.adam)
+    Updated { trained: end.trained, averages, counts }
 }
 
 /// One trust-region step on all trials.
-pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, theta: Tensor, data: &TrialData) -> Updated {
-    let batch = data.whole();
+pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, trained: Trained, data: &TrialData) -> Updated {
+    let batch = data.all();
     let at = |parts: &[Tensor]| losses(net, config, &net.learned(parts), &batch, None);
-    let before = at(&net.layout.split(theta));
+    let before = at(&net.layout.split(trained.theta));
     let old = before.distribution.stop_gradient();
     let kl = |parts: &[Tensor]| weighted(old.kl(&net.run(&net.learned(parts), batch.xs).0), batch.weight);
-    let step = config.trust_region.step(&net.layout, theta, |p| at(p).total, kl);
+    let step = config.trust_region.step(&net.layout, trained.theta, |p| at(p).total, kl);
     let averages = Metrics::default()
         .last("train/policy_loss", step.loss_after)
         .last("train/value_loss", before.value)
@@ -201,7 +197,7 @@ pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, theta: Tensor, data: &Tr
         .last("train/clip_frac", before.clip_frac)
         .last("train/grad_norm", step.grad_norm);
     let counts = Metrics::default().sum(Metrics::NON_FINITE, step.broken).sum(Metrics::UPDATES, step.accepted);
-    Updated { theta: step.theta, averages, counts }
+    Updated { trained: Trained { theta: step.theta, ..trained }, averages, counts }
 }
 
 #[cfg(test)]

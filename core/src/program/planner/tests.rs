@@ -5,7 +5,7 @@ use crate::credit::{ValuedSteps, gae};
 use crate::dist::Gaussian;
 use crate::grad::grad;
 use crate::nn::{Activation, Layout, Mlp};
-use crate::optim::{Adam, AdamState};
+use crate::optim::{Adam, GradientMoments};
 use crate::program::{Context, Kernel, KernelSchedule, Kind, Place, Plan, Program};
 use crate::tensor::{Loop, scan};
 use crate::{DType, Tensor};
@@ -63,7 +63,7 @@ fn adam_is_one_map_and_one_for_its_scales() {
         let shape = [3, 5000];
         let theta = cx.state("theta", &shape, DType::F32);
         let (m, v) = (cx.state("m", &shape, DType::F32), cx.state("v", &shape, DType::F32));
-        let state = AdamState { m, v, scale: cx.state("scale", &[3, 2], DType::F32) };
+        let state = GradientMoments { m, v, scale: cx.state("scale", &[3, 2], DType::F32) };
         let g = cx.input("g", &shape, DType::F32);
         let rate = cx.scalar_f32("rate");
         let (theta, next) = Adam::default().step(theta, g, state, rate);

@@ -73,16 +73,16 @@ pub(in crate::train) fn parts(entry: &StateEntry, layout: &Layout, format: u32) 
         parts
     };
     match entry.name {
-        name if format < 2 => vec![Part::whole(name, &entry.shape)],
+        name if format < 2 => vec![Part::of_array(name, &entry.shape)],
         "theta" => of_parameters(""),
         "adam_m" => of_parameters("optimiser.first_moment."),
         "adam_v" => of_parameters("optimiser.second_moment."),
         "target" => of_parameters("target."),
         statistics @ ("obs_mean" | "obs_var" | "obs_count") => {
             let part = name(statistics).trim_start_matches("policy");
-            vec![Part::whole(&format!("{}{part}", acting(layout)), &entry.shape)]
+            vec![Part::of_array(&format!("{}{part}", acting(layout)), &entry.shape)]
         }
-        of => vec![Part::whole(name(of), &entry.shape)],
+        of => vec![Part::of_array(name(of), &entry.shape)],
     }
 }
 

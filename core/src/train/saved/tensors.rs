@@ -18,7 +18,7 @@ use crate::{DType, Result};
 
 /// The tensor that an array of the state is.
 pub(in crate::train) fn tensor<'a, 'b>(tensors: &'b [Entry<'a>], entry: &StateEntry) -> Result<&'b Entry<'a>> {
-    fitting(tensors, &Part::whole(name(entry.name), &entry.shape), dtype(entry.dtype))
+    fitting(tensors, &Part::of_array(name(entry.name), &entry.shape), dtype(entry.dtype))
 }
 
 /// Names of the tensors that hold these entries in a file of that format, and of those that follow from them.

@@ -62,7 +62,7 @@ impl Session {
         seeds: &[usize],
         played: impl Into<Evaluation>,
     ) -> Result<Vec<Vec<Episode>>> {
-        self.whole()?;
+        self.expect_intact()?;
         let played = played.into();
         let stack = self.stack.clone();
         let mut together = match stack.iter().all(|seed| seeds.contains(seed)) {

@@ -60,7 +60,7 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn snapshots_of(&self, seeds: &[usize]) -> Result<Snapshots<'_>> {
-        self.whole()?;
+        self.expect_intact()?;
         Snapshots::of(self, SnapshotKind::Session, self.entries(), seeds).await
     }
 
@@ -85,7 +85,7 @@ impl Session {
     /// # Errors
     /// If the device fails.
     pub async fn policy_snapshots_of(&self, seeds: &[usize]) -> Result<Snapshots<'_>> {
-        self.whole()?;
+        self.expect_intact()?;
         Snapshots::of(self, SnapshotKind::Policy, self.setup.fitted().policy_state(), seeds).await
     }
 }

@@ -8,7 +8,7 @@ use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::host::{Chance, FleetSize, HostEnv, IterativeExecutor, Transition, Wrapped};
 use quickstudy_core::nn::{Activation, Layout, Mlp};
-use quickstudy_core::optim::{Adam, AdamState};
+use quickstudy_core::optim::{Adam, Trained};
 use quickstudy_core::play::{Cast, Iteration, Running, Until};
 use quickstudy_core::policy::{Acting, Disturbed, LayersConfig, NetConfig, Noise, Policy};
 use quickstudy_core::tensor::Named;
@@ -46,7 +46,7 @@ impl Greedy {
     }
 
     /// One update on rows of the memory, `[S, B, O + 2]`.
-    fn update(&self, theta: Tensor, adam: AdamState, batch: Tensor) -> (Tensor, AdamState) {
+    fn update(&self, Trained { theta, moments }: Trained, batch: Tensor) -> Trained {
         let o = self.observations;
         let (obs, action, reward) = (batch.slice(2, 0, o), batch.slice(2, o, o + 1), batch.slice(2, o + 1, o + 2));
         let (_, grads) = value_and_grad(&self.layout.split(theta), |parts| {
@@ -56,7 +56,8 @@ impl Greedy {
             (of(parts, action) - reward * 0.1).square().sum_all() - best.sum_all()
         });
         let rate = Tensor::constant_f32(3e-3);
-        Adam::default().step(theta, self.layout.join(&grads), adam, rate)
+        let (theta, moments) = Adam::default().step(theta, self.layout.join(&grads), moments, rate);
+        Trained { theta, moments }
     }
 }
 
@@ -70,9 +71,9 @@ impl Learned for Greedy {
     }
 
     fn start(&self, held: &Held, _: usize) -> Acting {
-        let theta = held.get("theta");
+        let theta = held.theta();
         let sigma = Tensor::zeros(&[theta.size(0), 1]);
-        Acting { parts: self.layout.split(theta), values: Named::from([("sigma", sigma)]) }
+        Acting { parts: self.layout.split(held.theta()), values: Named::from([("sigma", sigma)]) }
     }
 }
 
@@ -106,17 +107,17 @@ impl Algorithm for Greedy {
         let (seeds, obs) = (it.seeds(), held.get("obs"));
         let state = held.find("env_state").unwrap_or(obs);
         let running = Running { state, steps: held.get("env_steps"), obs, memory: Named::new(), task: None };
-        let init = ((running, held.get("memory")), (held.get("theta"), held.adam()));
+        let init = ((running, held.get("memory")), held.trained());
         let word = |x: usize| Tensor::constant_u32(x as u32);
         // Whole numbers have no differences, but they wrap around.
         let made = (it.number() + Tensor::constant_u32(u32::MAX)) * word(PASSES);
-        let (last, metrics) = it.repeat(PASSES, &init, |it, pass, ((running, memory), (theta, adam))| {
+        let (last, metrics) = it.repeat(PASSES, &init, |it, pass, ((running, memory), trained)| {
             let mut sigma = (pass.to_f32() * -0.01 + 0.5).broadcast_to(&[seeds, 1]);
             if self.asks {
                 let wave = |x: &[Vec<f64>]| Ok(vec![x[0].iter().map(|x| 0.5 + 0.1 * (40.0 * x).sin()).collect()]);
                 sigma = it.on_host(&[sigma], &[&[seeds, 1]], wave)[0];
             }
-            let acting = Acting { parts: self.layout.split(theta), values: Named::from([("sigma", sigma)]) };
+            let acting = Acting { parts: self.layout.split(trained.theta), values: Named::from([("sigma", sigma)]) };
             let cast = Cast { policy: &self.policy, acting: &acting, rows: [seeds, ENVS] };
             let played = it.go_on(cast, running, Until { steps: 1, span: 1, lasting: None }, pass);
             let steps = &played.steps;
@@ -126,7 +127,7 @@ impl Algorithm for Greedy {
             let memory = memory.store(Tensor::iota(&[seeds, ENVS], 1) + number, rows);
             // The first rows; those of zeros have yet to be played.
             let index = Tensor::iota(&[seeds, BATCH], 1) * word(7) + pass;
-            let (theta, adam) = self.update(theta, adam, memory.gather(index));
+            let trained = self.update(trained, memory.gather(index));
             let reward = steps.reward.reshape(&[seeds, ENVS]).sum_keep(1);
             let metrics = Metrics::default()
                 .sum("rollout/reward", reward)
@@ -135,9 +136,9 @@ impl Algorithm for Greedy {
                 .min("rollout/least", reward)
                 .mean("rollout/mean", reward, reward.square())
                 .returns(steps.reward.reshape(&[seeds, ENVS]), ENVS);
-            (((played.next, memory), (theta, adam)), metrics)
+            (((played.next, memory), trained), metrics)
         });
-        let ((running, memory), (theta, adam)) = last;
+        let ((running, memory), Trained { theta, moments }) = last;
         if held.find("env_state").is_some() {
             it.update("env_state", running.state);
         }
@@ -146,9 +147,9 @@ impl Algorithm for Greedy {
             ("obs", running.obs),
             ("memory", memory),
             ("theta", theta),
-            ("adam_m", adam.m),
-            ("adam_v", adam.v),
-            ("adam_scale", adam.scale),
+            ("adam_m", moments.m),
+            ("adam_v", moments.v),
+            ("adam_scale", moments.scale),
         ] {
             it.update(name, value);
         }

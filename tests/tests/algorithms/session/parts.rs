@@ -69,7 +69,7 @@ fn restore(device: &Device, folders: &[Folder]) -> quickstudy_core::Result<Sessi
 }
 
 fn whole(folder: &Folder) -> quickstudy_core::Result<Vec<u8>> {
-    train::whole(Own::default(), Saved::in_parts(&folder.file, &|name, bytes| folder.read(name, bytes)))
+    train::joined(Own::default(), Saved::in_parts(&folder.file, &|name, bytes| folder.read(name, bytes)))
 }
 
 fn finish(session: &mut Session) {

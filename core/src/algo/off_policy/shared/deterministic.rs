@@ -123,7 +123,6 @@ impl Deterministic {
             max_grad_norm: if group == POLICY { self.settings.max_grad_norm } else { 0.0 },
             sums,
             stop: None,
-            first_norm: false,
         }
     }
 
@@ -148,7 +147,7 @@ impl OffPolicy for Deterministic {
     }
 
     fn layout(&self) -> &Layout {
-        self.groups.whole()
+        self.groups.layout()
     }
 
     fn policy(&self) -> Box<dyn Policy + '_> {
@@ -163,7 +162,7 @@ impl OffPolicy for Deterministic {
 
     fn begin(&self, held: &Held) -> DeterministicLearner {
         let mut groups = self.groups.begin(held).into_iter();
-        let mut next = || groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), adam: held.adam() });
+        let mut next = || groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), ..held.trained() });
         DeterministicLearner { policy: next(), values: next(), target: held.get("target") }
     }
 
@@ -202,7 +201,7 @@ impl OffPolicy for Deterministic {
         let reward = if settings.reward_scale == 1.0 { reward } else { reward * settings.reward_scale };
         let y = target(reward, terminated, value, batch.discount);
         let critics = self.descent(VALUES, rates.get("learning_rate"), &["value_loss"]);
-        let critic = critics.run(values.theta, values.adam, 1, &(), |parts, ()| {
+        let critic = critics.run(values, 1, &(), |parts, ()| {
             let loss = batch.squared_errors(&self.all(parts, obs, action), y);
             let seen = [("value_loss", loss)].into();
             Look { loss: self.decay(parts).map_or(loss, |decay| loss + decay), seen }
@@ -210,20 +209,20 @@ impl OffPolicy for Deterministic {
         let first = self.values[0].forward(&of_values.split(values.theta), Tensor::concat(&[obs, action], 2));
         let errors = (y - first).abs();
         let metrics = |actor: Metrics| actor.with(critics.means(&critic)).with(critic.counts());
-        let values = Trained { theta: critic.theta, adam: critic.adam };
+        let values = critic.trained;
 
         let sums = ["policy_loss", "grad_norm"];
         let fixed = of_values.split(values.theta);
         let actors = self.descent(POLICY, rates.get("policy_learning_rate"), &sums);
         let moved = |policy: Trained, targets: Tensor| {
-            let actor = actors.run(policy.theta, policy.adam, 1, &(), |parts, ()| {
+            let actor = actors.run(policy, 1, &(), |parts, ()| {
                 let input = Tensor::concat(&[obs, self.policy.action(parts, obs)], 2);
                 // As the paper of priorities has it, only the critics' errors are weighted.
                 let loss = -mean(self.values[0].forward(&fixed, input));
                 Look { loss, seen: [("policy_loss", loss)].into() }
             });
-            let new = Tensor::concat(&[actor.theta, values.theta], 1);
-            let policy = Trained { theta: actor.theta, adam: actor.adam };
+            let new = Tensor::concat(&[actor.trained.theta, values.theta], 1);
+            let policy = actor.trained;
             (policy, targets + (new - targets) * settings.tau, actors.means(&actor))
         };
         let (policy, target, actor) = match settings.delay {

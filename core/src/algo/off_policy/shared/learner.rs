@@ -1,6 +1,6 @@
 //! The iteration of algorithms that learn from a replay memory.
 
-mod whole;
+mod whole_episodes;
 
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, period};
 use crate::algo::Count;
@@ -47,7 +47,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let (beginner, horizon, tasks) = (Uniform::new(&spec.action), spec.horizon, spec.task.len());
         let learner = OffPolicyLearner { algorithm, memory, beginner, horizon, tasks };
         let Replay { train_freq, iteration_steps, .. } = *learner.algorithm.replay();
-        let (passes, whole) = (learner.passes_of_a_period(), learner.algorithm.replay().whole().is_some());
+        let (passes, whole) = (learner.passes_of_a_period(), learner.algorithm.replay().whole_episodes().is_some());
         if !whole && !(iteration_steps / train_freq).is_multiple_of(passes) {
             let steps = train_freq * passes;
             let problem = format!(
@@ -279,7 +279,7 @@ impl<C: OffPolicy> Learned for OffPolicyLearner<C> {
 
     fn start(&self, held: &Held, _tasks: usize) -> Acting {
         // The policy's slices come first.
-        let parts = self.algorithm.layout().split(held.get("theta"));
+        let parts = self.algorithm.layout().split(held.theta());
         let (rates, statistics) = (self.algorithm.last_rates(), Statistics::acting(held));
         Acting { parts, values: rates.iter().chain(statistics.iter()).collect() }
     }
@@ -293,7 +293,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry> {
         let n = self.algorithm.replay().envs;
         let mut entries = self.algorithm.entries();
-        let goes_on = self.algorithm.replay().whole().is_none();
+        let goes_on = self.algorithm.replay().whole_episodes().is_none();
         if goes_on {
             let sizes = [n, self.memory.observations, self.tasks];
             entries.extend(RunningEpisodes::entries(environment, self.horizon, sizes));
@@ -343,7 +343,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
     }
 
     fn counts_steps(&self) -> bool {
-        self.algorithm.replay().whole().is_some()
+        self.algorithm.replay().whole_episodes().is_some()
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {
@@ -396,7 +396,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let from = Carried { learner: self.algorithm.begin(held), stored, statistics };
         let (Carried { learner, stored, statistics }, metrics) =
             match self.algorithm.replay().amount(learns, self.horizon) {
-                Some(amount) => self.whole(it, &cast, from, amount),
+                Some(amount) => self.pass_of_episodes(it, &cast, from, amount),
                 None => self.passes(it, &cast, from, held),
             };
         if let Some(Priorities { levels, largest }) = stored.priorities {

@@ -117,7 +117,7 @@ impl OffPolicy for QLearning {
     }
 
     fn layout(&self) -> &Layout {
-        self.groups.whole()
+        self.groups.layout()
     }
 
     fn policy(&self) -> Box<dyn Policy + '_> {
@@ -135,7 +135,7 @@ impl OffPolicy for QLearning {
     }
 
     fn begin(&self, held: &Held) -> QLearner {
-        let network = Trained { theta: held.get("theta"), adam: held.adam() };
+        let network = held.trained();
         QLearner { network, target: held.get("target"), since: held.get("updates_since_target") }
     }
 
@@ -163,9 +163,8 @@ impl OffPolicy for QLearning {
             max_grad_norm: settings.max_grad_norm,
             sums: &["value_loss", "value_mean", "grad_norm"],
             stop: None,
-            first_norm: false,
         };
-        let end = descent.run(network.theta, network.adam, 1, &(), |parts, ()| {
+        let end = descent.run(network, 1, &(), |parts, ()| {
             let value = self.policy.value(parts, obs, action);
             let loss = batch.mean(huber(value, y));
             Look { loss, seen: [("value_loss", loss), ("value_mean", mean(value))].into() }
@@ -173,10 +172,14 @@ impl OffPolicy for QLearning {
         let before = self.policy.value(&self.layout().split(network.theta), obs, action);
         let (one, interval) = (Tensor::constant_u32(1), settings.target_update_interval as u32);
         let due = (since + one).lt(Tensor::constant_u32(interval)).not();
-        let moved = if settings.tau == 1.0 { end.theta } else { targets + (end.theta - targets) * settings.tau };
+        let moved = if settings.tau == 1.0 {
+            end.trained.theta
+        } else {
+            targets + (end.trained.theta - targets) * settings.tau
+        };
         let metrics = descent.means(&end).with(end.counts());
         let learner = QLearner {
-            network: Trained { theta: end.theta, adam: end.adam },
+            network: end.trained,
             target: due.select(moved, targets),
             since: due.select(Tensor::constant_u32(0), since + one),
         };

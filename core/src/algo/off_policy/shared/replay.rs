@@ -88,20 +88,20 @@ impl Replay {
     /// Computes the environment steps that an iteration of a seed is planned to make: where only the time limit, of so
     /// many steps, ends episodes.
     pub fn batch(&self, limit: usize) -> usize {
-        self.whole().map_or(self.iteration_steps, |amount| amount.planned(limit)).saturating_mul(self.envs)
+        self.whole_episodes().map_or(self.iteration_steps, |amount| amount.planned(limit)).saturating_mul(self.envs)
     }
 
     /// Gives the share of both minima that each environment plays in an iteration; none where iterations go on from one
     /// to the next.
     #[must_use]
-    pub fn whole(&self) -> Option<Amount> {
+    pub fn whole_episodes(&self) -> Option<Amount> {
         Amount::share([self.min_rollouts, self.min_steps], self.envs)
     }
 
     /// Gives the share of each environment in an iteration that `learns`, or in one of the warm-up: these make
     /// `learning_starts` steps together, however early episodes end.
     pub(super) fn amount(&self, learns: bool, limit: usize) -> Option<Amount> {
-        let learns = learns || self.whole().is_none();
+        let learns = learns || self.whole_episodes().is_none();
         let least = if learns { 0 } else { self.learning_starts.div_ceil(self.warm_up(limit).max(1) as usize) };
         Amount::share([self.min_rollouts, self.min_steps.max(least)], self.envs)
     }
@@ -131,7 +131,7 @@ impl Replay {
             return Err(Error::config("n_step", problem));
         }
         Ok(ReplayMemory {
-            envs: if self.whole().is_some() { 1 } else { self.envs },
+            envs: if self.whole_episodes().is_some() { 1 } else { self.envs },
             n_step: self.n_step,
             prioritised: self.prioritised.then_some(self.priority_exponent),
             hindsight,
@@ -153,7 +153,7 @@ impl Replay {
     /// Checks values in combination, with the time limit.
     pub(super) fn validate(&self, limit: usize) -> Result<()> {
         let Replay { envs, memory_size, batch_size, train_freq, iteration_steps, .. } = *self;
-        let whole = self.whole();
+        let whole = self.whole_episodes();
         if whole.is_none() && iteration_steps.saturating_mul(envs) > ReplayMemory::MOST {
             let problem = format!("iteration_steps × envs is more than {}", ReplayMemory::MOST);
             return Err(Error::config("iteration_steps", problem));
@@ -169,7 +169,7 @@ impl Replay {
             return Err(Error::config("batch_size", problem));
         }
         if whole.is_some() {
-            return self.validate_whole(limit);
+            return self.validate_episodes(limit);
         }
         let new = train_freq * envs;
         if new > memory_size {
@@ -180,7 +180,7 @@ impl Replay {
     }
 
     /// Checks that the memory holds the longest episodes that can come between updates.
-    fn validate_whole(&self, limit: usize) -> Result<()> {
+    fn validate_episodes(&self, limit: usize) -> Result<()> {
         let Replay { envs, memory_size, min_rollouts, .. } = *self;
         let [warm_up, most] = [false, true].map(|learns| self.most(learns, limit));
         let by_rollouts = Amount::share([min_rollouts, 0], envs).map_or(0, |amount| amount.most(limit));
@@ -218,7 +218,7 @@ impl Replay {
             );
             return Err(Error::config("learning_starts", problem));
         }
-        let made = match self.whole() {
+        let made = match self.whole_episodes() {
             None => steps.div_ceil(batch).saturating_mul(batch),
             // A run ends with the iteration in which its steps are made, and after one that learns.
             Some(_) => {

@@ -87,7 +87,7 @@ impl ActorCritic {
 
     /// The values by which the policy of a state acts: slices of θ and, if observations are normalised, their statistics.
     pub fn acting(&self, held: &Held) -> Acting {
-        Acting { parts: self.layout.split(held.get("theta")), values: Statistics::acting(held) }
+        Acting { parts: self.layout.split(held.theta()), values: Statistics::acting(held) }
     }
 
     /// Parts by slice, such as gradients, with 0 in those that are not of the value function; or, if `value` is false, in those that are.
@@ -164,7 +164,7 @@ impl ActorCritic {
     ) -> Vec<StateEntry> {
         let (n, o) = (sampling.envs, self.observations());
         let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
-        let goes_on = sampling.whole().is_none();
+        let goes_on = sampling.whole_episodes().is_none();
         let mut entries = self.groups().entries();
         if goes_on {
             entries.extend(RunningEpisodes::entries(environment, limit, [n, o, tasks]));

@@ -152,12 +152,12 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
 
     fn batch(&self) -> u64 {
         let sampling = self.sampling();
-        let steps = sampling.whole().map_or(sampling.horizon, |amount| amount.planned(self.horizon));
+        let steps = sampling.whole_episodes().map_or(sampling.horizon, |amount| amount.planned(self.horizon));
         (steps * sampling.envs) as u64
     }
 
     fn counts_steps(&self) -> bool {
-        self.sampling().whole().is_some()
+        self.sampling().whole_episodes().is_some()
     }
 
     fn policy_entries(&self) -> Vec<&'static str> {
@@ -167,7 +167,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         let Parts { sampling, net, memory, .. } = self.config.parts();
         let mut sizes = vec![("envs", sampling.envs)];
-        match sampling.whole() {
+        match sampling.whole_episodes() {
             None => sizes.push(("horizon", sampling.horizon)),
             Some(_) => {
                 let minima = [("min_rollouts", sampling.min_rollouts), ("min_steps", sampling.min_steps)];

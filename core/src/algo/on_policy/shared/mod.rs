@@ -14,7 +14,7 @@ mod rollout;
 mod sampling;
 mod sequences;
 mod values;
-mod whole;
+mod whole_episodes;
 
 pub use actor_critic::{ActorCritic, Stepping};
 pub use config::{AdvantageScope, CriticConfig, CriticSteps, PolicyGradient, ValueTargets};

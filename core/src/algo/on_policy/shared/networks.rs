@@ -79,7 +79,7 @@ impl<'a> Networks<'a> {
         turn: Option<&'a dyn Turn>,
     ) -> Networks<'a> {
         let mut groups = rollout.nets.groups().begin(held).into_iter();
-        let actor = groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), adam: held.adam() });
+        let actor = groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), ..held.trained() });
         let metrics = [Metrics::default(), Metrics::default()];
         let (dropped, made) = (Vec::new(), Vec::new());
         Networks { rollout, steps, turn, actor, critic: groups.next(), metrics, dropped, made }
@@ -115,15 +115,13 @@ impl<'a> Networks<'a> {
             max_grad_norm,
             sums: &sums,
             stop: (target_kl > 0.0).then_some(("approx_kl", 1.5 * target_kl)),
-            first_norm: false,
         };
         let here = self.steps.normalise_advantages && critic.advantage_scope == AdvantageScope::Minibatch;
         let loss = |losses: &Losses| losses.total(together.then_some(value_coef), entropy_coef);
         let norms = self.norms();
-        let between = Between { norms: critic.log_details.then_some(&norms), turn: self.turn };
+        let between = Between { norms: critic.log_details.then_some(&norms), turn: self.turn, ..Between::default() };
         let (rows, passes) = (rollout.rows(&self.scaled(it, held, credit)), rollout.passes(self.steps.epochs));
-        let Trained { theta, adam } = self.actor;
-        let end = descent.run_with(between, theta, adam, passes.steps(), &passes.xs(), |parts, x| {
+        let end = descent.run_with(between, self.actor, passes.steps(), &passes.xs(), |parts, x| {
             let minibatch = rollout.minibatch(rows.gather(passes.index(&x)));
             let losses = losses(parts, &minibatch, here);
             Look { loss: loss(&losses), seen: minibatch.counted(losses.seen()) }
@@ -132,9 +130,13 @@ impl<'a> Networks<'a> {
         if critic.log_details {
             let all = rollout.minibatch(rows);
             let at = |theta: Tensor| loss(&losses(&layout.split(theta), &all, here));
-            self.detail([("train/loss_before", at(theta)), ("train/loss_after", at(end.theta))], end.theta, &all);
+            self.detail(
+                [("train/loss_before", at(self.actor.theta)), ("train/loss_after", at(end.trained.theta))],
+                end.trained.theta,
+                &all,
+            );
         }
-        self.actor = end.trained();
+        self.actor = end.trained;
         self.count(&end);
     }
 
@@ -149,13 +151,12 @@ impl<'a> Networks<'a> {
             max_grad_norm: self.steps.critic.critic_max_grad_norm,
             sums: &["value_loss", "critic_grad_norm"],
             stop: None,
-            first_norm: false,
         };
         let norms = self.norms();
-        let between = Between { norms: Some(&norms), turn: None };
+        let between = Between { norms: Some(&norms), ..Between::default() };
         let end = self.rollout.fit_values(between, &descent, critic, self.steps.critic.critic_epochs, credit);
         self.metrics[1] = descent.means(&end);
-        self.critic = Some(end.trained());
+        self.critic = Some(end.trained);
         self.count(&end);
     }
 
@@ -207,7 +208,7 @@ impl<'a> Networks<'a> {
         self.metrics[0] = metrics;
     }
 
-    /// StepCredit with advantages standardised over the rollout, or by those of all rollouts so far, if this is asked for.
+    /// The credit with advantages standardised over the rollout, or by those of all rollouts so far, if this is asked for.
     fn scaled(&self, it: &mut Iteration<'_>, held: &Held, credit: &StepCredit) -> StepCredit {
         let rollout = self.rollout;
         let of = |f: &dyn Fn(Tensor) -> Tensor| {
@@ -241,8 +242,7 @@ impl Rollout<'_> {
         credit: &StepCredit,
     ) -> Descended {
         let (net, rows, passes) = (self.nets, self.rows(credit), self.passes(epochs));
-        let Trained { theta, adam } = critic;
-        descent.run_with(between, theta, adam, passes.steps(), &passes.xs(), |parts, x| {
+        descent.run_with(between, critic, passes.steps(), &passes.xs(), |parts, x| {
             let minibatch = self.minibatch(rows.gather(passes.index(&x)));
             let value = net.value_of(parts, minibatch.obs, minibatch.sequences.as_ref());
             let loss = minibatch.value_loss(value, None);

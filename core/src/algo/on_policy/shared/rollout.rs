@@ -86,8 +86,8 @@ pub struct StepCredit {
 impl<'a> Rollout<'a> {
     /// Plays a rollout: from where the last one ended, or whole episodes from new ones on.
     pub fn collect(sampling: &Sampling, nets: &'a ActorCritic, it: &mut Iteration<'_>, held: &Held) -> Rollout<'a> {
-        if let Some(amount) = sampling.whole() {
-            return Rollout::collect_whole(sampling, nets, it, held, amount);
+        if let Some(amount) = sampling.whole_episodes() {
+            return Rollout::collect_episodes(sampling, nets, it, held, amount);
         }
         if !it.spec().task.is_empty() && held.find("task").is_none() {
             fail(Error::one_task(&it.spec().name));

@@ -55,7 +55,7 @@ impl Sampling {
 
     /// The share of both minima that each environment plays in an iteration; none where rollouts go on from one to the next.
     #[must_use]
-    pub fn whole(&self) -> Option<Amount> {
+    pub fn whole_episodes(&self) -> Option<Amount> {
         Amount::share([self.min_rollouts, self.min_steps], self.envs)
     }
 
@@ -65,7 +65,7 @@ impl Sampling {
     /// # Errors
     /// [`Error::Config`] if these are too many for a rollout, or noise is to last through episodes.
     pub fn fitted(&self, limit: usize) -> Result<Sampling> {
-        let Some(amount) = self.whole() else { return Ok(*self) };
+        let Some(amount) = self.whole_episodes() else { return Ok(*self) };
         let key = if self.min_rollouts > 0 { "min_rollouts" } else { "min_steps" };
         if self.sde {
             let problem =
@@ -100,13 +100,13 @@ impl Sampling {
         if m.saturating_mul(passes) > MAX_BATCH {
             return Err(Error::config(key, format!("{key} × minibatches is more than {MAX_BATCH}")));
         }
-        if batch % m != 0 && self.whole().is_none() {
+        if batch % m != 0 && self.whole_episodes().is_none() {
             let near = (1..=batch).filter(|d| batch % d == 0).min_by_key(|d| d.abs_diff(m)).unwrap_or(1);
             let problem = format!("{m} must divide horizon × envs ({t} × {n} = {batch}); try {near}");
             return Err(Error::config("minibatches", problem));
         }
         let freq = self.sde_sample_freq;
-        if freq != 0 && t % freq != 0 && self.whole().is_none() {
+        if freq != 0 && t % freq != 0 && self.whole_episodes().is_none() {
             return Err(Error::config("sde_sample_freq", format!("{freq} must divide the horizon ({t}), or be 0")));
         }
         Ok(())

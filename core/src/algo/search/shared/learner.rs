@@ -137,7 +137,7 @@ impl<C: CandidateSearch> PopulationLearner<C> {
         let Population { episodes, deterministic, .. } = *self.search.population();
         let rows = [seeds * n, episodes];
         let (p, all) = (self.parameters, self.layout.len());
-        let rest = || held.get("theta").slice(1, p, all).unsqueeze(1).broadcast_to(&[seeds, n, all - p]);
+        let rest = || held.theta().slice(1, p, all).unsqueeze(1).broadcast_to(&[seeds, n, all - p]);
         let theta = if p == all { candidates } else { Tensor::concat(&[candidates, rest()], 2) };
         let acting = self.acting(theta, &Statistics::acting(held));
         let mean = acting.values.find(Normalised::MEAN).map(|mean| mean.unsqueeze(1));
@@ -182,7 +182,7 @@ impl<C: CandidateSearch> Learned for PopulationLearner<C> {
     }
 
     fn start(&self, held: &Held, _tasks: usize) -> Acting {
-        self.acting(held.get("theta").unsqueeze(1), &Statistics::acting(held))
+        self.acting(held.theta().unsqueeze(1), &Statistics::acting(held))
     }
 }
 
@@ -231,8 +231,8 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
         let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::EXPLORATION)), it.number());
         let stream = |number: u32| fold_in(key, Tensor::constant_u32(number));
         let (p, all) = (self.parameters, self.layout.len());
-        let (whole, key) = (held.get("theta"), stream(0));
-        let theta = whole.slice(1, 0, p);
+        let (all_parameters, key) = (held.theta(), stream(0));
+        let theta = all_parameters.slice(1, 0, p);
         let candidates = self.search.ask(it, held, theta, key);
         let played = self.play(it, held, candidates, stream(1));
 
@@ -245,7 +245,7 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
         // Parameters that are not finite are left out.
         let broken = new.non_finite().to_f32().max_keep(1);
         let kept = broken.gt(Tensor::constant_f32(0.0)).select(theta, new);
-        let kept = if p == all { kept } else { Tensor::concat(&[kept, whole.slice(1, p, all)], 1) };
+        let kept = if p == all { kept } else { Tensor::concat(&[kept, all_parameters.slice(1, p, all)], 1) };
         it.update("theta", kept);
 
         let lengths = by_seed(played.totals.lengths.to_f32());

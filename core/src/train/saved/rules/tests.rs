@@ -168,7 +168,7 @@ fn forge_all(run: Run<'_>, problems: &mut Vec<String>) -> Result<Vec<&'static st
         all.extend(related.filter(|(_, value)| *value >= 0.0));
         for one in all {
             let (name, bytes) = forged(&file, array, algorithm.layout(), one);
-            match restored(&device, &Own::default(), &[Saved::whole(&bytes)]).map(drop) {
+            match restored(&device, &Own::default(), &[Saved::in_one_file(&bytes)]).map(drop) {
                 Err(Error::Snapshot(text)) if text.contains(&format!("`{name}` holds")) => {}
                 other => problems.push(format!("{run:?} {one:?} {name}: {other:?}")),
             }
@@ -243,7 +243,7 @@ fn a_ring_is_listed_once_and_only_what_is_one() {
         let device = Device::cpu(1);
         let [one, two] = [
             Session::restore_saved(&device, Own::default(), &[saved]).map(drop),
-            crate::train::whole(Own::default(), saved).map(drop),
+            crate::train::joined(Own::default(), saved).map(drop),
         ];
         assert_eq!(one, two);
         one.map_err(|error| error.to_string())

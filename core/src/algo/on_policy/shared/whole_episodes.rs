@@ -12,7 +12,7 @@ use super::{Rollout, Sampling};
 
 impl<'a> Rollout<'a> {
     /// Plays whole episodes from new ones on.
-    pub(super) fn collect_whole(
+    pub(super) fn collect_episodes(
         sampling: &Sampling,
         nets: &'a ActorCritic,
         it: &mut Iteration<'_>,
