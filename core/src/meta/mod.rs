@@ -5,6 +5,21 @@
 //! Of MAML's family, K = S · M rows of parameters stand for M tasks of each of S stacked seeds. Their training is traced: the data of
 //! a phase is a [`Phase`], [`InnerSteps`] are made on it, and an [`Objective`] of the adapted parameters on fresh data is
 //! differentiated through these steps.
+//!
+//! # How policies that adapt are played
+//!
+//! [`Learned`](crate::algo::Learned) asks a trained algorithm for five functions. `policy` gives the policy that acts.
+//! `course` tells how it comes to a task: its family, rounds of adaptation, rollouts, episodes. `start` gives the
+//! values by which it acts before it has seen its tasks, and `adapt` those after it has seen some episodes. Algorithms
+//! of particles also tell how each of these acts (`particles`). MAML's family adapts by an inner step,
+//! [`Learner::adapt`], as in training. RL² has no rounds: the memory of its policy lasts through the episodes of a
+//! trial. PEARL's `start` and `adapt` give evidence, from which its policy draws z when an episode begins; each round
+//! is an episode. PPO acts on a task as it was trained.
+//!
+//! Two functions play by these, and know no algorithm: on a device [`try_adapting`] traces all rounds into one program;
+//! on the host [`Adaptive`] makes a program of each step, for [`MetaEvaluator`] and `quickstudy adapt`.
+//! [`try_exploring`] plays the sizes of a [`MetaEvaluator`] in a program. Held-out tasks come from a random stream that
+//! training never draws from.
 
 mod adaptation;
 mod adaptive;

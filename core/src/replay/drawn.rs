@@ -15,7 +15,7 @@ pub struct Drawn {
 
 impl ReplayMemory {
     /// `batch` transitions: each drawn evenly among all that are held, or by its priority; one may be drawn more than once. `key`: words
-    /// `[S, 1]`; `correction`: β of [`Priorities`], `[]` or `[S, 1]`, where they are drawn by these.
+    /// `[S, 1]`; `correction`: β of [`Priorities`](super::Priorities), `[]` or `[S, 1]`, where they are drawn by these.
     #[track_caller]
     #[must_use]
     pub fn sample(&self, stored: &Stored, key: [Tensor; 2], batch: usize, correction: Option<Tensor>) -> Drawn {

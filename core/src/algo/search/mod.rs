@@ -1,4 +1,17 @@
-//! Search by populations, without gradients: one file each, named as their papers, and what they share.
+//! Search by populations, without gradients: one file each, named as their papers, and the common part.
+//!
+//! CEM, CMA-ES, OpenAI's evolution strategy, ARS and NOP share their iteration, [`PopulationLearner`]; each is a
+//! [`CandidateSearch`].
+//!
+//! # From candidates to a mean
+//!
+//! 1. **The candidates.** [`CandidateSearch::ask`] gives n parameter vectors around θ for each seed, `[S, n, P]`.
+//! 2. **The episodes.** [`Iteration::fold`](crate::play::Iteration::fold) plays them as S · n groups and keeps sums
+//!    instead of steps. In a program its loop ends once all rows of a tile are done.
+//! 3. **The step.** [`CandidateSearch::tell`] gets mean returns and gives the new θ. Ranks are comparisons of all pairs
+//!    (`shared/rank.rs`).
+//! 4. **The host.** CMA-ES asks and tells in f64 by [`Iteration::on_host`](crate::play::Iteration::on_host)
+//!    (`cma_es/strategy.rs`); its state keeps an f64 as the sum of two f32.
 
 pub mod ars;
 pub mod cem;

@@ -64,7 +64,7 @@ impl Session {
         Snapshots::of(self, SnapshotKind::Session, self.entries(), seeds).await
     }
 
-    /// Parameters, normalisers and configuration of the seed of this number, from 0: what [`Evaluator`](super::Evaluator) needs.
+    /// Parameters, normalisers and configuration of the seed of this number, from 0: what [`Evaluator`](crate::train::Evaluator) needs.
     ///
     /// # Errors
     /// If there is no such seed or the device fails.
