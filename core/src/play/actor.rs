@@ -161,7 +161,7 @@ impl PolicyActor {
         Ok(())
     }
 
-    /// The same with keys that are on the device, u32 `[K, 2]` each.
+    /// Sets the keys of actions and of lasting noise, arrays of the device, u32 `[K, 2]` each.
     pub fn set_key_arrays(&mut self, action: Array, lasting: Array) {
         self.keys = Some([action, lasting]);
     }

@@ -17,8 +17,8 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Shares minima of episodes and of their steps among so many environments: what each plays, rounded up; none if both
-    /// are 0.
+    /// Shares minima of episodes and of their steps among so many environments: what each plays, rounded up; none if
+    /// both are 0.
     #[must_use]
     pub fn share([episodes, steps]: [usize; 2], envs: usize) -> Option<Amount> {
         let [episodes, steps] = [episodes, steps].map(|all| all.div_ceil(envs.max(1)));

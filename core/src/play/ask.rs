@@ -21,8 +21,8 @@ pub(super) struct Request {
 }
 
 impl Iteration<'_> {
-    /// Asks the host to play, with this memory of the policy where it goes on: the first observations `[K, N, O]` of new episodes, or the
-    /// memory after it; and what was recorded.
+    /// Asks the host to play, with this memory of the policy where it goes on: the first observations `[K, N, O]` of
+    /// new episodes, or the memory after it; and what was recorded.
     #[track_caller]
     pub(super) fn ask(
         &mut self,

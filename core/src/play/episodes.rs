@@ -11,8 +11,9 @@ use crate::tensor::{Named, Tree, fail, scan_tree, scan_tree_until};
 use crate::{Error, Tensor};
 
 impl Iteration<'_> {
-    /// Whole episodes of each environment, one after the other, from new ones on: T `steps` in all, of which those after the last episode
-    /// are not valid. The rows are S seeds with M tasks each, or the tasks of all seeds with some environments each.
+    /// Whole episodes of each environment, one after the other, from new ones on: T `steps` in all, of
+    /// which those after the last episode are not valid. The rows are S seeds with M tasks each, or the
+    /// tasks of all seeds with some environments each.
     #[track_caller]
     pub fn episodes(
         &mut self,
@@ -56,7 +57,8 @@ impl Iteration<'_> {
         self.trial(cast, (None, None), key, amount, (steps, lasting))
     }
 
-    /// Whole episodes on tasks with these parameters, `[K, D]`, where environments are in the program, and on those that the host is told.
+    /// Whole episodes on tasks with these parameters, `[K, D]`, where environments are in the
+    /// program, and on those that the host is told.
     #[track_caller]
     fn trial(
         &mut self,
@@ -84,8 +86,8 @@ impl Iteration<'_> {
 }
 
 impl Play<'_> {
-    /// Whole episodes of each environment, one after the other, from new ones on; T steps in all, of which those after the last
-    /// episode are not valid.
+    /// Whole episodes of each environment, one after the other, from new ones on; T steps in all, of which
+    /// those after the last episode are not valid.
     #[track_caller]
     pub fn episodes(&self, amount: Amount, steps: usize) -> Experience {
         self.episodes_from(None, amount, steps)

@@ -15,8 +15,8 @@ pub struct Running {
     pub obs: Tensor,
     /// The policy's memory, `[K, N, ·]` each.
     pub memory: Named,
-    /// The task of each environment, `[K, N, D]`, where a new one is drawn for each episode; none where tasks are given or there is a
-    /// single one.
+    /// The task of each environment, `[K, N, D]`, where a new one is drawn for each episode; none where
+    /// tasks are given or there is a single one.
     pub task: Option<Tensor>,
 }
 
@@ -60,7 +60,7 @@ impl Steps {
         Paths { obs, next_obs, action, reward, valid }
     }
 
-    /// The same where learners take what the network saw.
+    /// Whole episodes whose observations are as the network saw them.
     pub fn paths_seen(&self) -> Paths {
         Paths { obs: self.extras.get("seen"), ..self.paths() }
     }
@@ -71,7 +71,8 @@ impl Steps {
 pub struct Experience {
     /// `[T, K, N, …]`
     pub steps: Steps,
-    /// The last observation that a time limit cut off in each of C equal spans of time, `[C, K, N, O]`; of plays that go on only.
+    /// The last observation that a time limit cut off in each of C equal spans of time,
+    /// `[C, K, N, O]`; of plays that go on only.
     pub cut_obs: Option<Tensor>,
     /// Where the next play goes on.
     pub next: Running,
@@ -93,7 +94,7 @@ pub struct Totals {
 tree!(Totals: returns, lengths, terminated, lost);
 
 impl Totals {
-    /// The same after one more step of each environment, `[K, N, …]`.
+    /// Adds one more step of each environment, `[K, N, …]`, to the sums.
     #[track_caller]
     #[must_use]
     pub fn add(&self, step: &Steps) -> Totals {

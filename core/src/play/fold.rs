@@ -11,9 +11,9 @@ use crate::tensor::{Named, Tree, fail, scan_tree, scan_tree_until};
 use crate::{Error, Tensor};
 
 impl Iteration<'_> {
-    /// Folds `add` over the steps of one new episode in each environment, from `init`, `[K, N, …]`, on: at most so many `steps`, in which
-    /// the policy acts as `how` says. No step is kept; where environments are in the program, it ends once all are done. If there are
-    /// many tasks, each episode has its own.
+    /// Folds `add` over the steps of one new episode in each environment, from `init`, `[K, N, …]`, on: at most so many
+    /// `steps`, in which the policy acts as `how` says. No step is kept; where environments are in the program, it ends
+    /// once all are done. If there are many tasks, each episode has its own.
     ///
     /// An error of the trace if an executor has many tasks.
     #[track_caller]
@@ -73,7 +73,8 @@ impl Play<'_> {
     }
 }
 
-/// The same as [`Play::fold`] for an episode that was recorded, with steps after its end as [`replay`] gives them.
+/// Folds `add` over the steps of an episode that was recorded, as [`Play::fold`] does; those after its end, as
+/// [`replay`] gives them, are left out.
 #[track_caller]
 pub(super) fn fold_recorded<C: Tree>(steps: &Steps, init: &C, add: impl FnOnce(&C, &Steps) -> C) -> C {
     let (folded, _) = scan_tree(steps.reward.size(0), init, steps, |_, sum: C, step: Steps| {

@@ -1,4 +1,5 @@
-//! The calls of an algorithm's iteration besides computing with tensors: it draws tasks, plays, and lets the host compute.
+//! The calls of an algorithm's iteration besides computing with tensors: it draws tasks, plays, and lets the host
+//! compute.
 
 use super::keys::group_keys;
 use super::{HostAct, HostCall, Steps};
@@ -15,8 +16,8 @@ use crate::{DType, Device, Error, Result, Tensor};
 
 /// An iteration that is being traced: wherever environments are, it plays them by the same calls.
 ///
-/// On a device the whole iteration is one program. On the host it asks for what is played, and the trace is divided there
-/// ([`Segments`](crate::program::Segments)).
+/// On a device the whole iteration is one program. On the host it asks for what is played, and the trace is divided
+/// there ([`Segments`](crate::program::Segments)).
 #[derive(Debug)]
 pub struct Iteration<'a> {
     pub(super) cx: &'a mut Context,
@@ -70,13 +71,14 @@ impl<'a> Iteration<'a> {
         Iteration { cx, place, device: None, key, number, stage, scheduled, groups, told, acts }
     }
 
-    /// Gives the device on which policies act in environments of the host; without one, playing there is an error of the trace.
+    /// Gives the device on which policies act in environments of the host; without one, playing there is an error of
+    /// the trace.
     #[must_use]
     pub fn acting_on(self, device: &'a Device) -> Iteration<'a> {
         Iteration { device: Some(device), ..self }
     }
 
-    /// The same of another stage.
+    /// The iteration as one of another stage of the algorithm, counted from 0.
     #[must_use]
     pub fn of_stage(self, stage: usize) -> Iteration<'a> {
         Iteration { stage, ..self }
@@ -103,8 +105,9 @@ impl<'a> Iteration<'a> {
         !self.place.on_host()
     }
 
-    /// What `f` makes of this iteration with `n` groups of each seed in the place of seeds: they are S · n, each with a key of its own, which
-    /// is the seed's if it has one group. New values `[S · n, A, …]` of entries become those of the seeds, `[S, n · A, …]`.
+    /// Runs `f` with each seed divided into `n` groups: S · n rows take the place of seeds, each with a key of its own,
+    /// which is the seed's if it has one group. New values `[S · n, A, …]` of entries become those of the seeds,
+    /// `[S, n · A, …]`.
     pub fn by_groups<R>(&mut self, n: usize, f: impl FnOnce(&mut Iteration<'a>) -> R) -> R {
         let (key, groups) = (self.key, self.groups);
         (self.key, self.groups) = (group_keys(key, n), groups * n);
@@ -118,7 +121,7 @@ impl<'a> Iteration<'a> {
         self.key[0].size(0)
     }
 
-    /// The stage that it is of, from 0: one of those that the algorithm has, and this trace is of that one alone.
+    /// This trace's stage of the algorithm, counted from 0.
     pub fn stage(&self) -> usize {
         self.stage
     }
@@ -133,7 +136,8 @@ impl<'a> Iteration<'a> {
         self.key
     }
 
-    /// A number that follows a schedule: f32 `[]`, or `[S, 1]` where stacked seeds may have come to different points of their runs.
+    /// A number that follows a schedule: f32 `[]`, or `[S, 1]` where stacked seeds may have come to different points of
+    /// their runs.
     #[track_caller]
     pub fn scalar(&mut self, name: &str) -> Tensor {
         let Some(of_seeds) = self.scheduled.as_ref().and_then(|scheduled| scheduled.find(name)) else {
@@ -202,11 +206,13 @@ impl<'a> Iteration<'a> {
         }
     }
 
-    /// A loop of `n` passes over carries, with plays inside or without: `body` gets the index (u32 `[]`) and the carries, and gives the
-    /// new ones and the metrics of its pass, which are joined as each [says](crate::learn::Join).
+    /// A loop of `n` passes over carries, with plays inside or without: `body` gets the index (u32 `[]`) and the
+    /// carries, and gives the new ones and the metrics of its pass, which are joined as each
+    /// [says](crate::learn::Join).
     ///
-    /// Where all happens on the device it is a loop of one program. Otherwise `body` is traced twice, the second time as programs that
-    /// are run in every pass; a carry that begins and ends as an entry of the state is changed where it is, also when the host fails.
+    /// Where all happens on the device it is a loop of one program. Otherwise `body` is traced twice, the second
+    /// time as programs that are run in every pass; a carry that begins and ends as an entry of the state is
+    /// changed where it is, also when the host fails.
     #[track_caller]
     pub fn repeat<C: Tree>(
         &mut self,
@@ -255,7 +261,7 @@ impl<'a> Iteration<'a> {
         (carry, metrics.flattened(seeds, n))
     }
 
-    /// Computes what is no tensor program: `f` gets the numbers of `asks` and gives those of tensors of these shapes, f32.
+    /// Calls `f` on the host: it gets the numbers of `asks` and gives those of tensors of these shapes, f32.
     #[track_caller]
     pub fn on_host(
         &mut self,

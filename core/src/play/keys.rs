@@ -43,7 +43,8 @@ impl Keys {
     }
 }
 
-/// Keys of the groups of environments that each seed has: words `[S, 1]` → `[S · n, 1]`, the seed's own where there is one group.
+/// Keys of the groups of environments that each seed has: words `[S, 1]` → `[S · n, 1]`, the seed's own where there is
+/// one group.
 #[track_caller]
 pub fn group_keys(key: [Tensor; 2], n: usize) -> [Tensor; 2] {
     match n {

@@ -40,9 +40,9 @@ impl Recorded {
         TracedStep { state: from.state, steps, reward, terminated, truncated, last_observation, observation }
     }
 
-    /// The steps of a play that went on from where environments were: as [`Play::go_on`](super::Play::go_on) leaves them, but that the
-    /// final observations are those of all steps, because environments of the host may cut themselves off at any time. It has no
-    /// environment states and nothing that only the policy could say.
+    /// The steps of a play that went on from where environments were: as [`Play::go_on`](super::Play::go_on) leaves
+    /// them, but that the final observations are those of all steps, because environments of the host may cut
+    /// themselves off at any time. It has no environment states and nothing that only the policy could say.
     #[track_caller]
     pub fn went_on(&self, from: Running) -> Experience {
         let Recorded { action, reward, terminated, truncated, last_observation, observation } = *self;

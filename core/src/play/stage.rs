@@ -53,7 +53,8 @@ pub enum HostAct {
     Call(HostCall),
 }
 
-/// The host under the iterations of stacked seeds: an executor's environments, if that is where they are, and what is computed there.
+/// The host under the iterations of stacked seeds: an executor's environments, if that is where they are, and what is
+/// computed there.
 pub struct Stage {
     device: Device,
     /// Of each seed.
@@ -65,7 +66,7 @@ pub struct Stage {
     acts: Vec<Vec<HostAct>>,
     /// Number of the iteration that is made, from 1.
     pub iteration: u32,
-    /// The stage that it is of, from 0.
+    /// The iteration's stage of the algorithm, counted from 0.
     pub of: usize,
 }
 
@@ -91,12 +92,13 @@ impl Stage {
         }
     }
 
-    /// The same environments under iterations that ask for other acts.
+    /// Sets the acts that iterations ask for, by stage of the algorithm; environments stay where they are.
     pub(crate) fn set_acts(&mut self, acts: Vec<Vec<HostAct>>) {
         self.acts = acts;
     }
 
-    /// Plays on for these seeds alone, by their numbers among all that the executor plays for, from the next episodes on.
+    /// Plays on for these seeds alone, by their numbers among all that the executor plays for, from the next episodes
+    /// on.
     pub(crate) fn choose(&mut self, seeds: &[u64], numbers: &[usize], all: usize) -> Result<()> {
         self.keys = seeds.iter().map(|seed| key_from_seed(*seed)).collect();
         let Some(mut player) = self.player.take() else { return Ok(()) };
@@ -120,7 +122,8 @@ impl Stage {
         self.player.as_ref().map_or(0, Player::env_steps)
     }
 
-    /// Where the environments of each seed are in their episodes, as bytes; none if they have not begun, or cannot save that.
+    /// Where the environments of each seed are in their episodes, as bytes; none if they have not begun, or cannot save
+    /// that.
     ///
     /// # Errors
     /// If an environment fails.
@@ -174,8 +177,8 @@ impl Stage {
         }
     }
 
-    /// New episodes everywhere for plays that go on, if environments are in the middle of none: at first, and after an error. Their first
-    /// observations `[S, N, O]`.
+    /// New episodes everywhere for plays that go on, if environments are in the middle of none: at first, and after an
+    /// error. Their first observations `[S, N, O]`.
     ///
     /// # Errors
     /// If an environment or the device fails.
@@ -236,8 +239,8 @@ impl HostCall {
 }
 
 impl HostPlay {
-    /// Plays with what was asked: the values by which the policy acts, its memory if it goes on, then keys of actions, of lasting noise and
-    /// of environments.
+    /// Plays with what was asked: the values by which the policy acts, its memory if it goes on, then keys of
+    /// actions, of lasting noise and of environments.
     async fn run(&mut self, device: &Device, player: &mut Player<SomeGroups>, asked: Vec<Array>) -> Result<Vec<Array>> {
         let HostPlay { actor, acting, rows: [k, n], steps, episodes, .. } = self;
         let [values @ .., action, lasting, env] = &asked[..] else {

@@ -23,7 +23,8 @@ pub struct Play<'a> {
     pub how: How,
     /// K and N.
     pub rows: [usize; 2],
-    /// Parameters of tasks, `[K, D]` or `[K, N, D]`; none if the environment has a single task, or a new one is drawn for each episode.
+    /// Parameters of tasks, `[K, D]` or `[K, N, D]`; none if the environment has a single task, or a new one is drawn
+    /// for each episode.
     pub tasks: Option<Tensor>,
     /// Names of the random numbers.
     pub keys: Keys,
@@ -76,8 +77,8 @@ impl Agent<'_> {
         Running { state, steps: zero.broadcast_to(&self.rows), obs, memory, task: None }
     }
 
-    /// The step that draws by number `t`. `episode` is the number of each environment's episode, and 1 where it counts, u32 `[K, N]`;
-    /// `outcome` gives that of actions.
+    /// The step that draws by number `t`. `episode` is the number of each environment's episode, and 1 where it counts,
+    /// u32 `[K, N]`; `outcome` gives that of actions.
     pub(super) fn step(
         &self,
         how: How,
@@ -128,9 +129,9 @@ impl Agent<'_> {
 }
 
 impl Iteration<'_> {
-    /// Steps from where environments are, through the ends of episodes; the first of them draws by the number `first` (u32 `[]`) of
-    /// this iteration. Environments of the host keep their states to themselves: of `from` only the observations and the steps are of
-    /// interest there.
+    /// Steps from where environments are, through the ends of episodes; the first of them draws by the number `first`
+    /// (u32 `[]`) of this iteration. Environments of the host keep their states to themselves: of `from` only the
+    /// observations and the steps are of interest there.
     #[track_caller]
     pub fn go_on(&mut self, cast: Cast<'_>, from: Running, until: Until, first: Tensor) -> Experience {
         let (Cast { policy, acting, rows }, keys) = (cast, Keys::of_iteration(self.key, self.number));
@@ -156,7 +157,8 @@ impl Play<'_> {
         Agent { policy, acting, rows, keys }
     }
 
-    /// New episodes. Where there are many tasks and none are given, each episode has its own, as [`crate::host::TaskPerEpisode`] draws it.
+    /// New episodes. Where there are many tasks and none are given, each episode has its own, as
+    /// [`crate::host::TaskPerEpisode`] draws it.
     #[track_caller]
     pub fn begin(&self) -> Running {
         let key = fold_in(self.keys.env, Tensor::constant_u32(0));

@@ -43,12 +43,14 @@ impl<'a> Saved<'a> {
         Saved { file, segments: None }
     }
 
-    /// A file and, if it is in parts, its segments: `read` gives one, or an [`Error::Snapshot`](crate::Error::Snapshot).
+    /// A file and, if it is in parts, its segments: `read` gives one, or an
+    /// [`Error::Snapshot`](crate::Error::Snapshot).
     pub fn in_parts(file: &'a [u8], read: ReadSegment<'a>) -> Saved<'a> {
         Saved { file, segments: Some(read) }
     }
 
-    /// Reads a ring, after so many rows in all: `put` takes numbers, and the element of the ring from which on they lie.
+    /// Reads a ring, after so many rows in all: `put` takes numbers, and the element of the ring from which on they
+    /// lie.
     pub(in crate::train) fn read_ring(
         &self,
         ring: &Ring,
@@ -59,7 +61,8 @@ impl<'a> Saved<'a> {
         ring.check(&entry.shape, added)?;
         let Some(read) = self.segments else {
             return Err(wrong(format!(
-                "`{}` is in segments beside it; resume the folder of the run, or make one file of it by `quickstudy export`",
+                "`{}` is in segments beside it; resume the folder of the run, or make one file of it by `quickstudy \
+                 export`",
                 ring.tensor
             )));
         };
@@ -113,10 +116,12 @@ pub(in crate::train) fn check_rings(header: &Header, tensors: &[Entry<'_>], ring
     Ok(())
 }
 
-/// One file of a snapshot: that which [`Session::snapshot`](super::Session::snapshot) gives, with the rows of its segments in it.
+/// One file of a snapshot: that which [`Session::snapshot`](super::Session::snapshot) gives, with the rows of its
+/// segments in it.
 ///
 /// # Errors
-/// [`Error::Snapshot`](crate::Error::Snapshot) if it cannot be read; [`Error::Memory`](crate::Error::Memory) if there is no room for it.
+/// [`Error::Snapshot`](crate::Error::Snapshot) if it cannot be read;
+/// [`Error::Memory`](crate::Error::Memory) if there is no room for it.
 pub fn joined<'a>(own: impl Into<Own<'a>>, saved: Saved<'_>) -> Result<Vec<u8>> {
     let own = own.into();
     let (header, def, mut entries) = snapshot::decode(saved.file, own.algorithms)?;

@@ -55,7 +55,8 @@ impl Session {
     /// Fresh training.
     ///
     /// # Errors
-    /// If the device lacks memory, the environment does not fit the algorithm, or what plays it on the host cannot be made.
+    /// If the device lacks memory, the environment does not fit the algorithm, or what plays it on the host cannot be
+    /// made.
     pub fn new(device: &Device, setup: &Setup) -> Result<Session> {
         let lower = |error: Error| error.lowered_by(&setup.memory_settings());
         let copies = room_for_copies(device, setup);
@@ -128,16 +129,16 @@ impl Session {
         Session::restore_with(device, Own::default(), snapshots)
     }
 
-    /// The same with environments and algorithms of the caller's.
+    /// Training that goes on from one snapshot per seed, which may be of environments and algorithms of the caller's.
     ///
     /// # Errors
     /// As [`Session::restore`].
     pub fn restore_with<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[&[u8]]) -> Result<Session> {
-        let whole: Vec<Saved<'_>> = snapshots.iter().map(|file| Saved::in_one_file(file)).collect();
-        Session::restore_saved(device, own, &whole)
+        let files: Vec<Saved<'_>> = snapshots.iter().map(|file| Saved::in_one_file(file)).collect();
+        Session::restore_saved(device, own, &files)
     }
 
-    /// The same of snapshots that may be in parts: their segments are read one at a time.
+    /// Training that goes on from snapshots that may be in parts, whose segments are read one at a time.
     ///
     /// # Errors
     /// As [`Session::restore`], or what reading a segment gives.
@@ -196,8 +197,9 @@ impl Session {
         self.seeds.get(index).map_or(0, |seed| seed.iteration)
     }
 
-    /// Environment steps to make, per seed. Where all iterations make what is planned these are whole iterations, so that it may be more than
-    /// was asked for; else a seed ends with the iteration in which it makes what was asked for.
+    /// Environment steps to make, per seed. Where all iterations make what is planned these are
+    /// whole iterations, so that it may be more than was asked for; else a seed ends with the
+    /// iteration in which it makes what was asked for.
     pub fn total_steps(&self) -> u64 {
         match self.setup.fitted().counts_steps() {
             true => self.setup.steps,
@@ -210,8 +212,8 @@ impl Session {
         (0..self.seeds.len()).all(|index| self.is_done(index))
     }
 
-    /// True if the seed of this number, from 0, goes on from a snapshot of an earlier version, for which it was finished: that ended runs by the
-    /// steps that were planned, of which this one has made fewer.
+    /// True if the seed of this number, from 0, goes on from a snapshot of an earlier version, for which it was
+    /// finished: that ended runs by the steps that were planned, of which this one has made fewer.
     pub fn goes_on_unlike_planned(&self, index: usize) -> bool {
         self.seeds.get(index).is_some_and(|seed| seed.ended_as_planned) && !self.is_done(index)
     }
@@ -227,8 +229,8 @@ impl Session {
     /// Linear schedules end at the new number. A memory that is as large as the run grows with it.
     ///
     /// # Errors
-    /// [`Error::Config`] for none or more than 10¹⁵, if a seed has made more already, or if a setting does not fit so many steps;
-    /// [`Error::Memory`] if there is no room.
+    /// [`Error::Config`] for none or more than 10¹⁵, if a seed has made more already, or if a setting does not fit so
+    /// many steps; [`Error::Memory`] if there is no room.
     pub fn set_steps(&mut self, steps: u64) -> Result<()> {
         check_steps(steps)?;
         let made = self.seeds.iter().map(|seed| seed.made).max().unwrap_or(0);
@@ -250,12 +252,13 @@ impl Session {
         Ok(())
     }
 
-    /// One iteration of the seeds that are trained now: a row of metrics for each of [`running`](Session::running), in order. These are all
-    /// seeds until one of them has made its steps; then the others go on without it.
+    /// One iteration of the seeds that are trained now: a row of metrics for each of [`running`](Session::running), in
+    /// order. These are all seeds until one of them has made its steps; then the others go on without it.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite; [`Error::Interrupted`] if the device was
-    /// asked to stop; or if the device fails. After the latter two, what was trained is lost from the last snapshot on.
+    /// [`Error::NonFinite`] if every update of a seed had a gradient that was not finite;
+    /// [`Error::Interrupted`] if the device was asked to stop; or if the device fails. After the latter two,
+    /// what was trained is lost from the last snapshot on.
     pub async fn step(&mut self) -> Result<Vec<Row>> {
         self.expect_intact()?;
         self.take_turn().await?;
@@ -340,7 +343,8 @@ impl Session {
         self.training.algorithm().entries(self.setup.env.state_len())
     }
 
-    /// The segments that the snapshot named from which the seed of this number, from 0, was restored: the next one in parts goes on from them.
+    /// The segments that the snapshot named from which the seed of this number, from 0, was restored:
+    /// the next one in parts goes on from them.
     pub fn segments(&self, index: usize) -> &[Ring] {
         self.seeds.get(index).map_or(&[], |seed| &seed.segments[..])
     }

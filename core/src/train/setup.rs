@@ -63,8 +63,8 @@ pub const DEFAULT_STEPS: u64 = 100_000;
 pub(in crate::train) const MAX_STEPS: u64 = 1_000_000_000_000_000;
 
 impl Setup {
-    /// Defaults < preset for this environment < `layers`, later ones winning. `steps: None`: the preset's, or 100,000. `algorithm`: a
-    /// built-in one's name, or the definition of another.
+    /// Defaults < preset for this environment < `layers`, later ones winning. `steps: None`: the preset's, or 100,000.
+    /// `algorithm`: a built-in one's name, or the definition of another.
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown algorithm or key, with the closest one; [`Error::Config`] for a value of the
@@ -155,8 +155,9 @@ impl Setup {
         keys
     }
 
-    /// Bytes that are there at once while all seeds are saved in parts: the words of the state, the entries of one seed, and of each seed
-    /// its file and the policy of its best evaluation. Bulk entries are copied seed by seed, rings segment by segment.
+    /// Bytes that are there at once while all seeds are saved in parts: the words of the state, the entries
+    /// of one seed, and of each seed its file and the policy of its best evaluation. Bulk entries are
+    /// copied seed by seed, rings segment by segment.
     pub(in crate::train) fn bytes_of_copies(&self) -> u64 {
         let elements = |entry: &StateEntry| entry.shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
         let all = |entries: &[StateEntry]| entries.iter().map(elements).fold(0, u64::saturating_add);
@@ -184,8 +185,8 @@ impl Setup {
         Ok(Setup { steps, fitted, ..self.clone() })
     }
 
-    /// The setup of settings that were resolved before, as a snapshot holds them, for a run of so many steps of which `made` says how many
-    /// are made.
+    /// The setup of settings that were resolved before, as a snapshot holds them, for a run of so many
+    /// steps of which `made` says how many are made.
     pub(in crate::train) fn of_snapshot(
         algorithm: &'static AlgorithmDef,
         env: EnvPlace,
@@ -204,7 +205,8 @@ impl Setup {
     }
 }
 
-/// The steps that a memory is made for, in a run of so many steps. Earlier versions allowed a run to be cut below what it had made.
+/// The steps that a memory is made for, in a run of so many steps. Earlier versions allowed a run to be cut below what
+/// it had made.
 fn length(algorithm: &dyn Algorithm, steps: u64, made: u64) -> u64 {
     // With the last iteration, what is made may be more than was asked for.
     if algorithm.counts_steps() { steps } else { steps.max(made) }

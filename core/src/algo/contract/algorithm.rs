@@ -21,7 +21,7 @@ pub enum First {
     Value(f64),
     /// The seed's key.
     Key,
-    /// First parameters, as the [layout](Algorithm::layout) has them, from this one on: copies of as many as the entry has.
+    /// Copies of the initial parameters of the [layout](Algorithm::layout), starting at this offset.
     Parameters(usize),
     /// Tasks of environments, where each episode has its own.
     Task,
@@ -46,9 +46,11 @@ pub struct StateEntry {
     pub bulk: bool,
     /// It is a ring of R rows; the entry of this name, `[1]`, says which row is written next.
     pub ring: Option<&'static str>,
-    /// It belongs to the episodes that are running: where all environments begin new ones, it has its first value again.
+    /// It belongs to the episodes that are running: where all environments begin new ones, it has its first value
+    /// again.
     pub of_episode: bool,
-    /// It holds statistics that parameters were trained by, such as those of observations: they go where the parameters go.
+    /// It holds statistics that parameters were trained by, such as those of observations: they go where the parameters
+    /// go.
     pub statistics: bool,
     /// The range of its numbers.
     pub numbers: Numbers,
@@ -74,32 +76,34 @@ impl StateEntry {
         }
     }
 
-    /// The same with another first value.
+    /// Begins the entry with this value instead of zeros.
     #[must_use]
     pub fn from(self, first: First) -> StateEntry {
         StateEntry { first, ..self }
     }
 
-    /// The same, read and changed row by row.
+    /// Makes the entry a bulk one, which programs read and change row by row.
     #[must_use]
     pub fn bulk(self) -> StateEntry {
         StateEntry { bulk: true, ..self }
     }
 
-    /// Makes the entry a ring: each iteration adds a row for each environment step that it makes, in order, and changes no others. The row number p of all that were ever added, from 0, lies at p mod R. `next` names the entry, u32 `[1]`, that says which row is written
-    /// next, 0 to R, where R stands for the first one: as [`ReplayMemory::push`](crate::replay::ReplayMemory::push) counts it.
+    /// Makes the entry a ring: each iteration adds a row for each environment step that it makes, in order, and changes
+    /// no others. The row number p of all that were ever added, from 0, lies at p mod R. `next` names the entry, u32
+    /// `[1]`, that says which row is written next, 0 to R, where R stands for the first one: as
+    /// [`ReplayMemory::push`](crate::replay::ReplayMemory::push) counts it.
     #[must_use]
     pub fn ring(self, next: &'static str) -> StateEntry {
         StateEntry { bulk: true, ring: Some(next), ..self }
     }
 
-    /// The same, as a part of the episodes that are running.
+    /// Makes the entry a part of the episodes that are running: it begins anew where they do.
     #[must_use]
     pub fn of_episode(self) -> StateEntry {
         StateEntry { of_episode: true, ..self }
     }
 
-    /// The same, as statistics that go where the parameters go.
+    /// Marks the entry as statistics, which are copied wherever the parameters are.
     #[must_use]
     pub fn statistics(self) -> StateEntry {
         StateEntry { statistics: true, ..self }
@@ -111,7 +115,8 @@ impl StateEntry {
         StateEntry { numbers, ..self }
     }
 
-    /// Relates the entry's numbers to others: a snapshot in which the relation does not hold is neither written nor read.
+    /// Relates the entry's numbers to others: a snapshot in which the relation does not hold is neither written nor
+    /// read.
     #[must_use]
     pub fn related(mut self, relation: Relation) -> StateEntry {
         self.relations.push(relation);
@@ -178,7 +183,7 @@ impl Held {
         })
     }
 
-    /// The same with what `f` makes of each entry.
+    /// Replaces each entry by the tensor that `f` gives for its name and value.
     #[must_use]
     pub fn map(&self, f: impl Fn(&str, Tensor) -> Tensor) -> Held {
         Held(self.0.iter().map(|(name, tensor)| (*name, f(name, *tensor))).collect())
@@ -208,23 +213,25 @@ pub fn update_parameters(it: &mut Iteration<'_>, Trained { theta, moments }: Tra
 
 /// An algorithm with its settings, fitted to an environment.
 ///
-/// [`Training`](super::Training) runs it: on a device or with environments of the host, for one or several stacked seeds.
+/// [`Training`](super::Training) runs it: on a device or with environments of the host, for one or several stacked
+/// seeds.
 pub trait Algorithm: Learned {
     /// Which part of θ is what.
     fn layout(&self) -> &Layout;
 
-    /// Everything that training changes, for one seed. `environment`: numbers of an environment's state; none where environments keep
-    /// their states to themselves, on the host.
+    /// Everything that training changes, for one seed. `environment`: numbers of an environment's state; none where
+    /// environments keep their states to themselves, on the host.
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry>;
 
     /// The environments that so many seeds play: what an executor of the host must have.
     fn fleet(&self, seeds: usize) -> FleetSize;
 
-    /// Environment steps of one iteration of the last stage and seed as it is planned: where episodes end early it makes
-    /// [others](Algorithm::counts_steps).
+    /// Environment steps of one iteration of the last stage and seed as it is planned: where episodes end early it
+    /// makes [others](Algorithm::counts_steps).
     fn batch(&self) -> u64;
 
-    /// The most environment steps that so many iterations from the first on may make: a snapshot that counts more is neither written nor read.
+    /// The most environment steps that so many iterations from the first on may make: a snapshot that
+    /// counts more is neither written nor read.
     fn most(&self, iterations: u64) -> u64 {
         self.planned(iterations)
     }
@@ -239,7 +246,8 @@ pub trait Algorithm: Learned {
         steps.div_ceil(self.batch())
     }
 
-    /// The same for a run of so many environment steps, if its state depends on that: a memory is no larger than what can be collected.
+    /// The algorithm for a run of so many environment steps, if its state depends on them: a replay memory is no larger
+    /// than the run. None: the algorithm is as it is.
     ///
     /// # Errors
     /// If a setting does not fit so many steps.
@@ -257,9 +265,9 @@ pub trait Algorithm: Learned {
         Vec::new()
     }
 
-    /// Number of its stages: kinds of iterations on the same state, such as a warm-up that plays and does not learn. Each is traced once,
-    /// before training begins; the last is that of training. Where others play other numbers of steps, [`planned`](Algorithm::planned) and
-    /// [`iterations`](Algorithm::iterations) say so.
+    /// Number of its stages: kinds of iterations on the same state, such as a warm-up that plays and does not learn.
+    /// Each is traced once, before training begins; the last is that of training. Where others play other numbers of
+    /// steps, [`planned`](Algorithm::planned) and [`iterations`](Algorithm::iterations) say so.
     fn stages(&self) -> usize {
         1
     }
@@ -272,8 +280,8 @@ pub trait Algorithm: Learned {
     /// One iteration, of the stage that [`Iteration::stage`] names: plays, learns, and updates the state.
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics;
 
-    /// Tells whether iterations may make other numbers of steps than planned, as where episodes end early: then each counts those of each
-    /// seed, by [`Metrics::STEPS`].
+    /// Tells whether iterations may make other numbers of steps than planned, as where episodes end early: then each
+    /// counts those of each seed, by [`Metrics::STEPS`].
     fn counts_steps(&self) -> bool {
         false
     }
@@ -334,7 +342,8 @@ mod tests {
             cx.output("theta", held.get("thta"));
         });
         let message = traced.unwrap_err().to_string();
-        let expected = "program: the state has no entry `thta`, only [\"key\", \"theta\", \"adam_m\", \"adam_v\", \"adam_scale\"] (at ";
+        let expected = "program: the state has no entry `thta`, only [\"key\", \"theta\", \"adam_m\", \"adam_v\", \
+                        \"adam_scale\"] (at ";
         assert!(message.starts_with(expected) && message.contains(file!()), "{message}");
     }
 }

@@ -44,8 +44,8 @@ impl Count {
         Count { steps, ep_return, discounted, episodes: zero, returns: zero, lengths: zero }
     }
 
-    /// After T more steps with these rewards and ends, terminated and truncated (u32), `[T, S, N, 1]` each; and of each step the discounted
-    /// return, and the return of the episode that ended with it, as [`Metrics::returns`] has them.
+    /// After T more steps with these rewards and ends, terminated and truncated (u32), `[T, S, N, 1]` each; and of each
+    /// step the discounted return, and the return of the episode that ended with it, as [`Metrics::returns`] has them.
     #[track_caller]
     pub fn over(&self, t: usize, xs: [Tensor; 3], gamma: f64) -> (Count, [Tensor; 2]) {
         let (none, one) = (Tensor::constant_f32(0.0), Tensor::constant_u32(1));

@@ -29,8 +29,8 @@ impl Family {
 
 /// An algorithm: its name, what it says of itself, and how its settings and an environment make it ready to train.
 ///
-/// Built-in ones are listed in [`crate::train::ALGORITHMS`]; everything that takes the name of one of these takes the definition of
-/// another as well.
+/// Built-in ones are listed in [`crate::train::ALGORITHMS`]; everything that takes the name of one of these
+/// takes the definition of another as well.
 #[derive(Clone, Copy, Debug)]
 pub struct AlgorithmDef {
     /// Name, as in the paper: in Rust, on the command line, in files and in JavaScript.
@@ -85,10 +85,12 @@ impl AlgorithmDef {
         self.declared.iter().filter(move |doc| uses(doc.key))
     }
 
-    /// Checks values of settings, each alone; those that are not given have their defaults. What it does not look at is left out.
+    /// Checks values of settings, each alone; those that are not given have their defaults. What it does not look at is
+    /// left out.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for an unknown key, with the closest one; [`Error::Config`] for a value of the wrong type or range.
+    /// [`Error::Unknown`] for an unknown key, with the closest one; [`Error::Config`] for a value of the wrong type or
+    /// range.
     pub fn checked(&self, given: &Table) -> Result<Table> {
         let mut table = (self.defaults)();
         for (key, value) in given {

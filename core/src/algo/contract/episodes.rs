@@ -17,9 +17,9 @@ pub(in crate::algo) struct RunningEpisodes {
 tree!(RunningEpisodes: running, ep_return);
 
 impl RunningEpisodes {
-    /// Gives the entries of episodes of at most `horizon` steps in N environments, `[N, O, D]`: states of as many numbers
-    /// as `environment` says, none where environments keep theirs to themselves; tasks of D numbers, each episode's own,
-    /// if there are many; observations of O numbers, steps and returns so far.
+    /// Gives the entries of episodes of at most `horizon` steps in N environments, `[N, O, D]`: states of as many
+    /// numbers as `environment` says, none where environments keep theirs to themselves; tasks of D numbers, each
+    /// episode's own, if there are many; observations of O numbers, steps and returns so far.
     pub fn entries(environment: Option<usize>, horizon: usize, [n, o, d]: [usize; 3]) -> Vec<StateEntry> {
         let of = |name, shape: &[usize]| StateEntry::new(name, shape, DType::F32);
         let mut entries = Vec::new();

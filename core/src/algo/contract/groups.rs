@@ -18,8 +18,8 @@ struct ParameterGroup {
 
 /// Groups of parameters on one θ, each stepped by an optimiser of its own.
 ///
-/// Either each group is a vector of its own and θ has one behind the other ([`new`](ParameterGroups::new)), or all groups
-/// see all of θ and each moves its own places ([`on`](ParameterGroups::on)).
+/// Either each group is a vector of its own and θ has one behind the other ([`new`](ParameterGroups::new)), or all
+/// groups see all of θ and each moves its own places ([`on`](ParameterGroups::on)).
 #[derive(Clone, Debug)]
 pub struct ParameterGroups {
     groups: Vec<ParameterGroup>,
@@ -29,8 +29,8 @@ pub struct ParameterGroups {
 }
 
 impl ParameterGroups {
-    /// Name of the state's entry of Adam's bias correction, as [`StateEntry::learner`] has it: that of the only group, or
-    /// of the first one.
+    /// Name of the state's entry of Adam's bias correction, as [`StateEntry::learner`] has it: that of the only group,
+    /// or of the first one.
     pub const SCALE: &'static str = "adam_scale";
 
     /// A single group: all parameters make their steps together.
@@ -40,9 +40,9 @@ impl ParameterGroups {
         ParameterGroups::on(layout, vec![(ParameterGroups::SCALE, vec![all])])
     }
 
-    /// Groups of these slices, one behind the other in θ. Each comes with the name of the state's entry, `[2]`, that holds
-    /// Adam's bias correction of its steps: [`SCALE`](ParameterGroups::SCALE) for the first one, and a name of your own,
-    /// such as `adam_scale_values`, for each other.
+    /// Groups of these slices, one behind the other in θ. Each comes with the name of the state's entry, `[2]`, that
+    /// holds Adam's bias correction of its steps: [`SCALE`](ParameterGroups::SCALE) for the first one, and a name of
+    /// your own, such as `adam_scale_values`, for each other.
     pub fn new(groups: Vec<(&'static str, Layout)>) -> ParameterGroups {
         let mut whole = Layout::new();
         let one = |(scale, layout): (&'static str, Layout)| {

@@ -31,14 +31,16 @@ impl Course {
         Course { family: Family::SingleTask, rounds: 0, rollouts: 1, episodes: 1, steps, discount }
     }
 
-    /// True if it acts by other values on each task: a row of [`Acting`] for each task of each seed, instead of one per seed.
+    /// True if it acts by other values on each task: a row of [`Acting`] for each task of each seed, instead of one per
+    /// seed.
     #[must_use]
     pub fn per_task(&self) -> bool {
         self.family.in_rounds()
     }
 }
 
-/// A policy as training leaves it, in traces: evaluations, meta-tests, recordings and viewers play it, on devices and on the host.
+/// A policy as training leaves it, in traces: evaluations, meta-tests, recordings and viewers play it, on devices and
+/// on the host.
 ///
 /// The state that its functions get holds [what a policy consists of](super::Algorithm::policy_entries), `[S, …]` each.
 pub trait Learned: Debug {

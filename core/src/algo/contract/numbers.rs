@@ -1,4 +1,5 @@
-//! The numbers that entries of the state may hold: snapshots are checked by them, before they are written and when they are read.
+//! The numbers that entries of the state may hold: snapshots are checked by them, before they are written and when they
+//! are read.
 
 use std::fmt;
 use std::ops::Range;
@@ -59,9 +60,11 @@ impl fmt::Display for Numbers {
 /// How the numbers of an entry depend on other entries, which it names, or on the iterations made.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Relation {
-    /// The number of rows of a [ring](super::StateEntry::ring) that are filled: as many as steps were made, at most so many.
+    /// The number of rows of a [ring](super::StateEntry::ring) that are filled: as many as steps were made, at most so
+    /// many.
     Filled(usize),
-    /// Rows that are filled, of rings that are `rows` long: until a ring is full, each number is that of `next`, the row that is written next.
+    /// Rows that are filled, of rings that are `rows` long: until a ring is full, each number is that
+    /// of `next`, the row that is written next.
     FilledUpTo {
         /// The entry of the rows that are written next.
         next: &'static str,
@@ -90,9 +93,9 @@ pub enum Relation {
     NotBelow(&'static str),
     /// At most the number of iterations made.
     UpToIterations,
-    /// An optimiser's corrections of the moments of these parameters, which are places in θ: before its first step both corrections and
-    /// moments are 0. A correction of the second moment may stay 0, and so does the moment. Where each of several particles has a pair of
-    /// corrections, the places are those of one particle.
+    /// An optimiser's corrections of the moments of these parameters, which are places in θ: before its first step both
+    /// corrections and moments are 0. A correction of the second moment may stay 0, and so does the moment. Where each
+    /// of several particles has a pair of corrections, the places are those of one particle.
     Corrects(Vec<Range<usize>>),
 }
 

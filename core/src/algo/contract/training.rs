@@ -25,8 +25,9 @@ struct Traced {
 
 /// Training of one or several stacked seeds, one iteration at a time.
 ///
-/// With the same seeds, a built-in environment trains the same parameters on a device and on the host, as long as random numbers are
-/// named alike: where every environment is a group of its own on the host, one with chance draws other numbers.
+/// With the same seeds, a built-in environment trains the same parameters on a device and on the host, as long as
+/// random numbers are named alike: if every environment is a group of its own on the host, a stochastic environment then
+/// draws different numbers.
 #[derive(Debug)]
 pub struct Training {
     device: Device,
@@ -55,8 +56,8 @@ impl Training {
         Ok(Training { state, ..training })
     }
 
-    /// Training that goes on from a state with all [entries](Algorithm::entries), of runs with these seeds; on the host in new
-    /// episodes, because what environments were in the middle of is not part of the state.
+    /// Training that goes on from a state with all [entries](Algorithm::entries), of runs with these seeds; on the host
+    /// in new episodes, because what environments were in the middle of is not part of the state.
     ///
     /// # Errors
     /// As [`new`](Training::new); iterations fail if an array is missing or of another shape.
@@ -78,8 +79,8 @@ impl Training {
         Ok(Training { device: device.clone(), algorithm, place, traced, stage, state })
     }
 
-    /// Goes on with the same algorithm for a run of other steps, whose state has entries of another length: they are cut off, or go on with
-    /// zeros.
+    /// Goes on with the same algorithm for a run of other steps, whose state has entries of another
+    /// length: they are cut off, or go on with zeros.
     ///
     /// # Errors
     /// If the device lacks memory; then nothing has changed.
@@ -92,8 +93,8 @@ impl Training {
         Ok(())
     }
 
-    /// Goes on with other seeds, whose state this is: those of these numbers among all `seeds` of which there were arrays, or an executor,
-    /// when training began.
+    /// Goes on with other seeds, whose state this is: those of these numbers among all `seeds` of which there were
+    /// arrays, or an executor, when training began.
     ///
     /// # Errors
     /// As [`resize`](Training::resize).
@@ -225,8 +226,8 @@ impl Training {
         self.step_at(done, at)
     }
 
-    /// One iteration after `done`, of seeds whose runs have come so far: metrics `[S, C + E]`, still on the device, which are those of the C
-    /// names and the [returns](Metrics::returns) of E episodes.
+    /// One iteration after `done`, of seeds whose runs have come so far: metrics `[S, C + E]`, still on the device,
+    /// which are those of the C names and the [returns](Metrics::returns) of E episodes.
     ///
     /// Ready at once where everything happens on the device; environments of the host may take their time.
     ///
@@ -253,8 +254,8 @@ impl Training {
         })
     }
 
-    /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity. What environments
-    /// of the host did in the last iteration is not done again.
+    /// The first operation of that iteration, made from a copy of the state before it, that gave a NaN or an infinity.
+    /// What environments of the host did in the last iteration is not done again.
     pub fn first_non_finite<'a>(
         &'a self,
         before: &'a State,
@@ -403,8 +404,7 @@ fn with_rows(device: &Device, array: &Array, shape: &[usize]) -> Result<Array> {
     program.run(&State::new(), &[("old", array)], &[])?.get("new").cloned()
 }
 
-/// Says in a state of these entries that environments of the host began new episodes, with these observations: steps, returns and what
-/// policies remember begin anew.
+/// Resets the entries that belong to an episode, after new episodes began on the host with these observations.
 fn begin_episodes(state: &mut State, first: Array, entries: &[StateEntry], device: &Device) -> Result<()> {
     state.insert("obs", first);
     for entry in entries.iter().filter(|entry| entry.of_episode) {

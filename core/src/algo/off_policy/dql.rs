@@ -1,8 +1,8 @@
 //! Deep Q-Learning as Pyrado has it.
 //!
-//! Muratore, SimuRLacra, `pyrado.algorithms.step_based.dql`: the network reads an observation and one action, and its values of all
-//! choices make a table; ε falls by a factor in each iteration; the target is copied after so many updates.
-//! Departures, each with its reason:
+//! Muratore, SimuRLacra, `pyrado.algorithms.step_based.dql`: the network reads an observation and one action, and its
+//! values of all choices make a table; ε falls by a factor in each iteration; the target is copied after so many
+//! updates. Departures, each with its reason:
 //!  1. the loss is at the action that was taken; Pyrado's is at the best one, which is no temporal difference
 //!  2. the memory holds what followed each step; Pyrado takes the next row for it
 //!  3. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)

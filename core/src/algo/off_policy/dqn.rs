@@ -1,9 +1,10 @@
 //! Deep Q-Networks.
 //!
-//! Mnih et al. 2013, arXiv:1312.5602, algorithm 1, with the target network of doi:10.1038/nature14236; options are double Q-learning
-//! (arXiv:1509.06461) and dueling networks (arXiv:1511.06581).
+//! Mnih et al. 2013, arXiv:1312.5602, algorithm 1, with the target network of doi:10.1038/nature14236; options are
+//! double Q-learning (arXiv:1509.06461) and dueling networks (arXiv:1511.06581).
 //! Departures from the papers, each with its reason:
-//!  1. Adam in place of RMSprop, and Huber's loss in place of clipped errors, which has the same gradient (as Stable-Baselines3)
+//!  1. Adam in place of RMSprop, and Huber's loss in place of clipped errors, which has the same gradient (as
+//!     Stable-Baselines3)
 //!  2. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
 //!  3. ε falls by iteration and not by step, so that it is one number of a program's run
 //!  4. an update with a gradient that is not finite is dropped and counted

@@ -1,12 +1,13 @@
 //! Soft Actor-Critic.
 //!
-//! Haarnoja et al. 2018, arXiv:1812.05905, algorithm 1 and eq. 2 to 7, 18; for choices Christodoulou 2019, arXiv:1910.07207.
-//! Departures from the paper, each with its reason:
+//! Haarnoja et al. 2018, arXiv:1812.05905, algorithm 1 and eq. 2 to 7, 18; for choices Christodoulou 2019,
+//! arXiv:1910.07207. Departures from the paper, each with its reason:
 //!  1. the gradient of the temperature is that of ln α (as in the authors' code): it does not vanish as α does
 //!  2. time-limited episodes bootstrap from their final observation (arXiv:1712.00378)
 //!  3. an update with a gradient that is not finite is dropped and counted
 //!
-//! An update: the critics make a step towards the soft target, then the policy by the new critics, then the temperature, then the targets.
+//! An update: the critics make a step towards the soft target, then the policy by the new critics, then the
+//! temperature, then the targets.
 
 mod actor;
 mod config;

@@ -1,14 +1,16 @@
 //! Advantage actor-critic, synchronous.
 //!
-//! Mnih et al. 2016, arXiv:1602.01783, algorithm S3, whose actors wait for each other: after T steps of N environments one gradient step of
+//! Mnih et al. 2016, arXiv:1602.01783, algorithm S3, whose actors wait for each other: after T
+//! steps of N environments one gradient step of
 //!
 //! −mean A ln π(a|s) + c₁ ½ mean (v − R)² − c₂ mean H
 //!
 //! Departures from the paper, each with its reason:
-//!  1. RMSprop's ε stands beside the root, as in `torch.optim.RMSprop`, and its average begins at 0; Stable-Baselines3 has a variant that
-//!     begins at 1 with ε under the root
+//!  1. RMSprop's ε stands beside the root, as in `torch.optim.RMSprop`, and its average begins at 0; Stable-Baselines3
+//!     has a variant that begins at 1 with ε under the root
 //!  2. separate networks for policy and value, which `critic` lets make their steps together or apart
-//!  3. time-limited episodes bootstrap from the final observation (arXiv:1712.00378), and a step that is not finite is dropped and counted
+//!  3. time-limited episodes bootstrap from the final observation (arXiv:1712.00378), and a step
+//!     that is not finite is dropped and counted
 
 use super::{Networks, OnPolicy, OnPolicyLearner, Parts, PolicyGradient, Rollout, Sampling, likelihood_losses};
 use crate::Result;

@@ -115,8 +115,8 @@ impl PpoConfig {
 /// The averages over minibatches that are logged.
 pub(super) const SUMS: &[&str] = &["policy_loss", "value_loss", "entropy", "approx_kl", "clip_frac", "grad_norm"];
 
-/// The terms of −L of eq. 9: −L^CLIP, L^VF and S. `clip_eps`: ε, `[]` or `[S, 1]`. `value_clip`: the change of the value is limited to ε too;
-/// `standardised`: advantages are standardised in the batch.
+/// The terms of −L of eq. 9: −L^CLIP, L^VF and S. `clip_eps`: ε, `[]` or `[S, 1]`. `value_clip`: the change of the
+/// value is limited to ε too; `standardised`: advantages are standardised in the batch.
 #[track_caller]
 pub fn losses(
     net: &ActorCritic,

@@ -1,12 +1,14 @@
 //! Stein Variational Policy Gradient.
 //!
-//! Liu et al. 2017, arXiv:1704.02399, eq. 10: each of n policies, the particles, follows the gradients of all of them, those of nearer ones
-//! more, and is driven away from the others. On the gradients of losses L, whose minimum is looked for,
+//! Liu et al. 2017, arXiv:1704.02399, eq. 10: each of n policies, the particles, follows the
+//! gradients of all of them, those of nearer ones more, and is driven away from the others. On the
+//! gradients of losses L, whose minimum is looked for,
 //!
 //! φ_i = 1/n Σ_j [k(x_j, x_i) ∇L_j / τ − k(x_j, x_i) (x_i − x_j) / h²],  k(x, y) = exp(−‖x − y‖² / 2h²)
 //!
-//! A particle is the learner of an on-policy algorithm, with its own environments, value function and optimiser. All particles of all seeds
-//! are rows of one program; φ takes the place of the gradient between it and the optimiser's step.
+//! A particle is the learner of an on-policy algorithm, with its own environments, value function
+//! and optimiser. All particles of all seeds are rows of one program; φ takes the place of the
+//! gradient between it and the optimiser's step.
 //!
 //! Particles of TRPO make a step of a trust region by φ. The paper's φ is a direction by gradients, which any rule may
 //! make steps of, and Pyrado's `SVPG` replaces the gradient and leaves the rule as it is: so conjugate gradients get φ
@@ -16,11 +18,15 @@
 //! Departures from the paper, each with its reason:
 //!  1. only the policy's parameters are turned: the value functions are no distribution that is drawn from
 //!  2. k and φ change with every step of an optimiser, as in Pyrado's `SVPG`, also within the passes over one rollout
-//!  3. h² is half of the median of all n² squared distances over ln(n + 1), zeros among them, as in Pyrado; there is no annealing
-//!  4. Pyrado's gradient of the kernel sums over all particles with the wrong sign, so that they attract each other; this one is the paper's
-//!  5. the policy that is played and kept is the best particle: the highest mean return of about its last hundred episodes
+//!  3. h² is half of the median of all n² squared distances over ln(n + 1), zeros among them, as in Pyrado; there is no
+//!     annealing
+//!  4. Pyrado's gradient of the kernel sums over all particles with the wrong sign, so that they
+//!     attract each other; this one is the paper's
+//!  5. the policy that is played and kept is the best particle: the highest mean return of about its last hundred
+//!     episodes
 //!
-//! One particle is the algorithm that it is made of, bit for bit. A gradient that is not finite drops the step of all particles of its seed.
+//! One particle is the algorithm that it is made of, bit for bit. A gradient that is not finite
+//! drops the step of all particles of its seed.
 
 mod config;
 mod stein;
@@ -94,7 +100,7 @@ impl<C: OnPolicy> Particles<C> {
         Ok(Particles { learner, count, layout, turn: Rc::new(stein.clone()), stein, chosen: None })
     }
 
-    /// The same by another direction than Stein's.
+    /// Moves the particles by another direction than Stein's.
     #[must_use]
     pub fn turned_by(self, turn: Rc<dyn Turn>) -> Particles<C> {
         Particles { turn, ..self }

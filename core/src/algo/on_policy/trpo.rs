@@ -2,16 +2,17 @@
 //!
 //! Schulman et al. 2015, arXiv:1502.05477, eq. 14 and appendix C.
 //! Departures from the paper, each with its reason:
-//!  1. the states are those of rollouts of fixed length, or of whole episodes (`min_rollouts`), whose advantages a value
-//!     function estimates (arXiv:1506.02438), instead of whole trajectories' returns, as all that compare with TRPO do
-//!  2. the value function is fitted by Adam on minibatches, as in Stable-Baselines3's contributed TRPO, whose settings and
-//!     scores are published
+//!  1. the states are those of rollouts of fixed length, or of whole episodes (`min_rollouts`), whose
+//!     advantages a value function estimates (arXiv:1506.02438), instead of whole trajectories'
+//!     returns, as all that compare with TRPO do
+//!  2. the value function is fitted by Adam on minibatches, as in Stable-Baselines3's contributed
+//!     TRPO, whose settings and scores are published
 //!  3. advantages are standardised over the rollout, time-limited episodes bootstrap from the final observation
 //!     (arXiv:1712.00378), and a step that is not finite is dropped and counted
 //!
-//! An iteration is one program, run for all stacked seeds: rollout, advantages, conjugate gradients, line search, passes of
-//! the value function. Nothing is read in between. Where policies remember, surrogate, KL and products with its Hessian
-//! go through the steps of each environment in order, from the states before the rollout.
+//! An iteration is one program, run for all stacked seeds: rollout, advantages, conjugate gradients, line search,
+//! passes of the value function. Nothing is read in between. Where policies remember, surrogate, KL and products with
+//! its Hessian go through the steps of each environment in order, from the states before the rollout.
 
 mod config;
 mod surrogate;

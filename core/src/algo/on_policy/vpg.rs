@@ -1,15 +1,16 @@
 //! Vanilla policy gradient: REINFORCE with a baseline.
 //!
-//! Williams 1992, doi:10.1007/BF00992696; Sutton et al. 2000. The policy makes one step along mean A ln π(a|s), then the value function,
-//! which is the baseline, is fitted to the returns by an optimiser of its own, as in garage's VPG. A linear baseline in its place is so too:
-//! it judges a rollout as it was fitted to the one before, 0 at first, and is then fitted to this one. With `entropy_method = "max"` each
-//! reward has a share of the policy's entropy, and the objective has none. Policies may remember; a linear baseline
-//! does not: it sees the observation and the time of each step.
+//! Williams 1992, doi:10.1007/BF00992696; Sutton et al. 2000. The policy makes one step along mean A ln π(a|s),
+//! then the value function, which is the baseline, is fitted to the returns by an optimiser of its own, as in
+//! garage's VPG. A linear baseline is fitted after the policy's step as well: it judges a rollout by its fit to the one
+//! before, by 0 at first. With `entropy_method = "max"` each reward has a share of
+//! the policy's entropy, and the objective has none. Policies may remember; a linear baseline does not: it sees
+//! the observation and the time of each step.
 //! Departures from garage, each with its reason:
-//!  1. rollouts are of fixed length instead of whole episodes, so that all environments always play; where one is cut off, by its end or by a
-//!     time limit, the value of what comes next stands for the rest (arXiv:1712.00378)
-//!  2. a fitted baseline predicts nothing below the least or above the largest return that it was fitted to: a rollout need not have the steps
-//!     of an episode that the next one has, and cubes of time grow fast
+//!  1. rollouts are of fixed length instead of whole episodes, so that all environments always play; where one is cut
+//!     off, by its end or by a time limit, the value of what comes next stands for the rest (arXiv:1712.00378)
+//!  2. a fitted baseline predicts nothing below the least or above the largest return that it was fitted to: a rollout
+//!     need not have the steps of an episode that the next one has, and cubes of time grow fast
 //!  3. a step that is not finite is dropped and counted
 
 #[cfg(test)]
@@ -82,9 +83,9 @@ crate::settings! {
     pub struct VpgConfig {
         /// predicts returns: the value network, or a baseline fitted to each rollout
         ///
-        /// A fitted one predicts by its fit to the rollout before, which should have the same part of episodes: all environments begin
-        /// together, so `horizon` is best a multiple of the time limit, or episodes end by chance. It needs `critic = "last"`; the value
-        /// network and its settings are then of no use.
+        /// A fitted one predicts by its fit to the rollout before, which should have the same part of episodes: all
+        /// environments begin together, so `horizon` is best a multiple of the time limit, or episodes end by chance.
+        /// It needs `critic = "last"`; the value network and its settings are then of no use.
         baseline: VpgBaseline = VpgBaseline::Network;
         /// added to the diagonal of a fitted baseline's equations
         ///
@@ -123,7 +124,8 @@ impl VpgConfig {
         let PolicyGradient { critic, normalise_advantages, entropy_coef, .. } = self.gradient;
         self.gradient.validate(&self.sampling)?;
         if self.fitted().is_some() && !critic.last() {
-            let problem = "a baseline that is fitted to each rollout is so after the policy's step; set it to \"last\", or \
+            let problem = "a baseline that is fitted to each rollout is so after the policy's step; set it to \
+                           \"last\", or \
                            baseline to \"network\"";
             return Err(Error::config("critic", problem));
         }
@@ -131,7 +133,8 @@ impl VpgConfig {
         self.net.validate()
     }
 
-    /// Collects a rollout: its rewards have a share of entropy and its values are a baseline's predictions, if this is asked for.
+    /// Collects a rollout: its rewards have a share of entropy and its values are a baseline's predictions, if this is
+    /// asked for.
     fn collect<'a>(
         &self,
         nets: &'a ActorCritic,

@@ -1,11 +1,12 @@
 //! Augmented Random Search.
 //!
-//! Mania et al. 2018, arXiv:1803.07055, algorithm 2: V1, and with `normalise_observations` V2, whose policies see observations
-//! standardised by statistics of all that were seen. V1-t and V2-t, with `top_directions`, learn from the best of the directions only.
+//! Mania et al. 2018, arXiv:1803.07055, algorithm 2: V1, and with `normalise_observations` V2, whose policies
+//! see observations standardised by statistics of all that were seen. V1-t and V2-t, with `top_directions`,
+//! learn from the best of the directions only.
 //!
-//! An iteration plays θ + ν δ and θ − ν δ for each of N = n/2 directions δ ~ N(0, I), and makes the step
-//! θ ← θ + α / (b σ_R) Σ (r⁺ − r⁻) δ over the b directions with the highest max(r⁺, r⁻); σ_R is the deviation of their 2 b returns.
-//! Departures, each with its reason:
+//! An iteration plays θ + ν δ and θ − ν δ for each of N = n/2 directions δ ~ N(0, I), and makes the step θ ← θ + α /
+//! (b σ_R) Σ (r⁺ − r⁻) δ over the b directions with the highest max(r⁺, r⁻); σ_R is the deviation of their 2 b
+//! returns. Departures, each with its reason:
 //!  1. where all returns of these are equal there is no step, for σ_R is 0
 //!  2. policies may have hidden layers, and choices; the paper's are linear
 
@@ -33,8 +34,8 @@ pub static ARS: AlgorithmDef = AlgorithmDef::new::<ArsConfig>(
 /// ARS on one environment.
 pub type Ars = PopulationLearner<ArsConfig>;
 
-/// Σ (r⁺ − r⁻) δ / (b σ_R) over the best b directions, `[S, P]`: `directions: [S, N, P]`, and `returns: [S, 2 N]` of the positive
-/// candidates, then of the negative ones. 0 where the returns of these are all equal.
+/// Σ (r⁺ − r⁻) δ / (b σ_R) over the best b directions, `[S, P]`: `directions: [S, N, P]`, and `returns: [S, 2 N]` of
+/// the positive candidates, then of the negative ones. 0 where the returns of these are all equal.
 #[track_caller]
 pub fn ascent(directions: Tensor, returns: Tensor, top: usize) -> Tensor {
     let shape = directions.shape();
@@ -111,7 +112,8 @@ mod tests {
 
     #[test]
     fn the_best_directions_count_in_deviations_of_their_returns() {
-        // The third direction has the lowest best return; of the others' 5, 1, 1, 3 the mean is 2.5 and the variance 2.75.
+        // The third direction has the lowest best return; of the others' 5, 1, 1, 3 the mean is 2.5 and the variance
+        // 2.75.
         let (got, deviation) = (step(&[5.0, 1.0, 0.5, 1.0, 3.0, 0.0], 2), 2.75_f64.sqrt());
         for (got, want) in got.iter().zip([4.0 / (2.0 * deviation), -2.0 / (2.0 * deviation)]) {
             assert!((got - want).abs() < 1e-6, "{got} instead of {want}");

@@ -3,7 +3,8 @@
 //! Rubinstein 1999, doi:10.1023/A:1010091220143, on the parameters of a policy as in Szita and Lőrincz 2006,
 //! doi:10.1162/neco.2006.18.12.2936; after garage's and metarl's `CEM`.
 //! Departures from these, each with its reason:
-//!  1. the extra deviation falls from iteration to iteration, as its setting says; there it falls with each candidate, n times as fast
+//!  1. the extra deviation falls from iteration to iteration, as its setting says; there it falls with each candidate,
+//!     n times as fast
 //!  2. the policy is the mean; there it is left at the candidate that would be played next
 //!  3. the candidates of an iteration are played side by side, each the same number of episodes
 
@@ -30,15 +31,16 @@ pub static CEM: AlgorithmDef = AlgorithmDef::new::<CemConfig>(
 /// CEM on one environment.
 pub type Cem = PopulationLearner<CemConfig>;
 
-/// Candidates μ + z √(σ² + e² f), `[S, n, P]`: `mean` and `std` are `[S, P]`, `z: [S, n, P]` standard normal numbers, e the extra
-/// deviation, and `factor`, `[]`, its share that is left.
+/// Candidates μ + z √(σ² + e² f), `[S, n, P]`: `mean` and `std` are `[S, P]`, `z: [S, n, P]` standard normal numbers, e
+/// the extra deviation, and `factor`, `[]`, its share that is left.
 #[track_caller]
 pub fn candidates([mean, std]: [Tensor; 2], z: Tensor, extra: f64, factor: Tensor) -> Tensor {
     let deviation = (std.square() + factor * extra.powi(2)).sqrt();
     mean.unsqueeze(1) + z * deviation.unsqueeze(1)
 }
 
-/// The mean and the deviation (ddof 0) of the k candidates with the highest returns: `[S, n, P]` and `[S, n]` → `[S, P]` each.
+/// The mean and the deviation (ddof 0) of the k candidates with the highest returns: `[S, n, P]` and `[S, n]` →
+/// `[S, P]` each.
 #[track_caller]
 pub fn refit(candidates: Tensor, returns: Tensor, k: usize) -> [Tensor; 2] {
     let shape = candidates.shape();

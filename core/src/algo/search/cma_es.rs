@@ -1,14 +1,17 @@
 //! The Covariance Matrix Adaptation Evolution Strategy.
 //!
-//! Hansen 2016, arXiv:1604.00772, with active (negative) weights, as pycma 4.5 has it by default; garage and metarl call pycma. With
-//! `separable` the matrix is a diagonal (Ros and Hansen 2008, doi:10.1007/978-3-540-87700-4_30), with pycma's rates for that.
-//! Departures from garage, each with its reason:
-//!  1. the policy is the mean of the search; there it is a candidate that was lucky once, and at once replaced by another one
+//! Hansen 2016, arXiv:1604.00772, with active (negative) weights, as pycma 4.5 has it by default; garage and metarl
+//! call pycma. With `separable` the matrix is a diagonal (Ros and Hansen 2008, doi:10.1007/978-3-540-87700-4_30), with
+//! pycma's rates for that. Departures from garage, each with its reason:
+//!  1. the policy is the mean of the search; there it is a candidate that was lucky once, and at once replaced by
+//!     another one
 //!  2. a step that is not finite is dropped and counted
-//!  3. the eigenvectors are computed in each iteration, as episodes cost more than they do for as many parameters as are allowed
+//!  3. the eigenvectors are computed in each iteration, as episodes cost more than they do for as many parameters as
+//!     are allowed
 //!
-//! Candidates are played by the device; all else is computed by the host in f64, as the condition of the matrix asks for. The state
-//! keeps each f64 as a sum of two f32, and [rounds](rounded) to such after each iteration, so that a resumed run has the same bits.
+//! Candidates are played by the device; all else is computed by the host in f64, as the condition of the matrix
+//! asks for. The state keeps each f64 as a sum of two f32, and [rounds](rounded) to such after each iteration,
+//! so that a resumed run has the same bits.
 
 mod config;
 mod strategy;
@@ -74,7 +77,8 @@ fn shapes(p: usize, separable: bool) -> [Vec<usize>; 5] {
     [vec![p], vec![2], covariance, vec![2, p, 2], vec![1]]
 }
 
-/// The strategy in the numbers of θ's first P parameters and of the [`ENTRIES`], one seed's; a new one where it has seen no generation.
+/// The strategy in the numbers of θ's first P parameters and of the [`ENTRIES`], one seed's; a new one where it has
+/// seen no generation.
 fn unpacked(theta: &[f64], entries: [&[f64]; 5], constants: &Constants, sigma0: f64) -> Strategy {
     let whole = |pairs: &[f64]| pairs.chunks(2).map(|pair| pair.iter().sum()).collect::<Vec<f64>>();
     let [rest, sigma, covariance, paths, generation] = entries;
@@ -107,7 +111,7 @@ fn packed(strategy: &Strategy) -> [Vec<f64>; 6] {
     ]
 }
 
-/// The last frame of each seed with the covariance that it is of: asking computes it, and telling has it again.
+/// Each seed's covariance and its eigenvectors, computed by `ask` and reused by `tell`.
 type Frames = Rc<RefCell<Vec<Option<(Covariance, Axes)>>>>;
 
 fn frame(frames: &Frames, seed: usize, covariance: &Covariance) -> Axes {
@@ -159,7 +163,8 @@ impl CandidateSearch for CmaEsSearch {
         self.config.validate()?;
         if !self.config.separable && parameters > MOST_FULL {
             let problem = format!(
-                "the policy has {parameters} parameters, and a full matrix is kept of {MOST_FULL} at most; set separable to \
+                "the policy has {parameters} parameters, and a full matrix is kept of {MOST_FULL} at most; set \
+                 separable to \
                  true, or make hidden layers smaller"
             );
             return Err(Error::config("separable", problem));

@@ -1,7 +1,7 @@
 //! NOP: an algorithm that learns nothing, after garage's and metarl's.
 //!
-//! It plays episodes by its policy as it is, and leaves it so: what other algorithms reach is compared with it, and its speed is that
-//! of playing alone. Theirs does not even play; ours does, because a run is as long as its steps.
+//! It plays episodes by its policy as it is, and leaves it so: what other algorithms reach is compared with it, and its
+//! speed is that of playing alone. Theirs does not even play; ours does, because a run is as long as its steps.
 
 use super::{Asked, CandidateSearch, Population, PopulationLearner, Told};
 use crate::algo::{AlgorithmDef, Family, Held, Metrics, StateEntry};

@@ -1,9 +1,9 @@
 //! OpenAI's evolution strategy.
 //!
-//! Salimans et al. 2017, arXiv:1703.03864, algorithm 1, with what section 2.1 adds: antithetic pairs, ranks for returns, weight decay.
-//! An iteration plays θ + σ ε and θ − σ ε for each of n/2 draws ε ~ N(0, I), and makes one step of Adam, or of SGD with momentum, along
-//! g = Σ (R⁺ − R⁻) ε / n, where R are centred ranks from −½ to ½; the authors' code divides by σ no more than this.
-//! Departures from that code, each with its reason:
+//! Salimans et al. 2017, arXiv:1703.03864, algorithm 1, with what section 2.1 adds: antithetic pairs, ranks for
+//! returns, weight decay. An iteration plays θ + σ ε and θ − σ ε for each of n/2 draws ε ~ N(0, I), and makes one step
+//! of Adam, or of SGD with momentum, along g = Σ (R⁺ − R⁻) ε / n, where R are centred ranks from −½ to ½; the authors'
+//! code divides by σ no more than this. Departures from that code, each with its reason:
 //!  1. equal returns have equal ranks, the mean of theirs; there their order decides, which is noise
 //!  2. virtual batch normalisation and a table of noise are left out: policies are small here, and noise is cheap
 
@@ -31,7 +31,8 @@ pub static OPENAI_ES: AlgorithmDef = AlgorithmDef::new::<OpenAiEsConfig>(
 /// OpenAI's evolution strategy on one environment.
 pub type OpenAiEs = PopulationLearner<OpenAiEsConfig>;
 
-/// g = Σ (R⁺ − R⁻) ε / n, `[S, P]`: `noise: [S, n/2, P]`, and `returns: [S, n]` of the positive candidates, then of the negative ones.
+/// g = Σ (R⁺ − R⁻) ε / n, `[S, P]`: `noise: [S, n/2, P]`, and `returns: [S, n]` of the positive candidates, then of the
+/// negative ones.
 #[track_caller]
 pub fn gradient(noise: Tensor, returns: Tensor) -> Tensor {
     let shape = noise.shape();

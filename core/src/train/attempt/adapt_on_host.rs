@@ -29,14 +29,14 @@ impl Evaluator {
         }
     }
 
-    /// As [`adapt`](Evaluator::adapt), in environments of the host: on `tasks`, `[D]` each, or else on as many as `test` says, which its seed
-    /// names. States of paths are what the policy saw.
+    /// As [`adapt`](Evaluator::adapt), in environments of the host: on `tasks`, `[D]` each, or else on as many as
+    /// `test` says, which its seed names. States of paths are what the policy saw.
     ///
     /// Actions are drawn, also where a stage is measured. MAML's family measures the episodes that it adapts by.
     ///
     /// # Errors
-    /// [`Error::Config`] if the policy does not adapt, for values that cannot be, for `deterministic`, or if the executor does not fit;
-    /// or if an environment or the device fails.
+    /// [`Error::Config`] if the policy does not adapt, for values that cannot be, for `deterministic`, or if the
+    /// executor does not fit; or if an environment or the device fails.
     pub async fn adapt_in(
         &self,
         executor: Box<dyn Executor>,

@@ -90,7 +90,8 @@ impl PathStep {
 }
 
 impl AdaptationStage {
-    /// How well the episodes went that ended in this stage, all tasks together; `iteration` is the number of the evaluation.
+    /// How well the episodes went that ended in this stage, all tasks together; `iteration` is the number of the
+    /// evaluation.
     pub fn performance(&self, iteration: u64) -> Performance {
         Performance::of(iteration, &self.outcomes)
     }

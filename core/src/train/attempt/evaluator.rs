@@ -36,12 +36,13 @@ impl Evaluator {
     /// The policy of a snapshot of either kind, of a built-in algorithm on a built-in environment.
     ///
     /// # Errors
-    /// [`Error::Snapshot`] if the bytes are not a snapshot that this version can read; [`Error::Memory`] for more than fit.
+    /// [`Error::Snapshot`] if the bytes are not a snapshot that this version can read; [`Error::Memory`] for more than
+    /// fit.
     pub fn load(device: &Device, bytes: &[u8]) -> Result<Evaluator> {
         Evaluator::load_with(device, Own::default(), bytes)
     }
 
-    /// The same with environments and algorithms of the caller's.
+    /// The policy of a snapshot that may have been made with environments and algorithms of the caller's.
     ///
     /// # Errors
     /// As [`Evaluator::load`].
@@ -167,7 +168,8 @@ impl Evaluator {
         Ok(all.pop().unwrap_or_default())
     }
 
-    /// The policy as [`MetaEvaluator`](crate::meta::MetaEvaluator) takes it, for meta-tests on environments of the host.
+    /// The policy as [`MetaEvaluator`](crate::meta::MetaEvaluator) takes it, for meta-tests on environments of the
+    /// host.
     ///
     /// # Errors
     /// [`Error::Config`] if the policy does not adapt.

@@ -26,18 +26,20 @@ const MAX_DRAWS: usize = 1024;
 pub struct Guesses {
     /// The episodes that it infers from, so their actions are drawn: a stage each.
     pub adaptation: Adaptation,
-    /// Places in the plane, by stage, by steps that were made in it (from 0 to the time limit), and by draw: where an episode of the most probable
-    /// actions would end if the policy drew from the belief that it has then. A draw is the same random numbers and the same first state at
-    /// all times, so that it moves only as the belief does. Where the environment itself ends an episode, it is the place of the last step.
+    /// Places in the plane, by stage, by steps that were made in it (from 0 to the time limit), and by draw: where an
+    /// episode of the most probable actions would end if the policy drew from the belief that it has then. A draw is
+    /// the same random numbers and the same first state at all times, so that it moves only as the belief does. Where
+    /// the environment itself ends an episode, it is the place of the last step.
     pub places: Vec<Vec<Vec<[f32; 2]>>>,
 }
 
 impl Evaluator {
-    /// Lets the policy adapt to a task of the caller's, `[D]`, episode by episode (none: as many as in training), and acts out `draws` draws from
-    /// its belief after each step. `seed` names all random numbers.
+    /// Lets the policy adapt to a task of the caller's, `[D]`, episode by episode (none: as many as in training), and
+    /// acts out `draws` draws from its belief after each step. `seed` names all random numbers.
     ///
     /// # Errors
-    /// [`Error::Config`] if the policy infers no belief, the environment lies in no plane, or numbers do not fit; or if the device fails.
+    /// [`Error::Config`] if the policy infers no belief, the environment lies in no plane, or
+    /// numbers do not fit; or if the device fails.
     pub async fn guesses(&self, task: &[f32], episodes: Option<usize>, draws: usize, seed: u64) -> Result<Guesses> {
         if self.family() != Family::Inference {
             let problem = format!("a policy of {} infers no belief that it could guess by", self.algorithm());
@@ -122,7 +124,8 @@ fn repeated(acting: &Acting, groups: usize) -> Acting {
     Acting { parts: per_task(&acting.parts, groups), values }
 }
 
-/// The beginnings of episodes `[T, 1, N, …]`, each for a group of its own: none of their steps, the first one, and so on to all, `[T, T + 1, N, …]`.
+/// The beginnings of episodes `[T, 1, N, …]`, each for a group of its own: none of their steps, the first
+/// one, and so on to all, `[T, T + 1, N, …]`.
 fn prefixes(steps: &Steps) -> Paths {
     let Paths { obs, next_obs, action, reward, valid } = steps.paths();
     let t = valid.size(0);

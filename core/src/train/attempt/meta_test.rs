@@ -15,7 +15,8 @@ use crate::{Context, Device, Program, Result, Tensor};
 /// A trial of one episode is shown in at most as many parts.
 const PARTS: usize = 20;
 
-/// The unit of the stages of a trial and how many there are: adaptations, episodes or, of a single one, stretches of it.
+/// The unit of the stages of a trial and how many there are: adaptations, episodes or, of a single one, stretches of
+/// it.
 pub(in crate::train) fn stages(family: Family, trial: &Trial, horizon: usize) -> (StageUnit, usize) {
     match (family, trial.episodes) {
         (Family::Memory, 1) => {
@@ -197,8 +198,8 @@ pub(in crate::train) fn empty(count: usize, trial: &Trial) -> Result<Vec<Adaptat
     Ok(all)
 }
 
-/// `[S, E]` episodes, or trials counted as one, each on a held-out task of its own and after adaptation; outputs as those of policies
-/// that do not adapt.
+/// `[S, E]` episodes, or trials counted as one, each on a held-out task of its own and after adaptation;
+/// outputs as those of policies that do not adapt.
 pub(in crate::train) fn trace(
     cx: &mut Context,
     env: &EnvDef,
@@ -245,8 +246,8 @@ pub(in crate::train) fn trace(
 /// Names the outcomes of the last episode after adaptation.
 pub(in crate::train) const ADAPTED: &str = "adapted";
 
-/// The outcome of the episode of that number (u32 `[]`) of each rollout, `[K, N, 1]` under each name: the fields of [`EpisodeOutcome`]. A success
-/// below 0 is unknown.
+/// The outcome of the episode of that number (u32 `[]`) of each rollout, `[K, N, 1]` under each name: the fields of
+/// [`EpisodeOutcome`]. A success below 0 is unknown.
 fn outcome(env: &EnvDef, steps: &Steps, tasks: Option<Tensor>, episode: Tensor, discount: f64) -> Named {
     let (k, n) = (steps.reward.size(1), steps.reward.size(2));
     let counts = steps.valid.bit_and(steps.episode.eq(episode)).to_f32();

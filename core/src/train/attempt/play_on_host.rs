@@ -11,8 +11,8 @@ use crate::rng::{Key, fold_in, streams};
 use crate::{Error, Result};
 
 impl Evaluator {
-    /// It as an actor in environments of the host; the most probable actions if `deterministic`, which policies that adapt by a memory do not
-    /// have.
+    /// It as an actor in environments of the host; the most probable actions if `deterministic`, which
+    /// policies that adapt by a memory do not have.
     ///
     /// # Errors
     /// If the fleet does not fit or the device fails.
@@ -58,11 +58,12 @@ impl Evaluator {
 
     /// An episode in each environment of an executor, in order of their numbers. `seed` names first states and draws.
     ///
-    /// A policy that adapts plays one in each group, after it has adapted to a held-out task there; or a trial of several, by its memory.
-    /// It draws its actions.
+    /// A policy that adapts plays one in each group, after it has adapted to a held-out task there; or a trial of
+    /// several, by its memory. It draws its actions.
     ///
     /// # Errors
-    /// If the executor does not fit, for the most probable actions of a policy that adapts, or if an environment or the device fails.
+    /// If the executor does not fit, for the most probable actions of a policy that adapts, or if an environment or the
+    /// device fails.
     pub async fn play(&self, executor: Box<dyn Executor>, seed: u64, deterministic: bool) -> Result<Vec<Episode>> {
         let episodes = executor.fleet().tasks;
         self.play_by(executor, Evaluation::Episodes(episodes), eval_key(seed), deterministic).await

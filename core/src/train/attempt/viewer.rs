@@ -28,11 +28,12 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// `count` environments, at their first states, in which `policy` plays the most probable actions if `deterministic`.
+    /// `count` environments, at their first states, in which `policy` plays the most probable actions if
+    /// `deterministic`.
     ///
     /// # Errors
-    /// [`Error::Config`] for a policy that adapts to tasks, an environment of the host, no environments or too many; or if
-    /// the device fails.
+    /// [`Error::Config`] for a policy that adapts to tasks, an environment of the host, no
+    /// environments or too many; or if the device fails.
     pub fn new(policy: &Evaluator, count: usize, seed: u64, deterministic: bool) -> Result<Viewer> {
         if count == 0 || count > MAX_ENVS {
             return Err(Error::config("envs", format!("{count} is not in 1 to {MAX_ENVS}")));

@@ -13,14 +13,16 @@ const WINDOW: usize = 100;
 /// The latest finished episodes of a seed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::train) struct Finished {
-    /// Number, sum of returns and sum of lengths of the episodes of each of the latest iterations that hold [`WINDOW`] of them.
+    /// Number, sum of returns and sum of lengths of the episodes of each of the latest iterations that hold [`WINDOW`]
+    /// of them.
     pub iterations: Vec<[f64; 3]>,
     /// Returns of the latest episodes, at most [`WINDOW`], the oldest first.
     pub returns: Vec<f64>,
 }
 
 impl Finished {
-    /// Adds an iteration, and the returns of its episodes as [`Metrics::returns`] has them; drops what is not needed any more.
+    /// Adds an iteration, and the returns of its episodes as [`Metrics::returns`] has them; drops what is not needed
+    /// any more.
     pub fn add(&mut self, iteration: [f64; 3], returns: &[f64]) {
         if iteration[0] > 0.0 {
             self.iterations.push(iteration);
@@ -95,7 +97,8 @@ pub(in crate::train) fn read(entries: &[Entry<'_>], limit: usize, iteration: u64
     let iterations = numbers(find(entries, FINISHED)?, &[3])?;
     let returns = entries.iter().find(|entry| entry.name == RETURNS).map(|entry| numbers(entry, &[]));
     let (iterations, returns) = (iterations.as_chunks().0.to_vec(), returns.transpose()?.unwrap_or_default());
-    // Sums of f32, of episodes that have at least one step each and at most as many as the time limit says, but for rounding.
+    // Sums of f32, of episodes that have at least one step each and at most as many as the time limit says, but for
+    // rounding.
     let no_return = |x: &f64| x.is_nan() || x.abs() > f64::from(f32::MAX);
     let cannot_be = |[episodes, returns, steps]: &[f64; 3]| {
         let most = *episodes * limit as f64 * (1.0 + 1e-5);
@@ -115,7 +118,8 @@ pub(in crate::train) fn read(entries: &[Entry<'_>], limit: usize, iteration: u64
     match finished.in_window() && rows as u64 <= iteration {
         true => Ok(finished),
         false => Err(wrong(format!(
-            "the tensors `{FINISHED}` and `{RETURNS}` have {rows} rows and {} numbers, more than is kept of {iteration} iterations",
+            "the tensors `{FINISHED}` and `{RETURNS}` have {rows} rows and {} numbers, more than is kept of \
+             {iteration} iterations",
             finished.returns.len()
         ))),
     }

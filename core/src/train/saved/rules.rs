@@ -22,8 +22,8 @@ const ROUNDING: f64 = 1e-5;
 /// The place of a number that breaks a rule, and the rule in words.
 type Broken = (usize, String);
 
-/// Checks the arrays of one seed, which are in files of that format as the layout says. Relations to arrays that are not among them, as in
-/// files of policies, are left out.
+/// Checks the arrays of one seed, which are in files of that format as the layout says. Relations to arrays that are
+/// not among them, as in files of policies, are left out.
 pub(in crate::train) fn check(arrays: &[SeedArray<'_>], layout: &Layout, format: u32, made: RunLength) -> Result<()> {
     let alone = arrays.iter().find_map(|array| Some((array, out_of_range(array)?)));
     let related = || {

@@ -1,9 +1,9 @@
 //! Segments: the rows of replay memories, outside of the snapshots that name them.
 //!
 //! A [ring](crate::algo::StateEntry::ring) gets a row for each environment step, so the number of steps made says which
-//! rows it holds. They lie one after the other in segments of limited length, to which a snapshot adds those that are new
-//! since the one before. It names for each segment the first row, how many rows it has, and their checksum; bytes behind
-//! these rows belong to no snapshot.
+//! rows it holds. They lie one after the other in segments of limited length, to which a snapshot adds those that are
+//! new since the one before. It names for each segment the first row, how many rows it has, and their checksum; bytes
+//! behind these rows belong to no snapshot.
 
 use std::ops::Range;
 
@@ -18,7 +18,8 @@ const SEGMENT_BYTES: u64 = 64 << 20;
 /// Segments that a full ring fills, at least: they go one by one, each once all of its rows are overwritten.
 const SEGMENTS: u64 = 8;
 
-/// A checksum of 32-bit numbers: FNV-1a with 64 bits, which takes each number at once; 16 hexadecimal digits where it is written.
+/// A checksum of 32-bit numbers: FNV-1a with 64 bits, which takes each number at once; 16 hexadecimal digits where it
+/// is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 struct Checksum(u64);
@@ -143,8 +144,8 @@ impl Ring {
         if added == 0 { 0 } else { (added - 1) % (rows as u64).max(1) + 1 }
     }
 
-    /// Goes on to so many rows in all, of a ring of that shape: what is to be put into segments, in order. Segments whose rows are all
-    /// overwritten are no more.
+    /// Goes on to so many rows in all, of a ring of that shape: what is to be put into segments, in order. Segments
+    /// whose rows are all overwritten are no more.
     pub(in crate::train) fn advance(&mut self, shape: &[usize], added: u64) -> Result<Vec<Stretch>> {
         if self.added > added || self.shape.get(1..) != shape.get(1..) {
             return Err(Error::Program(format!("the segments of `{}` are not of this training", self.tensor)));
@@ -183,7 +184,8 @@ impl Ring {
         Ok((self.name(&segment), offset))
     }
 
-    /// Checks that it is what a state has after so many rows: a tensor of that shape, all of whose rows are in segments.
+    /// Checks that it is what a state has after so many rows: a tensor of that shape, all of whose rows are in
+    /// segments.
     pub(in crate::train) fn check(&self, shape: &[usize], added: u64) -> Result<()> {
         let Ring { tensor, .. } = self;
         if self.shape != shape {
@@ -206,8 +208,8 @@ impl Ring {
         Err(wrong(format!("the segments of `{tensor}` do not hold its rows {held:?}")))
     }
 
-    /// Reads all rows that are held, segment by segment: `put` takes numbers, and the element of the ring from which on they lie.
-    /// `finite`: they are floating-point numbers, and can be no others.
+    /// Reads all rows that are held, segment by segment: `put` takes numbers, and the element of the ring from which on
+    /// they lie. `finite`: they are floating-point numbers, and can be no others.
     pub(in crate::train) fn read(
         &self,
         finite: bool,

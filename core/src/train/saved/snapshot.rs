@@ -241,8 +241,8 @@ impl Header {
         }
     }
 
-    /// Makes the header of a file beside which these rings are in segments. `counted`: iterations may add other numbers of rows
-    /// than planned.
+    /// Makes the header of a file beside which these rings are in segments. `counted`: iterations
+    /// may add other numbers of rows than planned.
     pub fn with_rings(self, rings: Vec<Ring>, counted: bool) -> Header {
         let format = match (rings.is_empty(), counted) {
             (true, _) => FORMAT_OF_WHOLE,
@@ -274,7 +274,7 @@ pub(in crate::train) fn steps_made(header: &Header, algorithm: &dyn Algorithm) -
     }
 }
 
-/// The error that a state of that seed has a number that is none.
+/// The error that the state of that seed contains NaN or infinity.
 pub(in crate::train) fn not_saved(seed: u64, name: &str, number: f64, place: &[usize]) -> Error {
     Error::NonFinite(format!(
         "seed {seed} has {number} in `{name}` at {place:?}, so this state is not saved; look at the environment's \

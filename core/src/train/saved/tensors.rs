@@ -1,7 +1,8 @@
-//! How snapshots name what training changes: a tensor per layer, the optimiser's moments beside it, all by their meaning.
+//! How snapshots name what training changes: a tensor per layer, the optimiser's moments beside it, all by their
+//! meaning.
 //!
-//! `docs/snapshots.md` explains the layout to those who read the files. Snapshots of format 1 held the arrays of the state
-//! as they are in memory, θ as one vector.
+//! `docs/snapshots.md` explains the layout to those who read the files. Snapshots of format 1 held the arrays of the
+//! state as they are in memory, θ as one vector.
 
 use safetensors::tensor::Dtype;
 
@@ -96,7 +97,8 @@ fn array(tensors: &[Entry<'_>], format: u32, entry: &StateEntry, layout: &Layout
     Ok(SeedArray { entry: entry.clone(), words: words.into() })
 }
 
-/// Derives layer 0 of each network, which normalises, from the statistics of observations, so that a reader needs nothing else.
+/// Derives layer 0 of each network, which normalises, from the statistics of observations, so that a reader needs
+/// nothing else.
 fn derived(arrays: &[SeedArray<'_>], layout: &Layout) -> Vec<Entry<'static>> {
     let find = |name| arrays.iter().find(|array| array.entry.name == name);
     let (Some(mean), Some(variance)) = (find("obs_mean"), find("obs_var")) else { return Vec::new() };
@@ -124,14 +126,15 @@ fn fitting<'a, 'b>(entries: &'b [Entry<'a>], part: &Part, dtype: Dtype) -> Resul
     let entry = find(entries, &part.name)?;
     if entry.dtype != dtype || entry.shape != part.shape {
         return Err(wrong(format!(
-            "the tensor `{}` is {:?} {:?}, expected {:?} {dtype:?}; was it made with another environment or other networks?",
+            "the tensor `{}` is {:?} {:?}, expected {:?} {dtype:?}; was it made with another environment or other \
+             networks?",
             part.name, entry.shape, entry.dtype, part.shape
         )));
     }
     Ok(entry)
 }
 
-/// The same in files.
+/// The data type of a tensor in a file.
 pub(in crate::train) fn dtype(of: DType) -> Dtype {
     match of {
         DType::F32 => Dtype::F32,

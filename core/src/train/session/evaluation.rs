@@ -40,8 +40,8 @@ impl Session {
             .map_err(|error| error.lowered_by(lower))
     }
 
-    /// Episodes of the deterministic policy of each seed: so many, or those of a meta-test in its own sizes. Policies that adapt
-    /// on the host draw their actions.
+    /// Episodes of the deterministic policy of each seed: so many, or those of a meta-test in its own sizes. Policies
+    /// that adapt on the host draw their actions.
     ///
     /// Random numbers are of a stream of their own, so that evaluating changes nothing about training. They depend on
     /// the seed and the number of iterations that it has made.
@@ -52,8 +52,8 @@ impl Session {
         self.evaluate_seeds(&(0..self.seeds.len()).collect::<Vec<_>>(), played).await
     }
 
-    /// [Evaluates](Session::evaluate) the seeds of these numbers, from 0: those that are trained now together if they are all
-    /// among them, and others one by one. Either way the episodes are the same.
+    /// [Evaluates](Session::evaluate) the seeds of these numbers, from 0: those that are trained now together if they
+    /// are all among them, and others one by one. Either way the episodes are the same.
     ///
     /// # Errors
     /// As [`evaluate`](Session::evaluate), and if there is no such seed.

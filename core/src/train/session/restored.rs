@@ -114,8 +114,9 @@ fn stack(
     Ok(Stack { seeds: of_stack, state, episodes })
 }
 
-/// The snapshots that can go on as one session, by their numbers: runs that differ in the seed alone and have made as many iterations. Of a
-/// stack that ended while it was saved, some seeds may be one snapshot ahead. A file that cannot be read stands alone.
+/// The snapshots that can go on as one session, by their numbers: runs that differ in the seed alone and
+/// have made as many iterations. Of a stack that ended while it was saved, some seeds may be one snapshot
+/// ahead. A file that cannot be read stands alone.
 pub fn stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usize>> {
     let own = own.into();
     let mut stacks: Vec<(Header, Vec<u64>, Vec<usize>)> = Vec::new();
@@ -168,7 +169,8 @@ fn check_next(arrays: &[SeedArray<'_>], ring: &StateEntry, added: u64) -> Result
     Err(wrong(format!("the tensor `{name}` holds {found}, and after {added} rows it is {expected}")))
 }
 
-/// Fills the part of a stacked ring that is the seed's of that number, from the file's tensor or its segments, without a copy of it.
+/// Fills the part of a stacked ring that is the seed's of that number, from the file's tensor or its segments, without
+/// a copy of it.
 fn fill(
     device: &Device,
     (array, seed): (&Array, usize),

@@ -14,6 +14,7 @@ pub(in crate::train) struct SeedProgress {
     pub finished: Finished,
     /// The segments that the snapshot named from which it was restored.
     pub segments: Vec<Ring>,
-    /// Its snapshot was written by an earlier version, for which it was finished: that ended runs by the steps that were planned.
+    /// Its snapshot was written by an earlier version, for which it was finished: that ended runs by the steps that
+    /// were planned.
     pub ended_as_planned: bool,
 }

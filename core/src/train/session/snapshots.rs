@@ -16,8 +16,8 @@ use crate::train::saved::tensors;
 use crate::train::session::Session;
 use crate::{DType, Error, Result};
 
-/// The state of a session's seeds, from which snapshots are made one by one: small entries are copied to the host at once, bulk ones are read
-/// seed by seed.
+/// The state of a session's seeds, from which snapshots are made one by one: small entries are copied to the host
+/// at once, bulk ones are read seed by seed.
 #[derive(Debug)]
 pub struct Snapshots<'a> {
     session: &'a Session,
@@ -39,7 +39,8 @@ struct StackCopy {
 }
 
 impl Session {
-    /// Everything needed to go on with the seed of this number, from 0, alone or stacked: the same bytes for the same training.
+    /// Everything needed to go on with the seed of this number, from 0, alone or stacked: the same bytes for the same
+    /// training.
     ///
     /// # Errors
     /// If there is no such seed or the device fails.
@@ -64,7 +65,8 @@ impl Session {
         Snapshots::of(self, SnapshotKind::Session, self.entries(), seeds).await
     }
 
-    /// Parameters, normalisers and configuration of the seed of this number, from 0: what [`Evaluator`](crate::train::Evaluator) needs.
+    /// Parameters, normalisers and configuration of the seed of this number, from 0: what
+    /// [`Evaluator`](crate::train::Evaluator) needs.
     ///
     /// # Errors
     /// If there is no such seed or the device fails.
@@ -143,8 +145,9 @@ impl<'a> Snapshots<'a> {
         self.file(index, Vec::new()).await
     }
 
-    /// A snapshot of the seed of this number, from 0, in parts: rows of its replay memory that are new since the segments of the snapshot
-    /// before, `saved`, which were none before the first one; and a small file, which is worth something once these are kept.
+    /// A snapshot of the seed of this number, from 0, in parts: rows of its replay memory that are new since
+    /// the segments of the snapshot before, `saved`, which were none before the first one; and a small file,
+    /// which is worth something once these are kept.
     ///
     /// # Errors
     /// If there is no such seed, or the segments are not its own.
@@ -208,7 +211,8 @@ impl<'a> Snapshots<'a> {
         }
         let seed = setup.seeds[index];
         snapshot::expect_finite(seed, &entries)?;
-        // What a reader would refuse is not written: its rules are looked at in the numbers, its header and all else in the file.
+        // What a reader would refuse is not written: its rules are looked at in the numbers, its header and all else in
+        // the file.
         let unsaved = |error: Error| match error {
             Error::Snapshot(problem) => {
                 Error::Unsaved(format!("seed {seed}: {problem}; this is an error of the algorithm"))
@@ -257,7 +261,7 @@ pub struct SnapshotParts<'a> {
 pub struct SegmentRows {
     /// The segment's name, which is fit for a file.
     pub segment: String,
-    /// The byte of the segment with which they begin: whatever is there, or behind it, is of no snapshot.
+    /// Offset in the segment to write at; bytes from here on belong to no snapshot.
     pub offset: u64,
     /// They themselves.
     pub bytes: Vec<u8>,
@@ -294,8 +298,8 @@ impl SnapshotParts<'_> {
         Ok(Some(SegmentRows { segment, offset, bytes }))
     }
 
-    /// The small file, to be kept once all rows are, and the segments that it names: the next snapshot goes on from them, and all others are
-    /// needed no more once the file has taken the place of the one before.
+    /// The small file, to be kept once all rows are, and the segments that it names: the next snapshot goes on from
+    /// them, and all others are needed no more once the file has taken the place of the one before.
     ///
     /// # Errors
     /// If rows are left; or if the device fails.

@@ -1,8 +1,8 @@
 //! Stacks of a session: seeds that have made as many iterations are trained together.
 //!
-//! A seed whose steps are made leaves the stack, and the others go on as if they had been alone from the beginning: their arrays are copied
-//! into smaller ones, and programs are made for these. Seeds that wait, because they have come to another iteration, are trained once all
-//! before them have ended.
+//! A seed whose steps are made leaves the stack, and the others go on as if they had been alone from the beginning:
+//! their arrays are copied into smaller ones, and programs are made for these. Seeds that wait, because they have come
+//! to another iteration, are trained once all before them have ended.
 
 use super::Session;
 use crate::train::setup::Setup;
@@ -25,16 +25,16 @@ impl Session {
         &self.stack
     }
 
-    /// Tells whether the seed of this number, from 0, has made all of its steps. A warm-up whose episodes were longer than planned is
-    /// not the end of a run: an iteration of the last stage follows.
+    /// Tells whether the seed of this number, from 0, has made all of its steps. A warm-up whose episodes were longer
+    /// than planned is not the end of a run: an iteration of the last stage follows.
     pub fn is_done(&self, index: usize) -> bool {
         let fitted = self.setup.fitted();
         let last_stage = |iteration: u64| fitted.stage(iteration.saturating_sub(1)) + 1 >= fitted.stages();
         self.seeds.get(index).is_none_or(|seed| seed.made >= self.setup.steps && last_stage(seed.iteration))
     }
 
-    /// Makes ready the stack that is trained next: the present one without its seeds that are done, or one that waits. Where all seeds are
-    /// done, the present one goes on.
+    /// Makes ready the stack that is trained next: the present one without its seeds that are done, or one that waits.
+    /// Where all seeds are done, the present one goes on.
     pub(super) async fn take_turn(&mut self) -> Result<()> {
         let unfinished = |seeds: &[usize]| seeds.iter().any(|seed| !self.is_done(*seed));
         let mut next_episodes = None;
@@ -85,7 +85,8 @@ impl Session {
         running.or_else(parked).ok_or_else(|| self.no_seed(index))
     }
 
-    /// Where the environments of these seeds, which are a stack, are in their episodes on the host; none if they cannot save that.
+    /// Where the environments of these seeds, which are a stack, are in their episodes on the host; none if they cannot
+    /// save that.
     pub(in crate::train) async fn episodes_of(&self, seeds: &[usize]) -> Result<Option<Vec<Vec<u8>>>> {
         match self.parked.iter().find(|stack| stack.seeds == seeds) {
             Some(stack) => Ok(stack.episodes.clone()),
@@ -93,8 +94,8 @@ impl Session {
         }
     }
 
-    /// True if the next iteration begins new episodes, where a run on the host goes on from snapshots that cannot say where its
-    /// environments were.
+    /// True if the next iteration begins new episodes, where a run on the host goes on from snapshots
+    /// that cannot say where its environments were.
     pub fn begins_anew(&self) -> bool {
         self.iteration() > 0 && self.training.begins_anew()
     }

@@ -14,20 +14,22 @@ use crate::{DType, Error, Result};
 const MEANINGS: [&str; 3] = ["activation", "reset", "normalise_observations"];
 
 impl Session {
-    /// Begins with what other runs have learned, before the first iteration: the parameters of policy and critics, their targets, and the
-    /// statistics by which observations and rewards are normalised. Optimisers, schedules, random numbers and replay memories begin anew.
+    /// Begins with what other runs have learned, before the first iteration: the parameters of policy and critics,
+    /// their targets, and the statistics by which observations and rewards are normalised. Optimisers, schedules,
+    /// random numbers and replay memories begin anew.
     ///
-    /// One snapshot is for all seeds. As many as there are seeds are for the seeds of the same numbers, or, where the runs had others, for
-    /// the seeds in order. A snapshot may be a session's, whose segments are not needed, or a policy's: targets are then copies of its
-    /// networks, and as it has no counts, the statistics of its observations last until those of the first iteration take their place. The
-    /// run may have been of another algorithm or on another environment with the same networks.
+    /// One snapshot is for all seeds. As many as there are seeds are for the seeds of the same numbers, or, where the
+    /// runs had others, for the seeds in order. A snapshot may be a session's, whose segments are not needed, or a
+    /// policy's: targets are then copies of its networks, and as it has no counts, the statistics of its observations
+    /// last until those of the first iteration take their place. The run may have been of another algorithm or on
+    /// another environment with the same networks.
     ///
-    /// Snapshots of this session hold all of it: [`Session::restore`] needs the others no more. Returns, for each seed, the number of the
-    /// snapshot from which it begins.
+    /// Snapshots of this session hold all of it: [`Session::restore`] needs the others no more. Returns, for each seed,
+    /// the number of the snapshot from which it begins.
     ///
     /// # Errors
-    /// [`Error::Snapshot`] if the bytes are no snapshots or their networks are others; [`Error::Config`] for another number of
-    /// snapshots; [`Error::Program`] after the first iteration.
+    /// [`Error::Snapshot`] if the bytes are no snapshots or their networks are others; [`Error::Config`] for another
+    /// number of snapshots; [`Error::Program`] after the first iteration.
     pub fn start_from<'a>(&mut self, own: impl Into<Own<'a>>, snapshots: &[&[u8]]) -> Result<Vec<usize>> {
         if self.iteration() > 0 {
             return Err(Error::Program("training begins with other parameters before its first iteration".to_owned()));
@@ -97,7 +99,8 @@ fn sources(seeds: &[u64], of: &[u64]) -> Result<Vec<usize>> {
     }
 }
 
-/// The words of these entries in a file; first ones of statistics that it does not have. A policy has all that is `required`.
+/// The words of these entries in a file; first ones of statistics that it does not have. A policy has all that is
+/// `required`.
 fn learned_by(
     (header, _, tensors): &Decoded<'_>,
     entries: &[StateEntry],
@@ -132,8 +135,8 @@ fn learned_by(
     Ok(entries.iter().map(one).collect())
 }
 
-/// Checks that a file has all tensors that are `needed`, and of the same networks none but those that are `known`: another layer would be
-/// left out in silence.
+/// Checks that a file has all tensors that are `needed`, and of the same networks none but those that are `known`:
+/// another layer would be left out in silence.
 fn check_networks(tensors: &[Entry<'_>], needed: &[String], known: &[String]) -> Result<()> {
     if let Some(name) = needed.iter().find(|name| tensors.iter().all(|tensor| tensor.name != **name)) {
         return Err(wrong(format!("it has no tensor `{name}`, and the networks of this run have one")));

@@ -13,11 +13,13 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("rollout/episodes", "training episodes that ended in this iteration"),
     (
         "train/policy_loss",
-        "surrogate loss: PPO's clipped one, −A ln π of A2C and VPG, TRPO's after its step; α ln π − Q of SAC, ln π − Q of PEARL, −Q of DDPG and TD3",
+        "surrogate loss: PPO's clipped one, −A ln π of A2C and VPG, TRPO's after its step; α ln π − Q of SAC, ln π − \
+         Q of PEARL, −Q of DDPG and TD3",
     ),
     (
         "train/value_loss",
-        "½ (v − R)², mean over the minibatches; of RL² in deviations of returns; Huber's of DQN and DQL, squared errors of the critics of DDPG, TD3, SAC and PEARL",
+        "½ (v − R)², mean over the minibatches; of RL² in deviations of returns; Huber's of DQN and DQL, squared \
+         errors of the critics of DDPG, TD3, SAC and PEARL",
     ),
     ("train/state_value_loss", "squared errors of PEARL's value function, which the critics' targets are made with"),
     ("train/belief_kl", "divergence of beliefs from the prior, in nats, summed over the tasks of an update"),
@@ -37,7 +39,8 @@ pub const METRIC_DOCS: &[(&str, &str)] = &[
     ("train/grad_norm", "length of the gradient before it is clipped"),
     (
         "train/explained_variance",
-        "1: the values, or the baseline that is fitted to each rollout, predict the returns; 0: no better than their mean",
+        "1: the values, or the baseline that is fitted to each rollout, predict the returns; 0: no better than their \
+         mean",
     ),
     ("train/non_finite", "updates left out because a gradient, or a fitted baseline's weights, were not finite"),
     ("train/updates", "minibatch updates made"),

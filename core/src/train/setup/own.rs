@@ -6,8 +6,8 @@ use crate::train::saved::snapshot::Header;
 use crate::train::saved::wrong::wrong;
 use crate::{Error, Result};
 
-/// Environments and algorithms of the caller's, by which snapshots may have been made. What is not among them is looked for among the
-/// built-in ones.
+/// Environments and algorithms of the caller's, by which snapshots may have been made. What is not among
+/// them is looked for among the built-in ones.
 #[derive(Clone, Debug, Default)]
 pub struct Own<'a> {
     /// The environment, whatever others there are; it must be the one that was trained on.

@@ -11,9 +11,9 @@ pub fn standardised(reward: Tensor) -> Tensor {
     centred / (over(centred.square(), (rows - 1.0).max(1.0)).sqrt() + 1e-8)
 }
 
-/// The target of both critics, y = r + γ (1 − d) (min Q' − α ln π), eq. 2 and 3 of arXiv:1812.05905: `value` is the lower one of the target
-/// critics at the next observation and an action drawn there, whose log-probability is `log_prob`;
-/// `discount` is γ, or γⁿ after n steps.
+/// The target of both critics, y = r + γ (1 − d) (min Q' − α ln π), eq. 2 and 3 of arXiv:1812.05905: `value` is the
+/// lower one of the target critics at the next observation and an action drawn there, whose log-probability is
+/// `log_prob`; `discount` is γ, or γⁿ after n steps.
 #[track_caller]
 pub fn target(
     reward: Tensor,
@@ -38,8 +38,8 @@ pub fn policy_loss(alpha: Tensor, log_prob: Tensor, value: Tensor) -> Tensor {
     alpha * log_prob - value
 }
 
-/// The temperature's loss, −ln α (mean ln π + H̄), `log_alpha` and `log_prob`, a mean over the batch, `[S, 1]`. Its gradient has the sign of
-/// eq. 18's and does not vanish as α does (as in the authors' code).
+/// The temperature's loss, −ln α (mean ln π + H̄), `log_alpha` and `log_prob`, a mean over the batch, `[S, 1]`. Its
+/// gradient has the sign of eq. 18's and does not vanish as α does (as in the authors' code).
 #[track_caller]
 pub fn temperature_loss(log_alpha: Tensor, log_prob: Tensor, target_entropy: f64) -> Tensor {
     -(log_alpha * (log_prob + target_entropy).stop_gradient())

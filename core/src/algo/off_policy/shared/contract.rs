@@ -59,12 +59,11 @@ pub trait OffPolicy: Clone + Debug + 'static {
     /// The learner as a state holds it.
     fn begin(&self, held: &Held) -> Self::Learner;
 
-    /// The values by which the policy acts. `rates` are [schedules](OffPolicy::schedules) by the names of their scalars; there are none in
-    /// a warm-up by even draws, where another policy acts.
+    /// The values by which the policy acts. `rates` are [schedules](OffPolicy::schedules) by the names of their
+    /// scalars; there are none in a warm-up by even draws, where another policy acts.
     fn acting(&self, learner: &Self::Learner, rates: &Named) -> Acting;
 
-    /// Those of the values by which the policy acts that are no parameters, as they are at the end of training: a trained policy that
-    /// explores plays by these.
+    /// The final values of exploration, such as ε and σ: a trained policy that explores plays by these.
     fn last_rates(&self) -> Named {
         Named::new()
     }
@@ -74,7 +73,8 @@ pub trait OffPolicy: Clone + Debug + 'static {
         Vec::new()
     }
 
-    /// Tells whether the policy explores by [lasting](Policy::lasting) noise, which is drawn anew after the steps between updates.
+    /// Tells whether the policy explores by [lasting](Policy::lasting) noise, which is drawn anew after the steps
+    /// between updates.
     fn noise_lasts(&self) -> bool {
         false
     }

@@ -1,7 +1,8 @@
 //! Learning of a deterministic policy by the gradient of learned values: what DDPG and TD3 share.
 //!
-//! Silver et al. 2014, doi:10.5555/3044805.3044850. An update: the critics make a step towards the target, then the policy towards actions
-//! that the first critic values more, then the targets; the latter two at each d-th update only, if they are delayed.
+//! Silver et al. 2014, doi:10.5555/3044805.3044850. An update: the critics make a step towards the target,
+//! then the policy towards actions that the first critic values more, then the targets; the latter two at
+//! each d-th update only, if they are delayed.
 
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use crate::algo::{First, Held, Metrics, ParameterGroups, StateEntry, Trained};
@@ -72,15 +73,15 @@ pub struct DeterministicLearner {
 
 tree!(DeterministicLearner: policy, values, target);
 
-/// y = r + γ (1 − d) min Q'(s', ã), eq. 10 of arXiv:1802.09477: `value: [S, B, 1]` is the lowest of the target critics at the next observation
-/// and the target policy's action there; `discount` is γ, or γⁿ after n steps.
+/// y = r + γ (1 − d) min Q'(s', ã), eq. 10 of arXiv:1802.09477: `value: [S, B, 1]` is the lowest of the target critics
+/// at the next observation and the target policy's action there; `discount` is γ, or γⁿ after n steps.
 #[track_caller]
 pub fn target(reward: Tensor, terminated: Tensor, value: Tensor, discount: Tensor) -> Tensor {
     (reward + (1.0 - terminated) * value * discount).stop_gradient()
 }
 
-/// The target policy's action with smoothing, clip(μ'(s') + clip(ε, −c, c), −1, 1), ε ~ N(0, σ), eq. 14 of arXiv:1802.09477; `z: [S, B, A]`
-/// are standard normal numbers.
+/// The target policy's action with smoothing, clip(μ'(s') + clip(ε, −c, c), −1, 1), ε ~ N(0, σ), eq. 14 of
+/// arXiv:1802.09477; `z: [S, B, A]` are standard normal numbers.
 #[track_caller]
 pub fn smoothed(action: Tensor, z: Tensor, [sigma, limit]: [f64; 2]) -> Tensor {
     (action + (z * sigma).clamp(-limit, limit)).clamp(-1.0, 1.0)

@@ -51,7 +51,8 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         if !whole && !(iteration_steps / train_freq).is_multiple_of(passes) {
             let steps = train_freq * passes;
             let problem = format!(
-                "{iteration_steps} is no multiple of {steps}, the steps after which the kinds of updates repeat; try {}",
+                "{iteration_steps} is no multiple of {steps}, the steps after which the kinds of updates repeat; try \
+                 {}",
                 iteration_steps.div_ceil(steps) * steps
             );
             return Err(Error::config("iteration_steps", problem));

@@ -7,8 +7,8 @@ pub(super) fn passes(updates: usize, period: usize) -> usize {
     period / gcd(updates, period)
 }
 
-/// The number in its period, from 0, of an update of a pass; both numbers are from 0 on, u32 `[]`. A pass has `updates`; the first begins
-/// with a period.
+/// The number in its period, from 0, of an update of a pass; both numbers are from 0 on, u32 `[]`. A pass has
+/// `updates`; the first begins with a period.
 pub(super) fn number(pass: Tensor, update: Tensor, updates: usize, period: usize) -> Tensor {
     if period == 1 {
         return Tensor::constant_u32(0);

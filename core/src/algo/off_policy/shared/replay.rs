@@ -191,7 +191,8 @@ impl Replay {
         };
         if warm_up > ReplayMemory::MOST {
             let problem = format!(
-                "until episodes of up to {limit} steps are played, {envs} environments may make {warm_up} steps, more than \
+                "until episodes of up to {limit} steps are played, {envs} environments may make {warm_up} steps, more \
+                 than \
                  the {} that a memory can hold; lower it, envs or time_limit",
                 ReplayMemory::MOST
             );
@@ -199,7 +200,8 @@ impl Replay {
         }
         if warm_up > memory_size {
             let problem = format!(
-                "{memory_size} are fewer than the {warm_up} steps that {envs} environments may make until their episodes \
+                "{memory_size} are fewer than the {warm_up} steps that {envs} environments may make until their \
+                 episodes \
                  of up to {limit} steps are played; raise it, or lower {key}, envs or time_limit"
             );
             return Err(Error::config("memory_size", problem));
@@ -213,7 +215,8 @@ impl Replay {
         // The warm-up is whole iterations: it may be longer than was asked for.
         if self.warm_up(limit) >= steps.div_ceil(batch) {
             let problem = format!(
-                "{} steps without updates, in iterations planned to make {batch}, are all of a run of {steps} steps; lower it, or raise steps",
+                "{} steps without updates, in iterations planned to make {batch}, are all of a run of {steps} steps; \
+                 lower it, or raise steps",
                 self.learning_starts
             );
             return Err(Error::config("learning_starts", problem));

@@ -49,7 +49,8 @@ impl ActorCritic {
         ActorCritic::remembering(spec, config, &MemoryConfig::default(), sampling)
     }
 
-    /// The same, each network with a memory of its own before its other layers, if there are to be such.
+    /// Networks as [`new`](ActorCritic::new) makes them, each with a memory of its own before its other layers if
+    /// `memory` asks for one.
     pub fn remembering(spec: &EnvSpec, config: &NetConfig, memory: &MemoryConfig, sampling: &Sampling) -> ActorCritic {
         let (mut layout, first) = (Layout::new(), usize::from(sampling.normalise_observations));
         let trunk = PolicyNet::trunk(&mut layout, spec, (config, memory), first);
@@ -85,12 +86,14 @@ impl ActorCritic {
         Some([self.policy.cell()?, self.value_cell.as_ref()?])
     }
 
-    /// The values by which the policy of a state acts: slices of θ and, if observations are normalised, their statistics.
+    /// The values by which the policy of a state acts: slices of θ and, if observations are normalised, their
+    /// statistics.
     pub fn acting(&self, held: &Held) -> Acting {
         Acting { parts: self.layout.split(held.theta()), values: Statistics::acting(held) }
     }
 
-    /// Parts by slice, such as gradients, with 0 in those that are not of the value function; or, if `value` is false, in those that are.
+    /// Parts by slice, such as gradients, with 0 in those that are not of the value function; or, if `value` is false,
+    /// in those that are.
     #[track_caller]
     pub fn only(&self, parts: &[Tensor], value: bool) -> Vec<Tensor> {
         let one = |(i, part): (usize, &Tensor)| match self.of_value.contains(&i) == value {
@@ -122,7 +125,8 @@ impl ActorCritic {
         self.policy.distribution(parts, seen)
     }
 
-    /// The value function at `seen: [S, B, O]` → `[S, B, 1]`; where it remembers, at the outputs of its memory, `[S, B, H]`.
+    /// The value function at `seen: [S, B, O]` → `[S, B, 1]`; where it remembers, at the outputs of its memory,
+    /// `[S, B, H]`.
     #[track_caller]
     pub fn value(&self, parts: &[Tensor], seen: Tensor) -> Tensor {
         self.value.forward(parts, seen)
@@ -142,8 +146,8 @@ impl ActorCritic {
         self.value(parts, sequences.map_or(obs, |sequences| sequences.outputs(cell, parts, obs, 1)))
     }
 
-    /// The states of both networks' memories where a rollout begins, `[S, N, W]` each, if there are such: where an episode has just begun,
-    /// the first ones by these parameters.
+    /// The states of both networks' memories where a rollout begins, `[S, N, W]` each, if there are such: where an
+    /// episode has just begun, the first ones by these parameters.
     pub(super) fn memories(&self, parts: &[Tensor], held: &Held) -> Option<[Tensor; 2]> {
         let cells = self.cells()?;
         let begins = held.get("env_steps").eq(Tensor::constant_u32(0));
@@ -154,8 +158,9 @@ impl ActorCritic {
         Some([state(0), state(1)])
     }
 
-    /// Everything that training changes, for one seed, with environment states of so many numbers; none where environments keep
-    /// their states to themselves. Each episode has at most `limit` steps, and its own task of `tasks` numbers, if there are many.
+    /// Everything that training changes, for one seed, with environment states of so many numbers; none
+    /// where environments keep their states to themselves. Each episode has at most `limit` steps, and its
+    /// own task of `tasks` numbers, if there are many.
     pub(super) fn entries(
         &self,
         sampling: &Sampling,

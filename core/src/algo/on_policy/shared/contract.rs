@@ -30,7 +30,8 @@ pub struct Parts<'a> {
     pub baseline: Option<FittedBaseline>,
 }
 
-/// `OnPolicy`: what differs between algorithms that learn from rollouts of their own policy. [`OnPolicyLearner`]: what they share.
+/// `OnPolicy`: what differs between algorithms that learn from rollouts of their own policy. [`OnPolicyLearner`]: what
+/// they share.
 pub trait OnPolicy: Clone + Debug {
     /// The settings that all have.
     fn parts(&self) -> Parts<'_>;
@@ -48,7 +49,8 @@ pub trait OnPolicy: Clone + Debug {
     /// name of the iteration's scalar.
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)>;
 
-    /// One iteration: collects a rollout, learns from it, and keeps the new state. `turn` changes the policy's gradients before each step.
+    /// One iteration: collects a rollout, learns from it, and keeps the new state. `turn` changes
+    /// the policy's gradients before each step.
     fn iteration(&self, nets: &ActorCritic, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics;
 }
 

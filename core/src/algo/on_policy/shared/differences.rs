@@ -58,7 +58,7 @@ impl DrawnBatch {
         DrawnBatch { obs, action, logp_old, value_old, advantage, returns }
     }
 
-    /// The same as constants of a trace.
+    /// The batch as constants of a trace.
     pub fn trace(&self) -> Minibatch {
         Minibatch {
             obs: rows(&self.obs, 2),
@@ -73,7 +73,8 @@ impl DrawnBatch {
     }
 }
 
-/// Checks derivatives by θ of a loss, of first order within `[relative, absolute]` and of second order, for each kind of policy.
+/// Checks derivatives by θ of a loss, of first order within `[relative, absolute]` and of second order, for each kind
+/// of policy.
 #[track_caller]
 pub fn check_derivatives([relative, absolute]: [f64; 2], loss: impl Fn(&ActorCritic, &[Tensor], &Minibatch) -> Tensor) {
     for (space, sde) in kinds() {

@@ -41,8 +41,8 @@ impl FittedBaseline {
         fit.map(|(name, width)| StateEntry::new(name, &[width], DType::F32).statistics()).collect()
     }
 
-    /// Values by the fit to the rollout before: they stay between the least and the largest return that it was made to, as a fit says
-    /// nothing of what lies far from its data. A baseline without features predicts 0.
+    /// Values by the fit to the rollout before: they stay between the least and the largest return that it was made to,
+    /// as a fit says nothing of what lies far from its data. A baseline without features predicts 0.
     #[track_caller]
     pub fn predict(&self, rollout: &Rollout<'_>, held: &Held) -> Predictions {
         let regularisation = self.regularisation;
@@ -66,8 +66,8 @@ impl FittedBaseline {
 }
 
 impl Predictions {
-    /// Fits the baseline to the value targets of a rollout. Where weights are not finite, a seed's fit stays as it was: 1 there, else 0,
-    /// `[S, 1]`.
+    /// Fits the baseline to the value targets of a rollout. Where weights are not finite, a seed's fit
+    /// stays as it was: 1 there, else 0, `[S, 1]`.
     #[track_caller]
     pub fn fit(&self, rollout: &Rollout<'_>, it: &mut Iteration<'_>, held: &Held, credit: &StepCredit) -> Tensor {
         let seeds = rollout.seen.size(0);
@@ -87,7 +87,8 @@ impl Predictions {
 }
 
 impl Rollout<'_> {
-    /// The numbers of steps in their episodes, from 0, of all that was seen, f32 `[S, T · N + C · N + N, 1]`, from the state before.
+    /// The numbers of steps in their episodes, from 0, of all that was seen, f32
+    /// `[S, T · N + C · N + N, 1]`, from the state before.
     #[track_caller]
     fn numbers(&self, held: &Held) -> Tensor {
         let shape = self.reward.shape();

@@ -24,7 +24,8 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// The loss to minimise: policy + c₁ value − c₂ entropy, or without the value's term where the value function makes its steps apart.
+    /// The loss to minimise: policy + c₁ value − c₂ entropy, or without the value's term where the value function makes
+    /// its steps apart.
     #[must_use]
     pub fn total(&self, value_coef: Option<f64>, entropy_coef: f64) -> Tensor {
         let policy = value_coef.map_or(self.policy, |coef| self.policy + self.value * coef);
@@ -45,7 +46,8 @@ impl Losses {
     }
 }
 
-/// The terms of −mean A ln π(a|s), the gradient of the return (Williams 1992, doi:10.1007/BF00992696), beside a value function.
+/// The terms of −mean A ln π(a|s), the gradient of the return (Williams 1992,
+/// doi:10.1007/BF00992696), beside a value function.
 #[track_caller]
 pub fn likelihood_losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch, standardised: bool) -> Losses {
     let look = PolicyLook::new(net, parts, batch);
@@ -135,7 +137,8 @@ mod tests {
     use crate::rng::Threefry;
     use crate::{Device, Program};
 
-    /// Rows that do not count change no loss, no average and no gradient, also where what they hold beside what was seen is not finite.
+    /// Rows that do not count change no loss, no average and no gradient, also where what they hold beside what was
+    /// seen is not finite.
     #[test]
     fn losses_of_the_rows_that_count_are_those_without_the_others() {
         let net = net(ActionSpace::discrete(&["l", "m", "r"]), vec![3], false);

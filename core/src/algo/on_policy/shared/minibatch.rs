@@ -51,7 +51,8 @@ impl Minibatch {
         }
     }
 
-    /// Turns a mean over all rows, `[S, 1]`, of numbers that are 0 in rows that do not count, into the mean over those that count.
+    /// Turns a mean over all rows, `[S, 1]`, of numbers that are 0 in rows that do not count, into the mean over those
+    /// that count.
     #[track_caller]
     pub fn share(&self, mean: Tensor) -> Tensor {
         match self.rows() {
@@ -74,9 +75,9 @@ impl Minibatch {
 }
 
 impl Rollout<'_> {
-    /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch. Where networks remember, a row
-    /// has all steps of an environment, and the states of their memories before: `[S, N, T · (O + A + 5) + W + W]`. Of whole episodes a step
-    /// has one number more: whether it counts.
+    /// All that an update needs of each step in one row, `[S, T · N, O + A + 4]`: one gather per minibatch. Where
+    /// networks remember, a row has all steps of an environment, and the states of their memories before:
+    /// `[S, N, T · (O + A + 5) + W + W]`. Of whole episodes a step has one number more: whether it counts.
     #[track_caller]
     pub fn rows(&self, credit: &StepCredit) -> Tensor {
         let mut rest = vec![self.action, self.logp, self.values.seen, credit.advantages, credit.targets];
@@ -134,7 +135,8 @@ fn unpack(net: &ActorCritic, rows: Tensor, whole_episodes: bool) -> Minibatch {
     }
 }
 
-/// Zero mean and unit (biased) deviation over the rows, `[S, B, 1]`: over all of them, or those where `valid`, u32 `[S, B, 1]`, is not 0.
+/// Zero mean and unit (biased) deviation over the rows, `[S, B, 1]`: over all of them, or those
+/// where `valid`, u32 `[S, B, 1]`, is not 0.
 #[track_caller]
 pub fn standardise(advantage: Tensor, valid: Option<Tensor>) -> Tensor {
     let rows = match valid {

@@ -71,7 +71,8 @@ pub struct Networks<'a> {
 }
 
 impl<'a> Networks<'a> {
-    /// The networks as a state holds them. `turn` changes the policy's gradients before each step, after their norms are limited.
+    /// The networks as a state holds them. `turn` changes the policy's gradients before each step, after their norms
+    /// are limited.
     pub fn begin(
         rollout: &'a Rollout<'a>,
         steps: StepRules<'a>,
@@ -90,8 +91,9 @@ impl<'a> Networks<'a> {
         self.critic.unwrap_or(self.actor).theta
     }
 
-    /// Passes over the rollout in which the policy steps along the gradient of a loss, and the value function with it if both make their
-    /// steps together. `losses` gets slices of θ, a minibatch and whether advantages are to be standardised in it.
+    /// Passes over the rollout in which the policy steps along the gradient of a loss, and the value function
+    /// with it if both make their steps together. `losses` gets slices of θ, a minibatch and whether
+    /// advantages are to be standardised in it.
     #[track_caller]
     pub fn step_policy(
         &mut self,
@@ -165,7 +167,8 @@ impl<'a> Networks<'a> {
         self.dropped.push(dropped);
     }
 
-    /// Keeps networks and rollout as the new state. Metrics of the iteration: episodes, averages, the variance that values `explained`.
+    /// Keeps networks and rollout as the new state. Metrics of the iteration: episodes, averages, the variance that
+    /// values `explained`.
     #[track_caller]
     pub fn keep(self, it: &mut Iteration<'_>, explained: Tensor) -> Metrics {
         let trained: Vec<Trained> = [self.actor].into_iter().chain(self.critic).collect();
@@ -208,7 +211,8 @@ impl<'a> Networks<'a> {
         self.metrics[0] = metrics;
     }
 
-    /// The credit with advantages standardised over the rollout, or by those of all rollouts so far, if this is asked for.
+    /// The credit with advantages standardised over the rollout, or by those of all rollouts so far, if this is asked
+    /// for.
     fn scaled(&self, it: &mut Iteration<'_>, held: &Held, credit: &StepCredit) -> StepCredit {
         let rollout = self.rollout;
         let of = |f: &dyn Fn(Tensor) -> Tensor| {

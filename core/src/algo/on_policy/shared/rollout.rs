@@ -184,15 +184,16 @@ impl<'a> Rollout<'a> {
         self.nets.distribution_of(&self.acting.parts, self.seen, self.sequences.as_ref())
     }
 
-    /// Adds the policy's entropy, so often, to each reward that is learned from, as a constant: rewards that are scaled are so before.
+    /// Adds the policy's entropy, so often, to each reward that is learned from, as a constant: rewards that are scaled
+    /// are so before.
     pub fn reward_entropy(&mut self, coef: f64) {
         let shape = self.reward.shape();
         let [t, s, n, _] = shape[..] else { return };
         self.bonus = Some(by_time(self.policy().entropy().stop_gradient(), [t, s, n]) * coef);
     }
 
-    /// Advantages and value targets by these values: eq. 11 of PPO's paper, arXiv:1707.06347. `of_targets`: the λ of the targets, if it is not
-    /// that of the advantages.
+    /// Advantages and value targets by these values: eq. 11 of PPO's paper, arXiv:1707.06347. `of_targets`: the λ of
+    /// the targets, if it is not that of the advantages.
     #[track_caller]
     pub fn credit(&self, values: &RolloutValues, of_targets: Option<f64>) -> StepCredit {
         let Gae { advantages, returns } = self.gae(values, self.sampling.gae_lambda);
@@ -341,7 +342,8 @@ mod tests {
         assert_eq!(span(&Sampling { sde: false, ..config(1024, 4) }, 200), 128);
     }
 
-    /// A memory goes on from one rollout to the next within an episode, and where an episode begins it is of no interest.
+    /// A memory goes on from one rollout to the next within an episode, and where an episode begins it is of no
+    /// interest.
     #[test]
     fn memories_outlive_rollouts_and_not_episodes() {
         let (device, env) = (Device::cpu(1), builtin("cartpole").unwrap());

@@ -5,8 +5,8 @@ use crate::nn::MemoryCell;
 
 use crate::learn::by_seed;
 
-/// How rows `[S, T · B, …]`, number `t · B + b` being step `t` of environment `b`, follow each other, and the states of both networks' memories
-/// before the first of them.
+/// How rows `[S, T · B, …]`, number `t · B + b` being step `t` of environment `b`, follow each other, and the states of
+/// both networks' memories before the first of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Sequences {
     /// 1 where an episode begins, u32 `[T, S, B, 1]`.
@@ -16,7 +16,8 @@ pub struct Sequences {
 }
 
 impl Sequences {
-    /// The states of one network's memory after each step, `[T, S, B, W]`; `network`: 0 for the policy, 1 for the value function.
+    /// The states of one network's memory after each step, `[T, S, B, W]`; `network`: 0 for the policy, 1 for the value
+    /// function.
     #[track_caller]
     pub(super) fn run(&self, cell: &MemoryCell, parts: &[Tensor], obs: Tensor, network: usize) -> Tensor {
         let shape = self.starts.shape();

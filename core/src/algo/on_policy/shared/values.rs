@@ -33,8 +33,8 @@ impl RolloutValues {
     }
 }
 
-/// Values of all that was seen, `all: [S, T · N + C · N + N, O]`, and the state of the value function's memory at the end of the rollout,
-/// `[S, N, W]`, if it has one.
+/// Values of all that was seen, `all: [S, T · N + C · N + N, O]`, and the state of the value function's memory at the
+/// end of the rollout, `[S, N, W]`, if it has one.
 #[track_caller]
 pub(super) fn values_of(
     net: &ActorCritic,
@@ -72,8 +72,8 @@ mod tests {
     use crate::env::{ActionSpace, Dim, EnvSpec};
     use crate::policy::{MemoryConfig, MemoryKind, NetConfig};
 
-    /// Values, with memories, of a rollout in which one environment ends an episode and another is cut off: what comes behind a cut is seen
-    /// with the memory of the episode that it cuts, and what comes behind an end with a new one.
+    /// Values, with memories, of a rollout in which one environment ends an episode and another is cut off: what comes
+    /// behind a cut is seen with the memory of the episode that it cuts, and what comes behind an end with a new one.
     #[test]
     fn values_behind_the_ends_of_episodes_are_by_the_right_memories() {
         let [t, n] = [4, 2];

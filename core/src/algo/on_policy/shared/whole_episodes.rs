@@ -28,7 +28,8 @@ impl<'a> Rollout<'a> {
         let mut played = it.own_episodes(cast, stream, amount, horizon, false);
         let steps = &mut played.steps;
         let (valid, none) = (steps.valid, Tensor::constant_f32(0.0));
-        // An environment that goes on behind its last episode may get anywhere: what is seen there is not even looked at.
+        // An environment that goes on behind its last episode may get anywhere: what is seen there is not even looked
+        // at.
         for x in [&mut steps.obs, &mut steps.next_obs, &mut steps.action] {
             *x = valid.select(*x, none);
         }
@@ -36,7 +37,8 @@ impl<'a> Rollout<'a> {
             |(name, x): (&'static str, Tensor)| (name, if name == "log_prob" { valid.select(x, none) } else { x });
         steps.extras = steps.extras.iter().map(said).collect();
         if let ([t, s, n, o], true) = (&steps.next_obs.shape()[..], it.in_program()) {
-            // In a span the time limit, which alone cuts off here, does so at most once. On the host it may happen in every step.
+            // In a span the time limit, which alone cuts off here, does so at most once. On the host it may happen in
+            // every step.
             let spans = horizon / span(sampling, it.spec().horizon);
             let cut = steps.truncated.select(steps.next_obs, none).reshape(&[spans, t / spans, *s, *n, *o]);
             played.cut_obs = Some(cut.sum_keep(1).reshape(&[spans, *s, *n, *o]));

@@ -14,8 +14,8 @@ pub fn squared_distances(particles: Tensor) -> Tensor {
     (particles.unsqueeze(2) - particles.unsqueeze(1)).square().sum_keep(3).reshape(&[s, n, n])
 }
 
-/// h²: half of the median of all n² squared distances, zeros among them, over ln(n + 1); 1 where that is 0, as of one particle.
-/// `[S, n, n]` → `[S, 1, 1]`.
+/// h²: half of the median of all n² squared distances, zeros among them, over ln(n + 1); 1 where that is 0, as of
+/// one particle. `[S, n, n]` → `[S, 1, 1]`.
 #[track_caller]
 pub fn bandwidth(distances: Tensor) -> Tensor {
     let (s, n) = (distances.size(0), distances.size(1));

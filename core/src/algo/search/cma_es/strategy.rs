@@ -1,4 +1,5 @@
-//! A generation of CMA-ES, in f64 and without an environment: which candidates are asked for, and how their costs change the search.
+//! A generation of CMA-ES, in f64 and without an environment: which candidates are asked for, and how their costs
+//! change the search.
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
@@ -56,7 +57,8 @@ impl Constants {
             }
         };
         let (positive, negative) = (weights[..mu].iter().sum::<f64>(), -weights[mu..].iter().sum::<f64>());
-        // The sum of the negative ones: no decay (eq. 50), no faster than the positive ones (51), and a matrix that stays positive (52).
+        // The sum of the negative ones: no decay (eq. 50), no faster than the positive ones (51), and a matrix that
+        // stays positive (52).
         let limits = [1.0 + c1 / cmu, 1.0 + 2.0 * mueff_minus / (mueff + 2.0), (1.0 - c1 - cmu) / (n * cmu)];
         let sum = limits.into_iter().fold(f64::INFINITY, f64::min).max(0.0);
         let (first, last) = weights.split_at_mut(mu);
@@ -198,7 +200,8 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// A search that has seen nothing. As in pycma, C is not quite the identity, so that its eigenvectors are those of the parameters.
+    /// A search that has seen nothing. As in pycma, C is not quite the identity, so that its
+    /// eigenvectors are those of the parameters.
     #[must_use]
     pub fn new(mean: Vec<f64>, sigma: f64, constants: &Constants) -> Strategy {
         let n = mean.len();

@@ -15,10 +15,11 @@ use crate::rng::streams;
 use crate::tensor::{Named, tree};
 use crate::{DType, Result, Tensor};
 
-/// An algorithm that searches for parameters by playing candidates: its settings, which candidates it asks for, and what it makes of
-/// their returns.
+/// An algorithm that searches for parameters by playing candidates: its settings, which candidates it asks
+/// for, and what it makes of their returns.
 ///
-/// The P parameters that are searched for are the first ones of θ: all, but for the deviation of actions where candidates do not draw.
+/// The P parameters that are searched for are the first ones of θ: all, but for the deviation of actions where
+/// candidates do not draw.
 pub trait CandidateSearch: Clone + Debug {
     /// Every value on its own and in combination, for P parameters.
     ///
@@ -37,7 +38,8 @@ pub trait CandidateSearch: Clone + Debug {
         self.population().n_samples
     }
 
-    /// The state that the search keeps from one iteration to the next besides θ, for P parameters that are searched for and `all` of θ.
+    /// The state that the search keeps from one iteration to the next besides θ, for P parameters that are searched for
+    /// and `all` of θ.
     fn entries(&self, parameters: usize, all: usize) -> Vec<StateEntry>;
 
     /// True if policies see observations standardised by running statistics of all that were seen.
@@ -45,7 +47,8 @@ pub trait CandidateSearch: Clone + Debug {
         false
     }
 
-    /// Candidates around `theta: [S, P]`, `[S, n, P]`; `key`, words `[S, 1]`, names the random numbers of this iteration's candidates.
+    /// Candidates around `theta: [S, P]`, `[S, n, P]`; `key`, words `[S, 1]`, names the random numbers of this
+    /// iteration's candidates.
     fn ask(&self, it: &mut Iteration<'_>, held: &Held, theta: Tensor, key: [Tensor; 2]) -> Tensor;
 
     /// Learns from the returns of what was asked for, and updates the entries of its own.

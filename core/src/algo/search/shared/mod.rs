@@ -1,7 +1,8 @@
 //! Search by populations: what CEM, CMA-ES, OpenAI's evolution strategy, ARS and NOP share.
 //!
-//! An iteration asks for candidates, n parameter vectors per seed, plays whole episodes by each, and tells the search their mean
-//! returns, which are not discounted. Candidates × episodes are rows of one program; it steps until all of its rows are done.
+//! An iteration asks for candidates, n parameter vectors per seed, plays whole episodes by each, and tells
+//! the search their mean returns, which are not discounted. Candidates × episodes are rows of one program;
+//! it steps until all of its rows are done.
 
 mod learner;
 mod rank;

@@ -8,7 +8,8 @@ fn pairs(returns: Tensor) -> ([Tensor; 2], [Tensor; 2]) {
     ([returns.unsqueeze(2), returns.unsqueeze(1)], [Tensor::iota(&[1, n, 1], 1), Tensor::iota(&[1, 1, n], 2)])
 }
 
-/// The place of each candidate among all, from 0 for the highest return; of equal ones the first comes first. `[S, n]` → f32 `[S, n]`.
+/// The place of each candidate among all, from 0 for the highest return; of equal ones the first comes first. `[S, n]`
+/// → f32 `[S, n]`.
 #[track_caller]
 pub fn order(returns: Tensor) -> Tensor {
     let ([own, other], [i, j]) = pairs(returns);
@@ -24,7 +25,8 @@ pub fn best_share(returns: Tensor, k: usize) -> Tensor {
     in_it.select(Tensor::constant_f32(1.0 / k), Tensor::constant_f32(0.0))
 }
 
-/// Ranks from −½ for the lowest return to ½ for the highest; equal returns have equal ranks, the mean of theirs. `[S, n]` → `[S, n]`.
+/// Ranks from −½ for the lowest return to ½ for the highest; equal returns have equal ranks, the mean of theirs.
+/// `[S, n]` → `[S, n]`.
 #[track_caller]
 pub fn centred_ranks(returns: Tensor) -> Tensor {
     let n = returns.size(1);

@@ -10,7 +10,8 @@ use crate::train::{ALGORITHMS, Layer, Own, Ring, Saved, Session, Setup, Snapshot
 use crate::{Device, Error};
 use pollster::block_on;
 
-const REPLAY: &str = "hidden = [4]\nenvs = 2\niteration_steps = 20\nlearning_starts = 20\nbatch_size = 8\ntrain_freq = 10\n\
+const REPLAY: &str = "hidden = [4]\nenvs = 2\niteration_steps = 20\nlearning_starts = 20\nbatch_size = 8\ntrain_freq \
+                      = 10\n\
                       gradient_steps = 2\nprioritised = true\n";
 const SAMPLED: &str = "hidden = [4]\nenvs = 2\nhorizon = 64\nminibatches = 1\nnormalise_observations = true\n\
                        normalise_rewards = true\n";
@@ -69,7 +70,8 @@ const RUNS: &[Run<'_>] = &[
         "pearl",
         "point-corner",
         &["hidden = [4]\nencoder_hidden_sizes = [4]\ntrain_tasks = 2\nnum_tasks_sample = 2\nnum_initial_steps = 100\n\
-           num_steps_prior = 100\nnum_extra_rl_steps_posterior = 0\nnum_steps_per_epoch = 2\nmeta_batch = 2\nbatch_size = 8\n\
+           num_steps_prior = 100\nnum_extra_rl_steps_posterior = 0\nnum_steps_per_epoch = 2\nmeta_batch = 2\n\
+           batch_size = 8\n\
            embedding_batch_size = 8\nembedding_mini_batch_size = 8\nmemory_size = 2000"],
         2,
     ),
@@ -149,8 +151,8 @@ fn forged(file: &[u8], array: &SeedArray<'_>, layout: &Layout, (at, value): Forg
     (name, snapshot::encode(header, &entries).unwrap())
 }
 
-/// Forges all that a run's snapshot counts, and adds what was wrong: what is no count was refused, or a forged one was read. Gives the names
-/// of the entries whose range was left.
+/// Forges all that a run's snapshot counts, and adds what was wrong: what is no count was refused, or a forged one was
+/// read. Gives the names of the entries whose range was left.
 fn forge_all(run: Run<'_>, problems: &mut Vec<String>) -> Result<Vec<&'static str>> {
     let (device, mut names) = (Device::cpu(1), Vec::new());
     let session = session(run)?;

@@ -73,7 +73,8 @@ fn rows_are_appended_once_and_read_back_wherever_the_ring_begins() {
             kept.check(added);
             kept.save(added);
             assert_eq!(kept.appended - before, 8 * step.min(17) as usize, "nothing is new");
-            // Segments of three rows: six hold 17, and one more is there while the oldest row is in the middle of the first one.
+            // Segments of three rows: six hold 17, and one more is there while the oldest row is in the middle of the
+            // first one.
             assert!(kept.disk.len() <= 7, "{:?}", kept.disk.keys());
         }
     }

@@ -11,8 +11,8 @@ use crate::replay::Transitions;
 use crate::rng::streams;
 
 impl<C: OffPolicy> OffPolicyLearner<C> {
-    /// Makes one iteration: each environment plays so much of whole episodes, from new ones on, and updates follow. What an
-    /// environment plays beyond its share, while others are not done, is not remembered.
+    /// Makes one iteration: each environment plays so much of whole episodes, from new ones on, and updates follow.
+    /// What an environment plays beyond its share, while others are not done, is not remembered.
     pub(super) fn pass_of_episodes(
         &self,
         it: &mut Iteration<'_>,
