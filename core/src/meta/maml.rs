@@ -75,11 +75,6 @@ impl Learner {
         }
     }
 
-    /// Shapes of the policy's slices, of one task.
-    pub fn policy_shapes(&self) -> Vec<Vec<usize>> {
-        self.layout.slices().take(self.slices).map(|(_, shape, _)| shape.to_vec()).collect()
-    }
-
     /// Slices of the policy, and step sizes, from all slices `[S, …]`; the latter for M tasks of each seed.
     fn split<'a>(&self, parts: &'a [Tensor], tasks: usize) -> (&'a [Tensor], StepSizes) {
         let (policy, rates) = parts.split_at(self.slices.min(parts.len()));

@@ -90,11 +90,6 @@ pub enum Operand<'a> {
 }
 
 impl Operand<'_> {
-    /// One u32 for all.
-    pub fn splat_u32(value: u32) -> Self {
-        Operand::Splat(f32::from_bits(value))
-    }
-
     /// The operand without its lifetime, for a result of `len` values at `dst`.
     #[inline(always)]
     fn raw(self, dst: *const f32, len: usize) -> Raw {

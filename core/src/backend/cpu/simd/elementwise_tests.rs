@@ -197,8 +197,12 @@ fn threefry_equals_the_random_number_module() {
             let counter: Vec<f32> = (0..len as u32).map(f32::from_bits).collect();
             let keys: Vec<f32> = (0..len as u32).map(|i| f32::from_bits(i.wrapping_mul(0x9e37_79b9))).collect();
             let (mut x0, mut x1) = (vec![0.0; len], vec![0.0; len]);
-            let operands =
-                [Operand::Slice(&keys), Operand::splat_u32(11), Operand::Slice(&counter), Operand::splat_u32(3)];
+            let operands = [
+                Operand::Slice(&keys),
+                Operand::Splat(f32::from_bits(11)),
+                Operand::Slice(&counter),
+                Operand::Splat(f32::from_bits(3)),
+            ];
             threefry(isa, &mut x0, &mut x1, operands);
             for i in 0..len {
                 let want = rng::threefry2x32([keys[i].to_bits(), 11], [i as u32, 3]);
