@@ -6,11 +6,11 @@ use crate::Tensor;
 /// Episodes of K tasks, N of each, side by side and padded to T steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Paths {
-    /// Observations acted on, `[T, K, N, O]`.
+    /// Observations before the steps, `[T, K, N, O]`.
     pub obs: Tensor,
     /// Observations that the steps led to, before any reset, `[T, K, N, O]`.
     pub next_obs: Tensor,
-    /// Actions as drawn, `[T, K, N, A]`.
+    /// Actions as they were drawn, `[T, K, N, A]`.
     pub action: Tensor,
     /// Rewards, 0 after the end, `[T, K, N, 1]`.
     pub reward: Tensor,
@@ -19,7 +19,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// `[T, K, N, D]` → `[K, T · N, D]`.
+    /// Puts steps into rows, `[T, K, N, D]` → `[K, T · N, D]`.
     #[track_caller]
     pub fn rows(x: Tensor) -> Tensor {
         let shape = x.shape();
@@ -29,7 +29,7 @@ impl Paths {
         x.permute(&[1, 0, 2, 3]).reshape(&[k, t * n, d])
     }
 
-    /// The largest number of each path's steps, `[T, K, N, 1]` and none below 0 → `[K, N]`.
+    /// The largest of each path's numbers, `[T, K, N, 1]` and none below 0 → `[K, N]`.
     #[track_caller]
     pub fn path_most(&self, x: Tensor) -> Tensor {
         let x = self.valid.select(x, Tensor::constant_f32(0.0));
@@ -43,14 +43,14 @@ impl Paths {
         valid * valid.sum_keep(1).recip()
     }
 
-    /// Undiscounted return of each path, `[K, N]`.
+    /// The undiscounted return of each path, `[K, N]`.
     #[track_caller]
     pub fn path_returns(&self) -> Tensor {
         let shape = self.reward.shape();
         self.reward.sum_keep(0).reshape(&shape[1..3])
     }
 
-    /// Steps of each path, as f32 `[K, N]`.
+    /// The number of steps of each path, as f32 `[K, N]`.
     #[track_caller]
     pub fn path_lengths(&self) -> Tensor {
         let shape = self.valid.shape();

@@ -6,10 +6,10 @@ use crate::Tensor;
 use crate::settings::Range;
 
 crate::settings! {
-    /// How episodes become training data.
+    /// The settings by which episodes become training data.
     ///
-    /// As `SampleProcessor` of ProMP: returns are discounted sums to the end of the path, the baseline is fitted to them on
-    /// the same paths, and its value after the last step is 0, also where a time limit ended the path.
+    /// As in `SampleProcessor` of ProMP, returns are discounted sums to the end of the path. The baseline is fitted to
+    /// them on the same paths, and its value after the last step is 0, also where a time limit ended the path.
     #[derive(Copy)]
     pub struct Processor {
         /// discount of later rewards
@@ -43,7 +43,7 @@ pub struct Processed {
 }
 
 impl Processor {
-    /// Returns and advantages.
+    /// Computes returns and advantages.
     #[track_caller]
     pub fn process(&self, paths: &Paths) -> Processed {
         let returns = self.returns(paths);
@@ -61,15 +61,16 @@ impl Processor {
         paths.advantages(paths.reward, Tensor::zeros(&paths.reward.shape()), self.gamma, 1.0)
     }
 
-    /// Advantages over the values of a baseline of the caller's, `[T, K, N, 1]`; standardised and shifted as asked for.
+    /// Advantages over given values, `[T, K, N, 1]`, standardised and shifted as the settings ask for.
     #[track_caller]
     pub fn advantages(&self, paths: &Paths, values: Tensor) -> Tensor {
         self.scaled(paths, paths.advantages(paths.reward, values, self.gamma, self.gae_lambda))
     }
 
-    /// Discounted rewards less a baseline fitted to them, standardised as asked for: what DICE weighs, `[T, K, N, 1]`.
+    /// Computes the data that DICE weighs, `[T, K, N, 1]`: discounted rewards less a baseline fitted to them, standardised
+    /// as the settings ask for.
     ///
-    /// As `DiceSampleProcessor` of ProMP, but for statistics over valid steps only: there, padding counts too.
+    /// It is `DiceSampleProcessor` of ProMP, but with statistics over valid steps only: there, padding counts too.
     #[track_caller]
     pub fn process_dice(&self, paths: &Paths) -> Processed {
         let t = paths.reward.size(0);
@@ -79,7 +80,7 @@ impl Processor {
         Processed { returns: self.returns(paths), advantages: self.scaled(paths, adjusted) }
     }
 
-    /// Standardised and shifted per task, 0 in padding.
+    /// Standardises and shifts advantages per task; 0 in padding.
     fn scaled(&self, paths: &Paths, raw: Tensor) -> Tensor {
         let [none, tiny] = [0.0, 1e-8].map(Tensor::constant_f32);
         let mean = |x: Tensor| {
@@ -100,9 +101,9 @@ impl Processor {
     }
 }
 
-/// Rewards less their mean over all tasks of a seed, in their deviations: `[T, S · M, N, 1]`, 0 in padding.
+/// Standardises rewards over all tasks of a seed: `[T, S · M, N, 1]`, 0 in padding.
 ///
-/// `adj_avg_rewards` of ProMP's `MetaSampleProcessor`, for E-MAML.
+/// It is `adj_avg_rewards` of ProMP's `MetaSampleProcessor`, for E-MAML.
 #[track_caller]
 pub fn adjusted_rewards(paths: &Paths, seeds: usize) -> Tensor {
     let shape = paths.reward.shape();

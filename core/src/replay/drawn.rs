@@ -4,18 +4,19 @@ use super::{Ahead, Batch, ReplayMemory, Stored, Transitions};
 use crate::Tensor;
 use crate::dist::RowNoise;
 
-/// A batch, and where it was drawn.
+/// A batch, and its rows in the memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
     /// The batch.
     pub batch: Batch,
-    /// Its rows in the memory, u32 `[S, B]`.
+    /// The batch's rows in the memory, u32 `[S, B]`.
     pub index: Tensor,
 }
 
 impl ReplayMemory {
-    /// `batch` transitions: each drawn evenly among all that are held, or by its priority; one may be drawn more than once. `key`: words
-    /// `[S, 1]`; `correction`: β of [`Priorities`](super::Priorities), `[]` or `[S, 1]`, where they are drawn by these.
+    /// Draws a batch of transitions, evenly among all that are held or by priority; one may be drawn more than once.
+    /// `key` is words `[S, 1]`; `correction` is β of [`Priorities`](super::Priorities), `[]` or `[S, 1]`, where these are
+    /// used.
     #[track_caller]
     #[must_use]
     pub fn sample(&self, stored: &Stored, key: [Tensor; 2], batch: usize, correction: Option<Tensor>) -> Drawn {
@@ -31,7 +32,7 @@ impl ReplayMemory {
         let rows = stored.rows.gather(index);
         let transitions = Transitions::of_rows(rows, self.observations, self.actions);
         let width = self.shape()[1];
-        // If they are followed; otherwise nobody looks at it.
+        // It is read only if batches need later transitions.
         let ahead = Ahead { memory: self, stored, index, step: rows.slice(2, width - 1, width) };
         let batch = match (&self.hindsight, self.n_step) {
             (Some(hindsight), _) => {
@@ -43,7 +44,7 @@ impl ReplayMemory {
         Drawn { batch, index }
     }
 
-    /// The same content after an update on what was drawn: the errors, `[S, B, 1]`, are the priorities of their rows from now on.
+    /// Updates priorities after learning from a batch: the errors, `[S, B, 1]`, become the priorities of its rows.
     #[track_caller]
     #[must_use]
     pub fn learned(&self, stored: Stored, drawn: &Drawn, errors: Tensor) -> Stored {

@@ -1,11 +1,11 @@
-//! Encoders of all kinds: what they read, and the beliefs that follow.
+//! Encoders of all kinds: the transitions that they read, and the beliefs that follow.
 
 use super::*;
 
-/// K rows with E tasks each and C transitions of each.
+/// K rows, E tasks of each, and C transitions of each task.
 const SIZES: [usize; 3] = [2, 3, 5];
 
-/// An encoder for [`env`] and parameters of it for each of K rows.
+/// Makes an encoder for [`env`], and K rows of its parameters.
 fn encoder(config: &PearlConfig) -> (ContextEncoder, Layout, Vec<f64>) {
     let mut layout = Layout::new();
     let encoder = ContextEncoder::new(&mut layout, config, env().spec());
@@ -13,7 +13,7 @@ fn encoder(config: &PearlConfig) -> (ContextEncoder, Layout, Vec<f64>) {
     (encoder, layout, theta)
 }
 
-/// The tensors of evidence and of the belief that it leads to.
+/// The tensors of evidence and of the belief that follows from it.
 fn all(encoder: &ContextEncoder, parts: &[Tensor], evidence: &Named) -> Vec<Tensor> {
     let belief = encoder.belief(parts, evidence);
     evidence.iter().map(|(_, x)| x).chain([belief.mean]).chain(belief.variance).collect()
@@ -89,7 +89,7 @@ fn padding_changes_nothing_wherever_it_is() {
             let context = uneven(&[k, e, c, width], 5);
             let rubbish = uneven(&[k, e, 2, width], 6) * 100.0;
             let flags = |valid: u32, c: usize| Tensor::constant_u32(valid).broadcast_to(&[k, e, c, 1]);
-            // Two that count, two that do not, the rest that counts, and two that do not.
+            // Two that count, two that do not, the rest of them, which count, and two that do not.
             let [early, late] = [context.slice(2, 0, 2), context.slice(2, 2, c)];
             let padded = Tensor::concat(&[early, rubbish, late, rubbish], 2);
             let valid = Tensor::concat(&[flags(1, 2), flags(0, 2), flags(1, c - 2), flags(0, 2)], 2);
