@@ -40,7 +40,7 @@ mod tests;
 
 pub use config::{EncoderKind, PearlConfig};
 pub use encoder::{Belief, ContextEncoder};
-pub use loss::{critic_loss, critic_target, policy_loss, regularisation, value_loss};
+pub use loss::{PolicyNumbers, Regularisers, critic_loss, critic_target, policy_loss, regularisation, value_loss};
 pub use memory::{Collected, Remembered, TaskMemory};
 pub use nets::{PearlBatch, PearlLearner, PearlNets, PearlUpdated};
 pub use policy::{ContextPolicy, augmented};
@@ -218,7 +218,7 @@ impl Pearl {
     fn infer(&self, acting: &Acting, seen: &Paths) -> Named {
         let Paths { obs, next_obs, action, reward, valid } = *seen;
         let encoder = &self.nets.encoder;
-        let transitions = encoder.transitions([obs, action, reward, next_obs]);
+        let transitions = encoder.transitions(obs, action, reward, next_obs);
         let shape = transitions.shape();
         let [t, k, n, width] = shape[..] else { return acting.values.clone() };
         let in_order = |x: Tensor, width: usize| x.permute(&[1, 2, 0, 3]).reshape(&[k, 1, n * t, width]);
@@ -306,7 +306,7 @@ impl Pearl {
         let noise = |stream: u32, rows: usize| RowNoise::new(fold_in(key, Tensor::constant_u32(stream)), rows);
         let (seen, shown) = self.memory.transitions(rows);
         let Transitions { obs, action, next_obs, .. } = seen;
-        let context = self.nets.encoder.transitions([obs, action, shown, next_obs]);
+        let context = self.nets.encoder.transitions(obs, action, shown, next_obs);
         let (c, width) = (config.embedding_mini_batch_size, context.size(2));
         let drawn = self.memory.batch(held, tasks, &noise(2, m * config.batch_size), config.batch_size);
         PearlBatch {

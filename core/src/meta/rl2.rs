@@ -27,7 +27,7 @@ pub use config::{AdvantageCentre, Critic, Rl2Config, Rl2Variant};
 pub use credit::Credit;
 pub use learner::Rl2Net;
 pub use loss::{TrialBatch, TrialLosses, losses};
-pub use policy::{TrialPolicy, augmented};
+pub use policy::{PreviousStep, TrialPolicy, augmented};
 
 use config::MAX_BATCH;
 use update::{TrialData, natural, proximal};

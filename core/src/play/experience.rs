@@ -2,7 +2,7 @@
 
 use crate::Tensor;
 use crate::credit::Paths;
-use crate::tensor::{Named, tree};
+use crate::tensor::{Named, scan_tree, tree};
 
 /// Environments in the middle of their episodes: N in each of K groups.
 #[derive(Clone, Debug)]
@@ -54,6 +54,12 @@ pub struct Steps {
 tree!(Steps: state, obs, next_obs, action, played, reward, terminated, truncated, valid, episode, lost, extras);
 
 impl Steps {
+    /// The ends of episodes among these steps.
+    #[must_use]
+    pub fn ends(&self) -> Ends {
+        Ends { terminated: self.terminated, truncated: self.truncated }
+    }
+
     /// Whole episodes as learners take them.
     pub fn paths(&self) -> Paths {
         let Steps { obs, next_obs, action, reward, valid, .. } = *self;
@@ -63,6 +69,44 @@ impl Steps {
     /// Whole episodes whose observations are as the network saw them.
     pub fn paths_seen(&self) -> Paths {
         Paths { obs: self.extras.get("seen"), ..self.paths() }
+    }
+}
+
+/// The ends of episodes: whether each step led to one, u32 `[…, 1]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// 1 where the step led to a final state.
+    pub terminated: Tensor,
+    /// 1 where a time limit cut the episode off after the step.
+    pub truncated: Tensor,
+}
+
+tree!(Ends: terminated, truncated);
+
+impl Ends {
+    /// 1 where an episode ended in either way.
+    #[track_caller]
+    #[must_use]
+    pub fn ended(&self) -> Tensor {
+        self.terminated.bit_or(self.truncated)
+    }
+
+    /// The ends of steps that are `valid`, and none of others.
+    #[track_caller]
+    #[must_use]
+    pub fn of_valid(&self, valid: Tensor) -> Ends {
+        Ends { terminated: valid.bit_and(self.terminated), truncated: valid.bit_and(self.truncated) }
+    }
+
+    /// Numbers of steps in their episodes, u32 `[T, S, N, 1]`, from the number of the first, u32 `[S, N, 1]`.
+    #[track_caller]
+    #[must_use]
+    pub fn step_numbers(&self, first: Tensor) -> Tensor {
+        let (zero, one) = (Tensor::constant_u32(0), Tensor::constant_u32(1));
+        let (_, numbers) = scan_tree(self.terminated.size(0), &first, self, |_, step: Tensor, now: Ends| {
+            (now.ended().select(zero, step + one), step)
+        });
+        numbers.unwrap_or(Tensor::poison())
     }
 }
 

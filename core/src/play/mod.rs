@@ -19,7 +19,7 @@ mod stepping;
 pub use actor::{ActorSpec, BROKEN, PolicyActor};
 pub use amount::Amount;
 pub use episodes::replay;
-pub use experience::{Experience, Running, Steps, Totals};
+pub use experience::{Ends, Experience, Running, Steps, Totals};
 pub(crate) use iteration::schedule_entry;
 pub use iteration::{Cast, Iteration, Tasks};
 pub use keys::{Keys, group_keys, row_keys};

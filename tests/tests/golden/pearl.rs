@@ -263,7 +263,7 @@ fn an_update_is_that_of_garage() {
             Transitions { obs, action, next_obs, reward: of("rewards"), terminated: of("dones") }
         };
         let seen = transitions("context", context);
-        let seen = nets.encoder.transitions([seen.obs, seen.action, seen.reward, seen.next_obs]);
+        let seen = nets.encoder.transitions(seen.obs, seen.action, seen.reward, seen.next_obs);
         // One draw for each task of the prior's z, and two of the belief's: the second is the one that is used. Then
         // those of actions.
         let noise = items(&golden["noise"]);

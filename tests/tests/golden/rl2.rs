@@ -6,7 +6,8 @@ use quickstudy_core::credit::Paths;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::rl2::{
-    AdvantageCentre, Critic, EntropyMethod, Rl2Config, Rl2Net, TrialBatch, TrialLosses, Trials, augmented, losses,
+    AdvantageCentre, Critic, EntropyMethod, PreviousStep, Rl2Config, Rl2Net, TrialBatch, TrialLosses, Trials,
+    augmented, losses,
 };
 use quickstudy_core::meta::weighted;
 use quickstudy_core::nn::Reset;
@@ -56,7 +57,8 @@ fn golden_what_the_policy_sees_is_the_observation_and_what_the_last_step_gave() 
                 let obs = row(&numbers(&seen[t])[..raw]);
                 let previous = (!starts[t]).then(|| {
                     let ended = f64::from(u8::from(kinds[t - 1] == TERMINAL));
-                    [row(&numbers(&actions[t - 1])), row(&[rewards[t - 1]]), row(&[ended])]
+                    let (action, reward) = (row(&numbers(&actions[t - 1])), row(&[rewards[t - 1]]));
+                    PreviousStep { action, reward, ended: row(&[ended]) }
                 });
                 cx.output(&t.to_string(), augmented(&vector(width), obs, previous));
             }

@@ -3,6 +3,7 @@
 use super::Held;
 use crate::Tensor;
 use crate::learn::Metrics;
+use crate::play::Ends;
 use crate::tensor::{scan_tree, tree};
 
 /// Episodes that run on from one rollout to the next, and sums over those that ended, `[S, N, 1]` each.
@@ -44,14 +45,14 @@ impl Count {
         Count { steps, ep_return, discounted, episodes: zero, returns: zero, lengths: zero }
     }
 
-    /// After T more steps with these rewards and ends, terminated and truncated (u32), `[T, S, N, 1]` each; and of each
-    /// step the discounted return, and the return of the episode that ended with it, as [`Metrics::returns`] has them.
+    /// Counts T more steps with these rewards and ends, `[T, S, N, 1]` each. Also gives each step's discounted return, and
+    /// the return of the episode that ended with it, as [`Metrics::returns`] has them.
     #[track_caller]
-    pub fn over(&self, t: usize, xs: [Tensor; 3], gamma: f64) -> (Count, [Tensor; 2]) {
+    pub fn over(&self, reward: Tensor, ends: Ends, gamma: f64) -> (Count, [Tensor; 2]) {
         let (none, one) = (Tensor::constant_f32(0.0), Tensor::constant_u32(1));
         let not_ended = Tensor::constant_f32(Metrics::NOT_ENDED);
-        let (count, of_steps) = scan_tree(t, self, &xs, |_, now: Count, [reward, terminated, truncated]| {
-            let ended = terminated.bit_or(truncated);
+        let (count, of_steps) = scan_tree(reward.size(0), self, &(reward, ends), |_, now: Count, (reward, ends)| {
+            let ended = ends.ended();
             let (ep_return, discounted) = (now.ep_return + reward, now.discounted * gamma + reward);
             let length = now.steps + one;
             let next = Count {

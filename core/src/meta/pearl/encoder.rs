@@ -99,7 +99,7 @@ impl ContextEncoder {
     /// Transitions in the encoder's form, `[…, I]`, from observations, actions, rewards and next observations.
     #[track_caller]
     #[must_use]
-    pub fn transitions(&self, [obs, action, reward, next_obs]: [Tensor; 4]) -> Tensor {
+    pub fn transitions(&self, obs: Tensor, action: Tensor, reward: Tensor, next_obs: Tensor) -> Tensor {
         let axis = obs.rank().saturating_sub(1);
         match self.config.use_next_obs_in_context {
             true => Tensor::concat(&[obs, action, reward, next_obs], axis),

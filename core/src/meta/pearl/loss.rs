@@ -35,6 +35,28 @@ pub fn policy_loss(lower: Tensor, log_prob: Tensor) -> Tensor {
     mean(log_prob - lower)
 }
 
+/// The numbers of a policy that are kept small, `[S, B, A]` each.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyNumbers {
+    /// Means of actions before they are squashed.
+    pub mean: Tensor,
+    /// Logarithms of their deviations.
+    pub log_std: Tensor,
+    /// Draws before they are squashed.
+    pub drawn: Tensor,
+}
+
+/// The factors of the regularisers of a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Regularisers {
+    /// Of the squares of means.
+    pub mean: f64,
+    /// Of the squares of logarithms of deviations.
+    pub std: f64,
+    /// Of the squares of draws; 0: none.
+    pub draw: f64,
+}
+
 /// A penalty on large numbers of a policy, `[S, B, A]` each: the mean squares of means and of logarithms of deviations,
 /// and the mean over rows of the squared draws before they are squashed, summed over an action.
 ///
@@ -42,12 +64,13 @@ pub fn policy_loss(lower: Tensor, log_prob: Tensor) -> Tensor {
 /// in the authors' code they have gradients.
 #[track_caller]
 #[must_use]
-pub fn regularisation([middle, log_std, drawn]: [Tensor; 3], [of_mean, of_std, of_draw]: [f64; 3]) -> Tensor {
+pub fn regularisation(policy: &PolicyNumbers, factors: Regularisers) -> Tensor {
+    let PolicyNumbers { mean: middle, log_std, drawn } = *policy;
     let width = 1.0 / middle.size(2) as f64;
     let squares = |x: Tensor, factor: f64| mean(x.square().sum_keep(2)) * factor;
-    let mut sum = squares(middle, of_mean * width) + squares(log_std, of_std * width);
-    if of_draw > 0.0 {
-        sum = sum + squares(drawn, of_draw);
+    let mut sum = squares(middle, factors.mean * width) + squares(log_std, factors.std * width);
+    if factors.draw > 0.0 {
+        sum = sum + squares(drawn, factors.draw);
     }
     sum
 }

@@ -2,7 +2,7 @@
 
 use super::config::PearlConfig;
 use super::encoder::ContextEncoder;
-use super::loss::{critic_loss, critic_target, policy_loss, regularisation, value_loss};
+use super::loss::{PolicyNumbers, Regularisers, critic_loss, critic_target, policy_loss, regularisation, value_loss};
 use super::policy::{ContextPolicy, augmented};
 use crate::algo::{First, Held, Metrics, ParameterGroups, StateEntry, Trained};
 use crate::env::EnvSpec;
@@ -243,9 +243,13 @@ impl PearlNets {
         let actor = of_actor.run(policy, 1, &(), |parts, ()| {
             let (here, drawn, log_prob, lower) = act(parts);
             let loss = policy_loss(lower, log_prob);
-            let factors =
-                [config.policy_mean_reg_coeff, config.policy_std_reg_coeff, config.policy_pre_activation_coeff];
-            let small = regularisation([here.middle(), here.log_std(), drawn], factors);
+            let factors = Regularisers {
+                mean: config.policy_mean_reg_coeff,
+                std: config.policy_std_reg_coeff,
+                draw: config.policy_pre_activation_coeff,
+            };
+            let numbers = PolicyNumbers { mean: here.middle(), log_std: here.log_std(), drawn };
+            let small = regularisation(&numbers, factors);
             Look { loss: loss + small, seen: [("policy_loss", loss), ("entropy", -mean(log_prob))].into() }
         });
 

@@ -101,7 +101,7 @@ impl Policy for ContextPolicy<'_> {
             return memory.clone();
         }
         let [obs, action] = ["obs", "action"].map(|name| memory.get(name));
-        let transition = self.encoder.transitions([obs, action, outcome.reward, outcome.next_obs]);
+        let transition = self.encoder.transitions(obs, action, outcome.reward, outcome.next_obs);
         let rows = [transition.size(0), transition.size(1)];
         let parts = &acting.parts[self.slices.min(acting.parts.len())..];
         let after = self.encoder.after_step(parts, &self.evidence(memory, rows), transition);

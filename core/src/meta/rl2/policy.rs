@@ -48,25 +48,38 @@ fn width(space: &ActionSpace) -> usize {
     space.choices().unwrap_or(space.dim())
 }
 
-/// The previous action, its reward and 1 if it led to a final state, in the policy's form, `[K, N, A + 2]`.
-fn shown(space: &ActionSpace, [action, reward, terminated]: [Tensor; 3]) -> Tensor {
-    let action = match space {
-        ActionSpace::Box { .. } => action,
-        ActionSpace::Discrete { .. } => Tensor::iota(&[1, 1, width(space)], 2).to_f32().eq(action).to_f32(),
-    };
-    Tensor::concat(&[action, reward, terminated], 2)
+/// The previous step of a trial, as a policy is shown it, `[S, M, ·]` each.
+#[derive(Clone, Copy, Debug)]
+pub struct PreviousStep {
+    /// The action; a choice as its number.
+    pub action: Tensor,
+    /// Its reward.
+    pub reward: Tensor,
+    /// 1 if it ended the episode, f32.
+    pub ended: Tensor,
+}
+
+impl PreviousStep {
+    /// The step in the policy's form, `[S, M, A + 2]`: choices are one-hot.
+    #[track_caller]
+    fn shown(&self, space: &ActionSpace) -> Tensor {
+        let action = match space {
+            ActionSpace::Box { .. } => self.action,
+            ActionSpace::Discrete { .. } => Tensor::iota(&[1, 1, width(space)], 2).to_f32().eq(self.action).to_f32(),
+        };
+        Tensor::concat(&[action, self.reward, self.ended], 2)
+    }
 }
 
 /// The policy's input at a step, `[S, M, O + A + 2]`: observation, previous action, its reward, and 1 if it led to a
 /// final state (or, with [`TrialPolicy::show_time_limit`], to a time limit).
 ///
-/// It corresponds to the original's `RL2Env`. `action: [S, M, A]`, a choice as its number;
-/// `reward`, `terminated: [S, M, 1]`, f32.
+/// It corresponds to the original's `RL2Env`.
 #[track_caller]
-pub fn augmented(space: &ActionSpace, obs: Tensor, previous: Option<[Tensor; 3]>) -> Tensor {
+pub fn augmented(space: &ActionSpace, obs: Tensor, previous: Option<PreviousStep>) -> Tensor {
     match previous {
         None => obs.pad(2, 0, width(space) + 2),
-        Some(previous) => Tensor::concat(&[obs, shown(space, previous)], 2),
+        Some(previous) => Tensor::concat(&[obs, previous.shown(space)], 2),
     }
 }
 
@@ -114,6 +127,7 @@ impl Policy for TrialPolicy<'_> {
     fn observe(&self, _: &Acting, memory: &Named, outcome: &Feedback) -> Named {
         let Feedback { played, reward, terminated, truncated, .. } = *outcome;
         let ended = if self.show_time_limit { terminated.bit_or(truncated) } else { terminated };
-        memory.clone().and("previous", shown(self.space, [played, reward, ended.to_f32()]))
+        let previous = PreviousStep { action: played, reward, ended: ended.to_f32() };
+        memory.clone().and("previous", previous.shown(self.space))
     }
 }

@@ -45,13 +45,8 @@ impl Greedy {
         Greedy { layout, policy, value, observations, horizon: spec.horizon, asks }
     }
 
-<<<<<<< HEAD
-    /// One update on rows of the memory, `[S, B, O + 2]`.
-    fn update(&self, Trained { theta, moments }: Trained, batch: Tensor) -> Trained {
-=======
     /// Makes one update on rows of the memory, `[S, B, O + 2]`.
-    fn update(&self, theta: Tensor, adam: AdamState, batch: Tensor) -> (Tensor, AdamState) {
->>>>>>> prose
+    fn update(&self, Trained { theta, moments }: Trained, batch: Tensor) -> Trained {
         let o = self.observations;
         let (obs, action, reward) = (batch.slice(2, 0, o), batch.slice(2, o, o + 1), batch.slice(2, o + 1, o + 2));
         let (_, grads) = value_and_grad(&self.layout.split(theta), |parts| {

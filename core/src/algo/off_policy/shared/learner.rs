@@ -17,7 +17,7 @@ use crate::play::{Cast, Experience, Iteration, Until};
 use crate::policy::{Acting, Normalised, Policy, Uniform};
 use crate::replay::{Batch, Priorities, ReplayMemory, Stored, SumTree, Transitions};
 use crate::rng::streams;
-use crate::tensor::{Named, Tree, scan_tree};
+use crate::tensor::{Named, Tree};
 use crate::{DType, Error, Result, Tensor};
 
 /// Steps, a memory of them, and updates on what it holds as `C` says.
@@ -174,9 +174,9 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
             Until { steps: train_freq, span: 1, lasting: (*acts && self.algorithm.noise_lasts()).then_some(0) },
             first,
         );
-        let xs = [played.steps.reward, played.steps.terminated, played.steps.truncated];
-        let stored = self.memory.push(stored, &self.transitions(&played), by_seed(numbers(steps, &xs)));
-        let (count, [_, ended]) = Count::from(steps, ep_return, ep_return * 0.0).over(train_freq, xs, 1.0);
+        let ends = played.steps.ends();
+        let stored = self.memory.push(stored, &self.transitions(&played), by_seed(ends.step_numbers(steps)));
+        let (count, [_, ended]) = Count::from(steps, ep_return, ep_return * 0.0).over(played.steps.reward, ends, 1.0);
         let metrics = count.metrics(ended, [train_freq, rows[0], envs]);
         let statistics = statistics.map(|before| before.merge_steps(played.steps.obs, None));
         let ((learner, stored), metrics) = match learns {
@@ -190,16 +190,6 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let episodes = RunningEpisodes { running: played.next, ep_return: count.ep_return };
         (Pass { episodes, carried: Carried { learner, stored, statistics } }, metrics)
     }
-}
-
-/// Numbers of steps in their episodes, u32 `[T, S, N, 1]`, from that of the first, u32 `[S, N, 1]`.
-#[track_caller]
-fn numbers(first: Tensor, [_, terminated, truncated]: &[Tensor; 3]) -> Tensor {
-    let (t, zero, one) = (terminated.size(0), Tensor::constant_u32(0), Tensor::constant_u32(1));
-    let (_, numbers) = scan_tree(t, &first, &[*terminated, *truncated], |_, step: Tensor, [end, cut]| {
-        (end.bit_or(cut).select(zero, step + one), step)
-    });
-    numbers.unwrap_or(Tensor::poison())
 }
 
 /// Where a run is between two passes.

@@ -5,7 +5,6 @@ use crate::algo::{Count, Held, StateEntry};
 use crate::credit::{Baseline, least_squares_weights};
 use crate::learn::by_seed;
 use crate::play::Iteration;
-use crate::tensor::scan_tree;
 use crate::{DType, Tensor};
 
 /// The entry of the weights of a baseline that is fitted to each rollout.
@@ -95,13 +94,10 @@ impl Rollout<'_> {
         let [t, s, n, _] = shape[..] else { return Tensor::poison() };
         let first = Count::of(held, [s, n]).steps;
         let (zero, one) = (Tensor::constant_u32(0), Tensor::constant_u32(1));
-        let ended = self.terminated.bit_or(self.truncated);
-        let (_, numbers) =
-            scan_tree(t, &first, &ended, |_, now: Tensor, ended: Tensor| (ended.select(zero, now + one), now));
-        let numbers = numbers.unwrap_or(Tensor::poison());
+        let numbers = self.ends.step_numbers(first);
         // An environment is cut off at most once in a span.
         let spans = self.values.cut.size(1) / n;
-        let cut = self.truncated.select(numbers + one, zero).reshape(&[spans, t / spans, s, n, 1]);
+        let cut = self.ends.truncated.select(numbers + one, zero).reshape(&[spans, t / spans, s, n, 1]);
         let cut = by_seed(cut.max_keep(1).reshape(&[spans, s, n, 1]));
         Tensor::concat(&[by_seed(numbers), cut, self.count.steps.reshape(&[s, n, 1])], 1).to_f32()
     }

@@ -6,7 +6,7 @@ use crate::algo::{ActorCritic, Count, Held, Metrics, RunningEpisodes, Statistics
 use crate::credit::{Gae, Moments, ValuedSteps, explained_variance, explained_variance_of_valid, gae};
 use crate::dist::fold_in;
 use crate::learn::{Passes, by_seed};
-use crate::play::{Cast, Experience, Iteration, Running, Until};
+use crate::play::{Cast, Ends, Experience, Iteration, Running, Until};
 use crate::policy::{Acting, Distribution, MEMORY, Normalised};
 use crate::rng::streams;
 use crate::tensor::{Named, fail};
@@ -48,10 +48,8 @@ pub struct Rollout<'a> {
     pub(in crate::algo::on_policy) reward: Tensor,
     /// Added to the rewards that are learned from once they are scaled, `[T, S, N, 1]`.
     bonus: Option<Tensor>,
-    /// u32, `[T, S, N, 1]`.
-    pub(in crate::algo::on_policy) terminated: Tensor,
-    /// u32, `[T, S, N, 1]`.
-    pub(in crate::algo::on_policy) truncated: Tensor,
+    /// Ends of episodes, u32 `[T, S, N, 1]` each.
+    pub(in crate::algo::on_policy) ends: Ends,
     /// Discounted returns, `[T, S, N, 1]`.
     discounted: Tensor,
     /// Returns of the episodes that ended, in their last steps: `[T, S, N, 1]`, as [`Metrics::returns`] has them.
@@ -124,10 +122,10 @@ impl<'a> Rollout<'a> {
         let all = Tensor::concat(&[by_seed(steps.obs), cut_obs, played.next.obs], 1);
         let all = Normalised::seen(&acting, all);
         let seen = all.slice(1, 0, t * n);
-        let ends = [steps.terminated, steps.truncated];
+        let ends = steps.ends();
         let sequences = memories.map(|states| {
             let begins = Count::of(held, [s, n]).steps.eq(Tensor::constant_u32(0)).unsqueeze(0);
-            let ended = ends[0].bit_or(ends[1]);
+            let ended = ends.ended();
             Sequences { starts: Tensor::concat(&[begins, ended], 0).slice(0, 0, t), states }
         });
         let logp = steps.extras.find("log_prob").unwrap_or_else(|| {
@@ -137,9 +135,8 @@ impl<'a> Rollout<'a> {
         });
         let running = Count::of(held, [s, n]);
         // Where rollouts go on, all steps count.
-        let counts = |end: Tensor| if held.find("obs").is_some() { end } else { steps.valid.bit_and(end) };
-        let xs = [steps.reward, counts(steps.terminated), counts(steps.truncated)];
-        let (count, [discounted, ended]) = running.over(t, xs, sampling.gamma);
+        let counted = if held.find("obs").is_some() { ends } else { ends.of_valid(steps.valid) };
+        let (count, [discounted, ended]) = running.over(steps.reward, counted, sampling.gamma);
         let (values, value_memory) = values_of(nets, &acting.parts, (all, ends), sequences.as_ref(), [t, s, n]);
         let next_memory = value_memory.map(|value| [played.next.memory.get(MEMORY), value]);
         Rollout {
@@ -156,8 +153,7 @@ impl<'a> Rollout<'a> {
             values,
             reward: steps.reward,
             bonus: None,
-            terminated: steps.terminated,
-            truncated: steps.truncated,
+            ends,
             discounted,
             ended,
             next: played.next.clone(),
@@ -220,8 +216,8 @@ impl<'a> Rollout<'a> {
         let steps = ValuedSteps {
             rewards: self.bonus.map_or(rewards, |bonus| rewards + bonus),
             values: values.seen,
-            terminated: self.terminated,
-            truncated: self.truncated,
+            terminated: self.ends.terminated,
+            truncated: self.ends.truncated,
             cut_values: cut,
             last_value: values.next,
         };
@@ -233,8 +229,8 @@ impl<'a> Rollout<'a> {
     pub fn values_by(&self, theta: Tensor) -> RolloutValues {
         let shape = self.reward.shape();
         let [t, s, n, _] = shape[..] else { return RolloutValues::poison() };
-        let ends = [self.terminated, self.truncated];
-        values_of(self.nets, &self.nets.layout.split(theta), (self.all, ends), self.sequences.as_ref(), [t, s, n]).0
+        values_of(self.nets, &self.nets.layout.split(theta), (self.all, self.ends), self.sequences.as_ref(), [t, s, n])
+            .0
     }
 
     /// Passes over its steps, each in another order.

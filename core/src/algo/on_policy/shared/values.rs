@@ -3,6 +3,7 @@
 use crate::Tensor;
 use crate::algo::ActorCritic;
 use crate::learn::by_seed;
+use crate::play::Ends;
 
 use super::Sequences;
 
@@ -39,7 +40,7 @@ impl RolloutValues {
 pub(super) fn values_of(
     net: &ActorCritic,
     parts: &[Tensor],
-    (all, [terminated, truncated]): (Tensor, [Tensor; 2]),
+    (all, ends): (Tensor, Ends),
     sequences: Option<&Sequences>,
     [t, s, n]: [usize; 3],
 ) -> (RolloutValues, Option<Tensor>) {
@@ -55,10 +56,10 @@ pub(super) fn values_of(
     let seen = of(by_seed(states)).reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]);
     // An environment is cut off at most once in a span: the sum has one state of each.
     let (spans, width) = ((total - rows) / n - 1, cell.width());
-    let cut = truncated.select(states, Tensor::constant_f32(0.0)).reshape(&[spans, t / spans, s, n, width]);
+    let cut = ends.truncated.select(states, Tensor::constant_f32(0.0)).reshape(&[spans, t / spans, s, n, width]);
     let cut = by_seed(cut.sum_keep(1).reshape(&[spans, s, n, width]));
     let cut = of(cell.step(parts, all.slice(1, rows, total - n), cut));
-    let ended = terminated.bit_or(truncated).index(0, t - 1);
+    let ended = ends.ended().index(0, t - 1);
     let next = ended.select(cell.initial(parts, [s, n]), states.index(0, t - 1));
     let values = RolloutValues { seen, cut, next: of(cell.step(parts, all.slice(1, total - n, total), next)) };
     (values, Some(next))
@@ -91,8 +92,8 @@ mod tests {
             let [_, cell] = net.cells().unwrap();
             let first = Tensor::literal_f32(&[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]).reshape(&[1, n, 4]);
             let flags = |x: &[u32]| Tensor::literal_u32(x).reshape(&[t, 1, n, 1]);
-            let ends = [flags(&terminated), flags(&truncated)];
-            let ended = ends[0].bit_or(ends[1]);
+            let ends = Ends { terminated: flags(&terminated), truncated: flags(&truncated) };
+            let ended = ends.ended();
             let none = Tensor::literal_u32(&[0, 0]).reshape(&[1, 1, n, 1]);
             let starts = Tensor::concat(&[none, ended.slice(0, 0, t - 1)], 0);
             let sequences = Sequences { starts, states: [first; 2] };

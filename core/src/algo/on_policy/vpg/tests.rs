@@ -101,8 +101,8 @@ impl Algorithm for Telling {
         let of = |action: f64| rollout.policy().log_prob(Tensor::full(&[1, T * N, 1], action));
         let told = [
             by_seed(rollout.reward),
-            by_seed(rollout.terminated).to_f32(),
-            by_seed(rollout.truncated).to_f32(),
+            by_seed(rollout.ends.terminated).to_f32(),
+            by_seed(rollout.ends.truncated).to_f32(),
             Tensor::concat(&[of(0.0), of(1.0)], 2),
             rollout.all,
             by_seed(credit.advantages),

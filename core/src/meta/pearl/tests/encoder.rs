@@ -34,7 +34,7 @@ fn an_encoder_reads_transitions_with_or_without_what_they_led_to() {
         let read = compute(|_| {
             let of = |width: usize, seed: usize| uneven(&[1, 4, width], seed);
             let [obs, action, reward, next_obs] = [of(2, 1), of(2, 2), of(1, 3), of(2, 4)];
-            let seen = encoder.transitions([obs, action, reward, next_obs]);
+            let seen = encoder.transitions(obs, action, reward, next_obs);
             assert_eq!(seen.shape(), [1, 4, width]);
             vec![seen, obs, action, reward, next_obs]
         });

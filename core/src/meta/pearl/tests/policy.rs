@@ -56,7 +56,7 @@ fn contexts(x: Tensor) -> Tensor {
 /// The transitions of a play's first steps as the encoder reads them, `[K, N, T, I]`.
 fn transitions(scene: &Scene, played: &Experience, steps: usize) -> Tensor {
     let Steps { obs, action, reward, next_obs, .. } = played.steps;
-    contexts(scene.nets.encoder.transitions([obs, action, reward, next_obs])).slice(2, 0, steps)
+    contexts(scene.nets.encoder.transitions(obs, action, reward, next_obs)).slice(2, 0, steps)
 }
 
 #[test]

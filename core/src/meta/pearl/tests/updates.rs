@@ -225,7 +225,10 @@ fn regularisers_have_the_gradients_of_their_formula() {
     let got = compute(|_| {
         let at: Vec<Tensor> = (1..4).map(|seed| uneven(&[1, 2, 3], seed)).collect();
         let of = |factors: [f64; 3]| {
-            let (loss, gradients) = value_and_grad(&at, |at| regularisation([at[0], at[1], at[2]], factors).sum_all());
+            let factors = Regularisers { mean: factors[0], std: factors[1], draw: factors[2] };
+            let (loss, gradients) = value_and_grad(&at, |at| {
+                regularisation(&PolicyNumbers { mean: at[0], log_std: at[1], drawn: at[2] }, factors).sum_all()
+            });
             [&[loss], &gradients[..]].concat()
         };
         [of(factors), of([0.3, 0.7, 0.0])].concat()

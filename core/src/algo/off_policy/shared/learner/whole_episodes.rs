@@ -1,6 +1,6 @@
 //! Iterations of whole episodes, as Pyrado's samplers collect them.
 
-use super::{Actors, Carried, OffPolicyLearner, numbers};
+use super::{Actors, Carried, OffPolicyLearner};
 use crate::Tensor;
 use crate::algo::Count;
 use crate::algo::off_policy::shared::{OffPolicy, period};
@@ -30,9 +30,9 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
         let steps = it.own_episodes(played, episodes, amount, most, lasting).steps;
 
         let valid = steps.valid;
-        let xs = [steps.reward, valid.bit_and(steps.terminated), valid.bit_and(steps.truncated)];
+        let ends = steps.ends().of_valid(valid);
         let first = Count::new(rows);
-        let (count, [_, ended]) = first.over(most, xs, 1.0);
+        let (count, [_, ended]) = first.over(steps.reward, ends, 1.0);
         let new = Transitions {
             obs: by_environment(steps.obs),
             action: by_environment(steps.action),
@@ -41,7 +41,7 @@ impl<C: OffPolicy> OffPolicyLearner<C> {
             terminated: by_environment(steps.terminated.to_f32()),
         };
         let statistics = statistics.map(|before| before.merge_steps(steps.obs, Some(valid)));
-        let (valid, numbers) = (by_environment(valid), by_environment(numbers(first.steps, &xs)));
+        let (valid, numbers) = (by_environment(valid), by_environment(ends.step_numbers(first.steps)));
         let stored = self.memory.push_valid(stored, &new, numbers, valid);
         let made = valid.to_f32().sum_keep(1).reshape(&[rows[0], 1]);
         let metrics = count.metrics(ended, [most, rows[0], rows[1]]).sum(Metrics::STEPS, made);
