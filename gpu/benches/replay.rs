@@ -93,7 +93,7 @@ fn ppo(c: &mut Criterion, device: &Device) -> Result<()> {
     Ok(())
 }
 
-/// As many dispatches without this crate: the cost of wgpu's own recording and validation.
+/// Dispatches without this crate, the same number: the cost of wgpu's own recording and validation.
 struct Bare {
     device: wgpu::Device,
     queue: wgpu::Queue,

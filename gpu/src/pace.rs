@@ -60,7 +60,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// So many dispatches that went off at `from`, for which the host was `held` up for so many seconds.
+    /// Describes dispatches that went off at `from`, for which the host was held up for `held` seconds.
     pub fn new(pace: &Pace, dispatches: usize, from: f64, held: f64) -> Load {
         Load { pace: pace.clone(), dispatches, from, held }
     }

@@ -224,7 +224,7 @@ fn run(steps: &[Step], v: &mut Vec<Tensor>) {
     }
 }
 
-/// As many values as the step has: after an error of the trace there may be fewer.
+/// The values of a step, as many as it has; after an error of the trace there may be fewer.
 fn all(mut found: Vec<Tensor>, step: &Step) -> Vec<Tensor> {
     found.resize_with(step.results(), || Tensor::zeros(&[]));
     found

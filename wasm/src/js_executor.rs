@@ -44,7 +44,7 @@ struct Answer {
 }
 
 impl JsExecutor {
-    /// So many environments that `source` makes.
+    /// Makes the environments of a fleet of this size by `source`.
     ///
     /// # Errors
     /// If the spec cannot work or an environment cannot be made.
@@ -112,7 +112,7 @@ impl JsExecutor {
         Ok(first)
     }
 
-    /// So many finite numbers.
+    /// Reads a list of `expected` finite numbers.
     fn numbers(&self, number: usize, doing: &str, what: &str, value: &JsValue, expected: usize) -> Result<Vec<f64>> {
         let problem = |problem: String| Err(wrong(&self.fleet, number, doing, &problem));
         let Some(all) = list(value) else {

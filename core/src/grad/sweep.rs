@@ -177,7 +177,7 @@ struct Active {
     /// The nodes, in topological order.
     order: Vec<NodeId>,
     on: FxHashSet<NodeId>,
-    /// Of a loop that was made from another one to stack its carries: that other one. The results of one are the first
+    /// The loop from which another one was made to stack its carries, by that other one. The results of one are the first
     /// results of the other, so both get one common derivative.
     base: FxHashMap<NodeId, NodeId>,
 }

@@ -14,7 +14,7 @@ use crate::{Array, Context, DType, Device, Error, Program, Result, State, Tensor
 pub struct PolicyActor {
     device: Device,
     act: Program,
-    /// Of policies that remember: the memory after a step.
+    /// The memory after a step, of policies that remember.
     observe: Option<Program>,
     /// The memory of a policy that has seen nothing.
     empty: Program,

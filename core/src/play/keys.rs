@@ -7,18 +7,18 @@ use crate::rng::streams;
 /// Keys of the random numbers of a play, words `[K, 1]`, one of each per group of environments.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys {
-    /// Of environments.
+    /// The key of environments.
     pub env: [Tensor; 2],
-    /// Of actions.
+    /// The key of actions.
     pub action: [Tensor; 2],
-    /// Of noise that lasts for several steps.
+    /// The key of noise that lasts for several steps.
     pub lasting: [Tensor; 2],
     /// The number by which the first step draws, u32 `[]`; the next one draws by the next number.
     pub first: Tensor,
 }
 
 impl Keys {
-    /// Of a play that begins with new episodes: streams of `key`. The first states are drawn by 0, the first step by 1.
+    /// Keys of a play that begins with new episodes: streams of `key`. The first states are drawn by 0, the first step by 1.
     #[track_caller]
     pub fn of(key: [Tensor; 2]) -> Keys {
         let stream = |name: u32| fold_in(key, Tensor::constant_u32(name));
@@ -30,7 +30,7 @@ impl Keys {
         }
     }
 
-    /// Of a play that goes on from one iteration to the next: streams of `key`, and in these a key for each iteration.
+    /// Keys of a play that goes on from one iteration to the next: streams of `key`, and in these a key for each iteration.
     #[track_caller]
     pub fn of_iteration(key: [Tensor; 2], iteration: Tensor) -> Keys {
         let stream = |name: u32| fold_in(fold_in(key, Tensor::constant_u32(name)), iteration);

@@ -57,12 +57,12 @@ pub enum HostAct {
 /// computed there.
 pub struct Stage {
     device: Device,
-    /// Of each seed.
+    /// Each seed's key.
     keys: Vec<Key>,
     player: Option<Player<SomeGroups>>,
     /// Where the groups of a saved run were, until the first iteration goes on there.
     saved: Option<Vec<Vec<u8>>>,
-    /// Of the iterations of each stage of the algorithm.
+    /// The acts that iterations of each stage of the algorithm ask for.
     acts: Vec<Vec<HostAct>>,
     /// Number of the iteration that is made, from 1.
     pub iteration: u32,

@@ -30,7 +30,7 @@ pub(crate) struct RowLoop<'a> {
     pub level: usize,
     /// The values that the body reads from around it, and the step of loops around.
     pub memory: Memory,
-    /// Of each carry: where it is, and whether it starts as what is there.
+    /// The place of each carry, and true where it starts as the values there.
     pub carries: Vec<(Words, bool)>,
     /// The place of each stacked output.
     pub rows: Vec<Option<Words>>,

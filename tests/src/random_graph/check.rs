@@ -47,13 +47,13 @@ impl fmt::Display for Failure {
 pub struct Report {
     /// Elements of results.
     pub elements: usize,
-    /// Those whose bound is at most a hundredth of their size or of 1.
+    /// Values whose bound is at most a hundredth of their size or of 1.
     pub tight: usize,
-    /// Those without a bound.
+    /// Values without a bound.
     pub unbounded: usize,
-    /// Those that f32 may not compute exactly.
+    /// Values that f32 may not compute exactly.
     pub inexact: usize,
-    /// Of those, the ones whose error is more than a hundredth of the bound.
+    /// Values among those whose error is more than a hundredth of the bound.
     pub near: usize,
     /// The largest error by its bound.
     pub worst: f64,

@@ -16,7 +16,8 @@ const NOT_OURS: [&str; 6] = ["target", "node_modules", "dist", "build", ".git", 
 
 /// Words with which documentation does not begin: in a hover nobody knows what "the same" is the same as, and the
 /// others make a sentence a riddle.
-const NOUNS: [&str; 4] = ["The same", "What", "That", "Whether"];
+const NOUNS: [&str; 12] =
+    ["The same", "What", "That", "Whether", "Of", "So many", "As many", "Those", "They", "Such", "If so", "If not"];
 
 /// Folders that are still to be mended.
 const LATER: [&str; 2] = ["core/src/algo", "native-cli"];

@@ -9,13 +9,13 @@ use crate::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// They are trained on it.
+    /// A policy is trained on its task.
     SingleTask,
-    /// They adapt to it by gradient steps.
+    /// A policy adapts to its task by gradient steps.
     Gradients,
-    /// They adapt to it by what they remember.
+    /// A policy adapts to its task by its memory.
     Memory,
-    /// They adapt to it by a belief about it, which they infer from what they have seen.
+    /// A policy adapts to its task by a belief about it, inferred from what was seen.
     Inference,
 }
 

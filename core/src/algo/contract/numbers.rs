@@ -11,7 +11,7 @@ pub struct Numbers {
     pub least: f64,
     /// The largest one.
     pub most: f64,
-    /// They are counts: whole numbers.
+    /// True if the numbers are counts, without fractions.
     pub whole: bool,
 }
 

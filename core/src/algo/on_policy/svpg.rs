@@ -88,7 +88,7 @@ impl Svpg {
 }
 
 impl<C: OnPolicy> Particles<C> {
-    /// So many particles, at a temperature, of an algorithm with these settings.
+    /// Particles that share a temperature, `count` of them, each an algorithm with these settings.
     ///
     /// # Errors
     /// If a setting is invalid or does not fit the environment.

@@ -49,11 +49,11 @@ pub struct PolicyNumbers {
 /// The factors of the regularisers of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Regularisers {
-    /// Of the squares of means.
+    /// The factor of the squares of means.
     pub mean: f64,
-    /// Of the squares of logarithms of deviations.
+    /// The factor of the squares of logarithms of deviations.
     pub std: f64,
-    /// Of the squares of draws; 0: none.
+    /// The factor of the squares of draws; 0: none.
     pub draw: f64,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Group {
     pub items: Vec<usize>,
     /// Values that it reads from memory and how.
     pub reads: Vec<(NodeId, Use)>,
-    /// Of a reduction: before, along and after the axis that each stage reduces.
+    /// Sizes of a reduction: before, along and after the axis that each stage reduces.
     stages: Vec<[usize; 3]>,
     /// Axes of its space that are longer than 1.
     axes: Vec<usize>,

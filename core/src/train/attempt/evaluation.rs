@@ -14,7 +14,7 @@ pub struct Episode {
     pub length: u32,
     /// True if it ended by itself and not by the time limit.
     pub terminated: bool,
-    /// Of policies that adapt, in programs: the episode after adaptation, which is the last one of a trial, as
+    /// The episode after adaptation, of policies that adapt, in programs: the last one of a trial, as
     /// [`MetaEvaluator`](crate::meta::MetaEvaluator) measures it.
     pub adapted: Option<EpisodeOutcome>,
 }
@@ -75,7 +75,7 @@ pub(in crate::train) struct Episodes {
     pub deterministic: bool,
     /// Keep every step.
     pub record: bool,
-    /// Those of a meta-test whose test episodes these are.
+    /// Sizes of the meta-test whose test episodes these are.
     pub sizes: Option<TestSizes>,
 }
 

@@ -46,7 +46,7 @@ pub(in crate::train) enum SnapshotKind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(in crate::train) struct Header {
     pub format: u32,
-    /// Of the program that wrote it.
+    /// Version of the program that wrote the file.
     version: String,
     pub kind: SnapshotKind,
     pub algorithm: String,

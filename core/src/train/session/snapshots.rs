@@ -32,9 +32,9 @@ pub struct Snapshots<'a> {
 struct StackCopy {
     /// The numbers of its seeds, in order of the rows.
     seeds: Vec<usize>,
-    /// Of each entry the words of all seeds; none where it is bulk.
+    /// Words of all seeds of each entry; none where it is bulk.
     words: Vec<Vec<u32>>,
-    /// Of each seed where its environments are in their episodes on the host, if they can save that.
+    /// The places of each seed's environments in their episodes on the host, if they can save these.
     episodes: Option<Vec<Vec<u8>>>,
 }
 
@@ -93,7 +93,7 @@ impl Session {
 }
 
 impl<'a> Snapshots<'a> {
-    /// Of the seeds of these numbers, and of those that are stacked with them.
+    /// Snapshots of the seeds of these numbers, and of those that are stacked with them.
     pub(in crate::train) async fn of(
         session: &'a Session,
         kind: SnapshotKind,
@@ -263,7 +263,7 @@ pub struct SegmentRows {
     pub segment: String,
     /// Offset in the segment to write at; bytes from here on belong to no snapshot.
     pub offset: u64,
-    /// They themselves.
+    /// The bytes themselves.
     pub bytes: Vec<u8>,
 }
 

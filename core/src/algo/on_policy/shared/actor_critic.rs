@@ -15,7 +15,7 @@ pub(super) const MEMORIES: [&str; 2] = ["policy_memory", "value_memory"];
 /// The parameters of policy and value function that make their steps together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stepping {
-    /// Those of both networks are one group.
+    /// The parameters of both networks are one group.
     #[default]
     Together,
     /// Each network's are a group of its own, the policy's first.

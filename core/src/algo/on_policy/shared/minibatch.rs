@@ -152,7 +152,7 @@ pub fn standardise(advantage: Tensor, valid: Option<Tensor>) -> Tensor {
 enum Averaged {
     /// All of them: 1 over their number.
     All(f64),
-    /// Those that count, and their number.
+    /// The rows that count, and their number.
     Counted { valid: Tensor, rows: Tensor },
 }
 

@@ -10,11 +10,11 @@ use super::Sequences;
 /// Predictions of the returns from what a rollout saw on.
 #[derive(Clone, Copy, Debug)]
 pub struct RolloutValues {
-    /// Of the observations that were acted on, `[T, S, N, 1]`.
+    /// Values of the observations that were acted on, `[T, S, N, 1]`.
     pub seen: Tensor,
-    /// Of the last observation that a time limit cut off, in each of C spans of time: `[S, C · N, 1]`.
+    /// Values of the last observation that a time limit cut off, in each of C spans of time: `[S, C · N, 1]`.
     pub cut: Tensor,
-    /// Of the observations that come next, `[S, N, 1]`.
+    /// Values of the observations that come next, `[S, N, 1]`.
     pub next: Tensor,
 }
 

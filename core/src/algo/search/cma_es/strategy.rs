@@ -116,7 +116,7 @@ pub enum Axes {
 const LEAST_SHARE: f64 = 1e-20;
 
 impl Covariance {
-    /// Of these numbers.
+    /// The covariance of these numbers.
     #[must_use]
     pub fn of(numbers: Vec<f64>, separable: bool) -> Covariance {
         if separable { Covariance::Diagonal(numbers) } else { Covariance::Full(numbers) }

@@ -171,9 +171,9 @@ pub enum Instr {
         dst: Reg,
         /// Condition.
         c: Opnd,
-        /// If so.
+        /// Result where the condition holds.
         a: Opnd,
-        /// If not.
+        /// Result where it does not.
         b: Opnd,
     },
     /// Both words of a threefry block.
