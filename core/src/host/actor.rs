@@ -1,4 +1,4 @@
-//! Who acts in environments on the host.
+//! Actors, which choose actions in environments on the host.
 
 use super::Stepped;
 use crate::Result;

@@ -34,7 +34,7 @@ pub struct Stepped {
     pub rewards: Vec<f64>,
     /// True where the episode ended in a final state, `[M · E]`.
     pub terminated: Vec<bool>,
-    /// True where a time limit cut the episode off, `[M · E]`; never together with `terminated`.
+    /// True where the episode was cut off, `[M · E]`; never together with `terminated`.
     pub truncated: Vec<bool>,
     /// Steps of each episode so far, this one included, `[M · E]`.
     pub lengths: Vec<usize>,
@@ -96,10 +96,10 @@ pub trait Executor {
     fn step<'a>(&'a mut self, actions: &'a [f64], keys: &'a [Key]) -> LocalFuture<'a, Result<Stepped>>;
 
     /// Saves the position of each group's environments in their episodes, for [`restore`](Executor::restore); none if
-    /// an environment cannot [save](HostEnv::save) it.
+    /// an environment cannot [save](HostEnv::save) it. By default nothing is saved.
     ///
     /// # Errors
-    /// If an environment fails. By default nothing is saved.
+    /// If an environment fails.
     fn save(&self) -> LocalFuture<'_, Result<Option<Vec<Vec<u8>>>>> {
         Box::pin(async { Ok(None) })
     }
@@ -138,7 +138,7 @@ impl Fleet {
                 return Err(Error::config(key, "0 leaves nothing to play; give at least 1"));
             }
         }
-        // How many numbers an environment's state has, is its own business.
+        // The size of an environment's state is unknown here, and taken as 1.
         if let Some(problem) = spec_problem(&spec, 1) {
             return Err(Error::Environment { name: spec.name, problem });
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The number of environments that an executor must run, and the length of their episodes, as makers of executors get
+/// The number of environments that an executor must run, and the length of their episodes. Makers of executors get
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FleetSize {

@@ -18,7 +18,7 @@ pub struct HostPath {
     pub agent_infos: Vec<f64>,
     /// The observation after the last step, `[O]`.
     pub last_observation: Vec<f64>,
-    /// True if it ended in a final state, false if a time limit cut it off.
+    /// True if the episode ended in a final state, false if it was cut off.
     pub terminated: bool,
 }
 

@@ -54,7 +54,7 @@ impl From<&EnvPlace> for EnvPlace {
     }
 }
 
-/// Wraps an executor that was made beforehand: the first who asks for one gets it, and later ones an error.
+/// Wraps an executor that was made beforehand: the first request gets it, and later ones an error.
 impl From<Box<dyn Executor>> for EnvPlace {
     fn from(executor: Box<dyn Executor>) -> EnvPlace {
         let spec = executor.fleet().spec.clone();

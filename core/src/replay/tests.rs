@@ -169,7 +169,7 @@ fn hindsight_replaces_goals_by_what_the_episode_reached() {
 
 #[test]
 fn hindsight_finds_goals_wherever_they_stand_in_observations() {
-    // Of five numbers two say what was reached and two what is sought; an order says which of them stands where.
+    // Of five numbers, two are the goal that was reached and two the goal that is sought; an order places them.
     let mine = [0, 1, 2, 3, 4];
     let drawn = |order: [usize; 5], achieved: usize, desired: usize| {
         let goal = Goal { achieved: achieved..achieved + 2, desired: desired..desired + 2, tolerance: 0.25 };
@@ -252,7 +252,7 @@ fn rows_are_drawn_by_their_priorities_and_weighted_by_the_inverse() {
         all.extend(stored.priorities.unwrap().flat());
         all
     });
-    // p = |δ|^½, and 1 for what nobody has learned from.
+    // p = |δ|^½, and 1 for rows that no update has learned from.
     let priority = |row: usize| match row {
         3 => 3.0,
         32 => 0.5,

@@ -70,7 +70,7 @@ pub struct PearlBatch {
 pub struct PearlUpdated {
     /// The learner after the update.
     pub learner: PearlLearner,
-    /// Metrics of the update; every update has those of the same names.
+    /// Metrics of the update; all updates have metrics of equal names.
     pub metrics: Metrics,
     /// Evidence after the context is read, without a gradient.
     pub evidence: Named,

@@ -75,7 +75,7 @@ impl Policy for ContextPolicy<'_> {
         memory
     }
 
-    /// Extras are those of [`Squashed`].
+    /// Extras are the ones of [`Squashed`].
     fn act(
         &self,
         acting: &Acting,

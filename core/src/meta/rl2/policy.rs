@@ -101,7 +101,7 @@ impl Policy for TrialPolicy<'_> {
         }
     }
 
-    /// Extras are those of a distribution, and `value`.
+    /// Extras are the ones of [`Distribution`](crate::policy::Distribution), and `value`.
     fn act(
         &self,
         acting: &Acting,

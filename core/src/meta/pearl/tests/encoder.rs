@@ -23,7 +23,7 @@ fn all(encoder: &ContextEncoder, parts: &[Tensor], evidence: &Named) -> Vec<Tens
 fn an_encoder_reads_transitions_with_or_without_what_they_led_to() {
     for config in kinds() {
         let (encoder, layout, _) = encoder(&config);
-        // O + A + 1, and with what a step led to 2 O + A + 1.
+        // O + A + 1, or 2 O + A + 1 with the next observation.
         let width = if config.use_next_obs_in_context { 7 } else { 5 };
         assert_eq!((encoder.width(), ContextEncoder::inputs(&config, env().spec())), (width, width));
         let shapes: Vec<(&str, &[usize])> = layout.slices().map(|(name, shape, _)| (name, shape)).collect();
@@ -72,7 +72,7 @@ fn a_context_that_is_read_at_once_is_the_same_as_one_transition_after_the_other(
         assert!(furthest(&one_by_one, &at_once) < 2e-5, "{config:?}");
         assert!(furthest(&in_two, &at_once) < 2e-5, "{config:?}");
         assert!(furthest(&nothing, &at_once) > 0.1, "{config:?}");
-        // Votes have no order, but what units have read has.
+        // Votes have no order, but the state of recurrent units depends on it.
         let order = furthest(&backwards, &at_once);
         assert_eq!(order > 1e-3, config.encoder == EncoderKind::Gru, "{config:?}: {order}");
     }

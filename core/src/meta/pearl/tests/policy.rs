@@ -113,7 +113,7 @@ fn a_belief_is_inferred_after_every_second_episode_from_all_that_was_seen() {
             let got = scene.play(episodes, |played, encoder, values| {
                 let all = transitions(&scene, played, 20 * episodes);
                 let values = values.iter().map(|(name, x)| (name, x.broadcast_to(&[2, 3, x.size(2)]))).collect();
-                // After 2 episodes those of both, after 3 the same, and so on.
+                // After 2 episodes the belief follows from both, after 3 still from these two, and so on.
                 let inferred = match episodes / 2 * 2 * 20 {
                     0 => Named::clone(&values),
                     steps => scene.nets.encoder.after(encoder, &values, all.slice(2, 0, steps), None),
