@@ -1,30 +1,30 @@
-//! Who acts in environments on the host.
+//! Actors, which choose actions in environments on the host.
 
 use super::Stepped;
 use crate::Result;
 use crate::backend::LocalFuture;
 use crate::rng::Key;
 
-/// Actions for all environments of an executor.
+/// One step's actions of all environments of an executor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Acted {
     /// The actions that the policy drew, `[M · E · A]`: learners need these.
     pub drawn: Vec<f64>,
-    /// The actions that environments get, `[M · E · A]`: the same within the bounds of the action space.
+    /// The actions that environments get, `[M · E · A]`: those drawn, limited to the bounds of the action space.
     pub played: Vec<f64>,
-    /// Values of [`Actor::info`], `[M · E · I]`.
+    /// Values that the policy reports about each action, `[M · E · I]`, in the order of [`Actor::info`].
     pub info: Vec<f64>,
 }
 
 /// A policy for environments on the host.
 pub trait Actor {
-    /// Names of what it reports about each action, such as `mean`.
+    /// Names of the values that it reports about each action, such as `mean`.
     fn info(&self) -> &[String] {
         &[]
     }
 
-    /// A collection begins, with new episodes everywhere. `keys`: one per group, those of the collection; draws belong to their
-    /// stream [`ACTION`](crate::rng::streams::ACTION).
+    /// Begins a collection, with new episodes everywhere. `keys` has one key per group, that of the collection; draws
+    /// belong to its stream [`ACTION`](crate::rng::streams::ACTION).
     ///
     /// # Errors
     /// If the device fails.
@@ -32,7 +32,7 @@ pub trait Actor {
         Ok(())
     }
 
-    /// The last actions and their outcome, for policies that remember.
+    /// Shows the policy its last actions and their outcome; one without a memory ignores them.
     ///
     /// # Errors
     /// If the device fails.
@@ -40,7 +40,8 @@ pub trait Actor {
         Box::pin(async { Ok(()) })
     }
 
-    /// Actions at `observations: [M · E · O]`, group by group. `step` counts the steps of this collection from 1.
+    /// Chooses actions at `observations: [M · E · O]`, group by group. `step`, from 1, is the number of
+    /// the step in this collection.
     ///
     /// # Errors
     /// If the device fails.

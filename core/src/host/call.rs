@@ -7,13 +7,13 @@ use super::faults::{Fault, FaultKind};
 use super::{Chance, Fleet, HostEnv, Transition};
 use crate::{Error, Result};
 
-/// Gives the environment of a number.
+/// Makes the environment that has this number in the fleet.
 pub(super) type Make = dyn Fn(usize) -> Result<Box<dyn HostEnv>> + Send + Sync;
 
 /// A call, with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum EnvCall<'a> {
-    /// A new environment where there is none.
+    /// Make an environment in an empty place.
     Make,
     SampleTask(Chance),
     SetTask(Vec<f64>),
@@ -33,7 +33,7 @@ pub(super) enum Answer {
 pub(super) type CallResult<T> = std::result::Result<T, Fault>;
 
 impl EnvCall<'_> {
-    /// Its name in errors.
+    /// The call's name in errors.
     pub fn doing(&self) -> &'static str {
         match self {
             EnvCall::Make => "make",
@@ -44,7 +44,7 @@ impl EnvCall<'_> {
         }
     }
 
-    /// Call the environment in `place`, or fill the place.
+    /// Calls the environment in `place`; an empty place gets a new environment instead.
     pub fn run(
         &self,
         place: &mut Option<Box<dyn HostEnv>>,
@@ -80,7 +80,7 @@ impl EnvCall<'_> {
     }
 }
 
-/// An environment like the others.
+/// Makes an environment and checks that it has the spec and infos of its fleet.
 fn new(number: usize, fleet: &Fleet, make: Option<&Make>) -> Result<Box<dyn HostEnv>> {
     let Some(make) = make else { return Err(Error::Program("there is no environment".to_owned())) };
     let env = make(number)?;
@@ -99,10 +99,10 @@ pub(super) fn caught<T>(f: impl FnOnce() -> Result<T>) -> CallResult<T> {
     Err(Fault { kind, problem })
 }
 
-/// Drop what may panic doing so.
+/// Drops a value whose destructor may panic.
 #[cfg(feature = "parallel")]
 pub(super) fn discard<T>(value: T) {
-    // There is nobody left whom its panic would concern.
+    // Nobody is left whom its panic would concern.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
 }
 
@@ -112,7 +112,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
-/// Numbers that must be so many, all finite.
+/// Checks that there are `expected` numbers and that all are finite.
 fn expect(what: &str, numbers: &[f64], expected: usize) -> CallResult<()> {
     let problem = if numbers.len() != expected {
         format!("{what} has {} numbers, expected {expected}", numbers.len())

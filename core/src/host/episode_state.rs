@@ -1,22 +1,22 @@
-//! Where an environment of the host is in its episode, as bytes.
+//! The position of a host environment in its episode, as bytes.
 
 use crate::{Error, Result};
 
-/// Where an environment is in its episode: all that a slot needs to go on as if it had never stopped.
+/// The position of an environment in its episode: all that a slot needs to go on as if it had never stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct EpisodeState {
-    /// Steps of the running episode; none before the first one.
+    /// Steps of the running episode; none before the first reset and after an error.
     pub steps: Option<u64>,
     /// The newest observation.
     pub seen: Vec<f64>,
-    /// The task that was last set.
+    /// The last task that the environment accepted.
     pub task: Option<Vec<f64>>,
     /// The environment's own state, as it saved it.
     pub env: Vec<u8>,
 }
 
 impl EpisodeState {
-    /// Puts it behind other bytes.
+    /// Appends the state to `to`.
     pub fn write(&self, to: &mut Vec<u8>) {
         write_count(to, self.steps.map_or(0, |steps| steps + 1));
         write_numbers(to, &self.seen);
@@ -25,7 +25,7 @@ impl EpisodeState {
         write_bytes(to, &self.env);
     }
 
-    /// The inverse of [`write`](EpisodeState::write); the bytes that it took are cut off.
+    /// Reads a state that [`write`](EpisodeState::write) appended, and cuts its bytes off from `from`.
     pub fn read(from: &mut &[u8]) -> Result<EpisodeState> {
         let steps = read_count(from)?.checked_sub(1);
         let seen = read_numbers(from)?;
@@ -34,18 +34,18 @@ impl EpisodeState {
     }
 }
 
-/// Puts a count behind other bytes.
+/// Appends a count to `to`.
 fn write_count(to: &mut Vec<u8>, count: u64) {
     to.extend(count.to_le_bytes());
 }
 
-/// Puts numbers, and how many there are, behind other bytes.
+/// Appends the length of `numbers`, and then the numbers, to `to`.
 pub(super) fn write_numbers(to: &mut Vec<u8>, numbers: &[f64]) {
     write_count(to, numbers.len() as u64);
     to.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
 }
 
-/// Puts bytes, and how many there are, behind others.
+/// Appends the length of `bytes`, and then the bytes, to `to`.
 pub(crate) fn write_bytes(to: &mut Vec<u8>, bytes: &[u8]) {
     write_count(to, bytes.len() as u64);
     to.extend_from_slice(bytes);
@@ -57,7 +57,7 @@ fn read_count(from: &mut &[u8]) -> Result<u64> {
     Ok(u64::from_le_bytes(*count))
 }
 
-/// The inverse of [`write_bytes`].
+/// Reads bytes that [`write_bytes`] appended, and cuts them off from `from`.
 pub(crate) fn read_bytes<'a>(from: &mut &'a [u8]) -> Result<&'a [u8]> {
     let count = usize::try_from(read_count(from)?).map_err(|_| cut_off())?;
     let (bytes, rest) = from.split_at_checked(count).ok_or_else(cut_off)?;
@@ -65,7 +65,7 @@ pub(crate) fn read_bytes<'a>(from: &mut &'a [u8]) -> Result<&'a [u8]> {
     Ok(bytes)
 }
 
-/// The inverse of [`write_numbers`].
+/// Reads numbers that [`write_numbers`] appended, and cuts them off from `from`.
 pub(super) fn read_numbers(from: &mut &[u8]) -> Result<Vec<f64>> {
     let count = usize::try_from(read_count(from)?).ok().and_then(|count| count.checked_mul(8)).ok_or_else(cut_off)?;
     let (bytes, rest) = from.split_at_checked(count).ok_or_else(cut_off)?;
@@ -73,7 +73,7 @@ pub(super) fn read_numbers(from: &mut &[u8]) -> Result<Vec<f64>> {
     Ok(bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
 }
 
-/// The error that saved episodes are no such.
+/// The error for saved episodes that cannot be read.
 pub(crate) fn cut_off() -> Error {
     Error::Snapshot("the saved episodes of environments of the host are damaged".to_owned())
 }

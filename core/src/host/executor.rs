@@ -6,43 +6,44 @@ use crate::env::{EnvSpec, spec_problem};
 use crate::rng::Key;
 use crate::{Error, Result};
 
-/// The environments of an executor: M groups, one per task, of E environments each. Number m · E + e is environment e of task m.
+/// The environments of an executor: M groups, one per task, of E environments each. Number m · E + e is environment e
+/// of task m.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fleet {
     /// Spaces and task parameters of every environment.
     pub spec: EnvSpec,
-    /// Names of what steps report besides rewards.
+    /// Names of the values that steps report besides rewards.
     pub info: Vec<String>,
-    /// M.
+    /// M, groups of environments with a task each.
     pub tasks: usize,
-    /// E.
+    /// E, environments of each group.
     pub envs_per_task: usize,
     /// Steps after which an episode is cut off, at least 1.
     pub horizon: usize,
 }
 
-/// The outcome of one step of all environments; every array begins with the axis of environments.
+/// The outcome of one step of all environments. Each array begins with the axis of environments, M · E.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stepped {
     /// The observations to act on next, `[M · E · O]`: where an episode ended, the first observation of the next one.
     pub observations: Vec<f64>,
-    /// The observation that the step itself led to, `[M · E · O]`. The original executors lose it where an episode ended, so that
-    /// nothing can bootstrap from a time limit.
+    /// The observation that the step itself led to, before any reset, `[M · E · O]`. The original executors lose it
+    /// where an episode ended, so that nothing can bootstrap from a time limit.
     pub last_observations: Vec<f64>,
-    /// `[M · E]`
+    /// The step's rewards, `[M · E]`.
     pub rewards: Vec<f64>,
     /// True where the episode ended in a final state, `[M · E]`.
     pub terminated: Vec<bool>,
-    /// True where it was cut off, `[M · E]`; never together with `terminated`.
+    /// True where the episode was cut off, `[M · E]`; never together with `terminated`.
     pub truncated: Vec<bool>,
     /// Steps of each episode so far, this one included, `[M · E]`.
     pub lengths: Vec<usize>,
-    /// `[M · E · I]`, in the order of [`Fleet::info`].
+    /// Values that environments report, `[M · E · I]`, in the order of [`Fleet::info`].
     pub info: Vec<f64>,
 }
 
 impl Stepped {
-    /// The results of further environments behind these.
+    /// Appends the results of further environments.
     pub fn append(&mut self, mut more: Stepped) {
         self.observations.append(&mut more.observations);
         self.last_observations.append(&mut more.last_observations);
@@ -53,47 +54,49 @@ impl Stepped {
         self.info.append(&mut more.info);
     }
 
-    /// Tells whether the episode of an environment ended.
+    /// Tells whether the step ended the episode of the environment with this number.
     #[must_use]
     pub fn ended(&self, number: usize) -> bool {
         self.terminated[number] || self.truncated[number]
     }
 }
 
-/// Runs environments on the host. Calls are futures, so that environments may answer later, as those behind a promise do.
+/// Runs many environments on the host. Calls are futures, so that environments may answer later, as
+/// one behind a promise of JavaScript does.
 ///
-/// `keys` has one key per group, a different one at each call; environment e of a group draws with it and the element e. So
-/// trajectories do not depend on the executor. After an error, [`reset`](Executor::reset) before going on.
+/// `keys` has one key per group, another one at each call. Environment e of a group draws with this key and the element
+/// e, so trajectories are the same in each executor. After an error, call [`reset`](Executor::reset) before going on.
 pub trait Executor {
     /// The environments that it runs.
     fn fleet(&self) -> &Fleet;
 
-    /// Parameters of tasks, `[D]` each, of the environments' distribution: the same for the same chance.
+    /// Draws parameters of tasks, `[D]` each, from the environments' distribution: one task per
+    /// chance, equal chances giving equal tasks.
     ///
     /// # Errors
     /// As for [`reset`](Executor::reset).
     fn sample_tasks<'a>(&'a mut self, chances: &'a [Chance]) -> LocalFuture<'a, Result<Vec<Vec<f64>>>>;
 
-    /// Give each group its task, `[D]` each; takes effect at the next reset.
+    /// Gives each group its task, `[D]` each, from the next reset on.
     ///
     /// # Errors
     /// If the numbers do not fit, or an environment refuses its task.
     fn set_tasks<'a>(&'a mut self, tasks: &'a [Vec<f64>]) -> LocalFuture<'a, Result<()>>;
 
-    /// Start an episode everywhere: observations `[M · E · O]`.
+    /// Starts an episode in every environment and returns the first observations, `[M · E · O]`.
     ///
     /// # Errors
     /// [`Error::Environment`] that names the environment which failed, panicked or broke its contract.
     fn reset<'a>(&'a mut self, keys: &'a [Key]) -> LocalFuture<'a, Result<Vec<f64>>>;
 
-    /// One step everywhere with `actions: [M · E · A]`. An episode that ended is followed by a new one.
+    /// Steps every environment once, with `actions: [M · E · A]`, and starts a new episode where one ended.
     ///
     /// # Errors
     /// As for [`reset`](Executor::reset).
     fn step<'a>(&'a mut self, actions: &'a [f64], keys: &'a [Key]) -> LocalFuture<'a, Result<Stepped>>;
 
-    /// Where each group's environments are in their episodes, for [`restore`](Executor::restore); none if one of them cannot
-    /// [save](HostEnv::save) that.
+    /// Saves the position of each group's environments in their episodes, for [`restore`](Executor::restore); none if
+    /// an environment cannot [save](HostEnv::save) it. By default nothing is saved.
     ///
     /// # Errors
     /// If an environment fails.
@@ -101,23 +104,23 @@ pub trait Executor {
         Box::pin(async { Ok(None) })
     }
 
-    /// Goes on with the episodes that the groups of an executor like this one saved.
+    /// Goes on with episodes that an executor like this one saved, one element per group.
     ///
     /// # Errors
-    /// If these are none that environments can go back to.
+    /// If environments cannot go back to them. By default they cannot.
     fn restore<'a>(&'a mut self, _groups: &'a [Vec<u8>]) -> LocalFuture<'a, Result<()>> {
         Box::pin(async { Err(Error::Program("the executor cannot go back to saved episodes".to_owned())) })
     }
 
-    /// How often environments have failed that others have taken the place of; an executor for which each failure is an error has none.
+    /// Counts the environments that failed and were replaced; 0 for executors that return each failure as an error.
     fn faults(&self) -> Faults {
         Faults::default()
     }
 }
 
 impl Fleet {
-    /// `tasks` groups of `envs_per_task` environments like `env`, with episodes of at most `horizon` steps (0: only its
-    /// spec's time limit holds).
+    /// Describes `tasks` groups of `envs_per_task` environments like `env`, with episodes of at most `horizon`
+    /// steps (0: only its spec's time limit holds).
     ///
     /// # Errors
     /// [`Error::Config`] if there are none, [`Error::Environment`] if the spec cannot work.
@@ -125,7 +128,7 @@ impl Fleet {
         Fleet::of(env.spec().clone(), env.info().to_vec(), tasks, envs_per_task, horizon)
     }
 
-    /// The same of a spec and the names of infos.
+    /// Describes a fleet as [`new`](Fleet::new), from the environments' spec and the names of their infos.
     ///
     /// # Errors
     /// As [`new`](Fleet::new).
@@ -135,7 +138,7 @@ impl Fleet {
                 return Err(Error::config(key, "0 leaves nothing to play; give at least 1"));
             }
         }
-        // What states they have is their own business.
+        // The size of an environment's state is unknown here, and taken as 1.
         if let Some(problem) = spec_problem(&spec, 1) {
             return Err(Error::Environment { name: spec.name, problem });
         }
@@ -143,7 +146,7 @@ impl Fleet {
         Ok(Fleet { spec, info, tasks, envs_per_task, horizon })
     }
 
-    /// Another environment of the fleet.
+    /// Checks that environment `number` has the spec and infos of this fleet.
     pub(super) fn expect_like(&self, env: &dyn HostEnv, number: usize) -> Result<()> {
         if *env.spec() == self.spec && *env.info() == self.info {
             return Ok(());
@@ -152,31 +155,31 @@ impl Fleet {
         Err(Error::Environment { name: self.spec.name.clone(), problem })
     }
 
-    /// How many environments these are, and how long their episodes.
+    /// The number of these environments, and the most steps of their episodes.
     #[must_use]
     pub fn size(&self) -> FleetSize {
         FleetSize { tasks: self.tasks, envs_per_task: self.envs_per_task, horizon: self.horizon }
     }
 
-    /// M · E.
+    /// M · E, the number of environments.
     #[must_use]
     pub fn num_envs(&self) -> usize {
         self.tasks * self.envs_per_task
     }
 
-    /// O.
+    /// O, the length of an observation.
     #[must_use]
     pub fn observations(&self) -> usize {
         self.spec.observation.len()
     }
 
-    /// A.
+    /// A, the length of an action; 1 for a choice.
     #[must_use]
     pub fn actions(&self) -> usize {
         self.spec.action.dim()
     }
 
-    /// How many numbers there are against how many there must be.
+    /// Checks that `got` numbers are as many as `expected`; `what` names them in the error.
     ///
     /// # Errors
     /// [`Error::Program`] if these differ.
@@ -216,7 +219,7 @@ impl Fleet {
         self.expect("numbers of all observations", observations.len(), self.num_envs() * self.observations())
     }
 
-    /// Checks the outcome of a step, as an executor must give it.
+    /// Checks that the arrays of a step's outcome have the lengths that an executor must give them.
     ///
     /// # Errors
     /// [`Error::Program`] if an array has another length.

@@ -1,8 +1,9 @@
-//! How many environments an executor must run.
+//! The number of environments that an executor must run.
 
 use std::fmt;
 
-/// How many environments an executor must run, and for how long: what a maker of executors is asked for.
+/// The number of environments that an executor must run, and the length of their episodes. Makers of executors get
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FleetSize {
     /// M, groups of environments with a task each.

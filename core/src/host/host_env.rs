@@ -1,17 +1,18 @@
-//! One environment outside of the tensor program.
+//! A single environment outside of tensor programs.
 
 use crate::env::{Dim, EnvSpec};
 use crate::rng::{Key, Threefry, fold_in};
 use crate::{Error, Result};
 
-/// Where the random numbers of one call come from, so that training repeats exactly.
+/// The source of the random numbers of one call, so that training repeats exactly.
 ///
-/// The same in every executor, however many threads it has. An automatic reset gets that of the step that ended the episode.
+/// It is the same in every executor, on any number of threads. An automatic reset gets the
+/// chance of the step that ended the episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
-    /// Differs between seeds, tasks and steps.
+    /// A key that differs between seeds, tasks and steps.
     pub key: Key,
-    /// Number of the environment among those of its task.
+    /// The environment's number among those of its task.
     pub element: u32,
 }
 
@@ -22,13 +23,13 @@ impl From<(Key, u32)> for Chance {
 }
 
 impl Chance {
-    /// A generator for this call.
+    /// Makes a generator of random numbers for this call.
     #[must_use]
     pub fn rng(self) -> Threefry {
         Threefry::new(fold_in(self.key, self.element))
     }
 
-    /// A seed for an environment with a generator of its own.
+    /// Makes a seed for an environment with a generator of its own.
     #[must_use]
     pub fn seed(self) -> u64 {
         let [low, high] = fold_in(self.key, self.element);
@@ -39,34 +40,36 @@ impl Chance {
 /// The outcome of a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transition {
-    /// The observation after it, `[O]`, also where the episode ended.
+    /// The observation that the step led to, `[O]`, also where the episode ended.
     pub observation: Vec<f64>,
     /// The step's reward.
     pub reward: f64,
     /// True if the episode ended in a final state.
     pub terminated: bool,
-    /// True if the environment cut the episode off by itself. The time limit of its spec is the executor's business.
+    /// True if the environment itself cut the episode off. The executor applies the time limit of the spec.
     pub truncated: bool,
-    /// Values of [`HostEnv::info`], in that order.
+    /// Values by the names of [`HostEnv::info`], in their order.
     pub info: Vec<f64>,
 }
 
-/// The name of the [info](HostEnv::info) by which environments tell that a step was a success.
+/// The name of the [info](HostEnv::info) that is not 0 where a step was a success.
 pub const SUCCESS: &str = "success";
 
 /// An environment on the host: a simulator, a game, anything that is not written as an [`Env`](crate::env::Env).
 ///
-/// Numbers are `f64`, so that nothing is lost that a simulator gives; devices round them to `f32`.
+/// Numbers are `f64`, so that a simulator's values are kept exactly; devices round them to `f32`.
 pub trait HostEnv: Send {
-    /// Spaces, time limit and task parameters. The same at every call.
+    /// Spaces, time limit and task parameters; equal at every call.
     fn spec(&self) -> &EnvSpec;
 
-    /// Names of what steps report besides rewards, such as `success` (1 or 0, whether the goal was reached).
+    /// Names of the values that steps report besides rewards, such as `success` (1 where the goal was reached, 0
+    /// elsewhere).
     fn info(&self) -> &[String] {
         &[]
     }
 
-    /// Draws the parameters of one task, `[D]`: each uniformly in its range, unless an environment has a distribution of its own.
+    /// Draws the parameters of one task, `[D]`: each uniformly in its range, unless an environment has a distribution
+    /// of its own.
     ///
     /// # Errors
     /// [`Error::Environment`] if a range is not finite.
@@ -82,10 +85,10 @@ pub trait HostEnv: Send {
         self.spec().task.iter().map(draw).collect()
     }
 
-    /// The task of the episodes that follow, `[D]`; takes effect at the next reset.
+    /// Sets the task of later episodes, `[D]`, from the next reset on.
     ///
     /// # Errors
-    /// If there is no such task.
+    /// If the environment has no such task.
     fn set_task(&mut self, task: &[f64]) -> Result<()> {
         if task.is_empty() {
             return Ok(());
@@ -94,28 +97,28 @@ pub trait HostEnv: Send {
         Err(Error::Environment { name: self.spec().name.clone(), problem })
     }
 
-    /// Start an episode: its first observation, `[O]`.
+    /// Starts an episode and returns its first observation, `[O]`.
     ///
     /// # Errors
-    /// Whatever fails in the environment; [`Error::Environment`] suits.
+    /// Any failure of the environment; [`Error::Environment`] suits.
     fn reset(&mut self, chance: Chance) -> Result<Vec<f64>>;
 
-    /// One step. `action` is the index of the choice, or the vector, within its bounds.
+    /// Makes one step. `action` is the index of the choice, or a vector within the bounds.
     ///
     /// # Errors
     /// As for [`reset`](HostEnv::reset).
     fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition>;
 
-    /// Everything that the running episode and its task are made of, for [`restore`](HostEnv::restore); none if it cannot be saved. With it
-    /// a resumed run equals the uninterrupted one to the byte; without it, episodes begin anew.
+    /// Saves all of the running episode and its task, for [`restore`](HostEnv::restore); none if that is impossible.
+    /// With it a resumed run equals the uninterrupted one to the byte; without it, episodes begin anew.
     fn save(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// Goes back to what an environment like this one saved.
+    /// Goes back to a state that an environment like this one saved.
     ///
     /// # Errors
-    /// If it is no such state.
+    /// If `state` is not such a state. By default none is.
     fn restore(&mut self, _state: &[u8]) -> Result<()> {
         let problem = "cannot go back to a saved state".to_owned();
         Err(Error::Environment { name: self.spec().name.clone(), problem })

@@ -1,4 +1,4 @@
-//! One environment after the other.
+//! Environments that are stepped one after the other.
 
 use super::slot::{Command, Slot, groups_of, slots, states_of};
 use super::{Chance, Executor, Fleet, HostEnv, Stepped};
@@ -13,11 +13,11 @@ pub struct IterativeExecutor {
 }
 
 impl IterativeExecutor {
-    /// `tasks` groups of `envs_per_task` environments that `make` gives for each number, with episodes of at most `horizon` steps
-    /// (0: only the spec's time limit holds).
+    /// Makes `tasks` groups of `envs_per_task` environments by calling `make` with each one's number; episodes have at
+    /// most `horizon` steps (0: only the spec's time limit holds).
     ///
     /// # Errors
-    /// If there are none, `make` fails, or the environments differ in their specs.
+    /// If there are no environments, if `make` fails, or if the environments differ in their specs.
     pub fn new(
         tasks: usize,
         envs_per_task: usize,

@@ -1,12 +1,12 @@
-//! Environments outside of the tensor program: simulators, games, whatever steps on the host.
+//! Environments outside of tensor programs: simulators, games, and others that are stepped on the host.
 //!
-//! A [`HostEnv`] is one environment, an [`Executor`] runs many of them side by side, and a [`MetaSampler`] or [`Sampler`] collects
-//! whole episodes with an [`Actor`]. [`Padded`] packs these into the masked block that [`crate::credit::Processor`] works on, the
-//! same as for environments on the device.
+//! A [`HostEnv`] is one environment, an [`Executor`] runs many of them side by side, and a [`MetaSampler`] or
+//! [`Sampler`] collects whole episodes with an [`Actor`]. [`Padded`] packs episodes into the masked block that
+//! [`crate::credit::Processor`] reads, whether they come from the host or from a program.
 //!
-//! An executor runs M groups of E environments, one task per group. Random numbers are given with each call, one key per group and step, so
-//! trajectories do not depend on the executor; a built-in environment (`Wrapped`) plays the same episodes as in a program, bit for bit
-//! on the CPU. An executor's calls are futures, for environments that answer later.
+//! An executor runs M groups of E environments, one task per group. Each call gets its random numbers as one key per
+//! group, so trajectories are the same in each executor, and a built-in environment (`Wrapped`) plays the episodes that
+//! it plays in a program, bit for bit on the CPU. An executor's calls are futures, for environments that answer later.
 //!
 //! ```
 //! use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};

@@ -1,20 +1,22 @@
-//! Several environments as one, of which a task says which is played.
+//! Several environments as a single one, whose task says which of them is played.
 
 use super::episode_state::{cut_off, read_bytes, read_numbers, write_bytes, write_numbers};
 use super::{Chance, HostEnv, Transition};
 use crate::env::{Dim, EnvSpec};
 use crate::{Error, Result};
 
-/// One of several environments, that a task names: its first number is the number of the environment, those behind it are the task there.
+/// Several environments as one. Its task names the environment that is played: the first number of a task is the
+/// environment's number, and the rest is the task of that environment.
 ///
-/// The environments have the same spaces. Tasks are dealt in turn: element n of a batch is one of environment n modulo their number, so
-/// that each has its share of a batch that their number divides. With `identity`, observations end with a number per environment, of which
-/// that of the one that is played is 1 and all others are 0: a policy then need not find out which one it is in.
+/// The environments have equal spaces. Tasks are dealt in turn: element n of a batch gets environment n modulo
+/// their number, so each gets an equal share of a batch whose size that number divides. With `identity`, an
+/// observation ends with one number per environment, 1 for the environment that is played and 0 for all others: a
+/// policy then need not find out which one it is in.
 pub struct OneOf {
     envs: Vec<Box<dyn HostEnv>>,
     identity: bool,
     now: usize,
-    /// Steps of its episode so far.
+    /// Steps of the running episode so far.
     steps: usize,
     spec: EnvSpec,
     info: Vec<String>,
@@ -27,10 +29,11 @@ impl std::fmt::Debug for OneOf {
 }
 
 impl OneOf {
-    /// Those in `envs`, under this name; the longest time limit is that of all.
+    /// Joins the environments `envs` under a name; its time limit is the longest of theirs.
     ///
     /// # Errors
-    /// [`Error::Environment`] if there are none, or one has another space or reports other things than the first.
+    /// [`Error::Environment`] if there are none, or if one differs from the first in its spaces or the names of its
+    /// infos.
     pub fn new(name: &str, envs: Vec<Box<dyn HostEnv>>, identity: bool) -> Result<OneOf> {
         let problem = |problem: String| Error::Environment { name: name.to_owned(), problem };
         let Some(first) = envs.first() else { return Err(problem("is made of no environments".to_owned())) };
@@ -52,7 +55,7 @@ impl OneOf {
         if identity {
             observation.extend(envs.iter().map(|env| Dim::new(format!("is {}", env.spec().name), 0.0, 1.0)));
         }
-        // A number of a task is at most what it is in any of them.
+        // The range of each of a task's numbers covers that number's ranges in all environments.
         let width = envs.iter().map(|env| env.spec().task.len()).max().unwrap_or(0);
         let mut task = vec![Dim::new("environment", 0.0, (envs.len() - 1) as f64)];
         for at in 0..width {
@@ -66,7 +69,7 @@ impl OneOf {
         Ok(OneOf { envs, identity, now: 0, steps: 0, spec, info })
     }
 
-    /// The number of the environment that is played.
+    /// The number of the environment that is played at present.
     #[must_use]
     pub fn now(&self) -> usize {
         self.now
@@ -119,7 +122,7 @@ impl HostEnv for OneOf {
         Ok(self.seen(observation))
     }
 
-    /// The time limit is that of the environment that is played, the executor's that of the longest one.
+    /// Cuts an episode off at the time limit of the environment that is played; the executor applies the longest limit.
     fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
         let step = self.envs[self.now].step(action, chance)?;
         self.steps += 1;
@@ -149,7 +152,7 @@ mod tests {
     use super::*;
     use crate::env::ActionSpace;
 
-    /// Counts its steps; observation, reward and task tell which one it is.
+    /// Counts its steps. Its observation, reward and task identify the environment.
     struct Counter(EnvSpec, f64, f64);
 
     fn counter(name: &str, horizon: usize, tasks: usize, mark: f64) -> Box<dyn HostEnv> {
@@ -198,7 +201,7 @@ mod tests {
             let ends: Vec<Transition> = (0..2).map(|_| one.step(&[0.0], chance).unwrap()).collect();
             assert_eq!(ends[1].observation, [&[-1.0][..], &identity].concat());
             assert_eq!((ends[0].reward, one.now()), ([1.0, 5.0, 7.0][number], number));
-            // The shorter one ends by its own limit; the executor ends the others.
+            // The shorter environment ends by its own limit; the executor ends the longer one.
             assert_eq!([ends[0].truncated, ends[1].truncated], [false, number == 1]);
             one.reset(chance).unwrap();
             assert!(!one.step(&[0.0], chance).unwrap().truncated, "an episode counts its own steps");

@@ -8,15 +8,15 @@ use crate::{Array, DType, Device, Error, Result};
 /// Sizes of a block of episodes: `[T, K, N, …]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockShape {
-    /// T.
+    /// T, steps of each path, padding included.
     pub steps: usize,
-    /// K.
+    /// K, tasks.
     pub tasks: usize,
-    /// N, paths of each task, those that are empty included.
+    /// N, paths of each task, empty ones included.
     pub paths: usize,
-    /// O.
+    /// O, numbers of an observation.
     pub observations: usize,
-    /// A.
+    /// A, numbers of an action.
     pub actions: usize,
 }
 
@@ -32,12 +32,13 @@ pub struct Padded {
     valid: Vec<u32>,
 }
 
-/// A block on a device: inputs of a program.
+/// A block on a device, as the inputs of a program.
 #[derive(Clone, Debug)]
 pub struct PathArrays([(String, Array); 5]);
 
 impl BlockShape {
-    /// T steps of as many paths per task as environments play it.
+    /// The shape of one episode of each environment of a fleet: T is the fleet's horizon, and N the environments per
+    /// task.
     #[must_use]
     pub fn of(fleet: &Fleet) -> BlockShape {
         BlockShape {
@@ -53,7 +54,7 @@ impl BlockShape {
         [self.steps, self.tasks, self.paths, width]
     }
 
-    /// Inputs of a program for such a block, whose names begin with `prefix`.
+    /// Declares a block as inputs of a program, whose names begin with `prefix`.
     #[track_caller]
     pub fn declare(self, cx: &mut Context, prefix: &str) -> Paths {
         let mut input = |part: &str, width: usize, dtype| cx.input(&name(prefix, part), &self.of_width(width), dtype);
@@ -72,7 +73,7 @@ fn name(prefix: &str, part: &str) -> String {
 }
 
 impl Padded {
-    /// The episodes of a collection, as long as the fleet's time limit and as many as the task with most of them has.
+    /// Packs the episodes of a collection. T is the fleet's horizon, and N the largest number of episodes of a task.
     ///
     /// # Errors
     /// As [`with_shape`](Padded::with_shape).
@@ -81,7 +82,7 @@ impl Padded {
         Padded::with_shape(&samples.tasks, BlockShape { paths, ..BlockShape::of(fleet) })
     }
 
-    /// Episodes by task in a block of given sizes.
+    /// Packs episodes, given by task, into a block of this shape.
     ///
     /// # Errors
     /// [`Error::Program`] if an episode is too long, a task has too many or none, or the numbers do not fit.
@@ -111,8 +112,8 @@ impl Padded {
                     && path.actions.len() == t * actions;
                 if t == 0 || t > steps || !whole {
                     let problem = format!(
-                        "episode {n} of task {k} has {t} steps with {} and {} numbers, expected 1 to {steps} steps with \
-                         {observations} and {actions} numbers each",
+                        "episode {n} of task {k} has {t} steps with {} and {} numbers, expected 1 to {steps} steps \
+                         with {observations} and {actions} numbers each",
                         path.observations.len(),
                         path.actions.len()
                     );
@@ -134,7 +135,7 @@ impl Padded {
         Ok(block)
     }
 
-    /// The block on a device, for a program that [`BlockShape::declare`]d it with the same prefix.
+    /// Uploads the block, for a program that [`BlockShape::declare`]d it with this prefix.
     ///
     /// # Errors
     /// If the device lacks memory.
@@ -151,13 +152,13 @@ impl Padded {
 }
 
 impl PathArrays {
-    /// Inputs of a run.
+    /// The inputs by name, for a run of the program.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, &Array)> {
         self.0.iter().map(|(name, array)| (name.as_str(), array))
     }
 }
 
-/// Row `s` of `from` to row `row` of `to`.
+/// Copies row `s` of `from` to row `row` of `to`; rows have `width` numbers.
 fn copy(to: &mut [f64], row: usize, from: &[f64], s: usize, width: usize) {
     to[row * width..(row + 1) * width].copy_from_slice(&from[s * width..(s + 1) * width]);
 }

@@ -12,34 +12,35 @@ use crate::backend::LocalFuture;
 use crate::rng::Key;
 use crate::{Error, Result};
 
-/// Progress of a thread is checked that often within its time limit.
+/// Checks of a thread's progress within its time limit.
 const CHECKS: u32 = 8;
 
-/// Steps environments on threads, equal numbers each: the same trajectories as [`IterativeExecutor`](super::IterativeExecutor), on any
-/// number of threads. The environments of one task may be on several.
+/// Steps environments on threads, an equal number on each. Trajectories are those of
+/// [`IterativeExecutor`](super::IterativeExecutor), on any number of threads. The environments of one
+/// task may be spread over several threads.
 ///
-/// Worth it where the steps of a thread's environments take longer than waking the thread does.
+/// It pays where one step of a thread's environments takes longer than waking the thread does.
 pub struct ParallelExecutor {
     shared: Arc<Shared>,
     workers: Vec<Worker>,
-    /// Threads that have done what they were told to, by number.
+    /// The numbers of threads that have carried out their command.
     done: (Sender<usize>, Receiver<usize>),
 }
 
-/// A thread and its environments' slots.
+/// A thread and the slots of its environments.
 struct Worker {
     slots: Arc<Slots>,
     thread: Option<(Sender<Arc<Command>>, JoinHandle<()>)>,
 }
 
 impl ParallelExecutor {
-    /// As [`IterativeExecutor::new`](super::IterativeExecutor::new), on `threads` threads, at most one per environment (0: one
-    /// per core of the processor).
+    /// Makes environments as [`IterativeExecutor::new`](super::IterativeExecutor::new) does, on `threads` threads, at
+    /// most one per environment (0: one per core of the processor).
     ///
     /// The first environment that fails is an error, and one that hangs is waited for.
     ///
     /// # Errors
-    /// The same, or if a thread cannot be started.
+    /// As [`IterativeExecutor::new`](super::IterativeExecutor::new), or if a thread cannot be started.
     pub fn new(
         tasks: usize,
         envs_per_task: usize,
@@ -50,12 +51,14 @@ impl ParallelExecutor {
         ParallelExecutor::start([tasks, envs_per_task, horizon, threads], None, &mut make, None)
     }
 
-    /// The same, but goes on when environments fail or hang, with new ones that `make` gives in their places.
+    /// Makes environments as [`new`](ParallelExecutor::new) does, and replaces those that fail or hang by new ones of
+    /// `make`.
     ///
-    /// [`Executor::faults`] counts them. `make` is called again on the threads of environments, for the number that failed.
+    /// [`Executor::faults`] counts the failures. `make` is called again, on the threads of environments, with
+    /// the number of the environment that failed.
     ///
     /// # Errors
-    /// The same, or if the time limit is zero.
+    /// As [`new`](ParallelExecutor::new), or if the time limit is zero.
     pub fn tolerant(
         tasks: usize,
         envs_per_task: usize,
@@ -104,7 +107,7 @@ impl ParallelExecutor {
         all
     }
 
-    /// Starts a thread for a worker's slots.
+    /// Starts a thread that works on a worker's slots.
     fn start_thread(&mut self, number: usize) -> Result<()> {
         let worker = &mut self.workers[number];
         let (orders, commands) = channel();
@@ -116,7 +119,7 @@ impl ParallelExecutor {
         Ok(())
     }
 
-    /// Has the thread of a worker carry out a command, or what is left of it.
+    /// Orders a worker's thread to carry out a command, or the rest of it.
     fn order(&mut self, number: usize, command: &Arc<Command>) -> Result<()> {
         if self.workers[number].thread.is_none() {
             self.start_thread(number)?;
@@ -125,10 +128,11 @@ impl ParallelExecutor {
         sent.and_then(std::result::Result::ok).ok_or_else(gone)
     }
 
-    /// Have the first `count` workers carry out a command. The first error is that of the lowest number.
+    /// Carries out a command on the first `count` workers. Of several errors, the one of the lowest worker is returned.
     fn all(&mut self, command: Command, count: usize) -> Result<()> {
         let command = Arc::new(command);
-        // Those that are at it, with how far they were when last looked at, and how often that was the same.
+        // Workers that are busy: the moves that they had made at the last check, and the checks in a row without a new
+        // one.
         let mut busy: Vec<Option<(u64, u32)>> = Vec::with_capacity(count);
         for number in 0..count {
             self.workers[number].slots.begin();
@@ -143,7 +147,7 @@ impl ParallelExecutor {
                         *state = state.and_then(|(seen, checks)| self.check(number, seen, checks, &command));
                     }
                 }
-                // It holds a sender itself.
+                // This end holds a sender itself.
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),
             }
         }
@@ -151,7 +155,7 @@ impl ParallelExecutor {
         errors.collect::<Vec<_>>().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// The number of a thread that is done, or a timeout as it is time for a check at all.
+    /// Waits for a thread that is done and returns its number, or a timeout when a check is due.
     fn wait(&self) -> std::result::Result<usize, RecvTimeoutError> {
         match self.shared.tolerance {
             Some(tolerance) => self.done.1.recv_timeout(tolerance.time_limit / CHECKS),
@@ -159,7 +163,8 @@ impl ParallelExecutor {
         }
     }
 
-    /// A look at whether a thread gets on, how far it is then, and how often in a row it was just as far; nothing where it is over.
+    /// Checks whether a busy thread gets on, and replaces one that hangs. Returns the moves it has made and the checks
+    /// in a row without a new one; none where the worker's command is over.
     fn check(&mut self, number: usize, seen: u64, checks: u32, command: &Arc<Command>) -> Option<(u64, u32)> {
         let moves = self.workers[number].slots.moves();
         let checks = if moves == seen { checks + 1 } else { 0 };
@@ -169,11 +174,12 @@ impl ParallelExecutor {
         self.replace(number, command).then_some((0, 0))
     }
 
-    /// Abandons the thread of a worker and lets another one go on with the command. False where nothing is left to go on with.
+    /// Abandons the thread of a worker and lets another one go on with the command.
+    /// Returns false if nothing is left to do.
     fn replace(&mut self, number: usize, command: &Arc<Command>) -> bool {
         let limit = self.shared.tolerance.map(|tolerance| tolerance.time_limit).unwrap_or_default();
         let Some((slots, going_on)) = self.workers[number].slots.abandon(command, &self.shared, limit) else {
-            // It got done just now, and says so.
+            // It got done just now, and its message is on the way.
             return true;
         };
         self.workers[number] = Worker { slots: Arc::new(slots), thread: None };
@@ -182,22 +188,22 @@ impl ParallelExecutor {
     }
 }
 
-/// The error where a thread has ended that nobody ended.
+/// The error for a thread that ended unasked.
 pub(super) fn gone() -> Error {
     Error::Program("a thread of the executor has ended; make a new executor".to_owned())
 }
 
 impl Drop for ParallelExecutor {
     fn drop(&mut self) {
-        // Without orders they leave, and drop their environments.
+        // Without a sender of commands, threads leave and drop their environments.
         let threads: Vec<JoinHandle<()>> = self.workers.iter_mut().filter_map(|w| Some(w.thread.take()?.1)).collect();
         let patient = |Tolerance { time_limit, .. }: Tolerance| {
-            // An environment may hang as it is dropped, too.
+            // An environment may also hang as it is dropped.
             threads.iter().all(|_| self.done.1.recv_timeout(time_limit).is_ok())
         };
         if self.shared.tolerance.is_none_or(patient) {
             for thread in threads {
-                // It catches its environments' panics; nothing of one that it had itself is left to tell.
+                // Threads catch their environments' panics; a panic of the thread itself leaves nothing to report.
                 let _ = thread.join();
             }
         }

@@ -1,4 +1,4 @@
-//! Where environments are.
+//! The place of environments: inside of programs, or on the host.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -8,9 +8,10 @@ use super::{Executor, FleetSize, HostEnv, IterativeExecutor};
 use crate::env::{EnvDef, EnvSpec, find, own_name, time_limit};
 use crate::{Error, Result};
 
-/// Where the environments of training, evaluation and adaptation are: in programs, or on the host.
+/// The environments of training, evaluation and adaptation, and the place where they are stepped: a program, or the
+/// host.
 ///
-/// All that plays takes one, and tells the two apart nowhere else.
+/// Code that plays takes one, and tells the two apart nowhere else.
 #[derive(Clone, Debug)]
 pub enum EnvPlace {
     /// Stepped inside of programs, on the device.
@@ -19,14 +20,14 @@ pub enum EnvPlace {
     Host(HostPlace),
 }
 
-/// An environment of the host: its spec, and a maker of executors that run it.
+/// An environment of the host: its spec, and a function that makes executors of it.
 #[derive(Clone)]
 pub struct HostPlace {
     spec: EnvSpec,
     make: Rc<MakeExecutor>,
 }
 
-/// Makes an executor that runs so many environments.
+/// Makes an executor of the size that is asked for.
 type MakeExecutor = dyn Fn(FleetSize) -> Result<Box<dyn Executor>>;
 
 impl fmt::Debug for HostPlace {
@@ -53,7 +54,7 @@ impl From<&EnvPlace> for EnvPlace {
     }
 }
 
-/// An executor that was made beforehand: whoever asks first gets it, and nobody else.
+/// Wraps an executor that was made beforehand: the first request gets it, and later ones an error.
 impl From<Box<dyn Executor>> for EnvPlace {
     fn from(executor: Box<dyn Executor>) -> EnvPlace {
         let spec = executor.fleet().spec.clone();
@@ -72,15 +73,15 @@ impl<E: Executor + 'static> From<Box<E>> for EnvPlace {
 }
 
 impl EnvPlace {
-    /// Environments of the host with this spec, which executors of `make` run: as many as each call asks for.
+    /// Environments of the host with this spec. `make` makes an executor of the size that each call asks for.
     pub fn host(spec: EnvSpec, make: impl Fn(FleetSize) -> Result<Box<dyn Executor>> + 'static) -> EnvPlace {
         EnvPlace::Host(HostPlace { spec, make: Rc::new(make) })
     }
 
-    /// Environments of the host that `make` gives one by one, for their numbers; they are stepped one after the other.
+    /// Environments of the host that `make` makes one by one from their numbers; they are stepped one after the other.
     ///
     /// # Errors
-    /// If `make` fails, which is called here for the spec.
+    /// If `make` fails, which is called here once to learn the spec.
     pub fn of_envs(make: impl Fn(usize) -> Result<Box<dyn HostEnv>> + 'static) -> Result<EnvPlace> {
         let spec = make(0)?.spec().clone();
         Ok(EnvPlace::host(spec, move |FleetSize { tasks, envs_per_task, horizon }| {
@@ -88,8 +89,8 @@ impl EnvPlace {
         }))
     }
 
-    /// The place of the environment of that name: one of `own`, or a built-in environment. Behind its name, and a colon, each takes
-    /// `time_limit`.
+    /// Finds an environment by name: a place among `own`, or a built-in environment. A name may end with a
+    /// time limit, as in `walk:time_limit=50`.
     ///
     /// # Errors
     /// As [`env::find`](crate::env::find).
@@ -108,10 +109,10 @@ impl EnvPlace {
         find(name, &programs).map(EnvPlace::Device)
     }
 
-    /// This environment under `name`, which may ask for a time limit; none if it is the name of another.
+    /// This environment, with the time limit that `name` may ask for; none if `name` is that of another environment.
     ///
     /// # Errors
-    /// [`Error::Config`] for a time limit that cannot be.
+    /// [`Error::Config`] for an invalid time limit.
     pub fn named(&self, name: &str) -> Result<Option<EnvPlace>> {
         if self.spec().name == name {
             return Ok(Some(self.clone()));
@@ -134,7 +135,7 @@ impl EnvPlace {
         }
     }
 
-    /// Numbers of an environment's state; none where environments keep their states to themselves, on the host.
+    /// The numbers of an environment's state; none on the host, where environments keep their states to themselves.
     #[must_use]
     pub fn state_len(&self) -> Option<usize> {
         match self {
@@ -149,10 +150,10 @@ impl EnvPlace {
         matches!(self, EnvPlace::Host(_))
     }
 
-    /// The environment of programs.
+    /// The definition of an environment that is stepped in programs.
     ///
     /// # Errors
-    /// [`Error::Config`] if it is one of the host.
+    /// [`Error::Config`] if the environment is one of the host.
     pub fn device(&self) -> Result<&EnvDef> {
         match self {
             EnvPlace::Device(env) => Ok(env),
@@ -163,10 +164,10 @@ impl EnvPlace {
         }
     }
 
-    /// An executor that runs so many environments; none where they are in programs.
+    /// Makes an executor of this size; none for environments that are stepped in programs.
     ///
     /// # Errors
-    /// If it cannot be made, or its environments have other spaces.
+    /// If it cannot be made, or if its environments have other spaces than the spec.
     pub fn executor(&self, size: FleetSize) -> Result<Option<Box<dyn Executor>>> {
         match self {
             EnvPlace::Device(_) => Ok(None),
@@ -182,10 +183,10 @@ impl HostPlace {
         &self.spec
     }
 
-    /// An executor that runs so many environments.
+    /// Makes an executor of this size.
     ///
     /// # Errors
-    /// If it cannot be made, or its environments have other spaces.
+    /// If it cannot be made, or if its environments have other spaces than the spec.
     pub fn executor(&self, size: FleetSize) -> Result<Box<dyn Executor>> {
         let executor = (self.make)(size)?;
         let fleet = executor.fleet();

@@ -1,4 +1,4 @@
-//! The one loop that steps environments of the host.
+//! The one loop that steps environments on the host.
 
 use super::episode_state::{read_numbers, write_numbers};
 use super::{Acted, Actor, Executor, Fleet, Stepped};
@@ -14,20 +14,20 @@ pub struct Player<E: Executor + ?Sized = dyn Executor> {
     env_steps: u64,
 }
 
-/// A step of all environments.
+/// One step of all environments.
 pub struct PlayedStep<'a> {
     /// The environments that were stepped.
     pub fleet: &'a Fleet,
     /// Observations acted on, `[M · E · O]`.
     pub observations: &'a [f64],
-    /// The actions.
+    /// The actions of the step.
     pub acted: &'a Acted,
-    /// Their outcome.
+    /// The outcome of the step.
     pub stepped: &'a Stepped,
 }
 
 impl<E: Executor + ?Sized> Player<E> {
-    /// Of an executor whose environments have yet to begin.
+    /// Wraps an executor whose environments have yet to begin.
     #[must_use]
     pub fn new(executor: Box<E>) -> Player<E> {
         Player { executor, seen: None, env_steps: 0 }
@@ -61,7 +61,7 @@ impl<E: Executor + ?Sized> Player<E> {
         self.seen = None;
     }
 
-    /// New episodes everywhere, from first states that `keys` name, one per group.
+    /// Begins new episodes everywhere. `keys` name the first states, one key per group.
     ///
     /// # Errors
     /// If an environment fails.
@@ -73,7 +73,7 @@ impl<E: Executor + ?Sized> Player<E> {
         Ok(())
     }
 
-    /// Where each group is in its episodes; none if environments have not begun, or cannot save that.
+    /// Saves the position of each group in its episodes; none if environments have not begun, or cannot save it.
     ///
     /// # Errors
     /// If an environment fails.
@@ -90,10 +90,10 @@ impl<E: Executor + ?Sized> Player<E> {
         Ok(Some(seen.chunks(width.max(1)).zip(groups).map(with_seen).collect()))
     }
 
-    /// Goes on where the groups of a player like this one were.
+    /// Goes on from positions that a player like this one saved, one element per group.
     ///
     /// # Errors
-    /// If environments cannot go back there.
+    /// If environments cannot go back to them.
     pub(crate) async fn restore(&mut self, groups: &[Vec<u8>]) -> Result<()> {
         let (mut seen, mut rest) = (Vec::new(), Vec::with_capacity(groups.len()));
         for group in groups {
@@ -108,11 +108,12 @@ impl<E: Executor + ?Sized> Player<E> {
         Ok(())
     }
 
-    /// Step by step from where environments are, until `each` says that it was the last one. Step number t, from `first` on, draws by
-    /// `fold_in(key, t)` of each group's key.
+    /// Steps the environments until `each` returns false. Steps are counted from `first`; step t of a group draws
+    /// with `fold_in(key, t)` of the group's key.
     ///
     /// # Errors
-    /// If environments have not begun, or an environment or the actor fails; then the next play has to begin with new episodes.
+    /// If environments have not begun, or if an environment or the actor fails; the next play must then begin new
+    /// episodes.
     pub fn play<'a>(
         &'a mut self,
         actor: &'a mut dyn Actor,

@@ -6,21 +6,23 @@ use super::{Actor, Chance, Executor, HostPath, PlayedStep, Player, Samples};
 use crate::rng::{Key, fold_in, streams};
 use crate::{Error, Result};
 
-/// When there is enough.
+/// The amount that a collection plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quota {
-    /// So many episodes of each environment, in order of their numbers; one each is what programs on a device collect.
+    /// This many episodes of each environment, in order of the environments' numbers. Programs on a device collect one
+    /// each.
     Episodes(usize),
-    /// Whole episodes with this many steps together, in order of their ends: tasks whose episodes end early have more of them.
+    /// Whole episodes with at least this many steps in total, in the order in which they end: tasks
+    /// whose episodes end early have more of them.
     Steps(u64),
 }
 
 /// Collects episodes of M tasks.
 ///
-/// As `MetaSampler` of ProMP, but that steps are counted which were made, and not those that were asked for.
+/// It follows `MetaSampler` of ProMP, but counts the steps that were made, and not those that were asked for.
 pub struct MetaSampler {
     player: Player,
-    /// When there is enough.
+    /// The amount that each collection plays.
     pub quota: Quota,
 }
 
@@ -31,14 +33,14 @@ impl fmt::Debug for MetaSampler {
 }
 
 impl MetaSampler {
-    /// Episodes of at least `rollouts` × horizon × M steps in each collection, as the original.
+    /// Collects episodes with at least `rollouts` × horizon × M steps each time, as the original.
     pub fn new(executor: Box<dyn Executor>, rollouts: usize) -> MetaSampler {
         let fleet = executor.fleet();
         let steps = fleet.tasks as u64 * rollouts as u64 * fleet.horizon as u64;
         MetaSampler { player: Player::new(executor), quota: Quota::Steps(steps.max(1)) }
     }
 
-    /// So many episodes of each environment in each collection.
+    /// Collects `each` episodes of each environment each time.
     pub fn episodes(executor: Box<dyn Executor>, each: usize) -> MetaSampler {
         MetaSampler { player: Player::new(executor), quota: Quota::Episodes(each.max(1)) }
     }
@@ -53,7 +55,7 @@ impl MetaSampler {
         self.player.env_steps()
     }
 
-    /// Parameters of tasks of the environments' distribution, `[D]` each.
+    /// Draws parameters of tasks from the environments' distribution, `[D]` each.
     ///
     /// # Errors
     /// As [`Executor::sample_tasks`].
@@ -61,7 +63,7 @@ impl MetaSampler {
         self.player.executor_mut().sample_tasks(chances).await
     }
 
-    /// The tasks of the collections that follow, `[D]` each.
+    /// Sets the tasks of later collections, `[D]` each.
     ///
     /// # Errors
     /// As [`Executor::set_tasks`].
@@ -69,8 +71,8 @@ impl MetaSampler {
         self.player.executor_mut().set_tasks(tasks).await
     }
 
-    /// Collect with new episodes. `keys`: one per task, a different one for each collection; environments draw from their stream
-    /// [`ENV`](streams::ENV).
+    /// Collects new episodes. `keys` has one key per task, another one at each collection; environments
+    /// draw from its stream [`ENV`](streams::ENV).
     ///
     /// # Errors
     /// If an environment or the actor fails.
@@ -97,19 +99,19 @@ impl MetaSampler {
     }
 }
 
-/// Row `number` of `from`, of `width` numbers.
+/// Appends row `number` of `from`, which has `width` numbers.
 fn extend(to: &mut Vec<f64>, from: &[f64], number: usize, width: usize) {
     to.extend_from_slice(&from[number * width..(number + 1) * width]);
 }
 
-/// Episodes so far.
+/// The episodes that a collection has so far.
 struct Collection {
     running: Vec<HostPath>,
-    /// Whole ones by task.
+    /// Whole episodes, by task.
     tasks: Vec<Vec<HostPath>>,
-    /// How many each environment has ended.
+    /// Episodes that each environment has ended.
     ended: Vec<usize>,
-    /// Steps of whole ones.
+    /// Steps of whole episodes.
     steps: u64,
 }
 
@@ -159,14 +161,14 @@ impl Collection {
     }
 }
 
-/// Collects episodes of a single task: whole ones with at least `batch_size` steps together.
+/// Collects whole episodes of a single task, with at least `batch_size` steps in total.
 pub struct Sampler(MetaSampler);
 
 impl Sampler {
-    /// On the environments of an executor with one task.
+    /// Wraps an executor that has a single task.
     ///
     /// # Errors
-    /// [`Error::Config`] if it has several.
+    /// [`Error::Config`] if it has several tasks.
     pub fn new(executor: Box<dyn Executor>, batch_size: u64) -> Result<Sampler> {
         let tasks = executor.fleet().tasks;
         if tasks != 1 {
@@ -180,10 +182,10 @@ impl Sampler {
         self.0.env_steps()
     }
 
-    /// As [`MetaSampler::obtain`], of the only task.
+    /// Collects episodes as [`MetaSampler::obtain`] does, of the only task.
     ///
     /// # Errors
-    /// The same.
+    /// As [`MetaSampler::obtain`].
     pub async fn obtain(&mut self, actor: &mut dyn Actor, key: Key) -> Result<Samples> {
         self.0.obtain(actor, &[key]).await
     }

@@ -1,4 +1,5 @@
-//! A slot holds one environment of an executor: its episode, time limit and automatic reset, and another environment when it fails.
+//! A slot holds one environment of an executor, plays its episodes with their time limit and automatic reset, and
+//! gets another environment when it fails.
 
 use super::call::{Answer, CallResult, EnvCall, caught};
 use super::episode_state::EpisodeState;
@@ -10,33 +11,33 @@ use crate::{Error, Result};
 /// A command to all environments of an executor.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Draw tasks, which the first environment does for all.
+    /// Draw one task per chance; the first environment draws for all.
     SampleTasks(Vec<Chance>),
-    /// One per task.
+    /// Set tasks, one per group.
     SetTasks(Vec<Vec<f64>>),
-    /// One key per task.
+    /// Begin new episodes, with one key per group.
     Reset(Vec<Key>),
-    /// Actions of all environments, and one key per task.
+    /// Make a step, with the actions of all environments and one key per group.
     Step(Vec<f64>, Vec<Key>),
 }
 
-/// Holds one environment. Each command is carried out call by call: [`next`](Slot::next) says which one is due, and
+/// A slot of an executor. It carries out each command call by call: [`next`](Slot::next) says which call is due, and
 /// [`accept`](Slot::accept) takes its outcome.
 pub(super) struct Slot {
     number: usize,
-    /// None while it is away, and where it failed and the next call is to make another.
+    /// The environment; none during a call, and after a failure until the next call makes another.
     env: Option<Box<dyn HostEnv>>,
-    /// Tells whether it is being called.
+    /// True while the environment is being called.
     away: bool,
     /// Steps of the running episode; none before the first reset and after an error.
     steps: Option<usize>,
     /// The newest observation of the running episode.
     seen: Vec<f64>,
-    /// The task that was last accepted.
+    /// The last task that the environment accepted.
     task: Option<Vec<f64>>,
-    /// Tells whether the environment has yet to get that task.
+    /// True while a new environment has yet to get that task.
     untold: bool,
-    /// Failures since the last step.
+    /// Failures since the last step that was made.
     failures: u32,
     made: CommandResults,
 }
@@ -50,20 +51,20 @@ struct CommandResults {
     first: Option<Vec<f64>>,
 }
 
-/// A step that was made, and how long its episode is by now.
+/// A step that was made, and the length of its episode so far.
 struct MadeStep {
     transition: Transition,
     length: usize,
 }
 
-/// The tolerance, and the faults that it has covered so far.
+/// The failures that are tolerated, and those that have occurred.
 #[derive(Default)]
 pub(super) struct Trouble {
     pub tolerance: Option<Tolerance>,
     pub faults: Faults,
 }
 
-/// Makes a slot per environment, filled with those that `make` gives.
+/// Makes a fleet's slots, each with an environment of `make`.
 pub(super) fn slots(
     tasks: usize,
     envs_per_task: usize,
@@ -92,18 +93,18 @@ pub(super) fn slots(
 }
 
 impl Slot {
-    /// Number of the environment.
+    /// The environment's number.
     #[cfg(feature = "parallel")]
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// A command begins.
+    /// Prepares for a new command.
     pub fn begin(&mut self) {
         self.made = CommandResults::default();
     }
 
-    /// The next call of the running command, or nothing when it is carried out.
+    /// The call of the running command that is due; none when the command is carried out.
     pub fn next<'a>(&self, command: &'a Command, fleet: &Fleet) -> Result<Option<EnvCall<'a>>> {
         let (task, copy) = (self.number / fleet.envs_per_task, self.number % fleet.envs_per_task);
         let chance = |keys: &[Key]| Chance { key: keys[task], element: copy as u32 };
@@ -131,16 +132,16 @@ impl Slot {
         })
     }
 
-    /// The environment, if there is one, for the time of a call.
+    /// Takes the environment out for a call; none if there is none.
     pub fn lend(&mut self) -> Option<Box<dyn HostEnv>> {
         self.away = self.env.is_some();
         self.env.take()
     }
 
-    /// Takes in the outcome of a call of `env`. An environment that is left there afterwards is not wanted any more.
+    /// Takes in the outcome of a call of `env`. An environment that is left in `env` afterwards is to be dropped.
     ///
     /// # Errors
-    /// If the call failed and that is not tolerated, or no longer.
+    /// If the call failed, and failures are not tolerated or were too many in a row.
     pub fn accept(
         &mut self,
         call: &EnvCall<'_>,
@@ -154,7 +155,7 @@ impl Slot {
             Ok(answer) => answer,
             Err(fault) => {
                 let refused = match call {
-                    // To refuse a task, or that tasks are drawn at all, is an environment's right.
+                    // Environments may refuse a task, and refuse to draw tasks.
                     EnvCall::SetTask(_) => fault.kind == FaultKind::Failed && !self.untold,
                     EnvCall::SampleTask(_) => fault.kind == FaultKind::Failed,
                     _ => false,
@@ -192,10 +193,10 @@ impl Slot {
         Ok(())
     }
 
-    /// A call failed: another environment is to take the place.
+    /// Counts a failed call, and lets another environment take the place.
     ///
     /// # Errors
-    /// If that is not tolerated, or no longer.
+    /// If failures are not tolerated or were too many in a row.
     pub fn fail(&mut self, call: &EnvCall<'_>, fault: Fault, fleet: &Fleet, trouble: &mut Trouble) -> Result<()> {
         let error = self.error(fleet, call.doing(), &fault.problem);
         trouble.faults.count(fault.kind, error.clone());
@@ -224,7 +225,7 @@ impl Slot {
         Error::Environment { name: fleet.spec.name.clone(), problem }
     }
 
-    /// Carry out a command on the caller's thread; the first failure is an error.
+    /// Carries out a command on the caller's thread; the first failure is an error.
     pub fn play(&mut self, command: &Command, fleet: &Fleet) -> Result<()> {
         self.begin();
         while let Some(call) = self.next(command, fleet)? {
@@ -235,7 +236,7 @@ impl Slot {
         Ok(())
     }
 
-    /// Where its environment is in its episode; none if that cannot be saved.
+    /// Saves the environment's position in its episode; none if it cannot be saved.
     pub fn save(&self, fleet: &Fleet) -> Result<Option<EpisodeState>> {
         let Some(env) = self.env.as_deref().filter(|_| !self.untold) else { return Ok(None) };
         let saved = caught(|| Ok(env.save())).map_err(|fault| self.error(fleet, "save", &fault.problem))?;
@@ -243,7 +244,7 @@ impl Slot {
         Ok(saved.map(|env| EpisodeState { steps, seen: self.seen.clone(), task: self.task.clone(), env }))
     }
 
-    /// Goes on where an environment was.
+    /// Goes on from a position that was saved.
     pub fn restore(&mut self, state: EpisodeState, fleet: &Fleet) -> Result<()> {
         let restored = match self.env.as_deref_mut() {
             Some(env) => caught(|| env.restore(&state.env)),
@@ -255,12 +256,12 @@ impl Slot {
         Ok(())
     }
 
-    /// Tasks that were drawn.
+    /// Takes the tasks that were drawn.
     pub fn take_tasks(&mut self) -> Vec<Vec<f64>> {
         std::mem::take(&mut self.made.tasks)
     }
 
-    /// Put the results of a reset or of a step behind those of others.
+    /// Appends the results of a reset or of a step to those of other environments.
     pub fn collect(&mut self, all: &mut Stepped) {
         let CommandResults { step, first, .. } = std::mem::take(&mut self.made);
         let Some(MadeStep { transition, length }) = step else {
@@ -278,7 +279,7 @@ impl Slot {
     }
 }
 
-/// Bytes of the groups whose environments are where these say, in order of their numbers.
+/// Serialises the states of all environments, in order of their numbers, as one element per group.
 pub(super) fn groups_of(states: &[EpisodeState], fleet: &Fleet) -> Vec<Vec<u8>> {
     let of_group = |states: &[EpisodeState]| {
         let mut bytes = Vec::new();
@@ -288,7 +289,7 @@ pub(super) fn groups_of(states: &[EpisodeState], fleet: &Fleet) -> Vec<Vec<u8>> 
     states.chunks(fleet.envs_per_task).map(of_group).collect()
 }
 
-/// The inverse of [`groups_of`].
+/// Reads the states that [`groups_of`] serialised.
 pub(super) fn states_of(groups: &[Vec<u8>], fleet: &Fleet) -> Result<Vec<EpisodeState>> {
     fleet.expect("saved groups", groups.len(), fleet.tasks)?;
     let mut states = Vec::with_capacity(fleet.num_envs());

@@ -1,5 +1,5 @@
-//! The slots of one thread, behind a lock that the thread releases during each call, so that another thread can take over when an
-//! environment hangs.
+//! The slots of one thread, behind a lock that the thread releases during each call, so that another thread
+//! can take over when an environment hangs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Receiver;
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 pub(super) struct Shared {
     pub fleet: Fleet,
     pub tolerance: Option<Tolerance>,
-    /// Gives another environment in place of one that failed.
+    /// Makes an environment in place of one that failed.
     pub make: Option<Arc<Make>>,
 }
 
@@ -27,19 +27,19 @@ pub(super) struct Slots(Mutex<ThreadWork>);
 
 struct ThreadWork {
     slots: Vec<Slot>,
-    /// The index of the slot that is worked at.
+    /// The index of the slot whose turn it is.
     at: usize,
-    /// Counts beginnings and ends of calls; two equal counts in a row mean that a call has not returned.
+    /// Counts beginnings and ends of calls; a count that stays the same means that a call has not returned.
     moves: u64,
-    /// Tells whether the command is carried out, or as far as it can be.
+    /// True when the command is carried out, or has failed.
     finished: bool,
-    /// Tells the thread that works here to leave, as another one goes on elsewhere.
+    /// True when another thread has taken over, and the one that works here is to leave.
     abandoned: bool,
     error: Option<Error>,
     trouble: Trouble,
 }
 
-/// Carries out commands until there is nobody left to give them, or another thread has taken over.
+/// Carries out commands until their sender is gone, or another thread has taken over.
 pub(super) fn work(slots: &Slots, shared: &Shared, commands: &Receiver<Arc<Command>>, done: &dyn Fn() -> bool) {
     let all = || {
         while let Ok(command) = commands.recv() {
@@ -68,14 +68,14 @@ impl Slots {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A command begins.
+    /// Prepares for a new command.
     pub fn begin(&self) {
         let mut work = self.lock();
         (work.at, work.finished, work.error) = (0, false, None);
         work.slots.iter_mut().for_each(Slot::begin);
     }
 
-    /// The command cannot be carried out.
+    /// Ends the command with an error.
     pub fn refuse(&self, error: Error) {
         let mut work = self.lock();
         (work.finished, work.error) = (true, Some(error));
@@ -93,32 +93,33 @@ impl Slots {
         self.lock().error.take()
     }
 
-    /// Tasks that the first environment drew.
+    /// Takes the tasks that the first environment drew.
     pub fn take_tasks(&self) -> Vec<Vec<f64>> {
         self.lock().slots[0].take_tasks()
     }
 
-    /// The number of its environments.
+    /// The number of environments.
     pub fn count(&self) -> usize {
         self.lock().slots.len()
     }
 
-    /// Where its environments are in their episodes; none if that cannot be saved.
+    /// Saves the positions of the environments in their episodes; none if one cannot be saved.
     pub fn save(&self, fleet: &Fleet) -> Result<Option<Vec<EpisodeState>>> {
         self.lock().slots.iter().map(|slot| slot.save(fleet)).collect()
     }
 
-    /// Goes on where environments were, with the first of these states.
+    /// Goes on from saved positions, of which it takes one per environment.
     pub fn restore(&self, states: &mut dyn Iterator<Item = EpisodeState>, fleet: &Fleet) -> Result<()> {
         self.lock().slots.iter_mut().zip(states).try_for_each(|(slot, state)| slot.restore(state, fleet))
     }
 
-    /// Put what the environments gave behind the results of others.
+    /// Appends the results of its environments to those of others.
     pub fn collect(&self, all: &mut Stepped) {
         self.lock().slots.iter_mut().for_each(|slot| slot.collect(all));
     }
 
-    /// Call by call, until the command is carried out or a call fails for good. False if another thread has taken over.
+    /// Makes call after call until the command is carried out or a call fails for good. Returns
+    /// false if another thread has taken over.
     fn carry_out(&self, command: &Command, shared: &Shared, done: &dyn Fn() -> bool) -> bool {
         let mut work = self.lock();
         loop {
@@ -150,8 +151,8 @@ impl Slots {
         }
     }
 
-    /// Takes the slots from a thread that hangs, and counts the call that hangs as a fault. Returns the slots, and true if another
-    /// thread is to go on with the command; nothing if the thread is done after all.
+    /// Takes the slots from a thread that hangs, and counts the call that hangs as a fault. Returns the slots, and true
+    /// if another thread is to go on with the command; none if the thread got done after all.
     pub fn abandon(&self, command: &Command, shared: &Shared, limit: Duration) -> Option<(Slots, bool)> {
         let mut old = self.lock();
         if old.finished {
@@ -173,7 +174,7 @@ impl Slots {
 }
 
 impl ThreadWork {
-    /// The next call, and its environment if there is one.
+    /// The call that is due, and its environment if there is one.
     fn next<'a>(&mut self, command: &'a Command, fleet: &Fleet) -> Result<Option<Next<'a>>> {
         if let Some(error) = self.error.take() {
             return Err(error);

@@ -1,32 +1,32 @@
-//! Some of an executor's groups, such as those of the seeds whose runs still go on.
+//! A part of an executor's groups, such as those of the seeds whose runs go on.
 
 use super::{Chance, Executor, Faults, Fleet, Stepped};
 use crate::backend::LocalFuture;
 use crate::rng::Key;
 use crate::{Error, Result};
 
-/// An executor of which only some groups are looked at. An executor steps all of its groups at once, so the others go on as well: they do
-/// what the first of these groups does, and what becomes of it is dropped.
+/// Chooses some of an executor's groups. The executor steps all groups at once; the groups that are not chosen repeat
+/// what the first chosen one does, and their results are dropped.
 pub struct SomeGroups {
     whole: Box<dyn Executor>,
-    /// The groups' numbers in the whole, in order.
+    /// The numbers of the chosen groups in the whole fleet, in order.
     groups: Vec<usize>,
-    /// The fleet as if there were no others.
+    /// The fleet of the chosen groups alone.
     fleet: Fleet,
 }
 
 impl SomeGroups {
-    /// All groups of an executor.
+    /// Chooses all groups of an executor.
     #[must_use]
     pub fn all(whole: Box<dyn Executor>) -> SomeGroups {
         let fleet = whole.fleet().clone();
         SomeGroups { whole, groups: (0..fleet.tasks).collect(), fleet }
     }
 
-    /// Looks at these of all groups from the next [`reset`](Executor::reset) on.
+    /// Chooses these groups, from the next [`reset`](Executor::reset) on.
     ///
     /// # Errors
-    /// If there are none, or not such.
+    /// If there are none, or if the executor has no group of such a number.
     pub fn choose(&mut self, groups: &[usize]) -> Result<()> {
         let all = self.whole.fleet().tasks;
         if groups.is_empty() || groups.iter().any(|group| *group >= all) {
@@ -46,14 +46,14 @@ impl SomeGroups {
         self.groups.len() == self.whole.fleet().tasks
     }
 
-    /// Spreads values of the chosen groups over all groups: the others get those of the first chosen one.
+    /// Spreads values of the chosen groups over all groups; the others get those of the first chosen one.
     fn spread<T: Clone>(&self, of_groups: &[T]) -> Vec<T> {
         let each = of_groups.len() / self.groups.len().max(1);
         let of = |group: usize| self.groups.iter().position(|own| *own == group).unwrap_or(0);
         (0..self.whole.fleet().tasks).flat_map(|group| &of_groups[of(group) * each..][..each]).cloned().collect()
     }
 
-    /// Picks the values of the chosen groups out of those of all.
+    /// Picks the values of the chosen groups out of the values of all groups.
     fn own<T: Copy>(&self, of_all: &[T]) -> Vec<T> {
         let each = of_all.len() / self.whole.fleet().tasks.max(1);
         self.groups.iter().flat_map(|group| &of_all[group * each..][..each]).copied().collect()

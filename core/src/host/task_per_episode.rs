@@ -1,11 +1,11 @@
-//! Environments of the host with many tasks, for policies that do not adapt.
+//! Host environments with many tasks, for policies that do not adapt.
 
 use super::{Chance, HostEnv, Transition};
 use crate::Result;
 use crate::env::EnvSpec;
 use crate::rng::{fold_in, streams};
 
-/// An environment that draws a task by itself for each episode, so that to learners it has a single one.
+/// An environment that draws a task for each of its episodes, so that learners see a single task.
 #[derive(Clone, Debug)]
 pub struct TaskPerEpisode<E> {
     env: E,

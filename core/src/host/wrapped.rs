@@ -1,22 +1,23 @@
-//! Environments of the tensor program, played on the host.
+//! Built-in environments, played on the host.
 
 use super::episode_state::{cut_off, read_numbers, write_numbers};
 use super::{Chance, HostEnv, SUCCESS, Transition};
 use crate::Result;
 use crate::env::{EnvDef, EnvSpec};
 
-/// An [`EnvDef`] as a [`HostEnv`], stepped in `f32`: with the same keys, the same trajectories as in a program on the CPU.
+/// An [`EnvDef`] as a [`HostEnv`], stepped in `f32`. With equal keys it has the
+/// trajectories that a program has on the CPU.
 #[derive(Clone, Debug)]
 pub struct Wrapped {
     env: EnvDef,
     task: Vec<f32>,
     state: Vec<f32>,
-    /// `success`, if the environment knows it.
+    /// `success`, if the environment defines it.
     info: Vec<String>,
 }
 
 impl Wrapped {
-    /// On the environment's first task, until another is set.
+    /// Wraps an environment, which plays its first task until another is set.
     #[must_use]
     pub fn new(env: &EnvDef) -> Wrapped {
         let (task, state) = (env.sample_task([0, 0], 0), vec![0.0; env.state_len()]);
