@@ -1,4 +1,4 @@
-//! Meta-testing: what a policy does on tasks that it has not seen, before it has adapted to them and after.
+//! Meta-testing in programs: a policy plays tasks that training did not see, before and after it adapts to them.
 
 use crate::Tensor;
 use crate::algo::{Held, Learned};
@@ -9,40 +9,42 @@ use crate::policy::{Acting, How};
 use crate::rng::{stream, streams};
 use crate::task::TaskSource;
 
-/// The stream of episodes that only measure.
+/// The stream of random numbers for episodes that only measure.
 pub(super) const MEASURED: u32 = stream("measured");
 
-/// How much to play.
+/// The size of a meta-test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// Held-out tasks per seed.
     pub tasks: usize,
-    /// Rollouts on each task, before each adaptation and after the last.
+    /// Rollouts on each task, before each adaptation and after the last one.
     pub rollouts: usize,
-    /// Adaptations.
+    /// The number of adaptations.
     pub rounds: usize,
-    /// Episodes of a rollout, one after the other, through which the policy's memory lasts.
+    /// Episodes of a rollout, one after the other. The policy's memory lasts through them.
     pub episodes: usize,
-    /// Rollouts per task that measure a stage, apart from those that it adapts by; 0 for the latter to measure it.
+    /// Further rollouts per task that measure a stage; 0: it is measured by the rollouts that the policy adapts by.
     pub measured: usize,
-    /// The most probable actions where a stage is measured. What a policy adapts by between rollouts is always drawn.
+    /// Measures a stage by the most probable actions. Rollouts that the policy adapts by always draw actions.
     pub deterministic: bool,
-    /// Measure the last stage only.
+    /// Measures the last stage only.
     pub last_only: bool,
 }
 
-/// The outcome of a trial.
+/// The outcome of a meta-test.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// Task parameters `[S, M, D]`; none if the environment has a single task.
     pub tasks: Option<Tensor>,
-    /// Rollouts before each adaptation, and after the last; or after the last only. Rows are in order of seed, task and rollout.
+    /// Rollouts before each adaptation and after the last one, or only those after the last. Rows
+    /// are in order of seed, task and rollout.
     pub stages: Vec<Steps>,
-    /// The values by which the policy acted in each round, the last one included.
+    /// The values by which the policy acted in each stage, the last one included.
     pub acting: Vec<Acting>,
 }
 
-/// Lets policies adapt to held-out tasks that `key`, words `[S, 1]`, names, or to those `given`, `[M, D]` for all seeds.
+/// Plays held-out tasks and adapts to them, by turns. `key`, words `[S, 1]`, names the tasks, unless
+/// they are `given`, `[M, D]` for all seeds.
 #[track_caller]
 pub fn try_adapting(
     learned: &dyn Learned,
@@ -55,7 +57,7 @@ pub fn try_adapting(
     let (course, policy) = (learned.course(), learned.policy());
     let (seeds, m, width) = (key[0].size(0), trial.tasks, env.spec().task.len());
     let tasks = held_out(env, key, given, m);
-    // The tasks of all environments, `[K, D]` for all of a group's or `[K, N, D]`.
+    // The tasks of all environments: `[K, D]` if a group has a single task, else `[K, N, D]`.
     let of_rows = |rollouts: usize| {
         tasks.map(|tasks| match course.per_task() {
             true => tasks.reshape(&[seeds * m, width]),
@@ -78,7 +80,7 @@ pub fn try_adapting(
             play.episodes(Amount::Episodes(trial.episodes), trial.episodes * course.steps).steps
         };
         let measuring = if trial.deterministic { How::Exploit } else { How::Explore };
-        // A policy that only remembers adapts in the episodes that measure it.
+        // A policy without rounds adapts by its memory, in the very episodes that measure it.
         let explored = play(key, trial.rollouts, if trial.rounds == 0 { measuring } else { How::Explore });
         let paths = explored.paths();
         if last || !trial.last_only {
@@ -95,8 +97,8 @@ pub fn try_adapting(
     Tried { tasks, stages, acting: all }
 }
 
-/// Parameters `[S, M, D]` of held-out tasks that `key` names, or of those `given`, `[M, D]`; none if the environment
-/// has a single task.
+/// Parameters `[S, M, D]` of held-out tasks: those `given`, `[M, D]`, or else drawn by `key`;
+/// none if the environment has a single task.
 pub(super) fn held_out(env: &EnvDef, key: [Tensor; 2], given: Option<Tensor>, m: usize) -> Option<Tensor> {
     let (seeds, width) = (key[0].size(0), env.spec().task.len());
     (width > 0).then(|| match given {
@@ -108,7 +110,7 @@ pub(super) fn held_out(env: &EnvDef, key: [Tensor; 2], given: Option<Tensor>, m:
     })
 }
 
-/// Rows `[S, M, ·]`, each so many times: `[S, M · times, ·]`.
+/// Repeats each of the rows `[S, M, ·]` `times` times in a row: `[S, M · times, ·]`.
 pub(super) fn repeated(rows: Tensor, times: usize) -> Tensor {
     let (seeds, m, width) = (rows.size(0), rows.size(1), rows.size(2));
     rows.unsqueeze(2).broadcast_to(&[seeds, m, times, width]).reshape(&[seeds, m * times, width])

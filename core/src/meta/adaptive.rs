@@ -1,4 +1,4 @@
-//! Policies that adapt, in environments of the host.
+//! Adapting policies, played in environments of the host.
 
 use std::rc::Rc;
 
@@ -12,12 +12,13 @@ use crate::rng::Key;
 use crate::tensor::Tree as _;
 use crate::{Array, Context, DType, Device, Error, Program, Result, State};
 
-/// A trained policy with its algorithm: it adapts by gradients, by inference or by what it remembers.
+/// A trained policy with its algorithm. It adapts by gradients, by inference or by its memory.
 ///
-/// A policy that adapts by its memory begins to explore with an empty one, which lasts over the ends of episodes, as garage's
-/// `NoResetPolicy`; the episodes are one trial. After it has adapted it begins each episode with the memory that this trial ended with,
-/// as `RL2AdaptedPolicy`; it has a copy of its own, where the original shares an array that later steps may change. Every environment
-/// plays a trial of its own, several of one task as well. Actions are drawn, and reported with `log_prob` where the policy gives it.
+/// A policy that adapts by its memory explores from an empty one, which lasts over the ends of episodes, as in garage's
+/// `NoResetPolicy`: the episodes are one trial. Once adapted, it begins each episode with the memory that this trial
+/// ended with, as `RL2AdaptedPolicy` does; it keeps a copy, whereas the original shares an array that later steps may
+/// change. Every environment plays a trial of its own, also where several play one task. Actions are drawn, and
+/// reported with `log_prob` where the policy gives it.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     device: Device,
@@ -26,7 +27,7 @@ pub struct Adaptive {
 }
 
 impl Adaptive {
-    /// With a policy's arrays, `[1, …]` each, as [`Algorithm::policy_entries`] names them.
+    /// Wraps a policy's arrays, `[1, …]` each, by the names of [`Algorithm::policy_entries`].
     #[must_use]
     pub fn new(device: &Device, algorithm: Rc<dyn Algorithm>, policy: Vec<(&'static str, Array)>) -> Adaptive {
         Adaptive { device: device.clone(), algorithm, policy }
@@ -39,8 +40,8 @@ impl Adaptive {
         Ok(out.iter().map(|(_, array)| array.clone()).collect())
     }
 
-    /// Who acts in the environments of a fleet, in `groups` of equal size, before it has seen anything of their tasks; and the values by
-    /// which it acts.
+    /// Makes the actor of a fleet, in `groups` of equal size, as it is before it has seen anything of their tasks.
+    /// Returns the actor, and the values by which it acts.
     ///
     /// # Errors
     /// If the policy does not fit the fleet or the device fails.
@@ -75,17 +76,17 @@ impl Adaptive {
     }
 }
 
-/// The values by which a policy acts, between programs.
+/// The values by which a policy acts, kept between programs.
 #[derive(Clone, Debug)]
 pub struct Values {
-    /// Their structure; the tensors are of a trace that is over.
+    /// The structure of the values. Its tensors belong to a trace that is over.
     structure: Acting,
     shapes: Vec<(Vec<usize>, DType)>,
     arrays: Vec<Array>,
 }
 
 impl Values {
-    /// Makes them the outputs of a program.
+    /// Makes the values the outputs of a program.
     fn put(cx: &mut Context, acting: Acting) -> Values {
         let all = acting.flat();
         let shapes = all.iter().map(|x| (x.shape(), x.dtype())).collect();
@@ -93,7 +94,7 @@ impl Values {
         Values { structure: acting, shapes, arrays: Vec::new() }
     }
 
-    /// Declares them as inputs of another program.
+    /// Declares the values as inputs of another program.
     fn declare(&self, cx: &mut Context) -> Acting {
         let one = |(i, (shape, dtype)): (usize, &(Vec<usize>, DType))| cx.input(&name(i), shape, *dtype);
         self.structure.with(&self.shapes.iter().enumerate().map(one).collect::<Vec<_>>())
@@ -122,19 +123,20 @@ impl MetaAlgorithm for Adaptive {
     }
 }
 
-/// A policy that explores, or one that has adapted. Memories are rows of numbers, one per environment.
+/// A policy that explores, or has adapted. A memory is one row of numbers per environment.
 struct AdaptivePolicy {
     of: Adaptive,
     actor: PolicyActor,
     values: Values,
-    /// The program of an adaptation, and the episodes that it is made for.
+    /// The program of an adaptation, and the shape of the episodes that it was compiled for.
     adapt: Option<(Program, BlockShape)>,
-    /// M and E of the fleet.
+    /// M, the tasks of the fleet, and E, its environments per task.
     groups: [usize; 2],
     block: BlockShape,
-    /// How each environment's memory was when the collection began and after each of its episodes since; empty without a memory.
+    /// Each environment's memory at the beginning of the collection and after each of its episodes
+    /// since; empty for policies without a memory.
     ends: Vec<Vec<Vec<f64>>>,
-    /// The memories that episodes begin with; none: those that the ones before ended with.
+    /// The memories that episodes begin with, once the policy has adapted; none before, when memories last.
     frozen: Option<Vec<Vec<f64>>>,
 }
 
@@ -146,7 +148,7 @@ impl AdaptivePolicy {
         Ok(AdaptivePolicy { of: of.clone(), actor, values, adapt: None, groups, block, ends: Vec::new(), frozen: None })
     }
 
-    /// The values by which it acts after these episodes.
+    /// Computes the values by which the policy acts after it has adapted to these episodes.
     fn adapted(&mut self, episodes: &Samples) -> Result<Vec<Array>> {
         let paths = episodes.tasks.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let block = BlockShape { paths, ..self.block };
@@ -168,8 +170,9 @@ impl AdaptivePolicy {
         self.of.run(program, &values.chain(episodes.inputs()).collect::<Vec<_>>())
     }
 
-    /// The memories with which its episodes begin from now on: those after the first of the episodes that were played last, as many of
-    /// each environment as there are here. One that has adapted, and adapts again, goes on from the last of them.
+    /// The memories that later episodes begin with: each environment's own after its episodes among `episodes`,
+    /// which must be the first ones of the latest collection. A policy that adapts again takes
+    /// the memory after the last of them, which began with the frozen one.
     fn remembered(&self, episodes: &Samples) -> Result<Vec<Vec<f64>>> {
         let [tasks, envs_per_task] = self.groups;
         let foreign = || Error::config("episodes", "there are others than those that this policy played last");
@@ -191,7 +194,8 @@ impl Actor for AdaptivePolicy {
         self.actor.info()
     }
 
-    /// Forgets all that belongs to no whole episode.
+    /// Begins with the frozen memories, or with those at the end of the last whole
+    /// episode; forgets what unfinished episodes left.
     fn begin(&mut self, keys: &[Key]) -> Result<()> {
         self.actor.begin(keys)?;
         let now: Option<Vec<Vec<f64>>> = match &self.frozen {
@@ -241,7 +245,7 @@ impl MetaPolicy for AdaptivePolicy {
             if self.of.algorithm.course().rounds > 0 {
                 self.values.arrays = self.adapted(episodes)?;
                 self.actor.set_acting(self.values.named());
-                // What was learnt is in these values: the next episodes begin anew, as in a program.
+                // The values hold what was learnt, so the next episodes begin with an empty memory, as in a program.
                 self.ends.clear();
             } else if self.actor.remembers() {
                 self.frozen = Some(self.remembered(episodes)?);

@@ -1,9 +1,9 @@
 //! Model-Agnostic Meta-Learning by policy gradients, and its family.
 //!
-//! Finn et al. 2017, arXiv:1703.03400, algorithm 3; outer steps as [`Variant`] says.
-//! An iteration is one program, run for all stacked seeds: draw tasks, collect with the shared policy, adapt, collect
-//! with the adapted ones, and so on, then optimise the shared parameters through the adaptation. Nothing is read in
-//! between.
+//! Finn et al. 2017, arXiv:1703.03400, algorithm 3; a [`Variant`] says how outer steps are made.
+//! An iteration is one program for all stacked seeds. It draws tasks, collects with the shared policy, adapts,
+//! collects with the adapted policies, and so on; then it optimises the shared parameters through the
+//! adaptation. The host reads nothing in between.
 
 pub(super) mod adapt;
 pub(super) mod config;
@@ -33,25 +33,25 @@ use crate::settings::Settings as _;
 use crate::tensor::Named;
 use crate::{DType, Error, Result, Tensor};
 
-/// The policy, and how its shared parameters become those of a task.
+/// The policy, and the adaptation of its shared parameters to a task.
 #[derive(Clone, Debug)]
 pub struct Learner {
-    /// Slices of the policy, then as many of inner step sizes if these are learned.
+    /// Slices of the policy, then one slice of inner step sizes for each of them, if these are learned.
     pub layout: Layout,
     /// The policy.
     pub policy: PolicyNet,
-    /// Slices of the policy alone.
+    /// The number of slices of the policy alone.
     slices: usize,
     inner_lr: f64,
     learn_inner_lr: bool,
     kind: Surrogate,
     first_order: bool,
-    /// ln σ, where it is not learned.
+    /// The number of the slice that is ln σ, if it is not learned.
     fixed: Option<usize>,
 }
 
 impl Learner {
-    /// Networks and inner step sizes for an environment.
+    /// Declares networks and inner step sizes for an environment.
     pub fn new(spec: &EnvSpec, config: &MamlConfig) -> Learner {
         let mut layout = Layout::new();
         let policy = PolicyNet::new(&mut layout, spec, &config.net);
@@ -75,12 +75,12 @@ impl Learner {
         }
     }
 
-    /// Shapes of the policy's slices, of one task.
+    /// Shapes of the policy's slices for a single task.
     pub fn policy_shapes(&self) -> Vec<Vec<usize>> {
         self.layout.slices().take(self.slices).map(|(_, shape, _)| shape.to_vec()).collect()
     }
 
-    /// Slices of the policy, and step sizes, from all slices `[S, …]`; the latter for M tasks of each seed.
+    /// Separates the slices `[S, …]` of the policy from the step sizes, which it repeats for M tasks of each seed.
     fn split<'a>(&self, parts: &'a [Tensor], tasks: usize) -> (&'a [Tensor], StepSizes) {
         let (policy, rates) = parts.split_at(self.slices.min(parts.len()));
         match self.learn_inner_lr {
@@ -89,7 +89,7 @@ impl Learner {
         }
     }
 
-    /// The start of each of M tasks: slices of the policy `[S · M, …]`, and step sizes.
+    /// The parameters that each of M tasks starts from: slices of the policy, `[S · M, …]`, and step sizes.
     #[track_caller]
     pub fn start(&self, theta: Tensor, tasks: usize) -> (Vec<Tensor>, StepSizes) {
         let parts = self.layout.split(theta);
@@ -101,13 +101,13 @@ impl Learner {
         InnerSteps { policy: &self.policy, loss: self.kind, step_sizes, first_order, fixed: self.fixed }
     }
 
-    /// One inner step from `parts: [K, …]`.
+    /// Makes one inner step from `parts: [K, …]`, without second derivatives.
     #[track_caller]
     pub fn adapt(&self, parts: &[Tensor], phase: &Phase, step_sizes: &StepSizes) -> Vec<Tensor> {
         self.inner(step_sizes, true).adapt(parts, std::slice::from_ref(phase)).last().to_vec()
     }
 
-    /// The meta-objective at all slices `[S, …]`.
+    /// The meta-objective at all slices, `[S, …]`.
     #[track_caller]
     pub fn meta_loss(&self, objective: Objective, parts: &[Tensor], phases: &[Phase]) -> MetaLoss {
         let seeds = parts.first().map_or(1, |p| p.size(0));
@@ -117,19 +117,19 @@ impl Learner {
         meta_loss(objective, &self.inner(&step_sizes, self.first_order), policy, phases)
     }
 
-    /// ½ λ ‖θ‖² of all slices of the policy that are learned, `[S, 1]`.
+    /// ½ λ ‖θ‖² over the policy's slices that are learned, `[S, 1]`.
     fn weight_decay(&self, parts: &[Tensor], share: f64) -> Tensor {
         let slices = parts.iter().take(self.slices).enumerate().filter(|(i, _)| Some(*i) != self.fixed);
         weight_decay(&slices.map(|(_, part)| *part).collect::<Vec<_>>(), share)
     }
 
-    /// Training data of episodes collected by `parts: [K, …]`.
+    /// Training data for an inner step, of episodes that `parts: [K, …]` collected.
     #[track_caller]
     pub fn phase(&self, config: &MamlConfig, parts: &[Tensor], paths: &Paths, seeds: usize) -> Phase {
         self.phase_of(config, parts, paths, seeds, self.kind == Surrogate::Dice)
     }
 
-    /// The same of the last phase, which is for the outer loss.
+    /// Training data for the outer loss, of episodes that the adapted `parts: [K, …]` collected.
     #[track_caller]
     pub fn last_phase(&self, config: &MamlConfig, parts: &[Tensor], paths: &Paths, seeds: usize) -> Phase {
         let dice = self.kind == Surrogate::Dice && config.outer_loss == Surrogate::Dice;
@@ -155,7 +155,7 @@ impl Learner {
     }
 }
 
-/// The variant `$variant` in the register.
+/// Makes the register's entry of a variant.
 macro_rules! registered {
     ($variant:ident, $line:literal) => {
         AlgorithmDef {
@@ -169,7 +169,7 @@ macro_rules! registered {
     };
 }
 
-/// MAML and its family in the register.
+/// The entries of MAML's family in the register.
 pub static MAML_FAMILY: [AlgorithmDef; 6] = [
     registered!(ProMp, "Proximal Meta-Policy Search: learns to adapt (arXiv:1810.06784)"),
     registered!(MamlPpo, "MAML with a clipped outer objective"),
@@ -179,7 +179,7 @@ pub static MAML_FAMILY: [AlgorithmDef; 6] = [
     registered!(DiceMaml, "MAML with DICE objectives, exact to any order (arXiv:1802.05098)"),
 ];
 
-/// Meta-training on one environment.
+/// Meta-training by MAML's family, for one environment.
 #[derive(Clone, Debug)]
 pub struct Maml {
     variant: Variant,
@@ -190,7 +190,7 @@ pub struct Maml {
 }
 
 impl Maml {
-    /// For an environment with many tasks.
+    /// Sets up meta-training for an environment with many tasks.
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
@@ -240,7 +240,7 @@ impl Learned for Maml {
         Acting::of(&self.learner.start(held.get("theta"), tasks).0)
     }
 
-    /// An inner step.
+    /// Makes one inner step on the episodes that were seen.
     fn adapt(&self, held: &Held, acting: &Acting, seen: &Paths) -> Acting {
         let Maml { learner, config, .. } = self;
         let theta = held.get("theta");
@@ -285,8 +285,8 @@ impl Algorithm for Maml {
         ]
     }
 
-    /// Algorithm 3: collect with the shared policy, adapt, collect with the adapted ones, and so on; then the outer steps. Returns of
-    /// steps are means over all tasks and rollouts.
+    /// Algorithm 3: collects with the shared policy, adapts, collects with the adapted policies, and so on; then makes
+    /// the outer steps. Returns in the metrics are means over all tasks and rollouts.
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
         let Maml { variant, config, learner, steps } = self;
         let (seeds, theta) = (it.seeds(), held.get("theta"));
@@ -374,13 +374,13 @@ impl Algorithm for Maml {
 struct OuterSteps {
     theta: Tensor,
     adam: AdamState,
-    /// KL before each inner step, `[S, 1]`.
+    /// KL before each inner step, `[S, 1]` each.
     inner_kl: Vec<Tensor>,
-    /// Loss and KLs are those at the end, the norm is that of the first gradient.
+    /// Loss and KLs after the last outer step, and the norm of the first gradient.
     metrics: Metrics,
 }
 
-/// Mean over inner steps, `[S, K]` → `[S, 1]`.
+/// The mean over inner steps, `[S, K]` → `[S, 1]`.
 fn mean_keep(x: Tensor) -> Tensor {
     x.sum_keep(1) * (1.0 / x.size(1) as f64)
 }
@@ -389,15 +389,15 @@ fn mean_kl(meta: &MetaLoss) -> Tensor {
     mean_keep(Tensor::concat(&meta.inner_kl, 1))
 }
 
-/// η of each inner step, `[S, K]`, after an iteration that ended with these KLs.
+/// η of each inner step for the next iteration, `[S, K]`, from the KLs at the end of this one.
 ///
-/// The rule of ProMP's published code, and of PPO's adaptive penalty, arXiv:1707.06347, sec. 4.
+/// This is the rule of ProMP's published code, and of PPO's adaptive penalty, arXiv:1707.06347, sec. 4.
 fn adapted_coef(coef: Tensor, kl: Tensor, target: f64) -> Tensor {
     let (low, high) = (Tensor::constant_f32(target / 1.5), Tensor::constant_f32(target * 1.5));
     kl.lt(low).select(coef * 0.5, kl.gt(high).select(coef * 2.0, coef))
 }
 
-/// The outer steps. `scalars`: learning rate, and η as `[]` or of each inner step as `[S, K]`.
+/// Makes the outer steps. The last argument is the learning rate, and η as `[]` or, for each inner step, `[S, K]`.
 fn outer(
     (variant, objective): (Variant, Objective),
     config: &MamlConfig,

@@ -1,12 +1,12 @@
-//! The interface of algorithms for meta-tests.
+//! The interface that algorithms offer to meta-tests on the host.
 
 use crate::Result;
 use crate::backend::LocalFuture;
 use crate::host::{Actor, Fleet, Samples};
 
-/// A policy that can adapt to what it saw: `adapt_policy` of garage's `MetaRLAlgorithm`.
+/// A policy that can adapt to episodes of its own; `adapt_policy` of garage's `MetaRLAlgorithm`.
 pub trait MetaPolicy: Actor {
-    /// The policy after these episodes of its own, on the same tasks.
+    /// Adapts the policy to these episodes, which it has played on the same tasks.
     ///
     /// # Errors
     /// If the episodes do not fit or the device fails.
@@ -15,15 +15,16 @@ pub trait MetaPolicy: Actor {
 
 /// An algorithm whose policies adapt.
 pub trait MetaAlgorithm {
-    /// Discount γ of its returns.
+    /// The discount γ of its returns.
     fn discount(&self) -> f64;
 
-    /// How often it explores and adapts in turn, such as once per inner gradient step.
+    /// Rounds of exploration and adaptation, such as one per inner gradient step.
     fn rounds(&self) -> usize {
         1
     }
 
-    /// The policy before it knows anything of the tasks, each of which the fleet plays: `get_exploration_policy` of garage.
+    /// The policy before it has seen anything of the tasks, one of which each group of the fleet
+    /// plays; `get_exploration_policy` of garage.
     ///
     /// # Errors
     /// If the fleet does not fit or the device fails.

@@ -1,4 +1,4 @@
-//! Meta-testing on environments of the host: explore, adapt, measure on the same tasks.
+//! Meta-testing in environments of the host: explores, adapts, and measures on the same tasks.
 
 use super::meta_algorithm::{MetaAlgorithm, MetaPolicy};
 use super::performance::{AVERAGE, EpisodeOutcome, Performance, UNNAMED};
@@ -7,39 +7,40 @@ use crate::rng::{Key, fold_in, stream};
 use crate::task::TaskSource;
 use crate::{Error, Result};
 
-/// Keys of episodes that explore; folded with the round, then with the task.
+/// The stream of keys for episodes that explore, folded with the round and then with the task.
 const EXPLORATION: u32 = stream("meta_test_exploration");
-/// Keys of episodes that measure.
+/// The stream of keys for episodes that measure, folded with the task.
 const TEST: u32 = stream("meta_test_test");
 
 /// A task to test on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TestTask {
-    /// Results are grouped by it; none: `__unnamed_task__`.
+    /// The name under which results are grouped; none: `__unnamed_task__`.
     pub name: Option<String>,
-    /// `[D]`, empty if the environment has a single task.
+    /// The task's parameters, `[D]`; empty if the environment has a single task.
     pub parameters: Vec<f64>,
 }
 
-/// Measures how algorithms adapt to held-out tasks. As `MetaEvaluator` of garage, with its names.
+/// Measures how algorithms adapt to held-out tasks, as `MetaEvaluator` of garage and with its names.
 ///
-/// Other than there, discounted returns use the algorithm's own discount, also of algorithms that keep it private there (1.0).
+/// Departure: discounted returns use the algorithm's own discount. garage uses 1.0 for algorithms that keep theirs
+/// private.
 pub struct MetaEvaluator {
     sampler: MetaSampler,
-    /// Episodes of exploration of each environment before each adaptation, default 10.
+    /// Episodes of each environment that explore, before each adaptation; default 10.
     pub n_exploration_eps: usize,
-    /// Episodes of each environment that measure, default 1.
+    /// Episodes of each environment that measure; default 1.
     pub n_test_episodes: usize,
-    /// What names of results begin with, default `MetaTest`.
+    /// The first part of results' names; default `MetaTest`.
     pub prefix: String,
-    /// Names that always have results, NaN where no task of that name was tested; none: those that were tested.
+    /// Names of tasks that always have results, NaN if none of that name was tested; none: the tasks that were tested.
     pub test_task_names: Vec<String>,
     iteration: u64,
 }
 
 impl MetaEvaluator {
-    /// With the defaults, on the environments of an executor. One environment per task plays one episode after the other; with
-    /// more, each has as many episodes, side by side.
+    /// Makes an evaluator with the defaults, on the environments of an executor. With one environment per task,
+    /// episodes are played one after the other; with several, each plays all of its episodes, side by side.
     #[must_use]
     pub fn new(executor: Box<dyn Executor>) -> MetaEvaluator {
         MetaEvaluator {
@@ -52,11 +53,11 @@ impl MetaEvaluator {
         }
     }
 
-    /// Explore, adapt and measure on `tasks`, one for each group of the executor: results by name, `Average` last. `key` names the
-    /// episodes.
+    /// Explores, adapts and measures on `tasks`, one for each group of the executor. `key` names the episodes.
+    /// Returns results by name, `Average` last.
     ///
     /// # Errors
-    /// [`Error::Config`] if there are not as many tasks as groups; or if an environment or the device fails.
+    /// [`Error::Config`] if `tasks` are not as many as groups; any error of an environment or of the device.
     pub async fn evaluate(
         &mut self,
         algorithm: &mut dyn MetaAlgorithm,
@@ -98,7 +99,7 @@ impl MetaEvaluator {
         Ok(rows)
     }
 
-    /// Draws tasks that `key` names, one for each group of the executor.
+    /// Draws one task for each group of the executor; `key` names them.
     pub(crate) async fn draw_tasks(&mut self, key: Key) -> Result<Vec<Vec<f64>>> {
         let fleet = self.sampler.executor().fleet();
         if fleet.spec.task.is_empty() {
@@ -108,7 +109,7 @@ impl MetaEvaluator {
         self.sampler.sample_tasks(&chances.into_iter().map(Chance::from).collect::<Vec<_>>()).await
     }
 
-    /// The episodes that measure, of all tasks, each `[D]`.
+    /// Explores and adapts on tasks, `[D]` each, and returns the episodes that measure.
     pub(crate) async fn test(
         &mut self,
         algorithm: &mut dyn MetaAlgorithm,

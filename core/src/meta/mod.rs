@@ -1,10 +1,12 @@
-//! Meta-reinforcement learning: policies that adapt to a task in a few gradient steps (MAML's family), or by their memory ([`rl2`]).
+//! Meta-reinforcement learning: policies that adapt to a task by a few gradient steps (MAML's family), by their memory
+//! ([`rl2`]), or by inferring a belief about it ([`pearl`]).
 //!
-//! How a trained policy adapts is [`crate::algo::Learned`]; [`try_adapting`] plays it in programs, [`Adaptive`] on the host.
+//! [`crate::algo::Learned`] says how a trained policy adapts; [`try_adapting`] lets it
+//! adapt in programs, [`Adaptive`] on the host.
 //!
-//! Of MAML's family, K = S · M rows of parameters stand for M tasks of each of S stacked seeds. Their training is traced: the data of
-//! a phase is a [`Phase`], [`InnerSteps`] are made on it, and an [`Objective`] of the adapted parameters on fresh data is
-//! differentiated through these steps.
+//! In MAML's family, K = S · M rows of parameters stand for M tasks of each of S stacked seeds. Training is traced:
+//! each phase's data is a [`Phase`], [`InnerSteps`] adapt to it, and an [`Objective`] of the adapted parameters on
+//! fresh data is differentiated through these steps.
 
 mod adaptation;
 mod adaptive;

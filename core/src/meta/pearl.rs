@@ -1,13 +1,14 @@
-//! PEARL: a policy that acts by a belief about its task, and an encoder that infers the belief from what was seen.
+//! PEARL: a policy that acts by a belief about its task, and an encoder that infers the belief from transitions.
 //!
-//! Rakelly et al. 2019, arXiv:1903.08254, algorithms 1 and 2; after garage's `PEARL` and the authors' code (oyster).
-//! An iteration is garage's epoch: on some of the training tasks the policy collects whole episodes, first by draws from the prior and then
-//! by draws from the belief; then so many updates are made on batches of other tasks. Each training task has a
-//! [memory](TaskMemory) of its own, and what was collected last is its context.
+//! Rakelly et al. 2019, arXiv:1903.08254, algorithms 1 and 2; after garage's `PEARL` and the authors' code (oyster). An
+//! iteration is garage's epoch: the policy collects whole episodes on some of the training tasks, first by draws from
+//! the prior and then by draws from the belief; updates on batches of other tasks follow. Each training task has a
+//! [memory](TaskMemory) of its own, whose latest part is the task's context.
 //!
 //! Departures from garage, each with its reason:
-//!  1. critics begin apart, and regularisers have gradients, as in the authors' code; otherwise neither does anything
-//!  2. the tasks that are collected on are dealt like cards: all are visited equally often, and memories need no more than their share
+//!  1. critics begin apart, and regularisers have gradients, as in the authors' code; otherwise neither has an effect
+//!  2. the tasks that are collected on are dealt like cards: all are visited equally often, and memories need no more
+//!     than their share
 //!  3. between episodes a belief is inferred from all of the context, as on held-out tasks, and not from a draw of it
 //!  4. an update with a gradient that is not finite is dropped and counted
 
@@ -45,7 +46,7 @@ use crate::task::TaskSource;
 use crate::tensor::Named;
 use crate::{DType, Error, Result, Tensor};
 
-/// PEARL in the register.
+/// The entry of PEARL in the register.
 pub static PEARL: AlgorithmDef = AlgorithmDef::new::<PearlConfig>(
     "pearl",
     "PEARL: a belief about the task, inferred from what was seen (arXiv:1903.08254)",
@@ -53,29 +54,29 @@ pub static PEARL: AlgorithmDef = AlgorithmDef::new::<PearlConfig>(
     |settings, spec| Ok(Box::new(Pearl::new(&PearlConfig::default().with(settings)?, spec)?)),
 );
 
-/// The stage of an iteration that learns; in the one before, each task is visited by draws from the prior alone.
+/// The stage of an iteration that learns. In the stage before, each task is visited by draws from the prior alone.
 const TRAINING: usize = 1;
 
-/// Meta-training on one environment.
+/// Meta-training by PEARL, for one environment.
 #[derive(Clone, Debug)]
 pub struct Pearl {
     nets: PearlNets,
     memory: TaskMemory,
-    /// Most steps of an episode.
+    /// The most steps of an episode.
     horizon: usize,
 }
 
-/// Whole episodes that were collected in one go on each of M tasks, and what follows from them.
+/// Whole episodes that were collected at once on each of M tasks, and their consequences.
 struct Round {
     collected: Collected,
-    /// Evidence after it, `[S · M, 1, ·]` each.
+    /// Evidence after these episodes, `[S · M, 1, ·]` each.
     evidence: Named,
-    /// Its episodes.
+    /// Counts of these episodes.
     tally: Tally,
 }
 
 impl Pearl {
-    /// For an environment.
+    /// Sets up meta-training for an environment.
     ///
     /// # Errors
     /// If a setting is invalid, or the environment has a single task or takes choices.
@@ -87,7 +88,7 @@ impl Pearl {
         Pearl::of(PearlNets::new(config, spec)?, spec)
     }
 
-    /// The same with networks that were made before.
+    /// Sets up meta-training with given networks.
     ///
     /// # Errors
     /// If a setting does not fit the environment.
@@ -116,8 +117,8 @@ impl Pearl {
         let collected = of(&pearl.visit()[..2]).min(of(&[pearl.initial()]));
         if context > collected {
             let problem = format!(
-                "a context of {context} transitions is larger than the {collected} that are collected for one; lower it, or \
-                 raise num_initial_steps and num_steps_prior"
+                "a context of {context} transitions is larger than the {collected} that are collected for one; \
+                 lower it, or raise num_initial_steps and num_steps_prior"
             );
             return Err(Error::config("embedding_batch_size", problem));
         }
@@ -138,28 +139,28 @@ impl Pearl {
         Amount::Steps(self.config().num_initial_steps)
     }
 
-    /// The steps of a visit by the prior, by the belief and into the context, and by the belief alone.
+    /// The steps of a visit: by the prior; by the belief, for the context; by the belief, outside of the context.
     fn visit(&self) -> [Amount; 3] {
         let config = self.config();
         [config.num_steps_prior, config.num_steps_posterior, config.num_extra_rl_steps_posterior].map(Amount::Steps)
     }
 
-    /// Most rows that an iteration adds to one task.
+    /// The most rows that one iteration adds to a task's memory.
     fn most_added(&self) -> usize {
         let each = |amount: &Amount| amount.most(self.horizon);
         let most = |amounts: &[Amount]| amounts.iter().map(each).fold(0, usize::saturating_add);
-        // A deal may end with a task and the next begin with it.
+        // A pass over the tasks may end with a task and the next pass begin with it.
         let visits = (self.config().num_tasks_sample - 1).div_ceil(self.config().train_tasks) + 1;
         most(&[self.initial()]).max(most(&self.visit())).saturating_mul(visits)
     }
 
-    /// Iterations in which all tasks are visited for the first time.
+    /// Iterations until every task has been visited once.
     fn warm_up(&self) -> u64 {
         self.config().train_tasks.div_ceil(self.config().num_tasks_sample) as u64
     }
 
-    /// Most iterations of a run of so many steps: each visits its tasks for at least the steps that settings ask for, and makes more only where
-    /// episodes run on.
+    /// The most iterations of a run of this many steps: an iteration makes at least the steps that the settings ask
+    /// for, and more only where episodes run on.
     fn most_iterations(&self, steps: u64) -> u64 {
         let config = self.config();
         let visited = |steps: usize| (steps * config.num_tasks_sample).max(1) as u64;
@@ -171,7 +172,7 @@ impl Pearl {
         }
     }
 
-    /// Most rows of a task after so many iterations.
+    /// The most rows of a task's memory after this many iterations.
     fn rows(&self, iterations: u64) -> u64 {
         let config = self.config();
         let most = |amounts: &[Amount]| amounts.iter().map(|amount| amount.most(self.horizon) as u64).sum::<u64>();
@@ -180,7 +181,7 @@ impl Pearl {
             all.div_ceil(config.train_tasks as u64)
         };
         let (initial, warm_up) = (visits(self.warm_up().min(iterations)), self.warm_up());
-        // Later deals begin in the middle of a pass.
+        // Later passes begin in the middle of a pass.
         let later = iterations.saturating_sub(warm_up).min(1) + visits(iterations.saturating_sub(warm_up));
         let all =
             initial.saturating_mul(most(&[self.initial()])).saturating_add(later.saturating_mul(most(&self.visit())));
@@ -191,13 +192,13 @@ impl Pearl {
         TaskSource::Dealt { first: 0, count: u32::try_from(self.config().train_tasks).unwrap_or(u32::MAX) }
     }
 
-    /// The values by which a policy acts that has seen nothing, on `tasks` of each seed.
+    /// The values by which a policy acts before it has seen anything, for `tasks` of each seed.
     fn prior(&self, theta: Tensor, tasks: usize) -> Acting {
         let values = self.nets.encoder.nothing([theta.size(0) * tasks, 1]);
         Acting { parts: per_task(&self.nets.acting_parts(theta), tasks), values }
     }
 
-    /// Evidence after episodes `[T, K, N, …]`, one after the other.
+    /// Evidence after episodes `[T, K, N, …]`, read one after the other.
     fn infer(&self, acting: &Acting, seen: &Paths) -> Named {
         let Paths { obs, next_obs, action, reward, valid } = *seen;
         let encoder = &self.nets.encoder;
@@ -209,7 +210,7 @@ impl Pearl {
         encoder.after(&acting.parts[slices..], &acting.values, in_order(transitions, width), Some(in_order(valid, 1)))
     }
 
-    /// Whole episodes on the tasks of an iteration; none if there are none to collect.
+    /// Collects whole episodes on an iteration's tasks; none if the settings ask for no steps.
     fn collect(
         &self,
         it: &mut Iteration<'_>,
@@ -243,7 +244,7 @@ impl Pearl {
         })
     }
 
-    /// The visit of an iteration's tasks: what was collected, and metrics of it.
+    /// Visits an iteration's tasks. Returns the rows that were collected, and metrics of the episodes.
     fn play(
         &self,
         it: &mut Iteration<'_>,
@@ -265,7 +266,7 @@ impl Pearl {
         for (stream, round) in (0..).zip(rounds) {
             let played = self.collect(it, (tasks, of(stream)), &acting, round);
             let Some(Round { collected, evidence, tally }) = played else { continue };
-            // What does not go into the context changes no belief.
+            // Episodes outside of the context leave the belief as it is.
             acting.values = if round.2 { evidence } else { acting.values };
             all.push(collected);
             match stream {
@@ -282,7 +283,7 @@ impl Pearl {
         (all, metrics([of_prior, of_belief]))
     }
 
-    /// The data of one update: `rows` are its part of the context, and the transitions are drawn.
+    /// Draws the data of one update. `rows` are the part of the context that it reads.
     fn data(&self, held: &Remembered, evidence: &Named, rows: Tensor, tasks: Tensor, key: [Tensor; 2]) -> PearlBatch {
         let config = self.config();
         let (seeds, m) = (tasks.size(0), config.meta_batch);
@@ -301,7 +302,7 @@ impl Pearl {
         }
     }
 
-    /// The updates on some tasks: one for each part of their contexts.
+    /// Makes the updates on one draw of tasks: one for each part of their contexts.
     fn update(
         &self,
         it: &mut Iteration<'_>,
@@ -334,7 +335,7 @@ impl Pearl {
                 let rows = by_part.reshape(&[seeds, m * whole, width]).gather(place.reshape(&[seeds, m * part]));
                 let data = self.data(held, &evidence, rows, tasks, of_part(number));
                 let PearlUpdated { learner, metrics, evidence: after } = self.nets.update(learner, &data);
-                // Units go on where they were; votes are of the part that they are of.
+                // A recurrent encoder goes on from its units; votes count for their own part only.
                 ((learner, if recurrent { after } else { nothing.clone() }), metrics)
             });
         (learner, metrics)
@@ -419,8 +420,8 @@ impl Algorithm for Pearl {
         if iterations <= self.warm_up() {
             let (tasks, least) = (self.config().train_tasks, self.planned(self.warm_up()) + 1);
             let problem = format!(
-                "the first steps on each of {tasks} tasks are all of a run of {steps} steps; lower it or train_tasks, or make \
-                 at least {least} steps"
+                "the first steps on each of {tasks} tasks are all of a run of {steps} steps; lower it or train_tasks, \
+                 or make at least {least} steps"
             );
             return Err(Error::config("num_initial_steps", problem));
         }

@@ -1,8 +1,8 @@
-//! Parameters of a seed as its tasks have them.
+//! Copies of a seed's parameters, one for each of its tasks.
 
 use crate::Tensor;
 
-/// Slices `[S, …]` of shared parameters as each of M tasks has them, `[S · M, …]`.
+/// Repeats slices `[S, …]` of shared parameters for each of M tasks, `[S · M, …]`.
 #[track_caller]
 pub fn per_task(parts: &[Tensor], tasks: usize) -> Vec<Tensor> {
     let repeated = |part: &Tensor| {

@@ -1,51 +1,51 @@
-//! How well episodes went, by task and in all, under garage's names.
+//! Measures of episodes, by task and over all tasks, under garage's names.
 
 use crate::host::HostPath;
 
-/// Name of tasks that have none.
+/// The name under which tasks without a name are grouped.
 pub const UNNAMED: &str = "__unnamed_task__";
 
-/// Name of the row over all tasks.
+/// The name of the results over all tasks.
 pub const AVERAGE: &str = "Average";
 
-/// Measures of the episodes of a task.
+/// Measures of the episodes of a task, or of all tasks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Performance {
-    /// Number of the evaluation.
+    /// The number of the evaluation.
     pub iteration: u64,
-    /// Episodes.
+    /// The number of episodes.
     pub episodes: usize,
-    /// Mean of Σ γᵗ rₜ.
+    /// Mean of the discounted returns, Σ γᵗ rₜ.
     pub discounted_return: f64,
-    /// Mean of the sums of rewards.
+    /// Mean of the returns, Σ rₜ.
     pub mean: f64,
-    /// Their standard deviation, of the population.
+    /// Standard deviation of the returns, of the population.
     pub std: f64,
-    /// The largest.
+    /// The largest return.
     pub max: f64,
-    /// The smallest.
+    /// The smallest return.
     pub min: f64,
     /// Share of episodes that ended in a final state.
     pub termination_rate: f64,
-    /// Share of episodes with a step whose info `success` is not 0; NaN if environments do not say.
+    /// Share of episodes with a step whose info `success` is not 0; NaN if environments do not report it.
     pub success_rate: f64,
 }
 
-/// An episode that is measured.
+/// One measured episode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EpisodeOutcome {
-    /// Sum of its rewards.
+    /// The return: the sum of its rewards.
     pub ret: f64,
-    /// Σ γᵗ rₜ.
+    /// The discounted return, Σ γᵗ rₜ.
     pub discounted: f64,
     /// True if it ended in a final state.
     pub terminated: bool,
-    /// True if one of its steps was a success; none unless the environment says.
+    /// True if a step was a success; none if the environment does not report success.
     pub success: Option<bool>,
 }
 
 impl EpisodeOutcome {
-    /// Of an episode of the host. `success`: which of the numbers per step says it, and how many there are.
+    /// Measures an episode of the host. `success`: the place of that number among the infos of a step, and their count.
     #[must_use]
     pub fn of(path: &HostPath, gamma: f64, success: Option<(usize, usize)>) -> EpisodeOutcome {
         let succeeded = |(at, infos): (usize, usize)| path.env_infos.chunks(infos).any(|step| step[at] != 0.0);
@@ -59,7 +59,7 @@ impl EpisodeOutcome {
 }
 
 impl Performance {
-    /// Of some episodes, all NaN of none.
+    /// Averages over episodes; all NaN if there are none.
     #[must_use]
     pub fn of(iteration: u64, episodes: &[EpisodeOutcome]) -> Performance {
         let n = episodes.len() as f64;
@@ -80,7 +80,7 @@ impl Performance {
         }
     }
 
-    /// Values by name, each name behind `prefix/task/`.
+    /// Values by name; each name begins with `prefix/task/`.
     #[must_use]
     pub fn rows(&self, prefix: &str, task: &str) -> Vec<(String, f64)> {
         [

@@ -1,15 +1,16 @@
 //! RL²: a recurrent policy that learns within its memory, across the episodes of a trial on one task.
 //!
-//! Duan et al. 2016, arXiv:1611.02779; after garage's `RL2PPO` and `RL2TRPO`. A trial is several episodes on one task; the
-//! memory lasts from the first step to the last. An iteration is one program, run for all stacked seeds: tasks are drawn, a
-//! trial is played on each, and the policy is optimised on the trials as if each were one long path.
-//! The automatic reset starts the next episode; only an episode's number and the end of the trial tell a trial from a long path. So
-//! `credit::Paths` holds trials as it holds episodes, with a row per seed in place of tasks. An update runs the memory over whole trials, T
-//! steps of B trials at once, in minibatches of trials (PPO) or on all of them (TRPO).
+//! Duan et al. 2016, arXiv:1611.02779; after garage's `RL2PPO` and `RL2TRPO`. A trial is several episodes on one
+//! task, and the memory lasts from its first step to its last. An iteration is one program for all stacked
+//! seeds: it draws tasks, plays a trial on each, and optimises the policy on the trials as if each were one long
+//! path. The automatic reset starts the next episode of a trial; a trial differs from a long path only in its
+//! episodes' numbers and its end. So `credit::Paths` holds trials as it holds episodes, with a row per seed in
+//! place of a row per task. An update runs the memory over whole trials, T steps of B trials at once, in
+//! minibatches of trials (PPO) or on all of them (TRPO).
 //!
 //! Departures from garage, each with its reason:
 //!  1. a learned value, read from the memory, in place of a fitted baseline (`critic`): it knows what the policy knows
-//!  2. what an episode ended with is shown to the next (`carry_over`), as in the paper
+//!  2. an episode's end is shown to the next episode (`carry_over`), as in the paper
 //!  3. padding counts nowhere: not in standardised advantages, entropies or divergences
 
 mod collect;
@@ -46,7 +47,7 @@ use crate::settings::Settings as _;
 use crate::task::TaskSource;
 use crate::{Error, Result, Tensor};
 
-/// The variant `$variant` in the register.
+/// Makes the register's entry of a variant.
 macro_rules! registered {
     ($variant:ident, $name:literal, $line:literal) => {
         AlgorithmDef {
@@ -60,25 +61,25 @@ macro_rules! registered {
     };
 }
 
-/// RL² in the register.
+/// The entries of RL² in the register.
 pub static RL2: [AlgorithmDef; 2] = [
     registered!(Ppo, "rl2-ppo", "RL²: a recurrent policy learns within its memory, by PPO (arXiv:1611.02779)"),
     registered!(Trpo, "rl2-trpo", "RL² with trust-region steps, as in its paper"),
 ];
 
-/// Meta-training on one environment.
+/// Meta-training by RL², for one environment.
 #[derive(Clone, Debug)]
 pub struct Rl2 {
     variant: Rl2Variant,
     config: Rl2Config,
     net: Rl2Net,
     action: ActionSpace,
-    /// Most steps of an episode.
+    /// The most steps of an episode.
     horizon: usize,
 }
 
 impl Rl2 {
-    /// For an environment.
+    /// Sets up meta-training for an environment.
     ///
     /// # Errors
     /// If a setting is invalid.
@@ -144,7 +145,8 @@ impl Algorithm for Rl2 {
         vec![("meta_batch", *meta_batch), ("episodes", *episodes), ("units", net.memory.units)]
     }
 
-    /// Episodes of the metrics are those inside of trials; returns of trials, of first and of last episodes are means over trials.
+    /// Plays trials and learns from them. The metrics count each episode of a trial; their returns of trials, of first
+    /// and of last episodes are means over trials.
     fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
         let Rl2 { variant, config, net, horizon, .. } = self;
         let (seeds, theta) = (it.seeds(), held.get("theta"));
@@ -199,7 +201,7 @@ impl Algorithm for Rl2 {
 }
 
 impl Rl2Config {
-    /// Where training tasks come from.
+    /// The source of training tasks.
     fn task_source(&self) -> TaskSource {
         match self.train_tasks {
             0 => TaskSource::Fresh,

@@ -1,4 +1,4 @@
-//! Meta-tests in programs, of the sizes that [`MetaEvaluator`](super::MetaEvaluator) has on the host.
+//! Meta-tests in programs, with the sizes of [`MetaEvaluator`](super::MetaEvaluator) on the host.
 
 use super::adaptation::{MEASURED, Trial, Tried, held_out, repeated, try_adapting};
 use crate::algo::{Family, Held, Learned};
@@ -9,19 +9,19 @@ use crate::policy::How;
 use crate::rng::streams;
 use crate::{Error, Result, Tensor};
 
-/// How much a meta-test plays, as garage's `MetaEvaluator` names it.
+/// The size of a meta-test, with the names of garage's `MetaEvaluator`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestSizes {
-    /// Episodes of exploration on each task: before each adaptation, or those through which a memory lasts.
+    /// Episodes that explore each task: before each adaptation, or in a single trial for policies that adapt by memory.
     pub n_exploration_eps: usize,
     /// Episodes on each task that measure the adapted policy.
     pub n_test_episodes: usize,
-    /// Held-out tasks.
+    /// The number of held-out tasks.
     pub n_test_tasks: usize,
 }
 
 impl Default for TestSizes {
-    /// garage's, on 20 tasks.
+    /// garage's defaults, on 20 tasks.
     fn default() -> Self {
         TestSizes { n_exploration_eps: 10, n_test_episodes: 1, n_test_tasks: 20 }
     }
@@ -30,19 +30,19 @@ impl Default for TestSizes {
 impl TestSizes {
     /// The names of the sizes.
     pub const KEYS: [&str; 3] = ["n_exploration_eps", "n_test_episodes", "n_test_tasks"];
-    /// The most that each may be.
+    /// The largest value of each size.
     pub const MOST: usize = 1 << 14;
 
-    /// Episodes that measure, on all tasks.
+    /// The number of episodes that measure, over all tasks.
     #[must_use]
     pub fn episodes(&self) -> usize {
         self.n_test_tasks.saturating_mul(self.n_test_episodes)
     }
 
-    /// Checks that there are not too few or too many of each.
+    /// Checks that each size is in its range.
     ///
     /// # Errors
-    /// [`Error::Config`] with the name of the first that cannot be.
+    /// [`Error::Config`] that names the first size out of range.
     pub fn validate(&self) -> Result<()> {
         let values = [self.n_exploration_eps, self.n_test_episodes, self.n_test_tasks];
         match TestSizes::KEYS.iter().zip(values).find(|(_, value)| *value == 0 || *value > TestSizes::MOST) {
@@ -52,12 +52,12 @@ impl TestSizes {
     }
 }
 
-/// Lets policies explore held-out tasks that `key`, words `[S, 1]`, names, adapt, and play the episodes that measure
-/// them: rows of the one stage are in order of seed, task and episode. The most probable actions measure if
-/// `deterministic`; exploration is always drawn.
+/// Explores held-out tasks that `key`, words `[S, 1]`, names, adapts to them, and plays the episodes that measure. The
+/// rows of the one stage are in order of seed, task and episode. If `deterministic`, the most probable actions
+/// measure; exploration always draws its actions.
 ///
-/// Policies that adapt by gradients or by inference explore before each adaptation, of which there is one at least. A
-/// memory lasts through the episodes of exploration, and each episode that measures begins with what it held after them.
+/// Policies that adapt by gradients or by inference explore before each adaptation, of which there is at least one. A
+/// memory lasts through all episodes of exploration, and each episode that measures begins with a copy of that memory.
 #[track_caller]
 pub fn try_exploring(
     learned: &dyn Learned,

@@ -1,34 +1,34 @@
-//! Inner steps: parameters per task from parameters that all tasks share.
+//! Inner steps: they make each task's parameters from parameters that all tasks share.
 
 use super::surrogate::{Phase, Surrogate, surrogate};
 use crate::Tensor;
 use crate::grad::value_and_grad;
 use crate::policy::PolicyNet;
 
-/// Step sizes of inner gradient steps.
+/// The step sizes α of inner gradient steps.
 #[derive(Clone, Debug)]
 pub enum StepSizes {
-    /// The same for all parameters.
+    /// One step size for all parameters.
     Fixed(f64),
-    /// One per parameter, `[K, …]` as the slices of θ: learned with them (arXiv:1707.09835).
+    /// One step size per parameter, `[K, …]` as the slices of θ, learned together with them (arXiv:1707.09835).
     Learned(Vec<Tensor>),
 }
 
-/// Parameters before each inner step and after the last: slices `[K, …]`.
+/// Parameters before each inner step and after the last one, as slices `[K, …]`.
 #[derive(Clone, Debug)]
 pub struct Adapted {
-    /// One more than inner steps.
+    /// One element per inner step, and one more.
     pub parts: Vec<Vec<Tensor>>,
 }
 
 impl Adapted {
-    /// After the last step.
+    /// The parameters after the last step.
     pub fn last(&self) -> &[Tensor] {
         self.parts.last().map_or(&[], Vec::as_slice)
     }
 }
 
-/// How a policy adapts: θ' = θ − α ∇ loss(θ).
+/// An adaptation by gradient steps, θ' = θ − α ∇ loss(θ).
 ///
 /// Finn et al. 2017, arXiv:1703.03400, eq. 1.
 #[derive(Clone, Copy, Debug)]
@@ -37,16 +37,16 @@ pub struct InnerSteps<'a> {
     pub policy: &'a PolicyNet,
     /// The loss that each step descends.
     pub loss: Surrogate,
-    /// α.
+    /// The step sizes α.
     pub step_sizes: &'a StepSizes,
-    /// Differentiate as if the inner gradients were constants.
+    /// Treats inner gradients as constants in derivatives.
     pub first_order: bool,
-    /// The slice that no step changes.
+    /// The number of a slice that no step changes.
     pub fixed: Option<usize>,
 }
 
 impl InnerSteps<'_> {
-    /// A step on the data of each phase in turn, from `parts: [K, …]`; differentiable with respect to these.
+    /// Makes one step on the data of each phase in turn, from `parts: [K, …]`, through which gradients flow.
     #[track_caller]
     pub fn adapt(&self, parts: &[Tensor], phases: &[Phase]) -> Adapted {
         let mut all = vec![parts.to_vec()];

@@ -8,7 +8,7 @@ use crate::settings::{Range, SettingValue as _, Settings};
 use crate::task::TaskSource;
 use crate::{Error, Result};
 
-/// The algorithms of the family: how the shared parameters are optimised.
+/// The algorithms of the family, which differ in the optimisation of the shared parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// `promp`: Rothfuss et al. 2019, arXiv:1810.06784.
@@ -26,11 +26,11 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Variant; 6] =
         [Variant::ProMp, Variant::MamlPpo, Variant::MamlVpg, Variant::MamlTrpo, Variant::EMaml, Variant::DiceMaml];
 
-    /// Name on the command line and in files.
+    /// The name on the command line and in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -43,14 +43,14 @@ impl Variant {
         }
     }
 
-    /// Tells whether it looks at a setting.
+    /// Tells whether the setting `key` has an effect on this variant.
     #[must_use]
     pub fn uses(self, key: &str) -> bool {
         match key {
             "max_grad_norm" | "weight_decay" => !self.trust_region(),
             "clip_eps" | "clip_eps_factor" | "outer_steps" => matches!(self, Variant::ProMp | Variant::MamlPpo),
             "inner_kl_coef" | "target_inner_kl" => self == Variant::ProMp,
-            // DICE is its inner loss.
+            // DICE is the inner loss of DICE-MAML.
             "inner_loss" => self != Variant::DiceMaml,
             "outer_loss" => self == Variant::DiceMaml,
             "exploration" => self == Variant::MamlVpg,
@@ -59,14 +59,14 @@ impl Variant {
         }
     }
 
-    /// True if the outer steps are those of a trust region.
+    /// Tells whether outer steps are made in a trust region.
     pub fn trust_region(self) -> bool {
         matches!(self, Variant::MamlTrpo | Variant::EMaml)
     }
 }
 
 crate::settings! {
-    /// Hyper-parameters. Defaults are those of ProMP's run scripts.
+    /// Hyper-parameters of MAML's family. Defaults are those of ProMP's run scripts.
     pub struct MamlConfig {
         /// tasks per iteration (M)
         meta_batch: usize = 40, Range::Count(1, 1 << 16);
@@ -91,15 +91,17 @@ crate::settings! {
         /// surrogate of adaptation
         ///
         /// `dice-maml` has `dice`, and no other algorithm takes it.
-        inner_loss: Surrogate = Surrogate::LikelihoodRatio, Range::Shown(&Surrogate::RANGE, "likelihood_ratio, log_likelihood");
+        inner_loss: Surrogate = Surrogate::LikelihoodRatio,
+            Range::Shown(&Surrogate::RANGE, "likelihood_ratio, log_likelihood");
         /// loss of adapted policies: DICE, or ln π times advantages
         ///
-        /// The second is VPG-DICE-MAML of ProMP's authors: inner steps keep DICE, whose derivative is exact, and the outer gradient has less
-        /// variance.
+        /// The second is VPG-DICE-MAML of ProMP's authors: inner steps keep DICE, whose derivative is exact,
+        /// and the outer gradient has less variance.
         outer_loss: Surrogate = Surrogate::Dice, Range::Shown(&Surrogate::RANGE, "dice, log_likelihood");
         /// reward the data before adaptation for what came after it
         ///
-        /// By E-MAML's term, arXiv:1803.01118, in the form of ProMP's authors: less mean(adjusted rewards after adaptation) · mean(ln π before it).
+        /// By E-MAML's term, arXiv:1803.01118, in the form of ProMP's authors: less mean(adjusted rewards
+        /// after adaptation) · mean(ln π before it).
         exploration: bool = false;
         /// Training data of episodes.
         ..processor: Processor;
@@ -137,11 +139,11 @@ crate::settings! {
     }
 }
 
-/// Most environment steps of one phase and seed.
+/// The most environment steps of one phase and seed.
 pub(super) const MAX_BATCH: usize = 1 << 24;
 
 impl MamlConfig {
-    /// Defaults of a variant.
+    /// The defaults of a variant.
     pub fn of(variant: Variant) -> MamlConfig {
         let base = MamlConfig::default();
         match variant {
@@ -163,7 +165,7 @@ impl MamlConfig {
         }
     }
 
-    /// The tasks of training.
+    /// The source of training tasks.
     pub fn task_source(&self) -> TaskSource {
         match u32::try_from(self.train_tasks).unwrap_or(u32::MAX) {
             0 => TaskSource::Fresh,
@@ -171,26 +173,26 @@ impl MamlConfig {
         }
     }
 
-    /// ε in the iteration after `done`.
+    /// ε in the iteration after `done` iterations.
     pub fn clip_eps_after(&self, done: u64) -> f64 {
         self.clip_eps * self.clip_eps_factor.powf(done as f64)
     }
 
-    /// T on an environment with this time limit.
+    /// T, the steps of a rollout in an environment with this time limit.
     pub fn steps(&self, time_limit: usize) -> usize {
         if self.horizon == 0 { time_limit } else { self.horizon.min(time_limit) }
     }
 
-    /// Environment steps of one iteration and seed, all phases, on an environment with this time limit.
+    /// Environment steps of one iteration and seed over all phases, in an environment with this time limit.
     pub fn batch(&self, time_limit: usize) -> usize {
         let phase = self.meta_batch.saturating_mul(self.rollouts).saturating_mul(self.steps(time_limit));
         phase.saturating_mul(self.inner_steps.saturating_add(1))
     }
 
-    /// Every value on its own and in combination.
+    /// Checks every value on its own and in combination.
     ///
     /// # Errors
-    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    /// [`Error::Config`] that names the first setting that cannot work, and the remedy.
     pub fn validate(&self, variant: Variant) -> Result<()> {
         self.check()?;
         if self.target_inner_kl > 0.0 && self.inner_kl_coef == 0.0 {
@@ -204,7 +206,8 @@ impl MamlConfig {
         self.losses_fit(variant)
     }
 
-    /// Samples are processed for the inner loss: DICE weighs discounted rewards, all other losses, outer ones too, weigh advantages.
+    /// Checks that the losses agree on the data that they weigh: DICE weighs discounted rewards, and all other
+    /// losses, outer ones too, weigh advantages.
     fn losses_fit(&self, variant: Variant) -> Result<()> {
         let name = variant.name();
         if variant == Variant::DiceMaml && self.outer_loss == Surrogate::LikelihoodRatio {
@@ -218,8 +221,8 @@ impl MamlConfig {
                 format!("the inner loss of {name} is DICE; set dice, or train maml-vpg")
             }
             (_, Surrogate::Dice) => format!(
-                "{name} weighs advantages in its outer loss, and DICE discounted rewards; set likelihood_ratio or log_likelihood, \
-                 or train dice-maml, which is DICE inside and outside"
+                "{name} weighs advantages in its outer loss, and DICE discounted rewards; set likelihood_ratio \
+                 or log_likelihood, or train dice-maml, which is DICE inside and outside"
             ),
             _ => return Ok(()),
         };

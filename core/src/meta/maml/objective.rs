@@ -8,39 +8,40 @@ use crate::meta::per_task;
 /// The outer loss of an adapted policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Objective {
-    /// −mean(ln π · A), or the DICE objective if the inner loss is DICE.
+    /// −mean(ln π · A), or the DICE objective where the inner loss is DICE.
     PolicyGradient,
-    /// −mean(ln π · A), whatever the inner loss.
+    /// −mean(ln π · A), for any inner loss.
     LogLikelihood,
-    /// The same, less mean(adjusted rewards) · mean(ln π of the data before adaptation), as [`RatioExploring`](Objective::RatioExploring).
+    /// −mean(ln π · A) − mean(adjusted rewards) · mean(ln π of the data before adaptation), the second term as in
+    /// [`RatioExploring`](Objective::RatioExploring).
     LogLikelihoodExploring,
     /// −mean(π/π_old · A), for trust regions.
     Ratio,
-    /// The same, less mean(adjusted rewards) · mean(ln π of the data before adaptation): E-MAML, arXiv:1803.01118, in
-    /// the form of ProMP's authors.
+    /// −mean(π/π_old · A) − mean(adjusted rewards) · mean(ln π of the data before adaptation): E-MAML,
+    /// arXiv:1803.01118, in the form of ProMP's authors.
     RatioExploring,
     /// PPO's clipped objective with this ε.
     Clipped(f64),
-    /// The same with an ε that changes, `[]`.
+    /// PPO's clipped objective with an ε that changes, `[]`.
     ClippedBy(Tensor),
 }
 
-/// Value of a meta-objective and what goes with it.
+/// The value of a meta-objective, and the intermediate results that are reported.
 #[derive(Clone, Debug)]
 pub struct MetaLoss {
-    /// Per seed, `[S, 1]`: the mean over its tasks.
+    /// The loss, `[S, 1]`: each seed's mean over its tasks.
     pub loss: Tensor,
     /// KL(old ‖ current) on the data before each inner step, `[S, 1]` each.
     pub inner_kl: Vec<Tensor>,
-    /// The same after adaptation, on the last data.
+    /// KL(old ‖ adapted) on the data of the last phase, `[S, 1]`.
     pub outer_kl: Tensor,
-    /// The parameters on the way.
+    /// The parameters before each inner step and after the last one.
     pub adapted: Adapted,
 }
 
-/// The meta-objective at `parts: [S, …]` on the data of all phases, the last one collected by adapted policies.
+/// The meta-objective at `parts: [S, …]` on the data of all phases, the last of which adapted policies collected.
 ///
-/// Tasks are adapted again from `parts` by one step per phase but the last.
+/// It adapts `parts` to each task anew, by one inner step per phase but the last.
 #[track_caller]
 pub fn meta_loss(objective: Objective, steps: &InnerSteps<'_>, parts: &[Tensor], phases: &[Phase]) -> MetaLoss {
     let policy = steps.policy;

@@ -1,4 +1,4 @@
-//! Policy-gradient losses of one task's data.
+//! Policy-gradient losses, one per task.
 
 use crate::Tensor;
 use crate::learn::log_ratio;
@@ -9,17 +9,17 @@ use crate::policy::{Distribution, PolicyNet};
 pub struct Phase {
     /// Observations `[K, B, O]`.
     pub obs: Tensor,
-    /// Actions as drawn, `[K, B, A]`.
+    /// Actions as they were drawn, `[K, B, A]`.
     pub action: Tensor,
-    /// The distribution that they were drawn from; a constant.
+    /// The distribution that the actions were drawn from, a constant.
     pub old: Distribution,
-    /// Advantages `[K, B, 1]`; of the DICE surrogate, discounted rewards less a baseline.
+    /// Advantages, `[K, B, 1]`; for the DICE surrogate discounted rewards less a baseline.
     pub advantage: Tensor,
-    /// Rewards less the mean over all tasks in deviations over all tasks, `[K, B, 1]`: of E-MAML.
+    /// Rewards standardised over all tasks of a seed, `[K, B, 1]`, for E-MAML.
     pub adj_reward: Tensor,
     /// Weights of rows in averages, `[K, B, 1]`: 1/n of n valid rows, 0 of padding.
     pub weight: Tensor,
-    /// T, the number of steps.
+    /// T, the steps of a rollout.
     pub steps: usize,
 }
 
@@ -37,30 +37,30 @@ impl Phase {
     }
 }
 
-/// The inner loss.
+/// The inner losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surrogate {
     /// −mean(π/π_old · A): the low-variance-curvature surrogate of ProMP, arXiv:1810.06784, eq. 8.
     #[default]
     LikelihoodRatio,
-    /// −mean(ln π · A), as MAML, arXiv:1703.03400, eq. 4. Its second derivative lacks the dependence of the sampling
-    /// distribution on θ.
+    /// −mean(ln π · A), as MAML, arXiv:1703.03400, eq. 4. Its second derivative lacks the
+    /// dependence of the sampling distribution on θ.
     LogLikelihood,
-    /// −mean(exp(τ − ⊥τ) · r) with τ = Σ_{s ≤ t} ln π, ⊥ stopping gradients: DICE, arXiv:1802.05098. Exact to any order,
-    /// with more variance.
+    /// −mean(exp(τ − ⊥τ) · r) with τ = Σ_{s ≤ t} ln π, ⊥ stopping gradients: DICE, arXiv:1802.05098. Its derivatives of
+    /// all orders are exact, but have more variance.
     Dice,
 }
 
 crate::words!(Surrogate { LikelihoodRatio = "likelihood_ratio", LogLikelihood = "log_likelihood", Dice = "dice" });
 
-/// Weighted sum over rows: `[K, B, 1]` and `[K, B, 1]` → `[K, 1]`.
+/// Sums rows by their weights: `x, weight: [K, B, 1]` → `[K, 1]`.
 #[track_caller]
 pub fn weighted(x: Tensor, weight: Tensor) -> Tensor {
     let product = x * weight;
     product.sum_keep(1).reshape(&[product.size(0), 1])
 }
 
-/// The loss of each task, `[K, 1]`, to minimise.
+/// The loss of each task, `[K, 1]`, which is to be minimised.
 #[track_caller]
 pub fn surrogate(kind: Surrogate, policy: &PolicyNet, parts: &[Tensor], phase: &Phase) -> Tensor {
     let logp = policy.distribution(parts, phase.obs).log_prob(phase.action);
@@ -75,7 +75,7 @@ pub fn surrogate(kind: Surrogate, policy: &PolicyNet, parts: &[Tensor], phase: &
     -weighted(factor * phase.advantage, phase.weight)
 }
 
-/// −mean min(r A, clip(r, 1 ± ε) A), `[K, 1]`: PPO's loss, arXiv:1707.06347, eq. 7. `clip` limits r.
+/// PPO's loss −mean min(r A, clip(r, 1 ± ε) A), `[K, 1]`: arXiv:1707.06347, eq. 7. `clip` limits the ratio r.
 #[track_caller]
 pub fn clipped(policy: &PolicyNet, parts: &[Tensor], phase: &Phase, clip: impl Fn(Tensor) -> Tensor) -> Tensor {
     let logp = policy.distribution(parts, phase.obs).log_prob(phase.action);
@@ -84,7 +84,7 @@ pub fn clipped(policy: &PolicyNet, parts: &[Tensor], phase: &Phase, clip: impl F
     -weighted((ratio * phase.advantage).min(within * phase.advantage), phase.weight)
 }
 
-/// Σ_{s ≤ t} x_s of each rollout: `[K, T · N, 1]`, padding left out.
+/// Sums each rollout's numbers up to and with each step, Σ_{s ≤ t} x_s: `[K, T · N, 1]`, padding left out.
 fn so_far(x: Tensor, weight: Tensor, steps: usize) -> Tensor {
     let (k, rows) = (x.size(0), x.size(1));
     let n = rows / steps.max(1);

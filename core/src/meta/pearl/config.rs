@@ -7,20 +7,21 @@ use crate::policy::{LayersConfig, validate_widths};
 use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 
-/// The kind of an encoder of contexts.
+/// The kinds of encoders of contexts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EncoderKind {
-    /// Each transition votes for itself; their order does not matter.
+    /// Each transition has a vote of its own; their order does not matter.
     #[default]
     Mlp,
-    /// A recurrent layer reads one transition after the other.
+    /// Recurrent units read one transition after the other.
     Gru,
 }
 
 crate::words!(EncoderKind { Mlp = "mlp", Gru = "gru" });
 
 crate::settings! {
-    /// Hyper-parameters. Defaults are those of garage's and the authors' example of a cheetah's velocities, but with fewer initial steps and updates.
+    /// Hyper-parameters of PEARL. Defaults are those of garage's and the authors' example of a cheetah's velocities,
+    /// but with fewer initial steps and updates.
     pub struct PearlConfig {
         /// numbers of a belief's draw z
         latent_dim: usize = 5, Range::Count(1, 1024);
@@ -83,7 +84,8 @@ crate::settings! {
         /// transitions of the context in an update, of each task
         embedding_batch_size: usize = 100, Range::Count(1, 1 << 20);
         /// transitions of the context that are read at once; each such part makes an update of its own
-        embedding_mini_batch_size: usize = 100, Range::Shown(&Range::Count(1, 1 << 20), "it divides embedding_batch_size");
+        embedding_mini_batch_size: usize = 100,
+            Range::Shown(&Range::Count(1, 1 << 20), "it divides embedding_batch_size");
         /// transitions that are remembered of each task; never more than a run makes
         memory_size: usize = 1_000_000, Range::Count(1, TaskMemory::MOST as u64);
         /// episodes on a held-out task before the one that evaluations measure
@@ -98,10 +100,10 @@ crate::settings! {
 }
 
 impl PearlConfig {
-    /// Every value on its own and in combination.
+    /// Checks every value on its own and in combination.
     ///
     /// # Errors
-    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    /// [`Error::Config`] that names the first setting that cannot work, and the remedy.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
         self.net.validate()?;
@@ -121,8 +123,8 @@ impl PearlConfig {
         Ok(())
     }
 
-    /// Checks that an episode of a time limit that was asked for is no longer than what is collected at once. An
-    /// environment's own time limit may be: one episode is then played.
+    /// Checks that a time limit that was asked for is no longer than the steps that are collected at once. An
+    /// environment's own time limit may be longer: one episode is then played.
     pub(super) fn expect_episodes(&self, spec: &EnvSpec) -> Result<()> {
         let PearlConfig {
             num_initial_steps, num_steps_prior, num_steps_posterior, num_extra_rl_steps_posterior, ..

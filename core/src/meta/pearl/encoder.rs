@@ -1,4 +1,4 @@
-//! The encoder of contexts, and the beliefs that it leads to.
+//! The encoder of contexts, and the beliefs that follow from them.
 
 use super::config::{EncoderKind, PearlConfig};
 use crate::Tensor;
@@ -6,18 +6,18 @@ use crate::env::EnvSpec;
 use crate::nn::{Gru, Layout, Mlp, RecurrentInit, Reset};
 use crate::tensor::{Named, scan_tree};
 
-/// A belief about tasks: the distribution of z, a normal number in each of Z dimensions.
+/// A belief about the task: a normal distribution of z, with Z independent numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Belief {
-    /// μ, `[K, E, Z]`.
+    /// The mean μ, `[K, E, Z]`.
     pub mean: Tensor,
-    /// σ², `[K, E, Z]`; none of beliefs that are one point.
+    /// The variance σ², `[K, E, Z]`; none for beliefs that are one point.
     pub variance: Option<Tensor>,
 }
 
 impl Belief {
-    /// The product of normal densities, as the sums of their precisions 1/σ² and of their means times these have it; the standard normal
-    /// one where nothing was summed.
+    /// The product of normal densities, from the sum of their precisions 1/σ² and that of their means times their
+    /// precisions; where nothing was summed, the standard normal density.
     #[track_caller]
     #[must_use]
     pub fn of_product(precision: Tensor, weighted: Tensor) -> Belief {
@@ -26,7 +26,7 @@ impl Belief {
         Belief { mean: weighted * variance, variance: Some(variance) }
     }
 
-    /// z of standard normal numbers that broadcast to `[K, E, Z]`.
+    /// Draws z by standard normal numbers that broadcast to `[K, E, Z]`.
     #[track_caller]
     #[must_use]
     pub fn draw(&self, normal: Tensor) -> Tensor {
@@ -36,8 +36,8 @@ impl Belief {
         }
     }
 
-    /// The divergence from the standard normal distribution, KL(q ‖ N(0, I)) = ½ Σ (μ² + σ² − 1 − ln σ²), summed over tasks and
-    /// dimensions: `[K, 1]`; 0 of points.
+    /// The divergence from the standard normal distribution, KL(q ‖ N(0, I)) = ½ Σ (μ² + σ² − 1 − ln σ²), summed over
+    /// tasks and dimensions: `[K, 1]`; 0 for points.
     #[track_caller]
     #[must_use]
     pub fn divergence(&self) -> Tensor {
@@ -49,25 +49,25 @@ impl Belief {
     }
 }
 
-/// Reads contexts: transitions `(o, a, r)` or `(o, a, r, o')` of a task.
+/// Reads contexts, which are transitions `(o, a, r)` or `(o, a, r, o')` of a task.
 ///
-/// Rakelly et al. 2019, arXiv:1903.08254, section 4.1. It turns them into *evidence*, a few numbers that grow with each transition, and
-/// evidence into a belief: so that a belief can follow its context step by step.
+/// Rakelly et al. 2019, arXiv:1903.08254, section 4.1. It turns transitions into *evidence*, a few numbers that each
+/// transition adds to, and evidence into a belief. So a belief can follow its context step by step.
 #[derive(Clone, Debug)]
 pub struct ContextEncoder {
-    /// Features of a transition for the recurrent layer, if there is one.
+    /// The network before the recurrent units, and these, if there are such.
     recurrent: Option<(Mlp, Gru)>,
-    /// The belief's numbers: of a transition, or of the units.
+    /// The network from a transition, or from the recurrent units, to the numbers of a belief.
     head: Mlp,
     config: PearlConfig,
     inputs: usize,
 }
 
-/// The least σ² of a transition's vote, as garage has it.
+/// The least σ² of a transition's vote, as in garage.
 const LEAST_VARIANCE: f64 = 1e-7;
 
 impl ContextEncoder {
-    /// An encoder for an environment, whose slices are added to `layout` as `encoder.…`.
+    /// Makes an encoder for an environment. Its slices are added to `layout` as `encoder.…`.
     #[must_use]
     pub fn new(layout: &mut Layout, config: &PearlConfig, spec: &EnvSpec) -> ContextEncoder {
         let inputs = ContextEncoder::inputs(config, spec);
@@ -89,14 +89,14 @@ impl ContextEncoder {
         ContextEncoder { recurrent, head, config: config.clone(), inputs }
     }
 
-    /// Numbers of a transition as it reads it: O + A + 1, or 2 O + A + 1 with what the step led to.
+    /// I, the numbers of a transition: O + A + 1, or 2 O + A + 1 with the observation that the step led to.
     #[must_use]
     pub fn inputs(config: &PearlConfig, spec: &EnvSpec) -> usize {
         let seen = if config.use_next_obs_in_context { 2 } else { 1 };
         seen * spec.observation.len() + spec.action.dim() + 1
     }
 
-    /// Transitions as it reads them, `[…, I]`, from observations, actions, rewards and what they led to.
+    /// Transitions in the encoder's form, `[…, I]`, from observations, actions, rewards and next observations.
     #[track_caller]
     #[must_use]
     pub fn transitions(&self, [obs, action, reward, next_obs]: [Tensor; 4]) -> Tensor {
@@ -107,7 +107,7 @@ impl ContextEncoder {
         }
     }
 
-    /// Names and widths of evidence.
+    /// Names and widths of the parts of evidence.
     #[must_use]
     pub fn evidence(&self) -> [(&'static str, usize); 2] {
         let latent = self.config.latent_dim;
@@ -118,13 +118,14 @@ impl ContextEncoder {
         }
     }
 
-    /// The evidence before anything was seen, `[K, E, ·]` each.
+    /// The evidence before any transition, `[K, E, ·]` each.
     #[must_use]
     pub fn nothing(&self, [k, e]: [usize; 2]) -> Named {
         self.evidence().into_iter().map(|(name, width)| (name, Tensor::zeros(&[k, e, width]))).collect()
     }
 
-    /// The evidence of single transitions `[K, B, I]`, `[K, B, ·]` each, for encoders that do not mind their order.
+    /// The evidence of single transitions `[K, B, I]`, `[K, B, ·]` each, for encoders to which their order does not
+    /// matter.
     #[track_caller]
     fn votes(&self, parts: &[Tensor], transitions: Tensor) -> Named {
         let out = self.head.forward(parts, transitions);
@@ -136,14 +137,14 @@ impl ContextEncoder {
         Named::from([("precision", precision), ("weighted", out.slice(2, 0, latent) * precision)])
     }
 
-    /// The state of the units after one more transition of each row, `[K, B, ·]`.
+    /// The state of the recurrent units after one more transition of each row, `[K, B, ·]`.
     #[track_caller]
     fn read(&self, parts: &[Tensor], (features, gru): &(Mlp, Gru), transition: Tensor, units: Tensor) -> Tensor {
         let seen = self.config.net.activation.apply(features.forward(parts, transition));
         gru.step(parts, seen, units)
     }
 
-    /// The evidence after one more transition of each row, `[K, N, I]`; evidence is `[K, N, ·]`.
+    /// The evidence, `[K, N, ·]` each, after one more transition of each row, `[K, N, I]`.
     #[track_caller]
     #[must_use]
     pub fn after_step(&self, parts: &[Tensor], evidence: &Named, transition: Tensor) -> Named {
@@ -159,8 +160,8 @@ impl ContextEncoder {
         }
     }
 
-    /// The evidence after C more transitions of each of E tasks, `[K, E, C, I]`, of those that count (`valid`: u32 `[K, E, C, 1]`); evidence
-    /// is `[K, E, ·]`.
+    /// The evidence, `[K, E, ·]` each, after C more transitions of each of E tasks, `[K, E, C, I]`; only those where
+    /// `valid`, u32 `[K, E, C, 1]`, is 1 count.
     #[track_caller]
     #[must_use]
     pub fn after(&self, parts: &[Tensor], evidence: &Named, transitions: Tensor, valid: Option<Tensor>) -> Named {
@@ -190,7 +191,7 @@ impl ContextEncoder {
         Named::from([("units", units), ("seen", seen)])
     }
 
-    /// The belief that evidence leads to; the prior where there is none.
+    /// The belief that follows from evidence; the prior before any transition.
     #[track_caller]
     #[must_use]
     pub fn belief(&self, parts: &[Tensor], evidence: &Named) -> Belief {
@@ -220,7 +221,7 @@ impl ContextEncoder {
     }
 }
 
-/// σ² = softplus ρ, but not below a least one.
+/// σ² = softplus ρ, but at least the least variance.
 fn variance(rho: Tensor) -> Tensor {
     rho.softplus().max(Tensor::constant_f32(LEAST_VARIANCE))
 }

@@ -1,7 +1,7 @@
 //! Losses of PEARL, on B transitions of S seeds. All values are `[S, B, 1]` and losses `[S, 1]`.
 //!
-//! Rakelly et al. 2019, arXiv:1903.08254, algorithm 1, with the Soft Actor-Critic of arXiv:1801.01290: a value function beside two critics,
-//! and a factor of rewards in the place of a temperature.
+//! Rakelly et al. 2019, arXiv:1903.08254, algorithm 1, with the Soft Actor-Critic of arXiv:1801.01290: a value function
+//! beside two critics, and a factor of rewards in the place of a temperature.
 
 use crate::Tensor;
 use crate::replay::mean;
@@ -21,24 +21,25 @@ pub fn critic_loss(values: [Tensor; 2], target: Tensor) -> Tensor {
     a + b
 }
 
-/// The mean of (V − (min Q − ln π))², where the critics value an action that the policy draws.
+/// The mean of (V − (min Q − ln π))², where both critics value an action that the policy draws.
 #[track_caller]
 #[must_use]
 pub fn value_loss(value: Tensor, lower: Tensor, log_prob: Tensor) -> Tensor {
     mean((value - (lower - log_prob).stop_gradient()).square())
 }
 
-/// The mean of ln π − min Q.
+/// The mean of ln π − min Q over actions that the policy draws.
 #[track_caller]
 #[must_use]
 pub fn policy_loss(lower: Tensor, log_prob: Tensor) -> Tensor {
     mean(log_prob - lower)
 }
 
-/// The penalty on large numbers of a policy, `[S, B, A]` each: means and logarithms of deviations, both averaged over their squares, and draws before
-/// they are squashed, whose squares are summed over an action.
+/// A penalty on large numbers of a policy, `[S, B, A]` each: the mean squares of means and of logarithms of deviations,
+/// and the mean over rows of the squared draws before they are squashed, summed over an action.
 ///
-/// garage computes the first two from numbers without gradients, where they do nothing; those of the authors' code have them.
+/// garage computes the first two from numbers without gradients, so that they have no effect;
+/// in the authors' code they have gradients.
 #[track_caller]
 #[must_use]
 pub fn regularisation([middle, log_std, drawn]: [Tensor; 3], [of_mean, of_std, of_draw]: [f64; 3]) -> Tensor {

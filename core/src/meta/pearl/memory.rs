@@ -1,54 +1,54 @@
-//! A replay memory for each training task, and the context in it.
+//! A replay memory for each training task, which includes the task's context.
 
 use crate::Tensor;
 use crate::dist::RowNoise;
 use crate::replay::Transitions;
 use crate::tensor::tree;
 
-/// Memories of P tasks, each a ring of R transitions of its own. A task's *context* is what was collected for it on the last visit: rows of
-/// its memory that lie one behind the other.
+/// The memories of P tasks, each a ring of R transitions. A task's *context* is what its last visit collected
+/// for it: consecutive rows of its memory.
 ///
 /// garage keeps contexts in buffers of their own, whose rows are always rows of the memory as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskMemory {
-    /// P.
+    /// P, the number of tasks.
     pub tasks: usize,
-    /// R.
+    /// R, the rows of each task.
     pub rows: usize,
-    /// O.
+    /// O, numbers of an observation.
     pub observations: usize,
-    /// A.
+    /// A, numbers of an action.
     pub actions: usize,
-    /// The reward that the encoder sees is another than the one that is learned from: a row ends with it.
+    /// True if the encoder sees another reward than the one that is learned from; rows end with it.
     pub two_rewards: bool,
 }
 
 /// The content of the memories, in a trace.
 #[derive(Clone, Debug)]
 pub struct Remembered {
-    /// Transitions, `[S, R · P, W]`, the first rows of all tasks, then their second ones, and so on: a memory grows at its end. A bulk entry of
-    /// the state.
+    /// Transitions, `[S, R · P, W]`: the first rows of all tasks, then their second rows, and so on, so that a memory
+    /// grows at its end. A bulk entry of the state.
     pub rows: Tensor,
-    /// The row of each task that is written next, 0 to R, where R stands for the first one; u32 `[S, P]`.
+    /// The row of each task that is written next, u32 `[S, P]`: 0 to R, where R means row 0.
     pub next: Tensor,
-    /// Rows of each task that hold transitions, the first ones, u32 `[S, P]`.
+    /// The number of rows of each task that hold transitions, which are its first ones, u32 `[S, P]`.
     pub filled: Tensor,
     /// The first row of each task's context, u32 `[S, P]`.
     pub context: Tensor,
-    /// Rows of the context, u32 `[S, P]`.
+    /// The number of rows of each task's context, u32 `[S, P]`.
     pub context_filled: Tensor,
 }
 
 tree!(Remembered: rows, next, filled, context, context_filled);
 
-/// Whole episodes that were played on the M tasks of an iteration, in order of time.
+/// Rows that whole episodes added on each of the M tasks of an iteration, in order of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Collected {
     /// Transitions, `[S, M, T, W]`.
     pub rows: Tensor,
-    /// 1 where a row holds one: the first rows of each task, u32 `[S, M, T]`.
+    /// 1 where a row holds a transition, which are the first rows of each task, u32 `[S, M, T]`.
     pub valid: Tensor,
-    /// True if they are of the context.
+    /// True if these rows belong to the context.
     pub context: bool,
 }
 
@@ -56,7 +56,7 @@ fn word(x: usize) -> Tensor {
     Tensor::constant_u32(u32::try_from(x).unwrap_or(u32::MAX))
 }
 
-/// Sums of whole numbers (u32) over the last axis; they are exact in f32 up to [`TaskMemory::MOST`].
+/// Sums whole numbers (u32) over the last axis; the sums are exact in f32 up to [`TaskMemory::MOST`].
 fn sum_last(x: Tensor) -> Tensor {
     let shape = x.shape();
     let rest = &shape[..shape.len().saturating_sub(1)];
@@ -64,7 +64,7 @@ fn sum_last(x: Tensor) -> Tensor {
 }
 
 impl TaskMemory {
-    /// Most rows of a task: their numbers are exact in f32.
+    /// The most rows of a task, whose numbers are still exact in f32.
     pub const MOST: usize = 1 << 24;
 
     /// W, the numbers of a row.
@@ -73,23 +73,25 @@ impl TaskMemory {
         Transitions::width(self.observations, self.actions) + usize::from(self.two_rewards)
     }
 
-    /// The number of a row of a ring that is less than two rounds from its beginning.
+    /// The place in a ring, below R, of a number below 2 R.
     fn wrapped(&self, at: Tensor) -> Tensor {
         self.below(word(self.rows), at)
     }
 
-    /// One round less, unless it is below this.
+    /// Subtracts R from numbers that are not below `limit`.
     fn below(&self, limit: Tensor, at: Tensor) -> Tensor {
         at.lt(limit).select(at, at + Tensor::constant_u32((self.rows as u32).wrapping_neg()))
     }
 
-    /// Numbers of rows among those of all tasks, u32 `[S, M, B]`, from the tasks' numbers `[S, M]` and places in their rings.
+    /// The number of a row among the rows of all tasks, u32 `[S, M, B]`, from the task's
+    /// number, `[S, M]`, and the place in its ring.
     fn number(&self, tasks: Tensor, place: Tensor) -> Tensor {
         place * word(self.tasks) + tasks.unsqueeze(2)
     }
 
-    /// Adds what a visit collected on the tasks of these numbers, u32 `[S, M]`, whose contexts begin anew. A task may be among them more than once:
-    /// then its visits came one after the other, and the last one's context stays. All that is added to a task is at most R rows.
+    /// Adds what a visit collected on tasks of these `numbers`, u32 `[S, M]`, and begins their contexts anew.
+    /// A task that is there more than once was visited several times in turn, and the last visit's context
+    /// stays. At most R rows may be added to a task.
     #[track_caller]
     #[must_use]
     pub fn add(&self, held: Remembered, numbers: Tensor, visit: &[Collected]) -> Remembered {
@@ -99,7 +101,7 @@ impl TaskMemory {
         let total = counts.iter().fold(none, |sum, count| sum + *count);
         let seen = visit.iter().zip(&counts).filter(|(part, _)| part.context);
         let seen = seen.fold(none, |sum, (_, count)| sum + *count);
-        // Which visits are of the same task: [S, M, M], this visit and the other.
+        // 1 where two visits are of the same task: [S, M, M], this visit and the other.
         let same = numbers.unsqueeze(2).eq(numbers.unsqueeze(1));
         let [this, other] = [1, 2].map(|axis| Tensor::iota(&[1, m, m], axis));
         let before = sum_last(same.bit_and(other.lt(this)).select(total.unsqueeze(1), word(0)));
@@ -120,7 +122,7 @@ impl TaskMemory {
         let steps = m * index.size(2);
         let rows = held.rows.store(index.reshape(&[seeds, steps]), rows.reshape(&[seeds, steps, self.width()]));
 
-        // Of each task, the visits that were of it: [S, P, M].
+        // 1 where a visit is of a task: [S, P, M].
         let of = Tensor::iota(&[1, p, 1], 1).eq(numbers.unsqueeze(1));
         let added = sum_last(of.select(total.unsqueeze(1), word(0)));
         let filled = held.filled + added;
@@ -129,7 +131,7 @@ impl TaskMemory {
         let newest = |x: Tensor| sum_last(latest.select(x.unsqueeze(1), word(0)));
         Remembered {
             rows,
-            // R after the last row: what is added to a memory that has grown goes behind it.
+            // R means row 0. After the last row it stays R, so that a memory that has grown goes on behind it.
             next: self.below(word(self.rows + 1), held.next + added),
             filled: filled.lt(word(self.rows)).select(filled, word(self.rows)),
             context: visited.select(newest(first), held.context),
@@ -137,7 +139,8 @@ impl TaskMemory {
         }
     }
 
-    /// `count` transitions of each of these tasks, u32 `[S, M]`: drawn evenly among all that it remembers, `[S, M · count, W]`.
+    /// Draws `count` transitions of each of these tasks, u32 `[S, M]`, evenly among all
+    /// that its memory holds: `[S, M · count, W]`.
     #[track_caller]
     #[must_use]
     pub fn batch(&self, held: &Remembered, tasks: Tensor, noise: &RowNoise, count: usize) -> Tensor {
@@ -147,9 +150,8 @@ impl TaskMemory {
         held.rows.gather(self.number(tasks, row).reshape(&[seeds, m * count]))
     }
 
-    /// `count` transitions of the contexts of these tasks: drawn evenly, or in order of time from any one on (`sequence`), where the first
-    /// follows the last.
-    /// `[S, M · count, W]`.
+    /// Draws `count` transitions from the context of each of these tasks, `[S, M · count, W]`: evenly, or, if
+    /// `sequence`, in order of time from an even draw on, the context's first row following its last.
     #[track_caller]
     #[must_use]
     pub fn contexts(&self, held: &Remembered, tasks: Tensor, noise: &RowNoise, count: usize, sequence: bool) -> Tensor {
@@ -168,7 +170,7 @@ impl TaskMemory {
         held.rows.gather(row.reshape(&[seeds, m * count]))
     }
 
-    /// Rows as transitions, and the reward that the encoder sees.
+    /// Splits rows into transitions, and the reward that the encoder sees.
     #[track_caller]
     #[must_use]
     pub fn transitions(&self, rows: Tensor) -> (Transitions, Tensor) {

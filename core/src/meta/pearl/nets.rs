@@ -1,4 +1,4 @@
-//! The networks of PEARL, and an update of them.
+//! The networks of PEARL, and one update of them.
 
 use super::config::PearlConfig;
 use super::encoder::ContextEncoder;
@@ -15,9 +15,9 @@ use crate::replay::{Transitions, mean};
 use crate::tensor::{Named, tree};
 use crate::{DType, Result, Tensor};
 
-/// The groups of parameters: those of a group make their steps together.
+/// The number of the policy's group. The parameters of a group are stepped together.
 const POLICY: usize = 0;
-/// The encoder and, behind it, both critics.
+/// The number of the group of the encoder and, behind it, of both critics.
 const CRITICS: usize = 1;
 const VALUE: usize = 2;
 
@@ -28,56 +28,56 @@ pub struct PearlNets {
     pub config: PearlConfig,
     /// Reads contexts.
     pub encoder: ContextEncoder,
-    /// How steps are made; their sizes are those of the settings.
+    /// The optimiser of all networks; the settings hold its step sizes.
     pub optimiser: Adam,
     groups: ParameterGroups,
     actor: Squashed,
     critics: [Mlp; 2],
     value: Mlp,
-    /// Slices of the encoder, and their numbers.
+    /// The number of the encoder's slices, and that of its parameters.
     of_encoder: [usize; 2],
 }
 
-/// All that updates change.
+/// All state that updates change.
 #[derive(Clone, Debug)]
 pub struct PearlLearner {
     policy: Trained,
     critics: Trained,
     value: Trained,
-    /// Parameters of the value function that targets are made with, `[S, P]`.
+    /// Parameters of the value function in the critics' targets, `[S, P]`.
     target: Tensor,
 }
 
 tree!(PearlLearner: policy, critics, value, target);
 
-/// The data of one update, of M tasks of each of S seeds.
+/// The data of one update, for M tasks of each of S seeds.
 #[derive(Clone, Debug)]
 pub struct PearlBatch {
-    /// Evidence before the context, `[S, M, ·]` each.
+    /// Evidence before the context is read, `[S, M, ·]` each.
     pub evidence: Named,
-    /// The context as the encoder reads it, `[S, M, C, I]`.
+    /// The context in the encoder's form, `[S, M, C, I]`.
     pub context: Tensor,
     /// Transitions, `[S, M · B, …]`.
     pub transitions: Transitions,
-    /// Standard normal numbers of z, `[S, M, Z]`.
+    /// Standard normal numbers for draws of z, `[S, M, Z]`.
     pub of_z: Tensor,
-    /// Standard normal numbers of actions, `[S, M · B, A]`.
+    /// Standard normal numbers for draws of actions, `[S, M · B, A]`.
     pub of_actions: Tensor,
 }
 
 /// The result of an update.
 #[derive(Clone, Debug)]
 pub struct PearlUpdated {
-    /// The learner from now on.
+    /// The learner after the update.
     pub learner: PearlLearner,
-    /// Metrics, the same ones of each update.
+    /// Metrics of the update; all updates have metrics of equal names.
     pub metrics: Metrics,
-    /// Evidence after the context, without a gradient.
+    /// Evidence after the context is read, without a gradient.
     pub evidence: Named,
 }
 
 impl PearlNets {
-    /// For an environment.
+    /// Declares the networks for an environment.
     ///
     /// # Errors
     /// If a setting is invalid, or the environment takes choices.
@@ -94,7 +94,8 @@ impl PearlNets {
             Mlp::new(layout, name, 0, &sizes, config.net.activation, gain)
         };
         let seen = seen.observation.len();
-        // Each begins with numbers of its own: where both begin alike, as garage's do, the lower one is no caution.
+        // Each critic begins with parameters of its own. If both began alike, as garage's do, their minimum would be no
+        // caution.
         let critics = ["critic.0", "critic.1"].map(|name| network(&mut of_critics, name, seen + spec.action.dim()));
         let value = network(&mut of_value, "value", seen);
         let groups = vec![
@@ -114,20 +115,20 @@ impl PearlNets {
         })
     }
 
-    /// Which part of θ is what.
+    /// The slices of θ, by name.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         self.groups.whole()
     }
 
-    /// Who acts; it infers its belief after so many episodes, or not at all.
+    /// The policy that acts. It infers its belief anew after `infers` episodes each, or not at all.
     #[must_use]
     pub fn policy(&self, infers: Option<usize>) -> ContextPolicy<'_> {
         let slices = self.groups.of(POLICY).slices().count();
         ContextPolicy { net: &self.actor, encoder: &self.encoder, slices, latent: self.config.latent_dim, infers }
     }
 
-    /// The slices that the policy acts by, its own and the encoder's, of θ `[S, P]`.
+    /// The slices of θ `[S, P]` that the policy acts by: its own, then the encoder's.
     #[track_caller]
     #[must_use]
     pub fn acting_parts(&self, theta: Tensor) -> Vec<Tensor> {
@@ -140,7 +141,7 @@ impl PearlNets {
         split(POLICY, policy).into_iter().chain(encoder).collect()
     }
 
-    /// A key, and all that updates change.
+    /// The entries of the state: parameters, their optimiser's memory, and the target's parameters.
     #[must_use]
     pub fn entries(&self) -> Vec<StateEntry> {
         let mut entries = self.groups.entries();
@@ -149,7 +150,7 @@ impl PearlNets {
         entries
     }
 
-    /// The learner as a state holds it.
+    /// Reads the learner from a state.
     #[must_use]
     pub fn begin(&self, held: &Held) -> PearlLearner {
         let mut groups = self.groups.begin(held).into_iter();
@@ -157,7 +158,7 @@ impl PearlNets {
         PearlLearner { policy: next(), critics: next(), value: next(), target: held.get("target") }
     }
 
-    /// Updates the state.
+    /// Writes the learner to the state.
     pub fn keep(&self, it: &mut Iteration<'_>, learner: &PearlLearner) {
         let PearlLearner { policy, critics, value, target } = learner.clone();
         self.groups.keep(it, &[policy, critics, value]);
@@ -176,7 +177,7 @@ impl PearlNets {
         }
     }
 
-    /// Step sizes of the encoder and, behind them, of the critics, `[]` or `[1, P]`.
+    /// Step sizes of the encoder and, behind them, of the critics: `[1, P]`, or `[]` if both are equal.
     fn critic_rates(&self) -> Tensor {
         let PearlConfig { context_lr, qf_lr, .. } = self.config;
         let (encoder, all) = (self.of_encoder[1], self.groups.of(CRITICS).len());
@@ -187,8 +188,8 @@ impl PearlNets {
         }
     }
 
-    /// One update: the critics and the encoder by the critics' loss and the belief's divergence, the value function by the new critics, its
-    /// target, and the policy. Only the first of these moves the encoder.
+    /// Makes one update: of critics and encoder by the critics' loss and the belief's divergence, of the value function
+    /// by the new critics, of its target, and of the policy. Only the first of these moves the encoder.
     #[track_caller]
     #[must_use]
     pub fn update(&self, learner: PearlLearner, data: &PearlBatch) -> PearlUpdated {

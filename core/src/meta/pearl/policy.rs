@@ -7,28 +7,29 @@ use crate::env::{Dim, EnvSpec};
 use crate::policy::{Act, Acting, Feedback, How, Policy, Squashed};
 use crate::tensor::Named;
 
-/// Acts by the observation and z, which is drawn from its belief at the beginning of each episode and kept until its end.
+/// Acts by the observation and z, which is drawn from the belief at the beginning of each episode and kept to its end.
 ///
-/// `ContextConditionedPolicy` of garage, and its `PEARLWorker`. Its acting values are the evidence that its belief follows from, `[K, 1, ·]`
-/// each; its parameters are its own, and behind these the encoder's.
+/// It is `ContextConditionedPolicy` of garage together with its `PEARLWorker`. Its acting values are the evidence for
+/// its belief, `[K, 1, ·]` each; its parameters are its own and, behind these, the encoder's.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextPolicy<'a> {
-    /// Actions from an observation beside z.
+    /// The network from an observation beside z to an action.
     pub net: &'a Squashed,
-    /// Beliefs from what was seen.
+    /// The encoder, which infers beliefs from transitions.
     pub encoder: &'a ContextEncoder,
-    /// Slices of θ that are the policy's own.
+    /// The number of slices that are the policy's own.
     pub slices: usize,
-    /// Z, numbers of z.
+    /// Z, the numbers of z.
     pub latent: usize,
-    /// It infers its belief anew after so many of its episodes, from all that it has seen; none: the belief stays as it is.
+    /// The number of episodes after which the belief is inferred anew from all that was seen; none: the belief stays as
+    /// it is.
     pub infers: Option<usize>,
 }
 
-/// The stream of a step's noise that z is drawn from.
+/// The stream of a step's noise for draws of z.
 const DRAW: u32 = 7;
 
-/// An environment's spaces as the policy sees them: z beside the observation. `augment_env_spec` of garage.
+/// An environment's spaces with z beside the observation, as the policy sees them; `augment_env_spec` of garage.
 #[must_use]
 pub fn augmented(spec: &EnvSpec, latent: usize) -> EnvSpec {
     let mut spec = spec.clone();
@@ -52,7 +53,7 @@ impl Policy for ContextPolicy<'_> {
             return Named::from([("z", belief.draw(normal))]);
         };
         let evidence = self.evidence(before.unwrap_or(&acting.values), rows);
-        // A belief is kept as the evidence that it follows from.
+        // A belief is kept as the evidence for it.
         let (used, episodes) = match before {
             None => (evidence.clone(), Tensor::zeros(&[rows[0], rows[1], 1])),
             Some(before) => {
@@ -74,7 +75,7 @@ impl Policy for ContextPolicy<'_> {
         memory
     }
 
-    /// Extras are those of [`Squashed`].
+    /// Extras are the ones of [`Squashed`].
     fn act(
         &self,
         acting: &Acting,
@@ -108,7 +109,7 @@ impl Policy for ContextPolicy<'_> {
     }
 }
 
-/// The name of that part of the evidence that the belief in use follows from.
+/// The name of the part of memory that holds this part of the evidence for the belief in use.
 fn used(name: &str) -> &'static str {
     match name {
         "units" => "used units",

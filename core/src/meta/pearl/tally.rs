@@ -1,21 +1,21 @@
-//! Counts of the episodes that were collected.
+//! Counts of collected episodes, for metrics.
 
 use crate::Tensor;
 use crate::algo::Metrics;
 use crate::play::Steps;
 use crate::tensor::scan_tree;
 
-/// Whole episodes in numbers.
+/// Counts of whole episodes.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
-    /// Episodes, the sum of their returns and that of their lengths, `[S, 1]` each.
+    /// The number of episodes, the sum of their returns, and the sum of their lengths, `[S, 1]` each.
     sums: [Tensor; 3],
-    /// The return of the episode that ended, of each step in order, as [`Metrics::returns`] has them: `[S, ·]`.
+    /// Returns of the episodes that ended, in order of steps, as [`Metrics::returns`] takes them: `[S, ·]`.
     returns: Tensor,
 }
 
 impl Tally {
-    /// Of steps `[T, S · M, 1, …]`.
+    /// Counts the episodes of steps `[T, S · M, 1, …]`.
     pub(super) fn of(steps: &Steps, [seeds, m]: [usize; 2]) -> Tally {
         let t = steps.reward.size(0);
         let ended = steps.valid.bit_and(steps.terminated.bit_or(steps.truncated));
@@ -31,14 +31,14 @@ impl Tally {
         Tally { sums, returns: returns.reshape(&[seeds, t * m]) }
     }
 
-    /// Both together.
+    /// Adds two tallies.
     pub(super) fn and(self, other: Tally) -> Tally {
         let sums = std::array::from_fn(|i| self.sums[i] + other.sums[i]);
         Tally { sums, returns: Tensor::concat(&[self.returns, other.returns], 1) }
     }
 }
 
-/// Metrics of the episodes by the prior and of those by the belief, and of both.
+/// Metrics of all episodes, of those by the prior and of those by the belief.
 pub(super) fn metrics(rounds: [Option<Tally>; 2]) -> Metrics {
     let Some(Tally { sums: [count, returns, made], returns: each }) =
         rounds.iter().flatten().cloned().reduce(Tally::and)

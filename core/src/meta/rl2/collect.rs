@@ -1,36 +1,38 @@
-//! Trials of many tasks side by side, as learners take them.
+//! Trials of many tasks side by side, in the form that learners use.
 
 use crate::Tensor;
 use crate::credit::Paths;
 use crate::play::Experience;
 use crate::tensor::{Loop, scan};
 
-/// Trials as paths: T steps, a row per seed, an episode's first step right after the last one of the episode before.
+/// Trials as paths: T steps, a row per seed. An episode's first step directly follows the last step of the episode
+/// before.
 #[derive(Clone, Copy, Debug)]
 pub struct Trials {
-    /// What learners use, `[T, S, M, ·]`; `obs` is what the policy saw, [`augmented`](super::augmented), and `valid` ends with the trial.
+    /// Trials as learners use them, `[T, S, M, ·]`: `obs` is the policy's [`augmented`](super::augmented) input,
+    /// and `valid` is 1 to the end of a trial.
     pub paths: Paths,
     /// Log-probabilities of the actions, `[T, S, M, 1]`.
     pub logp: Tensor,
-    /// What the value says, `[T, S, M, 1]`: returns in deviations from the mean return of the step.
+    /// The learned value, `[T, S, M, 1]`, standardised: the difference to the mean return of the step, in deviations.
     pub value: Tensor,
     /// Entropies of the policy, `[T, S, M, 1]`.
     pub entropy: Tensor,
-    /// Which episode of the trial a step belongs to, u32 from 0, `[T, S, M, 1]`.
+    /// The number of a step's episode in its trial, u32 from 0, `[T, S, M, 1]`.
     pub episode: Tensor,
-    /// Environment states acted in, `[T, S, M, F]`.
+    /// Environment states before each step, `[T, S, M, F]`.
     pub states: Tensor,
-    /// Actions as the environment got them, `[T, S, M, A]`.
+    /// Actions as environments got them, `[T, S, M, A]`.
     pub limited: Tensor,
-    /// Which steps met a value that is not finite, as [`Steps::lost`](crate::play::Steps::lost) tells it, `[T, S, M, 1]`.
+    /// 1 at steps that met a value that is not finite, as in [`Steps::lost`](crate::play::Steps::lost), `[T, S, M, 1]`.
     pub lost: Tensor,
 }
 
-/// Episodes of a trial that one sum over all steps tells apart, each by itself.
+/// The most episodes of a trial for which each episode's sum is taken by itself over all steps.
 const FEW_EPISODES: usize = 32;
 
 impl From<&Experience> for Trials {
-    /// Trials that a [`TrialPolicy`](super::TrialPolicy) played.
+    /// Takes trials from what a [`TrialPolicy`](super::TrialPolicy) played.
     fn from(played: &Experience) -> Trials {
         let (steps, extra) = (&played.steps, |name: &str| played.steps.extras.get(name));
         Trials {
@@ -47,19 +49,19 @@ impl From<&Experience> for Trials {
 }
 
 impl Trials {
-    /// Return of each episode, `[S, M, n]`; 0 of those that a trial did not come to.
+    /// The return of each episode, `[S, M, n]`; 0 for episodes that a trial did not reach.
     #[track_caller]
     pub fn episode_returns(&self, episodes: usize) -> Tensor {
         self.by_episode(self.paths.reward, episodes)
     }
 
-    /// Steps of each episode, f32 `[S, M, n]`.
+    /// The number of steps of each episode, f32 `[S, M, n]`.
     #[track_caller]
     pub fn episode_lengths(&self, episodes: usize) -> Tensor {
         self.by_episode(self.paths.valid.to_f32(), episodes)
     }
 
-    /// Sums of `x: [T, S, M, 1]`, 0 where no step is valid, over the steps of each episode.
+    /// Sums `x: [T, S, M, 1]`, which is 0 where no step is valid, over the steps of each episode: `[S, M, n]`.
     fn by_episode(&self, x: Tensor, episodes: usize) -> Tensor {
         if episodes > FEW_EPISODES {
             return self.by_many_episodes(x, episodes);
@@ -71,8 +73,8 @@ impl Trials {
         wide.sum_keep(0).reshape(&shape[1..])
     }
 
-    /// The same in memory that does not grow with the episodes of a trial times its steps: sums are taken along the way, and each
-    /// episode has that of its last step.
+    /// Sums as [`by_episode`](Trials::by_episode), in memory that does not grow with the number of episodes times that
+    /// of steps: it keeps a running sum, and stores it at each episode's last step.
     fn by_many_episodes(&self, x: Tensor, episodes: usize) -> Tensor {
         let (episode, shape) = (self.episode, x.shape());
         let [t, s, m, _] = shape[..] else {
@@ -87,7 +89,7 @@ impl Trials {
             Loop { carry: vec![sum], ys: vec![sum] }
         });
         let sums = sums.first().copied().unwrap_or(Tensor::poison());
-        // Rows that do not exist are not stored; padding belongs to the episode after the last one.
+        // Rows that do not exist are not stored; padding belongs to an episode after the last one.
         let nowhere = Tensor::constant_u32(u32::MAX);
         let index = episode.ne(after).select(episode, nowhere);
         let by_trial = |x: Tensor| x.permute(&[1, 2, 0, 3]).reshape(&[s, m, t]);

@@ -7,7 +7,7 @@ use crate::policy::RecurrentConfig;
 use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 
-/// How trials become a better policy.
+/// The optimisers of a policy on trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rl2Variant {
     /// `rl2-ppo`: PPO's clipped objective on minibatches of trials.
@@ -17,10 +17,10 @@ pub enum Rl2Variant {
 }
 
 impl Rl2Variant {
-    /// Both.
+    /// All variants.
     pub const ALL: [Rl2Variant; 2] = [Rl2Variant::Ppo, Rl2Variant::Trpo];
 
-    /// Tells whether it looks at a setting.
+    /// Tells whether the setting `key` has an effect on this variant.
     #[must_use]
     pub fn uses(self, key: &str) -> bool {
         match key {
@@ -32,22 +32,23 @@ impl Rl2Variant {
     }
 }
 
-/// The prediction that rewards to come are compared with.
+/// The prediction that is subtracted from returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Critic {
-    /// A value read from the memory of the policy, learned along with it.
+    /// A value read from the policy's memory, learned together with the policy.
     #[default]
     Gru,
-    /// A value with recurrent units of its own, which remember as the policy's do.
+    /// A value read from recurrent units of its own, of the same kind as the policy's.
     Separate,
-    /// [`Baseline::LinearFeature`], fitted to each batch, as garage does.
+    /// [`Baseline::LinearFeature`], fitted to each batch as in garage.
     LinearFeature,
-    /// [`Baseline::LinearTime`].
+    /// [`Baseline::LinearTime`], fitted to each batch.
     LinearTime,
-    /// [`Baseline::MultiFeature`], of what the policy sees: observation, last action, its reward and end, and no time.
-    /// Steps differ in how much of the trial is left, which it cannot tell: with `gae_lambda` near 0 little is learned.
+    /// [`Baseline::MultiFeature`], fitted to the policy's inputs: observation, last action, its reward
+    /// and end, but no time. It cannot tell how much of the trial is left, which is much of a return:
+    /// with `gae_lambda` near 0 little is learned.
     MultiFeature,
-    /// Nothing.
+    /// No prediction: 0.
     Zero,
 }
 
@@ -61,7 +62,7 @@ crate::words!(Critic {
 });
 
 impl Critic {
-    /// The baseline that is fitted to each batch, if it is one.
+    /// The baseline that is fitted to each batch; none for a learned value.
     pub fn baseline(self) -> Option<Baseline> {
         match self {
             Critic::Gru | Critic::Separate => None,
@@ -72,21 +73,21 @@ impl Critic {
         }
     }
 
-    /// Tells whether it is a value that is learned along with the policy.
+    /// Tells whether it is a value that is learned together with the policy.
     pub fn learned(self) -> bool {
         self.baseline().is_none()
     }
 }
 
-/// Over what advantages are standardised.
+/// The steps over which advantages are standardised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AdvantageCentre {
     /// All valid steps of all trials.
     #[default]
     All,
-    /// The same step of all trials, where ended ones count as 0: as garage.
+    /// Each step by itself over all trials, in which ended trials count as 0, as in garage.
     Step,
-    /// Not at all.
+    /// No steps: advantages are not standardised.
     None,
 }
 
@@ -166,11 +167,11 @@ crate::settings! {
     }
 }
 
-/// Most steps of all trials of one iteration and seed.
+/// The most steps of all trials of one iteration and seed.
 pub(super) const MAX_BATCH: usize = 1 << 24;
 
 impl Rl2Config {
-    /// Defaults of a variant.
+    /// The defaults of a variant.
     pub fn of(variant: Rl2Variant) -> Rl2Config {
         let base = Rl2Config::default();
         match variant {
@@ -185,7 +186,7 @@ impl Rl2Config {
         }
     }
 
-    /// T, the steps of a trial on an environment with this time limit.
+    /// T, the steps of a trial in an environment with this time limit.
     pub fn trial_steps(&self, time_limit: usize) -> usize {
         self.episodes.saturating_mul(time_limit)
     }
@@ -195,10 +196,10 @@ impl Rl2Config {
         self.meta_batch.saturating_mul(self.trial_steps(time_limit))
     }
 
-    /// Every value on its own and in combination.
+    /// Checks every value on its own and in combination.
     ///
     /// # Errors
-    /// [`Error::Config`] with the first setting that cannot work and what to do about it.
+    /// [`Error::Config`] that names the first setting that cannot work, and the remedy.
     pub fn validate(&self, variant: Rl2Variant) -> Result<()> {
         self.check()?;
         self.net.validate()?;

@@ -1,4 +1,4 @@
-//! Who gets credit for what: advantages and value targets of whole trials.
+//! Credit assignment: advantages and value targets of whole trials.
 
 use super::collect::Trials;
 use super::config::{AdvantageCentre, Rl2Config};
@@ -6,31 +6,31 @@ use crate::Tensor;
 use crate::credit::{Paths, Processor};
 use crate::learn::EntropyMethod;
 
-/// Training data of trials, `[T, S, M, 1]`; 0 in padding.
+/// Training data of trials, `[T, S, M, 1]` each; 0 in padding.
 #[derive(Clone, Copy, Debug)]
 pub struct Credit {
-    /// Discounted sums of rewards to the end of the trial: what a baseline is fitted to.
+    /// Discounted sums of rewards to the end of the trial, to which a baseline is fitted.
     pub fitted: Tensor,
-    /// What is expected of each step: learned values, or a baseline fitted to these very trials.
+    /// Predictions of the returns: learned values, or a baseline fitted to these trials.
     pub values: Tensor,
-    /// Advantages, centred.
+    /// Advantages, standardised as the settings ask for.
     pub advantage: Tensor,
-    /// TD(λ) returns: advantages before they were centred, and values.
+    /// TD(λ) returns: advantages before they are standardised, plus `values`.
     pub returns: Tensor,
-    /// Returns as a learned value is to predict them, divided by the scale of a batch's returns.
+    /// Targets of a learned value: returns standardised by the batch's `Scale`.
     pub target: Tensor,
 }
 
-/// What a learned value is measured by: the mean return at its step over the trials of a batch, and the deviation of returns
-/// from these means.
+/// The unit of a learned value: the mean return of each step over the trials of a batch, and
+/// the deviation of returns from these means.
 ///
-/// Most of a return is how much of the trial is left, which a memory would have to count. And values of long trials are large:
-/// their loss would drown the policy's in the weights that both share.
+/// Much of a return is how long the trial still lasts, which a memory would have to count. And the values of long
+/// trials are large: their loss would drown the policy's in the weights that both share.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
-    /// `[T, S, 1, 1]`
+    /// The mean return of each step, `[T, S, 1, 1]`.
     mean: Tensor,
-    /// `[1, S, 1, 1]`
+    /// The deviation of returns, `[1, S, 1, 1]`.
     deviation: Tensor,
 }
 
@@ -47,7 +47,7 @@ impl Scale {
 }
 
 impl Rl2Config {
-    /// Credit for the steps of trials, as if each were one path: nothing ends with an episode.
+    /// Credits the steps of trials as if each trial were one path, which does not end with an episode.
     #[track_caller]
     pub fn credit(&self, trials: &Trials) -> Credit {
         let paths = self.rewarded(trials);
@@ -60,7 +60,7 @@ impl Rl2Config {
         self.credit_over(&paths, fitted, values, scale)
     }
 
-    /// The same over values of the caller's, `[T, S, M, 1]`.
+    /// Credits the steps over given values, `[T, S, M, 1]`.
     #[track_caller]
     pub fn credit_with(&self, trials: &Trials, values: Tensor) -> Credit {
         let paths = self.rewarded(trials);
@@ -93,9 +93,9 @@ impl Rl2Config {
         Paths { reward: self.rewards(&trials.paths, entropy), ..trials.paths }
     }
 
-    /// Rewards as credit is given for them, `[T, S, M, 1]`: with the entropy, if that is to be maximised too.
+    /// Rewards that credit is given for, `[T, S, M, 1]`: with the entropy, if the settings maximise that as well.
     ///
-    /// Of valid steps only; garage adds it to padding as well, from where it leaks into the returns of shorter trials.
+    /// Only valid steps get it; garage adds it to padding too, from where it leaks into the returns of shorter trials.
     #[track_caller]
     fn rewards(&self, paths: &Paths, entropy: Tensor) -> Tensor {
         match self.entropy_method {
@@ -108,7 +108,7 @@ impl Rl2Config {
     }
 }
 
-/// Advantages standardised as asked for and perhaps shifted to be positive, `[T, S, M, 1]`; 0 in padding.
+/// Standardises advantages, and shifts them to be positive if `positive`, `[T, S, M, 1]`; 0 in padding.
 #[track_caller]
 fn centred(centre: AdvantageCentre, positive: bool, raw: Tensor, valid: Tensor) -> Tensor {
     let none = Tensor::constant_f32(0.0);

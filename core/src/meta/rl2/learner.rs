@@ -8,24 +8,24 @@ use crate::nn::{Init, Layout, MemoryCell, SliceId};
 use crate::optim::weight_decay;
 use crate::policy::{Distribution, RecurrentPolicy};
 
-/// A recurrent policy and, if it is learned, a value read from its memory or from one of its own. Parameters are values: `parts` is
-/// [`Layout::split`] of θ `[S, P]`.
+/// A recurrent policy and, if it is learned, a value read from the policy's memory or from a memory of its own.
+/// Parameters are passed in: `parts` is [`Layout::split`] of θ `[S, P]`.
 #[derive(Clone, Debug)]
 pub struct Rl2Net {
-    /// Which part of θ is what.
+    /// The slices of θ, by name.
     pub layout: Layout,
     /// The policy.
     pub policy: RecurrentPolicy,
-    /// Weights `[H, 1]` and bias `[1]` of the value.
+    /// The weights `[H, 1]` and the bias `[1]` of the value.
     value: Option<[SliceId; 2]>,
-    /// The value's own memory, if it has one.
+    /// The value's own recurrent units, if it has such.
     value_cell: Option<MemoryCell>,
-    /// ln σ, where it is not learned.
+    /// The number of the slice that is ln σ, if it is not learned.
     fixed: Option<usize>,
 }
 
 impl Rl2Net {
-    /// Networks for an environment.
+    /// Declares the networks for an environment.
     pub fn new(spec: &EnvSpec, config: &Rl2Config) -> Rl2Net {
         let mut layout = Layout::new();
         let policy = RecurrentPolicy::new(&mut layout, inputs(spec), &spec.action, &config.net);
@@ -44,30 +44,30 @@ impl Rl2Net {
         Rl2Net { layout, policy, value, value_cell, fixed }
     }
 
-    /// The slices of θ as a loss sees them: what is not learned is a constant.
+    /// The slices of θ for a loss, with gradients stopped in those that are not learned.
     #[track_caller]
     pub fn learned(&self, parts: &[Tensor]) -> Vec<Tensor> {
         constant(parts, self.fixed)
     }
 
-    /// ½ λ ‖θ‖² of all slices that are learned, `[S, 1]`.
+    /// ½ λ ‖θ‖² over the slices that are learned, `[S, 1]`.
     #[track_caller]
     pub fn weight_decay(&self, parts: &[Tensor], share: f64) -> Tensor {
         let slices = parts.iter().enumerate().filter(|(i, _)| Some(*i) != self.fixed);
         weight_decay(&slices.map(|(_, part)| *part).collect::<Vec<_>>(), share)
     }
 
-    /// I, how many numbers the policy sees at each step: see [`augmented`](super::augmented).
+    /// I, the numbers of the policy's input at each step: see [`augmented`](super::augmented).
     pub fn inputs(&self) -> usize {
         self.policy.cell().inputs()
     }
 
-    /// The value's memory, if it has one of its own.
+    /// The value's own recurrent units, if it has such.
     pub fn value_cell(&self) -> Option<&MemoryCell> {
         self.value_cell.as_ref()
     }
 
-    /// v in states `[S, B, W]` of the memory that it is read from → `[S, B, 1]`; zeros if no value is learned.
+    /// The value in states `[S, B, W]` of the memory that it is read from → `[S, B, 1]`; zeros if no value is learned.
     #[track_caller]
     pub fn value(&self, parts: &[Tensor], state: Tensor) -> Tensor {
         let cell = self.value_cell.as_ref().unwrap_or(self.policy.cell());
@@ -77,7 +77,8 @@ impl Rl2Net {
         }
     }
 
-    /// Policy and value at all steps of trials `xs: [T, S, B, I]`, with rows `[S, T · B]` in order of time, then of trial.
+    /// Runs policy and value over all steps of trials `xs: [T, S, B, I]`; rows of the results,
+    /// `[S, T · B]`, are in order of time, then of trial.
     #[track_caller]
     pub fn run(&self, parts: &[Tensor], xs: Tensor) -> (Distribution, Tensor) {
         let rows = [xs.size(1), xs.size(2)];
@@ -88,7 +89,7 @@ impl Rl2Net {
     }
 }
 
-/// O + A + 2: observation, previous action (a choice as one number per choice), reward and end.
+/// O + A + 2, the width of observation, previous action (one number per choice), reward and end.
 fn inputs(spec: &EnvSpec) -> usize {
     spec.observation.len() + spec.action.choices().unwrap_or(spec.action.dim()) + 2
 }

@@ -12,19 +12,19 @@ use crate::policy::Distribution;
 pub struct TrialBatch {
     /// Inputs of the policy, `[T, S, B, I]`.
     pub xs: Tensor,
-    /// Actions as drawn, `[S, T · B, A]`.
+    /// Actions as they were drawn, `[S, T · B, A]`.
     pub action: Tensor,
-    /// Their log-probabilities when drawn, `[S, T · B, 1]`.
+    /// Log-probabilities of the actions when they were drawn, `[S, T · B, 1]`.
     pub logp_old: Tensor,
     /// Advantages, `[S, T · B, 1]`.
     pub advantage: Tensor,
-    /// Targets of a learned value, `[S, T · B, 1]`: returns in deviations from the mean return of the step.
+    /// Targets of a learned value, `[S, T · B, 1]`: returns standardised by the mean return of their step.
     pub returns: Tensor,
     /// Weights of rows in averages, `[S, T · B, 1]`: 1/n of n valid rows, 0 of padding.
     pub weight: Tensor,
 }
 
-/// Losses and what is reported about them, each `[S, 1]`.
+/// Losses and reported measures, each `[S, 1]`.
 #[derive(Clone, Copy, Debug)]
 pub struct TrialLosses {
     /// The loss that is minimised.
@@ -33,17 +33,18 @@ pub struct TrialLosses {
     pub policy: Tensor,
     /// ½ (v − R)², averaged; 0 if no value is learned.
     pub value: Tensor,
-    /// Entropy as the settings define it, averaged.
+    /// The mean of the entropy, as the settings define it.
     pub entropy: Tensor,
-    /// Estimate of KL(old ‖ new), averaged: mean of r − 1 − ln r.
+    /// Estimate of KL(old ‖ new): the mean of r − 1 − ln r.
     pub approx_kl: Tensor,
-    /// Share of steps whose ratio is outside 1 ± ε.
+    /// Share of steps whose ratio r is outside 1 ± ε.
     pub clip_frac: Tensor,
     /// The policy at all rows.
     pub distribution: Distribution,
 }
 
-/// Losses at `parts: [S, …]`. `clip_eps`: ε of PPO (Schulman et al. 2017, arXiv:1707.06347, eq. 7); none: no clipping.
+/// The losses at `parts: [S, …]`. `clip_eps` is ε of PPO (Schulman et al. 2017,
+/// arXiv:1707.06347, eq. 7); none: no clipping.
 #[track_caller]
 pub fn losses(
     net: &Rl2Net,
@@ -81,7 +82,7 @@ pub fn losses(
 }
 
 impl Rl2Config {
-    /// The entropy that the settings ask for, from the policy's own and the log-probability of the action.
+    /// The entropy that the settings ask for, from the policy's exact entropy and the log-probability of the action.
     #[track_caller]
     pub fn entropy(&self, exact: Tensor, logp: Tensor) -> Tensor {
         let entropy = if self.entropy_neg_log_prob { -logp } else { exact };

@@ -1,4 +1,4 @@
-//! The policy of trials: it remembers what it did and what came of it.
+//! The policy of trials: it remembers its actions and their outcomes.
 
 use super::learner::Rl2Net;
 use crate::Tensor;
@@ -8,24 +8,25 @@ use crate::play::{Keys, Play};
 use crate::policy::{Act, Acting, Feedback, How, Policy};
 use crate::tensor::Named;
 
-/// A recurrent policy that sees, beside the observation, its previous action and the outcome; the state of its units lasts through
-/// the episodes of a trial.
+/// A recurrent policy that sees its previous action and the outcome beside the observation. The state of its
+/// units lasts through the episodes of a trial.
 ///
 /// Duan et al. 2016, arXiv:1611.02779.
 #[derive(Clone, Copy, Debug)]
 pub struct TrialPolicy<'a> {
     /// The networks.
     pub net: &'a Rl2Net,
-    /// The actions that it takes.
+    /// The environment's action space.
     pub space: &'a ActionSpace,
-    /// Show an episode's last action, reward and end to the next one.
+    /// Shows an episode's last action, reward and end to the next episode.
     pub carry_over: bool,
-    /// Show the end by a time limit as that by a final state.
+    /// Shows the end by a time limit like that by a final state.
     pub show_time_limit: bool,
 }
 
 impl TrialPolicy<'_> {
-    /// Trials, one for each of `rows`, with `acting: [K, …]`, of tasks `[K, N, D]`, whose random numbers `key`, words `[K, 1]`, names.
+    /// Plays trials, one for each of `rows`, with `acting: [K, …]` and on tasks `[K, N, D]`. `key`,
+    /// words `[K, 1]`, names their random numbers.
     pub fn play<'a>(
         &'a self,
         env: &'a EnvDef,
@@ -42,12 +43,12 @@ impl TrialPolicy<'_> {
     }
 }
 
-/// Numbers by which an action is shown: a choice as one per choice.
+/// The numbers that show an action to the policy: one per choice, or the vector.
 fn width(space: &ActionSpace) -> usize {
     space.choices().unwrap_or(space.dim())
 }
 
-/// The previous action, its reward and whether it led to a final state, as the policy is shown them, `[K, N, A + 2]`.
+/// The previous action, its reward and 1 if it led to a final state, in the policy's form, `[K, N, A + 2]`.
 fn shown(space: &ActionSpace, [action, reward, terminated]: [Tensor; 3]) -> Tensor {
     let action = match space {
         ActionSpace::Box { .. } => action,
@@ -56,10 +57,11 @@ fn shown(space: &ActionSpace, [action, reward, terminated]: [Tensor; 3]) -> Tens
     Tensor::concat(&[action, reward, terminated], 2)
 }
 
-/// The input of the policy at a step, `[S, M, O + A + 2]`: observation, previous action, its reward, and whether it led to a
-/// final state (to a time limit only with [`TrialPolicy::show_time_limit`]).
+/// The policy's input at a step, `[S, M, O + A + 2]`: observation, previous action, its reward, and 1 if it led to a
+/// final state (or, with [`TrialPolicy::show_time_limit`], to a time limit).
 ///
-/// The original's `RL2Env`. `action: [S, M, A]`, a choice as its number; `reward`, `terminated: [S, M, 1]`, f32.
+/// It corresponds to the original's `RL2Env`. `action: [S, M, A]`, a choice as its number;
+/// `reward`, `terminated: [S, M, 1]`, f32.
 #[track_caller]
 pub fn augmented(space: &ActionSpace, obs: Tensor, previous: Option<[Tensor; 3]>) -> Tensor {
     match previous {
@@ -69,7 +71,8 @@ pub fn augmented(space: &ActionSpace, obs: Tensor, previous: Option<[Tensor; 3]>
 }
 
 impl Policy for TrialPolicy<'_> {
-    /// Nothing at the start of a trial; at that of its next episode, all but perhaps the outcome of the last step.
+    /// The memory is empty at the start of a trial; at the start of its next episode it lasts, but for the last step's
+    /// outcome, which is only kept with `carry_over`.
     fn begin(&self, acting: &Acting, rows: [usize; 2], before: Option<&Named>, _: &RowNoise) -> Named {
         match before {
             Some(memory) if self.carry_over => memory.clone(),
@@ -85,7 +88,7 @@ impl Policy for TrialPolicy<'_> {
         }
     }
 
-    /// Extras are those of a distribution, and `value`.
+    /// Extras are the ones of [`Distribution`](crate::policy::Distribution), and `value`.
     fn act(
         &self,
         acting: &Acting,

@@ -1,4 +1,4 @@
-//! How trials become a better policy.
+//! Updates of the policy on trials.
 
 use super::collect::Trials;
 use super::config::Rl2Config;
@@ -18,9 +18,9 @@ pub(super) struct TrialData {
     paths: Paths,
     logp: Tensor,
     advantage: Tensor,
-    /// The targets of a learned value.
+    /// Targets of a learned value.
     target: Tensor,
-    /// How well the values predict the returns of valid steps, `[S, 1]`.
+    /// The share of the returns' variance over valid steps that the values explain, `[S, 1]`.
     pub explained: Tensor,
 }
 
@@ -37,7 +37,8 @@ impl TrialData {
         }
     }
 
-    /// All that an update needs of each trial in one row, `[S, M, T · (I + A + 4)]`: one gather per minibatch.
+    /// Packs all that an update needs of a trial into one row, `[S, M, T · (I + A + 4)]`, so that a minibatch is one
+    /// gather.
     fn rows(&self) -> Tensor {
         let all =
             [self.paths.obs, self.paths.action, self.logp, self.advantage, self.target, self.paths.valid.to_f32()];
@@ -46,7 +47,7 @@ impl TrialData {
         all.permute(&[1, 2, 0, 3]).reshape(&[s, m, t * d])
     }
 
-    /// All trials.
+    /// The batch of all trials.
     fn whole(&self) -> TrialBatch {
         let rows = RecurrentPolicy::by_rows;
         TrialBatch {
@@ -59,7 +60,7 @@ impl TrialData {
         }
     }
 
-    /// The inverse of [`rows`](TrialData::rows) for some trials, `[S, B, …]`.
+    /// Unpacks [`rows`](TrialData::rows) of some trials, `[S, B, …]`.
     fn batch(&self, rows: Tensor) -> TrialBatch {
         let (s, b, t) = (rows.size(0), rows.size(1), self.paths.obs.size(0));
         let (i, a) = (self.paths.obs.size(3), self.paths.action.size(3));
@@ -81,15 +82,15 @@ impl TrialData {
 
 /// The outcome of an update.
 pub(super) struct Updated {
-    /// θ after it, `[S, P]`.
+    /// θ after the update, `[S, P]`.
     pub theta: Tensor,
-    /// Averages over the updates made.
+    /// Averages over the updates that were made.
     pub averages: Metrics,
-    /// Numbers of updates that were dropped and made.
+    /// Counts of updates that were dropped, and of those that were made.
     pub counts: Metrics,
 }
 
-/// Epochs of minibatches of trials.
+/// Makes epochs of updates on minibatches of trials.
 pub(super) fn proximal(
     config: &Rl2Config,
     net: &Rl2Net,
@@ -134,7 +135,7 @@ pub(super) fn proximal(
     (Updated { theta: end.theta, averages: descent.means(&end), counts: end.counts() }, end.adam)
 }
 
-/// Passes under way, and the loss over all trials `[S, 1]` at the end of the last one.
+/// The state of passes that are under way, with the loss over all trials at the end of the last pass, `[S, 1]`.
 #[derive(Clone, Copy, Debug)]
 struct Settling {
     theta: Tensor,
@@ -147,7 +148,7 @@ struct Settling {
 
 tree!(Settling: theta, adam, loss, sums, updates, non_finite);
 
-/// Passes until one changes the loss over all trials by less than the tolerance, of each seed by itself.
+/// Makes passes, for each seed until one changes the loss over all trials by less than the tolerance.
 fn until_settled(
     config: &Rl2Config,
     net: &Rl2Net,
@@ -185,7 +186,7 @@ fn until_settled(
     (Updated { theta: end.theta, averages, counts }, end.adam)
 }
 
-/// One trust-region step on all trials.
+/// Makes one trust-region step on all trials.
 pub(super) fn natural(config: &Rl2Config, net: &Rl2Net, theta: Tensor, data: &TrialData) -> Updated {
     let batch = data.whole();
     let at = |parts: &[Tensor]| losses(net, config, &net.learned(parts), &batch, None);
@@ -218,7 +219,8 @@ mod tests {
         (0..n).map(|i| (1.7 * i as f64 + seed).sin()).collect()
     }
 
-    /// Trials that end after 2 to 7 steps, as [`Trials`] of numbers after whose ends there is `padding`; rewards are 0 there.
+    /// The share that is explained for trials that end after 2 to 7 steps. After the ends there is `padding` in place
+    /// of [`Trials`]' numbers, and rewards are 0.
     fn explained(critic: Critic, padding: f64) -> [Vec<f64>; 4] {
         let [t, s, m] = SIZES;
         let device = Device::cpu(1);

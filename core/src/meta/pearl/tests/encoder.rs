@@ -1,11 +1,11 @@
-//! Encoders of all kinds: what they read, and the beliefs that follow.
+//! Encoders of all kinds: the transitions that they read, and the beliefs that follow.
 
 use super::*;
 
-/// K rows with E tasks each and C transitions of each.
+/// K rows, E tasks of each, and C transitions of each task.
 const SIZES: [usize; 3] = [2, 3, 5];
 
-/// An encoder for [`env`] and parameters of it for each of K rows.
+/// Makes an encoder for [`env`], and K rows of its parameters.
 fn encoder(config: &PearlConfig) -> (ContextEncoder, Layout, Vec<f64>) {
     let mut layout = Layout::new();
     let encoder = ContextEncoder::new(&mut layout, config, env().spec());
@@ -13,7 +13,7 @@ fn encoder(config: &PearlConfig) -> (ContextEncoder, Layout, Vec<f64>) {
     (encoder, layout, theta)
 }
 
-/// The tensors of evidence and of the belief that it leads to.
+/// The tensors of evidence and of the belief that follows from it.
 fn all(encoder: &ContextEncoder, parts: &[Tensor], evidence: &Named) -> Vec<Tensor> {
     let belief = encoder.belief(parts, evidence);
     evidence.iter().map(|(_, x)| x).chain([belief.mean]).chain(belief.variance).collect()
@@ -23,7 +23,7 @@ fn all(encoder: &ContextEncoder, parts: &[Tensor], evidence: &Named) -> Vec<Tens
 fn an_encoder_reads_transitions_with_or_without_what_they_led_to() {
     for config in kinds() {
         let (encoder, layout, _) = encoder(&config);
-        // O + A + 1, and with what a step led to 2 O + A + 1.
+        // O + A + 1, or 2 O + A + 1 with the next observation.
         let width = if config.use_next_obs_in_context { 7 } else { 5 };
         assert_eq!((encoder.width(), ContextEncoder::inputs(&config, env().spec())), (width, width));
         let shapes: Vec<(&str, &[usize])> = layout.slices().map(|(name, shape, _)| (name, shape)).collect();
@@ -72,7 +72,7 @@ fn a_context_that_is_read_at_once_is_the_same_as_one_transition_after_the_other(
         assert!(furthest(&one_by_one, &at_once) < 2e-5, "{config:?}");
         assert!(furthest(&in_two, &at_once) < 2e-5, "{config:?}");
         assert!(furthest(&nothing, &at_once) > 0.1, "{config:?}");
-        // Votes have no order, but what units have read has.
+        // Votes have no order, but the state of recurrent units depends on it.
         let order = furthest(&backwards, &at_once);
         assert_eq!(order > 1e-3, config.encoder == EncoderKind::Gru, "{config:?}: {order}");
     }
@@ -89,7 +89,7 @@ fn padding_changes_nothing_wherever_it_is() {
             let context = uneven(&[k, e, c, width], 5);
             let rubbish = uneven(&[k, e, 2, width], 6) * 100.0;
             let flags = |valid: u32, c: usize| Tensor::constant_u32(valid).broadcast_to(&[k, e, c, 1]);
-            // Two that count, two that do not, the rest that counts, and two that do not.
+            // Two that count, two that do not, the rest of them, which count, and two that do not.
             let [early, late] = [context.slice(2, 0, 2), context.slice(2, 2, c)];
             let padded = Tensor::concat(&[early, rubbish, late, rubbish], 2);
             let valid = Tensor::concat(&[flags(1, 2), flags(0, 2), flags(1, c - 2), flags(0, 2)], 2);

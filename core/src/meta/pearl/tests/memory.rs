@@ -15,7 +15,7 @@ fn memory(two_rewards: bool) -> TaskMemory {
     TaskMemory { tasks: P, rows: R, observations: 1, actions: 1, two_rewards }
 }
 
-/// A round of collecting: T rows of each task of each seed, of which the first ones count.
+/// One collection of a visit: T rows of each task of each seed, of which the first ones count.
 struct Part {
     counts: [[usize; M]; S],
     most: usize,
@@ -28,7 +28,7 @@ struct Visit {
     parts: Vec<Part>,
 }
 
-/// The memory of a task: the numbers of its rows, 0 where there is none.
+/// The memory of a task as a list: the numbers of its rows, 0 where a row holds nothing.
 #[derive(Clone, Debug, PartialEq)]
 struct Ring {
     rows: [f64; R],
@@ -38,12 +38,12 @@ struct Ring {
     context_filled: usize,
 }
 
-/// The number of a row, unlike all others. Those that do not count have one, too.
+/// A number for each row that no other row has, also for rows that do not count.
 fn row_number(visit: usize, part: usize, [seed, place]: [usize; 2], t: usize) -> f64 {
     (1 + t + 10 * (place + M * (seed + S * (part + 3 * visit)))) as f64
 }
 
-/// The memories after some visits, by seed and task, as lists have it.
+/// The memories after some visits, by seed and task, computed with lists.
 fn expected(visits: &[Visit]) -> Vec<Ring> {
     let empty = Ring { rows: [0.0; R], next: 0, filled: 0, context: 0, context_filled: 0 };
     let mut rings = vec![empty; S * P];
@@ -67,7 +67,7 @@ fn expected(visits: &[Visit]) -> Vec<Ring> {
     rings
 }
 
-/// Reads what `look` makes of the memories after some visits.
+/// Reads what `look` computes from the memories after some visits.
 fn after(memory: &TaskMemory, visits: &[Visit], look: impl FnOnce(&Remembered) -> Vec<Tensor>) -> Vec<Vec<f64>> {
     compute(|_| {
         let none = Tensor::zeros(&[S, P]).to_u32();
@@ -199,12 +199,12 @@ fn key(word: u32) -> [Tensor; 2] {
     [word, 7].map(|word| Tensor::constant_u32(word) + Tensor::iota(&[S, 1], 0))
 }
 
-/// The rows of a ring in order of time from one on.
+/// The rows of a ring in order of time, from one of them on.
 fn in_order(ring: &Ring, first: usize, count: usize) -> Vec<f64> {
     (0..count).map(|i| ring.rows[(first + i) % R]).collect()
 }
 
-/// Each of `among` is drawn as often as the others, and nothing else is.
+/// Checks that all of `among` are drawn equally often, and nothing else is.
 fn drawn_evenly(drawn: &[f64], among: &[f64]) {
     assert!(!among.is_empty() && drawn.iter().all(|number| among.contains(number)), "{drawn:?} among {among:?}");
     let expected = drawn.len() as f64 / among.len() as f64;
@@ -214,7 +214,7 @@ fn drawn_evenly(drawn: &[f64], among: &[f64]) {
     }
 }
 
-/// Tasks to draw for, by seed: those that [`visits`] leave with something to draw, out of order and one of them twice.
+/// Tasks to draw for, by seed: tasks whose memory is not empty after [`visits`], out of order and one of them twice.
 const DRAWN: [[u32; 4]; S] = [[2, 0, 1, 0], [1, 3, 0, 2]];
 
 #[test]

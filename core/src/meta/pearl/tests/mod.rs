@@ -12,7 +12,7 @@ use crate::policy::LayersConfig;
 use crate::program::State;
 use crate::{Array, Context, Device, Program};
 
-/// A point that looks for a place in the plane: O = 2, A = 2, and episodes of exactly 20 steps.
+/// A point that seeks a place in the plane: O = 2, A = 2, and episodes of exactly 20 steps.
 fn env() -> EnvDef {
     builtin("point-robot").unwrap()
 }
@@ -45,7 +45,7 @@ fn numbers(n: usize, seed: usize) -> Vec<f64> {
     (0..n).map(|i| (1.3 * i as f64 + 2.1 * seed as f64 + 0.7).sin()).collect()
 }
 
-/// The same as a tensor.
+/// Uneven numbers between −1 and 1 as a tensor of this shape.
 fn uneven(shape: &[usize], seed: usize) -> Tensor {
     Tensor::literal_f32(&numbers(shape.iter().product(), seed)).reshape(shape)
 }
@@ -68,7 +68,7 @@ fn compute(trace: impl FnOnce(&mut Context) -> Vec<Tensor>) -> Vec<Vec<f64>> {
     (0..count).map(|i| read(&device, out.get(&format!("{i}")).unwrap())).collect()
 }
 
-/// The largest difference of two lists.
+/// The largest difference between numbers of two lists.
 fn furthest(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)

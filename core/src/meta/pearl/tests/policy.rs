@@ -1,10 +1,10 @@
-//! The policy at play: z, the belief that it is drawn from, and what has been seen.
+//! The policy at play: z, the belief that it is drawn from, and the evidence for that.
 
 use super::*;
 use crate::play::{Experience, Keys, Play};
 use crate::policy::How;
 
-/// A setting of a play: K groups of N points, and the parameters of each group.
+/// The setting of a play: K groups of N points, and the parameters of each group.
 struct Scene {
     nets: PearlNets,
     rows: [usize; 2],
@@ -17,8 +17,8 @@ impl Scene {
         Scene { nets: PearlNets::new(config, env().spec()).unwrap(), rows, how: How::Explore, infers: None }
     }
 
-    /// Plays episodes of 20 steps by evidence that grows from group to group, 0 of the first one, and reads what `look` makes of them; it gets
-    /// the encoder's parameters and that evidence too.
+    /// Plays episodes of 20 steps by evidence that grows from group to group, 0 in the first one. Reads what `look`
+    /// computes from them; it also gets the encoder's parameters and that evidence.
     fn play(&self, episodes: usize, look: impl FnOnce(&Experience, &[Tensor], &Named) -> Vec<Tensor>) -> Vec<Vec<f64>> {
         let [k, n] = self.rows;
         compute(|_| {
@@ -42,7 +42,7 @@ impl Scene {
     }
 }
 
-/// z of each step, `[T, K, N, Z]`: what the policy's network sees behind the observation.
+/// z of each step, `[T, K, N, Z]`, which is the end of the network's input.
 fn z(played: &Experience) -> Tensor {
     let seen = played.steps.extras.get("seen");
     seen.slice(3, 2, seen.size(3))
@@ -80,7 +80,8 @@ fn z_is_kept_through_an_episode_and_drawn_anew_in_the_next() {
 #[test]
 fn z_is_drawn_from_the_belief() {
     const N: usize = 3000;
-    // The first group has seen nothing. The belief of the second one follows from precisions 1 and sums 1 of each number.
+    // The first group has seen nothing. The belief of the second one follows from precisions 1 and sums 1 of each
+    // number.
     let scene = Scene::new(&config(), [2, N]);
     let got = scene.play(1, |played, encoder, values| {
         let belief = scene.nets.encoder.belief(encoder, values);
@@ -112,7 +113,7 @@ fn a_belief_is_inferred_after_every_second_episode_from_all_that_was_seen() {
             let got = scene.play(episodes, |played, encoder, values| {
                 let all = transitions(&scene, played, 20 * episodes);
                 let values = values.iter().map(|(name, x)| (name, x.broadcast_to(&[2, 3, x.size(2)]))).collect();
-                // After 2 episodes those of both, after 3 the same, and so on.
+                // After 2 episodes the belief follows from both, after 3 still from these two, and so on.
                 let inferred = match episodes / 2 * 2 * 20 {
                     0 => Named::clone(&values),
                     steps => scene.nets.encoder.after(encoder, &values, all.slice(2, 0, steps), None),

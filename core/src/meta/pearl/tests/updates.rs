@@ -1,4 +1,4 @@
-//! Updates: which loss moves which networks, and how far.
+//! Updates: the loss that moves each network, and the length of its steps.
 
 use super::*;
 use crate::grad::value_and_grad;
@@ -7,9 +7,9 @@ use crate::optim::Adam;
 
 /// Tasks of an update.
 const M: usize = 2;
-/// Transitions of each.
+/// Transitions of each task.
 const B: usize = 6;
-/// Transitions of each one's context.
+/// Transitions of each task's context.
 const C: usize = 4;
 
 /// θ before and after an update.
@@ -20,7 +20,7 @@ struct Step {
 }
 
 impl Step {
-    /// The change of the slices whose names begin so.
+    /// The change of the slices whose names begin with `name`.
     fn of(&self, name: &str) -> Vec<f64> {
         let mut all = Vec::new();
         for (slice, shape, offset) in self.layout.slices().filter(|(slice, ..)| slice.starts_with(name)) {
@@ -32,13 +32,14 @@ impl Step {
         all
     }
 
-    /// How far the parameter of these that moved most has moved.
+    /// The largest change of a parameter of these slices.
     fn furthest(&self, name: &str) -> f64 {
         self.of(name).into_iter().map(f64::abs).fold(0.0, f64::max)
     }
 }
 
-/// Sets numbers of the slice of that name: `f` gets row, column and number of a matrix `[inputs, outputs]`, or of a bias as one row.
+/// Sets numbers of the slice `name`: `f` gets row, column and number of a matrix
+/// `[inputs, outputs]`, or of a bias as one row.
 fn set(layout: &Layout, theta: &mut [f64], name: &str, f: impl Fn(usize, usize, f64) -> f64) {
     let (_, shape, offset) = layout.slices().find(|(slice, ..)| *slice == name).unwrap();
     let columns = shape[shape.len() - 1];
@@ -47,14 +48,14 @@ fn set(layout: &Layout, theta: &mut [f64], name: &str, f: impl Fn(usize, usize, 
     }
 }
 
-/// Critics that do not look at z: rows O + A and on of their first layer are 0.
+/// Makes critics that ignore z: rows from O + A on of their first layer are 0.
 fn without_z(layout: &Layout, theta: &mut [f64]) {
     for critic in ["critic.0.0.weight", "critic.1.0.weight"] {
         set(layout, theta, critic, |row, _, x| if row < 4 { x } else { 0.0 });
     }
 }
 
-/// One update on made-up data from parameters that `change` has changed.
+/// Makes one update on made-up data, from parameters that `change` has changed.
 fn step(config: &PearlConfig, optimiser: Adam, change: impl FnOnce(&Layout, &mut [f64])) -> Step {
     let (env, device) = (env(), Device::cpu(1));
     let mut nets = PearlNets::new(config, env.spec()).unwrap();
@@ -90,7 +91,7 @@ fn step(config: &PearlConfig, optimiser: Adam, change: impl FnOnce(&Layout, &mut
         let shape = [&[1], &entry.shape[..]].concat();
         let array = match entry.name {
             "theta" => device.array(&shape, &theta),
-            // The value function that targets are made with.
+            // The parameters of the value function in the critics' targets.
             "target" => device.array(&shape, &numbers(entry.shape[0], 8)),
             _ => device.zeros(&shape, entry.dtype),
         };
@@ -101,19 +102,20 @@ fn step(config: &PearlConfig, optimiser: Adam, change: impl FnOnce(&Layout, &mut
     Step { layout, before, after: read(&device, state.get("theta").unwrap()) }
 }
 
-/// The first step of Adam is as long as its rate wherever there is a gradient at all, so that it tells whether there is one.
+/// Adam with an ε so small that its first step has full length wherever there is any gradient, and so shows where one
+/// is.
 fn any_gradient() -> Adam {
     Adam { eps: 1e-12, ..Adam::default() }
 }
 
-/// Steps as long as the gradient times the rate divided by `LARGE`.
+/// The ε of [`descent`], so large that a step is the gradient times the rate, divided by it.
 const LARGE: f64 = 1e6;
 
 fn descent() -> Adam {
     Adam { beta1: 0.0, beta2: 0.0, eps: LARGE, corrected: false }
 }
 
-/// The settings with all rates alike, for [`descent`].
+/// The settings with equal rates everywhere, for [`descent`].
 fn alike(rate: f64, config: PearlConfig) -> PearlConfig {
     let rate = rate * LARGE;
     PearlConfig { policy_lr: rate, qf_lr: rate, vf_lr: rate, context_lr: rate, ..config }
@@ -138,7 +140,8 @@ fn the_critics_and_the_divergence_each_move_the_encoder() {
 
 #[test]
 fn neither_the_policy_nor_the_value_function_nor_targets_move_the_encoder() {
-    // Their steps are huge and z is among their inputs, but the critics do not look at it and nothing holds the belief to the prior.
+    // Their steps are huge and z is among their inputs, but the critics do not look at it and nothing holds the belief
+    // to the prior.
     let config =
         PearlConfig { kl_lambda: 0.0, policy_lr: 1e3, vf_lr: 1e3, policy_pre_activation_coeff: 1.0, ..config() };
     let step = step(&config, any_gradient(), without_z);
