@@ -1,25 +1,25 @@
-//! The actions that an environment takes.
+//! Action spaces, in traces.
 
 use crate::Tensor;
 use crate::dist::RowNoise;
 use crate::env::ActionSpace;
 
-/// An action space, in traces.
+/// The actions that an environment takes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bounds {
-    /// One of so many choices, as its number.
+    /// One of a number of choices; the action is the number of the choice.
     Choices(usize),
-    /// Vectors between the lowest and the highest numbers.
+    /// Vectors of numbers, each between its lowest and its highest.
     Box {
-        /// The lowest of each number.
+        /// The lowest value of each number.
         low: Vec<f64>,
-        /// The highest of each number.
+        /// The highest value of each number.
         high: Vec<f64>,
     },
 }
 
 impl Bounds {
-    /// Those of an action space.
+    /// The bounds of an action space.
     #[must_use]
     pub fn of(action: &ActionSpace) -> Bounds {
         match action {
@@ -30,7 +30,7 @@ impl Bounds {
         }
     }
 
-    /// The nearest action inside, `[K, N, A]`.
+    /// The nearest action within the bounds, `[K, N, A]`.
     #[track_caller]
     pub fn clamp(&self, action: Tensor) -> Tensor {
         match self {
@@ -39,7 +39,7 @@ impl Bounds {
         }
     }
 
-    /// Numbers in −1 to 1 as actions from the lowest to the highest, `[K, N, A]`. Choices stay.
+    /// Scales numbers from −1 to 1 to actions from the lowest to the highest, `[K, N, A]`. Choices stay as they are.
     #[track_caller]
     pub fn scale(&self, action: Tensor) -> Tensor {
         match self {
@@ -49,13 +49,14 @@ impl Bounds {
                     low.iter().zip(high).map(|(low, high)| f(*low, *high)).collect()
                 };
                 let (half, middle) = (of(&|low, high| 0.5 * (high - low)), of(&|low, high| 0.5 * (high + low)));
-                // Rounding must not lead outside.
+                // Rounding must not lead out of the bounds.
                 self.clamp(action * Tensor::literal_f32(&half) + Tensor::literal_f32(&middle))
             }
         }
     }
 
-    /// An action per row, each as likely as any other, `[K, N, A]`; of a box as numbers in −1 to 1, to be [scaled](Bounds::scale).
+    /// Draws an action per row, evenly among all actions, `[K, N, A]`; a vector as numbers from −1 to 1, which
+    /// [`scale`](Bounds::scale) turns into an action.
     #[track_caller]
     pub fn uniform(&self, noise: &RowNoise) -> Tensor {
         match self {

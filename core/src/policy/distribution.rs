@@ -1,21 +1,21 @@
-//! The distribution of an action, whichever kind it is.
+//! The distribution of actions, for either kind of action space.
 
 use super::{Bounds, How};
 use crate::Tensor;
 use crate::dist::{Categorical, Gaussian, RowNoise};
 use crate::tensor::Named;
 
-/// Distribution of the actions of rows of observations.
+/// Distributions of actions, one per row of observations.
 #[derive(Clone, Copy, Debug)]
 pub enum Distribution {
-    /// Of one of several choices.
+    /// A distribution of one of several choices.
     Choice(Categorical),
-    /// Of a vector of numbers.
+    /// A distribution of vectors.
     Vector(Gaussian),
 }
 
 impl Distribution {
-    /// Joint log-probability or log-density, `[S, B, A]` → `[S, B, 1]`.
+    /// The joint log-probability or log-density of actions, `[S, B, A]` → `[S, B, 1]`.
     #[track_caller]
     pub fn log_prob(&self, action: Tensor) -> Tensor {
         match self {
@@ -33,7 +33,7 @@ impl Distribution {
         }
     }
 
-    /// A draw per row, `[S, B, A]`.
+    /// Draws an action per row, `[S, B, A]`.
     #[track_caller]
     pub fn sample(&self, noise: &RowNoise) -> Tensor {
         match self {
@@ -42,7 +42,7 @@ impl Distribution {
         }
     }
 
-    /// KL(self ‖ other), `[S, B, 1]`: how far `other`, of the same kind, has moved away.
+    /// KL(self ‖ other), `[S, B, 1]`, of distributions of the same kind: how far `other` has moved away.
     #[track_caller]
     pub fn kl(&self, other: &Distribution) -> Tensor {
         match (self, other) {
@@ -52,7 +52,7 @@ impl Distribution {
         }
     }
 
-    /// An action per row, `[K, N, A]`.
+    /// Chooses an action per row, `[K, N, A]`.
     #[track_caller]
     pub fn choose(&self, how: How, bounds: &Bounds, noise: &RowNoise) -> Tensor {
         match how {
@@ -63,11 +63,12 @@ impl Distribution {
         }
     }
 
-    /// More about an action that was taken where the network saw `seen: [K, N, I]`, by the names of [`Act::extras`](super::Act::extras).
+    /// Values about an action that was taken where the network saw `seen: [K, N, I]`, by the names
+    /// of [`Act::extras`](super::Act::extras).
     #[track_caller]
     pub fn extras(&self, seen: Tensor, action: Tensor) -> Named {
         let log_prob = self.log_prob(action);
-        // A choice is a number whatever it was made of.
+        // A choice is a finite number even where its logits are not, so its log-probability is tested.
         let acted = match self {
             Distribution::Choice(_) => log_prob,
             Distribution::Vector(_) => action,
@@ -80,7 +81,7 @@ impl Distribution {
         ])
     }
 
-    /// The same distribution as a constant: no gradient passes.
+    /// This distribution as a constant, through which no gradient passes.
     #[track_caller]
     pub fn stop_gradient(&self) -> Distribution {
         match self {

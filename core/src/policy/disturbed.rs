@@ -9,28 +9,28 @@ use crate::env::EnvSpec;
 use crate::nn::{Layout, Mlp};
 use crate::tensor::Named;
 
-/// Noise on actions in −1 to 1.
+/// The kinds of noise on actions in −1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
-    /// Normal, anew at each step, with the deviation σ that the acting value `sigma` says, `[]` or `[K, 1]`.
+    /// Normal numbers, drawn anew at each step. Their deviation σ is the acting value `sigma`, `[]` or `[K, 1]`.
     Gaussian,
-    /// A process that is drawn back to 0, and begins there in each episode: x ← x − θ x dt + σ √dt z.
+    /// A process that is drawn back to 0, where it begins each episode: x ← x − θ x dt + σ √dt z.
     ///
     /// Uhlenbeck and Ornstein 1930, doi:10.1103/PhysRev.36.823; σ is the acting value `sigma`.
     OrnsteinUhlenbeck {
-        /// θ, the strength of the drawing back.
+        /// θ, the strength by which the process is drawn back.
         theta: f64,
-        /// Time of a step.
+        /// dt, the time of a step.
         dt: f64,
     },
 }
 
 impl Noise {
-    /// The process with garage's defaults.
+    /// The Ornstein–Uhlenbeck process with garage's defaults.
     pub const ORNSTEIN_UHLENBECK: Noise = Noise::OrnsteinUhlenbeck { theta: 0.15, dt: 1e-2 };
 }
 
-/// A network from observations to an action, squashed by tanh, that explores by noise.
+/// A network from observations to an action, squashed by tanh, which explores by noise.
 ///
 /// Lillicrap et al. 2015, arXiv:1509.02971, algorithm 1; Fujimoto et al. 2018, arXiv:1802.09477.
 #[derive(Clone, Debug)]
@@ -42,7 +42,8 @@ pub struct Disturbed {
 }
 
 impl Disturbed {
-    /// A network whose slices are added to `layout` as `policy.…`, the first linear layer by the number `first`.
+    /// Makes a network whose slices are added to `layout` as `policy.…`; the first linear layer gets the number
+    /// `first`.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) if the environment takes choices.
@@ -60,7 +61,7 @@ impl Disturbed {
         Ok(Disturbed { mlp, bounds, actions, noise })
     }
 
-    /// Names and widths of what it remembers: the noise of a process.
+    /// Names and widths of the memory: the state of a noise process, if the noise is one.
     #[must_use]
     pub fn remembered(&self) -> Vec<(&'static str, usize)> {
         match self.noise {
@@ -69,7 +70,7 @@ impl Disturbed {
         }
     }
 
-    /// The action without noise at `obs: [K, N, O]`, `[K, N, A]` in −1 to 1.
+    /// The action without noise at `obs: [K, N, O]`: `[K, N, A]` in −1 to 1.
     #[track_caller]
     pub fn action(&self, parts: &[Tensor], obs: Tensor) -> Tensor {
         self.mlp.forward(parts, obs).tanh()
@@ -81,7 +82,7 @@ impl Policy for Disturbed {
         self.remembered().into_iter().map(|(name, width)| (name, Tensor::zeros(&[k, n, width]))).collect()
     }
 
-    /// `action` is in −1 to 1.
+    /// `action` of the result is in −1 to 1.
     fn act(
         &self,
         acting: &Acting,

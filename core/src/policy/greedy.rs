@@ -1,4 +1,4 @@
-//! A policy by values of actions: the actor of DQN and DQL.
+//! A policy by the values of choices: the actor of DQN and DQL.
 
 use super::{Act, Acting, How, LayersConfig, Policy};
 use crate::Tensor;
@@ -9,11 +9,11 @@ use crate::rng::stream;
 use crate::tensor::Named;
 use crate::{Error, Result};
 
-/// The stream of the choices that chance makes, apart from whether it makes one.
+/// The stream of random choices, apart from the stream that says whether there is one.
 const CHOICE: u32 = stream("choice");
 
-/// A network that values each choice. It takes the best one; when it explores, with the probability ε an even
-/// draw among all of them, the best one included.
+/// A network that values each choice. The policy takes the choice of the highest value; when it explores, it draws
+/// evenly among all choices with the probability ε.
 ///
 /// Mnih et al. 2015, doi:10.1038/nature14236, algorithm 1. ε is the acting value `epsilon`, `[]` or `[K, 1]`.
 #[derive(Clone, Debug)]
@@ -23,19 +23,20 @@ pub struct EpsilonGreedy {
     head: ValueHead,
 }
 
-/// How the network gives the values of choices.
+/// The forms in which a network gives the values of choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueHead {
-    /// An output for each.
+    /// One output per choice.
     Each,
-    /// The last output is the value of the state, the others are advantages.
+    /// The last output is the value of the state, and the others are advantages of choices.
     Dueling,
-    /// One output, for the choice that it reads beside the observation.
+    /// A single output, for the choice that the network reads beside the observation.
     Pair,
 }
 
 impl EpsilonGreedy {
-    /// A network whose slices are added to `layout` as `q.…`, the first linear layer by the number `first`.
+    /// Makes a network with an output per choice. Its slices are added to `layout` as `q.…`; the
+    /// first linear layer gets the number `first`.
     ///
     /// # Errors
     /// [`Error::Config`] if the environment takes vectors.
@@ -43,8 +44,8 @@ impl EpsilonGreedy {
         EpsilonGreedy::of(layout, spec, (config, first), ValueHead::Each)
     }
 
-    /// A network of advantages of choices and a value of the state, both read from the last hidden layer:
-    /// Q = V + A − mean A.
+    /// Makes a network of advantages of choices and a value of the state, both read from
+    /// the last hidden layer: Q = V + A − mean A.
     ///
     /// Wang et al. 2016, arXiv:1511.06581, eq. 9.
     ///
@@ -54,9 +55,10 @@ impl EpsilonGreedy {
         EpsilonGreedy::of(layout, spec, (config, first), ValueHead::Dueling)
     }
 
-    /// A network from an observation and one choice, as a number from −1 for the first to 1 for the last, to its value.
+    /// Makes a network that reads an observation and one choice, as a number from −1 for the first
+    /// to 1 for the last, and gives its value.
     ///
-    /// Pyrado's `DiscreteActQValPolicy`, which makes a table of the values of all choices.
+    /// It is Pyrado's `DiscreteActQValPolicy`, which tabulates the values of all choices.
     ///
     /// # Errors
     /// As [`new`](EpsilonGreedy::new).
@@ -85,7 +87,7 @@ impl EpsilonGreedy {
         Ok(EpsilonGreedy { mlp, choices, head })
     }
 
-    /// Values of all choices at `obs: [K, N, O]`, `[K, N, C]`.
+    /// The values of all C choices at `obs: [K, N, O]`: `[K, N, C]`.
     #[track_caller]
     pub fn values(&self, parts: &[Tensor], obs: Tensor) -> Tensor {
         if self.head == ValueHead::Pair {
@@ -102,7 +104,7 @@ impl EpsilonGreedy {
         value + advantage - advantage.sum_keep(2) * (1.0 / self.choices as f64)
     }
 
-    /// The value of one choice each, `action: [K, N, 1]`, → `[K, N, 1]`.
+    /// The values of single choices, `action: [K, N, 1]` → `[K, N, 1]`.
     #[track_caller]
     pub fn value(&self, parts: &[Tensor], obs: Tensor, action: Tensor) -> Tensor {
         match self.head {
@@ -116,7 +118,7 @@ impl EpsilonGreedy {
 }
 
 impl Policy for EpsilonGreedy {
-    /// Extras are `values`, those of all choices.
+    /// Extras are `values`, the values of all choices.
     fn act(
         &self,
         acting: &Acting,

@@ -3,13 +3,13 @@
 use crate::nn::{CellKind, CellShape, Layout, MemoryCell, RecurrentInit, Reset};
 use crate::settings::Range;
 
-/// Most units.
+/// The most units.
 const MAX_UNITS: usize = 8192;
 
-/// The units by which a policy remembers.
+/// The kinds of recurrent units by which a policy remembers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryKind {
-    /// It remembers nothing.
+    /// No units: the policy remembers nothing.
     #[default]
     None,
     /// Gated recurrent units.
@@ -23,7 +23,7 @@ pub enum MemoryKind {
 crate::words!(MemoryKind { None = "none", Gru = "gru", Lstm = "lstm", Rnn = "rnn" });
 
 crate::settings! {
-    /// The recurrent units that a policy remembers by.
+    /// The settings of the recurrent units by which a policy remembers.
     #[derive(Copy)]
     pub struct MemoryConfig {
         /// recurrent units, by which the policy remembers
@@ -42,7 +42,7 @@ crate::settings! {
 }
 
 impl MemoryKind {
-    /// The kind, if there is a memory.
+    /// The kind of the units; none without a memory.
     pub(crate) fn cell(self) -> Option<CellKind> {
         match self {
             MemoryKind::None => None,
@@ -54,8 +54,8 @@ impl MemoryKind {
 }
 
 impl MemoryConfig {
-    /// Units of that kind on so many inputs, of a network of this name: their slices are `network.gru.…`, or those of another kind.
-    /// Recurrent weights are orthogonal per gate, or Glorot-uniform.
+    /// Makes the units of a network. They read `inputs` numbers, and their slices are named after the network and the
+    /// kind, such as `network.gru.…`. Recurrent weights are orthogonal per gate, or Glorot-uniform.
     pub(crate) fn layer(
         &self,
         kind: CellKind,

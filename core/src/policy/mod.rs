@@ -1,7 +1,7 @@
-//! Policies: who acts.
+//! Policies, which choose actions.
 //!
-//! A [`Policy`] is traced: one definition acts in rollouts, in whole episodes and trials, in evaluations and recordings, in programs
-//! and, as a program of its own, in environments of the host. [`crate::play`] drives it.
+//! A [`Policy`] is traced: one definition acts in rollouts, whole episodes and trials, evaluations and recordings. It
+//! acts within programs and, as a program of its own, in environments of the host. [`crate::play`] drives it.
 
 mod bounds;
 mod distribution;
@@ -39,48 +39,48 @@ use crate::tensor::{Named, tree};
 pub struct Acting {
     /// Slices of its parameters, `[K, …]` each: a row for each of K groups of environments.
     pub parts: Vec<Tensor>,
-    /// Values by name: statistics of observations, and schedules such as `epsilon` and `sigma`.
+    /// Further values by name: statistics of observations, and schedules such as `epsilon` and `sigma`.
     pub values: Named,
 }
 
 tree!(Acting: parts, values);
 
 impl Acting {
-    /// Parameters alone.
+    /// Acting values with parameters alone.
     #[must_use]
     pub fn of(parts: &[Tensor]) -> Acting {
         Acting { parts: parts.to_vec(), values: Named::new() }
     }
 }
 
-/// How an action is chosen.
+/// The way in which an action is chosen.
 #[derive(Clone, Copy, Debug)]
 pub enum How {
-    /// As the policy explores: by a draw.
+    /// By a draw, as the policy explores.
     Explore,
-    /// The action that it holds for the best.
+    /// The action that the policy holds for the best.
     Exploit,
-    /// Evenly among all actions, whatever the policy thinks.
+    /// By an even draw among all actions, independent of the policy.
     Uniform,
-    /// This one, `[K, N, A]`, which was chosen before: only what the policy says about it is of interest.
+    /// The given action, `[K, N, A]`, which was chosen before; the policy only reports about it.
     Recorded(Tensor),
 }
 
-/// An action of N environments in each of K groups.
+/// An action of each of N environments in each of K groups.
 #[derive(Clone, Debug)]
 pub struct Act {
-    /// The action as learners need it, `[K, N, A]`; a choice is its number.
+    /// The action in the form that learners need, `[K, N, A]`; a choice is its number.
     pub action: Tensor,
-    /// The action as environments get it, `[K, N, A]`: within their bounds.
+    /// The action in the form that environments get, `[K, N, A]`: within their bounds.
     pub played: Tensor,
-    /// The memory from now on.
+    /// The policy's memory after the action.
     pub memory: Named,
-    /// More about it by name, `[K, N, ·]` each: the network's own input as `seen`, `log_prob`, `entropy`, a `value` that is read from a
-    /// memory, and as `broken` 1 where the policy itself is not finite.
+    /// More about the action by name, `[K, N, ·]` each: the network's input `seen`, `log_prob`, `entropy`, a `value`
+    /// that is read from a memory, and `broken`, 1 where the policy itself is not finite.
     pub extras: Named,
 }
 
-/// The outcome of an action, for policies that remember.
+/// The outcome of an action, which policies that remember observe.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
     /// The action as environments got it, `[K, N, A]`.
@@ -95,17 +95,19 @@ pub struct Feedback {
     pub truncated: Tensor,
 }
 
-/// A policy, in the traces of programs.
+/// A policy in the traces of programs.
 ///
-/// Its memory, `[K, N, ·]` each by name, holds all that it knows from one step to the next. It uses no tensors but those that it is given.
+/// Its memory, `[K, N, ·]` each by name, holds all that it keeps from one step to the next. It
+/// uses no tensors but those that it is given.
 pub trait Policy: Debug {
-    /// The memory at the start of N episodes in each of K groups, `rows`: `[K, N]`. Before a first one it knows nothing; before
-    /// others it has the memory that the one before ended with. `noise` is that of the step before.
+    /// The memory at the start of N episodes in each of K groups, `rows`: `[K, N]`. `before` is the memory at the end
+    /// of the episodes before, none for the first ones. `noise` is that of the step before.
     fn begin(&self, _acting: &Acting, _rows: [usize; 2], _before: Option<&Named>, _noise: &RowNoise) -> Named {
         Named::new()
     }
 
-    /// The action at observations `[K, N, O]`. `lasting` is [`lasting`](Policy::lasting) noise, where there is such.
+    /// Chooses actions at observations `[K, N, O]`. `lasting` is the noise that
+    /// [`lasting`](Policy::lasting) drew, if any.
     fn act(
         &self,
         acting: &Acting,
@@ -116,12 +118,12 @@ pub trait Policy: Debug {
         how: How,
     ) -> Act;
 
-    /// The memory after an action had its outcome.
+    /// The memory after an action and its outcome. By default it stays as it is.
     fn observe(&self, _acting: &Acting, memory: &Named, _outcome: &Feedback) -> Named {
         memory.clone()
     }
 
-    /// Noise that lasts for several steps, `[K, N, ·]`: drawn outside of the loop over them.
+    /// Draws noise that lasts for several steps, `[K, N, ·]`, outside of the loop over steps. By default there is none.
     fn lasting(&self, _acting: &Acting, _noise: &RowNoise) -> Option<Tensor> {
         None
     }

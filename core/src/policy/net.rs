@@ -1,4 +1,4 @@
-//! A policy from observations to a distribution of actions, by a network that may have a memory.
+//! A policy from observations to a distribution of actions, through a network that may have a memory.
 
 use super::{Act, Acting, Bounds, Distribution, How, MemoryConfig, Policy};
 use crate::Tensor;
@@ -24,7 +24,7 @@ crate::settings! {
 }
 
 crate::settings! {
-    /// The settings of a deviation that is a parameter: that of a policy of vectors.
+    /// The settings of a deviation that is a parameter, for policies of vectors.
     pub struct DeviationConfig {
         /// first ln σ of continuous actions
         log_std_init: f64 = 0.0, LOG_STD;
@@ -36,7 +36,7 @@ crate::settings! {
 }
 
 crate::settings! {
-    /// The settings that the networks of a policy are built from whose actions are drawn with a deviation of their own.
+    /// The settings of a policy's networks, with a deviation for vectors that is a parameter.
     pub struct NetConfig {
         /// The layers.
         ..layers: LayersConfig;
@@ -48,13 +48,13 @@ crate::settings! {
 /// The range of the setting `log_std_init`.
 pub const LOG_STD: Range = Range::Between(LOG_STD_RANGE.0, LOG_STD_RANGE.1);
 
-/// Widest hidden layer.
+/// The widest hidden layer.
 const MAX_WIDTH: usize = 8192;
-/// Most hidden layers.
+/// The most hidden layers.
 const MAX_DEPTH: usize = 16;
 
 impl DeviationConfig {
-    /// Checks every value on its own, and that a policy begins at its lowest deviation or above: below it has no gradient.
+    /// Checks every value on its own, and that σ begins at or above its lowest value; below that it has no gradient.
     ///
     /// # Errors
     /// [`Error::Config`] if they cannot work.
@@ -64,8 +64,8 @@ impl DeviationConfig {
         if log_std_init.exp() < min_std {
             let first = log_std_init.exp();
             let problem = format!(
-                "{min_std} is above the first σ, e^log_std_init = {first:.3}, which then never changes; lower it, or raise \
-                 log_std_init"
+                "{min_std} is above the first σ, e^log_std_init = {first:.3}, which then never changes; lower it, or \
+                 raise log_std_init"
             );
             return Err(Error::config("min_std", problem));
         }
@@ -101,7 +101,8 @@ impl LayersConfig {
         validate_widths("hidden", &self.hidden)
     }
 
-    /// The layers of a network of this name, from so many inputs to so many outputs, behind recurrent units, if there is a memory.
+    /// Makes the layers of the network `network`, from `inputs` to `outputs` numbers, behind its recurrent units if
+    /// there are such.
     pub(crate) fn network(
         &self,
         memory: &MemoryConfig,
@@ -119,10 +120,10 @@ impl LayersConfig {
     }
 }
 
-/// Checks the widths of hidden layers, the value of that setting.
+/// Checks the widths of hidden layers; `key` is the setting's name.
 ///
 /// # Errors
-/// [`Error::Config`] for too many layers, or one that is empty or too wide.
+/// [`Error::Config`] for too many layers, or for one that is empty or too wide.
 pub(crate) fn validate_widths(key: &str, widths: &[usize]) -> Result<()> {
     if widths.len() > MAX_DEPTH {
         return Err(Error::config(key, format!("at most {MAX_DEPTH} layers, got {}", widths.len())));
@@ -133,7 +134,7 @@ pub(crate) fn validate_widths(key: &str, widths: &[usize]) -> Result<()> {
     }
 }
 
-/// The name of a policy's memory.
+/// The name of the state of a policy's recurrent units.
 pub(crate) const MEMORY: &str = "memory";
 
 #[derive(Clone, Debug, PartialEq)]
@@ -143,33 +144,33 @@ enum Head {
     StateDependent(SliceId),
 }
 
-/// A policy for one environment. Parameters are values: `parts` is [`Layout::split`] of θ `[S, P]`.
+/// A policy for one environment. Its parameters are passed in: `parts` is [`Layout::split`] of θ `[S, P]`.
 #[derive(Clone, Debug)]
 pub struct PolicyNet {
-    /// The recurrent units before the other layers, if it remembers.
+    /// The recurrent units in front of the other layers, if the policy remembers.
     cell: Option<MemoryCell>,
     mlp: Mlp,
     head: Head,
     observations: usize,
     actions: usize,
     bounds: Bounds,
-    /// ln of the lowest σ.
+    /// The logarithm of the lowest σ.
     least_log_std: f64,
 }
 
 impl PolicyNet {
-    /// A network whose slices are added to `layout`, the head's last.
+    /// Makes a policy whose slices are added to `layout`, those of the head last.
     pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig) -> PolicyNet {
         PolicyNet::numbered(layout, spec, config, 0)
     }
 
-    /// A network whose slices are added to `layout`, the first linear layer by the number `first`, the head's last.
+    /// Makes a policy as [`new`](PolicyNet::new), whose first linear layer gets the number `first`.
     pub(crate) fn numbered(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> PolicyNet {
         let trunk = PolicyNet::trunk(layout, spec, (config, &MemoryConfig::default()), first);
         PolicyNet::on(trunk, layout, spec, config, false)
     }
 
-    /// The layers of a policy, the first linear one of which has this number, behind its memory, if there is one.
+    /// Makes the layers of a policy behind its memory, if there is one; the first linear layer gets the number `first`.
     pub(crate) fn trunk(
         layout: &mut Layout,
         spec: &EnvSpec,
@@ -180,7 +181,7 @@ impl PolicyNet {
         config.layers.network(memory, layout, "policy", first, [spec.observation.len(), outputs], 0.01)
     }
 
-    /// The policy on its layers, whose exploration of vectors may be state-dependent (`sde`).
+    /// Makes the policy on given layers; its exploration of vectors may be state-dependent (`sde`).
     pub(crate) fn on(
         (cell, mlp): (Option<MemoryCell>, Mlp),
         layout: &mut Layout,
@@ -208,22 +209,24 @@ impl PolicyNet {
         }
     }
 
-    /// O, how many numbers an observation has.
+    /// O, the numbers of an observation.
     pub fn observations(&self) -> usize {
         self.observations
     }
 
-    /// A, how many numbers an action has; 1 for a choice.
+    /// A, the numbers of an action; 1 for a choice.
     pub fn actions(&self) -> usize {
         self.actions
     }
 
-    /// Its memory, if it has one: the state `memory`, `[S, B, W]`, which is zero or learned where an episode begins.
+    /// The recurrent units, if the policy remembers. Their state is `memory`, `[S, B, W]`; it is
+    /// zero, or learned, where an episode begins.
     pub fn cell(&self) -> Option<&MemoryCell> {
         self.cell.as_ref()
     }
 
-    /// The policy at `seen: [S, B, O]`; where it has a memory, at the outputs of that, `[S, B, H]`.
+    /// The policy's distribution at observations `seen: [S, B, O]` or, if it remembers, at outputs of its units,
+    /// `[S, B, H]`.
     #[track_caller]
     pub fn distribution(&self, parts: &[Tensor], seen: Tensor) -> Distribution {
         self.distribution_and_features(parts, seen).0
@@ -241,9 +244,10 @@ impl PolicyNet {
         (distribution, features)
     }
 
-    /// The action that an environment gets: vectors are limited to the action space.
+    /// Limits a vector to the action space, as environments get it.
     ///
-    /// Log-probabilities are those of the action before (as Stable-Baselines3): limiting is part of the environment.
+    /// Log-probabilities are those of the action before it is limited (as in
+    /// Stable-Baselines3): the limit is part of the environment.
     #[track_caller]
     pub fn limit(&self, action: Tensor) -> Tensor {
         self.bounds.clamp(action)
@@ -282,7 +286,7 @@ impl Policy for PolicyNet {
         Act { action, played: self.bounds.clamp(action), memory, extras: distribution.extras(observation, action) }
     }
 
-    /// A noise matrix per row, `[K, N, A · L]`, if exploration is state-dependent.
+    /// Draws a noise matrix per row, `[K, N, A · L]`, if exploration is state-dependent.
     fn lasting(&self, acting: &Acting, noise: &RowNoise) -> Option<Tensor> {
         match self.head {
             Head::StateDependent(slot) => Some(StateDependent::new(acting.parts[slot]).draw(noise)),

@@ -1,4 +1,4 @@
-//! A policy that sees observations standardised.
+//! A policy whose observations are standardised.
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -9,35 +9,35 @@ use crate::credit::Moments;
 use crate::dist::RowNoise;
 use crate::tensor::Named;
 
-/// Observations are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
+/// The number of deviations that observations are limited to (as in Stable-Baselines3's `VecNormalize`).
 pub const OBS_LIMIT: f64 = 10.0;
 
-/// A policy behind the statistics of observations among the values by which it acts, if there are such.
+/// A policy whose observations are standardised by the statistics among its acting values, if there are such.
 ///
-/// `P` points to the policy: it is a reference or a box.
+/// `P` points to the policy, as a reference or a box.
 #[derive(Clone, Copy, Debug)]
 pub struct Normalised<P>(pub P);
 
 impl Normalised<()> {
-    /// The name of the acting value that is the mean of observations, `[K, O]`.
+    /// The name of the acting value with the means of observations, `[K, O]`.
     pub const MEAN: &'static str = "obs_mean";
-    /// The name of the acting value that is their variance, `[K, O]`.
+    /// The name of the acting value with the variances of observations, `[K, O]`.
     pub const VARIANCE: &'static str = "obs_var";
 
-    /// Gives the values by which policies see observations standardised by these statistics.
+    /// The acting values by which policies see observations standardised by these statistics.
     #[must_use]
     pub fn values(moments: &Moments) -> Named {
         [(Normalised::MEAN, moments.mean), (Normalised::VARIANCE, moments.var)].into()
     }
 
-    /// Standardises observations `[K, N, O]` as these statistics say.
+    /// Standardises observations `[K, N, O]` by these statistics.
     #[track_caller]
     #[must_use]
     pub fn standardised(moments: &Moments, observation: Tensor) -> Tensor {
         moments.standardise(observation, OBS_LIMIT)
     }
 
-    /// Gives observations `[K, N, O]` as a policy sees them that acts by these values.
+    /// Standardises observations `[K, N, O]` by the statistics among the acting values, if there are such.
     #[track_caller]
     pub fn seen(acting: &Acting, observation: Tensor) -> Tensor {
         match (acting.values.find(Normalised::MEAN), acting.values.find(Normalised::VARIANCE)) {

@@ -1,4 +1,4 @@
-//! A policy with a memory: recurrent units from what is seen to a distribution of actions.
+//! A policy with a memory: recurrent units from its inputs to a distribution of actions.
 
 use crate::dist::{Categorical, Gaussian, RowNoise};
 use crate::env::ActionSpace;
@@ -10,13 +10,14 @@ use crate::{Error, Result, Tensor};
 use super::{Act, Acting, Bounds, DeviationConfig, Distribution, How, MemoryConfig, MemoryKind, Policy};
 
 crate::settings! {
-    /// The settings that a recurrent policy is built from.
+    /// The settings of a recurrent policy.
     pub struct RecurrentConfig {
         /// The memory.
         ..memory: MemoryConfig = MemoryConfig { cell: MemoryKind::Gru, ..MemoryConfig::default() };
         /// orthogonal first weights; false: Glorot-uniform
         ///
-        /// Recurrent weights are orthogonal per gate. The last layer has gain 0.01, so that actions are nearly even at first.
+        /// Recurrent weights are orthogonal per gate. The last layer has gain 0.01, so that actions are nearly even at
+        /// first.
         orthogonal_init: bool = true;
         /// The deviation of vectors.
         ..deviation: DeviationConfig;
@@ -24,7 +25,7 @@ crate::settings! {
 }
 
 impl RecurrentConfig {
-    /// Every value on its own and in combination, and that there is a memory.
+    /// Checks every value on its own and in combination, and that there is a memory.
     ///
     /// # Errors
     /// [`Error::Config`] if they cannot work.
@@ -39,15 +40,15 @@ impl RecurrentConfig {
         }
     }
 
-    /// The units of a network of this name on so many inputs; gated ones where the settings name no kind.
+    /// Makes the units of the network `network` on `inputs` numbers; gated units if the settings name no kind.
     pub(crate) fn layer(&self, layout: &mut Layout, network: &str, inputs: usize) -> MemoryCell {
         let kind = self.memory.cell.cell().unwrap_or(CellKind::Gru);
         self.memory.layer(kind, layout, network, inputs, self.orthogonal_init)
     }
 }
 
-/// Recurrent units and a linear layer from their output to the logits of a choice, or to the mean of a vector
-/// whose standard deviation is a parameter. Parameters and states are values: `parts` is [`Layout::split`] of θ `[S, P]`.
+/// Recurrent units and a linear layer from their output to the logits of a choice, or to the mean of a vector whose
+/// standard deviation is a parameter. Parameters and states are passed in: `parts` is [`Layout::split`] of θ `[S, P]`.
 ///
 /// As a [`Policy`] it remembers one episode; [`crate::meta::rl2::TrialPolicy`] makes it remember trials.
 #[derive(Clone, Debug)]
@@ -55,17 +56,17 @@ pub struct RecurrentPolicy {
     cell: MemoryCell,
     weights: SliceId,
     biases: SliceId,
-    /// `[A]`, for vectors.
+    /// ln σ of vectors, `[A]`.
     log_std: Option<SliceId>,
-    /// ln of the lowest σ.
+    /// The logarithm of the lowest σ.
     least_log_std: f64,
     bounds: Bounds,
 }
 
 impl RecurrentPolicy {
-    /// A policy on `inputs` numbers per step: the observation and whatever else it is to remember. Its slices are added
-    /// to `layout`: `policy.gru…` (or the name of another kind of units), `policy.out.weight`, `policy.out.bias` and, for vectors,
-    /// `policy.log_std`. Where the settings name no kind, the units are gated ones.
+    /// Makes a policy on `inputs` numbers per step, which are the observation and anything else that it is to remember.
+    /// Its slices are added to `layout`: `policy.gru…` (or the name of another kind of units), `policy.out.weight`,
+    /// `policy.out.bias` and, for vectors, `policy.log_std`. If the settings name no kind of units, they are gated.
     pub fn new(layout: &mut Layout, inputs: usize, action: &ActionSpace, config: &RecurrentConfig) -> RecurrentPolicy {
         let outputs = action.choices().unwrap_or(action.dim());
         let units = config.memory.units;
@@ -86,30 +87,32 @@ impl RecurrentPolicy {
         RecurrentPolicy { cell, weights, biases, log_std, least_log_std, bounds: Bounds::of(action) }
     }
 
-    /// The actions that environments take.
+    /// The bounds of the environment's actions.
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
     }
 
-    /// The units.
+    /// The recurrent units.
     pub fn cell(&self) -> &MemoryCell {
         &self.cell
     }
 
-    /// As [`PolicyNet::limit`](super::PolicyNet::limit).
+    /// Limits a vector to the action space, as [`PolicyNet::limit`](super::PolicyNet::limit).
     #[track_caller]
     pub fn limit(&self, action: Tensor) -> Tensor {
         self.bounds.clamp(action)
     }
 
-    /// One step: the policy after `x: [S, B, I]` was seen in the state `h: [S, B, W]`, and the new state.
+    /// Makes one step: reads `x: [S, B, I]` in the state `h: [S, B, W]`. Returns the
+    /// policy's distribution and the new state.
     #[track_caller]
     pub fn step(&self, parts: &[Tensor], x: Tensor, h: Tensor) -> (Distribution, Tensor) {
         let h = self.cell.step(parts, x, h);
         (self.at(parts, h), h)
     }
 
-    /// The action where the network sees `seen: [K, N, I]`, as a policy's [`act`](Policy::act) has it; the state is the memory `units`.
+    /// Chooses the action where the network reads `seen: [K, N, I]`, in the form of
+    /// [`act`](Policy::act); the state is the memory `units`.
     #[track_caller]
     pub(crate) fn choose(&self, parts: &[Tensor], seen: Tensor, memory: &Named, noise: &RowNoise, how: How) -> Act {
         let (distribution, units) = self.step(parts, seen, memory.get("units"));
@@ -122,17 +125,17 @@ impl RecurrentPolicy {
         }
     }
 
-    /// The policy at all steps of trials `xs: [T, S, B, I]` that begin in the state `h0: [S, B, W]`; `starts` as in
-    /// [`MemoryCell::run`].
+    /// The policy's distribution at all steps of trials `xs: [T, S, B, I]` that begin in the state
+    /// `h0: [S, B, W]`; `starts` as in [`MemoryCell::run`].
     ///
-    /// The distribution has the rows `[S, T · B]`, row `t · B + b` being trial `b` at step `t`: as
-    /// [`by_rows`](RecurrentPolicy::by_rows) orders actions.
+    /// The distribution has the rows `[S, T · B]`. Row `t · B + b` is trial `b` at step `t`, the order in which
+    /// [`by_rows`](RecurrentPolicy::by_rows) puts actions.
     #[track_caller]
     pub fn distributions(&self, parts: &[Tensor], xs: Tensor, h0: Tensor, starts: Option<Tensor>) -> Distribution {
         self.at(parts, RecurrentPolicy::by_rows(self.cell.run(parts, xs, h0, starts)))
     }
 
-    /// `[T, S, B, N]` → `[S, T · B, N]`.
+    /// Puts steps of trials into rows, `[T, S, B, N]` → `[S, T · B, N]`.
     #[track_caller]
     pub fn by_rows(trials: Tensor) -> Tensor {
         if trials.is_poison() {
@@ -142,7 +145,7 @@ impl RecurrentPolicy {
         trials.permute(&[1, 0, 2, 3]).reshape(&[s, t * b, n])
     }
 
-    /// The policy in the states `h: [S, B, W]`.
+    /// The policy's distribution in the states `h: [S, B, W]`.
     #[track_caller]
     pub fn at(&self, parts: &[Tensor], h: Tensor) -> Distribution {
         let out = self.cell.output(parts, h).matmul(parts[self.weights]) + parts[self.biases].unsqueeze(1);
@@ -154,7 +157,7 @@ impl RecurrentPolicy {
 }
 
 impl Policy for RecurrentPolicy {
-    /// An empty state, for every episode.
+    /// The memory at the start of every episode is the initial state.
     fn begin(&self, acting: &Acting, rows: [usize; 2], _: Option<&Named>, _: &RowNoise) -> Named {
         Named::from([("units", self.cell.initial(&acting.parts, rows))])
     }

@@ -1,4 +1,4 @@
-//! A policy whose normal numbers are squashed into the action space: the actor of SAC.
+//! A policy that squashes normal numbers into the action space: the actor of SAC.
 
 use super::{Act, Acting, Bounds, How, LayersConfig, Policy};
 use crate::Tensor;
@@ -8,8 +8,8 @@ use crate::nn::{Init, Layout, Mlp, SliceId};
 use crate::tensor::Named;
 use crate::{Error, Result};
 
-/// A network from observations to means and deviations of normal numbers, whose tanh is the action: −1 is the lowest number that the
-/// environment takes, and 1 the highest.
+/// A network from observations to means and deviations of normal numbers. Their tanh is the action: −1 is the lowest
+/// number that the environment takes, and 1 the highest.
 ///
 /// Haarnoja et al. 2018, arXiv:1801.01290, appendix C; as garage's `TanhGaussianMLPPolicy`.
 #[derive(Clone, Debug)]
@@ -18,16 +18,17 @@ pub struct Squashed {
     bounds: Bounds,
     observations: usize,
     actions: usize,
-    /// ln σ of the noise that is a function of features, if it explores by such.
+    /// ln σ of a noise matrix on features, if the policy explores by such.
     log_std: Option<SliceId>,
 }
 
-/// Means are kept in ± this where deviations are those of a noise matrix (as Stable-Baselines3): tanh has no slope beyond.
+/// The limit ± of means where deviations come from a noise matrix (as in
+/// Stable-Baselines3): beyond it, tanh has nearly no slope.
 const FURTHEST_MEAN: f64 = 2.0;
 
 impl Squashed {
-    /// A network whose slices are added to `layout` as `policy.…`, the first linear layer by the number `first`; its last
-    /// layer gives A means, then A logarithms of deviations.
+    /// Makes a network whose slices are added to `layout` as `policy.…`; the first linear layer gets the number
+    /// `first`. Its last layer gives A means, then A logarithms of deviations.
     ///
     /// # Errors
     /// [`Error::Config`] if the environment takes choices.
@@ -40,8 +41,8 @@ impl Squashed {
         Ok(Squashed { mlp, bounds, observations, actions, log_std: None })
     }
 
-    /// A network as [`new`](Squashed::new) makes it, but with deviations that come of a noise matrix on the last features,
-    /// `policy.log_std`, whose first numbers are `log_std_init`; it lasts for several steps.
+    /// Makes a network as [`new`](Squashed::new), but with deviations that come from a noise matrix on the last
+    /// features. The parameter `policy.log_std` begins at `log_std_init`, and the noise lasts for several steps.
     ///
     /// Raffin et al. 2021, arXiv:2005.05719.
     ///
@@ -62,19 +63,19 @@ impl Squashed {
         Ok(Squashed { mlp, bounds, observations: spec.observation.len(), actions, log_std: Some(log_std) })
     }
 
-    /// O, how many numbers it sees.
+    /// O, the numbers of an observation.
     #[must_use]
     pub fn observations(&self) -> usize {
         self.observations
     }
 
-    /// A, how many numbers an action has.
+    /// A, the numbers of an action.
     #[must_use]
     pub fn actions(&self) -> usize {
         self.actions
     }
 
-    /// The policy at `obs: [K, N, O]`.
+    /// The policy's distribution at `obs: [K, N, O]`.
     #[track_caller]
     pub fn distribution(&self, parts: &[Tensor], obs: Tensor) -> SquashedGaussian {
         self.distribution_and_features(parts, obs).0
@@ -90,7 +91,7 @@ impl Squashed {
     }
 }
 
-/// The bounds of an environment whose actions are vectors.
+/// The bounds of an environment whose actions are vectors; an error if they are choices.
 pub(super) fn vectors(spec: &EnvSpec) -> Result<Bounds> {
     match Bounds::of(&spec.action) {
         Bounds::Choices(_) => {
@@ -102,7 +103,8 @@ pub(super) fn vectors(spec: &EnvSpec) -> Result<Bounds> {
 }
 
 impl Policy for Squashed {
-    /// `action` is in −1 to 1; extras are `pre_squash`, the number before tanh, and `log_prob`, that of `action`.
+    /// `action` of the result is in −1 to 1. Extras are `pre_squash`, the number before tanh, and `log_prob` of
+    /// `action`.
     fn act(
         &self,
         acting: &Acting,
@@ -137,7 +139,7 @@ impl Policy for Squashed {
         Act { action, played: self.bounds.scale(action), memory: memory.clone(), extras }
     }
 
-    /// A noise matrix per row, `[K, N, A · L]`, if exploration is state-dependent.
+    /// Draws a noise matrix per row, `[K, N, A · L]`, if exploration is state-dependent.
     fn lasting(&self, acting: &Acting, noise: &RowNoise) -> Option<Tensor> {
         self.log_std.map(|slot| StateDependent::new(acting.parts[slot]).draw(noise))
     }

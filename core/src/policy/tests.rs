@@ -25,7 +25,7 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Episodes of so many steps with the same parameters for each group, read back by `read`'s names.
+    /// Plays episodes with equal parameters in each group, and reads values back by the names in `read`.
     fn episodes(
         &self,
         episodes: usize,
@@ -113,7 +113,7 @@ fn exploring_by_epsilon_takes_another_choice_as_often_as_it_says() {
     assert!(read(How::Uniform, &[0.0; 3]).iter().all(|got| (got - 2.0 / 3.0).abs() < 4.0 * 0.47 / n.sqrt()));
 }
 
-/// Actions and episodes of a policy whose network says 0 everywhere, `[T][N]`.
+/// Plays a policy whose network gives 0 everywhere for two episodes, and returns its actions, `[T][N]`.
 fn disturbances(noise: Noise, sigma: f64, how: How) -> Vec<Vec<f64>> {
     let env = builtin("pendulum").unwrap();
     let mut layout = Layout::new();
@@ -134,7 +134,7 @@ fn gaussian_noise_has_its_deviation_and_keeps_to_the_action_space() {
     let actions = disturbances(Noise::Gaussian, 0.2, How::Explore);
     let (n, mean, deviation) = moments(actions.iter().flatten().copied());
     assert!(mean.abs() < 4.0 * 0.2 / n.sqrt() && (deviation / 0.2 - 1.0).abs() < 0.02, "{mean} {deviation}");
-    // What follows each other has nothing in common.
+    // Numbers of successive steps are uncorrelated.
     let products = actions.windows(2).flat_map(|pair| pair[0].iter().zip(&pair[1]).map(|(x, y)| x * y));
     assert!(moments(products.collect::<Vec<_>>().into_iter()).1.abs() < 4.0 * 0.04 / n.sqrt());
     let wide = disturbances(Noise::Gaussian, 5.0, How::Explore);

@@ -1,4 +1,4 @@
-//! A policy that knows nothing.
+//! A policy that acts at random.
 
 use super::{Act, Acting, Bounds, How, Policy};
 use crate::Tensor;
@@ -6,14 +6,14 @@ use crate::dist::RowNoise;
 use crate::env::ActionSpace;
 use crate::tensor::Named;
 
-/// Acts evenly among all actions: how algorithms that learn from a memory begin, and what a policy must beat.
+/// Draws evenly among all actions. Algorithms with a replay memory begin with it, and a policy must do better.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Uniform {
     bounds: Bounds,
 }
 
 impl Uniform {
-    /// On an action space.
+    /// Makes the policy of an action space.
     #[must_use]
     pub fn new(space: &ActionSpace) -> Uniform {
         Uniform { bounds: Bounds::of(space) }
