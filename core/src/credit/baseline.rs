@@ -6,10 +6,10 @@ use super::Paths;
 use crate::tensor::fail;
 use crate::{Error, Tensor};
 
-/// Which baseline is subtracted from returns.
+/// The baselines that can be subtracted from returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Baseline {
-    /// None: 0.
+    /// No baseline: 0.
     Zero,
     /// Linear in 1, τ, τ², τ³ with τ = t/100.
     LinearTime,
@@ -30,24 +30,24 @@ crate::words!(Baseline {
 /// A named input of a baseline.
 #[derive(Clone, Copy, Debug)]
 pub struct Feature<'a> {
-    /// Name in messages.
+    /// The name in messages.
     pub name: &'a str,
-    /// `[T, K, N, D]`
+    /// The input's values, `[T, K, N, D]`.
     pub values: Tensor,
 }
 
-/// Added to the diagonal of the normal equations where nobody says how much.
+/// The number added to the diagonal of the normal equations by default.
 pub const REGULARISATION: f64 = 1e-5;
 
 impl Baseline {
-    /// Predictions of `targets: [T, K, N, 1]` where steps are valid, 0 elsewhere; fitted per row of K on those targets.
+    /// Predicts `targets: [T, K, N, 1]` where steps are valid; 0 elsewhere. Each row of K is fitted to its own targets.
     #[track_caller]
     pub fn fit_predict(self, paths: &Paths, targets: Tensor) -> Tensor {
         self.regularised(paths, targets, REGULARISATION)
     }
 
-    /// Predictions of steps of other paths, `[T', K, N', 1]`, by the fit of those targets: a baseline that is fitted on one batch and asked
-    /// on the next.
+    /// Predicts the steps of other paths `of`, `[T', K, N', 1]`, by a fit to these targets: the baseline is fitted on
+    /// one batch and used on the next.
     #[track_caller]
     pub fn asked(self, paths: &Paths, targets: Tensor, regularisation: f64, of: &Paths) -> Tensor {
         let zero = Tensor::zeros(&of.reward.shape());
@@ -59,7 +59,8 @@ impl Baseline {
         by_time(predictions, &of.reward.shape())
     }
 
-    /// The same with so much on the diagonal of the normal equations: the r of [`least_squares`].
+    /// Predicts as [`fit_predict`](Baseline::fit_predict), with `regularisation` on the diagonal of the
+    /// normal equations: the r of [`least_squares`].
     #[track_caller]
     pub fn regularised(self, paths: &Paths, targets: Tensor, regularisation: f64) -> Tensor {
         match self.of_paths(paths, targets) {
@@ -68,7 +69,7 @@ impl Baseline {
         }
     }
 
-    /// The number of its [`features`](Baseline::features) of observations of so many numbers.
+    /// The number of its [`features`](Baseline::features), for observations of this many numbers.
     #[must_use]
     pub fn width(self, observations: usize) -> usize {
         match self {
@@ -79,22 +80,22 @@ impl Baseline {
         }
     }
 
-    /// The features that it is linear in, `[…, width]`, of observations `[…, O]` and the numbers of their steps in their episodes, from 0, as
-    /// f32 `[…, 1]`; `None` if there are none.
+    /// The features in which the baseline is linear, `[…, width]`, of observations `[…, O]` and the numbers of their
+    /// steps in their episodes, from 0, as f32 `[…, 1]`; `None` if it has no features.
     #[track_caller]
     pub fn features(self, obs: Tensor, steps: Tensor) -> Option<Tensor> {
         let columns = self.columns(obs, steps, &steps.shape())?;
         Some(Tensor::concat(&columns, steps.rank().saturating_sub(1)))
     }
 
-    /// The same of whole paths, each from its first step, `[T, K, N, ·]` each.
+    /// The features of whole paths, each from its first step, `[T, K, N, ·]` each.
     #[track_caller]
     fn of_paths(self, paths: &Paths, targets: Tensor) -> Option<Vec<Tensor>> {
         let steps = Tensor::iota(&[targets.size(0), 1, 1, 1], 0).to_f32();
         self.columns(paths.obs, steps, &targets.shape())
     }
 
-    /// The features that it is linear in; the numbers of steps are repeated to this shape.
+    /// The features in which the baseline is linear; the numbers of steps are repeated to this shape.
     #[track_caller]
     fn columns(self, obs: Tensor, steps: Tensor, shape: &[usize]) -> Option<Vec<Tensor>> {
         let powers = || {
@@ -110,16 +111,17 @@ impl Baseline {
     }
 }
 
-/// Features limited to ±10, and their squares.
+/// Limits features to ±10, and adds their squares.
 fn with_square(values: Tensor) -> [Tensor; 2] {
     let limited = values.clamp(-10.0, 10.0);
     [limited, limited.square()]
 }
 
-/// Predictions of `targets: [T, K, N, 1]`, linear in each feature limited to ±10, its square, and 1; no terms of time.
+/// Predicts `targets: [T, K, N, 1]`, linear in each feature limited to ±10, its square, and 1; there are no terms of
+/// time.
 ///
-/// As `LinearMultiFeatureBaseline` of garage. What depends on the action itself, such as the action, makes policy gradients biased. An
-/// error of the trace if a feature has no number for each step.
+/// It is `LinearMultiFeatureBaseline` of garage. Features that depend on the action make policy gradients biased. A
+/// feature that has no number for each step is an error of the trace.
 #[track_caller]
 pub fn multi_feature(paths: &Paths, features: &[Feature<'_>], targets: Tensor) -> Tensor {
     let shape = targets.shape();
@@ -138,21 +140,21 @@ pub fn multi_feature(paths: &Paths, features: &[Feature<'_>], targets: Tensor) -
     fit(paths, &columns, targets, REGULARISATION)
 }
 
-/// The least-squares fit of each row of K, over valid steps.
+/// Fits each row of K by least squares, over valid steps.
 #[track_caller]
 fn fit(paths: &Paths, features: &[Tensor], targets: Tensor, regularisation: f64) -> Tensor {
     let fitted = least_squares(rows(paths, features), rows(paths, &[targets]), regularisation);
     by_time(fitted, &targets.shape())
 }
 
-/// Columns `[T, K, N, ·]` side by side, as rows of each of K: `[K, T · N, n]`, 0 in padding.
+/// Puts columns `[T, K, N, ·]` side by side, as rows of each of K: `[K, T · N, n]`, 0 in padding.
 #[track_caller]
 fn rows(paths: &Paths, columns: &[Tensor]) -> Tensor {
     let x = Tensor::concat(columns, 3);
     Paths::rows(paths.valid.select(x, Tensor::constant_f32(0.0)))
 }
 
-/// Rows `[K, T · N, 1]` in this shape, `[T, K, N, 1]`.
+/// Puts rows `[K, T · N, 1]` back into the shape `[T, K, N, 1]`.
 #[track_caller]
 fn by_time(rows: Tensor, shape: &[usize]) -> Tensor {
     let [t, k, n, _] = shape[..] else {
@@ -161,19 +163,21 @@ fn by_time(rows: Tensor, shape: &[usize]) -> Tensor {
     rows.reshape(&[k, t, n, 1]).permute(&[1, 0, 2, 3])
 }
 
-/// F w with the w that minimises ‖F w − y‖² + r ‖w‖²: `features: [K, B, n]`, `targets: [K, B, 1]` → `[K, B, 1]`.
+/// Predicts targets by F w with the w that minimises ‖F w − y‖² + r ‖w‖²:
+/// `features: [K, B, n]`, `targets: [K, B, 1]` → `[K, B, 1]`.
 ///
-/// By modified Gram–Schmidt on the features with √r · 1 below them. The normal equations FᵀF w = Fᵀy, of powers of
-/// time, have a condition number that f32 cannot hold; that of F is its root.
+/// It uses modified Gram–Schmidt on the features with √r · 1 below them. The normal equations FᵀF w = Fᵀy, of powers of
+/// time, have a condition number that is too large for f32; that of F is its root.
 #[track_caller]
 pub fn least_squares(features: Tensor, targets: Tensor, regularisation: f64) -> Tensor {
     let rows = features.size(1);
     targets - orthogonalised(features, targets, None, regularisation).slice(1, 0, rows)
 }
 
-/// The same w at other rows, `asked: [K, C, n]` → `[K, C, 1]`.
+/// Predicts other rows, `asked: [K, C, n]` → `[K, C, 1]`, by the w of [`least_squares`].
 ///
-/// They go through the steps of the fit with targets of 0, and have no weight in it: what remains of their targets is −F w.
+/// The asked rows go through the steps of the fit with targets of 0, and have no weight in
+/// it: what remains of their targets is −F w.
 #[track_caller]
 pub fn least_squares_at(features: Tensor, targets: Tensor, asked: Tensor, regularisation: f64) -> Tensor {
     let (rows, n) = (features.size(1), features.size(2));
@@ -181,16 +185,16 @@ pub fn least_squares_at(features: Tensor, targets: Tensor, asked: Tensor, regula
     -orthogonalised(features, targets, Some(asked), regularisation).slice(1, end, end + asked.size(1))
 }
 
-/// The same w itself, `[K, n, 1]`.
+/// The weights w of [`least_squares`], `[K, n, 1]`.
 #[track_caller]
 pub fn least_squares_weights(features: Tensor, targets: Tensor, regularisation: f64) -> Tensor {
     let (k, n) = (features.size(0), features.size(2));
-    // The prediction at each row of 1 is a weight.
+    // The prediction at each row of the identity is a weight.
     let one = Tensor::iota(&[1, n, n], 1).eq(Tensor::iota(&[1, n, n], 2)).to_f32().broadcast_to(&[k, n, n]);
     least_squares_at(features, targets, one, regularisation)
 }
 
-/// The residuals of the targets, below them √r · 1's and, if there are such, the rows that are asked.
+/// The residuals of the targets, then those of √r · 1 and, if there are any, of the asked rows.
 #[track_caller]
 fn orthogonalised(features: Tensor, targets: Tensor, asked: Option<Tensor>, regularisation: f64) -> Tensor {
     let (k, rows, n) = (features.size(0), features.size(1), features.size(2));

@@ -3,38 +3,38 @@
 use crate::Tensor;
 use crate::tensor::scan_tree_back;
 
-/// The steps of a rollout. All tensors are `[T, …]` with equal further axes.
+/// The steps of a rollout with their values. All tensors are `[T, …]` with equal further axes.
 #[derive(Clone, Copy, Debug)]
 pub struct ValuedSteps {
     /// Rewards.
     pub rewards: Tensor,
-    /// v(sₜ) of the states acted in.
+    /// v(sₜ), the values of the states before the steps.
     pub values: Tensor,
-    /// 1 where the step ended the episode in a final state (u32).
+    /// 1 where the step ended the episode in a final state, u32.
     pub terminated: Tensor,
-    /// 1 where a time limit cut the episode off (u32).
+    /// 1 where a time limit cut the episode off, u32.
     pub truncated: Tensor,
-    /// v of the observation that the step led to before any reset. Read only where `truncated`.
+    /// The value of the observation that the step led to, before any reset. It is read only where `truncated`.
     pub cut_values: Tensor,
-    /// v of the state after the last step, `[…]`. Not read where the last step ended an episode.
+    /// The value of the state after the last step, `[…]`. It is not read where the last step ended an episode.
     pub last_value: Tensor,
 }
 
 /// Advantages and value targets, `[T, …]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Gae {
-    /// Aₜ
+    /// The advantages Aₜ.
     pub advantages: Tensor,
-    /// Aₜ + v(sₜ), the TD(λ) returns.
+    /// The TD(λ) returns, Aₜ + v(sₜ).
     pub returns: Tensor,
 }
 
-/// Generalised advantage estimates and value targets.
+/// Computes generalised advantage estimates and value targets.
 ///
 /// δₜ = rₜ + γ v'ₜ − v(sₜ),   Aₜ = δₜ + γλ (1 − endₜ) Aₜ₊₁
 ///
 /// where v'ₜ is 0 if the step terminated, the value of the final observation if a time limit cut the episode off, and
-/// v(sₜ₊₁) otherwise; endₜ is either of the two.
+/// v(sₜ₊₁) otherwise. endₜ is 1 in the first two cases.
 ///
 /// Schulman et al. 2016, arXiv:1506.02438, eq. 16; time limits as in Pardo et al. 2018, arXiv:1712.00378.
 #[track_caller]
@@ -55,19 +55,21 @@ pub fn gae(steps: &ValuedSteps, gamma: f64, gae_lambda: f64) -> Gae {
     Gae { advantages, returns: advantages + steps.values }
 }
 
-/// Share of the variance of `returns` that `values` explain, over all but the first axis: `[S, …]` → `[S, 1]`.
+/// The share of the variance of `returns` that `values` explain, over all but the first axis: `[S, …]` → `[S, 1]`.
 ///
-/// 1 − Var(returns − values) / Var(returns); 1 is perfect, 0 no better than a constant. 0 where the returns are constant.
+/// It is 1 − Var(returns − values) / Var(returns): 1 is perfect, 0 no better than a constant.
+/// It is 0 where the returns are constant.
 #[track_caller]
 pub fn explained_variance(values: Tensor, returns: Tensor) -> Tensor {
     let n = 1.0 / (returns.len() / returns.size(0).max(1)) as f64;
     explained_by(values, returns, &|x| x.sum_keep(1) * n)
 }
 
-/// The same over the valid rows of padded episodes: `values, returns, weight: [S, B, 1]` → `[S, 1]`.
+/// The explained share of the variance over the valid rows of padded episodes:
+/// `values, returns, weight: [S, B, 1]` → `[S, 1]`.
 ///
-/// `weight` is what each row counts for in averages, as [`Paths::weights`](super::Paths::weights): 1/n of n valid rows, 0 of padding,
-/// whose values and returns are not looked at.
+/// `weight` is the weight of each row in averages, as [`Paths::weights`](super::Paths::weights): 1/n for n valid rows,
+/// 0 for padding, whose values and returns are not read.
 #[track_caller]
 pub fn explained_variance_of_valid(values: Tensor, returns: Tensor, weight: Tensor) -> Tensor {
     let weight = flat(weight);
@@ -80,7 +82,7 @@ fn flat(x: Tensor) -> Tensor {
     x.reshape(&[x.size(0), x.len() / x.size(0).max(1)])
 }
 
-/// The share with averages `[S, N]` → `[S, 1]` of the caller's.
+/// The explained share of the variance, by a given average `[S, N]` → `[S, 1]`.
 fn explained_by(values: Tensor, returns: Tensor, mean: &dyn Fn(Tensor) -> Tensor) -> Tensor {
     let variance = |x: Tensor| {
         let x = flat(x);

@@ -1,4 +1,5 @@
-//! Turns rollouts into training data: advantages, value targets, baselines, running statistics.
+//! Credit assignment, which turns rollouts into training data: advantages, value targets, baselines, running
+//! statistics.
 
 mod baseline;
 mod gae;

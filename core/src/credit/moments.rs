@@ -4,20 +4,20 @@ use crate::Tensor;
 use crate::learn::by_seed;
 use crate::tensor::tree;
 
-/// Mean and variance of all numbers seen so far, per stacked seed and column.
+/// The mean and variance of all numbers seen so far, per stacked seed and column.
 #[derive(Clone, Copy, Debug)]
 pub struct Moments {
-    /// `[S, D]`, 0 at first.
+    /// The mean, `[S, D]`, 0 at first.
     pub mean: Tensor,
-    /// Biased variance `[S, D]`, 1 at first.
+    /// The biased variance, `[S, D]`, 1 at first.
     pub var: Tensor,
-    /// How many rows were seen, `[S, 1]`, 0 at first.
+    /// The number of rows seen, `[S, 1]`, 0 at first.
     pub count: Tensor,
 }
 
 tree!(Moments: mean, var, count);
 
-/// Added to the variance before its root is taken (as Stable-Baselines3's `VecNormalize`).
+/// The number added to the variance before its root is taken (as in Stable-Baselines3's `VecNormalize`).
 const EPS: f64 = 1e-8;
 
 impl Moments {
@@ -35,7 +35,7 @@ impl Moments {
         self.merge_moments(mean, var, Tensor::constant_f32(n))
     }
 
-    /// Merges the rows of a batch that count: those where `valid`, u32 `[S, B, 1]`, is not 0. At least one does.
+    /// Merges the rows of a batch that are valid: `valid`, u32 `[S, B, 1]`, is not 0 there. At least one row must be.
     #[track_caller]
     pub fn merge_valid(&self, batch: Tensor, valid: Tensor) -> Moments {
         let columns = [batch.size(0), batch.size(2)];
@@ -46,7 +46,7 @@ impl Moments {
         self.merge_moments(average.reshape(&columns), var.reshape(&columns), rows.reshape(&[columns[0], 1]))
     }
 
-    /// Merges steps `[T, S, N, D]`: all of them, or those that count, where `valid`, u32 `[T, S, N, 1]`, is not 0.
+    /// Merges steps `[T, S, N, D]`: all of them, or those where `valid`, u32 `[T, S, N, 1]`, is not 0.
     #[track_caller]
     pub fn merge_steps(&self, steps: Tensor, valid: Option<Tensor>) -> Moments {
         match valid {
@@ -55,8 +55,8 @@ impl Moments {
         }
     }
 
-    /// Merges rows whose mean and biased variance are `[S, D]` and whose number is `[S, 1]` or `[]`, as
-    /// [`merge`](Moments::merge) does.
+    /// Merges rows as [`merge`](Moments::merge) does, given their mean and biased variance,
+    /// `[S, D]`, and their number, `[S, 1]` or `[]`.
     #[track_caller]
     pub fn merge_moments(&self, mean: Tensor, var: Tensor, rows: Tensor) -> Moments {
         let count = self.count + rows;
@@ -65,19 +65,19 @@ impl Moments {
         Moments { mean: self.mean + w * d, var: self.var + w * (var - self.var) + w * (1.0 - w) * d.square(), count }
     }
 
-    /// Gives the deviation σ of a variance, by which [`standardise`](Self::standardise) divides.
+    /// The deviation σ of a variance, by which [`standardise`](Self::standardise) divides.
     pub fn deviation(variance: f32) -> f32 {
         (variance + EPS as f32).sqrt()
     }
 
-    /// (x − μ)/σ, limited to ±`limit`: `[S, B, D]` → `[S, B, D]`.
+    /// Standardises numbers to (x − μ)/σ, limited to ±`limit`: `[S, B, D]` → `[S, B, D]`.
     #[track_caller]
     pub fn standardise(&self, x: Tensor, limit: f64) -> Tensor {
         let scale = (self.var + EPS).sqrt().recip();
         ((x - self.mean.unsqueeze(1)) * scale.unsqueeze(1)).clamp(-limit, limit)
     }
 
-    /// x/σ, limited to ±`limit`: the sign and zero of rewards keep their meaning.
+    /// Scales numbers to x/σ, limited to ±`limit`; rewards keep their sign and their zero.
     #[track_caller]
     pub fn scale(&self, x: Tensor, limit: f64) -> Tensor {
         (x * (self.var + EPS).sqrt().recip().unsqueeze(1)).clamp(-limit, limit)

@@ -1,4 +1,4 @@
-//! Whole episodes and what learners make of them: returns, baselines, advantages.
+//! Whole episodes, and the training data that learners get from them: returns, baselines, advantages.
 
 use super::baseline::REGULARISATION;
 use super::{Baseline, ValuedSteps, gae};
@@ -8,11 +8,11 @@ use crate::settings::Range;
 /// Episodes of K tasks, N of each, side by side and padded to T steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Paths {
-    /// Observations acted on, `[T, K, N, O]`.
+    /// Observations before the steps, `[T, K, N, O]`.
     pub obs: Tensor,
     /// Observations that the steps led to, before any reset, `[T, K, N, O]`.
     pub next_obs: Tensor,
-    /// Actions as drawn, `[T, K, N, A]`.
+    /// Actions as they were drawn, `[T, K, N, A]`.
     pub action: Tensor,
     /// Rewards, 0 after the end, `[T, K, N, 1]`.
     pub reward: Tensor,
@@ -21,10 +21,10 @@ pub struct Paths {
 }
 
 crate::settings! {
-    /// How episodes become training data.
+    /// The settings by which episodes become training data.
     ///
-    /// As `SampleProcessor` of ProMP: returns are discounted sums to the end of the path, the baseline is fitted to them on
-    /// the same paths, and its value after the last step is 0, also where a time limit ended the path.
+    /// As in `SampleProcessor` of ProMP, returns are discounted sums to the end of the path. The baseline is fitted to
+    /// them on the same paths, and its value after the last step is 0, also where a time limit ended the path.
     #[derive(Copy)]
     pub struct Processor {
         /// discount of later rewards
@@ -58,7 +58,7 @@ pub struct Processed {
 }
 
 impl Paths {
-    /// `[T, K, N, D]` → `[K, T · N, D]`.
+    /// Puts steps into rows, `[T, K, N, D]` → `[K, T · N, D]`.
     #[track_caller]
     pub fn rows(x: Tensor) -> Tensor {
         let shape = x.shape();
@@ -68,7 +68,7 @@ impl Paths {
         x.permute(&[1, 0, 2, 3]).reshape(&[k, t * n, d])
     }
 
-    /// The largest number of each path's steps, `[T, K, N, 1]` and none below 0 → `[K, N]`.
+    /// The largest of each path's numbers, `[T, K, N, 1]` and none below 0 → `[K, N]`.
     #[track_caller]
     pub fn path_most(&self, x: Tensor) -> Tensor {
         let x = self.valid.select(x, Tensor::constant_f32(0.0));
@@ -82,14 +82,14 @@ impl Paths {
         valid * valid.sum_keep(1).recip()
     }
 
-    /// Undiscounted return of each path, `[K, N]`.
+    /// The undiscounted return of each path, `[K, N]`.
     #[track_caller]
     pub fn path_returns(&self) -> Tensor {
         let shape = self.reward.shape();
         self.reward.sum_keep(0).reshape(&shape[1..3])
     }
 
-    /// Steps of each path, as f32 `[K, N]`.
+    /// The number of steps of each path, as f32 `[K, N]`.
     #[track_caller]
     pub fn path_lengths(&self) -> Tensor {
         let shape = self.valid.shape();
@@ -106,7 +106,7 @@ impl Paths {
         self.valid.bit_and(next.not())
     }
 
-    /// Discounted sums of `rewards: [T, K, N, 1]` and generalised advantages over `values`, both to the path's end.
+    /// Generalised advantages of `rewards: [T, K, N, 1]` over `values`, to the end of each path.
     fn advantages(&self, rewards: Tensor, values: Tensor, gamma: f64, gae_lambda: f64) -> Tensor {
         let ends = self.ends();
         let shape = rewards.shape();
@@ -123,7 +123,7 @@ impl Paths {
 }
 
 impl Processor {
-    /// Returns and advantages.
+    /// Computes returns and advantages.
     #[track_caller]
     pub fn process(&self, paths: &Paths) -> Processed {
         let returns = self.returns(paths);
@@ -141,15 +141,16 @@ impl Processor {
         paths.advantages(paths.reward, Tensor::zeros(&paths.reward.shape()), self.gamma, 1.0)
     }
 
-    /// Advantages over the values of a baseline of the caller's, `[T, K, N, 1]`; standardised and shifted as asked for.
+    /// Advantages over given values, `[T, K, N, 1]`, standardised and shifted as the settings ask for.
     #[track_caller]
     pub fn advantages(&self, paths: &Paths, values: Tensor) -> Tensor {
         self.scaled(paths, paths.advantages(paths.reward, values, self.gamma, self.gae_lambda))
     }
 
-    /// Discounted rewards less a baseline fitted to them, standardised as asked for: what DICE weighs, `[T, K, N, 1]`.
+    /// Computes the data that DICE weighs, `[T, K, N, 1]`: discounted rewards less a baseline fitted to
+    /// them, standardised as the settings ask for.
     ///
-    /// As `DiceSampleProcessor` of ProMP, but for statistics over valid steps only: there, padding counts too.
+    /// It is `DiceSampleProcessor` of ProMP, but with statistics over valid steps only: there, padding counts too.
     #[track_caller]
     pub fn process_dice(&self, paths: &Paths) -> Processed {
         let t = paths.reward.size(0);
@@ -159,7 +160,7 @@ impl Processor {
         Processed { returns: self.returns(paths), advantages: self.scaled(paths, adjusted) }
     }
 
-    /// Standardised and shifted per task, 0 in padding.
+    /// Standardises and shifts advantages per task; 0 in padding.
     fn scaled(&self, paths: &Paths, raw: Tensor) -> Tensor {
         let [none, tiny] = [0.0, 1e-8].map(Tensor::constant_f32);
         let mean = |x: Tensor| {
@@ -180,9 +181,9 @@ impl Processor {
     }
 }
 
-/// Rewards less their mean over all tasks of a seed, in their deviations: `[T, S · M, N, 1]`, 0 in padding.
+/// Standardises rewards over all tasks of a seed: `[T, S · M, N, 1]`, 0 in padding.
 ///
-/// `adj_avg_rewards` of ProMP's `MetaSampleProcessor`, for E-MAML.
+/// It is `adj_avg_rewards` of ProMP's `MetaSampleProcessor`, for E-MAML.
 #[track_caller]
 pub fn adjusted_rewards(paths: &Paths, seeds: usize) -> Tensor {
     let shape = paths.reward.shape();
