@@ -1,4 +1,4 @@
-//! The guarded descent: gradient steps that drop what is not finite.
+//! The guarded descent: gradient steps that drop gradients that are not finite.
 
 use std::fmt::Debug;
 
@@ -12,77 +12,78 @@ use crate::tensor::{Named, Tree, scan_tree, tree};
 /// Descends a loss, for stacked seeds at once. A gradient that is not finite is dropped and counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Descent<'a> {
-    /// Slices of θ.
+    /// The slices of θ.
     pub layout: &'a Layout,
     /// The optimiser.
     pub optimiser: Optimiser,
-    /// α, `[]` or `[S, 1]`.
+    /// The step size α, `[]` or `[S, 1]`.
     pub learning_rate: Tensor,
-    /// Longer gradients are scaled down to this norm; 0 for no limit.
+    /// The norm to which longer gradients are scaled down; 0: no limit.
     pub max_grad_norm: f64,
-    /// Names of what is summed over the updates that are made: numbers of [`Look::seen`], and `grad_norm`, the norm of the gradient
-    /// before it is limited.
+    /// Names of the values that are summed over the updates that are made: those of [`Look::seen`], and `grad_norm`,
+    /// the norm of the gradient before it is limited.
     pub sums: &'a [&'static str],
-    /// A seed makes no more updates once this number that was seen exceeds a limit.
+    /// The name and the limit of a value: a seed makes no more updates once its value is larger.
     pub stop: Option<(&'static str, f64)>,
-    /// The norm of the first gradient is kept.
+    /// Keeps the norm of the first gradient.
     pub first_norm: bool,
 }
 
-/// The loss at some parameters.
+/// The loss at some parameters, and the values reported about it.
 #[derive(Clone, Debug)]
 pub struct Look {
     /// The loss that is descended, `[S, 1]`.
     pub loss: Tensor,
-    /// More about it by name, `[S, 1]` each.
+    /// Values about the loss by name, `[S, 1]` each.
     pub seen: Named,
 }
 
 impl Look {
-    /// The name of the number of rows that count, `[S, 1]`, among what is seen, if not all do: where there is none, a step is left out.
+    /// The name of the number of valid rows, `[S, 1]`, among [`Look::seen`], if not all rows
+    /// are valid: a step with none is skipped.
     pub const ROWS: &str = "rows";
 }
 
-/// A change of a gradient before a step is made by it.
+/// A change of the gradient before its step is made.
 pub trait Turn: Debug {
-    /// The direction, `[S, P]`, of parameters and their gradient: `theta, gradient: [S, P]`.
+    /// The direction, `[S, P]`, to step in place of the gradient; `theta, gradient: [S, P]`.
     fn turn(&self, theta: Tensor, gradient: Tensor) -> Tensor;
 
-    /// The weight above 0 that a row's own gradient has in its direction. Trust regions divide directions by it: what
-    /// is left besides the own gradient then weighs against the own loss.
+    /// The weight above 0 that a row's own gradient has in its direction. Trust regions divide directions by it: the
+    /// rest of the direction then has its weight relative to the own loss.
     fn own_weight(&self) -> f64 {
         1.0
     }
 }
 
-/// The numbers that are made of a gradient by its parts, `[S, 1]` each, as [`Look::seen`] has them.
+/// Computes norms of parts of a gradient from its slices, `[S, 1]` each, by name as [`Look::seen`].
 pub type PartNorms<'a> = &'a dyn Fn(&[Tensor]) -> Vec<(&'static str, Tensor)>;
 
-/// All that happens between a gradient and the step by it, besides the limit of its norm.
+/// The work between a gradient and its step, apart from the limit of the norm.
 #[derive(Clone, Copy, Default)]
 pub struct Between<'a> {
     /// Norms of parts of the gradient, before it is limited.
     pub norms: Option<PartNorms<'a>>,
-    /// The gradient's change, after it is limited.
+    /// A change of the gradient, after it is limited.
     pub turn: Option<&'a dyn Turn>,
 }
 
-/// A descent under way, and after it.
+/// The state of a descent, under way or at its end.
 #[derive(Clone, Debug)]
 pub struct Descended {
     /// θ, `[S, P]`.
     pub theta: Tensor,
     /// The optimiser's memory.
     pub adam: AdamState,
-    /// Numbers of gradients that were not finite, `[S, 1]`.
+    /// The number of gradients that were not finite, `[S, 1]`.
     pub non_finite: Tensor,
-    /// Updates made, `[S, 1]`.
+    /// The number of updates that were made, `[S, 1]`.
     pub updates: Tensor,
-    /// Norm of the first gradient, `[S, 1]`, if it is kept.
+    /// The norm of the first gradient, `[S, 1]`, if it is kept.
     pub first_norm: Option<Tensor>,
-    /// `[S, W]`, in the order of [`Descent::sums`].
+    /// Sums over updates, `[S, W]`, in the order of [`Descent::sums`].
     sums: Option<Tensor>,
-    /// Seeds that make no more updates, u32 `[S, 1]`.
+    /// 1 for seeds that make no more updates, u32 `[S, 1]`.
     stopped: Option<Tensor>,
 }
 
@@ -95,13 +96,13 @@ impl Descended {
         Trained { theta: self.theta, adam: self.adam }
     }
 
-    /// Means over the updates that were made, `[S, W]` in the order of [`Descent::sums`]; 0 where none was.
+    /// Means over the updates that were made, `[S, W]`, in the order of [`Descent::sums`]; 0 if none was made.
     #[track_caller]
     pub fn averages(&self) -> Tensor {
         self.sums.unwrap_or(Tensor::poison()) / self.updates.max(Tensor::constant_f32(1.0))
     }
 
-    /// Updates dropped and made, as metrics.
+    /// Counts of updates that were dropped and of those that were made, as metrics.
     #[must_use]
     pub fn counts(&self) -> Metrics {
         Metrics::default().sum(Metrics::NON_FINITE, self.non_finite).sum(Metrics::UPDATES, self.updates)
@@ -109,13 +110,13 @@ impl Descended {
 }
 
 impl Descent<'_> {
-    /// The averages of a descent by this, as metrics `train/…`.
+    /// The averages at the end of this descent, as metrics `train/…`.
     #[must_use]
     pub fn means(&self, end: &Descended) -> Metrics {
         Metrics::default().means(self.sums, end.averages(), end.updates)
     }
 
-    /// As many steps from `theta: [S, P]` as `steps` says, of the loss that `look` has at the slices of θ and the step's row of `xs`.
+    /// Makes `steps` steps from `theta: [S, P]`. `look` gives the loss at the slices of θ, from the step's row of `xs`.
     #[track_caller]
     pub fn run<X: Tree>(
         &self,
@@ -128,7 +129,7 @@ impl Descent<'_> {
         self.run_with(Between::default(), theta, adam, steps, xs, look)
     }
 
-    /// The same with something between each gradient and its step.
+    /// Makes steps as [`run`](Descent::run), with more work between each gradient and its step.
     #[track_caller]
     pub fn run_with<X: Tree>(
         &self,
@@ -146,7 +147,8 @@ impl Descent<'_> {
         })
     }
 
-    /// `look` is called once. It is no type parameter, so that this is compiled once and not for every loss.
+    /// Makes the steps. `look` is called once; it is no type parameter, so that this is compiled once and not for every
+    /// loss.
     #[track_caller]
     fn run_by(
         &self,
@@ -168,7 +170,7 @@ impl Descent<'_> {
             stopped: self.stop.map(|_| Tensor::constant_u32(0).broadcast_to(&[seeds, 1])),
         };
         if steps == 1 {
-            // Not a loop, which would copy what it carries.
+            // A single step needs no loop, which would copy its state.
             let row = |x: &Tensor| x.reshape(x.shape().get(1..).unwrap_or_default());
             let x: Vec<Tensor> = xs.iter().map(row).collect();
             return self.step(between, Tensor::constant_u32(0), init, &mut |parts| look(parts, &x));
@@ -205,7 +207,8 @@ impl Descent<'_> {
         let broken = turned.map_or(broken, |turned| broken.bit_or(length(turned).non_finite()));
         let limit = |(name, limit): (&str, f64)| seen.get(name).gt(Tensor::constant_f32(limit));
         let stopped = at.stopped.zip(self.stop).map(|(before, stop)| before.bit_or(limit(stop)));
-        // A step that sees no row that counts has a gradient of 0 and moves nothing: optimisers would go on by what they remember.
+        // A step that sees no valid row has a gradient of 0. It is skipped, as optimisers would still move by their
+        // memory.
         let sees = seen.find(Look::ROWS).map(|rows| rows.gt(Tensor::constant_f32(0.0)));
         let open = stopped.map(Tensor::not);
         let unless_stopped = |x: Tensor| open.map_or(x, |open| open.bit_and(x));
@@ -236,7 +239,7 @@ mod tests {
     use crate::program::State;
     use crate::{Device, Program};
 
-    /// Descends w ‖θ‖² from (3, 4) with the weights of two seeds in each step, and reads what has come of it.
+    /// Descends w ‖θ‖² from (3, 4), with the weights w of two seeds in each step, and reads the results.
     fn descend(weights: &[[f64; 2]], stop: Option<(&'static str, f64)>, max_grad_norm: f64) -> [Vec<f64>; 5] {
         let device = Device::cpu(1);
         let mut layout = Layout::new();

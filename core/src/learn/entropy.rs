@@ -1,28 +1,28 @@
-//! The use that algorithms make of the entropy of their policy.
+//! The use of the policy's entropy.
 
 use crate::{Error, Result};
 
-/// The use of the policy's entropy.
+/// The ways in which algorithms use the policy's entropy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EntropyMethod {
-    /// Nothing; `entropy_coef` must be 0.
+    /// No use; `entropy_coef` must be 0.
     NoEntropy,
-    /// Its mean is part of the objective.
+    /// The mean of the entropy is part of the objective.
     #[default]
     Regularized,
-    /// It is added to each reward, as a constant: the policy looks for states where it can stay undecided.
-    /// Advantages must not be standardised.
+    /// The entropy is added to each reward, as a constant: the policy seeks states where it can stay
+    /// undecided. Advantages must not be standardised.
     Max,
 }
 
 crate::words!(EntropyMethod { Regularized = "regularized", Max = "max", NoEntropy = "no_entropy" });
 
 impl EntropyMethod {
-    /// Checks it together with the entropy's weight and with whether advantages are standardised; `remedy` is what to set if they must not
-    /// be, such as `normalise_advantages to false`.
+    /// Checks that the entropy's weight has a use, and that advantages are not standardised where they must not be.
+    /// `remedy` says what to set then, such as `normalise_advantages to false`.
     ///
     /// # Errors
-    /// [`Error::Config`] if a weight has no use, or would be scaled away.
+    /// [`Error::Config`] if the weight has no use, or would be scaled away.
     pub fn validate(self, coef: f64, standardised: bool, remedy: &str) -> Result<()> {
         let problem = match self {
             EntropyMethod::NoEntropy if coef > 0.0 => {

@@ -1,40 +1,40 @@
-//! Metrics: numbers of an iteration by name, each with the way in which the passes of a loop join theirs.
+//! Metrics: named numbers of an iteration, and the way in which those of several passes become one.
 
 use std::panic::Location;
 
 use crate::tensor::{Tree, fail};
 use crate::{DType, Error, Tensor};
 
-/// The way in which the values that the passes of a loop give to a metric become one.
+/// The ways in which a metric's values of several passes become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
-    /// Their sum.
+    /// The sum of the values.
     Sum,
-    /// Their mean, in which each counts by a weight of its own.
+    /// The mean of the values, each with a weight of its own.
     Mean,
     /// The value of the last pass.
     Last,
-    /// The largest.
+    /// The largest value.
     Max,
-    /// The smallest.
+    /// The smallest value.
     Min,
 }
 
-/// Metrics side by side that are joined alike.
+/// Metrics side by side that are joined in the same way.
 #[derive(Clone, Debug)]
 struct Column {
     names: Vec<String>,
     join: Join,
-    /// `[S, W]`.
+    /// The values of the W metrics, `[S, W]`.
     values: Tensor,
-    /// The weight of each value in a mean, `[S, 1]`.
+    /// The weight of the values in a mean, `[S, 1]`.
     weight: Option<Tensor>,
-    /// Where it was added.
+    /// The place in the source where the metrics were added.
     at: &'static Location<'static>,
 }
 
 impl Column {
-    /// Checks that all is f32 and of a row for each seed, of which there are `seeds` where that is known.
+    /// Checks that all is f32 and has a row for each seed; `seeds` is their number, where it is known.
     ///
     /// An error of the trace names the metrics and the place where they were added.
     fn check(&self, seeds: Option<usize>) {
@@ -58,11 +58,11 @@ impl Column {
     }
 }
 
-/// Returns of episodes, `[S, E]` with a place for each episode that can have ended.
+/// Returns of episodes, `[S, E]`, with a place for each episode that can have ended.
 #[derive(Clone, Copy, Debug)]
 struct Returns {
     values: Tensor,
-    /// E.
+    /// E, the number of places.
     places: usize,
 }
 
@@ -94,22 +94,22 @@ impl Tree for Metrics {
 }
 
 impl Metrics {
-    /// Number of the episodes that ended.
+    /// The number of episodes that ended.
     pub const EPISODES: &'static str = "rollout/episodes";
-    /// Sum of their returns; training shows means over a hundred episodes.
+    /// The sum of the returns of episodes that ended; training shows means over a hundred episodes.
     pub const RETURN_SUM: &'static str = "ep_return_sum";
-    /// Sum of their lengths.
+    /// The sum of the lengths of episodes that ended.
     pub const LENGTH_SUM: &'static str = "ep_len_sum";
-    /// Environment steps that were made; without it, as many as are planned.
+    /// The number of environment steps that were made; without it, the planned number counts.
     pub const STEPS: &'static str = "env_steps";
-    /// Number of updates that were dropped, because a gradient was not finite.
+    /// The number of updates that were dropped because a gradient was not finite.
     pub const NON_FINITE: &'static str = "train/non_finite";
-    /// Number of updates that were made.
+    /// The number of updates that were made.
     pub const UPDATES: &'static str = "train/updates";
-    /// The return in the place of an episode that has not ended.
+    /// The return in a place whose episode has not ended.
     pub const NOT_ENDED: f64 = f32::MIN as f64;
 
-    /// Those of a number of episodes that ended, with the sums of their returns and lengths.
+    /// Makes the metrics of `count` episodes that ended, with the sums of their returns and lengths.
     #[must_use]
     #[track_caller]
     pub fn of_episodes(count: Tensor, returns: Tensor, lengths: Tensor) -> Metrics {
@@ -117,49 +117,50 @@ impl Metrics {
         metrics.sum(Metrics::RETURN_SUM, returns).sum(Metrics::LENGTH_SUM, lengths)
     }
 
-    /// The same with the returns of these episodes one by one, of which training shows the median and the spread: `[S, E]` in the order
-    /// in which they ended, [`NOT_ENDED`](Metrics::NOT_ENDED) in places where none did.
+    /// Adds the return of each episode, of which training shows the median and the spread: `[S, E]` in the order in
+    /// which episodes ended, and [`NOT_ENDED`](Metrics::NOT_ENDED) in places where none did.
     #[must_use]
     pub fn returns(self, values: Tensor, places: usize) -> Metrics {
         Metrics { returns: Some(Returns { values, places }), ..self }
     }
 
-    /// The same and one more, which passes add up.
+    /// Adds a metric whose values passes add up.
     #[must_use]
     #[track_caller]
     pub fn sum(self, name: impl Into<String>, value: Tensor) -> Metrics {
         self.column(vec![name.into()], Join::Sum, value, None)
     }
 
-    /// The same and one more, of which passes keep the last.
+    /// Adds a metric of which the last pass's value is kept.
     #[must_use]
     #[track_caller]
     pub fn last(self, name: impl Into<String>, value: Tensor) -> Metrics {
         self.column(vec![name.into()], Join::Last, value, None)
     }
 
-    /// The same and one more, of which passes keep the largest.
+    /// Adds a metric of which the largest value of the passes is kept.
     #[must_use]
     #[track_caller]
     pub fn max(self, name: impl Into<String>, value: Tensor) -> Metrics {
         self.column(vec![name.into()], Join::Max, value, None)
     }
 
-    /// The same and one more, of which passes keep the smallest.
+    /// Adds a metric of which the smallest value of the passes is kept.
     #[must_use]
     #[track_caller]
     pub fn min(self, name: impl Into<String>, value: Tensor) -> Metrics {
         self.column(vec![name.into()], Join::Min, value, None)
     }
 
-    /// The same and one more, of which passes take the mean; each counts by `weight: [S, 1]`, such as a number of updates.
+    /// Adds a metric whose values passes average, with weights `weight: [S, 1]`, such as a number of updates.
     #[must_use]
     #[track_caller]
     pub fn mean(self, name: impl Into<String>, value: Tensor, weight: Tensor) -> Metrics {
         self.column(vec![name.into()], Join::Mean, value, Some(weight))
     }
 
-    /// The same and the columns of `values: [S, W]`, by the names of a descent's sums; means, as [`mean`](Metrics::mean).
+    /// Adds the columns of `values: [S, W]` under the names of a descent's sums; passes average
+    /// them as those of [`mean`](Metrics::mean).
     #[must_use]
     #[track_caller]
     pub fn means(self, names: &[&str], values: Tensor, weight: Tensor) -> Metrics {
@@ -175,21 +176,22 @@ impl Metrics {
         self
     }
 
-    /// Checks that there is a row for each of so many seeds.
+    /// Checks that each metric has a row for each of `seeds` seeds.
     ///
-    /// An error of the trace names the first metric without, and the place where it was added.
+    /// An error of the trace names the first metric that has not, and the place where it was added.
     pub(crate) fn check(&self, seeds: usize) {
         self.columns.iter().for_each(|column| column.check(Some(seeds)));
     }
 
-    /// The same and others behind them.
+    /// Appends other metrics.
     #[must_use]
     pub fn with(mut self, others: Metrics) -> Metrics {
         self.columns.extend(others.columns);
         Metrics { columns: self.columns, returns: self.returns.or(others.returns) }
     }
 
-    /// Those of passes and of one more pass. Returns have places of their own in each pass: see [`passes`](Metrics::passes).
+    /// Joins metrics of passes with those of one more pass. Each pass has places of its own for
+    /// returns: see [`passes`](Metrics::passes).
     pub(crate) fn join(&self, next: &Metrics) -> Metrics {
         let one = |(old, new): (&Column, &Column)| {
             let (weight, values) = match old.join {
@@ -202,7 +204,7 @@ impl Metrics {
                         (old.weight.unwrap_or(Tensor::poison()), new.weight.unwrap_or(Tensor::poison()));
                     let weight = before + more;
                     let share = more / weight.max(Tensor::constant_f32(f64::from(f32::MIN_POSITIVE)));
-                    // What has no weight has no value either, such as a mean over no update.
+                    // A value without weight is ignored, such as a mean over no update.
                     let moved = old.values + (new.values - old.values) * share;
                     (Some(weight), more.gt(Tensor::constant_f32(0.0)).select(moved, old.values))
                 }
@@ -213,7 +215,8 @@ impl Metrics {
         Metrics { columns, returns: self.returns }
     }
 
-    /// Those before the first of `n` passes, for `seeds` stacked seeds: with places `[S, n, E]` for the returns of all passes.
+    /// The metrics before the first of `n` passes, for `seeds` stacked seeds. They have places
+    /// `[S, n, E]` for the returns of all passes.
     pub(crate) fn passes(&self, seeds: usize, n: usize) -> Metrics {
         self.check(seeds);
         let full = |shape: &[usize], x: f64| Tensor::constant_f32(x).broadcast_to(shape);
@@ -233,7 +236,7 @@ impl Metrics {
         Metrics { columns: self.columns.iter().map(one).collect(), returns }
     }
 
-    /// Those of [`passes`](Metrics::passes) after the pass of that index (u32 `[]`) has given `next`.
+    /// The metrics after the pass `index` (u32 `[]`) has added `next` to those of [`passes`](Metrics::passes).
     pub(crate) fn after(&self, index: Tensor, next: &Metrics) -> Metrics {
         let returns = self.returns.zip(next.returns).map(|(all, new)| {
             let n = all.values.size(1);
@@ -243,7 +246,7 @@ impl Metrics {
         Metrics { returns, ..self.join(next) }
     }
 
-    /// Those of all `n` passes, as one more column of a loop or an iteration gets them: the places of returns in one row.
+    /// The metrics of all `n` passes in the form of an iteration: the places of returns are in one row.
     pub(crate) fn flattened(self, seeds: usize, n: usize) -> Metrics {
         let returns = self.returns.map(|Returns { values, places }| {
             let places = n * places;
@@ -252,15 +255,15 @@ impl Metrics {
         Metrics { returns, ..self }
     }
 
-    /// The values of a metric, `[S, 1]`, if it is there.
+    /// The values of the metric `name`, `[S, 1]`, if there is one.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Tensor> {
         let within = |column: &Column| Some((column.values, column.names.iter().position(|own| own == name)?));
         self.columns.iter().find_map(within).map(|(values, at)| values.slice(1, at, at + 1))
     }
 
-    /// Those of seeds from those of the `n` groups of each, `[S · n, …]` → `[S, …]`: sums are added up, means are taken by their weights,
-    /// and of the last values the plain mean.
+    /// Joins the metrics of the `n` groups of each seed to metrics of seeds, `[S · n, …]` → `[S, …]`: by sums, largest
+    /// and smallest values, and weighted means, and by a plain mean of last values.
     #[must_use]
     pub fn of_groups(self, n: usize) -> Metrics {
         if n == 1 {
@@ -284,7 +287,7 @@ impl Metrics {
             Column { values: flat(values), weight, ..column }
         };
         let columns = self.columns.into_iter().map(one).collect();
-        // The groups play side by side: places of one time stand together.
+        // The groups play side by side: places of the same time are neighbours.
         let returns = self.returns.map(|Returns { values, places }| {
             let values = rows(values).permute(&[0, 2, 1]).reshape(&[values.size(0) / n, places * n]);
             Returns { values, places: places * n }
@@ -292,7 +295,7 @@ impl Metrics {
         Metrics { columns, returns }
     }
 
-    /// The names, and the values as `[S, C + E]`: those of the C names, then the returns of episodes.
+    /// The C names, and all values, `[S, C + E]`: those by name, then the returns of episodes.
     #[must_use]
     #[track_caller]
     pub fn joined(self) -> (Vec<String>, Tensor) {

@@ -1,5 +1,5 @@
-//! Learning from experience, as far as algorithms share it: guarded descents, metrics and how passes join them, passes over
-//! data in minibatches, the order of its rows, ratios of probabilities, the use of entropy.
+//! Parts of learning that algorithms share: guarded descents, metrics and the joining of passes, passes over data in
+//! minibatches, the order of data's rows, ratios of probabilities, the use of entropy.
 
 mod descent;
 mod entropy;

@@ -7,21 +7,23 @@ use crate::tensor::scan_tree;
 /// Passes over rows of data in minibatches, each pass in another order.
 #[derive(Clone, Copy, Debug)]
 pub struct Passes {
-    /// How often all rows are visited.
+    /// The number of passes over all rows.
     pub passes: usize,
-    /// Parts of a pass, which divide the rows.
+    /// The minibatches of a pass; their number divides that of the rows.
     pub minibatches: usize,
     /// Rows of each seed.
     pub rows: usize,
-    /// The key of the orders, words `[S, 1]`.
+    /// The key of the orders, as words `[S, 1]`.
     pub order: [Tensor; 2],
-    /// The rows of all passes in the order of minibatches, u32 `[S, passes · rows, 1]`, where [`dealt`](Passes::dealt) has made them.
+    /// The rows of all passes in the order of minibatches, u32 `[S, passes · rows, 1]`, if
+    /// [`dealt`](Passes::dealt) has dealt them.
     pub dealt: Option<Tensor>,
 }
 
 impl Passes {
-    /// The same passes over rows of which only some count, those where `valid`, u32 `[S, rows, 1]`, is not 0. In each pass they are dealt to
-    /// the minibatches in turn, so that all of these have as many to one; rows that do not count fill the rest.
+    /// Passes over rows of which only some are valid: `valid`, u32 `[S, rows, 1]`, is not 0 there. Each pass
+    /// deals the valid rows to the minibatches in turn, so that their numbers of valid rows differ by at
+    /// most one; the other rows fill the rest.
     #[must_use]
     #[track_caller]
     pub fn dealt(self, valid: Tensor) -> Passes {
@@ -34,7 +36,7 @@ impl Passes {
             let counts = valid.gather(drawn).reshape(&[seeds, rows]).ne(Tensor::constant_u32(0));
             let counted = running_sum(counts.to_f32());
             let all = counted.slice(1, rows - 1, rows);
-            // The place in the deal, from 0: those that count first. Numbers of rows are whole numbers that f32 holds exactly.
+            // The place in the deal, from 0: valid rows come first. Numbers of rows are whole and exact in f32.
             let place = counts.select(counted - 1.0, all + row.to_f32() - counted);
             let round = (place * (1.0 / m)).floor();
             let over = place - round * m;
@@ -48,12 +50,12 @@ impl Passes {
         Passes { dealt, ..self }
     }
 
-    /// Minibatches in all: the length of the loop over them.
+    /// The number of minibatches in all passes, which is the length of the loop over them.
     pub fn steps(&self) -> usize {
         self.passes * self.minibatches
     }
 
-    /// The rows that the loop over minibatches takes: for each of them the number of its pass and of its first row.
+    /// The loop's inputs for each minibatch: the number of its pass, and of its first row.
     #[track_caller]
     pub fn xs(&self) -> [Tensor; 2] {
         let size = self.rows / self.minibatches;
@@ -63,7 +65,7 @@ impl Passes {
         [of(&|i| i / self.minibatches), of(&|i| i % self.minibatches * size)]
     }
 
-    /// Numbers of the rows of a minibatch, u32 `[S, B]`, from its row of [`xs`](Passes::xs).
+    /// The numbers of a minibatch's rows, u32 `[S, B]`, from its element of [`xs`](Passes::xs).
     #[track_caller]
     pub fn index(&self, x: &[Tensor; 2]) -> Tensor {
         let (seeds, size) = (self.order[0].size(0), self.rows / self.minibatches);
@@ -75,7 +77,7 @@ impl Passes {
     }
 }
 
-/// Sums of the numbers of each row up to and with each of them, `[S, N]` → `[S, N]`: in log N steps of whole arrays.
+/// Sums each row's numbers up to and with each of them, `[S, N]` → `[S, N]`, in log N steps of whole arrays.
 #[track_caller]
 pub(crate) fn running_sum(x: Tensor) -> Tensor {
     let (seeds, n) = (x.size(0), x.size(1));
@@ -91,12 +93,12 @@ mod tests {
     use crate::program::State;
     use crate::{Device, Program};
 
-    /// In each pass every row comes once, and minibatches have as many rows that count, to one.
+    /// In each pass, every row comes once, and minibatches have equal numbers of valid rows, to one.
     #[test]
     fn rows_that_count_are_dealt_evenly_and_anew_in_each_pass() {
         for (rows, minibatches, counts) in [(24, 4, 11), (24, 4, 24), (30, 5, 3), (700, 7, 333), (6, 1, 2)] {
             let (seeds, passes) = (2, 3);
-            // The second seed has one row more that counts, if there is one.
+            // The second seed has one valid row more, if there is one.
             let valid: Vec<u32> =
                 (0..seeds * rows).map(|i| u32::from((i % rows * 7) % rows.max(8) < counts + i / rows)).collect();
             let device = Device::cpu(1);

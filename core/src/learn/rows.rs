@@ -2,7 +2,7 @@
 
 use crate::Tensor;
 
-/// Puts steps `[T, S, N, D]` into rows `[S, T · N, D]`: all environments of a step, then those of the next.
+/// Puts steps `[T, S, N, D]` into rows `[S, T · N, D]`: all environments of a step, then those of the next step.
 #[track_caller]
 pub(crate) fn by_seed(steps: Tensor) -> Tensor {
     match steps.shape()[..] {
@@ -11,7 +11,8 @@ pub(crate) fn by_seed(steps: Tensor) -> Tensor {
     }
 }
 
-/// Puts steps `[T, S, N, D]` into rows `[S, N · T, D]`: all steps of an environment, then those of the next.
+/// Puts steps `[T, S, N, D]` into rows `[S, N · T, D]`: all steps of an environment, then those of the next
+/// environment.
 #[track_caller]
 pub(crate) fn by_environment(steps: Tensor) -> Tensor {
     match steps.shape()[..] {
