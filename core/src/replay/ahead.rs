@@ -4,27 +4,28 @@ use super::{Batch, ReplayMemory, Stored, Transitions};
 use crate::Tensor;
 use crate::tensor::scan_tree;
 
-/// Transitions that were drawn, and the way from them to later ones of their episodes.
+/// Transitions that were drawn, with access to later ones of their episodes.
 ///
-/// Each is stored with its number in its episode: a row is the k-th after another of the same environment if its number is larger by k.
-/// So no row leads into another episode, however one ended.
+/// Each transition is stored with its number in its episode: a row of the same environment is k steps later if its
+/// number is larger by k. So no row leads into another episode, in whatever way one ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead<'a> {
     pub memory: &'a ReplayMemory,
     pub stored: &'a Stored,
     /// Rows that were drawn, u32 `[S, B]`.
     pub index: Tensor,
-    /// Their numbers in their episodes, `[S, B, 1]`.
+    /// The numbers of these rows in their episodes, `[S, B, 1]`.
     pub step: Tensor,
 }
 
 impl Ahead<'_> {
-    /// The rows that are `steps: [S, B, L]` steps after those drawn, u32 `[S, B, L]`, and 1 where these hold newer transitions, as f32.
+    /// The rows `steps: [S, B, L]` after those that were drawn, u32 `[S, B, L]`, and 1
+    /// where these hold newer transitions, as f32.
     #[track_caller]
     fn rows(&self, steps: Tensor) -> (Tensor, Tensor) {
         let all = self.memory.rows;
         let (index, next) = (self.index.unsqueeze(2), self.stored.next.unsqueeze(2));
-        // As many rows were added after those drawn. All numbers here are whole and exact in f32.
+        // The number of rows that were added after those drawn. All numbers here are whole and exact in f32.
         let since = next.to_f32() - index.to_f32() - 1.0;
         let since = since.lt(Tensor::constant_f32(0.0)).select(since + all as f64, since);
         let on = steps * self.memory.envs as f64;
@@ -34,7 +35,8 @@ impl Ahead<'_> {
         (at, on.gt(since).not().to_f32())
     }
 
-    /// 1 at each of the steps 1 to `most` after which the episode is still the same and in the memory, as f32 `[S, B, most]`.
+    /// 1 for each number of steps from 1 to `most` after which the episode still goes on and
+    /// is in the memory, as f32 `[S, B, most]`.
     #[track_caller]
     pub fn lasting(&self, most: usize) -> Tensor {
         let steps = (Tensor::iota(&[1, 1, most], 2) + Tensor::constant_u32(1)).to_f32();
@@ -46,7 +48,7 @@ impl Ahead<'_> {
         number.eq(self.step + steps).to_f32() * newer
     }
 
-    /// The transitions `steps: [S, B, 1]` later.
+    /// The transitions that are `steps: [S, B, 1]` later.
     #[track_caller]
     pub fn later(&self, steps: Tensor) -> Transitions {
         let (rows, _) = self.rows(steps);
@@ -54,7 +56,7 @@ impl Ahead<'_> {
         Transitions::of_rows(rows, self.memory.observations, self.memory.actions)
     }
 
-    /// Transitions of `n` steps, of fewer where the episode ends or the memory does: y = Σ γᵏ rₖ + γⁿ (1 − d) V(sₙ).
+    /// Joins `n` steps to transitions, or fewer where the episode or the memory ends: y = Σ γᵏ rₖ + γⁿ (1 − d) V(sₙ).
     ///
     /// Sutton 1988; Hessel et al. 2017, arXiv:1710.02298.
     #[track_caller]
@@ -65,7 +67,7 @@ impl Ahead<'_> {
             Tensor::literal_f32(&(1..n).map(of).collect::<Vec<_>>())
         };
         let full = |x: f64| Tensor::constant_f32(x).broadcast_to(&shape);
-        // 1 as long as the episode is the same and in the memory.
+        // 1 as long as the episode goes on and is in the memory.
         let init = [full(1.0), full(gamma), first.reward, first.next_obs, first.terminated];
         let xs = [powers(0), powers(1)];
         let (last, _) =

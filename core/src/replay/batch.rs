@@ -1,4 +1,4 @@
-//! A batch: transitions that were drawn, and how they are learned from.
+//! Batches: transitions that were drawn, with their discounts and weights.
 
 use super::Transitions;
 use crate::Tensor;
@@ -6,16 +6,17 @@ use crate::Tensor;
 /// B transitions that were drawn from a memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
-    /// The transitions; of n steps, the reward is their discounted sum, and the next observation that after the last.
+    /// The transitions. If they have n steps, the reward is the discounted sum, and the next
+    /// observation is the one after the last step.
     pub transitions: Transitions,
-    /// Factor of what is worth from the next observation on: γ, or γⁿ after n steps; `[]` or `[S, B, 1]`.
+    /// The factor of the value from the next observation on: γ, or γⁿ after n steps; `[]` or `[S, B, 1]`.
     pub discount: Tensor,
-    /// Weight of each transition, `[S, B, 1]`; none where all count alike.
+    /// The weight of each transition, `[S, B, 1]`; none if all have equal weights.
     pub weight: Option<Tensor>,
 }
 
 impl Batch {
-    /// Transitions of one step that count alike.
+    /// A batch of transitions of one step with equal weights.
     #[must_use]
     pub fn of(transitions: Transitions, gamma: f64) -> Batch {
         Batch { transitions, discount: Tensor::constant_f32(gamma), weight: None }
@@ -28,7 +29,7 @@ impl Batch {
         mean(self.weight.map_or(loss, |weight| weight * loss))
     }
 
-    /// The sum over critics of their mean squared errors, each `[S, B, 1]`, → `[S, 1]`.
+    /// The sum over critics of their mean squared errors; `values` and `target` are `[S, B, 1]`, the result `[S, 1]`.
     #[track_caller]
     #[must_use]
     pub fn squared_errors(&self, values: &[Tensor], target: Tensor) -> Tensor {

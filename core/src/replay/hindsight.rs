@@ -1,4 +1,4 @@
-//! Hindsight: what was reached takes the place of what was sought.
+//! Hindsight: goals that were reached take the place of goals that were sought.
 
 use super::Transitions;
 use super::ahead::Ahead;
@@ -7,21 +7,22 @@ use crate::dist::RowNoise;
 use crate::env::Goal;
 use crate::rng::stream;
 
-/// The stream of what is relabelled, and the one of which later step it is relabelled by.
+/// The stream that decides which transitions are relabelled.
 const WHICH: u32 = stream("hindsight");
+/// The stream that decides which later step gives the goal.
 const LATER: u32 = stream("later");
 
-/// Some transitions are learned from as if the goal had been what their episode reached later.
+/// Relabels some transitions as if their goal had been one that their episode reached later.
 ///
-/// Andrychowicz et al. 2017, arXiv:1707.01495, the strategy "future": the share k / (k + 1) of the transitions is relabelled, each by an even
-/// draw among the steps from its own to the last that its episode has in the memory.
+/// Andrychowicz et al. 2017, arXiv:1707.01495, the strategy "future": the share k / (k + 1) of the transitions is
+/// relabelled, each by an even draw among the steps from its own to the last one that the memory has of its episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hindsight {
-    /// Share of the transitions that are relabelled.
+    /// The share of the transitions that are relabelled.
     pub share: f64,
-    /// Where goals are.
+    /// The places of goals in observations.
     pub goal: Goal,
-    /// Most steps of an episode.
+    /// The most steps of an episode.
     pub horizon: usize,
 }
 
@@ -30,7 +31,7 @@ impl Hindsight {
     pub(super) fn relabel(&self, ahead: &Ahead<'_>, drawn: &Transitions, noise: RowNoise) -> Transitions {
         let Goal { achieved, desired, tolerance } = &self.goal;
         let none = Tensor::constant_f32(0.0);
-        // Steps after this one in the same episode: the first that does not last ends it.
+        // Steps after this one in the same episode; the first one that does not belong to it ends them.
         let most = (self.horizon - 1).max(1);
         let ended = ahead.lasting(most).lt(Tensor::constant_f32(0.5));
         let place = (Tensor::iota(&[1, 1, most], 2)).to_f32();

@@ -6,25 +6,25 @@ use crate::dist::RowNoise;
 use crate::learn::running_sum;
 use crate::tensor::tree;
 
-/// A memory of at most so many transitions; a new one takes the place of the oldest.
+/// A memory of the latest transitions, at most [`rows`](ReplayMemory::rows); a new one replaces the oldest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayMemory {
-    /// Most transitions, R.
+    /// R, the most transitions.
     pub rows: usize,
     /// O, numbers of an observation.
     pub observations: usize,
     /// A, numbers of an action.
     pub actions: usize,
-    /// N, environments whose steps lie side by side: each one's next step is N rows on. It is 1 where whole episodes lie
-    /// one behind the other.
+    /// N, environments whose steps lie side by side: an environment's next step is N rows on. It is 1 if
+    /// whole episodes lie one behind the other.
     pub envs: usize,
-    /// Discount of later rewards.
+    /// The discount γ of later rewards.
     pub gamma: f64,
-    /// Steps whose rewards are learned from at once.
+    /// The number of steps that a transition of a batch covers.
     pub n_step: usize,
-    /// α, by which errors become priorities; none: all are drawn alike.
+    /// The exponent α that turns errors into priorities; none: all transitions are drawn evenly.
     pub prioritised: Option<f64>,
-    /// Goals that were reached later take the place of those that were sought.
+    /// The relabelling of goals, if there is one.
     pub hindsight: Option<Hindsight>,
 }
 
@@ -33,53 +33,55 @@ pub struct ReplayMemory {
 pub struct Stored {
     /// Transitions, `[S, R, W]`; a bulk entry of the state.
     pub rows: Tensor,
-    /// The row that is written next, 0 to R, where R stands for the first one; u32 `[S, 1]`.
+    /// The row that is written next, u32 `[S, 1]`: 0 to R, where R means row 0.
     pub next: Tensor,
-    /// Rows that hold transitions, the first ones, u32 `[S, 1]`.
+    /// The number of rows that hold transitions, which are the first ones, u32 `[S, 1]`.
     pub filled: Tensor,
-    /// Of memories that are prioritised.
+    /// The priorities, if batches are drawn by them.
     pub priorities: Option<Priorities>,
 }
 
 tree!(Stored: rows, next, filled, priorities);
 
-/// A batch, and where it was drawn.
+/// A batch, and its rows in the memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
     /// The batch.
     pub batch: Batch,
-    /// Its rows in the memory, u32 `[S, B]`.
+    /// The batch's rows in the memory, u32 `[S, B]`.
     pub index: Tensor,
 }
 
 impl ReplayMemory {
-    /// Most transitions that a memory can hold: their numbers are exact in f32.
+    /// The most transitions of a memory, whose numbers are still exact in f32.
     pub const MOST: usize = 1 << 24;
 
-    /// A memory whose transitions are of one step each and drawn evenly.
+    /// Describes a memory with transitions of one step that are drawn evenly.
     #[must_use]
     pub fn uniform(rows: usize, observations: usize, actions: usize, gamma: f64) -> ReplayMemory {
         ReplayMemory { rows, observations, actions, envs: 1, gamma, n_step: 1, prioritised: None, hindsight: None }
     }
 
-    /// Tells whether transitions are followed to later ones of their episodes: then each is stored with its number in its episode.
+    /// Tells whether batches need later transitions of the same episode; each is then stored with its number in its
+    /// episode.
     fn follows(&self) -> bool {
         self.n_step > 1 || self.hindsight.is_some()
     }
 
-    /// Shape of one seed's rows.
+    /// The shape of one seed's rows.
     #[must_use]
     pub fn shape(&self) -> [usize; 2] {
         [self.rows, Transitions::width(self.observations, self.actions) + usize::from(self.follows())]
     }
 
-    /// The sums of priorities, if batches are drawn by these.
+    /// The tree of sums of priorities, if batches are drawn by them.
     #[must_use]
     pub fn tree(&self) -> Option<SumTree> {
         self.prioritised.map(|_| SumTree { leaves: self.rows })
     }
 
-    /// Adds transitions, at most as many as there are rows. `step`: their numbers in their episodes, from 0, u32 `[S, B, 1]`.
+    /// Adds transitions, at most as many as there are rows. `step` is their number in
+    /// their episodes, from 0, u32 `[S, B, 1]`.
     #[track_caller]
     #[must_use]
     pub fn push(&self, stored: Stored, new: &Transitions, step: Tensor) -> Stored {
@@ -88,8 +90,8 @@ impl ReplayMemory {
         self.pushed(stored, (new, step), index, Tensor::constant_u32(b as u32))
     }
 
-    /// Adds those transitions alone that are valid, in their order: 1 there and 0 elsewhere, u32 `[S, B, 1]`. There are at
-    /// most as many as the memory has rows.
+    /// Adds only the valid transitions, in their order: `valid`, u32 `[S, B, 1]`, is 1 for these and 0 for others.
+    /// There may be at most as many as the memory has rows.
     #[track_caller]
     #[must_use]
     pub fn push_valid(&self, stored: Stored, new: &Transitions, step: Tensor, valid: Tensor) -> Stored {
@@ -98,19 +100,20 @@ impl ReplayMemory {
         // Whole numbers up to `MOST`.
         let count = running_sum(valid.to_f32());
         let place = (count - 1.0).max(Tensor::constant_f32(0.0)).to_u32();
-        // Rows beyond the end are dropped, and their priorities.
+        // Rows beyond the end are dropped, with their priorities.
         let index = valid.select(self.below(stored.next + place, self.rows), Tensor::constant_u32(u32::MAX));
         self.pushed(stored, (new, step), index, count.slice(1, b - 1, b).to_u32())
     }
 
-    /// Leads a number of less than two rounds back by one, if it is not below `limit`.
+    /// Subtracts R from numbers below 2 R that are not below `limit`.
     fn below(&self, at: Tensor, limit: usize) -> Tensor {
-        // Whole numbers have no differences, but they wrap around.
+        // Whole numbers have no subtraction, but additions wrap around.
         let minus = Tensor::constant_u32(0u32.wrapping_sub(self.rows as u32));
         at.lt(Tensor::constant_u32(limit as u32)).select(at, at + minus)
     }
 
-    /// Puts transitions into the rows `index`, u32 `[S, B]`, and counts `count` of them, u32 `[]` or `[S, 1]`.
+    /// Puts transitions into the rows `index`, u32 `[S, B]`, and adds `count`, u32 `[]` or
+    /// `[S, 1]`, to the number of rows that are filled.
     #[track_caller]
     fn pushed(&self, stored: Stored, (new, step): (&Transitions, Tensor), index: Tensor, count: Tensor) -> Stored {
         let rows = match self.follows() {
@@ -122,15 +125,15 @@ impl ReplayMemory {
         let priorities = stored.priorities.zip(self.tree()).map(|(priorities, tree)| priorities.added(tree, index));
         Stored {
             rows: stored.rows.store(index, rows),
-            // R after the last row: what is added to a memory that has grown goes behind it.
+            // R means row 0. After the last row it stays R, so that a memory that has grown goes on behind it.
             next: self.below(stored.next + count, self.rows + 1),
             filled: filled.lt(all).select(filled, all),
             priorities,
         }
     }
 
-    /// `batch` transitions: each drawn evenly among all that are held, or by its priority; one may be drawn more than once. `key`: words
-    /// `[S, 1]`; `correction`: β of [`Priorities`], `[]` or `[S, 1]`, where they are drawn by these.
+    /// Draws a batch of transitions, evenly among all that are held or by priority; one may be drawn more than once.
+    /// `key` is words `[S, 1]`; `correction` is β of [`Priorities`], `[]` or `[S, 1]`, where these are used.
     #[track_caller]
     #[must_use]
     pub fn sample(&self, stored: &Stored, key: [Tensor; 2], batch: usize, correction: Option<Tensor>) -> Drawn {
@@ -146,7 +149,7 @@ impl ReplayMemory {
         let rows = stored.rows.gather(index);
         let transitions = Transitions::of_rows(rows, self.observations, self.actions);
         let width = self.shape()[1];
-        // If they are followed; otherwise nobody looks at it.
+        // It is read only if batches need later transitions.
         let ahead = Ahead { memory: self, stored, index, step: rows.slice(2, width - 1, width) };
         let batch = match (&self.hindsight, self.n_step) {
             (Some(hindsight), _) => {
@@ -158,7 +161,7 @@ impl ReplayMemory {
         Drawn { batch, index }
     }
 
-    /// The same content after an update on what was drawn: the errors, `[S, B, 1]`, are the priorities of their rows from now on.
+    /// Updates priorities after learning from a batch: the errors, `[S, B, 1]`, become the priorities of its rows.
     #[track_caller]
     #[must_use]
     pub fn learned(&self, stored: Stored, drawn: &Drawn, errors: Tensor) -> Stored {

@@ -1,8 +1,9 @@
-//! Replay memories: transitions that are learned from again and again.
+//! Replay memories, which keep transitions to learn from them again and again.
 //!
-//! Lin 1992, doi:10.1007/BF00992699. A memory is rows of one array in an algorithm's state, [bulk](crate::Context::bulk): programs write the
-//! rows that were played and read those that were drawn, and touch no others. Batches are drawn evenly or by [`Priorities`]; transitions of
-//! several steps and [`Hindsight`] are made of the rows when they are drawn.
+//! Lin 1992, doi:10.1007/BF00992699. A memory is rows of one array in an algorithm's state,
+//! [bulk](crate::Context::bulk): programs write the rows that were played, read the rows that were drawn, and touch
+//! no others. Batches are drawn evenly or by [`Priorities`]. Transitions of several steps and [`Hindsight`] are
+//! computed from the rows when a batch is drawn.
 
 mod ahead;
 mod batch;

@@ -1,30 +1,30 @@
-//! Priorities of transitions: those that were predicted worst are drawn most often.
+//! Priorities of transitions: those with the largest errors are drawn most often.
 //!
 //! Schaul et al. 2015, arXiv:1511.05952, section 3.3, proportional: P(i) = pᵢ / Σ p with p = (|δ| + ε)^α.
 
 use crate::Tensor;
 use crate::tensor::tree;
 
-/// Children of each node.
+/// The number of children of each node.
 const CHILDREN: usize = SumTree::CHILDREN;
-/// ε: also what was predicted exactly is drawn.
+/// ε, by which exactly predicted transitions are drawn as well.
 const LEAST: f64 = 1e-6;
 
-/// Sums of priorities in levels: the nodes of each are the sums of 32 of the one before. There are so many levels that the largest
-/// memory has 32 nodes in the last, so that a memory that grows only gets nodes behind those that it has.
+/// Sums of priorities in levels: each node is the sum of 32 nodes of the level before. There are so many levels that
+/// the largest memory has 32 nodes in the last one, so a memory that grows only gets further nodes behind its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SumTree {
-    /// Number of priorities, R.
+    /// R, the number of priorities.
     pub leaves: usize,
 }
 
 impl SumTree {
-    /// Number of levels.
+    /// The number of levels.
     pub const LEVELS: usize = 5;
-    /// Nodes of a level that make one sum.
+    /// The number of nodes of a level that one node of the next level sums.
     pub const CHILDREN: usize = 32;
 
-    /// Nodes of a level, a multiple of those that make one sum.
+    /// The number of nodes of a level, a multiple of [`CHILDREN`](SumTree::CHILDREN).
     #[must_use]
     pub fn nodes(&self, level: usize) -> usize {
         let mut nodes = self.leaves.next_multiple_of(CHILDREN);
@@ -36,21 +36,21 @@ impl SumTree {
 /// The priorities of a memory, in a trace.
 #[derive(Clone, Debug)]
 pub struct Priorities {
-    /// Nodes of each level of the [tree](SumTree), `[S, nodes, 1]`; bulk entries of the state.
+    /// The nodes of each level of the [tree](SumTree), `[S, nodes, 1]`; bulk entries of the state.
     pub levels: Vec<Tensor>,
-    /// The largest priority so far, `[S, 1]`: that of transitions nobody has learned from.
+    /// The largest priority so far, `[S, 1]`, which new transitions get.
     pub largest: Tensor,
 }
 
 tree!(Priorities: levels, largest);
 
-/// The number of the node whose child that is.
+/// The number of the node that sums the node `index`.
 fn parent(index: Tensor) -> Tensor {
     index.shr(Tensor::constant_u32(CHILDREN.ilog2()))
 }
 
 impl Priorities {
-    /// With the priorities of these rows (u32 `[S, B]`), `[S, B, 1]`.
+    /// Sets the priorities of rows `index`, u32 `[S, B]`, to `priority: [S, B, 1]`.
     #[track_caller]
     fn with(&self, tree: SumTree, index: Tensor, priority: Tensor) -> Priorities {
         let (mut at, mut value, seeds) = (index, priority, index.size(0));
@@ -67,25 +67,26 @@ impl Priorities {
         Priorities { levels, largest: self.largest }
     }
 
-    /// After transitions were added in these rows.
+    /// Gives the rows `index`, to which transitions were added, the largest priority.
     #[track_caller]
     pub(super) fn added(&self, tree: SumTree, index: Tensor) -> Priorities {
         let priority = self.largest.unsqueeze(2).broadcast_to(&[index.size(0), index.size(1), 1]);
         self.with(tree, index, priority)
     }
 
-    /// After an update had these errors in these rows.
+    /// Gives the rows `index` priorities by the errors that an update had.
     #[track_caller]
     pub(super) fn changed(&self, tree: SumTree, index: Tensor, errors: Tensor, alpha: f64) -> Priorities {
         let priority = ((errors.abs() + LEAST).log() * alpha).exp().stop_gradient();
-        // An error that is not finite is no priority.
+        // An error that is not finite makes no priority: the row gets the largest one.
         let priority = priority.non_finite().select(self.largest.unsqueeze(2), priority);
         let largest = self.largest.max(priority.max_keep(1).reshape(&[index.size(0), 1]));
         Priorities { largest, ..self.with(tree, index, priority) }
     }
 
-    /// Rows (u32 `[S, B]`) and their weights, `[S, B, 1]`: the k-th of B rows is drawn from the k-th of B equal parts of the sum, at the even
-    /// draw `u: [S, B, 1]` in it. Weights are (`filled` P)^−β over the largest of them; eq. in section 3.4.
+    /// Draws rows, u32 `[S, B]`, and their weights, `[S, B, 1]`. The k-th of B rows is drawn from the k-th of B equal
+    /// parts of the sum of priorities, at the even draw `u: [S, B, 1]` in it. Weights are (`filled` P)^−β over the
+    /// largest of them: equation in section 3.4.
     #[track_caller]
     pub(super) fn draw(&self, tree: SumTree, filled: Tensor, u: Tensor, beta: Tensor) -> (Tensor, Tensor) {
         let (seeds, b) = (u.size(0), u.size(1));
@@ -96,7 +97,7 @@ impl Priorities {
         for (number, level) in self.levels.iter().enumerate().rev() {
             let groups = level.reshape(&[seeds, tree.nodes(number) / CHILDREN, CHILDREN]);
             let nodes = groups.gather(at.to_u32().reshape(&[seeds, b]));
-            // Running sums: that of node j is over all nodes up to it.
+            // Running sums: the one of node j is over all nodes up to and with it.
             let (i, j) = (Tensor::iota(&[CHILDREN, CHILDREN], 0), Tensor::iota(&[CHILDREN, CHILDREN], 1));
             let up_to = j.lt(i).not().to_f32().unsqueeze(0).broadcast_to(&[seeds, CHILDREN, CHILDREN]);
             let sums = nodes.matmul(up_to);
@@ -105,7 +106,7 @@ impl Priorities {
                 rest = (u + rows) * (1.0 / b as f64) * sum;
                 total = Some(sum);
             }
-            // Rounding may lead beyond the last node that holds anything.
+            // Rounding may lead beyond the last node that has a priority.
             let last = nodes.gt(none).select(child, none).max_keep(2);
             let chosen = sums.gt(rest).not().to_f32().sum_keep(2).min(last);
             rest = rest - child.lt(chosen).select(nodes, none).sum_keep(2);

@@ -1,4 +1,4 @@
-//! Batches of memories with known content.
+//! Batches of memories whose content is known.
 
 use super::*;
 use crate::backend::cpu::{Cpu, CpuOptions};
@@ -9,7 +9,8 @@ use crate::{Context, Device, Program, Tensor};
 
 mod whole_episodes;
 
-/// A transition as a test plays it: observation and next observation of two numbers each, reward, end, and number in its episode.
+/// A transition in a test: observation and next observation of two numbers each, reward, end, and number in its
+/// episode.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     obs: [f64; 2],
@@ -32,7 +33,7 @@ fn empty(memory: &ReplayMemory) -> Stored {
     }
 }
 
-/// Rows as transitions, and their numbers in their episodes.
+/// Makes transitions of rows, and their numbers in their episodes.
 fn transitions(rows: &[Row]) -> (Transitions, Tensor) {
     let of = |f: &dyn Fn(&Row) -> Vec<f64>| {
         let all: Vec<f64> = rows.iter().flat_map(f).collect();
@@ -48,7 +49,7 @@ fn transitions(rows: &[Row]) -> (Transitions, Tensor) {
     (new, of(&|row| vec![f64::from(row.step)]).to_u32())
 }
 
-/// Plays rows in order into a memory, as many at a time, and reads what `look` makes of it.
+/// Adds rows in order to a memory, `each` at a time, and reads what `look` computes from it.
 fn after(memory: &ReplayMemory, rows: &[Row], each: usize, look: impl FnOnce(&Stored) -> Vec<Tensor>) -> Vec<Vec<f64>> {
     let device = Device::cpu(1);
     let mut count = 0;
@@ -72,8 +73,8 @@ fn key(word: u32) -> [Tensor; 2] {
     [word, 7].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]))
 }
 
-/// Two environments by turns: episodes of 3 steps that end by themselves, and of 4 that a time limit cuts off. Observations are numbered,
-/// environment · 1000 + step.
+/// Two environments by turns: one has episodes of 3 steps that end in a final state, the other of 4 that a time limit
+/// cuts off. Observations are numbered, environment · 1000 + step.
 fn two_environments(steps: u32) -> Vec<Row> {
     let row = |t: u32, env: u32| {
         let length = 3 + env;
@@ -168,7 +169,7 @@ fn hindsight_replaces_goals_by_what_the_episode_reached() {
 
 #[test]
 fn hindsight_finds_goals_wherever_they_stand_in_observations() {
-    // Of five numbers two say what was reached and two what is sought; an order says which of them stands where.
+    // Of five numbers, two are the goal that was reached and two the goal that is sought; an order places them.
     let mine = [0, 1, 2, 3, 4];
     let drawn = |order: [usize; 5], achieved: usize, desired: usize| {
         let goal = Goal { achieved: achieved..achieved + 2, desired: desired..desired + 2, tolerance: 0.25 };
@@ -251,7 +252,7 @@ fn rows_are_drawn_by_their_priorities_and_weighted_by_the_inverse() {
         all.extend(stored.priorities.unwrap().flat());
         all
     });
-    // p = |δ|^½, and 1 for what nobody has learned from.
+    // p = |δ|^½, and 1 for rows that no update has learned from.
     let priority = |row: usize| match row {
         3 => 3.0,
         32 => 0.5,
@@ -286,8 +287,8 @@ fn rows_are_drawn_by_their_priorities_and_weighted_by_the_inverse() {
     }
 }
 
-/// A loop whose body adds transitions and learns from batches, several times one after the other, on entries of a state; the batches'
-/// rows and the parameter are planned and run.
+/// A loop whose body adds transitions and learns from batches several times in turn, on entries of a state; the
+/// batches' rows and the parameter are planned and run.
 fn learned_by_turns(memory: &ReplayMemory, device: &Device, turns: usize) -> crate::Result<Vec<f64>> {
     let tree = memory.tree();
     let (shape, levels) = (memory.shape(), tree.map_or(0, |_| SumTree::LEVELS));

@@ -1,4 +1,4 @@
-//! Transitions: what a step began with, and what it led to.
+//! Transitions: steps with the observations before and after them.
 
 use crate::Tensor;
 
@@ -7,31 +7,31 @@ use crate::Tensor;
 pub struct Transitions {
     /// Observations before the steps, `[S, B, O]`.
     pub obs: Tensor,
-    /// Actions as learners need them, `[S, B, A]`.
+    /// Actions in the form that learners need, `[S, B, A]`.
     pub action: Tensor,
-    /// Observations after the steps, `[S, B, O]`; of an episode that the time limit cut off, its own last one.
+    /// Observations after the steps, before any reset, `[S, B, O]`.
     pub next_obs: Tensor,
     /// Rewards, `[S, B, 1]`.
     pub reward: Tensor,
-    /// 1 where the step led to a final state, after which nothing is worth anything, as f32 `[S, B, 1]`. A time limit is no final state.
+    /// 1 where the step led to a final state, whose value is 0, as f32 `[S, B, 1]`. A time limit is no final state.
     pub terminated: Tensor,
 }
 
 impl Transitions {
-    /// Numbers of a transition, of O and A.
+    /// W, the numbers of a transition, from O and A.
     #[must_use]
     pub fn width(observations: usize, actions: usize) -> usize {
         2 * observations + actions + 2
     }
 
-    /// One row each, `[S, B, W]`.
+    /// Puts each transition into one row, `[S, B, W]`.
     #[track_caller]
     #[must_use]
     pub fn rows(&self) -> Tensor {
         Tensor::concat(&[self.obs, self.action, self.next_obs, self.reward, self.terminated], 2)
     }
 
-    /// The inverse of [`rows`](Transitions::rows), of O and A.
+    /// Splits rows that [`rows`](Transitions::rows) made, from O and A.
     #[track_caller]
     #[must_use]
     pub fn of_rows(rows: Tensor, observations: usize, actions: usize) -> Transitions {

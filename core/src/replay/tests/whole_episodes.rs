@@ -1,8 +1,8 @@
-//! Whole episodes in a memory: those of each environment one behind the other, without their padding.
+//! Whole episodes in a memory: each environment's lie one behind the other, without their padding.
 
 use super::*;
 
-/// Whole episodes of three environments, with padding behind the last one of each; 1 where a row counts.
+/// Whole episodes of three environments, with padding behind the last one of each, and 1 where a row is valid.
 fn whole_episodes() -> Vec<(Row, u32)> {
     let lengths: [&[usize]; 3] = [&[3, 4], &[6], &[1, 2, 3]];
     let (mut rows, mut number) = (Vec::new(), 0.0);
@@ -19,14 +19,15 @@ fn whole_episodes() -> Vec<(Row, u32)> {
                 padding -= 1;
             }
         }
-        // What would be wrong to remember.
+        // Values that would show if padding were stored.
         let row = Row { obs: [f64::NAN; 2], next: [7e7; 2], reward: 9e9, terminated: 1.0, step: 1 };
         rows.extend((0..padding).map(|_| (row, 0)));
     }
     rows
 }
 
-/// Adds visits of whole episodes to a memory with their padding, and by the rows alone: all that it holds then.
+/// Adds visits of whole episodes to a memory, once with padding and once by the valid rows alone; returns both
+/// contents.
 fn with_padding_and_without(memory: &ReplayMemory, visits: &[Vec<(Row, u32)>]) -> [Vec<Vec<f64>>; 2] {
     let all = |stored: &Stored| {
         let mut all = vec![stored.rows, stored.next.to_f32(), stored.filled.to_f32()];
