@@ -1,4 +1,4 @@
-//! Algorithms: they learn, resume bit for bit, give the same on device and host, and their gradients are right.
+//! Algorithms: they learn, resume bit for bit, compute equal results on device and host, and have right gradients.
 
 #![forbid(unsafe_code)]
 

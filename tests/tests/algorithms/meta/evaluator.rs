@@ -27,7 +27,7 @@ const NAMES: [&str; 9] = [
     "SuccessRate",
 ];
 
-/// x₀ = 0, x' = x + a; the reward is x'; it ends in success at the task's goal.
+/// An environment with x₀ = 0 and x' = x + a. The reward is x', and an episode ends in success at the task's goal.
 struct Walk {
     spec: EnvSpec,
     info: Vec<String>,
@@ -73,7 +73,7 @@ impl HostEnv for Walk {
 
 type Log = Rc<RefCell<Vec<String>>>;
 
-/// Always the same speed, which doubles with each adaptation.
+/// A policy of constant speed, which doubles with each adaptation.
 struct Speed(f64, Log);
 
 impl Actor for Speed {
@@ -191,7 +191,7 @@ fn mamls_family_is_tested_on_held_out_tasks_of_a_built_in_environment() {
     let tasks: Vec<TestTask> =
         (0..4).map(|i| TestTask { name: None, parameters: env.sample_task([8, 8], i) }).collect();
     let evaluate = |learn_inner_lr: bool, inner_lr: f64, threads: bool| {
-        // Learned step sizes are part of θ; fixed ones are not.
+        // Learned step sizes are a part of θ, and fixed ones are not.
         let config = MamlConfig { learn_inner_lr, inner_lr, ..config.clone() };
         let parameters = pollster::block_on(device.read(&theta)).unwrap();
         let len = if config.learn_inner_lr { parameters.len() } else { parameters.len() / 2 };

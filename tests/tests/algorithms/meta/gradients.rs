@@ -1,5 +1,5 @@
-//! Meta-gradients against full enumeration of all trajectories of a Markov decision process with 2 states, 2 actions and
-//! 3 steps, in f64: the enumeration is plain Rust, its derivative taken by finite differences of fourth order.
+//! Meta-gradients against full enumeration of all trajectories of a Markov decision process with 2 states, 2 actions
+//! and 3 steps, in f64: the enumeration is plain Rust, its derivative taken by finite differences of fourth order.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::dist::Categorical;
@@ -12,23 +12,23 @@ use quickstudy_core::{DType, Device, Program, State, Tensor};
 
 const STEPS: usize = 3;
 const ALPHA: f64 = 0.7;
-/// P(next state is 1 | state, action), and rewards by state and action.
+/// The probability that the next state is 1, by state and action.
 const TO_ONE: [[f64; 2]; 2] = [[0.3, 0.8], [0.6, 0.1]];
 const REWARD: [[f64; 2]; 2] = [[1.0, -0.5], [0.25, 2.0]];
 
-/// Weights by state and action, then biases by action.
+/// Parameters: weights by state and action, then biases by action.
 type Theta = [f64; 6];
 
 const START: Theta = [0.3, -0.2, 0.5, 0.1, -0.4, 0.25];
 
-/// π(a | s)
+/// The policy π(a | s), by action.
 fn pi(theta: &Theta, s: usize) -> [f64; 2] {
     let logit = |a: usize| theta[2 * s + a] + theta[4 + a];
     let p = 1.0 / (1.0 + (logit(1) - logit(0)).exp());
     [p, 1.0 - p]
 }
 
-/// ∇ ln π(a | s)
+/// The score ∇ ln π(a | s).
 fn score(theta: &Theta, s: usize, a: usize) -> Theta {
     let (p, mut g) = (pi(theta, s), [0.0; 6]);
     for b in 0..2 {
@@ -39,7 +39,7 @@ fn score(theta: &Theta, s: usize, a: usize) -> Theta {
     g
 }
 
-/// States and actions, and the probability that the process alone gives them.
+/// States and actions, and the probability of the process alone that they occur.
 #[derive(Clone)]
 struct Trajectory {
     s: [usize; STEPS],
@@ -70,18 +70,18 @@ impl Trajectory {
         REWARD[self.s[t]][self.a[t]]
     }
 
-    /// Rewards from t on.
+    /// The sum of rewards from step t on.
     fn to_go(&self, t: usize) -> f64 {
         (t..STEPS).map(|i| self.reward(i)).sum()
     }
 }
 
-/// E[R] under π_θ.
+/// The expected return E[R] under π_θ.
 fn expected(theta: &Theta) -> f64 {
     trajectories().iter().map(|x| x.probability(theta) * x.to_go(0)).sum()
 }
 
-/// ∇ E[R]
+/// The policy gradient ∇ E[R].
 fn gradient(theta: &Theta) -> Theta {
     let mut g = [0.0; 6];
     for x in trajectories() {
@@ -94,7 +94,7 @@ fn gradient(theta: &Theta) -> Theta {
     g
 }
 
-/// Σ_τ p_old(τ) Σ_t f(ratio_t, A_t), and the gradient of the unclipped sum.
+/// Σ_τ p_old(τ) Σ_t f(ratio_t, A_t), and the gradient of the sum without clipping.
 fn ratios(theta: &Theta, old: &Theta, log: bool) -> Theta {
     let mut g = [0.0; 6];
     for x in trajectories() {
@@ -136,7 +136,7 @@ fn ascend(theta: &Theta, g: &Theta) -> Theta {
     std::array::from_fn(|i| theta[i] + ALPHA * g[i])
 }
 
-/// df/dθ by central differences of fourth order.
+/// The derivative df/dθ, by central differences of fourth order.
 fn differences(f: &dyn Fn(&Theta) -> f64) -> Theta {
     let h = 2e-3;
     std::array::from_fn(|i| {
@@ -150,13 +150,13 @@ fn differences(f: &dyn Fn(&Theta) -> f64) -> Theta {
     })
 }
 
-/// Numbers in the place of adjusted rewards, which only the objectives that reward exploration look at.
+/// Numbers in place of adjusted rewards, which only objectives that reward exploration use.
 fn adjusted(t: usize, x: &Trajectory) -> f64 {
     0.3 * x.reward(t) - 0.1
 }
 
-/// An infinite batch under `old`: every trajectory, weighed by its probability. `rewards`: those of each step
-/// instead of what follows from it on.
+/// An infinite batch under `old`: every trajectory, weighed by its probability. Its advantages are the rewards of each
+/// step if `rewards`, and sums of later rewards otherwise.
 fn phase(old: &Theta, rewards: bool) -> Phase {
     let all = trajectories();
     let rows: Vec<(usize, &Trajectory)> = (0..STEPS).flat_map(|t| all.iter().map(move |x| (t, x))).collect();
@@ -179,7 +179,7 @@ fn phase(old: &Theta, rewards: bool) -> Phase {
     }
 }
 
-/// The gradient of a meta-objective by the library, with data from these parameters in each phase.
+/// The library's gradient of a meta-objective, with the data of each phase from given parameters.
 fn library(objective: &dyn Fn() -> Objective, kind: Surrogate, inner_kl: f64, collected: &[Theta]) -> (f64, Vec<f64>) {
     let spec = EnvSpec::new("enumerated", vec![Dim::unbounded("s"); 2], ActionSpace::discrete(&["l", "r"]), STEPS);
     let config = NetConfig {
@@ -235,7 +235,7 @@ fn dice_is_the_exact_meta_gradient_of_one_two_and_three_steps() {
 fn maml_and_promp_are_the_gradients_of_their_surrogates_through_one_two_and_three_steps() {
     for (kind, log) in [(Surrogate::LogLikelihood, true), (Surrogate::LikelihoodRatio, false)] {
         for steps in 1..=3 {
-            // The data of each phase is collected once, at the parameters that the steps before led to.
+            // The data of each phase is collected once, by the parameters after the steps before.
             let mut collected = vec![START];
             (0..steps).for_each(|k| collected.push(ascend(&collected[k], &ratios(&collected[k], &collected[k], log))));
             let inner: Vec<Theta> = collected[..steps].to_vec();
@@ -244,7 +244,7 @@ fn maml_and_promp_are_the_gradients_of_their_surrogates_through_one_two_and_thre
                 (0..steps).for_each(|k| all.push(ascend(&all[k], &ratios(&all[k], &inner[k], log))));
                 all
             };
-            // As after some outer steps: the last data is of other parameters, so that ratios are not 1.
+            // As after some outer steps, the last data comes from other parameters, so that ratios are not 1.
             let moved = [0.4, -0.4, -0.3, 0.3, 0.2, -0.1];
             collected[steps] = std::array::from_fn(|i| collected[steps][i] + moved[i]);
             let last = collected[steps];
@@ -267,7 +267,7 @@ fn maml_and_promp_are_the_gradients_of_their_surrogates_through_one_two_and_thre
     }
 }
 
-/// Σ p_old ln π A over all that was collected by `old`.
+/// Σ p_old ln π A over all data that `old` collects.
 fn likelihood(theta: &Theta, old: &Theta) -> f64 {
     let of = |x: &Trajectory, t: usize| pi(theta, x.s[t])[x.a[t]].ln() * x.to_go(t);
     trajectories().iter().map(|x| x.probability(old) * (0..STEPS).map(|t| of(x, t)).sum::<f64>()).sum()

@@ -1,4 +1,4 @@
-//! Guesses of policies that infer a belief: where they would go by it.
+//! Guesses of policies that infer a belief: the places where they would go by it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::builtin;
@@ -15,7 +15,7 @@ const PEARL: &str = "hidden = [8]\nencoder_hidden_sizes = [8]\ntrain_tasks = 4\n
     num_extra_rl_steps_posterior = 0\nembedding_batch_size = 8\nembedding_mini_batch_size = 8";
 const STEPS: usize = 20;
 
-/// A policy as it is at first.
+/// The snapshot of an untrained policy.
 fn bytes(algorithm: &str, env: &str, settings: &str) -> Vec<u8> {
     let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
     let setup = Setup::resolve(algorithm, builtin(env).unwrap(), &[3], Some(1000), &[layer]).unwrap();
@@ -35,11 +35,11 @@ fn guesses_follow_the_belief_from_step_to_step() {
         let Guesses { adaptation, places } = &one;
         assert_eq!((adaptation.unit, adaptation.stages.len(), places.len()), (StageUnit::Episodes, 3, 3));
         assert!(places.iter().all(|stage| stage.len() == STEPS + 1 && stage.iter().all(|draws| draws.len() == 5)));
-        // The adaptation is the one that the same seed has without guesses.
+        // The adaptation is the one of an equal seed without guesses.
         let test = MetaTest { episodes: Some(3), seed: 1, deterministic: false, ..MetaTest::default() };
         assert_eq!(*adaptation, wait(policy.adapt_to(&[vec![0.7, -0.2]], test)));
 
-        // An episode begins with what the one before ended with.
+        // An episode begins with the guess that the one before ended with.
         for (before, after) in places.iter().zip(&places[1..]) {
             assert_eq!(before[STEPS], after[0]);
         }

@@ -1,4 +1,4 @@
-//! MAML's family end to end: every variant makes iterations, stacked seeds are those alone, resuming is exact, and
+//! MAML's family end to end: every variant makes iterations, stacked seeds equal seeds alone, resuming is exact, and
 //! ProMP learns to adapt where an untrained policy does not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -83,7 +83,7 @@ fn resumed_meta_training_is_that_without_a_stop() {
 #[test]
 fn the_weight_of_the_inner_kl_follows_its_target() {
     let device = Device::cpu(1);
-    // A target far above what such steps make, and one far below.
+    // A target far above the KL of such steps, one far below, and none.
     for (target, factor) in [("10.0", 0.5), ("1e-9", 2.0), ("0.0", 1.0)] {
         let settings = format!("{SMALL}inner_steps = 2\ninner_kl_coef = 0.25\ntarget_inner_kl = {target}\n");
         let steps = setup("promp", &[1, 2], 1, &settings).batch() * 3;
@@ -98,11 +98,12 @@ fn the_weight_of_the_inner_kl_follows_its_target() {
     }
 }
 
-/// Loss, KL, both gradients and a product with the KL's Hessian, of a trust region's outer step away from the parameters that
-/// collected.
+/// Loss, KL, both gradients and a product with the KL's Hessian, for a trust region's outer step at
+/// parameters other than those that collected.
 fn pieces(device: &Device, algorithm: &str, objective: Objective) -> Vec<(&'static str, Vec<f64>)> {
     const TASKS: usize = 3;
-    // The algorithms' defaults, whatever presets say: with a preset's settings E-MAML's loss is a difference of nearly equal numbers.
+    // The algorithms' defaults, whatever presets say: with a preset's settings E-MAML's loss is a difference of nearly
+    // equal numbers.
     let defaults = format!("{SMALL}learn_inner_lr = false\ngae_lambda = 1.0\n");
     let setup = setup(algorithm, &[1, 2], 1, &defaults);
     let variant = Variant::ALL.into_iter().find(|variant| variant.name() == algorithm).unwrap();
@@ -191,9 +192,8 @@ fn an_iteration_on_the_gpu_is_that_of_the_cpu() {
         let ((first, on_gpu), (_, on_cpu)) = (after(&gpu), after(&Device::cpu(1)));
         let (moved, apart) = (distance(&on_cpu, &first), distance(&on_gpu, &on_cpu));
         println!("{algorithm}: parameters moved by {moved:e} and are {apart:e} apart");
-        // Ten iterations of conjugate gradients multiply rounding by the condition of the Hessian, so that what they work on is
-        // compared above, and of the step only that it is one: two that have nothing to do with each other are 1.4 times their
-        // length apart.
+        // Ten iterations of conjugate gradients multiply rounding by the condition of the Hessian. So their inputs are
+        // compared above, and here only that the steps are alike: two unrelated steps are 1.4 times their length apart.
         let most = if matches!(algorithm, "maml-trpo" | "e-maml") { 0.5 * moved } else { 1e-5 };
         assert!(apart <= most, "{algorithm}: {apart:e}");
     }
@@ -220,6 +220,6 @@ fn promp_learns_to_adapt_and_an_untrained_policy_does_not() {
     println!("untrained {untrained:?}, trained {trained:?}; standing still about -141");
     assert!(trained.1 > -45.0, "{trained:?}");
     assert!(untrained.1 < -70.0, "{untrained:?}");
-    // Without having seen the task there is nothing to know about it.
+    // Without having seen the task, nothing is known about it.
     assert!(trained.0 < -110.0, "{trained:?}");
 }

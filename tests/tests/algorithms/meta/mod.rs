@@ -1,4 +1,4 @@
-//! Policies that adapt.
+//! Algorithms whose policies adapt.
 
 mod evaluator;
 mod gradients;

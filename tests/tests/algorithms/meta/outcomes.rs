@@ -1,4 +1,4 @@
-//! Episodes after adaptation, as evaluations and meta-tests measure them, and their success.
+//! Episodes after adaptation and their success, as evaluations and meta-tests measure them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::builtin;
@@ -92,7 +92,7 @@ fn stages_of_adaptation_know_the_outcomes_of_their_episodes() {
         let discounted =
             |of: &Adaptation| of.stages.iter().map(|one| one.performance(0).discounted_return).sum::<f64>();
         let both = [discounted(&in_program), discounted(&on_host)];
-        // Trials draw other numbers on the host.
+        // Trials draw different numbers on the host.
         assert!(algorithm == "rl2-ppo" || (both[0] - both[1]).abs() < 1e-4, "{algorithm}: {both:?}");
         assert!(both.iter().all(|sum| *sum > 0.0), "nobody was paid");
     }
@@ -102,11 +102,11 @@ const TEN: TestSizes = TestSizes { n_exploration_eps: 10, n_test_episodes: 10, n
 
 const GRADIENTS: &str = "meta_batch = 2\nrollouts = 2\nhidden = [4]";
 const MEMORY: &str = "meta_batch = 2\nminibatches = 1\nepisodes = 3\nunits = 4";
-const BELIEF: &str = "hidden = [8]\nencoder_hidden_sizes = [8]\ntrain_tasks = 2\nmeta_batch = 2\nbatch_size = 8\nnum_steps_per_epoch = 1\n\
-                      num_initial_steps = 20\nnum_tasks_sample = 2\nnum_steps_prior = 20\nembedding_batch_size = 8\n\
-                      embedding_mini_batch_size = 8";
+const BELIEF: &str = "hidden = [8]\nencoder_hidden_sizes = [8]\ntrain_tasks = 2\nmeta_batch = 2\nbatch_size = 8\n\
+                      num_steps_per_epoch = 1\nnum_initial_steps = 20\nnum_tasks_sample = 2\nnum_steps_prior = 20\n\
+                      embedding_batch_size = 8\nembedding_mini_batch_size = 8";
 
-/// A policy of each way to adapt, that has hardly learned anything.
+/// A barely trained policy for each way to adapt.
 fn each_way() -> [Evaluator; 3] {
     [("promp", "dark-room", GRADIENTS), ("rl2-ppo", "dark-room", MEMORY), ("pearl", "point-robot", BELIEF)].map(
         |(algorithm, env, text)| {
@@ -130,7 +130,7 @@ fn ten_episodes_of_exploration_and_ten_that_measure_on_five_tasks_are_a_meta_tes
         assert!(episodes.iter().all(|one| one.length == 20 && !one.terminated && one.adapted.unwrap().ret == one.ret));
         let inside = Performance::of(0, &episodes.iter().map(|one| one.adapted.unwrap()).collect::<Vec<_>>());
         assert_eq!(inside.episodes, 50, "{name}");
-        // The same on the host, on the tasks of enough groups that means can be compared.
+        // The host measures about equally, on the tasks of enough groups to compare means.
         let env = policy.env().device().unwrap().clone();
         let make = |_| -> quickstudy_core::Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
         let test = MetaTest { tasks: 60, seed: 5, ..MetaTest::default() };
@@ -148,7 +148,7 @@ fn ten_episodes_of_exploration_and_ten_that_measure_on_five_tasks_are_a_meta_tes
         let episodes = pollster::block_on(policy.evaluate(sizes, 5, false)).unwrap();
         let inside = Performance::of(0, &episodes.iter().map(|one| one.adapted.unwrap()).collect::<Vec<_>>());
         assert_eq!(get("NumEpisodes"), inside.episodes as f64);
-        // Episodes of a task are alike, so that 60 of them count; both are draws.
+        // Episodes of one task vary, so 60 of them count; both sides draw them.
         let error = (2.0 * inside.std.powi(2) / 60.0).sqrt();
         let (host, device) = (get("AverageReturn"), inside.mean);
         assert!((host - device).abs() < 4.0 * error, "{name}: {host} on the host, {device} on the device, ± {error}");
@@ -163,7 +163,7 @@ fn episodes_after_exploration_begin_with_the_same_memory() {
         let episodes = pollster::block_on(policy.evaluate(sizes, 3, deterministic)).unwrap();
         episodes.chunks(6).all(|of_task| of_task.iter().all(|one| one.ret == of_task[0].ret))
     };
-    // The room has no chance: only what is remembered or drawn could make episodes of a task differ.
+    // The room has no chance: only a memory or a draw could make the episodes of a task differ.
     assert!(alike(&mut memory, true) && alike(&mut gradients, true));
     assert!(!alike(&mut memory, false));
     let none = TestSizes { n_exploration_eps: 0, ..sizes };

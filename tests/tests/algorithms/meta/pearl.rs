@@ -1,4 +1,4 @@
-//! PEARL: it learns to infer, in programs and on the host alike, alone as beside others, and goes on exactly.
+//! PEARL: it learns to infer, in programs and on the host alike, alone as well as stacked, and resumes exactly.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -21,7 +21,8 @@ fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
 
 const SEEDS: [u64; 2] = [4, 1 << 35];
 
-/// Environments with the options that change what is played, stored, drawn or inferred. Episodes of `navigation` end by themselves, though rarely.
+/// Environments with the options that change how transitions are played, stored, drawn or inferred from. Episodes of
+/// `navigation` end by themselves, though rarely.
 const ALL: [(&str, &str); 6] = [
     ("point-robot", ""),
     (
@@ -160,14 +161,14 @@ fn sessions_resume_exactly_and_memories_grow_with_longer_runs() {
     }
 }
 
-/// Trains on `point-robot` with the settings, and measures its returns on held-out tasks by episode, `[3]`; with `turned`, all steps are made in the
-/// wrong direction.
+/// Trains on `point-robot` with these settings, and measures the returns on held-out tasks by episode, `[3]`. With
+/// `turned`, all steps go in the wrong direction.
 fn learned(settings: &Table, iterations: u64, turned: bool) -> Vec<f64> {
     let (device, env) = (Device::cpu(2), builtin("point-robot").unwrap());
     let config = PearlConfig::default().with(settings).unwrap();
     let mut nets = PearlNets::new(&config, env.spec()).unwrap();
     if turned {
-        // The denominator of each step is negative, and as large as it is otherwise.
+        // The denominator of each step is negative, with its usual size.
         nets.optimiser.eps = -2.0;
     }
     let pearl = Pearl::of(nets, env.spec()).unwrap();
@@ -177,7 +178,7 @@ fn learned(settings: &Table, iterations: u64, turned: bool) -> Vec<f64> {
     returns(&device, &*pearl, &env, training.state())
 }
 
-/// Mean returns of the first three episodes on 200 held-out tasks.
+/// The mean returns of the first three episodes on 200 held-out tasks.
 fn returns(device: &Device, pearl: &dyn Algorithm, env: &EnvDef, state: &State) -> Vec<f64> {
     let trial =
         Trial { tasks: 200, rollouts: 1, rounds: 2, episodes: 1, measured: 1, deterministic: true, last_only: false };
@@ -307,8 +308,8 @@ fn what_cannot_work_is_refused_in_one_line_that_says_what_to_do() {
     let context = robot("num_steps_prior = 40\nembedding_batch_size = 41\nembedding_mini_batch_size = 41");
     assert_eq!(
         context,
-        "embedding_batch_size: a context of 41 transitions is larger than the 40 that are collected for one; lower it, or raise \
-         num_initial_steps and num_steps_prior"
+        "embedding_batch_size: a context of 41 transitions is larger than the 40 that are collected for one; lower it, \
+         or raise num_initial_steps and num_steps_prior"
     );
     let parts = robot("embedding_batch_size = 10\nembedding_mini_batch_size = 3");
     assert_eq!(parts, "embedding_mini_batch_size: 3 does not divide embedding_batch_size = 10; try 10");

@@ -1,4 +1,4 @@
-//! RL² end to end: what the policy sees and remembers through a trial, gradients through the memory, stacked seeds,
+//! RL² end to end: the policy's inputs and memory through a trial, gradients through the memory, stacked seeds,
 //! resuming, the GPU, and that it learns to explore where an untrained policy does not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -35,7 +35,7 @@ fn run(session: &mut Session) -> Vec<Vec<(String, f64)>> {
     last
 }
 
-/// Trials of an untrained policy, read back: by name, each `[T][M][width]`.
+/// Trials of an untrained policy, read back by name, `[T][M][width]` each.
 struct Played {
     steps: usize,
     trials: usize,
@@ -117,7 +117,8 @@ fn a_trial_shows_the_last_step_and_is_over_after_its_episodes() {
                         };
                         assert_eq!(&shown[..width - 2], action, "{env} step {step}");
                         assert_eq!(shown[width - 2], played.row("reward", step - 1, trial)[0]);
-                        // A point's episodes end by the time limit, which is shown if asked for; those of the grid before it.
+                        // A point's episodes end by the time limit, which is shown if
+                        // asked for; those of the grid end before it.
                         let end = f64::from(u8::from(new && (choices.is_some() || show_time_limit)));
                         assert_eq!(shown[width - 1], end, "{env} step {step}");
                     }
@@ -137,7 +138,7 @@ fn a_trial_shows_the_last_step_and_is_over_after_its_episodes() {
 
 #[test]
 fn the_memory_lasts_from_the_first_step_of_a_trial_to_the_last() {
-    // One run over whole trials, as updates make it, must be what acting step by step was.
+    // One run over whole trials, as in updates, must equal acting step by step.
     for env in ["key-door", "navigation"] {
         let played = Played::new(env, 3, 3, [true, false]);
         for name in ["logp", "value"] {
@@ -249,7 +250,8 @@ fn an_iteration_on_the_gpu_is_that_of_the_cpu() {
 #[test]
 fn rl2_learns_to_explore_a_bandit_and_an_untrained_policy_does_not() {
     let device = Device::cpu(2);
-    // At random 5.0, the best index policy 6.66. Without features of time a baseline needs whole returns, which are noisy.
+    // At random 5.0, the best index policy 6.66. Without features of time a baseline needs whole returns, which are
+    // noisy.
     for (algorithm, steps, more) in [
         ("rl2-ppo", 150_000, "learning_rate = 5e-3\ngae_lambda = 0.3\n"),
         ("rl2-ppo", 400_000, "learning_rate = 5e-3\ngae_lambda = 1.0\ncritic = \"multi_feature\"\n"),
@@ -273,7 +275,7 @@ fn rl2_learns_to_explore_a_bandit_and_an_untrained_policy_does_not() {
         println!("{algorithm}: untrained {before:?}, trained {after:?}: whole trial, first and last pull");
         assert!(after.0 > 6.0, "{after:?}");
         assert!(before.0 < 5.5, "{before:?}");
-        // A task that is not known yet pays a half.
+        // An unknown task pays a half.
         assert!((after.1 - 0.5).abs() < 0.08 && after.2 > 0.62, "{after:?}");
     }
 }
@@ -289,7 +291,7 @@ fn entropy_in_the_rewards_needs_advantages_as_they_are() {
     assert_eq!(config.critic, Critic::Gru);
 }
 
-/// Updates of an iteration end once the KL is 1.5 times what is asked for, for each seed by itself.
+/// Updates of an iteration end once the KL is 1.5 times its target, for each seed by itself.
 #[test]
 fn updates_stop_where_the_policy_has_moved_too_far() {
     let run = |seeds: &[u64], target_kl: f64| {
@@ -311,7 +313,7 @@ fn updates_stop_where_the_policy_has_moved_too_far() {
     assert!(some.iter().flatten().all(|n| *n >= 1.0) && some.iter().flatten().any(|n| *n < 40.0), "{some:?}");
     assert!(some[0] != some[1] || some[1] != some[2], "seeds stop together: {some:?}");
     assert!(free != limited);
-    // A seed goes on as if it were alone, wherever the others stop.
+    // A seed goes on as if it were alone, independent of the others' stops.
     let (alone, of_one) = run(&[2], 0.01);
     assert_eq!((&alone[0], &of_one[0]), (&some[1], &limited[1]));
     // A limit that is out of reach changes nothing.

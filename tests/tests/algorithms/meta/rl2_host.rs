@@ -1,5 +1,5 @@
-//! RL²'s policies in environments of the host: a trial there is a trial on the device, and who has adapted begins each episode
-//! with what the trial left in its memory.
+//! RL²'s policies in environments of the host: a trial there equals one on the device, and an adapted policy begins
+//! each episode with the memory that the trial left.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -59,7 +59,7 @@ impl Read {
     fn get(&self, name: &str) -> &[f64] {
         &self.0.iter().find(|(n, _)| n == name).unwrap().1
     }
-    /// Row `row` of `rows`.
+    /// The numbers of row `row` of `rows`.
     fn row(&self, name: &str, rows: usize, row: usize) -> &[f64] {
         let all = self.get(name);
         &all[row * (all.len() / rows)..][..all.len() / rows]
@@ -83,7 +83,7 @@ impl Subject {
         Adaptive::new(&self.device, Rc::new(rl2) as Rc<dyn Algorithm>, vec![("theta", self.theta.clone())])
     }
 
-    /// Outputs of a program with θ of the policy for each task.
+    /// Runs a program with the policy's θ for each task, and reads its outputs.
     fn run(&self, inputs: &[(&str, &Array)], trace: impl FnOnce(&mut Context, &[Tensor])) -> Read {
         let len = self.net.layout.len();
         let mut program = Program::new(&self.device, |cx| {
@@ -96,7 +96,7 @@ impl Subject {
         Read(out.iter().map(|(name, a)| (name.to_owned(), pollster::block_on(self.device.read(a)).unwrap())).collect())
     }
 
-    /// The trials of the same keys, on the device; rows `[T, M, E]`.
+    /// The trials of equal keys on the device, with rows `[T, M, E]`.
     fn trials(&self) -> Read {
         let ([m, e, episodes], d) = (SIZES, self.tasks[0].len());
         let tasks = (d > 0).then(|| self.device.array(&[m, 1, d], &self.tasks.concat()).unwrap());
@@ -133,7 +133,7 @@ impl Subject {
         (policy, samples)
     }
 
-    /// An action as the environment gets it.
+    /// The action in the form that the environment gets.
     fn limited(&self, action: &[f64]) -> Vec<f64> {
         match &self.env.spec().action {
             ActionSpace::Discrete { .. } => action.to_vec(),
@@ -141,7 +141,7 @@ impl Subject {
         }
     }
 
-    /// Action, reward and end as the policy is shown them.
+    /// Action, reward and end in the form that the policy is shown.
     fn shown(&self, action: &[f64], reward: f64, terminated: bool) -> Vec<f64> {
         let action = match self.env.spec().action.choices() {
             Some(n) => (0..n).map(|i| f64::from(u8::from(action[0] == i as f64))).collect(),
@@ -151,7 +151,7 @@ impl Subject {
     }
 }
 
-/// Paths of each environment in turn.
+/// The paths of each environment in turn.
 fn by_env(samples: &Samples) -> Vec<Vec<&HostPath>> {
     let of = |number: usize| {
         samples.tasks[number / SIZES[1]].iter().filter(|path| path.copy == number % SIZES[1]).collect::<Vec<_>>()
@@ -226,7 +226,7 @@ fn who_has_adapted_begins_each_episode_with_the_memory_of_the_trial() {
             let (mut xs, mut actions) = (Vec::new(), Vec::new());
             for (t, number) in (0..steps).flat_map(|t| (0..numbers).map(move |number| (t, number))) {
                 let path = paths[number];
-                // Padding is not looked at.
+                // Padding is not read.
                 let now = t.min(path.len() - 1);
                 let action = |t: usize| &path.actions[t * a..(t + 1) * a];
                 xs.extend(&path.observations[now * o..(now + 1) * o]);
@@ -260,7 +260,7 @@ fn what_was_not_explored_is_not_adapted_to() {
     let subject = Subject::new("bandit", true);
     let mut sampler = sampler(&subject.env, &subject.tasks, SIZES[1]);
     let (policy, explored) = subject.explore(&mut sampler);
-    // No episode leaves the memory empty: the first test episode of a new trial.
+    // Without an episode the memory stays empty: the first test episode begins like a new trial.
     let mut fresh = adapt(policy, &Samples { tasks: vec![Vec::new(); SIZES[0]], ..Samples::default() }).unwrap();
     assert_eq!(play(&mut sampler, &mut *fresh, SIZES[2], &KEYS).tasks[0][0], explored.tasks[0][0]);
     let (policy, _) = subject.explore(&mut sampler);

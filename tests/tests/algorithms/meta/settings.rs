@@ -1,4 +1,4 @@
-//! Settings of MAML's family and of RL² that change a part of the update: each does what it says, and nothing else.
+//! Settings of MAML's family and of RL² that change a part of the update: each changes that part and nothing else.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::builtin;
@@ -30,7 +30,7 @@ fn value(row: &Row, name: &str) -> f64 {
     row.iter().find(|(key, _)| key == name).unwrap_or_else(|| panic!("{name}: {row:?}")).1
 }
 
-/// Parameters before and after so many iterations, and their metrics.
+/// Trains for some iterations. Returns the parameters before and after, and the metrics.
 fn trained(algorithm: &str, env: &str, iterations: u64, settings: &str) -> (Vec<f64>, Vec<f64>, Vec<Row>) {
     let mut session = session(algorithm, env, iterations, settings).unwrap();
     let first = theta(&session, 0);
@@ -95,7 +95,7 @@ fn passes_end_where_the_loss_has_settled() {
     let with = |more: &str| trained("rl2-ppo", "bandit", 2, &format!("{settings}{more}"));
     let (_, all, rows) = with("");
     assert_eq!(value(&rows[1], "train/updates"), 12.0);
-    // So small a change there never is, and so all passes are made, as without it.
+    // Changes are never so small, so all passes are made, as without the setting.
     let (_, never, rows) = with("tolerance = 1e-30\n");
     assert_eq!(value(&rows[1], "train/updates"), 12.0);
     assert!(distance(&all, &never) < 1e-5, "{}", distance(&all, &never));
@@ -140,7 +140,7 @@ fn baselines_are_regularised_as_the_setting_says() {
         .1;
         let [usual, strong] = ["", "baseline_regularisation = 1e12\n"].map(with);
         assert_eq!(usual, with("baseline_regularisation = 1e-5\n"));
-        // So strong that it is no baseline at all.
+        // The regularisation is so strong that nothing is left of the baseline.
         assert!(distance(&strong, &none) < 1e-3 * distance(&usual, &none), "{algorithm}");
     }
 }
@@ -168,7 +168,7 @@ fn the_outer_losses_that_settings_choose_learn_to_adapt() {
         let (untrained, trained) = (adapted(1), adapted(60));
         println!("{algorithm}: untrained {untrained:?}, trained {trained:?}; standing still about -141");
         assert!(untrained.1 < most && trained.1 > least, "{algorithm}: {untrained:?} {trained:?}");
-        // Without having seen the task there is nothing to know about it.
+        // Without having seen the task, nothing is known about it.
         assert!(trained.0 < -110.0, "{algorithm}: {trained:?}");
     }
 }

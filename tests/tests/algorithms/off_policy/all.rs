@@ -1,4 +1,5 @@
-//! All that learns from a memory: it learns, in programs and on the host alike, alone as beside others, and goes on exactly.
+//! Algorithms that learn from a replay memory: they learn, in programs and on the host alike, alone
+//! as well as stacked, and resume exactly.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -27,7 +28,7 @@ fn table(text: &str) -> Table {
 
 const SEEDS: [u64; 2] = [0, 1];
 
-/// All algorithms of this kind, with the options that change what is played, stored or drawn: small ones.
+/// All algorithms of this kind, small, with the options that change how transitions are played, stored or drawn.
 const ALL: [(&str, &str, &str); 20] = [
     ("dqn", "cartpole", "target_update_interval = 3\nn_step = 3\ntrain_freq = 4\ngradient_steps = 2"),
     (
@@ -116,7 +117,7 @@ fn on_the_host_all_is_the_same() {
         for done in 0..4 {
             let rows = [&mut in_program, &mut on_host].map(|training| wait(training.step(done, 4)));
             let [a, b] = rows.map(|row| wait(device.read(&row)));
-            // Whatever has no value has it in both.
+            // A metric without a value has none in both.
             let same = a.iter().zip(&b).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
             assert!(same, "{name} {options}: metrics of iteration {done}: {a:?} {b:?}");
         }
@@ -197,12 +198,13 @@ fn trained_policies_play_with_exploration_and_without_on_devices_on_the_host_and
             Viewer::new(&policy, 2, 0, deterministic).unwrap().advance().unwrap();
             returns(wait(policy.evaluate(4, 7, deterministic)))
         });
-        // Vectors are never the same with noise on them; choices may be.
+        // Vectors with noise on them always differ; choices may be equal.
         assert!(env.spec().action.choices().is_some() || played[0] != played[1], "{name} {options}: {played:?}");
     }
 }
 
-/// The outputs of a network of one hidden layer of eight rectified units, whose parameters these are the first ones of.
+/// The outputs of a network with one hidden layer of eight rectified units, whose
+/// parameters are the first ones in `theta`.
 fn network(theta: &[f64], inputs: &[f64], outputs: usize) -> Vec<f64> {
     let layer = |from: usize, x: &[f64], width: usize| -> Vec<f64> {
         let (weights, biases) = theta[from..].split_at(x.len() * width);
@@ -214,7 +216,7 @@ fn network(theta: &[f64], inputs: &[f64], outputs: usize) -> Vec<f64> {
     layer((inputs.len() + 1) * 8, &hidden, outputs)
 }
 
-/// An observation as the statistics `[mean, variance]` standardise it.
+/// The observation, standardised by the statistics `[mean, variance]`.
 fn standardised(obs: &[f64], [mean, variance]: &[Vec<f64>; 2]) -> Vec<f64> {
     let one = |i: usize| ((obs[i] - mean[i]) / (variance[i] + 1e-8).sqrt()).clamp(-10.0, 10.0);
     (0..obs.len()).map(one).collect()
@@ -248,7 +250,7 @@ fn statistics_are_those_of_all_that_was_played_and_the_policy_acts_by_those_befo
                 "{m} {mean}, {v} {variance}"
             );
         }
-        // The first pass of an iteration that learns: two environments.
+        // The first pass of an iteration that learns has two environments.
         for row in rows[rows.len() - 4..rows.len() - 2].iter().filter(|_| done >= 2) {
             let action = network(&theta, &standardised(&row[..3], &before), 1)[0].tanh();
             assert!((row[3] - action).abs() < 1e-4, "iteration {done}: {} for {action}", row[3]);
@@ -301,7 +303,7 @@ fn a_policy_alone_acts_by_its_statistics_as_the_whole_state_does() {
     }
 }
 
-/// Mean return of the episodes of each seed that ended in the last iterations.
+/// The mean return of each seed's episodes that ended in the last iterations.
 fn late(algorithm: Rc<dyn Algorithm>, env: &EnvDef, iterations: u64, last: u64) -> [f64; 2] {
     let device = Device::cpu(2);
     let mut training = Training::new(&device, algorithm, env, &SEEDS).unwrap();
@@ -323,7 +325,7 @@ fn learner<C: OffPolicy>(networks: C, env: &EnvDef, steps: u64) -> Rc<dyn Algori
     OffPolicyLearner::new(networks, env.spec()).unwrap().for_steps(steps).unwrap().unwrap().into()
 }
 
-/// Late returns of an algorithm, and of the same with its gradient turned around.
+/// Late returns of an algorithm, and those of it with its gradient turned around.
 fn both<C: OffPolicy>(networks: impl Fn() -> C, env: &EnvDef, iterations: u64, batch: u64) -> [[f64; 2]; 2] {
     let (steps, last) = (iterations * batch, iterations / 5);
     let learned = late(learner(networks(), env, steps), env, iterations, last);
@@ -335,7 +337,7 @@ fn both<C: OffPolicy>(networks: impl Fn() -> C, env: &EnvDef, iterations: u64, b
 const PENDULUM: &str = "learning_rate = 2e-3\npolicy_learning_rate = 2e-3\ngamma = 0.98\nbatch_size = 128\ntau = 0.01\n\
                         hidden = [64, 64]\nlearning_starts = 1000\niteration_steps = 200";
 
-/// Even draws come to −1200, and so does what was turned around.
+/// Checks returns on Pendulum. Even draws come to −1200, and so do algorithms that are turned around.
 fn pendulum([learned, turned]: [[f64; 2]; 2]) {
     assert!(learned.iter().all(|mean| *mean > -450.0), "{learned:?}");
     assert!(turned.iter().all(|mean| *mean < -700.0), "{turned:?}");
@@ -356,10 +358,10 @@ fn td3_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
     pendulum(both(|| td3::networks(&config, env.spec()).unwrap(), &env, 40, 200));
 }
 
-const CARTPOLE: &str = "batch_size = 64\nlearning_starts = 1000\niteration_steps = 200\ntrain_freq = 4\ngradient_steps = 2\n\
-                        memory_size = 20000\nhidden = [64, 64]";
+const CARTPOLE: &str = "batch_size = 64\nlearning_starts = 1000\niteration_steps = 200\ntrain_freq = 4\n\
+                        gradient_steps = 2\nmemory_size = 20000\nhidden = [64, 64]";
 
-/// Even draws come to 22.
+/// Checks returns on CartPole. Even draws come to 22.
 fn cartpole([learned, turned]: [[f64; 2]; 2]) {
     assert!(learned.iter().all(|mean| *mean > 70.0), "{learned:?}");
     assert!(turned.iter().all(|mean| *mean < 40.0), "{turned:?}");
@@ -392,7 +394,7 @@ fn dqn_learns_with_several_steps_and_priorities() {
     }
 }
 
-/// The experiment of the paper on hindsight, section 3.1, with fewer bits.
+/// This is the experiment of the paper on hindsight, section 3.1, with fewer bits.
 #[test]
 fn goals_that_are_never_reached_are_learned_with_hindsight_alone() {
     let env = builtin("bit-flip:bits=10").unwrap();
@@ -408,7 +410,7 @@ fn goals_that_are_never_reached_are_learned_with_hindsight_alone() {
     };
     let (with, without) = (reached(0.8), reached(0.0));
     println!("{with:?}, without hindsight {without:?}");
-    // An episode that reaches no goal is worth −10; knowing the rule is worth −4 on average.
+    // An episode that reaches no goal is worth −10; a policy that knows the rule gets −4 on average.
     assert!(with.iter().all(|mean| *mean > -6.0), "{with:?}");
     assert!(without.iter().all(|mean| *mean < -8.5), "{without:?}");
 }
@@ -418,7 +420,8 @@ fn td3s_policy_and_targets_move_at_each_second_update() {
     let (device, env) = (Device::cpu(1), builtin("pendulum").unwrap());
     for (delay, iteration_steps) in [(2, 2), (1, 1), (3, 3)] {
         let text = format!(
-            "hidden = [8]\nbatch_size = 8\nlearning_starts = 6\niteration_steps = {iteration_steps}\npolicy_delay = {delay}\ntau = 0.25"
+            "hidden = [8]\nbatch_size = 8\nlearning_starts = 6\niteration_steps = {iteration_steps}\n\
+             policy_delay = {delay}\ntau = 0.25"
         );
         let algorithm = fitted("td3", &env, &table(&text), 60);
         let of_policy: usize = algorithm
@@ -434,7 +437,7 @@ fn td3s_policy_and_targets_move_at_each_second_update() {
         (0..warm_up).for_each(|done| drop(wait(training.step(done, total))));
         let mut target = read(&training, "target");
         assert_eq!(target, read(&training, "theta"), "the warm-up learns nothing");
-        // Adam's correction says how many steps each has made: 1 − β₁ⁿ.
+        // Adam's correction tells the number of steps of each network: 1 − β₁ⁿ.
         let steps = |training: &Training, name: &str| {
             let scale = read(training, name)[0];
             ((1.0 - scale).ln() / 0.9f64.ln()).round() as u64
@@ -457,7 +460,7 @@ fn td3s_policy_and_targets_move_at_each_second_update() {
 #[test]
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     let Some(gpu) = gpu::device() else { return };
-    // Each kind of network, of noise and of what is drawn.
+    // Each kind of network, of noise and of draws.
     for (name, env, options) in [0, 1, 2, 3, 4, 5, 8, 9, 16].map(|i| ALL[i]) {
         let (mut settings, env) = (small(options), builtin(env).unwrap());
         settings.extend(table("learning_starts = 12\niteration_steps = 12\nenvs = 1"));

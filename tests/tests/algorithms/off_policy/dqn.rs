@@ -48,7 +48,7 @@ fn fitted(spec: &EnvSpec, config: &DqnConfig, turned: bool, steps: u64) -> Rc<dy
     algorithm.for_steps(steps).unwrap().unwrap().into()
 }
 
-/// Mean of the return of the latest hundred episodes of each seed, over the last iterations.
+/// The mean return of each seed's latest hundred episodes, over the last iterations.
 fn late(turned: bool, config: &DqnConfig, iterations: u64) -> [f64; 2] {
     let (device, env) = (Device::cpu(2), builtin("cartpole").unwrap());
     let dqn = fitted(env.spec(), config, turned, 256 * iterations);
@@ -73,7 +73,7 @@ fn dqn_learns_cartpole_and_does_not_when_its_gradient_is_turned_around() {
     let both = DqnConfig { double: true, dueling: true, ..config() };
     let (trained, other, turned) = (late(false, &plain, 120), late(false, &both, 120), late(true, &plain, 60));
     println!("{trained:?}, double and dueling {other:?}, turned around {turned:?}");
-    // Even draws come to 22, and ε = 0.05 of them costs some of what is learnt.
+    // Even draws come to 22, and ε = 0.05 costs some of the return that is learnt.
     assert!(trained.iter().chain(&other).all(|mean| *mean > 120.0), "{trained:?} {other:?}");
     assert!(turned.iter().all(|mean| *mean < 40.0), "{turned:?}");
 }

@@ -1,4 +1,5 @@
-//! Soft Actor-Critic: it learns, in programs and on the host alike, remembers what it should, and goes on exactly.
+//! Soft Actor-Critic: it learns, in programs and on the host alike, remembers the right transitions, and resumes
+//! exactly.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -42,7 +43,7 @@ fn fitted(spec: &EnvSpec, config: &SacConfig, turned: bool, steps: u64) -> Rc<dy
 
 const SEEDS: [u64; 2] = [0, 1];
 
-/// Returns of each seed's iterations, which are episodes of Pendulum.
+/// The returns of each seed's iterations, which are episodes of Pendulum.
 fn train(device: &Device, training: &mut Training, range: std::ops::Range<u64>, total: u64) -> [Vec<f64>; 2] {
     let mut returns = [Vec::new(), Vec::new()];
     for done in range {
@@ -69,7 +70,7 @@ fn sac_learns_pendulum_and_does_not_when_its_gradient_is_turned_around() {
         train(&device, &mut training, 0..episodes as u64, episodes as u64)
             .map(|returns| returns[episodes - 10..].iter().sum::<f64>() / 10.0)
     };
-    // A policy that is as good as drawn by chance comes to −1200.
+    // A policy that draws at random comes to −1200.
     let (trained, turned) = (late(false, 30), late(true, 30));
     println!("{trained:?}, turned around {turned:?}");
     assert!(trained.iter().all(|mean| *mean > -400.0), "{trained:?}");
@@ -129,7 +130,7 @@ fn the_memory_holds_what_followed_also_where_time_limits_cut_off() {
     assert_eq!(rows.len(), 300);
     for (t, pair) in rows.windows(2).enumerate() {
         let (next, obs) = (&pair[0][4..7], &pair[1][..3]);
-        // The limit of 200 steps: another episode begins, and is not what followed.
+        // At the limit of 200 steps another episode begins, whose first observation is not the next observation.
         assert_eq!(next == obs, t != 199, "step {t}");
     }
     for row in &rows {
@@ -206,7 +207,7 @@ fn a_session_resumes_exactly_and_its_memory_grows_with_a_longer_run() {
     }
     first.set_steps(800).unwrap();
     assert!(finish(&mut first) == want);
-    // Fewer steps than were made cannot be asked for.
+    // A run cannot be asked for fewer steps than it has made.
     let fewer = first.set_steps(100).unwrap_err().to_string();
     assert_eq!(fewer, "steps: 800 are made already, so 100 in all cannot be");
     assert!(finish(&mut first) == want);

@@ -1,5 +1,5 @@
-//! Settings of algorithms that learn from a memory, together: pairs of them train, and the ends of all ranges and many draws are planned
-//! in a time and a number of nodes that do not grow with what is repeated.
+//! Settings of algorithms that learn from a memory, in combination: pairs of them train, and the ends of all ranges and
+//! many draws are planned in a time and a number of nodes that do not grow with repetitions.
 //!
 //! `cargo test -p quickstudy-tests --test algorithms off_policy_settings -- --nocapture` prints milliseconds of set-up.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -15,7 +15,7 @@ use quickstudy_core::{Device, Error, Result};
 use toml::{Table, Value};
 
 quickstudy_core::fields! {
-    /// A place on a line, and where to go.
+    /// A place on a line, and the goal.
     struct Line {
         /// The place.
         x,
@@ -57,7 +57,7 @@ impl Env for Reach {
 /// All algorithms of this kind.
 const NAMES: [&str; 5] = ["dqn", "dql", "ddpg", "td3", "sac"];
 
-/// An environment with goals that takes the actions of an algorithm.
+/// An environment with goals that fits the actions of an algorithm.
 fn env_of(name: &str) -> EnvDef {
     if name.starts_with("dq") { builtin("bit-flip:bits=3").unwrap() } else { EnvDef::new(Reach).unwrap() }
 }
@@ -70,7 +70,7 @@ fn count(settings: &Table, key: &str, or: u64) -> u64 {
     settings.get(key).map_or(or, |value| value.as_integer().unwrap() as u64)
 }
 
-/// Makes small networks, and an iteration of one period if none is given.
+/// Completes settings by small networks, and by an iteration of one period if none is given.
 fn completed(name: &str, mut settings: Table) -> Table {
     let default = |key: &str, value: Value, settings: &mut Table| {
         settings.entry(key).or_insert(value);
@@ -92,13 +92,13 @@ fn fitted(name: &str, env: &EnvDef, settings: &Table, steps: u64) -> Result<Box<
     Ok(fitted.for_steps(steps)?.unwrap_or(fitted))
 }
 
-/// The plans of all stages of a run that is as long as may be.
+/// The plans of all stages of the longest possible run.
 fn plans(name: &str, settings: &Table) -> Result<Vec<Plan>> {
     let env = env_of(name);
     Training::plans(&*fitted(name, &env, settings, 1 << 40)?, &env, 1)
 }
 
-/// Nodes that all kernels of a schedule compute.
+/// The number of nodes that all kernels of a schedule compute.
 fn nodes(schedule: &KernelSchedule) -> usize {
     schedule.kernels.iter().map(|kernel| kernel.nodes.len() + kernel.body.as_ref().map_or(0, |body| nodes(body))).sum()
 }
@@ -107,7 +107,8 @@ fn table(values: &[(&str, u64)]) -> Table {
     values.iter().map(|(key, value)| ((*key).to_owned(), Value::Integer(*value as i64))).collect()
 }
 
-/// Rows of five columns of four values each, among which each two columns have all pairs: lines over a field of four numbers.
+/// Rows of five columns of four values each. Any two columns have all pairs among them: lines over a field of four
+/// numbers.
 fn pairs() -> Vec<[usize; 5]> {
     const TIMES: [[usize; 4]; 4] = [[0, 0, 0, 0], [0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2]];
     let row = |i: usize| {
@@ -189,7 +190,7 @@ fn sac_trains_with_all_pairs_of_settings() {
     trains_with_all_pairs("sac");
 }
 
-/// The ends of a range, or all of its values where they are few.
+/// The ends of a range, or all of its values if they are few.
 fn ends(range: &Range) -> Vec<Value> {
     let floats = |all: &[f64]| all.iter().map(|x| Value::Float(*x)).collect();
     match range {
@@ -207,7 +208,7 @@ fn ends(range: &Range) -> Vec<Value> {
     }
 }
 
-/// Settings that a value needs beside it to fit the others.
+/// The settings that a value needs beside it, to fit the others.
 fn with_others(name: &str, key: &str, value: &Value) -> Table {
     let mut settings = Table::new();
     match (key, value.as_integer()) {
@@ -233,7 +234,7 @@ fn the_ends_of_all_ranges_are_planned() {
                 let clock = Instant::now();
                 match plans(name, &settings) {
                     Ok(_) => planned += 1,
-                    // Only what needs another setting too.
+                    // Values may only be refused because they need another setting too.
                     Err(Error::Config { .. }) if matches!(doc.range, Range::Flag | Range::Words(_)) => {}
                     // Episodes as long as the time limit allows need more room than a memory has.
                     Err(Error::Config { .. }) if ["min_rollouts", "min_steps"].contains(&doc.key) => {}
@@ -251,7 +252,8 @@ fn the_ends_of_all_ranges_are_planned() {
 
 #[test]
 fn planned_nodes_do_not_grow_with_what_is_repeated() {
-    // A run of one update after another, as small as a plan of its kind is, and those whose settings lead to the most that is repeated.
+    // A run of one update after another, as small as a plan of its kind is, and runs whose settings lead to the most
+    // repetitions.
     let cases: [(&str, &str, &[u64]); 9] = [
         ("td3", "gradient_steps", &[3, 4, 33, 1000, 65_535, 65_536]),
         ("td3", "policy_delay", &[3, 5, 50, 63, 64]),
@@ -278,13 +280,13 @@ fn planned_nodes_do_not_grow_with_what_is_repeated() {
                     nodes
                 })
                 .collect();
-            // Remainders by a number that is no power of two are some more.
+            // Remainders by a number that is no power of two take some more nodes.
             assert!(sizes.iter().all(|size| *size <= sizes[0] + 24), "{name}, {key}: {sizes:?}");
         }
     }
 }
 
-/// Numbers that follow from a seed (SplitMix64).
+/// Random numbers that follow from a seed (SplitMix64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -299,7 +301,7 @@ impl Numbers {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A count whose logarithm is drawn evenly.
+    /// Draws a count whose logarithm is even.
     fn count(&mut self, least: u64, most: u64) -> u64 {
         let (low, high) = ((least.max(1) as f64).ln(), (most as f64 + 1.0).ln());
         ((low + (high - low) * self.unit()).exp() as u64).clamp(least, most)
@@ -337,7 +339,7 @@ fn draws_of_all_settings_are_planned_or_refused_by_name() {
                 settings.insert(doc.key.to_owned(), numbers.value(&doc.range));
             }
         }
-        // What would be refused in nearly every draw is made to fit; two of three draws go without hindsight.
+        // Settings that would be refused in nearly every draw are made to fit; two of three draws go without hindsight.
         let size = count(&settings, "memory_size", 1_000_000);
         settings.insert("batch_size".into(), Value::Integer(numbers.count(1, size.min(1 << 20)) as i64));
         settings.remove("iteration_steps");

@@ -1,4 +1,4 @@
-//! Replay memories of whole episodes hold the steps that count and no others, and algorithms learn from them.
+//! Replay memories of whole episodes hold the valid steps and no others, and algorithms learn from them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -27,7 +27,7 @@ fn value(row: &Row, name: &str) -> f64 {
     row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
 }
 
-/// An environment whose steps are noted as they are made.
+/// An environment that notes its steps as they are made.
 struct Noted {
     env: Wrapped,
     obs: Vec<f64>,
@@ -35,7 +35,7 @@ struct Noted {
     notes: Arc<Mutex<Vec<Note>>>,
 }
 
-/// A step: a row as a memory holds it, with its number in its episode behind it, and whether the episode ended with it.
+/// A noted step: its row in a memory, which ends with its number in its episode, and true if the episode ended with it.
 #[derive(Clone, Debug)]
 struct Note {
     row: Vec<f32>,
@@ -65,7 +65,7 @@ impl HostEnv for Noted {
     }
 }
 
-/// Steps of whole episodes of an environment, until these and their steps are enough.
+/// The steps of an environment's whole episodes, until there are enough episodes and steps.
 fn counted(notes: &[Note], episodes: usize, steps: usize) -> &[Note] {
     let mut ended = 0;
     for (at, note) in notes.iter().enumerate() {
@@ -77,12 +77,12 @@ fn counted(notes: &[Note], episodes: usize, steps: usize) -> &[Note] {
     panic!("{ended} episodes in {} steps", notes.len());
 }
 
-/// The ring of a memory has the steps that count, by iterations and in these by environments, also after a round.
+/// The ring of a memory has all valid steps, in order of iterations and then of environments, also after a round.
 #[test]
 fn a_memory_has_all_steps_that_count_in_their_order() {
     let device = Device::cpu(1);
     for (settings, envs, [episodes, steps], least) in [
-        // Of the warm-up, each environment's share of 60 steps.
+        // In the warm-up, each environment has a share of 60 steps.
         ("min_rollouts = 4\nenvs = 3\nn_step = 2\nmemory_size = 250", 3, [2, 0], 20),
         ("min_steps = 50\nenvs = 1\nn_step = 3\nmemory_size = 10000\nprioritised = true", 1, [0, 50], 60),
         ("min_rollouts = 1\nmin_steps = 90\nenvs = 2\nn_step = 2\nmemory_size = 233", 2, [1, 45], 30),
@@ -143,7 +143,8 @@ fn an_iteration_has_as_many_episodes_and_steps_as_asked_for() {
     {
         for (rollouts, least) in [(6, 0), (0, 100), (6, 100)] {
             let settings = format!(
-                "{SMALL}envs = 2\nmin_rollouts = {rollouts}\nmin_steps = {least}\ntrain_freq = 7\niteration_steps = 3\nwarm_up = \"policy\"\n"
+                "{SMALL}envs = 2\nmin_rollouts = {rollouts}\nmin_steps = {least}\ntrain_freq = 7\niteration_steps = 3\n\
+                 warm_up = \"policy\"\n"
             );
             let setup = resolve(algorithm, &format!("{env}:time_limit=50"), &[1, 2], 4000, &settings).unwrap();
             let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
@@ -168,13 +169,13 @@ fn an_iteration_has_as_many_episodes_and_steps_as_asked_for() {
     }
 }
 
-/// The first number of a tensor of a snapshot.
+/// The first number of a snapshot's tensor.
 fn safetensors_u32(file: &[u8], name: &str) -> u32 {
     let bytes = &quickstudy_tests::crafted::Crafted::read(file).tensors[name].2;
     u32::from_le_bytes(bytes[..4].try_into().unwrap())
 }
 
-/// On families of tasks each episode has its own.
+/// On families of tasks, each episode has its own task.
 #[test]
 fn tasks_are_those_of_episodes_on_the_host_too() {
     let device = Device::cpu(1);
@@ -204,20 +205,21 @@ fn tasks_are_those_of_episodes_on_the_host_too() {
     }
 }
 
-/// Kinds of updates go on from one iteration to the next, whatever their number.
+/// Updates with and without a step of the policy alternate across the ends of iterations.
 #[test]
 fn td3s_policy_moves_at_each_second_update_of_the_run() {
     let (device, env) = (Device::cpu(1), builtin("pendulum:time_limit=5").unwrap());
     for (delay, updates) in [(2, 1), (2, 3), (3, 1), (3, 2), (2, 2), (1, 1)] {
         let text = format!(
-            "hidden = [8]\nbatch_size = 8\nlearning_starts = 12\nmin_rollouts = 1\npolicy_delay = {delay}\ngradient_steps = {updates}"
+            "hidden = [8]\nbatch_size = 8\nlearning_starts = 12\nmin_rollouts = 1\npolicy_delay = {delay}\n\
+             gradient_steps = {updates}"
         );
         let setup = resolve("td3", "pendulum:time_limit=5", &SEEDS[..1], 200, &text).unwrap();
         let fitted = setup.fitted().clone();
         let warm_up = (0..).find(|done| fitted.stage(*done) == 1).unwrap();
         assert_eq!(warm_up, 3, "twelve steps in episodes of five");
         let mut training = Training::new(&device, fitted, &env, &SEEDS[..1]).unwrap();
-        // Adam's correction says how many steps each has made: 1 − β₁ⁿ.
+        // Adam's correction tells the number of steps of each network: 1 − β₁ⁿ.
         let steps = |training: &Training, name: &str| {
             let scale = wait(device.read(training.state().get(name).unwrap())).unwrap()[0];
             ((1.0 - scale).ln() / 0.9f64.ln()).round() as u64
@@ -256,7 +258,7 @@ fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     }
 }
 
-/// Mean return of the episodes of each seed that ended in the last iterations.
+/// The mean return of each seed's episodes that ended in the last iterations.
 fn late<C: OffPolicy>(networks: C, env: &EnvDef, iterations: u64, last: u64) -> [f64; 2] {
     let device = Device::cpu(2);
     let learner: Rc<dyn Algorithm> =
@@ -275,12 +277,13 @@ fn late<C: OffPolicy>(networks: C, env: &EnvDef, iterations: u64, last: u64) -> 
     sums.map(|[episodes, returns]| returns / episodes)
 }
 
-/// Even draws come to 22.
+/// Even draws come to a return of 22.
 #[test]
 fn dqn_learns_cartpole_by_whole_episodes_and_does_not_when_its_gradient_is_turned_around() {
     let env = builtin("cartpole:time_limit=200").unwrap();
-    let settings = "batch_size = 64\nlearning_starts = 1000\nmemory_size = 20000\nhidden = [64, 64]\nlearning_rate = 1e-3\n\
-                    target_update_interval = 100\nexploration_fraction = 0.3\nmin_rollouts = 1\ngradient_steps = 30";
+    let settings = "batch_size = 64\nlearning_starts = 1000\nmemory_size = 20000\nhidden = [64, 64]\n\
+                    learning_rate = 1e-3\ntarget_update_interval = 100\nexploration_fraction = 0.3\nmin_rollouts = 1\n\
+                    gradient_steps = 30";
     let config = DqnConfig::default().with(&toml::from_str(settings).unwrap()).unwrap();
     let networks = || dqn::networks(&config, env.spec()).unwrap();
     let learned = late(networks(), &env, 250, 50);
@@ -360,7 +363,7 @@ fn what_does_not_fit_is_refused_by_name() {
         let message = problem(algorithm, env, settings);
         assert!(parts.iter().all(|part| message.contains(part)), "{algorithm} {settings}: {message}");
     }
-    // What else counts steps is not looked at.
+    // Other settings that count steps are not used.
     resolve(
         "td3",
         "pendulum",

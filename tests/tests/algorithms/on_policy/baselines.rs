@@ -1,5 +1,5 @@
-//! VPG with fitted baselines and with entropy in its rewards: that it learns where a random policy and one that learns from costs do not,
-//! how well baselines predict, seeds, resuming, and other runs to begin with.
+//! VPG with fitted baselines and with entropy in its rewards: that it learns where a random policy and one that learns
+//! from costs do not, how well baselines predict, seeds, resuming, and warm starts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::Device;
@@ -34,7 +34,7 @@ fn bytes(session: &Session, index: usize) -> Vec<u8> {
     pollster::block_on(session.snapshot(index)).unwrap()
 }
 
-/// Mean return of the deterministic policy of each seed, in ascending order.
+/// The mean return of each seed's deterministic policy, in ascending order.
 fn learned(mut session: Session) -> Vec<f64> {
     while !session.done() {
         for row in session.step_blocking().unwrap() {
@@ -48,7 +48,7 @@ fn learned(mut session: Session) -> Vec<f64> {
     means
 }
 
-/// What is held against VPG with its value network in `policy_gradient.rs`: the same bars and the same number of steps.
+/// The bars and the number of steps are those of VPG with its value network in `policy_gradient.rs`.
 #[test]
 fn vpg_learns_cartpole_by_fitted_baselines_and_with_entropy_in_its_rewards() {
     let (bar, budget) = (150.0, 80_000);
@@ -63,7 +63,7 @@ fn vpg_learns_cartpole_by_fitted_baselines_and_with_entropy_in_its_rewards() {
         let returns = learned(learner);
         println!("{settings}{returns:?}");
         assert!(returns[1] >= bar, "{settings}{returns:?}");
-        // Learners of steps that cost end their episodes soon.
+        // Policies that learn from costs of steps end their episodes soon.
         let env = EnvDef::new(Costly::default()).unwrap();
         let returns = learned(session_on(env, &[0, 1, 2], budget, settings));
         println!("turned around: {returns:?}");
@@ -71,7 +71,8 @@ fn vpg_learns_cartpole_by_fitted_baselines_and_with_entropy_in_its_rewards() {
     }
 }
 
-/// Rewards of the pendulum depend on where it is: features of observations tell returns, a mere clock tells less, and 0 tells nothing.
+/// Rewards of the pendulum depend on its state: features of observations predict returns, a mere
+/// clock predicts less, and 0 predicts nothing.
 #[test]
 fn baselines_explain_returns_of_later_rollouts_by_what_their_features_say() {
     let explained = |word: &str, horizon: usize| {
@@ -90,7 +91,8 @@ fn baselines_explain_returns_of_later_rollouts_by_what_their_features_say() {
         assert!(explained[0].abs() < 1e-6, "it has not been fitted yet: {explained:?}");
         assert!(explained[1..].iter().all(|x| *x > 0.5), "{explained:?}");
     }
-    // Rollouts of half an episode: the clock of one is not that of the next, and cubes of time would leave all that was ever seen.
+    // In rollouts of half an episode, the clock of one is not that of the next, and cubes of
+    // time would lead beyond all that was seen.
     let halves = explained("linear_feature", 100);
     assert!(halves.iter().all(|x| *x > -20.0), "{halves:?}");
     assert!(time[1..].iter().zip(&feature[1..]).all(|(time, feature)| time + 0.2 < *feature), "{time:?} {feature:?}");
@@ -133,14 +135,14 @@ fn entropy_is_in_rewards_or_in_the_objective_or_in_none() {
     assert!(none != term && none != reward && term != reward);
 }
 
-/// An entropy that counts a hundred times as much as a step: what is left of the rewards is the wish to be undecided for long.
+/// An entropy that counts a hundred times as much as a step leaves only the aim to stay undecided for long.
 #[test]
 fn rewarded_entropy_keeps_a_policy_alive_whose_steps_cost() {
     let settings = format!("baseline = \"linear_feature\"\nentropy_coef = 100.0\n{MAX}max_grad_norm = 0.5\n");
     let costly = || EnvDef::new(Costly::default()).unwrap();
     let returns = learned(session_on(costly(), &[0, 1, 2], 80_000, &settings));
     println!("{returns:?}");
-    // A step costs 1: those who live longer pay more.
+    // A step costs 1, so longer episodes pay more.
     assert!(returns[1] < -100.0, "{returns:?}");
 }
 
@@ -165,7 +167,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
     }
 }
 
-/// A run begins with the weights of another one, with none after a value network, and not with those of other features.
+/// A run begins with the weights of another one, but not with those of a value network where there is
+/// none, nor with those of other features.
 #[test]
 fn weights_go_where_the_parameters_go() {
     let small = "hidden = [8]\nenvs = 4\nhorizon = 200\nminibatches = 1\n";

@@ -1,5 +1,5 @@
-//! A2C, VPG and PPO2 end to end: that they learn where a random policy does not, that policy and value function make their steps
-//! apart where they are told to, seeds, and resuming.
+//! A2C, VPG and PPO2 end to end: that they learn where a random policy does not, that policy and value function step
+//! apart where the settings ask for it, seeds, and resuming.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::Device;
@@ -27,13 +27,14 @@ fn value(row: &Row, name: &str) -> f64 {
     row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
 }
 
-/// Mean return of the deterministic policy of each seed.
+/// The mean return of each seed's deterministic policy.
 fn mean_returns(session: &mut Session) -> Vec<f64> {
     let all = pollster::block_on(session.evaluate(50)).unwrap();
     all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect()
 }
 
-/// Learners of steps that cost end their episodes soon: within some 10 steps, where a policy that acts at random takes 22.
+/// Policies that learn from costs of steps end their episodes soon: within some 10 steps,
+/// where a policy that acts at random takes 22.
 #[test]
 fn none_learns_cartpole_when_its_rewards_are_turned_around() {
     for (algorithm, budget) in [("a2c", 150_000), ("vpg", 80_000), ("ppo2", 60_000)] {
@@ -90,13 +91,13 @@ fn no_policy_explores_by_less_than_the_lowest_deviation() {
     }
 }
 
-/// Names of the networks that an iteration moves.
+/// Tells for policy and value network whether an iteration moves them.
 fn moved(settings: &str) -> [bool; 2] {
     let text = format!("hidden = [8]\nenvs = 4\nhorizon = 16\n{settings}");
     let config = A2cConfig::default().with(&toml::from_str(&text).unwrap()).unwrap();
     let net = ActorCritic::new(builtin("pendulum").unwrap().spec(), &config.net, &config.sampling);
     let mut learner = session("a2c", "pendulum", &[1], 2000, &text);
-    // The second iteration has moments of the first.
+    // The second iteration begins with the optimiser's memory of the first.
     steps(&mut learner, 1);
     let before = theta(&learner, 0);
     steps(&mut learner, 1);

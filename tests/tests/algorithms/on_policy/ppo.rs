@@ -21,13 +21,13 @@ fn train(session: &mut Session) {
     }
 }
 
-/// Mean return of the deterministic policy of each seed.
+/// The mean return of each seed's deterministic policy.
 fn mean_returns(session: &mut Session, episodes: usize) -> Vec<f64> {
     let all = pollster::block_on(session.evaluate(episodes)).unwrap();
     all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect()
 }
 
-/// Mean return of the first seed's policy when it draws its actions: before training, a random one.
+/// The mean return of the first seed's policy when it draws its actions: before training, a random policy.
 fn random_return(session: &Session, episodes: usize) -> f64 {
     let bytes = pollster::block_on(session.policy_snapshot(0)).unwrap();
     let mut evaluator = Evaluator::load(&Device::cpu(0), &bytes).unwrap();
@@ -35,7 +35,7 @@ fn random_return(session: &Session, episodes: usize) -> f64 {
     all.iter().map(|e| e.ret).sum::<f64>() / episodes as f64
 }
 
-/// Mean of the middle half.
+/// The mean of the middle half.
 fn iqm(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -56,7 +56,7 @@ fn ppo_learns_cartpole_and_a_random_policy_does_not() {
     assert!(iqm(&returns) >= bar, "{returns:?}");
 }
 
-/// Ten seeds with the preset; prints what it found and holds it to the bar.
+/// Trains ten seeds with the preset, prints their figures and holds them to the bar.
 fn full(name: &str, bar: f64) {
     let mut learner = session(name, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], None, "");
     let random = random_return(&learner, 1000);

@@ -1,6 +1,5 @@
-//! Algorithms that learn from their own rollouts, with memories: what they learn from is what they played, seeds,
-//! resuming, gradients, and that they learn where a policy
-//! without a memory does not.
+//! Algorithms that learn from their own rollouts, with memories: that they learn from the steps that they played,
+//! seeds, resuming, gradients, and that they learn where a policy without a memory does not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::Device;
@@ -29,7 +28,7 @@ fn bytes(session: &Session, index: usize) -> Vec<u8> {
     pollster::block_on(session.snapshot(index)).unwrap()
 }
 
-/// Memories of each kind, with all that they may have.
+/// Memories of each kind, with all of their options.
 const CELLS: [&str; 4] = [
     "cell = \"gru\"\n",
     "cell = \"gru\"\nreset = \"before\"\nlayer_norm = true\nlearned_start = true\n",
@@ -39,8 +38,8 @@ const CELLS: [&str; 4] = [
 
 const SMALL: &str = "units = 6\nhidden = [8]\nenvs = 4\nhorizon = 24\nminibatches = 1\n";
 
-/// Before its first step an update finds the very log-probabilities by which the actions were drawn: across the starts of episodes, the ends
-/// of rollouts and time limits, whose episodes are longer than a rollout.
+/// Before its first step, an update finds exactly the log-probabilities by which the actions were drawn: across the
+/// starts of episodes, the ends of rollouts, and time limits of episodes that are longer than a rollout.
 #[test]
 fn what_is_learned_from_is_what_was_played() {
     for cell in CELLS {
@@ -49,7 +48,7 @@ fn what_is_learned_from_is_what_was_played() {
             let mut session = session("ppo", env, &[1, 2], 1 << 20, &settings);
             let first = theta(&session, 0);
             for (i, row) in steps(&mut session, 12).iter().flatten().enumerate() {
-                // Between two programs of the same numbers there is the rounding of f32 alone.
+                // Two programs of the same numbers differ by the rounding of f32 alone.
                 assert!(value(row, "train/approx_kl").abs() < 1e-9, "{env}, {cell}row {i}: {row:?}");
                 assert_eq!(value(row, "train/clip_frac"), 0.0);
             }
@@ -58,7 +57,7 @@ fn what_is_learned_from_is_what_was_played() {
     }
 }
 
-/// The surrogate is minus the mean of standardised advantages where all ratios are 1, which is 0.
+/// Where all ratios are 1, the surrogate is minus the mean of standardised advantages, which is 0.
 #[test]
 fn a_trust_region_is_around_what_was_played() {
     for cell in CELLS {
@@ -68,7 +67,7 @@ fn a_trust_region_is_around_what_was_played() {
                     "{SMALL}{cell}critic_epochs = 1\nnormalise_observations = true\ncurvature_share = 0.5\n\
                      hessian = \"{hessian}\"\n"
                 );
-                // Steps of next to no length.
+                // Steps of almost no length.
                 let mut still = session("trpo", env, &[1, 2], 1 << 20, &format!("{settings}max_kl = 1e-30\n"));
                 for row in steps(&mut still, 8).iter().flatten() {
                     assert!(value(row, "train/policy_loss").abs() < 1e-6, "{env}, {cell}: {row:?}");
@@ -90,7 +89,8 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
         ("ppo", "epochs = 2\nminibatches = 2\nnormalise_observations = true\nnormalise_rewards = true\n"),
         (
             "ppo",
-            "minibatches = 1\ncritic = \"first\"\ncritic_epochs = 2\nlog_details = true\nsde = true\nsde_sample_freq = 4\n",
+            "minibatches = 1\ncritic = \"first\"\ncritic_epochs = 2\nlog_details = true\nsde = true\n\
+             sde_sample_freq = 4\n",
         ),
         ("a2c", "minibatches = 1\ncritic = \"last\"\ncritic_epochs = 2\nvalue_targets = \"td_lambda\"\n"),
         ("vpg", "minibatches = 1\nnormalise_observations = true\ncritic_epochs = 2\n"),
@@ -125,7 +125,7 @@ fn minibatches_are_of_whole_environments() {
     assert!(problem("cell = \"gr\"").contains("gru"), "{}", problem("cell = \"gr\""));
 }
 
-/// Mean return of the deterministic policy of each seed, in ascending order.
+/// The mean return of each seed's deterministic policy, in ascending order.
 fn mean_returns(session: &mut Session) -> Vec<f64> {
     let all = pollster::block_on(session.evaluate(50)).unwrap();
     let mut means: Vec<f64> = all.iter().map(|e| e.iter().map(|e| e.ret).sum::<f64>() / e.len() as f64).collect();
@@ -145,7 +145,7 @@ static TURNED_TRPO: AlgorithmDef = AlgorithmDef {
     ..TRPO
 };
 
-/// Who does not see how fast the pole falls cannot balance it for long, but by remembering where it was.
+/// A policy that does not see the speed of the pole's fall can only balance it for long by remembering earlier angles.
 #[test]
 fn memories_balance_a_pole_whose_speed_is_not_seen_and_policies_without_one_do_not() {
     let learn = |algorithm: &'static AlgorithmDef, cell: &str, budget: u64, more: &str| {

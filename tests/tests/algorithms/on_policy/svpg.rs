@@ -1,4 +1,5 @@
-//! SVPG end to end: one particle is the plain algorithm, particles learn and stay apart, seeds, resuming, and who is played.
+//! SVPG end to end: one particle is the plain algorithm, particles learn and stay apart, seeds, resuming, and
+//! the choice of the particle that is played.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -34,12 +35,12 @@ fn bytes(session: &Session, index: usize) -> Vec<u8> {
 
 const SMALL: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\n";
 
-/// Recurrent units, of which no preset has some.
+/// Recurrent units, which no preset has.
 const MEMORY: &str = "cell = \"gru\"\nunits = 5\nreset = \"before\"\nlayer_norm = true\nlearned_start = true\n";
 
 #[test]
 fn one_particle_is_the_plain_algorithm_bit_for_bit() {
-    // All that the presets differ in is set.
+    // All settings in which the presets differ are given.
     let sampled = "minibatches = 2\nnormalise_observations = true\nnormalise_rewards = true\nlearning_rate = 1e-3\n\
                    learning_rate_schedule = \"linear\"\nnormalise_advantages = true\ngae_lambda = 0.95\ngamma = 0.97\n";
     let descended =
@@ -157,7 +158,7 @@ fn particles_stay_farther_apart_as_the_temperature_rises() {
     }
 }
 
-/// However hot they are, the KL of each particle's step is limited, and steps are made.
+/// At any temperature, the KL of each particle's step is limited, and most steps are made.
 #[test]
 fn hot_particles_of_trpo_keep_to_the_trust_region_and_most_of_their_steps_are_made() {
     for more in ["", MEMORY] {
@@ -223,7 +224,7 @@ static REVERSED: AlgorithmDef = AlgorithmDef {
     ..SVPG
 };
 
-/// Mean returns of three seeds' policies, in ascending order.
+/// The mean returns of three seeds' policies, in ascending order.
 fn learned(def: &'static AlgorithmDef, env: &str, steps_of_each: u64, settings: &str) -> Vec<f64> {
     let mut learner = session(def, env, &[0, 1, 2], steps_of_each, settings);
     while !learner.done() {
@@ -253,12 +254,12 @@ fn particles_of_trpo_learn_cartpole_and_by_the_opposite_direction_they_do_not() 
     assert!(learned(&REVERSED, "cartpole", 100_000, OF_TRPO)[1] <= 60.0);
 }
 
-/// Who does not see how fast the pole falls has to remember where it was.
+/// A policy that does not see the speed of the pole's fall has to remember earlier angles.
 #[test]
 fn particles_with_memories_balance_a_pole_whose_speed_is_not_seen() {
-    let sizes = "particle = \"trpo\"\noptimiser = \"adam\"\nlearning_rate = 1e-3\nnum_particles = 2\ntemperature = 1.0\n\
-                 normalise_advantages = true\nenvs = 8\nhorizon = 128\nminibatches = 4\ngae_lambda = 0.95\n\
-                 curvature_share = 0.25\nunits = 16\nhidden = [16]\n";
+    let sizes = "particle = \"trpo\"\noptimiser = \"adam\"\nlearning_rate = 1e-3\nnum_particles = 2\n\
+                 temperature = 1.0\nnormalise_advantages = true\nenvs = 8\nhorizon = 128\nminibatches = 4\n\
+                 gae_lambda = 0.95\ncurvature_share = 0.25\nunits = 16\nhidden = [16]\n";
     let settings = |cell: &str| format!("{sizes}cell = \"{cell}\"\n");
     let learned = |def, cell: &str| learned(def, "cartpole-no-velocities", 110_000, &settings(cell));
     assert!(learned(&SVPG, "gru")[1] >= 150.0);
@@ -266,7 +267,7 @@ fn particles_with_memories_balance_a_pole_whose_speed_is_not_seen() {
     assert!(learned(&REVERSED, "gru")[2] < 100.0);
 }
 
-/// Snapshots name the layers of each particle as those of its algorithm, its recurrent units too, and are read again.
+/// Snapshots name the layers of each particle like those of its algorithm, recurrent units too, and can be read again.
 #[test]
 fn snapshots_name_the_layers_of_particles_with_memories() {
     for (cell, gates) in [("gru", "policy.gru.reset.recurrent.weight"), ("lstm", "policy.lstm.forget.recurrent.weight")]
@@ -296,7 +297,7 @@ fn snapshots_name_the_layers_of_particles_with_memories() {
     }
 }
 
-/// Files that differ in who has the highest mean return, and in whose parameters are where.
+/// The particle with the highest mean return is played, wherever the file has its parameters.
 #[test]
 fn the_best_particle_is_played() {
     let mut learner = session("svpg", "pendulum", &[5], 1 << 20, &format!("{SMALL}num_particles = 3\n"));
@@ -319,11 +320,11 @@ fn the_best_particle_is_played() {
     let tensors = file.tensors.iter().map(|(name, tensor)| (renamed(name), tensor.clone())).collect();
     let exchanged = Crafted { tensors, ..file.clone() };
     assert!([2, 1, 0].map(|best| played(&exchanged, best)) == all);
-    // A mean of no episodes is none.
+    // The mean over no episodes does not exist, and so is not the best.
     assert!(played(&file.number("particles.episodes", 1, 0.0).number("particles.returns", 2, -850.0), 1) == all[2]);
 }
 
-/// Particles play by themselves, and the chosen one is the one whose parameters are in its place.
+/// Each particle plays alone, and the chosen one is the one whose parameters are in its place.
 #[test]
 fn each_particle_can_be_played() {
     for more in ["", MEMORY] {
@@ -338,7 +339,7 @@ fn each_particle_can_be_played() {
         for i in 0..3 {
             let best = file.number("particles.returns", i, -800.0).bytes();
             let mut best = Evaluator::load(&Device::cpu(1), &best).unwrap();
-            // Another one is the best here.
+            // Another particle is the best in this file.
             let other = file.number("particles.returns", (i + 1) % 3, -800.0).bytes();
             let mut chosen = Evaluator::load(&Device::cpu(1), &other).unwrap();
             let (own, others) = (returns(&mut best), returns(&mut chosen));

@@ -1,5 +1,5 @@
-//! TRPO end to end: what a step may and may not change, seeds, resuming, the GPU, and that it learns where a random policy
-//! fails.
+//! TRPO end to end: the parts that a step may and may not change, seeds, resuming, the GPU, and
+//! that it learns where a random policy fails.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::algo::ppo::Minibatch;
@@ -71,7 +71,7 @@ fn a_step_leaves_the_value_function_alone_and_its_fit_the_policy() {
         [any(false), any(true)]
     };
     assert_eq!(changed(""), [true, true]);
-    // Steps of next to no length: of the value function, and of the policy.
+    // Steps of almost no length, once of the value function and once of the policy.
     assert_eq!(changed("learning_rate = 1e-30\n"), [true, false]);
     assert_eq!(changed("max_kl = 1e-30\n"), [false, true]);
 }
@@ -94,7 +94,7 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
     }
 }
 
-/// Loss, KL, both gradients and a product with the KL's Hessian, away from the old policy, on data drawn at random.
+/// Loss, KL, both gradients and a product with the KL's Hessian, away from the old policy, on randomly drawn data.
 fn pieces(device: &Device, env: &str) -> Vec<(&'static str, Vec<f64>)> {
     const B: usize = 64;
     let env = builtin(env).unwrap();
@@ -164,7 +164,7 @@ fn what_conjugate_gradients_work_on_is_that_of_the_cpu_and_the_reference() {
         let on_gpu = pieces(&gpu, env);
         for other in [Device::cpu(1), Device::reference()] {
             for ((name, got), (_, want)) in on_gpu.iter().zip(pieces(&other, env)) {
-                // The surrogate is a sum of terms of either sign around 1, so its rounding does not shrink with it.
+                // The surrogate sums terms of either sign around 1, so its rounding does not shrink with its value.
                 let apart = if name == &"loss" { (got[0] - want[0]).abs() } else { distance(got, &want) };
                 println!("{env}: {name}: {apart:e} from that of {}", other.caps().name);
                 let most = if name == &"KL" { 2e-4 } else { 2e-5 };
@@ -191,7 +191,7 @@ fn an_iteration_on_the_gpu_is_near_that_of_the_cpu() {
     assert!(apart <= 0.05 * moved, "{env}: {apart:e}");
 }
 
-/// Mean of the middle half.
+/// The mean of the middle half.
 fn iqm(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -208,7 +208,7 @@ fn mean_returns(learner: &mut Session, episodes: usize) -> Vec<f64> {
 #[test]
 fn trpo_learns_cartpole_and_a_random_policy_does_not() {
     let device = Device::cpu(0);
-    // The curvature by all steps, and by a quarter of them.
+    // The curvature uses all steps, or a quarter of them.
     for settings in ["", "curvature_share = 0.25\n"] {
         let mut learner = session(&device, "cartpole", &[0, 1, 2], Some(40_000), settings);
         let bar = 195.0;

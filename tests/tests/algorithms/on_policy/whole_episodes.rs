@@ -1,5 +1,5 @@
-//! Rollouts of whole episodes: that they are as many as asked for, that what lies behind the last one is not learned from, seeds,
-//! resuming, environments of the host, and that algorithms learn by them.
+//! Rollouts of whole episodes: that there are as many as asked for, that padding is not learned from, seeds, resuming,
+//! environments of the host, and that algorithms learn by them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -34,7 +34,7 @@ fn value(row: &Row, name: &str) -> f64 {
     row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
 }
 
-/// Iterations play whole episodes only, at least as many as asked for, and count their steps and no others.
+/// Iterations play whole episodes only, at least as many as asked for, and count the steps of these and no others.
 #[test]
 fn an_iteration_has_as_many_episodes_and_steps_as_asked_for() {
     for algorithm in ["ppo", "ppo2", "a2c", "vpg", "trpo"] {
@@ -44,7 +44,8 @@ fn an_iteration_has_as_many_episodes_and_steps_as_asked_for() {
             let mut made = 0.0;
             for row in steps(&mut session, 3).iter().map(|rows| &rows[1]) {
                 let all = value(row, "time/env_steps");
-                // Returns are lengths, and the mean is over the latest hundred episodes: fewer have ended in the first iteration.
+                // Returns are lengths, and the mean is over the latest hundred episodes: fewer have ended in the first
+                // iteration.
                 if made == 0.0 {
                     let episodes = all / value(row, "rollout/ep_len_mean");
                     assert!((episodes - episodes.round()).abs() < 1e-6, "{algorithm}: {episodes} episodes");
@@ -59,12 +60,13 @@ fn an_iteration_has_as_many_episodes_and_steps_as_asked_for() {
     }
 }
 
-/// Before its first step an update finds the very log-probabilities by which actions were drawn, of the steps that count.
+/// Before its first step, an update finds exactly the log-probabilities by which the actions of valid steps were drawn.
 #[test]
 fn what_is_learned_from_is_what_was_played() {
     for cell in ["", "cell = \"gru\"\nunits = 6\n", "cell = \"lstm\"\nunits = 6\nlearned_start = true\n"] {
         let settings = format!(
-            "{}minibatches = 1\nepochs = 1\nmin_rollouts = 6\nlearning_rate = 0.01\nnormalise_observations = true\n{cell}",
+            "{}minibatches = 1\nepochs = 1\nmin_rollouts = 6\nlearning_rate = 0.01\nnormalise_observations = true\n\
+             {cell}",
             SMALL.replace("minibatches = 2\n", "")
         );
         let mut session = session("ppo", "cartpole", &[1, 2], &settings);
@@ -108,7 +110,7 @@ fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     let Some(gpu) = gpu::device() else { return };
     for cell in ["", "cell = \"gru\"\nunits = 6\n"] {
-        // A rule whose steps do not grow where gradients are small: else rounding would show.
+        // A rule whose steps do not grow where gradients are small, so that rounding does not show.
         let settings =
             format!("{SMALL}min_rollouts = 6\nmin_steps = 60\nepochs = 2\noptimiser = \"sgd\"\nmomentum = 0\n{cell}");
         let after = |device: &Device| {
@@ -126,7 +128,7 @@ fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     }
 }
 
-/// On the host the same episodes are played, on families of tasks too, of which each episode has its own.
+/// The host plays the episodes of the program, also on families of tasks, where each episode has its own task.
 #[test]
 fn the_host_trains_the_same_parameters() {
     let (device, seeds) = (Device::cpu(2), [5, 1 << 33]);
@@ -163,7 +165,7 @@ fn the_host_trains_the_same_parameters() {
     }
 }
 
-/// CartPole that ends or cuts its episodes off by itself, long before the time limit that its spec names.
+/// A CartPole that ends its episodes or cuts them off by itself, long before the time limit of its spec.
 struct Impatient {
     cart: Wrapped,
     steps: usize,
@@ -190,7 +192,8 @@ impl HostEnv for Impatient {
 
 const LIMIT: usize = 7;
 
-/// Environments of the host may cut many episodes off within a time limit: each is valued by what it saw last, as where that is the limit.
+/// Environments of the host may cut off many episodes within a time limit. The end of each is valued by its own last
+/// observation, as at the time limit itself.
 #[test]
 fn episodes_that_the_host_cuts_off_are_valued_each_by_its_own_last_observation() {
     let (device, builtin) = (Device::cpu(1), builtin("cartpole").unwrap());
@@ -198,8 +201,8 @@ fn episodes_that_the_host_cuts_off_are_valued_each_by_its_own_last_observation()
         let train = |limit: usize, cut: Option<bool>| {
             let spec = EnvSpec { horizon: limit, ..builtin.spec().clone() };
             let settings = format!(
-                "hidden = [8]\nenvs = 4\nminibatches = 1\nepochs = 1\nmin_rollouts = 12\noptimiser = \"sgd\"\nmomentum = 0\n\
-                 learning_rate = 0.1\nvalue_coef = 1\nmax_grad_norm = 0\n{cell}"
+                "hidden = [8]\nenvs = 4\nminibatches = 1\nepochs = 1\nmin_rollouts = 12\noptimiser = \"sgd\"\n\
+                 momentum = 0\nlearning_rate = 0.1\nvalue_coef = 1\nmax_grad_norm = 0\n{cell}"
             );
             let config = PpoConfig::default().with(&toml::from_str(&settings).unwrap()).unwrap();
             let ppo: Rc<dyn Algorithm> = Rc::new(Ppo::new(&config, &spec).unwrap());
@@ -224,7 +227,7 @@ fn episodes_that_the_host_cuts_off_are_valued_each_by_its_own_last_observation()
     }
 }
 
-/// CartPole with another time limit.
+/// A CartPole with another time limit.
 #[derive(Clone, Debug)]
 struct Limited(usize);
 
@@ -249,7 +252,7 @@ impl Env for Limited {
     }
 }
 
-/// Mean return of the deterministic policy of each seed, in ascending order.
+/// The mean return of each seed's deterministic policy, in ascending order.
 fn learned(algorithm: &str, env: EnvDef, settings: &str, budget: u64) -> Vec<f64> {
     let setup = setup(algorithm, env, &[0, 1, 2], budget, settings);
     let mut session = Session::new(&Device::cpu(0), &setup).unwrap();
@@ -291,7 +294,7 @@ fn what_does_not_fit_is_refused_by_name() {
     assert!(sde.contains("min_rollouts") && sde.contains("sde"), "{sde}");
     let many = problem("cartpole", "min_steps = 16777216\nenvs = 2");
     assert!(many.contains("min_steps"), "{many}");
-    // The horizon of rollouts that go on is not looked at.
+    // The setting `horizon`, for rollouts that are not of whole episodes, is not used.
     let fits = |settings: &str| {
         let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
         Setup::resolve("a2c", builtin("cartpole").unwrap(), &[0], None, &[layer])
@@ -300,14 +303,14 @@ fn what_does_not_fit_is_refused_by_name() {
     fits("horizon = 20\nsde_sample_freq = 10\nmin_rollouts = 4\nsde = false\nenvs = 1\nminibatches = 1").unwrap();
 }
 
-/// Minibatches may have no step that counts: they leave the networks as they are, whatever the optimiser remembers.
+/// Minibatches may have no valid step: they leave the networks as they are, whatever memory the optimiser has.
 #[test]
 fn minibatches_without_a_step_that_counts_make_no_update() {
     let settings = "hidden = [8]\nenvs = 1\nminibatches = 64\nmin_rollouts = 1\nepochs = 1\n";
     let mut session = session("ppo", "cartpole", &[1], settings);
     let mut made = 0.0;
     for row in steps(&mut session, 4).iter().flatten() {
-        // One episode of fewer than 64 steps: as many minibatches have a step.
+        // One episode has fewer than 64 steps, and as many minibatches have a step.
         let all = value(row, "time/env_steps");
         assert_eq!(value(row, "train/updates"), all - made, "{row:?}");
         made = all;

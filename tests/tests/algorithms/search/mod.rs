@@ -1,3 +1,3 @@
-//! Searches by populations.
+//! Algorithms that search by populations.
 
 mod population;

@@ -10,7 +10,7 @@ use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
 use quickstudy_core::{Device, Result, State};
 use quickstudy_tests::costly::Costly;
 
-/// Each search with settings of its own, on an environment.
+/// Each search on an environment, with settings of its own.
 const ALL: [(&str, &str, &str); 13] = [
     ("cem", "cartpole", "best_frac = 0.5\nepisodes = 2"),
     ("cem", "pendulum", "best_frac = 0.5\nhidden = [4]"),
@@ -102,7 +102,7 @@ fn the_host_trains_the_same_parameters() {
     }
 }
 
-/// The mean return on CartPole of the policy that was trained on `env` with the preset's settings and so many steps.
+/// The mean return on CartPole of the policy that `steps` steps on `env` trained, with the preset's settings.
 fn learned(algorithm: &str, env: EnvDef, steps: u64, settings: &str, seeds: &[u64]) -> Vec<f64> {
     let device = Device::cpu(2);
     let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
@@ -119,7 +119,7 @@ fn learned(algorithm: &str, env: EnvDef, steps: u64, settings: &str, seeds: &[u6
     (0..seeds.len()).map(of).collect()
 }
 
-/// A random policy gets about 22, and one that always pushes one way 9.
+/// A random policy gets about 22, and one that always pushes in one direction 9.
 #[test]
 fn searches_learn_cartpole_and_one_that_does_nothing_does_not() {
     for (algorithm, steps, settings) in LEARN {
@@ -131,7 +131,7 @@ fn searches_learn_cartpole_and_one_that_does_nothing_does_not() {
     assert!(returns.iter().all(|ret| *ret < 250.0), "{returns:?}");
 }
 
-/// The same returns with their sign turned: episodes of some 10 steps are then the best.
+/// Rewards have their sign turned, so that episodes of some 10 steps are the best.
 #[test]
 fn searches_that_take_low_returns_for_high_ones_do_not_learn_cartpole() {
     for (algorithm, steps, settings) in LEARN {

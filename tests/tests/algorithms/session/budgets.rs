@@ -1,4 +1,5 @@
-//! Each seed makes the steps that it is asked for, and ends with the iteration in which it does: alone, stacked, resumed and extended.
+//! Budgets: each seed makes the steps that it is asked for, and ends with the iteration in which it
+//! does, alone, stacked, resumed and extended.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use pollster::block_on;
@@ -12,16 +13,17 @@ const POPULATION: &str = "hidden = [4]\nn_samples = 8\nepisodes = 1\n";
 const META: &str = "hidden = [4]\nmeta_batch = 3\nrollouts = 2\n";
 const REPLAY: &str = "hidden = [4]\niteration_steps = 40\nlearning_starts = 40\nbatch_size = 8\ntrain_freq = 20\n\
                       gradient_steps = 2\n";
-const EPISODES: &str = "hidden = [4]\nmin_rollouts = 4\nenvs = 2\nlearning_starts = 40\nbatch_size = 8\ngradient_steps = 3\n\
-                        learning_rate_schedule = \"linear\"\n";
-const PEARL: &str = "hidden = [4]\nencoder_hidden_sizes = [4]\ntrain_tasks = 4\nnum_tasks_sample = 2\nnum_initial_steps = 100\n\
-                     num_steps_prior = 100\nnum_extra_rl_steps_posterior = 0\nnum_steps_per_epoch = 2\nmeta_batch = 2\n\
-                     batch_size = 8\nembedding_batch_size = 8\nembedding_mini_batch_size = 8\nmemory_size = 2000";
+const EPISODES: &str = "hidden = [4]\nmin_rollouts = 4\nenvs = 2\nlearning_starts = 40\nbatch_size = 8\n\
+                        gradient_steps = 3\nlearning_rate_schedule = \"linear\"\n";
+const PEARL: &str = "hidden = [4]\nencoder_hidden_sizes = [4]\ntrain_tasks = 4\nnum_tasks_sample = 2\n\
+                     num_initial_steps = 100\nnum_steps_prior = 100\nnum_extra_rl_steps_posterior = 0\n\
+                     num_steps_per_epoch = 2\nmeta_batch = 2\nbatch_size = 8\nembedding_batch_size = 8\n\
+                     embedding_mini_batch_size = 8\nmemory_size = 2000";
 
-/// Algorithm, environment, settings and environment steps.
+/// A run: algorithm, environment, settings and environment steps.
 type Run<'a> = (&'a str, &'a str, &'a [&'a str], u64);
 
-/// Small runs. In those of the first list episodes end early, so that seeds end apart.
+/// Small runs in which episodes end early, so that seeds end apart.
 const APART: &[Run<'_>] = &[
     (
         "ppo",
@@ -60,7 +62,7 @@ const APART: &[Run<'_>] = &[
     ("sac", "cartpole:time_limit=100", &[EPISODES], 900),
     ("sac", "pendulum:time_limit=30", &[EPISODES, "sde = true"], 500),
 ];
-/// In these, iterations make what is planned.
+/// Small runs in which iterations make the planned number of steps.
 const TOGETHER: &[Run<'_>] = &[
     ("ppo", "cartpole", &["hidden = [4]\nenvs = 2\nhorizon = 32\nminibatches = 2\nepochs = 1"], 200),
     ("dqn", "cartpole", &[REPLAY, "prioritised = true\nn_step = 2"], 190),
@@ -111,7 +113,7 @@ fn iterations(session: &Session) -> Vec<u64> {
     (0..session.setup().seeds.len()).map(|index| session.iterations_made(index)).collect()
 }
 
-/// Trains a run in all ways, which all leave the same bytes; gives the iterations of its seeds.
+/// Trains a run in all ways, which all leave equal bytes. Returns the iterations of its seeds.
 fn check(run: Run<'_>) -> Vec<u64> {
     let mut stacked = session(run, &SEEDS);
     finish(&mut stacked, run);
@@ -136,7 +138,7 @@ fn check(run: Run<'_>) -> Vec<u64> {
         finish(&mut resumed, run);
         assert!(snapshots(&resumed) == whole, "{run:?}: resumed after {stop} iterations");
     }
-    // Seeds that have ended apart go on, each from where it is, whether it was in a stack or not.
+    // Seeds that have ended apart go on, each from its own iteration, stacked or not.
     let made = (0..SEEDS.len()).map(|index| stacked.steps_made(index)).max().unwrap();
     let further = made + run.3 / 2;
     stacked.set_steps(further).unwrap();
@@ -188,7 +190,7 @@ fn steps_that_cannot_be_are_refused_and_nothing_changes() {
     let most = (0..3).map(|index| cma_es.steps_made(index)).max().unwrap();
     let error = cma_es.set_steps(most - 1).unwrap_err().to_string();
     assert_eq!(error, format!("steps: {most} are made already, so {} in all cannot be", most - 1));
-    // What was asked for before is no other number.
+    // The number of steps that was asked for before is kept.
     cma_es.set_steps(600).unwrap();
     assert!(snapshots(&cma_es) == before && cma_es.done());
     let resolve = |steps| Setup::resolve("ppo", builtin("cartpole").unwrap(), &[0], Some(steps), &[]);
@@ -198,7 +200,7 @@ fn steps_that_cannot_be_are_refused_and_nothing_changes() {
     }
 }
 
-/// Episodes of a warm-up may be longer than planned, and make all steps of a run; an iteration that learns follows.
+/// Episodes of a warm-up may be longer than planned and make all steps of a run; an iteration that learns follows.
 #[test]
 fn a_run_does_not_end_before_it_has_learned() {
     let settings = "hidden = [4]\nenvs = 1\nmin_steps = 300\nlearning_starts = 500\nbatch_size = 8\ngradient_steps = 4";
@@ -234,7 +236,7 @@ fn evaluations_of_some_seeds_are_those_of_all() {
     assert_eq!(block_on(alone.evaluate(5)).unwrap(), all[1..2]);
 }
 
-/// An executor plays for all seeds as long as one goes on; those that are done are left out.
+/// An executor plays for all seeds as long as one goes on; the results of seeds that have ended are dropped.
 #[test]
 fn seeds_on_the_host_end_as_those_in_programs() {
     let device = Device::cpu(1);
@@ -243,7 +245,7 @@ fn seeds_on_the_host_end_as_those_in_programs() {
         let run = *APART.iter().find(|run| run.0 == name).unwrap();
         let mut inside = session(run, &SEEDS);
         let env = builtin(run.1).unwrap();
-        // Presets are for programs alone.
+        // Presets hold for programs alone.
         let layer = Layer { origin: "test".into(), settings: inside.setup().table() };
         let setup = Setup::resolve(name, hosted(&env), &SEEDS, Some(run.3), &[layer]).unwrap();
         let mut outside = Session::new(&device, &setup).unwrap();

@@ -1,4 +1,4 @@
-//! The same seed gives the same bits: alone or stacked, on one thread or several.
+//! Determinism: equal seeds give equal bits, alone or stacked, on one thread or several.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::train::{Layer, Row, Session, Setup};
@@ -9,7 +9,7 @@ fn setup(name: &str, seeds: &[u64], settings: &str) -> Setup {
     Setup::resolve("ppo", env::builtin(name).unwrap(), seeds, None, &[layer]).unwrap()
 }
 
-/// Snapshot, policy snapshot and rows of each seed after some iterations.
+/// The snapshot, the policy's snapshot and the rows of each seed after some iterations.
 fn train(setup: &Setup, threads: usize, iterations: usize) -> Vec<(Vec<u8>, Vec<Row>)> {
     let mut session = Session::new(&Device::cpu(threads), setup).unwrap();
     let mut rows = vec![Vec::new(); setup.seeds.len()];
@@ -22,7 +22,7 @@ fn train(setup: &Setup, threads: usize, iterations: usize) -> Vec<(Vec<u8>, Vec<
     rows.into_iter().enumerate().map(|(i, rows)| (snapshot(i), rows)).collect()
 }
 
-/// Settings that between them use every option, small enough for a test.
+/// Settings that together use every option, small enough for a test.
 const CASES: [(&str, &str); 4] = [
     ("cartpole", "envs = 6\nhorizon = 16\nminibatches = 3\nepochs = 2\nhidden = [16, 16]"),
     (
@@ -63,7 +63,7 @@ fn one_thread_equals_several() {
         let setup = setup(name, &[1, 2], settings);
         same(&train(&setup, 1, 3), &train(&setup, 2, 3), name);
     }
-    // Large enough that work is really split.
+    // The run is large enough that work is really split.
     let setup = setup("cartpole", &[1], "envs = 512\nhorizon = 8\nminibatches = 2\nepochs = 2\nhidden = [32, 32]");
     same(&train(&setup, 1, 2), &train(&setup, 3, 2), "cartpole, 512 environments");
 }

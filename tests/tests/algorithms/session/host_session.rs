@@ -1,4 +1,4 @@
-//! Sessions whose environments are played on the host, and policies on environments and tasks of the caller's.
+//! Sessions whose environments are played on the host, and policies on a caller's own environments and tasks.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -27,9 +27,9 @@ const TRPO: &str = "hidden = [8]\nenvs = 4\nhorizon = 16\nminibatches = 2\ncriti
 const RL2: &str = "units = 8\nmeta_batch = 4\nminibatches = 2";
 const PROMP: &str = "hidden = [8]\nmeta_batch = 2\nrollouts = 3\nhorizon = 8";
 
-/// Setups of the same run inside of programs and on the host.
+/// Setups of one run inside of programs and on the host.
 fn pair(algorithm: &str, env: &EnvDef, text: &str) -> [Setup; 2] {
-    // On the host no preset applies: write all that matters.
+    // No preset holds on the host, so all that matters is written out.
     let of = |place: EnvPlace| Setup::resolve(algorithm, place, &[3, 4], Some(1), &layer(text)).unwrap();
     [of(env.clone().into()), of(hosted(env))]
 }
@@ -42,7 +42,7 @@ fn policies(session: &Session) -> Vec<Vec<u8>> {
 #[test]
 fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapshot() {
     let device = Device::cpu(1);
-    // Names of presets would make the two differ.
+    // Environments without presets, which would make the two differ.
     for (algorithm, env, text) in [
         ("ppo", "grid-world", PPO),
         ("trpo", "grid-world", TRPO),
@@ -66,7 +66,8 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
         let again = Session::restore_with(&device, hosted(&env), &bytes).unwrap();
         assert_eq!((again.iteration(), again.env_steps()), (2, session.env_steps()));
         assert_eq!(policies(&again), policies(&session));
-        // It goes on in the same episodes, and saves the same as if it had never stopped, also before its first iteration.
+        // It goes on in the episodes that were saved, and then saves equal bytes to those of a run that never
+        // stopped, also before its first iteration.
         assert!(!again.begins_anew());
         let mut again = again;
         assert_eq!(wait(again.snapshot(1)), saved[1], "{algorithm}");
@@ -76,7 +77,7 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
         for index in 0..2 {
             assert!(wait(session.snapshot(index)) == wait(again.snapshot(index)), "{algorithm}");
         }
-        // Its episodes are in the middle of nothing, so that it cannot go on inside of programs, and says what is missing.
+        // The host's episodes cannot go on inside of programs, and the error says what is missing.
         if ["ppo", "trpo"].contains(&algorithm) {
             let error = Session::restore(&device, &bytes).unwrap_err().to_string();
             assert!(error.contains("`environment.state` is missing"), "{error}");
@@ -84,7 +85,7 @@ fn the_same_run_on_the_host_reports_and_saves_the_same_and_goes_on_from_a_snapsh
     }
 }
 
-/// An environment that cannot save where it is.
+/// An environment that cannot save its state.
 struct Forgetful(Wrapped);
 
 impl HostEnv for Forgetful {
@@ -148,8 +149,8 @@ fn environments_on_threads_save_and_go_on_as_those_one_after_the_other() {
 fn episodes_after_a_resume_begin_without_the_noise_of_those_before() {
     let device = Device::cpu(1);
     let env = builtin("pendulum").unwrap();
-    let text = "hidden = [8]\nbatch_size = 8\nlearning_starts = 40\niteration_steps = 40\nenvs = 2\nwarm_up = \"policy\"\n\
-                noise = \"ornstein_uhlenbeck\"";
+    let text = "hidden = [8]\nbatch_size = 8\nlearning_starts = 40\niteration_steps = 40\nenvs = 2\n\
+                warm_up = \"policy\"\nnoise = \"ornstein_uhlenbeck\"";
     let settings = toml::from_str(text).unwrap();
     let def = ALGORITHMS.iter().find(|def| def.name == "ddpg").unwrap();
     let fitted = || Rc::from(def.fit(&settings, env.spec()).unwrap().for_steps(400).unwrap().unwrap());
@@ -160,9 +161,9 @@ fn episodes_after_a_resume_begin_without_the_noise_of_those_before() {
     wait(training.step(1, 5));
     let noise = training.state().get("disturbance").unwrap();
     assert!(wait(device.read(noise)).iter().all(|x| *x != 0.0), "there is noise that could be kept");
-    // Going on from where it is, and from a state that has never had noise.
+    // Going on from a present state, and from one that has never had noise.
     let [after, want] = [false, true].map(|fresh| {
-        // What passes change is changed where it is: each run has its own.
+        // Passes change state in place, so each run has its own.
         let mut state = State::new();
         for (name, array) in training.state().iter() {
             let copy = match array.dtype() {
@@ -190,7 +191,7 @@ fn calls_that_need_programs_and_executors_that_do_not_fit_say_so() {
     let resolve = |place: EnvPlace| Setup::resolve("ppo", place, &[3, 4], Some(1), &layer(PPO)).unwrap();
     let error = Session::new(&device, &resolve(executor(3).into())).unwrap_err().to_string();
     assert!(error.starts_with("executor: the executor plays 2 tasks on 3 environments each"), "{error}");
-    // An executor that is there already plays once.
+    // An executor that was made beforehand plays once.
     let setup = resolve(executor(4).into());
     let mut session = Session::new(&device, &setup).unwrap();
     let error = pollster::block_on(session.evaluate(1)).unwrap_err().to_string();
@@ -287,7 +288,7 @@ fn a_policy_adapts_to_the_same_returns_on_the_host() {
             assert_eq!(pairs(got), pairs(want));
         }
     }
-    // An episode after adaptation, each on a task of its own.
+    // One episode after adaptation on each of several tasks.
     let fleet = outside.fleet(4).unwrap();
     assert_eq!(fleet, FleetSize { tasks: 4, envs_per_task: 3, horizon: 8 });
     let played = wait(outside.evaluate(4, 5, false));
@@ -296,17 +297,17 @@ fn a_policy_adapts_to_the_same_returns_on_the_host() {
     assert_eq!(played.iter().map(|e| e.ret).collect::<Vec<_>>(), last.iter().map(|r| r[0]).collect::<Vec<_>>());
     let error = pollster::block_on(outside.evaluate(4, 5, true)).unwrap_err().to_string();
     assert!(error.starts_with("deterministic: policies draw"), "{error}");
-    // On tasks of the caller's.
+    // On tasks that the caller gives.
     let tasks = vec![vec![0.5, 0.25], vec![-0.5, 0.0]];
     let two = MetaTest { tasks: 2, ..test };
     let given = wait(outside.adapt_to(&tasks, test));
     let narrow: Vec<Vec<f32>> = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
     let (mut got, want) =
         (given.stages[2].paths.clone(), wait(inside.adapt_to(&narrow, test)).stages.swap_remove(2).paths);
-    // It sees where it is, and how far from the goal.
+    // The observation is the place and the distance from the goal.
     got.iter_mut().flatten().for_each(|step| step.state.truncate(2));
     assert_eq!(got, want);
-    // Tasks that cannot be are refused.
+    // Invalid tasks are refused.
     for tasks in [vec![vec![0.5]], vec![vec![0.5, f64::NAN]]] {
         let error = pollster::block_on(outside.adapt_to(&tasks, test)).unwrap_err().to_string();
         assert!(error.starts_with("tasks: [0.5") && error.contains("is no task of `point-arena`"), "{error}");

@@ -1,4 +1,4 @@
-//! Training on environments of the host: the parameters that programs on the device train, bit for bit.
+//! Training on environments of the host gives the parameters that programs on the device give, bit for bit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -58,7 +58,7 @@ fn config(variant: Variant) -> MamlConfig {
 
 const PARAMETERS: [&str; 4] = ["theta", "adam_m", "adam_v", "adam_scale"];
 
-/// Metrics of each of some iterations, then arrays of the state.
+/// The metrics of each of some iterations, then arrays of the state.
 fn train(device: &Device, training: &mut Training, iterations: u64, names: &[&str]) -> Vec<Vec<u32>> {
     let bits = |x: Vec<f32>| x.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
     let mut seen: Vec<Vec<u32>> = (0..iterations)
@@ -77,7 +77,7 @@ fn in_programs(device: &Device, env: &EnvDef, algorithm: impl Algorithm + 'stati
     Training::new(device, Rc::new(algorithm), env, seeds).unwrap()
 }
 
-/// Trains what `algorithm` fits to the executor's environments.
+/// Trains the algorithm that `algorithm` makes for the executor's environments.
 fn on_host<A: Algorithm + 'static>(
     device: &Device,
     executor: Box<dyn Executor>,
@@ -151,12 +151,12 @@ fn training_on_an_environment_of_ones_own_changes_its_parameters_and_reports_its
     let refused = on_host(&device, toys(None), maml, &[1, 2]).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "executor: the executor plays 3 tasks on 4 environments each for at most 6 steps; 2 seeds with these settings need \
-         6, 4 and 6"
+        "executor: the executor plays 3 tasks on 4 environments each for at most 6 steps; 2 seeds with these settings \
+         need 6, 4 and 6"
     );
 }
 
-/// Trains built-in environments in programs and on the host, and compares all that remains.
+/// Trains built-in environments in programs and on the host, and compares all results.
 fn compare<C: OnPolicy + 'static>(cases: impl IntoIterator<Item = (&'static str, C)>) {
     let device = Device::cpu(2);
     let seeds = [3, 1 << 33];
@@ -299,7 +299,7 @@ fn rl2_trains_the_same_parameters_on_host_and_device() {
 
 #[test]
 fn rl2_trains_on_after_an_environment_failed_as_if_it_had_not() {
-    /// Fails once, in the middle of the second iteration.
+    /// An environment that fails once, in the middle of the second iteration.
     struct Once(Wrapped, Arc<AtomicU32>);
     impl HostEnv for Once {
         fn spec(&self) -> &EnvSpec {
@@ -359,7 +359,7 @@ fn rl2_needs_an_executor_that_fits_and_tells_what_an_environment_did() {
     assert_eq!(error, "environment toy: number 0 (copy 0 of task 0), step: panicked: out of cheese");
 }
 
-/// A bandit draws other numbers here than in a program, and is learnt just as well.
+/// A bandit draws different numbers on the host than in a program, and is learnt just as well.
 #[test]
 fn rl2_learns_to_explore_a_bandit_on_the_host() {
     let device = Device::cpu(2);
@@ -377,7 +377,7 @@ fn rl2_learns_to_explore_a_bandit_on_the_host() {
         })
         .collect();
     let mean = |part: &[f32]| part.iter().sum::<f32>() / part.len() as f32;
-    // Arms at random pay 5 in the mean; the same settings come to 6.0 in programs.
+    // Arms at random pay 5 in the mean; equal settings come to 6.0 in programs.
     let (untrained, trained) = (mean(&returns[..5]), mean(&returns[120..]));
     assert!(untrained < 5.4 && trained > 5.7, "{untrained}, then {trained}");
 }
@@ -386,7 +386,7 @@ fn rl2_learns_to_explore_a_bandit_on_the_host() {
 fn ppo_goes_on_after_an_environment_failed() {
     let device = Device::cpu(1);
     let config = tiny_ppo();
-    // Fails once, in the third rollout.
+    // An environment that fails once, in the third rollout.
     struct Once(Wrapped, u32);
     impl HostEnv for Once {
         fn spec(&self) -> &EnvSpec {
@@ -416,7 +416,7 @@ fn ppo_goes_on_after_an_environment_failed() {
     assert_eq!(steps(&training), [16, 16]);
     let error = pollster::block_on(training.step(2, 9)).unwrap_err().to_string();
     assert_eq!(error, "environment pendulum: number 0 (copy 0 of task 0), step: panicked: the server went away");
-    // The other environment meets its twentieth step as well.
+    // The other environment comes to its twentieth step as well.
     let error = pollster::block_on(training.step(2, 9)).unwrap_err().to_string();
     assert!(error.contains("number 1 (copy 1 of task 0)"), "{error}");
     wait(training.step(2, 9));
@@ -426,7 +426,7 @@ fn ppo_goes_on_after_an_environment_failed() {
     assert!(refused.starts_with("env: `toy` has many tasks") && refused.contains("TaskPerEpisode"), "{refused}");
 }
 
-/// Answers only when asked a second time, as an environment behind a promise does.
+/// An executor that answers only when asked a second time, as one behind a promise does.
 struct Later(IterativeExecutor);
 
 fn later<'a, T: 'a>(answer: LocalFuture<'a, T>) -> LocalFuture<'a, T> {

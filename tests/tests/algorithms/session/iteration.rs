@@ -1,4 +1,4 @@
-//! Tests an iteration of an algorithm of one's own: it plays in a loop, remembers, learns, and computes on the host.
+//! An iteration of an own algorithm, which plays in a loop, remembers, learns, and computes on the host.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -19,8 +19,8 @@ const PASSES: usize = 20;
 const ROWS: usize = 5 * PASSES * ENVS;
 const BATCH: usize = 16;
 
-/// Learns what a step pays, and to take the action that pays most, from a memory of all steps: one step of each environment, then
-/// one update, again and again.
+/// Learns the reward of a step from a memory of all steps, and takes the action with the highest: one step of
+/// each environment and one update alternate.
 #[derive(Debug)]
 struct Greedy {
     layout: Layout,
@@ -28,7 +28,7 @@ struct Greedy {
     value: Mlp,
     observations: usize,
     horizon: usize,
-    /// The noise on actions is computed on the host in each pass.
+    /// Computes the noise on actions on the host, in each pass.
     asks: bool,
 }
 
@@ -45,7 +45,7 @@ impl Greedy {
         Greedy { layout, policy, value, observations, horizon: spec.horizon, asks }
     }
 
-    /// One update on rows of the memory, `[S, B, O + 2]`.
+    /// Makes one update on rows of the memory, `[S, B, O + 2]`.
     fn update(&self, theta: Tensor, adam: AdamState, batch: Tensor) -> (Tensor, AdamState) {
         let o = self.observations;
         let (obs, action, reward) = (batch.slice(2, 0, o), batch.slice(2, o, o + 1), batch.slice(2, o + 1, o + 2));
@@ -108,7 +108,7 @@ impl Algorithm for Greedy {
         let running = Running { state, steps: held.get("env_steps"), obs, memory: Named::new(), task: None };
         let init = ((running, held.get("memory")), (held.get("theta"), held.adam()));
         let word = |x: usize| Tensor::constant_u32(x as u32);
-        // Whole numbers have no differences, but they wrap around.
+        // Whole numbers have no subtraction, but additions wrap around.
         let made = (it.number() + Tensor::constant_u32(u32::MAX)) * word(PASSES);
         let (last, metrics) = it.repeat(PASSES, &init, |it, pass, ((running, memory), (theta, adam))| {
             let mut sigma = (pass.to_f32() * -0.01 + 0.5).broadcast_to(&[seeds, 1]);
@@ -124,7 +124,7 @@ impl Algorithm for Greedy {
             let rows = rows.reshape(&[seeds, ENVS, self.observations + 2]);
             let number = (made + pass) * word(ENVS);
             let memory = memory.store(Tensor::iota(&[seeds, ENVS], 1) + number, rows);
-            // The first rows; those of zeros have yet to be played.
+            // The first rows of the memory; zeros have yet to be played.
             let index = Tensor::iota(&[seeds, BATCH], 1) * word(7) + pass;
             let (theta, adam) = self.update(theta, adam, memory.gather(index));
             let reward = steps.reward.reshape(&[seeds, ENVS]).sum_keep(1);
@@ -162,7 +162,7 @@ fn wait<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     pollster::block_on(future)
 }
 
-/// Bits of the rewards of each of five iterations, and of what has been learned.
+/// Bits of the rewards of each of five iterations, and of the parameters that are learned.
 fn train(device: &Device, training: &mut Training) -> Vec<Vec<u32>> {
     let bits =
         |array: &Array| -> Vec<u32> { wait(device.read_f32(array)).unwrap().into_iter().map(f32::to_bits).collect() };
@@ -179,7 +179,7 @@ fn on_host(env: &EnvDef, wrap: &dyn Fn(Wrapped) -> Box<dyn HostEnv>) -> Box<Iter
     Box::new(IterativeExecutor::new(SEEDS.len(), ENVS, 0, make).unwrap())
 }
 
-/// Checks the metrics of an iteration, which passes have joined, against the rewards of all steps.
+/// Checks an iteration's metrics, which passes have joined, against the rewards of all steps.
 fn expect_joined(metrics: &[u32]) {
     for row in metrics.chunks(metrics.len() / SEEDS.len()) {
         let row: Vec<f64> = row.iter().map(|bits| f64::from(f32::from_bits(*bits))).collect();
@@ -216,7 +216,7 @@ fn a_loop_that_plays_and_learns_is_the_same_in_a_program_and_on_the_host() {
             assert!(got == want, "asks: {asks}, array {what}\n{got:?}\n{want:?}");
         }
         assert_eq!(on_host.env_steps(), (5 * PASSES * ENVS * SEEDS.len()) as u64);
-        // The same again, with noise of another size.
+        // Once more, with noise of another size.
         let other = Training::new(&device, Rc::new(Greedy::new(env.spec(), !asks)), &env, &SEEDS);
         assert_ne!(train(&device, &mut other.unwrap())[5], want[5]);
     }
@@ -224,7 +224,7 @@ fn a_loop_that_plays_and_learns_is_the_same_in_a_program_and_on_the_host() {
 
 #[test]
 fn an_iteration_in_which_an_environment_fails_has_learned_nothing() {
-    /// Fails once.
+    /// An environment that fails once.
     struct Once(Wrapped, u32);
     impl HostEnv for Once {
         fn spec(&self) -> &EnvSpec {
@@ -249,7 +249,7 @@ fn an_iteration_in_which_an_environment_fails_has_learned_nothing() {
     let theta = |training: &Training| wait(device.read_f32(training.state.get("theta").unwrap())).unwrap();
     wait(training.step(0, 5)).unwrap();
     let before = theta(&training);
-    // Each of the environments, in the middle of the second iteration.
+    // Each environment fails, in the middle of the second iteration.
     let mut failures = 0;
     while let Err(error) = wait(training.step(1, 5)) {
         assert!(error.to_string().contains("the server went away"), "{error}");

@@ -1,4 +1,4 @@
-//! Algorithms that do not adapt, on environments with many tasks: each episode has its own.
+//! Algorithms that do not adapt, on environments with many tasks: each episode has its own task.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::rc::Rc;
@@ -72,7 +72,7 @@ fn such_a_run_resumes_exactly_and_its_evaluations_play_a_task_per_episode() {
     assert!(last[0] == last[1]);
     let mut policy = Evaluator::load(&device, &last[0]).unwrap();
     let episodes = pollster::block_on(policy.evaluate(64, 3, true)).unwrap();
-    // The most probable arm pays otherwise in each task.
+    // The arm that the policy prefers pays differently in each task.
     let mut returns: Vec<u64> = episodes.iter().map(|episode| episode.ret.to_bits()).collect();
     returns.sort_unstable();
     returns.dedup();
@@ -80,7 +80,7 @@ fn such_a_run_resumes_exactly_and_its_evaluations_play_a_task_per_episode() {
     let path = pollster::block_on(policy.trajectory(3, true)).unwrap();
     assert_eq!(path.task.len(), builtin("bandit").unwrap().spec().task.len());
     assert_eq!(path.rewards.iter().map(|x| f64::from(*x)).sum::<f64>(), episodes[0].ret);
-    // Several are recorded as they were evaluated, each on its own task.
+    // Recorded episodes are those of the evaluation, each on its own task.
     let paths = pollster::block_on(policy.trajectories(5, 3, true)).unwrap();
     assert_eq!((paths.len(), &paths[0]), (5, &path));
     for (path, episode) in paths.iter().zip(&episodes) {

@@ -1,4 +1,4 @@
-//! How much memory training takes: what it grows with, and what lowers it.
+//! The memory that training takes, the sizes that it grows with, and the settings that lower it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
@@ -28,11 +28,13 @@ fn lower_values_of_the_settings_that_are_named_take_less() {
         let (env, text) = match algorithm {
             "dqn" | "dql" => (
                 "cartpole",
-                "memory_size = 4000\nenvs = 64\niteration_steps = 16\ntrain_freq = 4\nbatch_size = 512\nhidden = [32, 32]",
+                "memory_size = 4000\nenvs = 64\niteration_steps = 16\ntrain_freq = 4\nbatch_size = 512\n\
+                 hidden = [32, 32]",
             ),
             "ddpg" | "td3" | "sac" => (
                 "pendulum",
-                "memory_size = 4000\nlearning_starts = 100\nenvs = 64\niteration_steps = 16\nbatch_size = 512\nhidden = [32, 32]",
+                "memory_size = 4000\nlearning_starts = 100\nenvs = 64\niteration_steps = 16\nbatch_size = 512\n\
+                 hidden = [32, 32]",
             ),
             "svpg" => ("cartpole", "num_particles = 4\nenvs = 16\nhorizon = 64\nminibatches = 1\nhidden = [32, 32]"),
             "ppo" | "ppo2" | "a2c" | "vpg" | "trpo" => {
@@ -43,8 +45,9 @@ fn lower_values_of_the_settings_that_are_named_take_less() {
             _ if algorithm.starts_with("rl2") => ("point-corner", "meta_batch = 16\nepisodes = 4\nunits = 16"),
             "pearl" => (
                 "point-corner",
-                "train_tasks = 8\nnum_tasks_sample = 4\nnum_initial_steps = 100\nnum_steps_prior = 400\nmemory_size = 2000\n\
-                 num_extra_rl_steps_posterior = 0\nnum_steps_per_epoch = 2\nmeta_batch = 8\nbatch_size = 256\nhidden = [32, 32]\nencoder_hidden_sizes = [32]",
+                "train_tasks = 8\nnum_tasks_sample = 4\nnum_initial_steps = 100\nnum_steps_prior = 400\n\
+                 memory_size = 2000\nnum_extra_rl_steps_posterior = 0\nnum_steps_per_epoch = 2\nmeta_batch = 8\n\
+                 batch_size = 256\nhidden = [32, 32]\nencoder_hidden_sizes = [32]",
             ),
             _ => ("point-corner", "meta_batch = 8\nrollouts = 8\ninner_steps = 2\nhidden = [32, 32]\nhorizon = 40"),
         };

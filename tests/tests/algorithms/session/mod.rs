@@ -1,4 +1,4 @@
-//! All algorithms alike: sessions, snapshots, the host, and who plays.
+//! All algorithms alike: sessions, snapshots, the host, and the policy that plays.
 
 mod budgets;
 mod determinism;

@@ -1,4 +1,5 @@
-//! Training on one of several environments of the host: who sees which one it is does well at once, who does not has to find out.
+//! Training on one of several environments of the host: a policy that sees which one it is does well at
+//! once, and one that does not has to find out.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
@@ -8,7 +9,7 @@ use quickstudy_core::{Device, Result};
 
 const STEPS: usize = 5;
 
-/// Two levers, of which one pays.
+/// A choice of two levers, of which one pays.
 struct Lever {
     spec: EnvSpec,
     pays: f64,
@@ -41,7 +42,7 @@ fn levers(identity: bool) -> Result<OneOf> {
     OneOf::new("levers", envs, identity)
 }
 
-/// Mean return of a trial of one episode in the first iteration and in the last.
+/// The mean return of a trial of one episode, in the first iteration and in the last one.
 fn returns(identity: bool) -> [f64; 2] {
     let place = EnvPlace::of_envs(move |_| Ok(Box::new(levers(identity)?))).unwrap();
     let settings = "meta_batch = 64\nepisodes = 1\nunits = 8\nlearning_rate = 0.02\ngae_lambda = 0.3\n";
@@ -60,7 +61,8 @@ fn returns(identity: bool) -> [f64; 2] {
 fn one_of_several_environments_is_learned_by_its_identity_or_found_out() {
     let [shown, hidden] = [true, false].map(returns);
     println!("{shown:?} {hidden:?}: identity shown and hidden, first and last iteration");
-    // By chance every second pull pays. The first pull of who has to find out can do no better; all others can.
+    // By chance every second pull pays. A policy that has to find out can do no better at its first pull; all later
+    // pulls can.
     assert!((2.0..3.0).contains(&shown[0]) && (2.0..3.0).contains(&hidden[0]), "{shown:?} {hidden:?}");
     assert!(shown[1] > 4.8, "{shown:?}");
     assert!((4.1..4.8).contains(&hidden[1]), "{hidden:?}");

@@ -1,4 +1,4 @@
-//! Snapshots in parts: they cost what is new, and with their segments they are the whole ones.
+//! Snapshots in parts: they cost only what is new, and together with their segments they are whole snapshots.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::cell::RefCell;
@@ -10,10 +10,11 @@ use quickstudy_core::{Device, Error, env};
 use quickstudy_tests::crafted::Crafted;
 
 const SAC: &str = "batch_size = 16\nhidden = [8]\nlearning_starts = 200\nmemory_size = 450";
-const DQN: &str = "batch_size = 16\nhidden = [8]\ntrain_freq = 4\nlearning_starts = 64\niteration_steps = 64\nmemory_size = 200\nenvs = 2";
-/// Whole episodes, so that iterations add other numbers of rows than planned, and each seed its own.
-const EPISODES: &str = "batch_size = 16\nhidden = [8]\nmin_rollouts = 3\nenvs = 2\nlearning_starts = 64\nmemory_size = 200\nn_step = 2\n\
-                        prioritised = true";
+const DQN: &str = "batch_size = 16\nhidden = [8]\ntrain_freq = 4\nlearning_starts = 64\niteration_steps = 64\n\
+                   memory_size = 200\nenvs = 2";
+/// Settings of whole episodes: iterations add other numbers of rows than planned, and each seed its own.
+const EPISODES: &str = "batch_size = 16\nhidden = [8]\nmin_rollouts = 3\nenvs = 2\nlearning_starts = 64\n\
+                        memory_size = 200\nn_step = 2\nprioritised = true";
 
 fn setup(algorithm: &str, seeds: &[u64], steps: u64) -> Setup {
     let (env, text) = match algorithm {
@@ -26,13 +27,13 @@ fn setup(algorithm: &str, seeds: &[u64], steps: u64) -> Setup {
     Setup::resolve(algorithm, env::builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap()
 }
 
-/// Where one seed's snapshots go.
+/// The place of one seed's snapshots.
 #[derive(Clone, Default)]
 struct Folder {
     file: Vec<u8>,
     rings: Vec<Ring>,
     segments: BTreeMap<String, Vec<u8>>,
-    /// Bytes of rows that came with the last snapshot.
+    /// The bytes of rows that came with the last snapshot.
     new: usize,
 }
 
@@ -80,14 +81,14 @@ fn finish(session: &mut Session) {
 
 #[test]
 fn a_run_goes_on_from_parts_as_from_whole_snapshots_alone_or_stacked() {
-    // Rows of an iteration, and the bytes of one.
+    // The rows of an iteration, and the bytes of a row.
     for (algorithm, batch, width) in [("sac", 100, 4 * 9), ("dqn", 128, 4 * 11)] {
         let device = Device::cpu(1);
         let mut session = Session::new(&device, &setup(algorithm, &[3, 4], 1600)).unwrap();
         let mut folders = [Folder::default(), Folder::default()];
         save(&session, &mut folders);
         assert!(folders.iter().all(|folder| folder.new == 0 && folder.segments.is_empty()));
-        // Often at first, then more rarely than the memory goes round.
+        // Snapshots come often at first, and then more rarely than the memory goes round.
         let mut before = 0;
         for iterations in [1, 2, 3, 5, 8, 9] {
             while session.iteration() < iterations {
@@ -117,7 +118,7 @@ fn a_run_goes_on_from_parts_as_from_whole_snapshots_alone_or_stacked() {
         let last = [0, 1].map(|index| wait(session.snapshot(index)).unwrap());
         assert!([0, 1].map(|index| wait(stacked.snapshot(index)).unwrap()) == last);
         assert!(wait(alone.snapshot(0)).unwrap() == last[1]);
-        // What goes on in other segments ends in the same file.
+        // A run that goes on in other segments ends in an equal file.
         let mut own = folders[1].clone();
         save(&alone, std::slice::from_mut(&mut own));
         assert!(whole(&own).unwrap() == last[1]);
@@ -139,7 +140,7 @@ fn a_run_of_whole_episodes_goes_on_from_parts_alone_or_stacked() {
         let made = [0, 1].map(|index| session.steps_made(index));
         apart += u32::from(made[0] != made[1]);
         for (index, folder) in folders.iter().enumerate() {
-            // Twelve numbers of a row: two observations, a choice, reward, end, and the number in its episode.
+            // A row has twelve numbers: two observations, a choice, reward, end, and the number in its episode.
             assert_eq!(folder.new as u64, (made[index] - before[index]).min(200) * 48);
             assert!(Crafted::read(&folder.file).header.contains("\"format\":4"));
             let all = wait(session.snapshot(index)).unwrap();
@@ -160,7 +161,7 @@ fn a_run_of_whole_episodes_goes_on_from_parts_alone_or_stacked() {
     let mut own = middle[1].clone();
     save(&alone, std::slice::from_mut(&mut own));
     assert!(whole(&own).unwrap() == last[1]);
-    // As many rows as steps.
+    // Segments must have as many rows as steps were made.
     let mut other = folders[0].clone();
     let (made, less) = (before[0], before[0] - 1);
     other.file = Crafted::read(&other.file).header(&format!("\"added\":{made}"), &format!("\"added\":{less}")).bytes();
@@ -175,7 +176,7 @@ fn a_memory_that_grows_with_a_longer_run_goes_on_in_its_segments() {
     finish(&mut long);
     let want = wait(long.snapshot(0)).unwrap();
     for ended_at in [200, 300, 400] {
-        // As large as the run.
+        // A memory as large as the run.
         let mut session = Session::new(&device, &setup("sac", &[3], 400)).unwrap();
         let mut folders = [Folder::default()];
         while session.env_steps() < ended_at {
@@ -262,10 +263,10 @@ fn what_does_not_fit_is_refused() {
     other.tensors.get_mut("memory.next").unwrap().2 = 149u32.to_le_bytes().to_vec();
     let next = problem(&|folder| folder.file = other.bytes());
     assert!(next.contains("`memory.next` holds 149, and after 600 rows it is 150"), "{next}");
-    // Of a file alone nobody knows the segments.
+    // A file alone has no segments.
     let error = Session::restore(&device, &[&good.file]).unwrap_err().to_string();
     assert!(error.contains("`memory.transitions` is in segments") && error.contains("quickstudy export"), "{error}");
-    // The segments of a training that came further are not this one's.
+    // Segments of a training that has come further belong to another file.
     let mut fresh = Session::new(&device, &setup("sac", &[3], 800)).unwrap();
     wait(fresh.step()).unwrap();
     let all = wait(fresh.snapshots()).unwrap();

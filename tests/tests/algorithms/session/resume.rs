@@ -40,7 +40,7 @@ fn twice_n_iterations_equal_n_restored_and_n() {
         drop(first);
         let saved: Vec<&[u8]> = saved.iter().map(Vec::as_slice).collect();
 
-        // All three, in another order, on another device; and the middle one alone.
+        // All three seeds, in another order and on another device; and the middle one alone.
         let mut rest = Session::restore(&Device::cpu(2), &[saved[2], saved[0], saved[1]]).unwrap();
         assert_eq!((rest.iteration(), rest.env_steps()), (4, 4 * setup.batch()));
         let rows = steps(&mut rest, 4);
@@ -94,7 +94,7 @@ fn what_cannot_be_restored_says_why() {
     assert!(problem(&[]).contains("no snapshot"));
     assert!(problem(&[&policy]).contains("a policy only"));
     assert!(problem(&[&good, &other]).contains("differ in more than the seed"));
-    // Runs that have come to other iterations go on one after the other.
+    // Runs with different numbers of iterations go on one after the other.
     let apart = Session::restore(&device, &[&later, &good]).unwrap();
     assert_eq!((apart.running(), apart.iteration(), apart.iterations_made(0)), (&[1][..], 1, 2));
     assert!(problem(&[&good, &good]).contains("given twice"));
@@ -166,7 +166,7 @@ fn snapshots_move_between_instruction_sets() {
             assert!(device.caps().name.contains(&goes_on.to_string()), "{}", device.caps().name);
             let mut rest = Session::restore(&device, &[&saved]).unwrap();
             assert_eq!(rest.iteration(), 3);
-            // What was saved is what is there, bit for bit, whoever reads it; what is computed then need not be.
+            // Saved bits are restored exactly by each reader; results computed from them may then differ.
             assert!(snapshot(&rest, 0) == saved, "{made} to {goes_on}");
             let rows = steps(&mut rest, 1);
             if made.fuses() == goes_on.fuses() {

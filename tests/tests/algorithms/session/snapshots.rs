@@ -1,4 +1,4 @@
-//! Tests the content of snapshots, and that none is read whose values cannot be.
+//! The content of snapshots, and the refusal of snapshots with impossible values.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use pollster::block_on;
@@ -15,7 +15,7 @@ fn session(algorithm: &str, name: &str, settings: &str) -> Session {
     session
 }
 
-/// The snapshot of a session and of its policy.
+/// The snapshots of a session and of its policy.
 fn files(session: &Session) -> [Crafted; 2] {
     let read = |snapshots: Snapshots<'_>| Crafted::read(&block_on(snapshots.encode(0)).unwrap());
     [read(block_on(session.snapshots()).unwrap()), read(block_on(session.policy_snapshots()).unwrap())]
@@ -32,7 +32,7 @@ fn loaded(file: &Crafted) -> quickstudy_core::Result<Evaluator> {
     Evaluator::load(&Device::cpu(1), &file.bytes())
 }
 
-/// Names and shapes, one tensor per word.
+/// Names and shapes, one word per tensor.
 fn listed(file: &Crafted) -> Vec<String> {
     file.tensors.iter().map(|(name, (_, shape, _))| format!("{name}{shape:?}").replace(' ', "")).collect()
 }
@@ -42,15 +42,17 @@ fn tensors_are_named_by_layer_and_a_normaliser_is_layer_0() {
     let [all, policy] = files(&session("ppo", "pendulum", PPO));
     let of_policy = "policy.0.clip[1] policy.0.mean[3] policy.0.std[3] policy.0.variance[3] policy.1.bias[4] \
                      policy.1.weight[4,3] policy.2.bias[1] policy.2.weight[1,4] policy.log_std[1,4] value.0.clip[1] \
-                     value.0.mean[3] value.0.std[3] value.1.bias[4] value.1.weight[4,3] value.2.bias[1] value.2.weight[1,4]";
+                     value.0.mean[3] value.0.std[3] value.1.bias[4] value.1.weight[4,3] value.2.bias[1] \
+                     value.2.weight[1,4]";
     assert_eq!(listed(&policy).join(" "), of_policy);
     let rest: Vec<String> = listed(&all).into_iter().filter(|name| !listed(&policy).contains(name)).collect();
     let (moments, rest): (Vec<String>, Vec<String>) = rest.into_iter().partition(|name| name.contains("_moment."));
     assert_eq!(
         rest.join(" "),
         "environment.discounted_return[2,1] environment.episode_return[2,1] environment.observation[2,3] \
-         environment.state[2,2] environment.steps[2,1] finished_episodes[0,3] finished_returns[0] optimiser.bias_correction[2] \
-         policy.0.count[1] random.key[2] rewards.count[1] rewards.mean[1] rewards.variance[1]"
+         environment.state[2,2] environment.steps[2,1] finished_episodes[0,3] finished_returns[0] \
+         optimiser.bias_correction[2] policy.0.count[1] random.key[2] rewards.count[1] rewards.mean[1] \
+         rewards.variance[1]"
     );
     // A first and a second moment of each parameter.
     assert_eq!(moments.len(), 2 * 9);
@@ -63,9 +65,9 @@ fn tensors_are_named_by_layer_and_a_normaliser_is_layer_0() {
     ));
     assert_eq!(
         listed(&meta).join(" "),
-        "inner_lr.policy.0.bias[4] inner_lr.policy.0.weight[4,2] inner_lr.policy.1.bias[2] inner_lr.policy.1.weight[2,4] \
-         inner_lr.policy.log_std[2] policy.0.bias[4] policy.0.weight[4,2] policy.1.bias[2] policy.1.weight[2,4] \
-         policy.log_std[2]"
+        "inner_lr.policy.0.bias[4] inner_lr.policy.0.weight[4,2] inner_lr.policy.1.bias[2] \
+         inner_lr.policy.1.weight[2,4] inner_lr.policy.log_std[2] policy.0.bias[4] policy.0.weight[4,2] \
+         policy.1.bias[2] policy.1.weight[2,4] policy.log_std[2]"
     );
 
     let settings = "units = 3\nmeta_batch = 2\nepisodes = 2\nminibatches = 1\nreset = \"after\"\ncritic = \"gru\"";
@@ -95,7 +97,7 @@ fn tensors_hold_the_parameters_bit_for_bit_and_matrices_transposed() {
     let again = restored(&file).unwrap();
     assert_eq!(block_on(again.parameters(0)).unwrap(), theta);
     assert!(block_on(again.snapshot(0)).unwrap() == file.bytes(), "what is read is written again");
-    // What the normaliser divides by.
+    // The deviations by which the normaliser divides.
     let deviations: Vec<f32> = file.f32s("policy.0.variance").iter().map(|v| (v + 1e-8).sqrt()).collect();
     assert_eq!(file.f32s("policy.0.std"), deviations);
     assert!(file.f32s("policy.0.clip") == [10.0] && file.f32s("value.0.std") == deviations);
@@ -135,14 +137,14 @@ fn numbers_that_cannot_be_are_refused_with_tensor_and_place() {
     for (name, value) in [("policy.0.count", 0.5), ("rewards.count", 16.5), ("optimiser.bias_correction", 1.5)] {
         expect(restored(&all.number(name, 0, value)).map(drop), [&format!("`{name}`"), &format!("{value} at [0]")]);
     }
-    // Adam has stepped.
+    // Adam has stepped, so its correction is not 0.
     expect(restored(&all.number("optimiser.bias_correction", 1, 0.0)).map(drop), ["bias_correction`", "0 at [1]"]);
     restored(&all.number("policy.0.count", 0, 17.0).number("rewards.count", 0, 0.0)).unwrap();
     expect(
         restored(&all.number("environment.steps", 1, 1e9)).map(drop),
         ["`environment.steps` holds 1000000000", "from 0 to 199"],
     );
-    // A normaliser that is said twice is the same twice.
+    // A normaliser that is stored twice must be equal in both places.
     for name in ["policy.0.std", "policy.0.clip", "value.0.mean"] {
         expect(loaded(&policy.number(name, 0, 5.0)).map(drop), [&format!("`{name}`"), "does not follow"]);
     }
@@ -191,7 +193,7 @@ fn counts_that_cannot_be_are_refused() {
     }
     let most = restored(&file.header("\"steps\":4096", "\"steps\":1000000000000000")).unwrap();
     assert_eq!(most.total_steps(), 1_000_000_000_000_000);
-    // Nobody else makes what would be refused.
+    // Setups refuse such numbers of steps as well, so that no run has them.
     let env = || env::builtin("cartpole").unwrap();
     assert!(Setup::resolve("ppo", env(), &[0], Some(u64::MAX), &[]).unwrap_err().to_string().contains("steps"));
     let mut most = most;
@@ -251,8 +253,8 @@ fn policies_that_act_with_nan_are_an_error_that_names_it() {
         Err(Error::NonFinite(text)) => parts.iter().for_each(|part| assert!(text.contains(part), "no {part}: {text}")),
         other => panic!("{other:?}"),
     };
-    // Numbers that are finite and whose products are not. Actions and returns do not show it: NaN becomes some choice, and
-    // a vector is limited.
+    // Finite numbers whose products are not finite. Actions and returns do not show it: NaN
+    // becomes some choice, and a vector is limited.
     for (algorithm, name, settings, tensors) in [
         (
             "ppo",
@@ -294,14 +296,14 @@ fn policies_that_act_with_nan_are_an_error_that_names_it() {
     }
 }
 
-/// A number that is multiplied by 10³⁰ at each step, and is seen or not.
+/// An environment whose number is multiplied by 10³⁰ at each step; it is observed or not.
 struct Runaway {
     seen: bool,
 }
 
 quickstudy_core::fields! {
     struct Heat {
-        /// 1 at first.
+        /// The number, 1 at first.
         heat
     }
 }
@@ -348,7 +350,7 @@ fn a_state_that_could_not_be_read_is_not_written() {
         }
         other => panic!("{other:?}"),
     }
-    // The policy is another matter.
+    // The policy alone can still be saved.
     block_on(session.policy_snapshot(0)).unwrap();
     assert_eq!(block_on(session.evaluate(2)).unwrap()[0].len(), 2);
 }
@@ -385,7 +387,7 @@ fn headers_of_other_json_libraries_are_read_if_the_checksum_fits_their_text() {
         assert!(other.header.contains("\"checksum\": \"") && other.header.contains("1e-03"), "{}", other.header);
         let policy = loaded(&other).unwrap();
         assert_eq!(policy.config(), loaded(&file).unwrap().config());
-        // A blank more is another text.
+        // One more blank makes another text.
         let bytes = other.bytes();
         let at = bytes.windows(7).position(|part| part == b"\\\"env\\\"").unwrap() - 1;
         assert_eq!(bytes[at], b' ');

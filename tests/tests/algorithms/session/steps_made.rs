@@ -1,4 +1,4 @@
-//! Environment steps are counted as they are made: those after the end of a rollout or trial are none.
+//! The count of environment steps has the steps that were made, without any after the end of a rollout or trial.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::Device;

@@ -1,4 +1,4 @@
-//! Time limits that are given with an environment's name: in programs, for tasks, on the host, in snapshots.
+//! Time limits in an environment's name: in programs, for tasks, on the host, in snapshots.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::builtin;
@@ -10,9 +10,9 @@ use quickstudy_tests::hosted::hosted;
 const PPO: &str = "hidden = [8]\nenvs = 2\nhorizon = 40\nminibatches = 2";
 const PROMP: &str = "hidden = [8]\nmeta_batch = 2\nrollouts = 3";
 const RL2: &str = "units = 8\nmeta_batch = 4\nminibatches = 2\nepisodes = 3";
-const PEARL: &str = "hidden = [8]\nencoder_hidden_sizes = [8]\ntrain_tasks = 2\nmeta_batch = 2\nbatch_size = 8\nnum_steps_per_epoch = 1\n\
-                     num_initial_steps = 21\nnum_tasks_sample = 2\nnum_steps_prior = 14\nnum_extra_rl_steps_posterior = 0\n\
-                     embedding_batch_size = 8\nembedding_mini_batch_size = 8";
+const PEARL: &str = "hidden = [8]\nencoder_hidden_sizes = [8]\ntrain_tasks = 2\nmeta_batch = 2\nbatch_size = 8\n\
+                     num_steps_per_epoch = 1\nnum_initial_steps = 21\nnum_tasks_sample = 2\nnum_steps_prior = 14\n\
+                     num_extra_rl_steps_posterior = 0\nembedding_batch_size = 8\nembedding_mini_batch_size = 8";
 
 fn wait<T>(future: impl Future<Output = Result<T>>) -> T {
     pollster::block_on(future).unwrap()
@@ -73,7 +73,7 @@ fn environments_of_the_caller_and_of_the_host_have_it_from_the_snapshot() {
     let mut session = Session::new(&device, &setup).unwrap();
     assert_eq!(lengths(&mut session), 7.0);
     let bytes = wait(session.snapshot(0));
-    // The environment is the caller's, and its time limit the snapshot's.
+    // The environment is the caller's, and the time limit that of the snapshot.
     let again = Session::restore_with(&device, hosted(&env), &[&bytes]).unwrap();
     assert_eq!(again.setup().env.spec().horizon, 7);
     let policy = wait(session.policy_snapshot(0));
@@ -103,7 +103,8 @@ fn lengths_that_do_not_fit_are_refused_with_both_settings() {
     };
     assert_eq!(
         problem("pearl", "point-robot:time_limit=15", PEARL),
-        "num_steps_prior: 14 steps are less than an episode of time_limit=15 takes; raise it to 15, or lower time_limit to 14"
+        "num_steps_prior: 14 steps are less than an episode of time_limit=15 takes; raise it to 15, or lower \
+         time_limit to 14"
     );
     let most = problem("pearl", "point-robot", "memory_size = 100");
     assert!(most.starts_with("memory_size: 100 rows are fewer than the ") && most.contains("time_limit"), "{most}");

@@ -1,4 +1,4 @@
-//! Training that begins with what another run has learned.
+//! Training that begins with parameters that another run has learned.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use quickstudy_core::env::builtin;
@@ -19,10 +19,13 @@ fn small(algorithm: &str) -> (&'static str, String) {
     match algorithm {
         "ppo" => (
             "pendulum",
-            "hidden = [8]\nenvs = 2\nhorizon = 16\nminibatches = 2\nnormalise_observations = true\nnormalise_rewards = true"
+            "hidden = [8]\nenvs = 2\nhorizon = 16\nminibatches = 2\nnormalise_observations = true\n\
+             normalise_rewards = true"
                 .to_owned(),
         ),
-        "ppo2" | "a2c" | "vpg" | "svpg" => ("cartpole", "hidden = [8]\nenvs = 2\nhorizon = 16\nminibatches = 2".to_owned()),
+        "ppo2" | "a2c" | "vpg" | "svpg" => {
+            ("cartpole", "hidden = [8]\nenvs = 2\nhorizon = 16\nminibatches = 2".to_owned())
+        }
         "trpo" => ("cartpole", "hidden = [8]\nenvs = 2\nhorizon = 16".to_owned()),
         "dqn" | "dql" => ("cartpole", REPLAY.to_owned()),
         "ddpg" | "td3" | "sac" => ("pendulum", REPLAY.to_owned()),
@@ -61,7 +64,7 @@ fn snapshot(session: &Session, index: usize) -> Vec<u8> {
     wait(session.snapshot(index))
 }
 
-/// True of tensors that another run gives.
+/// Tells whether another run's tensor of this name is taken over.
 fn is_learned(name: &str) -> bool {
     let others = [
         "optimiser.",
@@ -96,7 +99,7 @@ fn it_has_the_parameters_of_the_other_run_and_begins_all_else_anew() {
             }
             let changed = |name: &&String| want.tensors[*name] != first.tensors[*name];
             let changed: Vec<&String> = got.tensors.keys().filter(|name| is_learned(name)).filter(changed).collect();
-            // Who learns nothing has the first parameters of its seed, in both runs.
+            // An algorithm that learns nothing has the first parameters of its seed, in both runs.
             assert!(
                 def.name == "nop" || changed.iter().any(|name| name.contains("weight")),
                 "{}: {changed:?}",
@@ -142,7 +145,7 @@ fn such_a_run_resumes_exactly() {
         };
         let mut whole = begin();
         (0..4).for_each(|_| drop(wait(whole.step())));
-        // Before the first iteration, and in between.
+        // Before the first iteration, and between iterations.
         for first in [0, 2] {
             let mut parts = begin();
             (0..first).for_each(|_| drop(wait(parts.step())));
@@ -153,7 +156,7 @@ fn such_a_run_resumes_exactly() {
     }
 }
 
-/// Pyrado's `use_trained_policy_for_refill`.
+/// This is Pyrado's `use_trained_policy_for_refill`.
 #[test]
 fn an_empty_memory_is_filled_by_the_trained_policy() {
     let text = format!("{REPLAY}\nnoise = \"gaussian\"\nsigma = 0.0\nactivation = \"tanh\"");
@@ -161,7 +164,7 @@ fn an_empty_memory_is_filled_by_the_trained_policy() {
     let numbers = |file: &Crafted, name: &str| -> Vec<f32> {
         file.tensors[name].2.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     };
-    // The policy's action by hand.
+    // The policy's action is computed by hand.
     let file = Crafted::read(&source);
     let layer = |number: usize, x: &[f32]| -> Vec<f32> {
         let weight = numbers(&file, &format!("policy.{number}.weight"));
@@ -240,7 +243,7 @@ fn what_does_not_fit_is_told_in_a_line() {
     assert!(refused(&one, &[&file, &file]).contains("2 snapshots for 1 seeds"));
     assert!(refused(&one, &[]).contains("0 snapshots"));
     assert!(refused(&one, &[b"GIF89a"]).contains("no safetensors file"));
-    // A layer that there is not, and one that would be left out.
+    // One layer does not exist, and one would be left out.
     let promp = |hidden: &str| {
         setup("promp", "point-corner", &format!("hidden = {hidden}\nmeta_batch = 2\nrollouts = 2\nhorizon = 8"), &[0])
     };
