@@ -2,10 +2,11 @@
 
 mod whole_episodes;
 
+use super::memory_entries::{PRIORITIES, memory_entries};
 use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, period};
 use crate::algo::Count;
 use crate::algo::RunningEpisodes;
-use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Relation, StateEntry, Statistics};
+use crate::algo::{Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics};
 use crate::credit::Moments;
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
@@ -15,7 +16,7 @@ use crate::nn::Layout;
 use crate::optim::Progress;
 use crate::play::{Cast, Experience, Iteration, Until};
 use crate::policy::{Acting, Normalised, Policy, Uniform};
-use crate::replay::{Batch, Priorities, ReplayMemory, Stored, SumTree, Transitions};
+use crate::replay::{Batch, Priorities, ReplayMemory, Stored, Transitions};
 use crate::rng::streams;
 use crate::tensor::{Named, Tree};
 use crate::{DType, Error, Result, Tensor};
@@ -255,10 +256,6 @@ fn standardised(batch: &Batch, statistics: &Moments) -> Batch {
 /// The name of β's scalar.
 const CORRECTION: &str = "priority_correction";
 
-/// Names of the entries of priorities, by level.
-const PRIORITIES: [&str; SumTree::LEVELS] =
-    ["priorities", "priority_sums_1", "priority_sums_2", "priority_sums_3", "priority_sums_4"];
-
 impl<C: OffPolicy> Learned for OffPolicyLearner<C> {
     fn policy(&self) -> Box<dyn Policy + '_> {
         Box::new(Normalised(self.algorithm.policy()))
@@ -292,27 +289,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         if self.algorithm.replay().normalise_observations {
             entries.extend(Statistics::OBSERVATIONS.entries(self.memory.observations));
         }
-        let rows = self.memory.rows;
-        let count = |name| StateEntry::new(name, &[1], DType::U32).holding(Numbers::up_to(rows as u64));
-        entries.extend([
-            StateEntry::new("memory", &self.memory.shape(), DType::F32).ring("memory_next"),
-            count("memory_next"),
-            count("memory_filled").related(Relation::Filled(rows)),
-        ]);
-        if let Some(tree) = self.memory.tree() {
-            let nodes = |level: usize| [tree.nodes(level), 1];
-            let sums = |level: usize| match level.checked_sub(1) {
-                None => Relation::AboveZeroIn("memory_filled"),
-                Some(below) => Relation::SumsOf { of: PRIORITIES[below], each: SumTree::CHILDREN },
-            };
-            let level = |level: usize| {
-                let entry = StateEntry::new(PRIORITIES[level], &nodes(level), DType::F32).bulk();
-                entry.holding(Numbers::NOT_NEGATIVE).related(sums(level))
-            };
-            entries.extend((0..SumTree::LEVELS).map(level));
-            let largest = StateEntry::new("priority_largest", &[1], DType::F32).from(First::Value(1.0));
-            entries.push(largest.holding(Numbers::at_least(1.0)).related(Relation::NotBelow(PRIORITIES[0])));
-        }
+        entries.extend(memory_entries(&self.memory));
         let of_policy = |(name, width)| StateEntry::new(name, &[n, width], DType::F32).of_episode();
         entries.extend(self.algorithm.remembered().into_iter().filter(|_| goes_on).map(of_policy));
         entries

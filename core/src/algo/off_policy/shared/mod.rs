@@ -3,6 +3,7 @@
 mod contract;
 pub mod deterministic;
 mod learner;
+mod memory_entries;
 mod period;
 pub mod q_learning;
 mod replay;

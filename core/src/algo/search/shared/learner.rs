@@ -20,7 +20,7 @@ use crate::{DType, Result, Tensor};
 ///
 /// The P parameters that are searched for are the first ones of θ: all, but for the deviation of actions where
 /// candidates do not draw.
-pub trait CandidateSearch: Clone + Debug {
+pub trait CandidateSearch: Debug {
     /// Every value on its own and in combination, for P parameters.
     ///
     /// # Errors
@@ -86,6 +86,12 @@ pub struct Told {
 #[derive(Clone, Debug)]
 pub struct PopulationLearner<C> {
     search: C,
+    searched: SearchedPolicy,
+}
+
+/// The policy for whose parameters a search looks, without the search: compiled once for all.
+#[derive(Clone, Debug)]
+struct SearchedPolicy {
     policy: PolicyNet,
     layout: Layout,
     /// P, the number of parameters that are searched for.
@@ -104,12 +110,18 @@ struct Played {
 
 tree!(Played: totals, seen);
 
-impl<C: CandidateSearch> PopulationLearner<C> {
+impl<C: CandidateSearch + Clone> PopulationLearner<C> {
     /// For an environment; if it has many tasks, a new one is drawn for each episode.
     ///
     /// # Errors
     /// If a setting is invalid, or does not fit the environment.
     pub fn new(search: &C, spec: &EnvSpec) -> Result<Self> {
+        Ok(PopulationLearner { search: search.clone(), searched: SearchedPolicy::new(search, spec)? })
+    }
+}
+
+impl SearchedPolicy {
+    fn new(search: &dyn CandidateSearch, spec: &EnvSpec) -> Result<SearchedPolicy> {
         search.net().validate()?;
         search.population().validate(search.candidates(), spec.horizon)?;
         let mut layout = Layout::new();
@@ -117,7 +129,7 @@ impl<C: CandidateSearch> PopulationLearner<C> {
         let deviation = layout.slices().find(|(name, _, _)| *name == "policy.log_std").map(|(_, _, at)| at);
         let parameters = deviation.filter(|_| search.population().deterministic).unwrap_or(layout.len());
         search.validate(parameters)?;
-        Ok(PopulationLearner { search: search.clone(), policy, layout, parameters, horizon: spec.horizon })
+        Ok(SearchedPolicy { policy, layout, parameters, horizon: spec.horizon })
     }
 
     /// The values by which policies act, `theta: [S, M, P']` with all of θ, M of each seed, and `values` of each seed.
@@ -135,9 +147,16 @@ impl<C: CandidateSearch> PopulationLearner<C> {
     }
 
     /// Episodes of the candidates `[S, n, P]`: sums over each, `[S · n, E, …]`.
-    fn play(&self, it: &mut Iteration<'_>, held: &Held, candidates: Tensor, key: [Tensor; 2]) -> Played {
+    fn play(
+        &self,
+        population: &Population,
+        it: &mut Iteration<'_>,
+        held: &Held,
+        candidates: Tensor,
+        key: [Tensor; 2],
+    ) -> Played {
         let (seeds, n) = (candidates.size(0), candidates.size(1));
-        let Population { episodes, deterministic, .. } = *self.search.population();
+        let Population { episodes, deterministic, .. } = *population;
         let rows = [seeds * n, episodes];
         let (p, all) = (self.parameters, self.layout.len());
         let rest = || held.theta().slice(1, p, all).unsqueeze(1).broadcast_to(&[seeds, n, all - p]);
@@ -173,78 +192,37 @@ impl<C: CandidateSearch> PopulationLearner<C> {
         let next = moments.merge_moments(moments.mean + d, var, steps);
         Statistics::OBSERVATIONS.keep(it, &next);
     }
-}
 
-impl<C: CandidateSearch> Learned for PopulationLearner<C> {
-    fn policy(&self) -> Box<dyn Policy + '_> {
-        Box::new(Normalised(&self.policy))
-    }
-
-    fn course(&self) -> Course {
-        Course::fixed(self.horizon, 1.0)
-    }
-
-    fn start(&self, held: &Held, _tasks: usize) -> Acting {
-        self.acting(held.theta().unsqueeze(1), &Statistics::acting(held))
-    }
-}
-
-impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
-    fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    fn entries(&self, _: Option<usize>) -> Vec<StateEntry> {
+    /// Entries of the state: a key, θ, those of the search, and statistics of observations.
+    fn entries(&self, search: &dyn CandidateSearch) -> Vec<StateEntry> {
         let all = self.layout.len();
         let mut entries = vec![
             StateEntry::new("key", &[2], DType::U32).from(First::Key),
             StateEntry::new("theta", &[all], DType::F32).from(First::Parameters(0)),
         ];
-        entries.extend(self.search.entries(self.parameters, all));
-        if self.search.normalises() {
+        entries.extend(search.entries(self.parameters, all));
+        if search.normalises() {
             entries.extend(Statistics::OBSERVATIONS.entries(self.policy.observations()));
         }
         entries
     }
 
-    fn fleet(&self, seeds: usize) -> FleetSize {
-        let (tasks, envs_per_task) = (seeds * self.search.candidates(), self.search.population().episodes);
-        FleetSize { tasks, envs_per_task, horizon: self.horizon }
-    }
-
-    fn batch(&self) -> u64 {
-        (self.search.candidates() * self.search.population().episodes * self.horizon) as u64
-    }
-
-    fn counts_steps(&self) -> bool {
-        true
-    }
-
-    fn policy_entries(&self) -> Vec<&'static str> {
-        Statistics::policy_entries(self.search.normalises())
-    }
-
-    fn sizes(&self) -> Vec<(&'static str, usize)> {
-        let Population { n_samples, episodes, .. } = *self.search.population();
-        let hidden = self.search.net().layers.hidden.iter().copied().max().unwrap_or(0);
-        vec![("n_samples", n_samples), ("episodes", episodes), ("hidden", hidden)]
-    }
-
-    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
+    /// One iteration: the search asks for candidates, they play, and it is told their returns.
+    fn iteration(&self, search: &dyn CandidateSearch, it: &mut Iteration<'_>, held: &Held) -> Metrics {
         let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::EXPLORATION)), it.number());
         let stream = |number: u32| fold_in(key, Tensor::constant_u32(number));
         let (p, all) = (self.parameters, self.layout.len());
         let (all_parameters, key) = (held.theta(), stream(0));
         let theta = all_parameters.slice(1, 0, p);
-        let candidates = self.search.ask(it, held, theta, key);
-        let played = self.play(it, held, candidates, stream(1));
+        let candidates = search.ask(it, held, theta, key);
+        let played = self.play(search.population(), it, held, candidates, stream(1));
 
-        let (seeds, n, each) = (it.seeds(), candidates.size(1), self.search.population().episodes);
+        let (seeds, n, each) = (it.seeds(), candidates.size(1), search.population().episodes);
         let by_seed = |x: Tensor| x.reshape(&[seeds, n * each]);
         let mean = played.totals.returns.sum_keep(1).reshape(&[seeds, n]) * (1.0 / each as f64);
         let worst = Tensor::constant_f32(f64::from(f32::MIN));
         let returns = mean.non_finite().select(worst, mean);
-        let Told { theta: new, metrics } = self.search.tell(it, held, &Asked { theta, candidates, returns, key });
+        let Told { theta: new, metrics } = search.tell(it, held, &Asked { theta, candidates, returns, key });
         // Parameters that are not finite are left out.
         let broken = new.non_finite().to_f32().max_keep(1);
         let kept = broken.gt(Tensor::constant_f32(0.0)).select(theta, new);
@@ -266,6 +244,57 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
             .with(metrics)
             .sum(Metrics::NON_FINITE, broken)
             .sum(Metrics::UPDATES, 1.0 - broken)
+    }
+}
+
+impl<C: CandidateSearch> Learned for PopulationLearner<C> {
+    fn policy(&self) -> Box<dyn Policy + '_> {
+        Box::new(Normalised(&self.searched.policy))
+    }
+
+    fn course(&self) -> Course {
+        Course::fixed(self.searched.horizon, 1.0)
+    }
+
+    fn start(&self, held: &Held, _tasks: usize) -> Acting {
+        self.searched.acting(held.theta().unsqueeze(1), &Statistics::acting(held))
+    }
+}
+
+impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
+    fn layout(&self) -> &Layout {
+        &self.searched.layout
+    }
+
+    fn entries(&self, _: Option<usize>) -> Vec<StateEntry> {
+        self.searched.entries(&self.search)
+    }
+
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        let (tasks, envs_per_task) = (seeds * self.search.candidates(), self.search.population().episodes);
+        FleetSize { tasks, envs_per_task, horizon: self.searched.horizon }
+    }
+
+    fn batch(&self) -> u64 {
+        (self.search.candidates() * self.search.population().episodes * self.searched.horizon) as u64
+    }
+
+    fn counts_steps(&self) -> bool {
+        true
+    }
+
+    fn policy_entries(&self) -> Vec<&'static str> {
+        Statistics::policy_entries(self.search.normalises())
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, usize)> {
+        let Population { n_samples, episodes, .. } = *self.search.population();
+        let hidden = self.search.net().layers.hidden.iter().copied().max().unwrap_or(0);
+        vec![("n_samples", n_samples), ("episodes", episodes), ("hidden", hidden)]
+    }
+
+    fn iteration(&self, it: &mut Iteration<'_>, held: &Held) -> Metrics {
+        self.searched.iteration(&self.search, it, held)
     }
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
