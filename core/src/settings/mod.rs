@@ -84,7 +84,7 @@ pub trait Settings: Default {
 
     /// Keys and values.
     fn table(&self) -> Table {
-        Self::DECLARED.iter().map(|doc| doc.key.to_owned()).zip(self.values()).collect()
+        tabulated(Self::DECLARED, self.values())
     }
 
     /// The settings with the values of a table put in, all of them checked.
@@ -104,6 +104,11 @@ pub trait Settings: Default {
     fn check(&self) -> Result<()> {
         check(Self::DECLARED, &self.values())
     }
+}
+
+/// Keys and values as a table; not in the trait, so that it is compiled once and not for all settings.
+fn tabulated(declared: &[SettingDoc], values: Vec<Value>) -> Table {
+    declared.iter().map(|doc| doc.key.to_owned()).zip(values).collect()
 }
 
 fn check(declared: &[SettingDoc], values: &[Value]) -> Result<()> {
