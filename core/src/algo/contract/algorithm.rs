@@ -293,9 +293,14 @@ pub trait Algorithm: Learned {
 
     /// The scalars of that iteration: those that follow a schedule.
     fn scalars(&self, at: Progress) -> Vec<(&'static str, ScalarValue)> {
-        let scalar = |(name, value): (&'static str, f64)| (name.trim_start_matches("train/"), value.into());
-        self.schedules(at).into_iter().map(scalar).collect()
+        scheduled(self.schedules(at))
     }
+}
+
+/// Values that follow a schedule as scalars of programs: their metrics' names without `train/`.
+fn scheduled(values: Vec<(&'static str, f64)>) -> Vec<(&'static str, ScalarValue)> {
+    let scalar = |(name, value): (&'static str, f64)| (name.trim_start_matches("train/"), value.into());
+    values.into_iter().map(scalar).collect()
 }
 
 impl dyn Algorithm + '_ {

@@ -118,8 +118,15 @@ impl AlgorithmDef {
 fn kept<C: Settings>(key: &str, value: &Value) -> Result<Value> {
     let mut all = C::default();
     all.set(key, value)?;
-    let at = C::DECLARED.iter().position(|doc| doc.key == key);
-    at.and_then(|at| all.values().into_iter().nth(at)).ok_or_else(|| Error::config(key, "it is not declared"))
+    value_of(key, C::DECLARED, all.values())
+}
+
+/// The value of one setting among those of all.
+fn value_of(key: &str, declared: &[SettingDoc], mut values: Vec<Value>) -> Result<Value> {
+    match declared.iter().position(|doc| doc.key == key) {
+        Some(at) if at < values.len() => Ok(values.swap_remove(at)),
+        _ => Err(Error::config(key, "it is not declared")),
+    }
 }
 
 /// A built-in algorithm's name, or the definition of one.

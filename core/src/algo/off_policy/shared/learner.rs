@@ -2,8 +2,7 @@
 
 mod whole_episodes;
 
-use super::memory_entries::{PRIORITIES, memory_entries};
-use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, period};
+use super::{Occasion, OffPolicy, Replay, UpdateOutcome, WarmUp, memory_entries, period};
 use crate::algo::Count;
 use crate::algo::RunningEpisodes;
 use crate::algo::{Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics};
@@ -16,7 +15,7 @@ use crate::nn::Layout;
 use crate::optim::Progress;
 use crate::play::{Cast, Experience, Iteration, Until};
 use crate::policy::{Acting, Normalised, Policy, Uniform};
-use crate::replay::{Batch, Priorities, ReplayMemory, Stored, Transitions};
+use crate::replay::{Batch, ReplayMemory, Stored, Transitions};
 use crate::rng::streams;
 use crate::tensor::{Named, Tree};
 use crate::{DType, Error, Result, Tensor};
@@ -253,6 +252,12 @@ fn standardised(batch: &Batch, statistics: &Moments) -> Batch {
     Batch { transitions: Transitions { obs: seen(obs), next_obs: seen(next_obs), ..batch.transitions }, ..*batch }
 }
 
+/// The scalars of values that follow a schedule, by their names.
+fn rates(it: &mut Iteration<'_>, scheduled: Vec<(&'static str, f64)>) -> Named {
+    let names = scheduled.into_iter().map(|(name, _)| name.trim_start_matches("train/"));
+    names.map(|name| (name, it.scalar(name))).collect()
+}
+
 /// The name of β's scalar.
 const CORRECTION: &str = "priority_correction";
 
@@ -289,7 +294,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         if self.algorithm.replay().normalise_observations {
             entries.extend(Statistics::OBSERVATIONS.entries(self.memory.observations));
         }
-        entries.extend(memory_entries(&self.memory));
+        entries.extend(memory_entries::declare(&self.memory));
         let of_policy = |(name, width)| StateEntry::new(name, &[n, width], DType::F32).of_episode();
         entries.extend(self.algorithm.remembered().into_iter().filter(|_| goes_on).map(of_policy));
         entries
@@ -345,21 +350,11 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         let Replay { warm_up, .. } = *self.algorithm.replay();
         let learns = it.stage() == TRAINING;
         let acts = learns || warm_up == WarmUp::Policy;
-        let scheduled = if acts { self.schedules(Progress::default()) } else { Vec::new() };
-        let names = scheduled.into_iter().map(|(name, _)| name.trim_start_matches("train/"));
-        let rates: Named = names.map(|name| (name, it.scalar(name))).collect();
+        let rates = if acts { rates(it, self.schedules(Progress::default())) } else { Named::new() };
         let policy: Box<dyn Policy + '_> = if acts { self.policy() } else { Box::new(self.beginner.clone()) };
         let key = fold_in(fold_in(it.key(), Tensor::constant_u32(streams::REPLAY)), it.number());
         let cast = Actors { policy, rates, key, acts, learns };
-        let stored = Stored {
-            rows: held.get("memory"),
-            next: held.get("memory_next"),
-            filled: held.get("memory_filled"),
-            priorities: self.memory.tree().map(|_| Priorities {
-                levels: PRIORITIES.map(|name| held.get(name)).to_vec(),
-                largest: held.get("priority_largest"),
-            }),
-        };
+        let stored = memory_entries::begin(&self.memory, held);
         let statistics = Statistics::OBSERVATIONS.find(held);
         let from = Carried { learner: self.algorithm.begin(held), stored, statistics };
         let (Carried { learner, stored, statistics }, metrics) =
@@ -367,13 +362,7 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
                 Some(amount) => self.pass_of_episodes(it, &cast, from, amount),
                 None => self.passes(it, &cast, from, held),
             };
-        if let Some(Priorities { levels, largest }) = stored.priorities {
-            PRIORITIES.iter().zip(levels).for_each(|(name, level)| it.update(name, level));
-            it.update("priority_largest", largest);
-        }
-        for (name, value) in [("memory", stored.rows), ("memory_next", stored.next), ("memory_filled", stored.filled)] {
-            it.update(name, value);
-        }
+        memory_entries::keep(it, stored);
         if let Some(statistics) = statistics {
             Statistics::OBSERVATIONS.keep(it, &statistics);
         }

@@ -1,15 +1,16 @@
-//! A replay memory as entries of the state.
+//! A replay memory as entries of the state: their declaration, the memory in a trace, and its new state.
 
 use crate::DType;
-use crate::algo::{First, Numbers, Relation, StateEntry};
-use crate::replay::{ReplayMemory, SumTree};
+use crate::algo::{First, Held, Numbers, Relation, StateEntry};
+use crate::play::Iteration;
+use crate::replay::{Priorities, ReplayMemory, Stored, SumTree};
 
 /// Names of the entries of priorities, by level.
-pub(super) const PRIORITIES: [&str; SumTree::LEVELS] =
+const PRIORITIES: [&str; SumTree::LEVELS] =
     ["priorities", "priority_sums_1", "priority_sums_2", "priority_sums_3", "priority_sums_4"];
 
-/// The entries of a memory: its ring of rows, the counts of it, and priorities where it has these.
-pub(super) fn memory_entries(memory: &ReplayMemory) -> Vec<StateEntry> {
+/// Declares the entries of a memory: its ring of rows, the counts of it, and priorities where it has these.
+pub(super) fn declare(memory: &ReplayMemory) -> Vec<StateEntry> {
     let rows = memory.rows;
     let count = |name| StateEntry::new(name, &[1], DType::U32).holding(Numbers::up_to(rows as u64));
     let mut entries = vec![
@@ -32,4 +33,28 @@ pub(super) fn memory_entries(memory: &ReplayMemory) -> Vec<StateEntry> {
         entries.push(largest.holding(Numbers::at_least(1.0)).related(Relation::NotBelow(PRIORITIES[0])));
     }
     entries
+}
+
+/// The content of a memory as a state holds it.
+pub(super) fn begin(memory: &ReplayMemory, held: &Held) -> Stored {
+    Stored {
+        rows: held.get("memory"),
+        next: held.get("memory_next"),
+        filled: held.get("memory_filled"),
+        priorities: memory.tree().map(|_| Priorities {
+            levels: PRIORITIES.map(|name| held.get(name)).to_vec(),
+            largest: held.get("priority_largest"),
+        }),
+    }
+}
+
+/// Makes this content the new state.
+pub(super) fn keep(it: &mut Iteration<'_>, stored: Stored) {
+    if let Some(Priorities { levels, largest }) = stored.priorities {
+        PRIORITIES.iter().zip(levels).for_each(|(name, level)| it.update(name, level));
+        it.update("priority_largest", largest);
+    }
+    for (name, value) in [("memory", stored.rows), ("memory_next", stored.next), ("memory_filled", stored.filled)] {
+        it.update(name, value);
+    }
 }
