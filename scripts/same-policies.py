@@ -2,8 +2,9 @@
 """Compares what two builds of the command line learn: same-policies.py OLD NEW [--isa NAME] [--seeds N] [--only WORDS].
 
 Each algorithm makes a few iterations with both binaries, on one thread, by its preset or its defaults, with a short
-warm-up where it has one. Every tensor of the last snapshots (a replay memory too) must have the same bits under the
-same name; RENAMES says which names of OLD are others in NEW. So must every number of metrics.csv but those of clocks.
+warm-up where it has one: those of RUNS, and by its first preset each other one that both binaries list. Every tensor of
+the last snapshots (a replay memory too) must have the same bits under the same name; RENAMES says which names of OLD
+are others in NEW. So must every number of metrics.csv but those of clocks.
 WORDS is a regular expression. The command fails if a tensor differs, and if one run learned nothing: the second half of
 an even shorter run must change the parameters. OLD may be NEW: then it checks that training is the same twice.
 """
@@ -20,6 +21,7 @@ import sys
 import tempfile
 
 # Algorithm, environment, environment steps of a run that has learned less and of the one that is compared, settings.
+# An algorithm that is not among them needs no line: see `others`.
 OFF_POLICY = "learning_starts=64 batch_size=16 iteration_steps=32"
 PEARL = "train_tasks=8 meta_batch=4 num_steps_per_epoch=4 num_tasks_sample=4 batch_size=16 embedding_batch_size=16 "
 PEARL += "embedding_mini_batch_size=8"
@@ -151,6 +153,30 @@ def train(binary, run, steps, seeds, out, isa):
     return snapshots
 
 
+def listed(binary, part):
+    """The names in a part of what a build lists."""
+    lines = subprocess.run([binary, "list", part], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line.split()[0] for line in lines[1:] if re.match(r"  \S", line)]
+
+
+def others(old, new):
+    """Runs of the algorithms that both builds list and RUNS does not have: of one step, and of two iterations."""
+    both = [name for name in listed(new, "algorithms") if name in listed(old, "algorithms")]
+    presets = listed(new, "presets")
+    known = listed(new, "algorithms")
+    for algorithm in (name for name in both if name not in {run[0] for run in RUNS}):
+        # `a-b` may be the algorithm `a` on `b`, but not where there is an algorithm `a-b`.
+        longer = [name for name in known if name.startswith(f"{algorithm}-")]
+        own = [name for name in presets if name.startswith(f"{algorithm}-") and not name.startswith(tuple(longer))]
+        assert own, f"{algorithm} has no preset: give it one, or a line in RUNS"
+        env = own[0].removeprefix(f"{algorithm}-")
+        with tempfile.TemporaryDirectory() as folder:
+            train(new, (algorithm, env, 0, 0, ""), 1, 1, f"{folder}/one", None)
+            with open(next(pathlib.Path(folder).rglob("metrics.csv"))) as file:
+                made = int(float(list(csv.DictReader(file))[-1]["time/env_steps"]))
+        yield algorithm, env, 1, made + 1, ""
+
+
 def differences(old, new):
     """Names of tensors that are not the same in both."""
     return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
@@ -165,7 +191,7 @@ def main():
     arguments.add_argument("--only", default="", help="compare runs alone whose line has these words")
     asked = arguments.parse_args()
     different, compared = 0, 0
-    for run in RUNS:
+    for run in [*RUNS, *others(asked.old, asked.new)]:
         algorithm, env, fewer, steps, settings = run
         line = f"{algorithm} {env} {settings}"
         if not re.search(asked.only, line):

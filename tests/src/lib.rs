@@ -4,12 +4,14 @@
 
 pub mod costly;
 pub mod crafted;
+pub mod every;
 pub mod golden;
 pub mod gpu;
 pub mod hosted;
 pub mod inputs;
 pub mod process;
 pub mod random_graph;
+pub mod rooms;
 pub mod table;
 pub mod toy_env;
 pub mod turned;

@@ -88,7 +88,11 @@ fn everything() -> quickstudy_core::Result<Everything> {
         algorithms: ALGORITHMS.iter().map(algorithm).collect(),
         envs: builtin_names().into_iter().map(env).collect::<quickstudy_core::Result<_>>()?,
         presets: preset.collect(),
-        metrics: METRIC_DOCS.iter().map(|(name, meaning)| MetricInfo { name, meaning }).collect(),
+        metrics: METRIC_DOCS
+            .iter()
+            .chain(ALGORITHMS.iter().flat_map(|def| def.metrics))
+            .map(|(name, meaning)| MetricInfo { name, meaning })
+            .collect(),
     })
 }
 

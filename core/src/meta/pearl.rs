@@ -63,12 +63,15 @@ use crate::tensor::Named;
 use crate::{DType, Error, Result, Tensor};
 
 /// The entry of PEARL in the register.
-pub static PEARL: AlgorithmDef = AlgorithmDef::new::<PearlConfig>(
-    "pearl",
-    "PEARL: a belief about the task, inferred from what was seen (arXiv:1903.08254)",
-    Family::Inference,
-    |settings, spec| Ok(Box::new(Pearl::new(&PearlConfig::default().with(settings)?, spec)?)),
-);
+pub static PEARL: AlgorithmDef = AlgorithmDef {
+    small: config::SMALL,
+    ..AlgorithmDef::new::<PearlConfig>(
+        "pearl",
+        "PEARL: a belief about the task, inferred from what was seen (arXiv:1903.08254)",
+        Family::Inference,
+        |settings, spec| Ok(Box::new(Pearl::new(&PearlConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// The stage of an iteration that learns. In the stage before, each task is visited by draws from the prior alone.
 const TRAINING: usize = 1;

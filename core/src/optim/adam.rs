@@ -1,6 +1,6 @@
 //! Adam, and clipping of gradients by their norm.
 
-use super::{Progress, RateFall, Schedule};
+use super::{Progress, RateSchedule};
 use crate::Tensor;
 use crate::settings::Range;
 use crate::tensor::tree;
@@ -13,10 +13,8 @@ crate::settings! {
         ///
         /// α of Adam.
         learning_rate: f64 = 1e-3, Range::Positive;
-        /// linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall
-        learning_rate_schedule: Schedule = Schedule::Constant;
-        /// How far the rate falls.
-        ..fall: RateFall;
+        /// How the rate falls.
+        ..schedule: RateSchedule;
         /// Adam's ε
         adam_eps: f64 = 1e-5, Range::Positive;
     }
@@ -25,7 +23,7 @@ crate::settings! {
 impl AdamConfig {
     /// The share of a rate that is left in the next iteration.
     pub fn factor(&self, at: Progress) -> f64 {
-        self.learning_rate_schedule.factor_by(self.fall, at.share())
+        self.schedule.factor(at)
     }
 
     /// The step size in the next iteration.

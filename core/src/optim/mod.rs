@@ -40,6 +40,6 @@ pub use adam::{Adam, AdamConfig, GradientMoments, clip_by_norm, norm, weight_dec
 pub use conjugate_gradient::{conjugate_gradient, dot};
 pub use optimiser::{Optimiser, OptimiserConfig, OptimiserKind};
 pub use rms_prop::RmsPropConfig;
-pub use schedule::{ClipFall, Decay, Fall, Progress, RateFall, Schedule};
+pub use schedule::{ClipFall, Decay, Fall, Progress, RateSchedule, Schedule};
 pub use trained::Trained;
 pub use trust_region::{Hessian, TrustProblem, TrustRegion, TrustStep};

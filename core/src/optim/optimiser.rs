@@ -1,6 +1,6 @@
 //! The rule by which a gradient becomes a step, and the settings of algorithms that leave the choice of it open.
 
-use super::{Adam, GradientMoments, Progress, RateFall, RmsPropConfig, Schedule};
+use super::{Adam, GradientMoments, Progress, RateSchedule, RmsPropConfig};
 use crate::Tensor;
 use crate::settings::Range;
 
@@ -62,10 +62,8 @@ crate::settings! {
     pub struct OptimiserConfig {
         /// step size; lower it where train/approx_kl, if there is one, is above about 0.03
         learning_rate: f64 = 1e-3, Range::Positive;
-        /// linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall
-        learning_rate_schedule: Schedule = Schedule::Constant;
-        /// How far the rate falls.
-        ..fall: RateFall;
+        /// How the rate falls.
+        ..schedule: RateSchedule;
         /// rule by which gradients become steps
         optimiser: OptimiserKind = OptimiserKind::Adam;
         /// Adam's ε
@@ -82,7 +80,7 @@ crate::settings! {
 impl OptimiserConfig {
     /// The share of a rate that is left in the next iteration.
     pub fn factor(&self, at: Progress) -> f64 {
-        self.learning_rate_schedule.factor_by(self.fall, at.share())
+        self.schedule.factor(at)
     }
 
     /// The step size in the next iteration.
@@ -106,6 +104,7 @@ impl OptimiserConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::optim::Schedule;
     use crate::program::State;
     use crate::{Device, Program};
 
@@ -137,8 +136,11 @@ mod tests {
         let rms = Adam { beta1: 0.0, beta2: 0.99, eps: 1e-5, corrected: false };
         assert_eq!(of(OptimiserKind::RmsProp), rms.into());
         let config = OptimiserConfig {
-            learning_rate_schedule: Schedule::Step,
-            fall: RateFall { learning_rate_fall: 0.25, learning_rate_falls: 1 },
+            schedule: RateSchedule {
+                learning_rate_schedule: Schedule::Step,
+                learning_rate_fall: 0.25,
+                learning_rate_falls: 1,
+            },
             ..OptimiserConfig::default()
         };
         assert_eq!(

@@ -1,6 +1,6 @@
 //! RMSprop.
 
-use super::{Adam, RateFall, Schedule};
+use super::{Adam, RateSchedule};
 use crate::settings::Range;
 
 crate::settings! {
@@ -13,10 +13,8 @@ crate::settings! {
         ///
         /// η of RMSprop.
         learning_rate: f64 = 5e-4, Range::Positive;
-        /// linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall
-        learning_rate_schedule: Schedule = Schedule::Constant;
-        /// How far the rate falls.
-        ..fall: RateFall;
+        /// How the rate falls.
+        ..schedule: RateSchedule;
         /// α: share of the old squares in their average
         rms_decay: f64 = 0.99, Range::Unit;
         /// RMSprop's ε

@@ -63,9 +63,11 @@ impl Default for Fall {
 }
 
 crate::settings! {
-    /// How far a schedule of learning rates falls.
+    /// The schedule of learning rates, and how far it falls.
     #[derive(Copy)]
-    pub struct RateFall {
+    pub struct RateSchedule {
+        /// linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall
+        learning_rate_schedule: Schedule = Schedule::Constant;
         /// share of the rate that exponential and step end with
         learning_rate_fall: f64 = 0.1, Range::Share;
         /// number of the falls of step
@@ -73,9 +75,11 @@ crate::settings! {
     }
 }
 
-impl From<RateFall> for Fall {
-    fn from(fall: RateFall) -> Fall {
-        Fall { to: fall.learning_rate_fall, steps: fall.learning_rate_falls as u64 }
+impl RateSchedule {
+    /// The share of a rate that is left in the next iteration.
+    pub fn factor(&self, at: Progress) -> f64 {
+        let fall = Fall { to: self.learning_rate_fall, steps: self.learning_rate_falls as u64 };
+        self.learning_rate_schedule.factor_by(fall, at.share())
     }
 }
 

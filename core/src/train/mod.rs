@@ -56,4 +56,6 @@ pub use setup::metric_docs::METRIC_DOCS;
 pub use setup::own::Own;
 pub use setup::presets::{Preset, preset, presets};
 pub use setup::register::{ALGORITHMS, algorithm};
+#[cfg(any(test, feature = "debug"))]
+pub use setup::small::small;
 pub use setup::{DEFAULT_STEPS, Layer, Setting, Setup};

@@ -4,6 +4,8 @@ pub(super) mod metric_docs;
 pub(super) mod own;
 pub(super) mod presets;
 pub(super) mod register;
+#[cfg(any(test, feature = "debug"))]
+pub(super) mod small;
 
 use std::rc::Rc;
 

@@ -82,8 +82,9 @@ fn section(part: ListPart) -> Result<Vec<String>, Stop> {
     match part {
         ListPart::Algorithms => {
             out.push("Algorithms".to_owned());
+            let width = known::algorithms().map(|def| def.name.len() + 5).fold(14, usize::max);
             for def in known::algorithms() {
-                out.extend(columns(&[(format!("  {}", def.name), 14), (def.line.to_owned(), 66)]));
+                out.extend(columns(&[(format!("  {}", def.name), width), (def.line.to_owned(), WIDTH - width)]));
             }
         }
         ListPart::Environments => {

@@ -8,25 +8,27 @@
 #                    segments/             the rows that session.safetensors names, from format 3 on
 #                    returns.csv           what `eval policy.safetensors --episodes 4 --seed 5` says of the policy
 #
-# A folder is made once, by the first version that writes its format, and is never changed: later versions read it.
+# A folder is made once, by the first version that writes its format, and is never changed: later versions read it. So
+# an algorithm that is new within a format needs none. One without a line below is made by small values of the settings
+# that others have too.
 set -euo pipefail
 binary=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-every="ppo ppo-gru ppo2 a2c a2c-lstm vpg svpg trpo dqn dql ddpg td3 sac cem cma-es openai-es ars nop promp maml-ppo"
-every+=" maml-vpg maml-trpo e-maml dice-maml rl2-ppo rl2-ppo-lstm rl2-trpo pearl dqn-episodes"
-wanted=" ${*:-$every} "
+wanted=" $* "
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"
 
+made=
 # ALGORITHM[-CELL|-episodes] ENVIRONMENT STEPS [SETTING…]: STEPS are those of two iterations, of whole episodes of two
 # or more.
 make() {
   local name=$1 env=$2 steps=$3 settings=() setting
   local algorithm=$name
-  [[ $wanted = *" $name "* ]] || return 0
+  made+=" $name "
+  [[ $wanted = "  " || $wanted = *" $name "* ]] || return 0
   case $name in *-gru | *-lstm)
     algorithm=${name%-*}
     settings+=(--set "cell=${name##*-}")
@@ -98,3 +100,24 @@ make pearl point-robot 120 hidden=[4] encoder=gru encoder_hidden_sizes=[3] laten
 # Whole episodes, each iteration of which adds other numbers of rows, to a memory that goes round (from format 4 on).
 make dqn-episodes cartpole:time_limit=20 150 hidden=[4,3] envs=2 min_rollouts=4 batch_size=4 learning_starts=10 \
   gradient_steps=3 memory_size=90 n_step=2 prioritised=true target_update_interval=2
+
+# All others that there are, by their first preset.
+small=(hidden=[4] units=4 envs=2 horizon=8 minibatches=2 epochs=2 n_samples=6 meta_batch=2 rollouts=2 batch_size=4
+  learning_starts=20 iteration_steps=20)
+names() { "$binary" list "$1" | sed -nE '2,$s/^  ([^ ]+) .*/\1/p'; }
+for name in $(names algorithms); do
+  [[ $made != *" $name "* ]] || continue
+  [[ $wanted = "  " || $wanted = *" $name "* ]] || continue
+  env=$(names presets | sed -n "s/^$name-//p" | head -n 1)
+  own=()
+  for setting in "${small[@]}"; do
+    ! "$binary" list settings "$name" | grep -q "^  ${setting%%=*} " || own+=("$setting")
+  done
+  settings=()
+  for setting in "${own[@]}"; do settings+=(--set "$setting"); done
+  "$binary" train "$name" --env "${env:-cartpole}" --steps 1 --threads 1 --eval-every 0 --out probe "${settings[@]}"
+  steps=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "time/env_steps") at = i } END { print $at }' \
+    probe/metrics.csv)
+  rm -r probe
+  make "$name" "${env:-cartpole}" $((2 * steps)) "${own[@]}"
+done

@@ -7,5 +7,9 @@ fn main() -> std::process::ExitCode {
     if let Some(point) = std::env::var("QUICKSTUDY_TEST_ABORT_AT").ok().and_then(|point| point.parse().ok()) {
         quickstudy::disk::abort_at(point);
     }
-    quickstudy::cli::main()
+    // What a program of one's own adds to the command line.
+    match std::env::var_os(quickstudy_tests::every::ADD) {
+        Some(_) => quickstudy::cli::main_with(Vec::new(), vec![&quickstudy_tests::every::RANKED_SEARCH]),
+        None => quickstudy::cli::main(),
+    }
 }

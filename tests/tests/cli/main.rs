@@ -5,6 +5,7 @@
 
 use quickstudy_tests::process::{Finished, Sandbox};
 
+mod added;
 mod apart;
 mod commands;
 mod crafted;

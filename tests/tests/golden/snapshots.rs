@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use pollster::block_on;
 use quickstudy_core::Device;
+use quickstudy_core::algo::AlgorithmDef;
 use quickstudy_core::backend::cpu::simd::isa::Isa;
-use quickstudy_core::train::{ALGORITHMS, Evaluator, Own, Saved, Session, joined};
+use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, Own, Saved, Session, Setup, joined, small};
 use quickstudy_tests::crafted::Crafted;
 
 fn folder(format: &str) -> PathBuf {
@@ -67,14 +68,17 @@ fn check(folder: &Path) {
     }
 }
 
-/// Folders of format 2: one of each algorithm, and some of policies with a memory.
-fn runs() -> impl Iterator<Item = &'static str> {
-    ALGORITHMS.iter().map(|def| def.name).chain(["ppo-gru", "a2c-lstm", "rl2-ppo-lstm"])
+/// The folders of a format: runs of the algorithms that there were when its first version made them.
+fn runs(format: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder(format)).unwrap().map(|entry| entry.unwrap().file_name());
+    entries.map(|name| name.into_string().unwrap()).collect()
 }
 
 #[test]
 fn golden_snapshots_of_format_2_are_read_and_go_on() {
-    for run in runs() {
+    let runs = runs("format-2");
+    assert!(runs.len() >= 28, "{runs:?}");
+    for run in runs {
         check(&folder("format-2").join(run));
     }
 }
@@ -82,7 +86,9 @@ fn golden_snapshots_of_format_2_are_read_and_go_on() {
 /// Where there is a replay memory, its rows are in segments; all else is still format 2.
 #[test]
 fn golden_snapshots_of_format_3_are_read_with_their_segments_and_go_on() {
-    for algorithm in ["dqn", "dql", "ddpg", "td3", "sac"] {
+    let runs = runs("format-3");
+    assert!(runs.len() >= 5, "{runs:?}");
+    for algorithm in &runs {
         let [old, new] = check_segments(3, algorithm);
         // This version says by which rule the run ends; all else is as it was.
         assert!(old.tensors == new.tensors, "{algorithm}");
@@ -147,11 +153,20 @@ fn golden_snapshots_of_format_1_are_read_and_hold_the_same_parameters() {
 }
 
 #[test]
-fn golden_snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
+fn snapshots_hold_nothing_that_the_page_on_them_leaves_out() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/snapshots.md");
     let page = String::from_utf8(read(&page)).unwrap();
-    for run in runs() {
-        let file = Crafted::read(&read(&folder("format-2").join(run).join("session.safetensors")));
+    let golden = |run: String| (read(&folder("format-2").join(&run).join("session.safetensors")), run);
+    // Each algorithm as it is now, one that is newer than the format too.
+    let anew = |def: &&'static AlgorithmDef| {
+        let (env, settings) = small(def).unwrap();
+        let layer = Layer { origin: "test".into(), settings };
+        let setup = Setup::resolve(*def, env, &[0], Some(2000), &[layer]).unwrap();
+        let session = Session::new(&Device::cpu(1), &setup).unwrap();
+        (block_on(session.snapshot(0)).unwrap(), def.name.to_owned())
+    };
+    for (file, run) in runs("format-2").into_iter().map(golden).chain(ALGORITHMS.iter().map(anew)) {
+        let file = Crafted::read(&file);
         for tensor in file.tensors.keys() {
             let mut name = tensor.clone();
             for prefix in ["optimiser.first_moment.", "optimiser.second_moment.", "inner_lr.", "target."] {

@@ -11,9 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use peak_alloc::PeakAlloc;
 use pollster::block_on;
+use quickstudy_core::algo::{AlgorithmDef, Family};
 use quickstudy_core::env::builtin;
-use quickstudy_core::train::{ALGORITHMS, Evaluator, Layer, MetaTest, Own, Saved, Session, Setup, Snapshots};
+use quickstudy_core::train::{
+    ALGORITHMS, Evaluator, Layer, MetaTest, Own, Saved, Session, Setup, Snapshots, algorithm,
+};
 use quickstudy_core::{Device, Error};
+use toml::Table;
 
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
@@ -35,40 +39,37 @@ fn peak<T>(work: impl FnOnce() -> T) -> (T, u64) {
 /// Lists of addresses, names and numbers, which nobody adds up.
 const SMALL: u64 = 100_000;
 
-fn setup(algorithm: &str, settings: &str, seeds: &[u64]) -> Setup {
-    let env = match algorithm {
-        "ppo" | "ppo2" | "a2c" | "vpg" | "svpg" | "trpo" | "dqn" | "dql" => "cartpole",
-        "cem" | "cma-es" | "openai-es" | "ars" | "nop" => "cartpole",
-        "ddpg" | "td3" | "sac" => "pendulum",
-        _ => "point-corner",
-    };
+fn setup(name: &str, settings: &str, seeds: &[u64]) -> Setup {
+    let def = algorithm(name).unwrap();
+    let names = if def.family == Family::SingleTask { ["cartpole", "pendulum"] } else { ["point-corner", "bandit"] };
+    let fits = |name: &&str| def.fit(&Table::new(), builtin(name).unwrap().spec()).is_ok();
+    let env = builtin(names.iter().find(|name| fits(name)).unwrap()).unwrap();
     let layer = Layer { origin: "test".to_owned(), settings: toml::from_str(settings).unwrap() };
-    // PEARL makes its first visits before it learns.
-    let steps = if algorithm == "pearl" { 600 } else { 1 };
-    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer]).unwrap()
+    // Those who infer make their first visits before they learn.
+    let steps = if def.family == Family::Inference { 600 } else { 1 };
+    Setup::resolve(def, env, seeds, Some(steps), &[layer]).unwrap()
 }
 
 /// Settings with which an iteration takes some megabytes.
-fn settings(algorithm: &str) -> &'static str {
-    match algorithm {
-        "ppo" | "ppo2" => "envs = 64\nhorizon = 64\nminibatches = 1\nepochs = 1\nhidden = [64, 64]",
-        "a2c" => "envs = 64\nhorizon = 64\nhidden = [64, 64]",
-        "svpg" => "num_particles = 2\nenvs = 64\nhorizon = 64\nhidden = [64, 64]",
-        "vpg" => "envs = 64\nhorizon = 64\ncritic_epochs = 1\nhidden = [64, 64]",
-        "trpo" => "envs = 64\nhorizon = 64\nhidden = [64, 64]",
-        "dqn" | "dql" => {
-            "train_freq = 4\ngradient_steps = 1\niteration_steps = 4\nlearning_starts = 0\n\
-             batch_size = 4096\nhidden = [256, 256]"
-        }
-        "ddpg" | "td3" | "sac" => "iteration_steps = 2\nlearning_starts = 0\nbatch_size = 4096\nhidden = [128, 128]",
-        "cem" | "cma-es" | "openai-es" | "ars" => "n_samples = 64\nepisodes = 64\nhidden = [64, 64]",
-        "nop" => "n_samples = 256\nepisodes = 16\nhidden = [128, 128]",
-        "rl2-ppo" => "meta_batch = 32\nepisodes = 2\nunits = 32\nminibatches = 1\nepochs = 1",
-        "rl2-trpo" => "meta_batch = 32\nepisodes = 2\nunits = 32",
-        "pearl" => PEARL,
-        _ => "meta_batch = 8\nrollouts = 8\nhidden = [32, 32]",
-    }
+fn settings(def: &AlgorithmDef) -> String {
+    let declares = |key: &str| def.settings().any(|doc| doc.key == key);
+    let values = match def.family {
+        Family::SingleTask if declares("learning_starts") => REPLAY,
+        Family::SingleTask if declares("n_samples") => "n_samples = 256\nepisodes = 16\nhidden = [128, 128]",
+        Family::SingleTask => SAMPLED,
+        Family::Gradients => "meta_batch = 8\nrollouts = 8\nhidden = [32, 32]",
+        Family::Memory => "meta_batch = 32\nepisodes = 2\nunits = 32\nminibatches = 1\nepochs = 1",
+        Family::Inference => PEARL,
+    };
+    let values: Table = toml::from_str(values).unwrap();
+    values.into_iter().filter(|(key, _)| declares(key)).collect::<Table>().to_string()
 }
+
+const SAMPLED: &str = "envs = 64\nhorizon = 64\nminibatches = 1\nepochs = 1\ncritic_epochs = 1\nnum_particles = 2\n\
+                       hidden = [64, 64]";
+
+const REPLAY: &str = "train_freq = 2\ngradient_steps = 1\niteration_steps = 4\nlearning_starts = 0\nbatch_size = 4096\n\
+                      hidden = [256, 256]";
 
 /// One visit and one update.
 const PEARL: &str = "train_tasks = 2\nnum_tasks_sample = 2\nnum_initial_steps = 1\nnum_steps_prior = 1\n\
@@ -80,9 +81,10 @@ fn an_iteration_allocates_no_more_than_was_added_up() {
     let _alone = alone();
     // The strategy of CMA-ES lies on the host, in vectors that nobody adds up: at most some P × P numbers of P ≤ 1000
     // parameters.
-    for algorithm in ALGORITHMS.iter().map(|def| def.name).filter(|name| *name != "cma-es") {
+    for def in ALGORITHMS.iter().filter(|def| def.name != "cma-es") {
+        let algorithm = def.name;
         for seeds in [&[0][..], &[0, 1]] {
-            let of = setup(algorithm, settings(algorithm), seeds);
+            let of = setup(algorithm, &settings(def), seeds);
             let device = Device::cpu(1);
             let all = device.footprint(Arc::new(of.plan().unwrap())).unwrap();
             let mut session = Session::new(&device, &of).unwrap();

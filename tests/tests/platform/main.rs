@@ -13,6 +13,7 @@ mod inputs;
 mod layering;
 mod names;
 mod op_table;
+mod places;
 mod plans;
 mod play;
 mod prose;

@@ -8,32 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quickstudy_core::train::ALGORITHMS;
-
-/// The rooms of algorithms, and the presets, which are files by name.
-const MAY: [&str; 22] = [
-    "core/src/algo/on_policy/a2c",
-    "core/src/algo/search/ars",
-    "core/src/algo/search/cem",
-    "core/src/algo/search/cma_es",
-    "core/src/algo/off_policy/ddpg",
-    "core/src/algo/off_policy/dql",
-    "core/src/algo/off_policy/dqn",
-    "core/src/algo/search/nop.rs",
-    "core/src/algo/search/openai_es",
-    "core/src/algo/on_policy/ppo",
-    "core/src/algo/off_policy/sac",
-    "core/src/algo/on_policy/svpg",
-    "core/src/algo/off_policy/td3",
-    "core/src/algo/on_policy/trpo",
-    "core/src/algo/on_policy/vpg",
-    "core/src/meta/maml/config.rs",
-    "core/src/meta/maml.rs",
-    "core/src/meta/pearl",
-    "core/src/meta/rl2.rs",
-    "core/src/meta/rl2/",
-    "core/src/meta/maml/surrogate.rs",
-    "core/src/train/setup/presets.rs",
-];
+use quickstudy_tests::rooms::rooms;
 
 fn sources(dir: &Path, ends: &[&str], found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
@@ -93,12 +68,13 @@ fn no_code_outside_of_their_rooms_tells_algorithms_apart_by_name() {
     for dir in ["wasm/js", "web-demo/src"] {
         sources(&root.join(dir), &[".ts"], &mut files);
     }
-    let (mut wrong, mut checked) = (Vec::new(), 0);
+    let (mut wrong, mut checked, rooms) = (Vec::new(), 0, rooms());
     for file in files {
         let own = file.strip_prefix(root).unwrap().to_string_lossy().into_owned();
-        // The generated types of settings, and the data of the demo.
-        if MAY.iter().any(|room| own.starts_with(room))
-            || ["wasm/js/settings.ts", "web-demo/src/policies.ts"].contains(&own.as_str())
+        // The presets, which are files by name, the types of settings, which a test writes, and the data of the demo.
+        if rooms.iter().any(|room| room.has(&own))
+            || ["core/src/train/setup/presets.rs", "wasm/js/settings.ts", "web-demo/src/policies.ts"]
+                .contains(&own.as_str())
         {
             continue;
         }

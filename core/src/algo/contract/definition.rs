@@ -49,9 +49,11 @@ pub struct AlgorithmDef {
     pub value: fn(&str, &Value) -> Result<Value>,
     /// The algorithm with these settings, each of which was checked alone, for an environment.
     pub configure: Configure,
-    /// Metrics that no built-in algorithm has: the name and the meaning of each, for lists. Those that others have too
-    /// are in [`METRIC_DOCS`](crate::train::METRIC_DOCS).
+    /// Metrics of its own: the name and the meaning of each, for lists. Those that others have too are in
+    /// [`METRIC_DOCS`](crate::train::METRIC_DOCS).
     pub metrics: &'static [(&'static str, &'static str)],
+    /// Small values of settings of its own that make iterations long, as TOML: for [`small`](crate::train::small) runs.
+    pub small: &'static str,
 }
 
 /// Makes an algorithm from its settings and an environment, or says which setting does not fit.
@@ -76,6 +78,7 @@ impl AlgorithmDef {
             value: kept::<C>,
             configure,
             metrics: &[],
+            small: "",
         }
     }
 

@@ -49,15 +49,13 @@ pub fn networks(config: &DdpgConfig, spec: &EnvSpec) -> Result<Deterministic> {
     };
     let settings = DeterministicSettings {
         replay: config.replay,
-        net: config.net.clone(),
+        shared: config.shared.clone(),
         adam: config.adam,
         policy_learning_rate: config.policy_learning_rate,
         tau: config.tau,
         noise,
         sigma: config.sigma,
         weight_decay: config.weight_decay,
-        reward_scale: config.reward_scale,
-        max_grad_norm: config.max_grad_norm,
         critics: 1,
         delay: 1,
         smoothing: None,

@@ -45,17 +45,15 @@ pub fn dql(config: &DqlConfig, spec: &EnvSpec) -> Result<OffPolicyLearner<QLearn
 pub fn networks(config: &DqlConfig, spec: &EnvSpec) -> Result<QLearning> {
     config.validate()?;
     let mut layout = Layout::new();
-    let policy = EpsilonGreedy::of_pairs(&mut layout, spec, &config.net, config.replay.first_layer())?;
+    let policy = EpsilonGreedy::of_pairs(&mut layout, spec, &config.network.net, config.replay.first_layer())?;
     let DqlConfig { epsilon_initial: from, epsilon_final: to, epsilon_decay: factor, .. } = *config;
     let settings = QSettings {
         replay: config.replay,
         horizon: spec.horizon,
-        net: config.net.clone(),
+        network: config.network.clone(),
         optimiser: config.rms_prop.optimiser(),
         learning_rate: config.rms_prop.learning_rate,
-        learning_rate_schedule: config.rms_prop.learning_rate_schedule,
-        fall: config.rms_prop.fall.into(),
-        max_grad_norm: config.max_grad_norm,
+        schedule: config.rms_prop.schedule,
         exploration: Exploration::By(Decay::Geometric { from, to, factor }),
         target_update_interval: config.target_update_interval,
         tau: 1.0,

@@ -47,19 +47,17 @@ pub fn networks(config: &DqnConfig, spec: &EnvSpec) -> Result<QLearning> {
     let mut layout = Layout::new();
     let first = config.replay.first_layer();
     let policy = match config.dueling {
-        true => EpsilonGreedy::dueling(&mut layout, spec, &config.net, first)?,
-        false => EpsilonGreedy::new(&mut layout, spec, &config.net, first)?,
+        true => EpsilonGreedy::dueling(&mut layout, spec, &config.network.net, first)?,
+        false => EpsilonGreedy::new(&mut layout, spec, &config.network.net, first)?,
     };
     let DqnConfig { epsilon_initial, epsilon_final, exploration_fraction, .. } = *config;
     let settings = QSettings {
         replay: config.replay,
         horizon: spec.horizon,
-        net: config.net.clone(),
+        network: config.network.clone(),
         optimiser: config.adam.optimiser(),
         learning_rate: config.adam.learning_rate,
-        learning_rate_schedule: config.adam.learning_rate_schedule,
-        fall: config.adam.fall.into(),
-        max_grad_norm: config.max_grad_norm,
+        schedule: config.adam.schedule,
         exploration: Exploration::Linear([epsilon_initial, epsilon_final], exploration_fraction),
         target_update_interval: config.target_update_interval,
         tau: config.tau,

@@ -35,4 +35,9 @@ pub mod sac;
 mod shared;
 pub mod td3;
 
+pub use ddpg::{DDPG, DdpgConfig};
+pub use dql::{DQL, DqlConfig};
+pub use dqn::{DQN, DqnConfig};
+pub use sac::{SAC, Sac, SacConfig};
 pub use shared::{Occasion, OffPolicy, OffPolicyLearner, Replay, UpdateOutcome, WarmUp, deterministic, q_learning};
+pub use td3::{TD3, Td3Config};

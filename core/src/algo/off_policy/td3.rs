@@ -43,15 +43,13 @@ pub fn networks(config: &Td3Config, spec: &EnvSpec) -> Result<Deterministic> {
     config.validate()?;
     let settings = DeterministicSettings {
         replay: config.replay,
-        net: config.net.clone(),
+        shared: config.shared.clone(),
         adam: config.adam,
         policy_learning_rate: config.policy_learning_rate,
         tau: config.tau,
         noise: Noise::Gaussian,
         sigma: config.sigma,
         weight_decay: 0.0,
-        reward_scale: config.reward_scale,
-        max_grad_norm: config.max_grad_norm,
         critics: 2,
         delay: config.policy_delay,
         smoothing: Some([config.target_noise, config.target_noise_limit]),

@@ -53,12 +53,15 @@ use crate::{DType, Result, Tensor};
 const EPISODES: f64 = 100.0;
 
 /// SVPG in the register.
-pub static SVPG: AlgorithmDef = AlgorithmDef::new::<SvpgConfig>(
-    "svpg",
-    "Stein Variational Policy Gradient: particles that stay apart (arXiv:1704.02399)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(Svpg::of_settings(&SvpgConfig::default().with(settings)?, spec)?)),
-);
+pub static SVPG: AlgorithmDef = AlgorithmDef {
+    small: "num_particles = 2",
+    ..AlgorithmDef::new::<SvpgConfig>(
+        "svpg",
+        "Stein Variational Policy Gradient: particles that stay apart (arXiv:1704.02399)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(Svpg::of_settings(&SvpgConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// SVPG on one environment.
 pub type Svpg = Particles<SvpgConfig>;

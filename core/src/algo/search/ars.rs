@@ -88,8 +88,7 @@ impl CandidateSearch for ArsConfig {
     }
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
-        let factor = self.learning_rate_schedule.factor_by(self.fall, at.share());
-        vec![("train/learning_rate", self.learning_rate * factor)]
+        vec![("train/learning_rate", self.learning_rate * self.schedule.factor(at))]
     }
 }
 

@@ -21,12 +21,15 @@ use crate::settings::Settings as _;
 use crate::{DType, Result, Tensor};
 
 /// CEM in the register.
-pub static CEM: AlgorithmDef = AlgorithmDef::new::<CemConfig>(
-    "cem",
-    "Cross-Entropy Method: the mean and deviation of the best candidates (doi:10.1023/A:1010091220143)",
-    Family::SingleTask,
-    |settings, spec| Ok(Box::new(Cem::new(&CemConfig::default().with(settings)?, spec)?)),
-);
+pub static CEM: AlgorithmDef = AlgorithmDef {
+    small: "best_frac = 0.5",
+    ..AlgorithmDef::new::<CemConfig>(
+        "cem",
+        "Cross-Entropy Method: the mean and deviation of the best candidates (doi:10.1023/A:1010091220143)",
+        Family::SingleTask,
+        |settings, spec| Ok(Box::new(Cem::new(&CemConfig::default().with(settings)?, spec)?)),
+    )
+};
 
 /// CEM on one environment.
 pub type Cem = PopulationLearner<CemConfig>;

@@ -7,13 +7,15 @@ use std::rc::Rc;
 use quickstudy_core::algo::deterministic::{smoothed, target};
 use quickstudy_core::algo::off_policy::{OffPolicy, OffPolicyLearner};
 use quickstudy_core::algo::{
-    Algorithm, DdpgConfig, DqlConfig, DqnConfig, Metrics, SacConfig, Td3Config, Training, ddpg, dql, dqn, sac, td3,
+    Algorithm, AlgorithmDef, DdpgConfig, DqlConfig, DqnConfig, Metrics, SacConfig, Td3Config, Training, ddpg, dql, dqn,
+    sac, td3,
 };
 use quickstudy_core::env::{EnvDef, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
 use quickstudy_core::settings::Settings as _;
 use quickstudy_core::train::{ALGORITHMS, Episode, Evaluator, Layer, Session, Setup, Viewer};
 use quickstudy_core::{Device, Program, Result, State, Tensor};
+use quickstudy_tests::every::replaying;
 use quickstudy_tests::gpu;
 use quickstudy_tests::turned::Turned;
 use toml::Table;
@@ -28,8 +30,8 @@ fn table(text: &str) -> Table {
 
 const SEEDS: [u64; 2] = [0, 1];
 
-/// All algorithms of this kind, small, with the options that change how transitions are played, stored or drawn.
-const ALL: [(&str, &str, &str); 20] = [
+/// Algorithms of this kind with the options that change what is played, stored or drawn: small ones.
+const OPTIONS: [(&str, &str, &str); 20] = [
     ("dqn", "cartpole", "target_update_interval = 3\nn_step = 3\ntrain_freq = 4\ngradient_steps = 2"),
     (
         "dqn",
@@ -78,6 +80,16 @@ const ALL: [(&str, &str, &str); 20] = [
     ),
 ];
 
+/// These, and each algorithm that is not among them.
+fn all() -> Vec<(&'static str, &'static str, &'static str)> {
+    let new = replaying().into_iter().filter(|def| OPTIONS.iter().all(|(name, ..)| *name != def.name));
+    let by_default = |def: &'static AlgorithmDef| {
+        let fits = |env: &&str| def.fit(&small(""), builtin(env).unwrap().spec()).is_ok();
+        (def.name, ["cartpole", "pendulum"].into_iter().find(fits).unwrap(), "")
+    };
+    OPTIONS.into_iter().chain(new.map(by_default)).collect()
+}
+
 fn small(options: &str) -> Table {
     let mut all = table("batch_size = 8\nhidden = [8]\nlearning_starts = 40\niteration_steps = 40");
     all.extend(table(options));
@@ -105,7 +117,7 @@ fn bits(device: &Device, training: &Training) -> Vec<(String, Vec<u32>)> {
 #[test]
 fn on_the_host_all_is_the_same() {
     let device = Device::cpu(1);
-    for (name, env, options) in ALL {
+    for (name, env, options) in all() {
         let (settings, env) = (small(options), builtin(env).unwrap());
         let envs = settings.get("envs").map_or(1, |envs| envs.as_integer().unwrap() as usize);
         let algorithm = || fitted(name, &env, &settings, 160);
@@ -136,7 +148,7 @@ fn on_the_host_all_is_the_same() {
 #[test]
 fn a_seed_trains_alone_as_it_does_beside_others() {
     let device = Device::cpu(1);
-    for (name, env, options) in ALL {
+    for (name, env, options) in all() {
         let (settings, env) = (small(options), builtin(env).unwrap());
         let train = |seeds: &[u64]| {
             let algorithm = fitted(name, &env, &settings, 120);
@@ -153,7 +165,7 @@ fn a_seed_trains_alone_as_it_does_beside_others() {
 #[test]
 fn sessions_resume_exactly_and_memories_grow_with_longer_runs() {
     let device = Device::cpu(1);
-    for (name, env, options) in ALL {
+    for (name, env, options) in all() {
         let layer = Layer { origin: "test".into(), settings: small(options) };
         let setup = |steps: u64| {
             Setup::resolve(name, builtin(env).unwrap(), &SEEDS, Some(steps), std::slice::from_ref(&layer)).unwrap()
@@ -181,7 +193,7 @@ fn sessions_resume_exactly_and_memories_grow_with_longer_runs() {
 #[test]
 fn trained_policies_play_with_exploration_and_without_on_devices_on_the_host_and_in_viewers() {
     let device = Device::cpu(1);
-    for (name, env, options) in ALL {
+    for (name, env, options) in all() {
         let layer = Layer { origin: "test".into(), settings: small(options) };
         let setup = Setup::resolve(name, builtin(env).unwrap(), &SEEDS[..1], Some(160), &[layer]).unwrap();
         let mut session = Session::new(&device, &setup).unwrap();
@@ -286,7 +298,7 @@ fn updates_see_observations_by_the_statistics_after_their_pass() {
 #[test]
 fn a_policy_alone_acts_by_its_statistics_as_the_whole_state_does() {
     let device = Device::cpu(1);
-    for (name, env, options) in ALL.into_iter().filter(|(.., options)| options.contains("normalise")) {
+    for (name, env, options) in all().into_iter().filter(|(.., options)| options.contains("normalise")) {
         let layer = Layer { origin: "test".into(), settings: small(options) };
         let setup = Setup::resolve(name, builtin(env).unwrap(), &SEEDS[..1], Some(160), &[layer]).unwrap();
         let mut session = Session::new(&device, &setup).unwrap();
@@ -461,7 +473,7 @@ fn td3s_policy_and_targets_move_at_each_second_update() {
 fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
     let Some(gpu) = gpu::device() else { return };
     // Each kind of network, of noise and of draws.
-    for (name, env, options) in [0, 1, 2, 3, 4, 5, 8, 9, 16].map(|i| ALL[i]) {
+    for (name, env, options) in [0, 1, 2, 3, 4, 5, 8, 9, 16].map(|i| OPTIONS[i]) {
         let (mut settings, env) = (small(options), builtin(env).unwrap());
         settings.extend(table("learning_starts = 12\niteration_steps = 12\nenvs = 1"));
         let after = |device: &Device| {

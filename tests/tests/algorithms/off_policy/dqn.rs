@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use quickstudy_core::algo::dqn::{self, DqnConfig};
 use quickstudy_core::algo::off_policy::{OffPolicyLearner, Replay};
+use quickstudy_core::algo::q_learning::QNetworkConfig;
 use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{EnvSpec, builtin};
 use quickstudy_core::host::{HostEnv, IterativeExecutor, Wrapped};
@@ -34,7 +35,7 @@ fn config() -> DqnConfig {
         },
         target_update_interval: 128,
         exploration_fraction: 0.16,
-        net: LayersConfig { hidden: vec![128, 128], ..base.net },
+        network: QNetworkConfig { net: LayersConfig { hidden: vec![128, 128], ..base.network.net }, ..base.network },
         ..base
     }
 }

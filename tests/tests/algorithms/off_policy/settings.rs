@@ -10,8 +10,9 @@ use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Goal, Real, Step, builtin};
 use quickstudy_core::program::{KernelSchedule, Plan};
 use quickstudy_core::settings::Range;
-use quickstudy_core::train::ALGORITHMS;
+use quickstudy_core::train::algorithm;
 use quickstudy_core::{Device, Error, Result};
+use quickstudy_tests::every::replaying;
 use toml::{Table, Value};
 
 quickstudy_core::fields! {
@@ -54,12 +55,22 @@ impl Env for Reach {
     }
 }
 
-/// All algorithms of this kind.
-const NAMES: [&str; 5] = ["dqn", "dql", "ddpg", "td3", "sac"];
+/// The names of all algorithms of this kind.
+fn names() -> Vec<&'static str> {
+    replaying().into_iter().map(|def| def.name).collect()
+}
 
 /// An environment with goals that fits the actions of an algorithm.
 fn env_of(name: &str) -> EnvDef {
-    if name.starts_with("dq") { builtin("bit-flip:bits=3").unwrap() } else { EnvDef::new(Reach).unwrap() }
+    let reach = EnvDef::new(Reach).unwrap();
+    let fits = algorithm(name).unwrap().fit(&Table::new(), reach.spec()).is_ok();
+    if fits { reach } else { builtin("bit-flip:bits=3").unwrap() }
+}
+
+/// Updates after which those of an algorithm repeat, by default.
+fn period(name: &str) -> u64 {
+    let defaults = (algorithm(name).unwrap().defaults)();
+    count(&defaults, "policy_delay", 1)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -79,7 +90,7 @@ fn completed(name: &str, mut settings: Table) -> Table {
     default("batch_size", Value::Integer(4), &mut settings);
     default("train_freq", Value::Integer(1), &mut settings);
     default("gradient_steps", Value::Integer(1), &mut settings);
-    let delay = if name == "td3" { count(&settings, "policy_delay", 2) } else { 1 };
+    let delay = count(&settings, "policy_delay", period(name));
     let passes = delay / gcd(delay, count(&settings, "gradient_steps", 1));
     let steps = passes * count(&settings, "train_freq", 1);
     default("iteration_steps", Value::Integer(steps as i64), &mut settings);
@@ -87,8 +98,7 @@ fn completed(name: &str, mut settings: Table) -> Table {
 }
 
 fn fitted(name: &str, env: &EnvDef, settings: &Table, steps: u64) -> Result<Box<dyn Algorithm>> {
-    let def = ALGORITHMS.iter().find(|def| def.name == name).unwrap();
-    let fitted = def.fit(settings, env.spec())?;
+    let fitted = algorithm(name)?.fit(settings, env.spec())?;
     Ok(fitted.for_steps(steps)?.unwrap_or(fitted))
 }
 
@@ -138,7 +148,7 @@ fn trains_with_all_pairs(name: &str) {
                 ("gradient_steps", gradient_steps),
                 ("learning_starts", 0),
             ]);
-            if name == "td3" {
+            if period(name) > 1 {
                 settings.extend(table(&[("policy_delay", policy_delay)]));
             }
             settings.insert("prioritised".into(), prioritised.into());
@@ -166,28 +176,8 @@ fn trains_with_all_pairs(name: &str) {
 }
 
 #[test]
-fn dqn_trains_with_all_pairs_of_settings() {
-    trains_with_all_pairs("dqn");
-}
-
-#[test]
-fn dql_trains_with_all_pairs_of_settings() {
-    trains_with_all_pairs("dql");
-}
-
-#[test]
-fn ddpg_trains_with_all_pairs_of_settings() {
-    trains_with_all_pairs("ddpg");
-}
-
-#[test]
-fn td3_trains_with_all_pairs_of_settings() {
-    trains_with_all_pairs("td3");
-}
-
-#[test]
-fn sac_trains_with_all_pairs_of_settings() {
-    trains_with_all_pairs("sac");
+fn all_train_with_all_pairs_of_settings() {
+    names().into_iter().for_each(trains_with_all_pairs);
 }
 
 /// The ends of a range, or all of its values if they are few.
@@ -216,7 +206,7 @@ fn with_others(name: &str, key: &str, value: &Value) -> Table {
         ("envs" | "train_freq", Some(_)) => settings.extend(table(&[("memory_size", 1 << 20)])),
         ("epsilon_initial", None) => _ = settings.insert("epsilon_final".into(), 0.0.into()),
         ("batch_size", Some(most)) => settings.extend(table(&[("memory_size", most as u64)])),
-        ("iteration_steps", Some(1)) if name == "td3" => settings.extend(table(&[("policy_delay", 1)])),
+        ("iteration_steps", Some(1)) if period(name) > 1 => settings.extend(table(&[("policy_delay", 1)])),
         _ => {}
     }
     settings.insert(key.to_owned(), value.clone());
@@ -226,8 +216,8 @@ fn with_others(name: &str, key: &str, value: &Value) -> Table {
 #[test]
 fn the_ends_of_all_ranges_are_planned() {
     let (mut planned, mut problems) = (0, Vec::new());
-    for name in NAMES {
-        let def = ALGORITHMS.iter().find(|def| def.name == name).unwrap();
+    for name in names() {
+        let def = algorithm(name).unwrap();
         for doc in def.settings() {
             for value in ends(&doc.range) {
                 let settings = with_others(name, doc.key, &value);
@@ -329,10 +319,10 @@ impl Numbers {
 
 #[test]
 fn draws_of_all_settings_are_planned_or_refused_by_name() {
-    let (mut numbers, mut planned) = (Numbers(20), 0);
+    let (mut numbers, mut planned, names) = (Numbers(20), 0, names());
     for draw in 0..200 {
-        let name = NAMES[draw % NAMES.len()];
-        let def = ALGORITHMS.iter().find(|def| def.name == name).unwrap();
+        let name = names[draw % names.len()];
+        let def = algorithm(name).unwrap();
         let mut settings = Table::new();
         for doc in def.settings() {
             if numbers.unit() < 0.5 {

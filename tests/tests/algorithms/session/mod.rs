@@ -2,6 +2,7 @@
 
 mod budgets;
 mod determinism;
+mod every;
 mod host_session;
 mod host_training;
 mod interrupt;

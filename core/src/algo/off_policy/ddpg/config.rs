@@ -2,9 +2,8 @@
 
 use crate::Result;
 use crate::algo::off_policy::Replay;
-use crate::nn::Activation;
+use crate::algo::off_policy::deterministic::DeterministicConfig;
 use crate::optim::AdamConfig;
-use crate::policy::LayersConfig;
 use crate::settings::{Range, Settings};
 
 /// The noise by which DDPG explores.
@@ -42,12 +41,8 @@ crate::settings! {
         noise_dt: f64 = 1.0, Range::Positive;
         /// weight of the squares of the critic's weights in its loss
         weight_decay: f64 = 0.01, Range::NotNegative;
-        /// factor of rewards, once
-        reward_scale: f64 = 1.0, Range::Positive;
-        /// longer gradients of the policy are scaled down; 0: never
-        max_grad_norm: f64 = 0.0, Range::NotNegative;
-        /// The networks.
-        ..net: LayersConfig = LayersConfig { hidden: vec![400, 300], activation: Activation::Relu, orthogonal_init: false };
+        /// Rewards, networks and gradients.
+        ..shared: DeterministicConfig = DeterministicConfig::hidden(vec![400, 300]);
     }
 }
 
@@ -58,6 +53,6 @@ impl DdpgConfig {
     /// [`crate::Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        self.net.validate()
+        self.shared.net.validate()
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::algo::off_policy::Replay;
+use crate::algo::off_policy::q_learning::QNetworkConfig;
 use crate::nn::Activation;
 use crate::optim::RmsPropConfig;
 use crate::policy::LayersConfig;
@@ -32,10 +33,11 @@ crate::settings! {
         epsilon_decay: f64 = 0.9955, Range::Unit;
         /// updates from one copy of the target to the next
         target_update_interval: usize = 5, Range::Count(1, u32::MAX as u64);
-        /// longer gradients are scaled down; 0: never
-        max_grad_norm: f64 = 0.5, Range::NotNegative;
-        /// The network.
-        ..net: LayersConfig = LayersConfig { hidden: vec![32, 32], activation: Activation::Tanh, orthogonal_init: false };
+        /// The network and its gradients.
+        ..network: QNetworkConfig = QNetworkConfig {
+            max_grad_norm: 0.5,
+            net: LayersConfig { hidden: vec![32, 32], activation: Activation::Tanh, orthogonal_init: false },
+        };
     }
 }
 
@@ -46,6 +48,6 @@ impl DqlConfig {
     /// [`crate::Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        self.net.validate()
+        self.network.net.validate()
     }
 }

@@ -1,6 +1,7 @@
 //! DQN's settings.
 
 use crate::algo::off_policy::Replay;
+use crate::algo::off_policy::q_learning::QNetworkConfig;
 use crate::nn::Activation;
 use crate::optim::AdamConfig;
 use crate::policy::LayersConfig;
@@ -32,10 +33,11 @@ crate::settings! {
         ///
         /// arXiv:1511.06581, eq. 9; both are read from the last hidden layer.
         dueling: bool = false;
-        /// longer gradients are scaled down; 0: never
-        max_grad_norm: f64 = 10.0, Range::NotNegative;
-        /// The network.
-        ..net: LayersConfig = LayersConfig { hidden: vec![64, 64], activation: Activation::Relu, orthogonal_init: false };
+        /// The network and its gradients.
+        ..network: QNetworkConfig = QNetworkConfig {
+            max_grad_norm: 10.0,
+            net: LayersConfig { hidden: vec![64, 64], activation: Activation::Relu, orthogonal_init: false },
+        };
     }
 }
 
@@ -50,6 +52,6 @@ impl DqnConfig {
             let problem = format!("{} is more than epsilon_initial = {}", self.epsilon_final, self.epsilon_initial);
             return Err(Error::config("epsilon_final", problem));
         }
-        self.net.validate()
+        self.network.net.validate()
     }
 }

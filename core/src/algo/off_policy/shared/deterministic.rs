@@ -9,21 +9,43 @@ use crate::algo::{First, Held, Metrics, ParameterGroups, StateEntry, Trained};
 use crate::dist::RowNoise;
 use crate::env::EnvSpec;
 use crate::learn::{Descent, Look};
-use crate::nn::{Layout, Mlp};
+use crate::nn::{Activation, Layout, Mlp};
 use crate::optim::{AdamConfig, Progress};
 use crate::play::Iteration;
 use crate::policy::{Acting, Disturbed, LayersConfig, Noise, Policy};
 use crate::replay::{Transitions, mean};
+use crate::settings::Range;
 use crate::tensor::{Named, run_tree_if, tree};
 use crate::{DType, Result, Tensor};
 
-/// The settings in which algorithms that learn a deterministic policy differ.
+crate::settings! {
+    /// The settings of rewards, networks and gradients.
+    pub struct DeterministicConfig {
+        /// factor of rewards, once
+        reward_scale: f64 = 1.0, Range::Positive;
+        /// longer gradients of the policy are scaled down; 0: never
+        max_grad_norm: f64 = 0.0, Range::NotNegative;
+        /// The networks.
+        ..net: LayersConfig;
+    }
+}
+
+impl DeterministicConfig {
+    /// The defaults with hidden layers of these widths, as PyTorch begins with them.
+    #[must_use]
+    pub fn hidden(widths: Vec<usize>) -> DeterministicConfig {
+        let net = LayersConfig { hidden: widths, activation: Activation::Relu, orthogonal_init: false };
+        DeterministicConfig { net, ..DeterministicConfig::default() }
+    }
+}
+
+/// How an algorithm learns a deterministic policy: its groups of settings, and what it makes of the others.
 #[derive(Clone, Debug)]
 pub struct DeterministicSettings {
     /// The settings of playing, remembering and drawing.
     pub replay: Replay,
-    /// The networks.
-    pub net: LayersConfig,
+    /// Rewards, networks and gradients.
+    pub shared: DeterministicConfig,
     /// The steps of the critics, and of the policy but for their size.
     pub adam: AdamConfig,
     /// Step size of the policy.
@@ -36,10 +58,6 @@ pub struct DeterministicSettings {
     pub sigma: f64,
     /// Weight of the squares of the critics' weights in their loss.
     pub weight_decay: f64,
-    /// Factor of rewards.
-    pub reward_scale: f64,
-    /// Longer gradients of the policy are scaled down; 0: never.
-    pub max_grad_norm: f64,
     /// Number of critics, of which the lowest counts.
     pub critics: usize,
     /// d, updates of the critics for one of the policy and the targets.
@@ -93,7 +111,7 @@ impl Deterministic {
     /// # Errors
     /// If it takes choices.
     pub fn new(settings: DeterministicSettings, spec: &EnvSpec) -> Result<Deterministic> {
-        let (net, noise) = (&settings.net, settings.noise);
+        let (net, noise) = (&settings.shared.net, settings.noise);
         let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());
         let policy = Disturbed::new(&mut of_policy, spec, net, settings.replay.first_layer(), noise)?;
         let (observations, actions) = (spec.observation.len(), spec.action.dim());
@@ -121,7 +139,7 @@ impl Deterministic {
             layout: self.groups.of(group),
             optimiser: self.settings.adam.optimiser().into(),
             learning_rate: rate,
-            max_grad_norm: if group == POLICY { self.settings.max_grad_norm } else { 0.0 },
+            max_grad_norm: if group == POLICY { self.settings.shared.max_grad_norm } else { 0.0 },
             sums,
             stop: None,
         }
@@ -144,7 +162,7 @@ impl OffPolicy for Deterministic {
     }
 
     fn net(&self) -> &LayersConfig {
-        &self.settings.net
+        &self.settings.shared.net
     }
 
     fn layout(&self) -> &Layout {
@@ -199,7 +217,8 @@ impl OffPolicy for Deterministic {
         };
         let lowest = |values: Vec<Tensor>| values.into_iter().reduce(Tensor::min).unwrap_or(Tensor::poison());
         let value = lowest(self.all(&of_values.split(old[1]), next_obs, ahead));
-        let reward = if settings.reward_scale == 1.0 { reward } else { reward * settings.reward_scale };
+        let scale = settings.shared.reward_scale;
+        let reward = if scale == 1.0 { reward } else { reward * scale };
         let y = target(reward, terminated, value, batch.discount);
         let critics = self.descent(VALUES, rates.get("learning_rate"), &["value_loss"]);
         let critic = critics.run(values, 1, &(), |parts, ()| {

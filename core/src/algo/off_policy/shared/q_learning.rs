@@ -8,32 +8,39 @@ use super::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use crate::algo::{First, Held, Numbers, ParameterGroups, StateEntry, Trained};
 use crate::learn::{Descent, Look};
 use crate::nn::Layout;
-use crate::optim::{Adam, Decay, Fall, Progress, Schedule};
+use crate::optim::{Adam, Decay, Progress, RateSchedule};
 use crate::play::Iteration;
 use crate::policy::{Acting, EpsilonGreedy, LayersConfig, Policy};
 use crate::replay::{Transitions, mean};
+use crate::settings::Range;
 use crate::tensor::{Named, tree};
 use crate::{DType, Tensor};
 
-/// The settings in which algorithms that learn values of actions differ.
+crate::settings! {
+    /// The settings of the network and of its gradients.
+    pub struct QNetworkConfig {
+        /// longer gradients are scaled down; 0: never
+        max_grad_norm: f64 = 0.0, Range::NotNegative;
+        /// The network.
+        ..net: LayersConfig;
+    }
+}
+
+/// How an algorithm learns values of actions: its groups of settings, and what it makes of the others.
 #[derive(Clone, Debug)]
 pub struct QSettings {
     /// The settings of playing, remembering and drawing.
     pub replay: Replay,
     /// Most steps of an episode.
     pub horizon: usize,
-    /// The network.
-    pub net: LayersConfig,
+    /// The network and its gradients.
+    pub network: QNetworkConfig,
     /// The network's steps.
     pub optimiser: Adam,
     /// The first step size.
     pub learning_rate: f64,
     /// The schedule of the step size.
-    pub learning_rate_schedule: Schedule,
-    /// How far it falls.
-    pub fall: Fall,
-    /// Longer gradients are scaled down; 0: never.
-    pub max_grad_norm: f64,
+    pub schedule: RateSchedule,
     /// The schedule of ε.
     pub exploration: Exploration,
     /// Updates from one step of the target to the next.
@@ -113,7 +120,7 @@ impl OffPolicy for QLearning {
     }
 
     fn net(&self) -> &LayersConfig {
-        &self.settings.net
+        &self.settings.network.net
     }
 
     fn layout(&self) -> &Layout {
@@ -160,7 +167,7 @@ impl OffPolicy for QLearning {
             layout: self.layout(),
             optimiser: settings.optimiser.into(),
             learning_rate: rates.get("learning_rate"),
-            max_grad_norm: settings.max_grad_norm,
+            max_grad_norm: settings.network.max_grad_norm,
             sums: &["value_loss", "value_mean", "grad_norm"],
             stop: None,
         };
@@ -194,7 +201,7 @@ impl OffPolicy for QLearning {
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
         let settings = &self.settings;
-        let rate = settings.learning_rate * settings.learning_rate_schedule.factor_by(settings.fall, at.share());
+        let rate = settings.learning_rate * settings.schedule.factor(at);
         vec![
             ("train/learning_rate", rate),
             ("train/epsilon", settings.exploration.at(at, settings.replay.batch(settings.horizon) as u64)),

@@ -2,9 +2,8 @@
 
 use crate::Result;
 use crate::algo::off_policy::Replay;
-use crate::nn::Activation;
+use crate::algo::off_policy::deterministic::DeterministicConfig;
 use crate::optim::AdamConfig;
-use crate::policy::LayersConfig;
 use crate::settings::{Range, Settings};
 
 crate::settings! {
@@ -26,12 +25,8 @@ crate::settings! {
         target_noise: f64 = 0.2, Range::NotNegative;
         /// limit of that noise, c
         target_noise_limit: f64 = 0.5, Range::NotNegative;
-        /// factor of rewards, once
-        reward_scale: f64 = 1.0, Range::Positive;
-        /// longer gradients of the policy are scaled down; 0: never
-        max_grad_norm: f64 = 0.0, Range::NotNegative;
-        /// The networks.
-        ..net: LayersConfig = LayersConfig { hidden: vec![256, 256], activation: Activation::Relu, orthogonal_init: false };
+        /// Rewards, networks and gradients.
+        ..shared: DeterministicConfig = DeterministicConfig::hidden(vec![256, 256]);
     }
 }
 
@@ -42,6 +37,6 @@ impl Td3Config {
     /// [`crate::Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        self.net.validate()
+        self.shared.net.validate()
     }
 }

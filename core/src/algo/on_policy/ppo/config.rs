@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::algo::on_policy::{AdvantageScope, CriticConfig, MAX_BATCH, Sampling, ValueTargets};
-use crate::optim::{ClipFall, OptimiserConfig, Schedule};
+use crate::optim::{ClipFall, OptimiserConfig, RateSchedule, Schedule};
 use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::{Range, Settings};
 
@@ -12,7 +12,7 @@ crate::settings! {
         /// The steps of both networks.
         ..optimiser: OptimiserConfig = OptimiserConfig {
             learning_rate: 2.5e-4,
-            learning_rate_schedule: Schedule::Linear,
+            schedule: RateSchedule { learning_rate_schedule: Schedule::Linear, ..RateSchedule::default() },
             ..OptimiserConfig::default()
         };
         /// clip range of the probability ratio; smaller is safer and slower

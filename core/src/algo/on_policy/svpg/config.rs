@@ -5,11 +5,10 @@ use crate::algo::on_policy::{
     AdvantageScope, CriticSteps, MAX_BATCH, Networks, OnPolicy, Parts, PolicyGradient, Rollout, Sampling, StepRules,
     Stepping, ValueTargets, likelihood_losses, ppo,
 };
-use crate::algo::{ActorCritic, Held, Metrics};
+use crate::algo::{A2cConfig, ActorCritic, Held, Metrics, TrpoConfig};
 use crate::learn::Turn;
-use crate::optim::{ClipFall, OptimiserConfig, OptimiserKind, Progress, Schedule, TrustRegion};
+use crate::optim::{ClipFall, Progress, Schedule, TrustRegion};
 use crate::play::Iteration;
-use crate::policy::{MemoryConfig, NetConfig};
 use crate::settings::{Range, Settings as _};
 use crate::{Error, Result};
 
@@ -60,22 +59,9 @@ crate::settings! {
         /// all steps.
         curvature_share: f64 = 1.0, Range::Share;
         /// The steps of policies of `trpo`.
-        ..trust_region: TrustRegion = TrustRegion { cg_iterations: 15, damping: 0.1, backtracks: 10, ..TrustRegion::default() };
-        /// The loss and its steps.
-        ..gradient: PolicyGradient = PolicyGradient {
-            optimiser: OptimiserConfig {
-                optimiser: OptimiserKind::RmsProp,
-                learning_rate: 7e-4,
-                ..OptimiserConfig::default()
-            },
-            ..PolicyGradient::default()
-        };
-        /// Rollouts of each particle and their advantages.
-        ..sampling: Sampling = Sampling { horizon: 5, minibatches: 1, gae_lambda: 1.0, ..Sampling::default() };
-        /// Policy and value network of each particle.
-        ..net: NetConfig;
-        /// Their memories: each network has its own, before its hidden layers.
-        ..memory: MemoryConfig;
+        ..trust_region: TrustRegion = TrpoConfig::default().trust_region;
+        /// The loss, the rollouts and the networks of each particle.
+        ..a2c: A2cConfig;
     }
 }
 
@@ -86,24 +72,24 @@ impl SvpgConfig {
     /// [`Error::Config`] with the first setting that cannot work and what to do about it.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        let PolicyGradient { critic, normalise_advantages, .. } = &self.gradient;
+        let PolicyGradient { critic, normalise_advantages, .. } = &self.a2c.gradient;
         match self.particle {
             ParticleUpdate::A2c | ParticleUpdate::Ppo => {
-                critic.validate(&self.sampling, self.epochs, *normalise_advantages)?;
+                critic.validate(&self.a2c.sampling, self.epochs, *normalise_advantages)?;
             }
             ParticleUpdate::Trpo => self.validate_trust_region()?,
         }
-        let (n, batch) = (self.num_particles, self.sampling.batch());
+        let (n, batch) = (self.num_particles, self.a2c.sampling.batch());
         if n.saturating_mul(batch) > MAX_BATCH {
             let problem = format!("{n} particles with horizon × envs ({batch}) steps each are more than {MAX_BATCH}");
             return Err(Error::config("num_particles", problem));
         }
-        self.net.validate()
+        self.a2c.net.validate()
     }
 
     /// Checks that nothing is asked of particles of TRPO that their updates have no place for.
     fn validate_trust_region(&self) -> Result<()> {
-        let PolicyGradient { critic, normalise_advantages, entropy_coef, .. } = &self.gradient;
+        let PolicyGradient { critic, normalise_advantages, entropy_coef, .. } = &self.a2c.gradient;
         let refused = [
             ("entropy_coef", *entropy_coef > 0.0, "have no entropy in their loss; set it to 0"),
             ("critic", critic.critic == CriticSteps::First, "fit the value function last; set it to \"last\""),
@@ -118,20 +104,20 @@ impl SvpgConfig {
         if let Some((key, _, problem)) = refused.into_iter().find(|(_, asked, _)| *asked) {
             return Err(Error::config(key, format!("particles of trpo {problem}")));
         }
-        self.sampling.validate("critic_epochs", critic.critic_epochs)?;
-        self.sampling.validate_standardised(*normalise_advantages)
+        self.a2c.sampling.validate("critic_epochs", critic.critic_epochs)?;
+        self.a2c.sampling.validate_standardised(*normalise_advantages)
     }
 }
 
 /// One particle.
 impl OnPolicy for SvpgConfig {
     fn parts(&self) -> Parts<'_> {
-        let PolicyGradient { critic, normalise_advantages, .. } = &self.gradient;
+        let PolicyGradient { critic, normalise_advantages, .. } = &self.a2c.gradient;
         let trpo = self.particle == ParticleUpdate::Trpo;
         Parts {
-            sampling: &self.sampling,
-            net: &self.net,
-            memory: self.memory,
+            sampling: &self.a2c.sampling,
+            net: &self.a2c.net,
+            memory: self.a2c.memory,
             stepping: if trpo { Stepping::Value } else { critic.stepping() },
             running_advantages: !trpo && critic.running(*normalise_advantages),
             baseline: None,
@@ -139,7 +125,7 @@ impl OnPolicy for SvpgConfig {
     }
 
     fn sampling_mut(&mut self) -> &mut Sampling {
-        &mut self.sampling
+        &mut self.a2c.sampling
     }
 
     fn validate(&self) -> Result<()> {
@@ -147,7 +133,7 @@ impl OnPolicy for SvpgConfig {
     }
 
     fn schedules(&self, at: Progress) -> Vec<(&'static str, f64)> {
-        let mut all = self.gradient.schedules(at);
+        let mut all = self.a2c.gradient.schedules(at);
         match self.particle {
             ParticleUpdate::A2c => {}
             ParticleUpdate::Ppo => {
@@ -160,9 +146,9 @@ impl OnPolicy for SvpgConfig {
     }
 
     fn iteration(&self, nets: &ActorCritic, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics {
-        let rollout = Rollout::collect(&self.sampling, nets, it, held);
-        let PolicyGradient { optimiser, critic, normalise_advantages, .. } = &self.gradient;
-        let plain = StepRules { epochs: self.epochs, ..self.gradient.steps() };
+        let rollout = Rollout::collect(&self.a2c.sampling, nets, it, held);
+        let PolicyGradient { optimiser, critic, normalise_advantages, .. } = &self.a2c.gradient;
+        let plain = StepRules { epochs: self.epochs, ..self.a2c.gradient.steps() };
         let steps = match self.particle {
             ParticleUpdate::A2c => plain,
             ParticleUpdate::Ppo => StepRules { target_kl: self.target_kl, sums: ppo::SUMS, ..plain },

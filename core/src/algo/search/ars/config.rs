@@ -1,7 +1,7 @@
 //! ARS's settings.
 
 use crate::algo::search::Population;
-use crate::optim::{RateFall, Schedule};
+use crate::optim::RateSchedule;
 use crate::policy::NetConfig;
 use crate::settings::{Range, Settings as _};
 use crate::{Error, Result};
@@ -15,10 +15,8 @@ crate::settings! {
         top_directions: usize = 0, Range::Count(0, 1 << 23);
         /// length of a step (α), in deviations of returns
         learning_rate: f64 = 0.02, Range::Positive;
-        /// linear, cosine: towards 0 at the end of the run; exponential, step: to learning_rate_fall
-        learning_rate_schedule: Schedule = Schedule::Constant;
-        /// How far the rate falls.
-        ..fall: RateFall;
+        /// How the rate falls.
+        ..schedule: RateSchedule;
         /// deviation of candidates from the policy (ν)
         sigma: f64 = 0.05, Range::Positive;
         /// by the running mean and deviation of all that were seen: V2; false: V1

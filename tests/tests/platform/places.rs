@@ -1,0 +1,156 @@
+//! A new algorithm touches five places: its room, its `mod` line, one line of the register, its preset and one page.
+//! What else names an algorithm tells of it in particular, and would not ask for another.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use quickstudy_core::algo::AlgorithmDef;
+use quickstudy_core::train::{ALGORITHMS, presets};
+use quickstudy_tests::rooms::{Room, files_below, repository, rooms};
+
+/// The page that lists all algorithms.
+const PAGE: &str = "README.md";
+/// The list of presets, and their files.
+const PRESETS: &str = "core/src/train/setup/presets";
+/// The types of settings, which a test writes from the register.
+const WRITTEN: &str = "wasm/js/settings.ts";
+
+/// Files and folders that name algorithms for a reason of their own.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("CHANGELOG.md", "tells of what was added"),
+    ("BENCHMARKS.md", "has measurements of some"),
+    ("ARCHITECTURE.md", "takes some as examples"),
+    ("CONTRIBUTING.md", "takes some as examples"),
+    ("docs/", "takes some as examples, measures them, or compares their settings with those of other libraries"),
+    ("tests/", "tests particular ones; what holds for all of them is tested by the register"),
+    ("core/benches/", "measures some"),
+    ("gpu/benches/", "measures some"),
+    ("core/examples/", "measures some"),
+    ("core/Cargo.toml", "has benchmarks of some"),
+    ("scripts/", "has cases beside those that it makes of each algorithm that is listed"),
+    ("web-demo/", "shows some"),
+    ("wasm/README.md", "takes some as examples"),
+    ("wasm/js/", "takes some as examples in comments"),
+    ("core/README.md", "takes some as examples"),
+    ("gpu/README.md", "takes some as examples"),
+    ("native-cli/README.md", "takes some as examples"),
+    ("native-cli/src/", "has commands as examples in help, and tests of particular ones"),
+    ("native-cli/examples/", "takes some as examples"),
+    ("wasm/src/", "has tests of particular ones"),
+    ("core/src/algo/on_policy/shared/", "has tests by the settings of some"),
+    ("core/src/lib.rs", "has an example"),
+    ("core/src/error.rs", "has a test"),
+    ("wasm/package.json", "has keywords"),
+    ("core/src/train/", "has tests of particular ones, examples in documentation, and metrics that several share"),
+];
+
+/// Files that name most algorithms, for a reason of their own: whoever adds one need not look at them.
+const LISTS: &[(&str, &str)] = &[
+    ("CHANGELOG.md", "tells of what was added"),
+    ("docs/names.md", "compares those that other libraries have too"),
+    ("scripts/same-policies.py", "has cases with settings of their own; each other algorithm is run by its preset"),
+    ("tests/golden/snapshots/make.sh", "has the settings of golden runs; each other algorithm is run by its preset"),
+    ("tests/tests/algorithms/session/budgets.rs", "has runs whose episodes end apart; `every` has each algorithm"),
+    ("core/src/train/saved/rules/tests.rs", "has settings that count more; each algorithm is forged by small ones"),
+];
+
+/// Tells whether a text has a word of this name, in whatever it is quoted.
+fn says(text: &str, name: &str) -> bool {
+    let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "-_".contains(c));
+    text.match_indices(name)
+        .any(|(at, _)| !inside(text[..at].chars().next_back()) && !inside(text[at + name.len()..].chars().next()))
+}
+
+/// Every text of the repository by its path.
+fn texts() -> BTreeMap<String, String> {
+    let mut files = Vec::new();
+    let folders = [
+        ".ci",
+        "core",
+        "docs",
+        "fuzz",
+        "gpu",
+        "native-cli",
+        "scripts",
+        "tests/browser",
+        "tests/golden",
+        "tests/src",
+        "tests/tests",
+        "wasm",
+        "web-demo",
+    ];
+    folders.iter().for_each(|folder| files_below(&repository().join(folder), &mut files));
+    let pages = ["README.md", "ARCHITECTURE.md", "BENCHMARKS.md", "CHANGELOG.md", "CONTRIBUTING.md", "Cargo.toml"];
+    files.extend(pages.map(|page| repository().join(page)));
+    let path = |file: &std::path::Path| file.strip_prefix(repository()).unwrap().to_string_lossy().into_owned();
+    // Pictures and snapshots are no texts.
+    files.iter().filter_map(|file| Some((path(file), fs::read_to_string(file).ok()?))).collect()
+}
+
+fn room_of<'a>(all: &'a [Room], def: &AlgorithmDef) -> &'a Room {
+    let own: Vec<&Room> = all.iter().filter(|room| room.names(def)).collect();
+    // Some say the name of another in an error.
+    let by_module = |room: &&&Room| room.module == def.name.replace('-', "_");
+    own.iter().find(by_module).or(own.first()).unwrap_or_else(|| panic!("{} has no room", def.name))
+}
+
+#[test]
+fn an_algorithm_is_named_in_its_places_and_nowhere_else() {
+    let (texts, rooms, presets) = (texts(), rooms(), presets().unwrap());
+    let elsewhere = |file: &str| ELSEWHERE.iter().any(|(begin, _)| file.starts_with(begin));
+    let mut wrong = Vec::new();
+    for def in ALGORITHMS {
+        let room = room_of(&rooms, def);
+        let family = format!("{}/mod.rs", room.family);
+        let of = |file: &String| says(&texts[file], def.name) || *file == family && says(&texts[file], &room.module);
+        let found: Vec<&String> = texts.keys().filter(|file| of(file) && !room.has(file)).collect();
+        let mut places = vec![family.as_str(), PAGE, WRITTEN];
+        let has_preset = presets.iter().any(|preset| preset.algorithm == def.name);
+        let files = format!("{PRESETS}.rs");
+        places.extend(has_preset.then_some(files.as_str()));
+        for place in &places {
+            if !found.iter().any(|file| file == place) {
+                wrong.push(format!("{} is missing in {place}", def.name));
+            }
+        }
+        for file in found.into_iter().filter(|file| !places.contains(&file.as_str())) {
+            // A variant's name may be said by the room of another, where an error leads there.
+            let another = rooms.iter().any(|room| room.has(file));
+            if !(another || elsewhere(file) || file.starts_with(PRESETS)) {
+                wrong.push(format!(
+                    "{file} names {}: let it ask the register, or list it here with its reason",
+                    def.name
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn lists_of_all_algorithms_are_the_register_the_page_and_those_with_a_reason() {
+    let mut lists = Vec::new();
+    for (file, text) in texts() {
+        let named = ALGORITHMS.iter().filter(|def| says(&text, def.name)).count();
+        let known = [PAGE, WRITTEN].contains(&file.as_str()) || file == format!("{PRESETS}.rs");
+        if 3 * named > 2 * ALGORITHMS.len() && !known {
+            lists.push(file);
+        }
+    }
+    let reasons: Vec<&str> = LISTS.iter().map(|(file, _)| *file).collect();
+    let new: Vec<_> = lists.iter().filter(|file| !reasons.contains(&file.as_str())).collect();
+    assert!(
+        new.is_empty(),
+        "these list algorithms: let them ask the register, or list them here with a reason: {new:?}"
+    );
+    let gone: Vec<_> = reasons.into_iter().filter(|file| !lists.iter().any(|list| list == file)).collect();
+    assert!(gone.is_empty(), "these list no algorithms any more: {gone:?}");
+}
+
+#[test]
+fn names_are_found_as_whole_words() {
+    assert!(says("train `vpg`", "vpg") && says("\"vpg\"", "vpg") && says("vpg: no", "vpg"));
+    assert!(!says("maml-vpg", "vpg") && !says("vpg_loss", "vpg") && !says("vpgs", "vpg"));
+}
