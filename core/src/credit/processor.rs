@@ -67,8 +67,8 @@ impl Processor {
         self.scaled(paths, paths.advantages(paths.reward, values, self.gamma, self.gae_lambda))
     }
 
-    /// Computes the data that DICE weighs, `[T, K, N, 1]`: discounted rewards less a baseline fitted to them, standardised
-    /// as the settings ask for.
+    /// Computes the data that DICE weighs, `[T, K, N, 1]`: discounted rewards less a baseline fitted to
+    /// them, standardised as the settings ask for.
     ///
     /// It is `DiceSampleProcessor` of ProMP, but with statistics over valid steps only: there, padding counts too.
     #[track_caller]

@@ -177,8 +177,8 @@ struct Active {
     /// The nodes, in topological order.
     order: Vec<NodeId>,
     on: FxHashSet<NodeId>,
-    /// The loop from which another one was made to stack its carries, by that other one. The results of one are the first
-    /// results of the other, so both get one common derivative.
+    /// The loop from which another one was made to stack its carries, by that other one. The results of one are the
+    /// first results of the other, so both get one common derivative.
     base: FxHashMap<NodeId, NodeId>,
 }
 

@@ -108,7 +108,8 @@ impl Descent<'_> {
         Metrics::default().means(self.sums, end.averages(), end.updates)
     }
 
-    /// Makes `steps` steps from these parameters. `look` gives the loss at the slices of θ, from the step's row of `xs`.
+    /// Makes `steps` steps from these parameters. `look` gives the loss at the slices of θ, from the step's row of
+    /// `xs`.
     #[track_caller]
     pub fn run<X: Tree>(
         &self,

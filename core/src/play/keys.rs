@@ -18,7 +18,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Keys of a play that begins with new episodes: streams of `key`. The first states are drawn by 0, the first step by 1.
+    /// Keys of a play that begins with new episodes: streams of `key`. The first states are drawn by 0, the first step
+    /// by 1.
     #[track_caller]
     pub fn of(key: [Tensor; 2]) -> Keys {
         let stream = |name: u32| fold_in(key, Tensor::constant_u32(name));
@@ -30,7 +31,8 @@ impl Keys {
         }
     }
 
-    /// Keys of a play that goes on from one iteration to the next: streams of `key`, and in these a key for each iteration.
+    /// Keys of a play that goes on from one iteration to the next: streams of `key`, and in these a key for each
+    /// iteration.
     #[track_caller]
     pub fn of_iteration(key: [Tensor; 2], iteration: Tensor) -> Keys {
         let stream = |name: u32| fold_in(fold_in(key, Tensor::constant_u32(name)), iteration);

@@ -14,9 +14,9 @@ pub struct Drawn {
 }
 
 impl ReplayMemory {
-    /// Draws a batch of transitions, evenly among all that are held or by priority; one may be drawn more than once.
-    /// `key` is words `[S, 1]`; `correction` is β of [`Priorities`](super::Priorities), `[]` or `[S, 1]`, where these are
-    /// used.
+    /// Draws a batch of transitions, evenly among all that are held or by priority; one may be drawn
+    /// more than once. `key` is words `[S, 1]`; `correction` is β of
+    /// [`Priorities`](super::Priorities), `[]` or `[S, 1]`, where these are used.
     #[track_caller]
     #[must_use]
     pub fn sample(&self, stored: &Stored, key: [Tensor; 2], batch: usize, correction: Option<Tensor>) -> Drawn {

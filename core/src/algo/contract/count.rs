@@ -45,8 +45,8 @@ impl Count {
         Count { steps, ep_return, discounted, episodes: zero, returns: zero, lengths: zero }
     }
 
-    /// Counts T more steps with these rewards and ends, `[T, S, N, 1]` each. Also gives each step's discounted return, and
-    /// the return of the episode that ended with it, as [`Metrics::returns`] has them.
+    /// Counts T more steps with these rewards and ends, `[T, S, N, 1]` each. Also gives each step's discounted return,
+    /// and the return of the episode that ended with it, as [`Metrics::returns`] has them.
     #[track_caller]
     pub fn over(&self, reward: Tensor, ends: Ends, gamma: f64) -> (Count, [Tensor; 2]) {
         let (none, one) = (Tensor::constant_f32(0.0), Tensor::constant_u32(1));

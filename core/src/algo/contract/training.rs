@@ -26,8 +26,8 @@ struct Traced {
 /// Training of one or several stacked seeds, one iteration at a time.
 ///
 /// With the same seeds, a built-in environment trains the same parameters on a device and on the host, as long as
-/// random numbers are named alike: if every environment is a group of its own on the host, a stochastic environment then
-/// draws different numbers.
+/// random numbers are named alike: if every environment is a group of its own on the host, a stochastic
+/// environment then draws different numbers.
 #[derive(Debug)]
 pub struct Training {
     device: Device,

@@ -20,7 +20,8 @@ pub enum EncoderKind {
 crate::words!(EncoderKind { Mlp = "mlp", Gru = "gru" });
 
 /// Small values of the settings that only PEARL has.
-pub(super) const SMALL: &str = "encoder_hidden_sizes = [8]\ntrain_tasks = 4\nnum_tasks_sample = 2\nnum_initial_steps = 100\n\
+pub(super) const SMALL: &str = "encoder_hidden_sizes = [8]\ntrain_tasks = 4\nnum_tasks_sample = 2\n\
+num_initial_steps = 100\n\
     num_steps_prior = 100\nnum_extra_rl_steps_posterior = 0\nnum_steps_per_epoch = 2\nembedding_batch_size = 8\n\
     embedding_mini_batch_size = 8";
 

@@ -118,8 +118,8 @@ fn waits(flow: &Flow<'_>, before: &[Vec<usize>], i: usize, on: usize) -> bool {
 /// The facts about items by which the choice is made.
 struct About<'a> {
     flow: &'a Flow<'a>,
-    /// Items that a kernel which starts with a product or reduction can compute on the way: true if no other kernel reads
-    /// the operands of the item.
+    /// Items that a kernel which starts with a product or reduction can compute on the way: true if no
+    /// other kernel reads the operands of the item.
     hosted: Vec<Option<bool>>,
     /// Little work on a single value that is in memory anyway.
     light: Vec<Option<(NodeId, usize)>>,

@@ -9,7 +9,8 @@ use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 
 crate::settings! {
-    /// Hyper-parameters. Defaults are those of Stable-Baselines3, but for the interval of the target, which counts updates here.
+    /// Hyper-parameters. Defaults are those of Stable-Baselines3, but for the interval of the target, which counts
+    /// updates here.
     pub struct DqnConfig {
         /// The network's steps.
         ..adam: AdamConfig = AdamConfig { learning_rate: 1e-4, adam_eps: 1e-8, ..AdamConfig::default() };

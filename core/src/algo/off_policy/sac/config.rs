@@ -30,8 +30,8 @@ crate::settings! {
         target_entropy_share: f64 = 0.98, Range::Unit;
         /// explore by a noise matrix on the policy's features, drawn anew after train_freq steps
         ///
-        /// Generalised state-dependent exploration, arXiv:2005.05719. Iterations of whole episodes (`min_rollouts`) have
-        /// one matrix each.
+        /// Generalised state-dependent exploration, arXiv:2005.05719. Iterations of whole episodes (`min_rollouts`)
+        /// have one matrix each.
         sde: bool = false;
         /// α makes its step first, and the others use the new one
         ///

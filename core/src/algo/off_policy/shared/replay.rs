@@ -29,8 +29,8 @@ crate::settings! {
         gamma: f64 = 0.99, Range::Unit;
         /// by their running mean and deviation
         ///
-        /// Each pass counts what it plays. Observations are remembered as they are, and standardised when they are acted
-        /// on and when they are learned from.
+        /// Each pass counts what it plays. Observations are remembered as they are, and standardised when they are
+        /// acted on and when they are learned from.
         normalise_observations: bool = false;
         /// transitions that are remembered; never more than a run makes
         memory_size: usize = 1_000_000, Range::Count(1, ReplayMemory::MOST as u64);

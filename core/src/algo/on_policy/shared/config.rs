@@ -27,7 +27,8 @@ pub enum ValueTargets {
     Gae,
     /// TD(λ) returns by a λ of their own, `value_lambda`.
     TdLambda,
-    /// Discounted sums of the rewards; where a rollout or a time limit cuts them off, the value of what comes next stands for the rest.
+    /// Discounted sums of the rewards; where a rollout or a time limit cuts them off, the value of what comes next
+    /// stands for the rest.
     Empirical,
 }
 
@@ -150,7 +151,7 @@ impl CriticConfig {
         }
     }
 
-    /// The same as a value that follows a schedule, if there is one.
+    /// The step size of the value function as a value that follows a schedule, if it steps apart.
     pub fn schedule(&self, policy: &OptimiserConfig, at: Progress) -> Option<(&'static str, f64)> {
         self.apart().then(|| ("train/critic_learning_rate", self.rate(policy, at)))
     }

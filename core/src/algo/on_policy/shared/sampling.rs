@@ -1,5 +1,5 @@
-//! How rollouts are made: a fixed number of steps that go on from one to the next, or whole episodes, as garage's and Pyrado's samplers
-//! collect them.
+//! How rollouts are made: a fixed number of steps that go on from one to the next, or whole episodes, as
+//! garage's and Pyrado's samplers collect them.
 
 use crate::play::Amount;
 use crate::settings::Range;
@@ -21,8 +21,8 @@ crate::settings! {
         envs: usize = 8, Range::Count(1, MAX_BATCH as u64);
         /// whole episodes of an iteration at least; above 0: in place of horizon
         ///
-        /// Each environment plays its share of both minima, rounded up, from a new episode on and the last one to its end. Memory is
-        /// taken for episodes as long as the time limit allows.
+        /// Each environment plays its share of both minima, rounded up, from a new episode on and the last one to its
+        /// end. Memory is taken for episodes as long as the time limit allows.
         min_rollouts: usize = 0, Range::Count(0, MAX_BATCH as u64);
         /// steps of the whole episodes of an iteration at least; above 0: in place of horizon
         ///
@@ -53,14 +53,16 @@ impl Sampling {
         self.horizon * self.envs
     }
 
-    /// The share of both minima that each environment plays in an iteration; none where rollouts go on from one to the next.
+    /// The share of both minima that each environment plays in an iteration; none where rollouts go on from one to the
+    /// next.
     #[must_use]
     pub fn whole_episodes(&self) -> Option<Amount> {
         Amount::share([self.min_rollouts, self.min_steps], self.envs)
     }
 
-    /// These settings for an environment with this time limit. Where whole episodes are asked for, `horizon` becomes the most steps that an
-    /// environment may make until its share is played, and a few more, so that `minibatches` divide those of all.
+    /// These settings for an environment with this time limit. Where whole episodes are asked for,
+    /// `horizon` becomes the most steps that an environment may make until its share is played, and a few
+    /// more, so that `minibatches` divide those of all.
     ///
     /// # Errors
     /// [`Error::Config`] if these are too many for a rollout, or noise is to last through episodes.

@@ -10,7 +10,12 @@ crate::settings! {
     /// Hyper-parameters. Defaults are those of Stable-Baselines3's contributed TRPO.
     pub struct TrpoConfig {
         /// The steps of the policy.
-        ..trust_region: TrustRegion = TrustRegion { cg_iterations: 15, damping: 0.1, backtracks: 10, ..TrustRegion::default() };
+        ..trust_region: TrustRegion = TrustRegion {
+            cg_iterations: 15,
+            damping: 0.1,
+            backtracks: 10,
+            ..TrustRegion::default()
+        };
         /// share of each rollout's steps that the KL's Hessian is of
         ///
         /// Takes this share of the steps, at even distances; where policies remember, of the environments, each with

@@ -7,7 +7,8 @@ use crate::settings::{Range, Settings as _};
 use crate::{Error, Result};
 
 crate::settings! {
-    /// Hyper-parameters. Defaults are those of Stable-Baselines3's contributed ARS, but for the number of candidates and normalisation.
+    /// Hyper-parameters. Defaults are those of Stable-Baselines3's contributed ARS, but for the number of candidates
+    /// and normalisation.
     pub struct ArsConfig {
         /// Candidates, two for each direction, and their episodes.
         ..population: Population = Population { n_samples: 16, ..Population::default() };
@@ -47,7 +48,8 @@ impl ArsConfig {
         let (top, all) = (self.top_directions, self.directions());
         if top > all {
             let problem = format!(
-                "{top} directions are more than the {all} pairs of {} candidates; set it to at most {all}, or n_samples to {}",
+                "{top} directions are more than the {all} pairs of {} candidates; set it to at most {all}, or \
+                 n_samples to {}",
                 self.population.n_samples,
                 2 * top
             );

@@ -6,7 +6,8 @@ use crate::settings::{Range, Settings as _};
 use crate::{Error, Result};
 
 crate::settings! {
-    /// Hyper-parameters. Defaults are those of garage's CEM, but for its number of candidates, which has none there, and its network.
+    /// Hyper-parameters. Defaults are those of garage's CEM, but for its number of candidates, which has none there,
+    /// and its network.
     pub struct CemConfig {
         /// Candidates and their episodes.
         ..population: Population;

@@ -19,7 +19,8 @@ pub enum EsOptimiser {
 crate::words!(EsOptimiser { Adam = "adam", Sgd = "sgd" });
 
 crate::settings! {
-    /// Hyper-parameters. Defaults are those of the authors' configuration for MuJoCo, but for the number of candidates and the network.
+    /// Hyper-parameters. Defaults are those of the authors' configuration for MuJoCo, but for the number of candidates
+    /// and the network.
     pub struct OpenAiEsConfig {
         /// Candidates and their episodes.
         ..population: Population;

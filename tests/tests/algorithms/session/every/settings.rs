@@ -73,7 +73,8 @@ fn values(range: &Range) -> [Vec<String>; 2] {
     }
 }
 
-/// Tells whether a refusal of a value in its range says what else to change, or why the range is wider than what is taken.
+/// Tells whether a refusal of a value in its range says what else to change, or why the range is wider than what is
+/// taken.
 fn says_why(def: &AlgorithmDef, env: &EnvDef, doc: &SettingDoc, error: &Error) -> bool {
     let text = error.to_string();
     let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
@@ -118,7 +119,8 @@ fn the_ranges_are_those_that_are_checked() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// A share of a scheduled rate that is left in the last of ten iterations, if the algorithm has that rate with these settings.
+/// A share of a scheduled rate that is left in the last of ten iterations, if the algorithm has that rate with these
+/// settings.
 fn left(def: &AlgorithmDef, env: &EnvDef, settings: &str, rate: &str) -> Option<f64> {
     let fitted = def.fit(&table(settings), env.spec()).ok()?;
     let at = |done| {
