@@ -1,12 +1,12 @@
 //! Runs as they are read from their folders, each once.
 
 use super::{NAMES, show};
-use crate::config::RUN_KEYS;
 use crate::metrics::{ENV_STEPS, Table as Metrics};
 use crate::outcome::Stop;
 use crate::progress::say;
 use crate::run::{EPISODE_RETURN, EVAL_RETURN, points};
 use crate::run_folder::{self, file};
+use crate::run_settings::RunSettings;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,9 @@ impl Run {
         }
         let mut config = read_config(folder)?;
         let seed = config.remove("seed");
-        config.retain(|key, _| !RUN_KEYS.contains(&key) || ["steps", "from"].contains(&key) || NAMES.contains(&key));
+        config.retain(|key, _| {
+            !RunSettings::KEYS.contains(&key) || ["steps", "from"].contains(&key) || NAMES.contains(&key)
+        });
         let curves = wanted.iter().map(|metric| (metric.clone(), points(&table, over, metric))).collect();
         let length = table.column(ENV_STEPS).and_then(|steps| steps.last().copied()).unwrap_or(0.0);
         Ok(Self { folder: folder.to_owned(), seed, config, length, curves })

@@ -158,7 +158,7 @@ fn check_unchanged(args: &TrainArgs, setup: &Setup) -> Result<(), Stop> {
     if let Some(asked) = keys.env.filter(|asked| asked != env) {
         return Err(differs("environment", env, &asked));
     }
-    if let Some(asked) = keys.seeds
+    if let Some(asked) = keys.seed
         && setup.seeds.iter().any(|seed| !asked.contains(seed))
     {
         return Err(differs("seed", &format!("{:?}", setup.seeds), &format!("{asked:?}")));
