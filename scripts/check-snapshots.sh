@@ -67,7 +67,7 @@ check sac pendulum 2k hidden=[32,32] batch_size=64
 check dqn cartpole 10k hidden=[64]
 check dqn acrobot 10k hidden=[64] dueling=true
 check dql cartpole 4k hidden=[64]
-check td3 pendulum 2k hidden=[32,32] batch_size=64 normalise_observations=true
+check td3 pendulum 2k hidden=[32,32] batch_size=64 learning_starts=100 normalise_observations=true
 check dql acrobot 4k hidden=[64] normalise_observations=true
 # Where observations are normalised nobody gets a network without its normaliser.
 "$python" - <<'P'

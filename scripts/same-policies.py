@@ -25,10 +25,13 @@ PEARL = "train_tasks=8 meta_batch=4 num_steps_per_epoch=4 num_tasks_sample=4 bat
 PEARL += "embedding_mini_batch_size=8"
 DUELING = "train_freq=4 gradient_steps=2 n_step=3 prioritised=true dueling=true"
 SHORT = "horizon=128 envs=4 minibatches=4 epochs=2"
-DETAILS = DETAILS
-RUNNING = RUNNING
-LIMITED = LIMITED
-SCALED = SCALED
+DETAILS = f"{SHORT} critic=first advantage_scope=rollout value_targets=empirical log_details=true"
+RUNNING = f"{SHORT} critic=last advantage_scope=running value_targets=td_lambda critic_learning_rate=0.002"
+LIMITED = f"{SHORT} critic=last critic_max_grad_norm=0.3 target_kl=0.002 clip_eps_schedule=linear"
+SCALED = f"{SHORT} normalise_observations=true normalise_rewards=true value_clip=false sde=true"
+FIRST = "critic=first advantage_scope=rollout normalise_observations=true"
+LSTM = "cell=lstm units=8 horizon=64 envs=4 learned_start=true"
+TRUSTED = "particle=trpo curvature_share=0.5 horizon=50 normalise_observations=true"
 ENTROPY = "entropy_method=max entropy_coef=0.1 normalise_advantages=false"
 RUNS = [
     ("ppo", "cartpole", 512, 1_024, ""),
@@ -48,8 +51,8 @@ RUNS = [
     ("ppo", "pendulum", 2_048, 6_144, RUNNING),
     ("ppo", "cartpole", 2_048, 6_144, LIMITED),
     ("ppo", "pendulum", 2_048, 6_144, SCALED),
-    ("ppo", "acrobot", 4_096, 40_000, "min_steps=1000 critic=first advantage_scope=rollout normalise_observations=true"),
-    ("ppo", "cartpole-no-velocities", 2_048, 6_144, "cell=lstm units=8 critic=last horizon=64 envs=4 learned_start=true"),
+    ("ppo", "acrobot", 4_096, 40_000, f"min_steps=1000 {FIRST}"),
+    ("ppo", "cartpole-no-velocities", 2_048, 6_144, f"{LSTM} critic=last"),
     ("ppo2", "pendulum", 2_048, 6_144, f"{SHORT} critic=first optimiser=sgd max_grad_norm=0"),
     ("a2c", "pendulum", 40, 4_000, "critic=first normalise_advantages=true advantage_scope=running horizon=20"),
     ("a2c", "acrobot", 40, 4_000, "critic=last normalise_rewards=true entropy_coef=0.01 cell=gru units=8"),
@@ -62,7 +65,7 @@ RUNS = [
     ("trpo", "acrobot", 4_096, 8_192, "min_rollouts=5 normalise_rewards=true"),
     ("svpg", "cartpole", 320, 8_000, "particle=ppo epochs=2 critic=last num_particles=3 horizon=20"),
     ("svpg", "pendulum", 320, 8_000, "critic=first normalise_advantages=true num_particles=2 horizon=20 min_std=0.1"),
-    ("svpg", "cartpole", 800, 8_000, "particle=trpo critic=last curvature_share=0.5 horizon=50 normalise_observations=true"),
+    ("svpg", "cartpole", 800, 8_000, f"{TRUSTED} critic=last"),
     ("cem", "cartpole", 4_000, 100_000, ""),
     ("cem", "pendulum", 100_000, 500_000, ""),
     ("cma-es", "cartpole", 2_000, 100_000, ""),

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use criterion::{Criterion, Throughput, criterion_group};
-use quickstudy_core::algo::{Algorithm, Arena, Training};
+use quickstudy_core::algo::{Algorithm, Training};
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Mask as _, Real, Step};
 use quickstudy_core::meta::{Pearl, PearlConfig};
 use quickstudy_core::{Device, Result};
@@ -19,7 +19,7 @@ const UPDATES: usize = 20;
 
 quickstudy_core::fields! {
     /// One number.
-    struct Place {
+    struct EnvPlace {
         /// It.
         x,
     }
@@ -29,7 +29,7 @@ quickstudy_core::fields! {
 struct StandIn;
 
 impl Env for StandIn {
-    type State<R: Real> = Place<R>;
+    type State<R: Real> = EnvPlace<R>;
 
     fn spec(&self) -> EnvSpec {
         let actions = ActionSpace::continuous(vec![Dim::new("torque", -1.0, 1.0); 6]);
@@ -38,18 +38,18 @@ impl Env for StandIn {
     }
 
     #[inline(always)]
-    fn reset<R: Real>(&self, _: &[R], rng: &mut Draws<R>) -> Place<R> {
-        Place { x: rng.range(-1.0, 1.0) }
+    fn reset<R: Real>(&self, _: &[R], rng: &mut Draws<R>) -> EnvPlace<R> {
+        EnvPlace { x: rng.range(-1.0, 1.0) }
     }
 
     #[inline(always)]
-    fn step<R: Real>(&self, s: Place<R>, action: &[R], task: &[R], _: &mut Draws<R>) -> Step<R, Self> {
+    fn step<R: Real>(&self, s: EnvPlace<R>, action: &[R], task: &[R], _: &mut Draws<R>) -> Step<R, Self> {
         let x = s.x * R::lit(0.9) + action[0];
-        Step { next: Place { x }, reward: -(x - task[0]).abs(), terminated: R::Mask::splat(false) }
+        Step { next: EnvPlace { x }, reward: -(x - task[0]).abs(), terminated: R::Mask::splat(false) }
     }
 
     #[inline(always)]
-    fn observe<R: Real>(&self, s: &Place<R>, _: &[R], out: &mut [R]) {
+    fn observe<R: Real>(&self, s: &EnvPlace<R>, _: &[R], out: &mut [R]) {
         out.iter_mut().enumerate().for_each(|(i, out)| *out = s.x * R::lit(i as f64 * 0.1));
     }
 }
@@ -67,7 +67,7 @@ fn training(threads: usize) -> Result<(impl FnMut() -> Result<()>, f64)> {
     let pearl = Pearl::new(&config, env.spec())?;
     let pearl: Rc<dyn Algorithm> = pearl.for_steps(100_000)?.ok_or(quickstudy_core::Error::Interrupted)?.into();
     let gigaflops = Training::plan(&*pearl, &env, 1)?.flops().total() as f64 / 1e9;
-    let mut training = Training::new(&device, pearl, Arena::Device(&env), &[0])?;
+    let mut training = Training::new(&device, pearl, &env, &[0])?;
     let mut done = 0;
     let mut step = move || {
         let metrics = pollster::block_on(training.step(done, 100))?;

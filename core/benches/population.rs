@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use criterion::{Criterion, Throughput, criterion_group};
 use quickstudy_core::algo::cem::{Cem, CemConfig};
-use quickstudy_core::algo::{Algorithm, Arena, Metrics, Training};
+use quickstudy_core::algo::{Algorithm, Metrics, Training};
 use quickstudy_core::env::builtin;
 use quickstudy_core::{Device, Result};
 
@@ -20,7 +20,7 @@ fn training(threads: usize) -> Result<impl FnMut() -> Result<f64>> {
     let mut config = CemConfig { best_frac: 0.125, extra_decay_time: 5.0, ..CemConfig::default() };
     (config.population.n_samples, config.population.episodes) = (1024, 4);
     let algorithm: Rc<dyn Algorithm> = Rc::new(Cem::new(&config, env.spec())?);
-    let mut training = Training::new(&device, algorithm, Arena::Device(&env), &[0])?;
+    let mut training = Training::new(&device, algorithm, &env, &[0])?;
     let steps = training.metric_names(0).iter().position(|name| name == Metrics::STEPS).unwrap_or(0);
     let mut done = 0;
     Ok(move || {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group};
 use quickstudy_core::algo::ppo::PpoConfig;
-use quickstudy_core::algo::{Arena, Ppo, Sac, SacConfig, Training};
+use quickstudy_core::algo::{Ppo, Sac, SacConfig, Training};
 use quickstudy_core::meta::{Maml, MamlConfig, Rl2, Rl2Config, Rl2Variant, Variant};
 use quickstudy_core::tensor::{Loop, scan, scan_until};
 use quickstudy_core::{DType, Device, Program, State, Tensor, env};
@@ -29,7 +29,7 @@ fn planning(c: &mut Criterion) {
         group.bench_function(format!("all of setting up PPO on {name}"), |b| {
             b.iter(|| {
                 let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec())?);
-                Training::new(&device, ppo, Arena::Device(&env), &[0])
+                Training::new(&device, ppo, &env, &[0])
             });
         });
     }

@@ -11,7 +11,7 @@
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use quickstudy_core::algo::{Arena, Ppo, PpoConfig, Sampling, Training};
+use quickstudy_core::algo::{Ppo, PpoConfig, Sampling, Training};
 use quickstudy_core::env::builtin;
 use quickstudy_core::policy::NetConfig;
 use quickstudy_core::program::{Context, Program, State};
@@ -78,11 +78,11 @@ fn loops(c: &mut Criterion, device: &Device) -> Result<()> {
 fn ppo(c: &mut Criterion, device: &Device) -> Result<()> {
     let config = PpoConfig {
         sampling: Sampling { envs: 4, horizon: 16, ..Sampling::default() },
-        net: NetConfig { hidden: vec![8], ..NetConfig::default() },
+        net: NetConfig::hidden(vec![8]),
         ..PpoConfig::default()
     };
     let env = builtin("cartpole")?;
-    let mut ppo = Training::new(device, std::rc::Rc::new(Ppo::new(&config, env.spec())?), Arena::Device(&env), &[1])?;
+    let mut ppo = Training::new(device, std::rc::Rc::new(Ppo::new(&config, env.spec())?), &env, &[1])?;
     measure(c, "iteration of PPO", || {
         let before = ppo.program(0).counters();
         let metrics = pollster::block_on(ppo.step(0, 10))?;

@@ -10,7 +10,7 @@ use quickstudy_core::algo::{
 };
 use quickstudy_core::dist::fold_in;
 use quickstudy_core::env::{EnvSpec, builtin};
-use quickstudy_core::host::{Executor, HostEnv, ParallelExecutor, Wrapped};
+use quickstudy_core::host::{EnvPlace, FleetSize, HostEnv, ParallelExecutor, Wrapped};
 use quickstudy_core::learn::{Descent, Look};
 use quickstudy_core::nn::{Layout, Mlp};
 use quickstudy_core::optim::Adam;
@@ -19,7 +19,7 @@ use quickstudy_core::policy::{Acting, NetConfig, Policy, PolicyNet};
 use quickstudy_core::settings::{Range, Settings as _};
 use quickstudy_core::task::TaskSource;
 use quickstudy_core::tensor::{Loop, scan};
-use quickstudy_core::train::{Evaluator, Layer, Own, Playground, Session, Setup};
+use quickstudy_core::train::{Evaluator, Layer, Own, Session, Setup};
 use quickstudy_core::{Device, Result, Tensor, settings};
 
 settings! {
@@ -32,7 +32,7 @@ settings! {
         /// discount of later rewards
         gamma: f64 = 0.99, Range::Unit;
         /// The networks of policy and baseline.
-        ..net: NetConfig = NetConfig { hidden: vec![32], ..NetConfig::default() };
+        ..net: NetConfig = NetConfig::hidden(vec![32]);
     }
 }
 
@@ -56,10 +56,10 @@ struct Reinforce {
 
 impl Reinforce {
     fn new(config: ReinforceConfig, spec: &EnvSpec) -> Result<Reinforce> {
-        let net = &config.net;
-        net.validate()?;
+        config.net.validate()?;
         let mut layout = Layout::new();
-        let policy = PolicyNet::new(&mut layout, spec, net);
+        let policy = PolicyNet::new(&mut layout, spec, &config.net);
+        let net = &config.net.layers;
         let sizes = [&[spec.observation.len()], &net.hidden[..], &[1]].concat();
         let value = Mlp::new(&mut layout, "value", 0, &sizes, net.activation, net.orthogonal_init.then_some(1.0));
         Ok(Reinforce { config, layout, policy, value, horizon: spec.horizon })
@@ -85,8 +85,8 @@ impl Algorithm for Reinforce {
     fn entries(&self, _environment: Option<usize>) -> Vec<StateEntry> {
         StateEntry::learner(self.layout.len())
     }
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds, self.config.episodes, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        FleetSize { tasks: seeds, envs_per_task: self.config.episodes, horizon: self.horizon }
     }
     fn batch(&self) -> u64 {
         (self.config.episodes * self.horizon) as u64
@@ -198,11 +198,12 @@ fn demonstrate() -> Result<()> {
     println!("mean return of 100 episodes of the first seed's most probable actions: {mean:.1}");
 
     // The same algorithm with environments of the host.
-    let setup = Setup::resolve(&REINFORCE, Playground::Host(env.spec().clone()), &seeds, Some(48_000), &[])?;
-    let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
-    let [groups, each, steps] = setup.fleet();
-    let executor: Box<dyn Executor> = Box::new(ParallelExecutor::new(groups, each, steps, 0, make)?);
-    let on_host = train(&mut Session::on_host(&device, &setup, executor)?, "rollout/ep_return_mean")?;
+    let place = EnvPlace::host(env.spec().clone(), move |FleetSize { tasks, envs_per_task, horizon }| {
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(Wrapped::new(&env))) };
+        Ok(Box::new(ParallelExecutor::new(tasks, envs_per_task, horizon, 0, make)?))
+    });
+    let setup = Setup::resolve(&REINFORCE, place, &seeds, Some(48_000), &[])?;
+    let on_host = train(&mut Session::new(&device, &setup)?, "rollout/ep_return_mean")?;
     // The shorter run is the beginning of the longer one, until its first seed has made its steps.
     let together = on_host.iter().take_while(|of_seeds| of_seeds.len() == seeds.len()).count();
     assert!(together > 1, "seeds make as many steps at first");

@@ -44,7 +44,7 @@ impl Env for Wide {
 
 fn main() -> std::process::ExitCode {
     match EnvDef::new(Wide) {
-        Ok(env) => quickstudy::cli::main_with(vec![env], vec![]),
+        Ok(env) => quickstudy::cli::main_with(vec![env.into()], vec![]),
         Err(error) => {
             eprintln!("{error}");
             std::process::ExitCode::FAILURE

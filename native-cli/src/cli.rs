@@ -4,7 +4,7 @@ use crate::cmd;
 use crate::{args, known, outcome, output, provenance, signals};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use quickstudy_core::algo::AlgorithmDef;
-use quickstudy_core::env::EnvDef;
+use quickstudy_core::host::EnvPlace;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -126,17 +126,18 @@ fn parsed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
 }
 
 /// The command line of a program of one's own: every verb works with these environments and algorithms, beside the built-in ones.
+/// An environment is one of programs, `env.into()`, or one of the host, [`EnvPlace::host`] or [`EnvPlace::of_envs`].
 ///
 /// ```no_run
 /// # use quickstudy_core::env::EnvDef;
 /// # fn my_environment() -> quickstudy_core::Result<EnvDef> { quickstudy_core::env::builtin("cartpole") }
 /// fn main() -> std::process::ExitCode {
 ///     let env = my_environment().expect("its spec works");
-///     quickstudy::cli::main_with(vec![env], vec![])
+///     quickstudy::cli::main_with(vec![env.into()], vec![])
 /// }
 /// ```
 #[must_use]
-pub fn main_with(environments: Vec<EnvDef>, algorithms: Vec<&'static AlgorithmDef>) -> ExitCode {
+pub fn main_with(environments: Vec<EnvPlace>, algorithms: Vec<&'static AlgorithmDef>) -> ExitCode {
     match known::add(environments, algorithms) {
         Ok(()) => main(),
         Err(stop) => ExitCode::from(outcome::report(&stop.into())),

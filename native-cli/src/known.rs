@@ -1,11 +1,13 @@
 //! The environments and algorithms that names on the command line stand for: the built-in ones, and those that a program of one's own
 //! adds with [`main_with`](crate::cli::main_with).
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use quickstudy_core::algo::AlgorithmDef;
-use quickstudy_core::env::{self, EnvDef, builtin_names};
+use quickstudy_core::env::builtin_names;
+use quickstudy_core::host::EnvPlace;
 use quickstudy_core::settings::SettingDoc;
 use quickstudy_core::train::{ALGORITHMS, METRIC_DOCS, Own};
 use quickstudy_core::{Error, Result};
@@ -13,13 +15,21 @@ use quickstudy_core::{Error, Result};
 use crate::outcome::Stop;
 
 struct Added {
-    environments: Vec<EnvDef>,
     algorithms: Vec<&'static AlgorithmDef>,
     /// By a program of one's own.
     named: bool,
 }
 
 static ADDED: OnceLock<Added> = OnceLock::new();
+
+thread_local! {
+    /// Those that were added, on the thread that runs the command: environments of the host are no business of others.
+    static ENVIRONMENTS: OnceCell<&'static [EnvPlace]> = const { OnceCell::new() };
+}
+
+fn environments() -> &'static [EnvPlace] {
+    ENVIRONMENTS.with(|added| added.get().copied().unwrap_or_default())
+}
 
 /// Name of the program, for the commands that messages suggest.
 #[must_use]
@@ -44,14 +54,14 @@ pub fn by_name(text: String) -> String {
 }
 
 fn added() -> &'static Added {
-    ADDED.get_or_init(|| Added { environments: Vec::new(), algorithms: Vec::new(), named: false })
+    ADDED.get_or_init(|| Added { algorithms: Vec::new(), named: false })
 }
 
 /// Adds environments and algorithms, once and before any is looked for.
 ///
 /// # Errors
 /// [`Stop`] if a name is taken.
-pub fn add(environments: Vec<EnvDef>, algorithms: Vec<&'static AlgorithmDef>) -> std::result::Result<(), Stop> {
+pub fn add(environments: Vec<EnvPlace>, algorithms: Vec<&'static AlgorithmDef>) -> std::result::Result<(), Stop> {
     let mut names: Vec<&str> = builtin_names().to_vec();
     names.extend(ALGORITHMS.iter().map(|def| def.name));
     let own = environments.iter().map(|env| env.spec().name.as_str()).chain(algorithms.iter().map(|def| def.name));
@@ -61,9 +71,12 @@ pub fn add(environments: Vec<EnvDef>, algorithms: Vec<&'static AlgorithmDef>) ->
         }
         names.push(name);
     }
-    match ADDED.set(Added { environments, algorithms, named: true }) {
-        Ok(()) => Ok(()),
-        Err(_) => Err(Stop::user("environments and algorithms were added before".to_owned())),
+    // They live as long as the program, as the built-in ones do.
+    let environments: &'static [EnvPlace] = Box::leak(environments.into_boxed_slice());
+    let first = ENVIRONMENTS.with(|added| added.set(environments)).is_ok();
+    match ADDED.set(Added { algorithms, named: true }) {
+        Ok(()) if first => Ok(()),
+        _ => Err(Stop::user("environments and algorithms were added before".to_owned())),
     }
 }
 
@@ -105,16 +118,16 @@ fn metrics_with(own: &[&'static AlgorithmDef]) -> impl Iterator<Item = (&'static
 /// Names of all environments, the built-in ones first.
 #[must_use]
 pub fn environment_names() -> Vec<&'static str> {
-    let own = added().environments.iter().map(|env| env.spec().name.as_str());
+    let own = environments().iter().map(|env| env.spec().name.as_str());
     builtin_names().into_iter().chain(own).collect()
 }
 
 /// The environment of that name, with parameters after a colon: a built-in one's own, and `time_limit`, which all take.
 ///
 /// # Errors
-/// As [`env::find`].
-pub fn environment(name: &str) -> Result<EnvDef> {
-    env::find(name, &added().environments).map_err(|error| match error {
+/// As [`EnvPlace::find`].
+pub fn environment(name: &str) -> Result<EnvPlace> {
+    EnvPlace::find(name, environments()).map_err(|error| match error {
         Error::Unknown { kind: "environment", .. } => Error::unknown("environment", name, environment_names()),
         other => other,
     })
@@ -123,7 +136,7 @@ pub fn environment(name: &str) -> Result<EnvDef> {
 /// The added environments and algorithms, for whoever reads snapshots.
 #[must_use]
 pub fn own() -> Own<'static> {
-    Own { env: None, environments: &added().environments, algorithms: &added().algorithms }
+    Own { env: None, environments: environments(), algorithms: &added().algorithms }
 }
 
 #[cfg(test)]

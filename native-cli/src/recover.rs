@@ -11,6 +11,9 @@ use crate::segments;
 use quickstudy_core::backend::Device;
 use quickstudy_core::train::{Own, Saved, Session};
 
+/// Said where a run goes on in other episodes than those in which it stopped.
+pub const NEW_EPISODES: &str = "note: the environment cannot save where it is in its episodes, so that new ones begin; resuming again gives the same";
+
 /// A session and the runs of its seeds.
 #[derive(Debug)]
 pub struct RecordedSession {
@@ -77,6 +80,9 @@ impl RecordedSession {
         let mut session = Session::restore_saved(device, own, &saved)?;
         session.set_steps(setup.steps)?;
         session.set_debug(self.debug);
+        if session.begins_anew() {
+            say(NEW_EPISODES);
+        }
         let steps = session.env_steps();
         self.session = session;
         for (index, run) in self.runs.iter_mut().enumerate() {

@@ -6,6 +6,7 @@ pub mod costly;
 pub mod crafted;
 pub mod golden;
 pub mod gpu;
+pub mod hosted;
 pub mod inputs;
 pub mod process;
 pub mod random_graph;

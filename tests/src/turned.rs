@@ -3,11 +3,12 @@
 use quickstudy_core::Tensor;
 use quickstudy_core::algo::off_policy::{Occasion, OffPolicy, Replay, UpdateOutcome};
 use quickstudy_core::algo::{Algorithm, Course, Held, Learned, Metrics, OnPolicy, OnPolicyLearner, StateEntry};
+use quickstudy_core::host::FleetSize;
 use quickstudy_core::learn::Turn;
 use quickstudy_core::nn::Layout;
 use quickstudy_core::optim::Progress;
 use quickstudy_core::play::Iteration;
-use quickstudy_core::policy::{Acting, NetConfig, Policy};
+use quickstudy_core::policy::{Acting, LayersConfig, Policy};
 use quickstudy_core::tensor::Named;
 
 /// An algorithm that makes its steps in the wrong direction.
@@ -21,7 +22,7 @@ impl<C: OffPolicy> OffPolicy for Turned<C> {
         self.0.replay()
     }
 
-    fn net(&self) -> &NetConfig {
+    fn net(&self) -> &LayersConfig {
         self.0.net()
     }
 
@@ -114,7 +115,7 @@ impl<C: OnPolicy> Algorithm for TurnedPolicy<C> {
         self.0.entries(environment)
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
+    fn fleet(&self, seeds: usize) -> FleetSize {
         self.0.fleet(seeds)
     }
 

@@ -36,7 +36,7 @@ export interface SessionOptions<A extends AlgorithmName = AlgorithmName> {
   /** Default `"auto"`. */
   device?: DeviceRequest;
   /**
-   * Whether to train in a worker, default true where there are any. A definition's environments run where it was made.
+   * Trains in a worker if true, the default where there are any. A definition's environments run where it was made.
    */
   worker?: boolean;
 }

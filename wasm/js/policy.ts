@@ -87,8 +87,8 @@ export class Policy {
   }
 
   /**
-   * What a meta-trained policy does on held-out tasks, or on those given, `[D]` numbers each: before adaptation and
-   * after each gradient step of it, or episode by episode.
+   * Shows how a meta-trained policy fares on held-out tasks, or on those given, `[D]` numbers each: before adaptation
+   * and after each gradient step of it, or episode by episode.
    */
   async adapt(test: MetaTest & { to?: readonly (readonly number[])[] } = {}): Promise<Adaptation> {
     only("option", test, ["to", "tasks", "rollouts", "innerSteps", "episodes", "seed", "deterministic"]);
@@ -137,7 +137,7 @@ export class Policy {
   }
 
   /**
-   * What to do at one observation, or at several rows of them: the number of a choice, or a vector within its bounds,
+   * Acts at one observation, or at several rows of them: the number of a choice, or a vector within its bounds,
    * for each row.
    *
    * A policy with a memory draws its actions, and remembers from call to call as long as there are as many rows; tell

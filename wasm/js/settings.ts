@@ -678,6 +678,8 @@ export interface DqnConfig {
   envs?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
   /** transitions that are remembered; never more than a run makes. Values: 1 or more; default 1000000. */
   memory_size?: number;
   /** transitions of an update. Values: 1 or more; default 32. */
@@ -760,6 +762,8 @@ export interface DqlConfig {
   envs?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.998. */
   gamma?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
   /** transitions that are remembered; never more than a run makes. Values: 1 or more; default 5000. */
   memory_size?: number;
   /** transitions of an update. Values: 1 or more; default 256. */
@@ -836,6 +840,8 @@ export interface DdpgConfig {
   envs?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
   /** transitions that are remembered; never more than a run makes. Values: 1 or more; default 1000000. */
   memory_size?: number;
   /** transitions of an update. Values: 1 or more; default 64. */
@@ -920,6 +926,8 @@ export interface Td3Config {
   envs?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
   /** transitions that are remembered; never more than a run makes. Values: 1 or more; default 1000000. */
   memory_size?: number;
   /** transitions of an update. Values: 1 or more; default 256. */
@@ -1005,6 +1013,8 @@ export interface SacConfig {
   envs?: number;
   /** discount of later rewards. Values: 0 to 1; default 0.99. */
   gamma?: number;
+  /** by their running mean and deviation. Values: true, false; default false. */
+  normalise_observations?: boolean;
   /** transitions that are remembered; never more than a run makes. Values: 1 or more; default 1000000. */
   memory_size?: number;
   /** transitions of an update. Values: 1 or more; default 256. */

@@ -2,8 +2,8 @@
 export type DeviceKind = "cpu" | "gpu";
 
 /**
- * What to run on. `auto` takes a GPU if it is faster on the program at hand, which is timed; small networks are often
- * faster on the processor. Where there is no GPU, `gpu` trains on the processor and says so.
+ * Names the device to run on. `auto` takes a GPU if it is faster on the program at hand, which is timed; small networks
+ * are often faster on the processor. Where there is no GPU, `gpu` trains on the processor and says so.
  */
 export type DeviceRequest = "auto" | DeviceKind;
 

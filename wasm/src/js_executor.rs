@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Promise, Reflect};
 use quickstudy_core::backend::LocalFuture;
-use quickstudy_core::host::{Chance, Executor, Fleet, Stepped};
+use quickstudy_core::host::{Chance, Executor, Fleet, FleetSize, Stepped};
 use quickstudy_core::rng::{Key, fold_in};
 use quickstudy_core::{Error, Result};
 use wasm_bindgen::JsCast;
@@ -44,12 +44,13 @@ struct Answer {
 }
 
 impl JsExecutor {
-    /// `tasks` groups of `each` environments with episodes of at most `horizon` steps.
+    /// So many environments that `source` makes.
     ///
     /// # Errors
     /// If the spec cannot work or an environment cannot be made.
-    pub fn new(source: &JsEnvSource, [tasks, each, horizon]: [usize; 3], cause: &Cause) -> Result<JsExecutor> {
-        let fleet = Fleet::of(source.spec.clone(), source.info.clone(), tasks, each, horizon)?;
+    pub fn new(source: &JsEnvSource, size: FleetSize, cause: &Cause) -> Result<JsExecutor> {
+        let FleetSize { tasks, envs_per_task, horizon } = size;
+        let fleet = Fleet::of(source.spec.clone(), source.info.clone(), tasks, envs_per_task, horizon)?;
         let make = |number: usize| {
             let env = source.create(number).map_err(|e| failed(&fleet, cause, number, "create", e))?;
             Ok(Member { env, steps: 0 })

@@ -1,18 +1,16 @@
 //! Trained policies.
 
-use quickstudy_core::Result;
 use quickstudy_core::algo::Family;
-use quickstudy_core::host::{Acted, Actor, Executor, Fleet, Stepped};
+use quickstudy_core::host::{Acted, Actor, Fleet, Stepped};
 use quickstudy_core::rng::key_from_seed;
-use quickstudy_core::train::{Adaptation, Evaluator, Guesses, MetaTest, Playground, StageUnit};
+use quickstudy_core::train::{Adaptation, Evaluator, Guesses, MetaTest, StageUnit};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::device::RawDevice;
 use crate::js::{plain, read};
-use crate::js_env::JsEnvSource;
-use crate::js_executor::{Cause, JsExecutor};
-use crate::session::{Episodes, caused, source};
+use crate::js_executor::Cause;
+use crate::session::{Episodes, caused, place};
 use crate::thrown::{Thrown, misused, thrown};
 
 #[derive(Serialize)]
@@ -125,7 +123,7 @@ struct Asked {
 #[wasm_bindgen]
 pub struct RawPolicy {
     evaluator: Evaluator,
-    env: JsValue,
+    cause: Cause,
     asked: Option<Asked>,
 }
 
@@ -136,9 +134,10 @@ impl RawPolicy {
     /// # Errors
     /// If the bytes are no snapshot that this version can read.
     pub fn load(device: &RawDevice, bytes: &[u8], env: JsValue) -> Thrown<RawPolicy> {
-        let playground = source(&env)?.map(|source| Playground::Host(source.spec));
-        let evaluator = Evaluator::load_with(device.device(), playground, bytes).map_err(thrown)?;
-        Ok(RawPolicy { evaluator, env, asked: None })
+        let cause = Cause::default();
+        let place = place(&env, &cause)?;
+        let evaluator = Evaluator::load_with(device.device(), place, bytes).map_err(thrown)?;
+        Ok(RawPolicy { evaluator, cause, asked: None })
     }
 
     /// The policy's algorithm, environment, seed, steps and spec.
@@ -162,17 +161,9 @@ impl RawPolicy {
     /// # Errors
     /// For no episodes or too many, or if an environment or the device fails.
     pub async fn evaluate(&mut self, episodes: usize, seed: u64, deterministic: Option<bool>) -> Thrown<JsValue> {
-        let cause = Cause::default();
-        let played = match source(&self.env)? {
-            Some(source) => {
-                let executor = self.evaluator.fleet(episodes).and_then(|sizes| JsExecutor::new(&source, sizes, &cause));
-                let executor: Box<dyn Executor> = Box::new(executor.map_err(|e| caused(e, &cause))?);
-                let deterministic = deterministic.unwrap_or(!self.evaluator.adapts());
-                self.evaluator.play(executor, seed, deterministic).await
-            }
-            None => self.evaluator.evaluate(episodes, seed, deterministic.unwrap_or(true)).await,
-        };
-        plain(&Episodes::of(&played.map_err(|e| caused(e, &cause))?))
+        let deterministic = deterministic.unwrap_or(!self.evaluator.draws_only());
+        let played = self.evaluator.evaluate(episodes, seed, deterministic).await;
+        plain(&Episodes::of(&played.map_err(|e| caused(e, &self.cause))?))
     }
 
     /// Plays held-out tasks, and reports stage by stage how it adapts to them.
@@ -188,26 +179,17 @@ impl RawPolicy {
             inner_steps: test.inner_steps,
             episodes: test.episodes,
             seed: test.seed,
-            deterministic: test.deterministic.unwrap_or(standard.deterministic),
+            // Where only draws can be played, it is refused to those who ask for something else.
+            deterministic: test.deterministic.unwrap_or(!self.evaluator.draws_only()),
         };
         if test.given.as_ref().is_some_and(Vec::is_empty) {
             return Err(misused("tasks: an empty list has none to adapt to"));
         }
-        let cause = Cause::default();
-        let adaptation = match (source(&self.env)?, &test.given) {
-            // There, actions are drawn unless it was asked for something else, which is refused.
-            (Some(source), given) => {
-                let deterministic = test.deterministic.unwrap_or(false);
-                let meta = MetaTest { deterministic, tasks: given.as_ref().map_or(meta.tasks, Vec::len), ..meta };
-                self.adapt_in(&source, &cause, given.as_deref(), meta).await
-            }
-            (None, Some(tasks)) => {
-                let narrow = |task: &Vec<f64>| task.iter().map(|x| *x as f32).collect();
-                self.evaluator.adapt_to(&tasks.iter().map(narrow).collect::<Vec<_>>(), meta).await
-            }
-            (None, None) => self.evaluator.adapt(meta).await,
+        let adaptation = match &test.given {
+            Some(tasks) => self.evaluator.adapt_to(tasks, meta).await,
+            None => self.evaluator.adapt(meta).await,
         };
-        plain(&AdaptationInfo::of(adaptation.map_err(|e| caused(e, &cause))?))
+        plain(&AdaptationInfo::of(adaptation.map_err(|e| caused(e, &self.cause))?))
     }
 
     /// Lets it adapt to one task, and reports beside that where it would go by its belief after each step.
@@ -216,7 +198,7 @@ impl RawPolicy {
     /// If it infers no belief, for values that cannot be, or if the environment is one of the page or the device fails.
     pub async fn guesses(&self, test: JsValue) -> Thrown<JsValue> {
         let Guessing { to, episodes, draws, seed } = read("guesses", test)?;
-        if source(&self.env)?.is_some() {
+        if self.evaluator.env().on_host() {
             return Err(misused(
                 "guesses: they are acted out in built-in environments only, not in those of JavaScript",
             ));
@@ -317,18 +299,6 @@ impl RawPolicy {
 }
 
 impl RawPolicy {
-    /// Adapts in environments of the page.
-    async fn adapt_in(
-        &self,
-        source: &JsEnvSource,
-        cause: &Cause,
-        given: Option<&[Vec<f64>]>,
-        test: MetaTest,
-    ) -> Result<Adaptation> {
-        let executor = JsExecutor::new(source, self.evaluator.test_fleet(&test)?, cause)?;
-        self.evaluator.adapt_in(Box::new(executor), given.map(<[_]>::to_vec), test).await
-    }
-
     pub(crate) fn evaluator(&self) -> &Evaluator {
         &self.evaluator
     }

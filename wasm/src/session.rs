@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use quickstudy_core::Error;
 use quickstudy_core::env::builtin;
-use quickstudy_core::host::Executor;
-use quickstudy_core::train::{Episode, Layer, Own, Playground, Row, Session, Setup};
-use quickstudy_core::{Error, Result};
+use quickstudy_core::host::EnvPlace;
+use quickstudy_core::train::{Episode, Layer, Own, Row, Session, Setup};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -70,9 +70,13 @@ pub struct RawSession {
     cause: Cause,
 }
 
-/// Plays what the setup needs in environments of the page.
-fn executor(setup: &Setup, source: &JsEnvSource, cause: &Cause) -> Result<Box<dyn Executor>> {
-    Ok(Box::new(JsExecutor::new(source, setup.fleet(), cause)?))
+/// The environments of the page, if there are any; what they throw is left in `cause`.
+pub fn place(env: &JsValue, cause: &Cause) -> Thrown<Option<EnvPlace>> {
+    let place = |source: JsEnvSource| {
+        let cause = cause.clone();
+        EnvPlace::host(source.spec.clone(), move |size| Ok(Box::new(JsExecutor::new(&source, size, &cause)?)))
+    };
+    Ok(source(env)?.map(place))
 }
 
 /// The bytes of files.
@@ -80,8 +84,8 @@ fn files(arrays: &js_sys::Array) -> Vec<Vec<u8>> {
     arrays.iter().map(|bytes| js_sys::Uint8Array::new(&bytes).to_vec()).collect()
 }
 
-/// The environments of the page, if there are any.
-pub fn source(env: &JsValue) -> Thrown<Option<JsEnvSource>> {
+/// Makes environments of the page, if it has any.
+fn source(env: &JsValue) -> Thrown<Option<JsEnvSource>> {
     (!env.is_undefined() && !env.is_null()).then(|| JsEnvSource::new(env)).transpose()
 }
 
@@ -106,17 +110,14 @@ impl RawSession {
         let request: Request = read("train", request)?;
         let cause = Cause::default();
         let layer = Layer { origin: "config".to_owned(), settings: request.config };
-        let source = source(&env)?;
-        let resolve = |env: Playground| {
+        let place = match place(&env, &cause)? {
+            Some(place) => Ok(place),
+            None => builtin(request.env.as_deref().unwrap_or_default()).map(EnvPlace::from),
+        };
+        let resolve = |env: EnvPlace| {
             Setup::resolve(&request.algorithm, env, &request.seeds, request.steps, std::slice::from_ref(&layer))
         };
-        let session = match source {
-            Some(source) => resolve(Playground::Host(source.spec.clone()))
-                .and_then(|setup| Session::on_host(device.device(), &setup, executor(&setup, &source, &cause)?)),
-            None => builtin(request.env.as_deref().unwrap_or_default())
-                .and_then(|env| resolve(env.into()))
-                .and_then(|setup| Session::new(device.device(), &setup)),
-        };
+        let session = place.and_then(resolve).and_then(|setup| Session::new(device.device(), &setup));
         let begun = |mut session: Session| {
             if from.length() > 0 {
                 let bytes = files(&from);
@@ -138,13 +139,7 @@ impl RawSession {
         let bytes = files(&snapshots);
         let slices: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
         let cause = Rc::new(RefCell::new(None));
-        let session = match source(&env)? {
-            Some(source) => Session::restore_on_host(device.device(), source.spec.clone(), &slices, |setup| {
-                executor(setup, &source, &cause)
-            }),
-            None => Session::restore(device.device(), &slices),
-        };
-        match session {
+        match Session::restore_with(device.device(), place(&env, &cause)?, &slices) {
             Ok(session) => Ok(RawSession { session, cause }),
             Err(error) => Err(caused(error, &cause)),
         }
@@ -255,9 +250,9 @@ impl RawSession {
     /// Episodes of the deterministic policy of each seed, `{ returns, lengths, terminated }`.
     ///
     /// # Errors
-    /// For no episodes or too many, for environments of the page, or if the device fails.
+    /// For no episodes or too many, or if an environment or the device fails.
     pub async fn evaluate(&mut self, episodes: usize) -> Thrown<JsValue> {
-        let all = self.session.evaluate(episodes).await.map_err(thrown)?;
+        let all = self.session.evaluate(episodes).await.map_err(|e| caused(e, &self.cause))?;
         plain(&all.iter().map(|episodes| Episodes::of(episodes)).collect::<Vec<_>>())
     }
 }

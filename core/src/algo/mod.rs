@@ -12,8 +12,8 @@ pub use ars::{ARS, Ars, ArsConfig};
 pub use cem::{CEM, Cem, CemConfig};
 pub use cma_es::{CMA_ES, CmaEs, CmaEsConfig};
 pub use contract::{
-    Algorithm, AlgorithmDef, Arena, Configure, Course, Family, First, Held, IntoAlgorithm, Learned, Numbers,
-    ParameterGroups, Relation, StateEntry, Statistics, Training, update_parameters,
+    Algorithm, AlgorithmDef, Configure, Course, Family, First, Held, IntoAlgorithm, Learned, Numbers, ParameterGroups,
+    Relation, StateEntry, Statistics, Training, update_parameters,
 };
 use contract::{Count, RunningEpisodes};
 pub(crate) use contract::{MOMENTS, resized};

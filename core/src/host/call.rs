@@ -89,7 +89,7 @@ fn new(number: usize, fleet: &Fleet, make: Option<&Make>) -> Result<Box<dyn Host
 }
 
 /// Calls `f`; an error or a panic of it becomes a fault.
-fn caught<T>(f: impl FnOnce() -> Result<T>) -> CallResult<T> {
+pub(super) fn caught<T>(f: impl FnOnce() -> Result<T>) -> CallResult<T> {
     let (kind, problem) = match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(value)) => return Ok(value),
         Ok(Err(Error::Environment { problem, .. })) => (FaultKind::Failed, problem),

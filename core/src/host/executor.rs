@@ -1,6 +1,6 @@
 //! Many environments side by side.
 
-use super::{Chance, Faults, HostEnv};
+use super::{Chance, Faults, FleetSize, HostEnv};
 use crate::backend::LocalFuture;
 use crate::env::{EnvSpec, spec_problem};
 use crate::rng::Key;
@@ -92,6 +92,23 @@ pub trait Executor {
     /// As for [`reset`](Executor::reset).
     fn step<'a>(&'a mut self, actions: &'a [f64], keys: &'a [Key]) -> LocalFuture<'a, Result<Stepped>>;
 
+    /// Where each group's environments are in their episodes, for [`restore`](Executor::restore); none if one of them cannot
+    /// [save](HostEnv::save) that.
+    ///
+    /// # Errors
+    /// If an environment fails.
+    fn save(&self) -> LocalFuture<'_, Result<Option<Vec<Vec<u8>>>>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Goes on with the episodes that the groups of an executor like this one saved.
+    ///
+    /// # Errors
+    /// If these are none that environments can go back to.
+    fn restore<'a>(&'a mut self, _groups: &'a [Vec<u8>]) -> LocalFuture<'a, Result<()>> {
+        Box::pin(async { Err(Error::Program("the executor cannot go back to saved episodes".to_owned())) })
+    }
+
     /// How often environments have failed that others have taken the place of; an executor for which each failure is an error has none.
     fn faults(&self) -> Faults {
         Faults::default()
@@ -133,6 +150,12 @@ impl Fleet {
         }
         let problem = format!("number {number} has another spec or other info than number 0");
         Err(Error::Environment { name: self.spec.name.clone(), problem })
+    }
+
+    /// How many environments these are, and how long their episodes.
+    #[must_use]
+    pub fn size(&self) -> FleetSize {
+        FleetSize { tasks: self.tasks, envs_per_task: self.envs_per_task, horizon: self.horizon }
     }
 
     /// M · E.

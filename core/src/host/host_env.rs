@@ -15,6 +15,12 @@ pub struct Chance {
     pub element: u32,
 }
 
+impl From<(Key, u32)> for Chance {
+    fn from((key, element): (Key, u32)) -> Chance {
+        Chance { key, element }
+    }
+}
+
 impl Chance {
     /// A generator for this call.
     #[must_use]
@@ -99,4 +105,19 @@ pub trait HostEnv: Send {
     /// # Errors
     /// As for [`reset`](HostEnv::reset).
     fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition>;
+
+    /// Everything that the running episode and its task are made of, for [`restore`](HostEnv::restore); none if it cannot be saved. With it
+    /// a resumed run equals the uninterrupted one to the byte; without it, episodes begin anew.
+    fn save(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Goes back to what an environment like this one saved.
+    ///
+    /// # Errors
+    /// If it is no such state.
+    fn restore(&mut self, _state: &[u8]) -> Result<()> {
+        let problem = "cannot go back to a saved state".to_owned();
+        Err(Error::Environment { name: self.spec().name.clone(), problem })
+    }
 }

@@ -1,6 +1,6 @@
 //! One environment after the other.
 
-use super::slot::{Command, Slot, slots};
+use super::slot::{Command, Slot, groups_of, slots, states_of};
 use super::{Chance, Executor, Fleet, HostEnv, Stepped};
 use crate::Result;
 use crate::backend::LocalFuture;
@@ -67,6 +67,20 @@ impl Executor for IterativeExecutor {
         Box::pin(async move {
             self.fleet.expect_step(actions, keys)?;
             self.all(&Command::Step(actions.to_vec(), keys.to_vec()))
+        })
+    }
+
+    fn save(&self) -> LocalFuture<'_, Result<Option<Vec<Vec<u8>>>>> {
+        Box::pin(async move {
+            let states = self.slots.iter().map(|slot| slot.save(&self.fleet)).collect::<Result<Option<Vec<_>>>>()?;
+            Ok(states.map(|states| groups_of(&states, &self.fleet)))
+        })
+    }
+
+    fn restore<'a>(&'a mut self, groups: &'a [Vec<u8>]) -> LocalFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let states = states_of(groups, &self.fleet)?;
+            self.slots.iter_mut().zip(states).try_for_each(|(slot, state)| slot.restore(state, &self.fleet))
         })
     }
 }

@@ -42,8 +42,10 @@
 
 mod actor;
 mod call;
+mod episode_state;
 mod executor;
 mod faults;
+mod fleet_size;
 mod host_env;
 mod iterative;
 mod one_of;
@@ -51,6 +53,7 @@ mod padded;
 #[cfg(feature = "parallel")]
 mod parallel;
 mod path;
+mod place;
 mod player;
 mod sampler;
 mod slot;
@@ -61,11 +64,14 @@ mod task_per_episode;
 #[cfg(feature = "standalone")]
 mod wrapped;
 
+pub(crate) use episode_state::{cut_off, read_bytes, write_bytes};
+
 pub use actor::{Acted, Actor};
 pub use executor::{Executor, Fleet, Stepped};
 pub use faults::Faults;
 #[cfg(feature = "parallel")]
 pub use faults::Tolerance;
+pub use fleet_size::FleetSize;
 pub use host_env::{Chance, HostEnv, SUCCESS, Transition};
 pub use iterative::IterativeExecutor;
 pub use one_of::OneOf;
@@ -73,6 +79,7 @@ pub use padded::{BlockShape, Padded, PathArrays};
 #[cfg(feature = "parallel")]
 pub use parallel::ParallelExecutor;
 pub use path::{HostPath, Samples};
+pub use place::{EnvPlace, HostPlace};
 pub use player::{PlayedStep, Player};
 pub use sampler::{MetaSampler, Quota, Sampler};
 pub use some_groups::SomeGroups;

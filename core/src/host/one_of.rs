@@ -1,5 +1,6 @@
 //! Several environments as one, of which a task says which is played.
 
+use super::episode_state::{cut_off, read_bytes, read_numbers, write_bytes, write_numbers};
 use super::{Chance, HostEnv, Transition};
 use crate::env::{Dim, EnvSpec};
 use crate::{Error, Result};
@@ -125,6 +126,21 @@ impl HostEnv for OneOf {
         let cut = !step.terminated && self.steps >= self.envs[self.now].spec().horizon;
         let truncated = step.truncated || (cut && self.steps < self.spec.horizon);
         Ok(Transition { observation: self.seen(step.observation), truncated, ..step })
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        write_numbers(&mut bytes, &[self.now as f64, self.steps as f64]);
+        for env in &self.envs {
+            write_bytes(&mut bytes, &env.save()?);
+        }
+        Some(bytes)
+    }
+
+    fn restore(&mut self, mut state: &[u8]) -> Result<()> {
+        let [now, steps] = read_numbers(&mut state)?[..] else { return Err(cut_off()) };
+        (self.now, self.steps) = ((now as usize).min(self.envs.len() - 1), steps as usize);
+        self.envs.iter_mut().try_for_each(|env| env.restore(read_bytes(&mut state)?))
     }
 }
 

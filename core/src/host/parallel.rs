@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 
 use super::call::Make;
-use super::slot::{Command, slots};
+use super::slot::{Command, groups_of, slots, states_of};
 use super::slots::{Shared, Slots, work};
 use super::{Chance, Executor, Faults, Fleet, HostEnv, Stepped, Tolerance};
 use crate::backend::LocalFuture;
@@ -236,6 +236,28 @@ impl Executor for ParallelExecutor {
             self.shared.fleet.expect_step(actions, keys)?;
             self.all(Command::Step(actions.to_vec(), keys.to_vec()), self.workers.len())?;
             Ok(self.results())
+        })
+    }
+
+    fn save(&self) -> LocalFuture<'_, Result<Option<Vec<Vec<u8>>>>> {
+        Box::pin(async move {
+            let fleet = &self.shared.fleet;
+            let states =
+                self.workers.iter().map(|worker| worker.slots.save(fleet)).collect::<Result<Option<Vec<_>>>>()?;
+            Ok(states.map(|states| groups_of(&states.concat(), fleet)))
+        })
+    }
+
+    fn restore<'a>(&'a mut self, groups: &'a [Vec<u8>]) -> LocalFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let fleet = &self.shared.fleet;
+            let mut rest = &states_of(groups, fleet)?[..];
+            for worker in &self.workers {
+                let (own, others) = rest.split_at(worker.slots.count().min(rest.len()));
+                worker.slots.restore(&mut own.iter().cloned(), fleet)?;
+                rest = others;
+            }
+            Ok(())
         })
     }
 

@@ -1,5 +1,6 @@
 //! The one loop that steps environments of the host.
 
+use super::episode_state::{read_numbers, write_numbers};
 use super::{Acted, Actor, Executor, Fleet, Stepped};
 use crate::backend::LocalFuture;
 use crate::rng::{Key, fold_in};
@@ -69,6 +70,41 @@ impl<E: Executor + ?Sized> Player<E> {
         let first = self.executor.reset(keys).await?;
         self.executor.fleet().expect_first(&first)?;
         self.seen = Some(first);
+        Ok(())
+    }
+
+    /// Where each group is in its episodes; none if environments have not begun, or cannot save that.
+    ///
+    /// # Errors
+    /// If an environment fails.
+    pub(crate) async fn save(&self) -> Result<Option<Vec<Vec<u8>>>> {
+        let Some(seen) = &self.seen else { return Ok(None) };
+        let Some(groups) = self.executor.save().await? else { return Ok(None) };
+        let width = seen.len() / groups.len().max(1);
+        let with_seen = |(seen, group): (&[f64], Vec<u8>)| {
+            let mut bytes = Vec::new();
+            write_numbers(&mut bytes, seen);
+            bytes.extend(group);
+            bytes
+        };
+        Ok(Some(seen.chunks(width.max(1)).zip(groups).map(with_seen).collect()))
+    }
+
+    /// Goes on where the groups of a player like this one were.
+    ///
+    /// # Errors
+    /// If environments cannot go back there.
+    pub(crate) async fn restore(&mut self, groups: &[Vec<u8>]) -> Result<()> {
+        let (mut seen, mut rest) = (Vec::new(), Vec::with_capacity(groups.len()));
+        for group in groups {
+            let mut bytes = &group[..];
+            seen.extend(read_numbers(&mut bytes)?);
+            rest.push(bytes.to_vec());
+        }
+        self.seen = None;
+        self.executor.restore(&rest).await?;
+        self.executor.fleet().expect_first(&seen)?;
+        self.seen = Some(seen);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! A slot holds one environment of an executor: its episode, time limit and automatic reset, and another environment when it fails.
 
-use super::call::{Answer, CallResult, EnvCall};
+use super::call::{Answer, CallResult, EnvCall, caught};
+use super::episode_state::EpisodeState;
 use super::faults::{Fault, FaultKind, Faults, Tolerance};
 use super::{Chance, Fleet, HostEnv, Stepped, Transition};
 use crate::rng::Key;
@@ -234,6 +235,26 @@ impl Slot {
         Ok(())
     }
 
+    /// Where its environment is in its episode; none if that cannot be saved.
+    pub fn save(&self, fleet: &Fleet) -> Result<Option<EpisodeState>> {
+        let Some(env) = self.env.as_deref().filter(|_| !self.untold) else { return Ok(None) };
+        let saved = caught(|| Ok(env.save())).map_err(|fault| self.error(fleet, "save", &fault.problem))?;
+        let steps = self.steps.map(|steps| steps as u64);
+        Ok(saved.map(|env| EpisodeState { steps, seen: self.seen.clone(), task: self.task.clone(), env }))
+    }
+
+    /// Goes on where an environment was.
+    pub fn restore(&mut self, state: EpisodeState, fleet: &Fleet) -> Result<()> {
+        let restored = match self.env.as_deref_mut() {
+            Some(env) => caught(|| env.restore(&state.env)),
+            None => Ok(()),
+        };
+        restored.map_err(|fault| self.error(fleet, "restore", &fault.problem))?;
+        self.steps = state.steps.map(|steps| steps as usize);
+        (self.seen, self.task, self.untold) = (state.seen, state.task, false);
+        Ok(())
+    }
+
     /// Tasks that were drawn.
     pub fn take_tasks(&mut self) -> Vec<Vec<f64>> {
         std::mem::take(&mut self.made.tasks)
@@ -255,6 +276,29 @@ impl Slot {
         all.lengths.push(length);
         all.info.extend(info);
     }
+}
+
+/// Bytes of the groups whose environments are where these say, in order of their numbers.
+pub(super) fn groups_of(states: &[EpisodeState], fleet: &Fleet) -> Vec<Vec<u8>> {
+    let of_group = |states: &[EpisodeState]| {
+        let mut bytes = Vec::new();
+        states.iter().for_each(|state| state.write(&mut bytes));
+        bytes
+    };
+    states.chunks(fleet.envs_per_task).map(of_group).collect()
+}
+
+/// The inverse of [`groups_of`].
+pub(super) fn states_of(groups: &[Vec<u8>], fleet: &Fleet) -> Result<Vec<EpisodeState>> {
+    fleet.expect("saved groups", groups.len(), fleet.tasks)?;
+    let mut states = Vec::with_capacity(fleet.num_envs());
+    for group in groups {
+        let mut rest = &group[..];
+        for _ in 0..fleet.envs_per_task {
+            states.push(EpisodeState::read(&mut rest)?);
+        }
+    }
+    Ok(states)
 }
 
 impl MadeStep {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::call::{Make, discard};
+use super::episode_state::EpisodeState;
 use super::faults::{Fault, FaultKind};
 use super::parallel::gone;
 use super::slot::{Command, Slot, Trouble};
@@ -95,6 +96,21 @@ impl Slots {
     /// Tasks that the first environment drew.
     pub fn take_tasks(&self) -> Vec<Vec<f64>> {
         self.lock().slots[0].take_tasks()
+    }
+
+    /// The number of its environments.
+    pub fn count(&self) -> usize {
+        self.lock().slots.len()
+    }
+
+    /// Where its environments are in their episodes; none if that cannot be saved.
+    pub fn save(&self, fleet: &Fleet) -> Result<Option<Vec<EpisodeState>>> {
+        self.lock().slots.iter().map(|slot| slot.save(fleet)).collect()
+    }
+
+    /// Goes on where environments were, with the first of these states.
+    pub fn restore(&self, states: &mut dyn Iterator<Item = EpisodeState>, fleet: &Fleet) -> Result<()> {
+        self.lock().slots.iter_mut().zip(states).try_for_each(|(slot, state)| slot.restore(state, fleet))
     }
 
     /// Put what the environments gave behind the results of others.

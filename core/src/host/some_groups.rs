@@ -114,6 +114,21 @@ impl Executor for SomeGroups {
         })
     }
 
+    fn save(&self) -> LocalFuture<'_, Result<Option<Vec<Vec<u8>>>>> {
+        Box::pin(async move {
+            let own = |all: Vec<Vec<u8>>| self.groups.iter().filter_map(|group| all.get(*group).cloned()).collect();
+            Ok(self.whole.save().await?.map(own))
+        })
+    }
+
+    fn restore<'a>(&'a mut self, groups: &'a [Vec<u8>]) -> LocalFuture<'a, Result<()>> {
+        Box::pin(async move {
+            self.fleet.expect("saved groups", groups.len(), self.fleet.tasks)?;
+            let all = self.spread(groups);
+            self.whole.restore(&all).await
+        })
+    }
+
     fn faults(&self) -> Faults {
         self.whole.faults()
     }

@@ -40,4 +40,12 @@ impl<E: HostEnv> HostEnv for TaskPerEpisode<E> {
     fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
         self.env.step(action, chance)
     }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        self.env.save()
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<()> {
+        self.env.restore(state)
+    }
 }

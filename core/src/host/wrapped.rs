@@ -1,5 +1,6 @@
 //! Environments of the tensor program, played on the host.
 
+use super::episode_state::{cut_off, read_numbers, write_numbers};
 use super::{Chance, HostEnv, SUCCESS, Transition};
 use crate::Result;
 use crate::env::{EnvDef, EnvSpec};
@@ -67,5 +68,21 @@ impl HostEnv for Wrapped {
             info: success.map(|success| f64::from(u8::from(success))).into_iter().collect(),
             ..Transition::default()
         })
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        write_numbers(&mut bytes, &wide(&self.task));
+        write_numbers(&mut bytes, &wide(&self.state));
+        Some(bytes)
+    }
+
+    fn restore(&mut self, mut state: &[u8]) -> Result<()> {
+        let (task, of_episode) = (narrow(&read_numbers(&mut state)?), narrow(&read_numbers(&mut state)?));
+        if (task.len(), of_episode.len(), state.len()) != (self.task.len(), self.state.len(), 0) {
+            return Err(cut_off());
+        }
+        (self.task, self.state) = (task, of_episode);
+        Ok(())
     }
 }

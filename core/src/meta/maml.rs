@@ -5,11 +5,17 @@
 //! with the adapted ones, and so on, then optimise the shared parameters through the adaptation. Nothing is read in
 //! between.
 
-use super::adapt::{InnerSteps, StepSizes, per_task};
-use super::config::{MAX_BATCH, MamlConfig, Variant};
+pub(super) mod adapt;
+pub(super) mod config;
+pub(super) mod objective;
+pub(super) mod surrogate;
+
+use self::adapt::{InnerSteps, StepSizes};
+use self::config::{MAX_BATCH, MamlConfig, Variant};
+use self::objective::{MetaLoss, Objective, meta_loss};
+use self::surrogate::{Phase, Surrogate};
 use super::deviation::{constant, log_std, std_fits};
-use super::objective::{MetaLoss, Objective, meta_loss};
-use super::surrogate::{Phase, Surrogate};
+use super::per_task::per_task;
 use crate::algo::{
     Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, Numbers, StateEntry, update_parameters,
 };
@@ -17,6 +23,7 @@ use crate::backend::ScalarValue;
 use crate::credit::{Paths, adjusted_rewards};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout};
 use crate::optim::{AdamState, Progress, weight_decay};
@@ -258,8 +265,9 @@ impl Algorithm for Maml {
         entries
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds * self.config.meta_batch, self.config.rollouts, self.steps]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        let (tasks, envs_per_task) = (seeds * self.config.meta_batch, self.config.rollouts);
+        FleetSize { tasks, envs_per_task, horizon: self.steps }
     }
 
     fn batch(&self) -> u64 {
@@ -273,7 +281,7 @@ impl Algorithm for Maml {
             ("rollouts", *rollouts),
             ("horizon", self.steps),
             ("inner_steps", *inner_steps),
-            ("hidden", net.hidden.iter().copied().max().unwrap_or(0)),
+            ("hidden", net.layers.hidden.iter().copied().max().unwrap_or(0)),
         ]
     }
 

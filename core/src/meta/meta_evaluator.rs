@@ -2,8 +2,9 @@
 
 use super::meta_algorithm::{MetaAlgorithm, MetaPolicy};
 use super::performance::{AVERAGE, EpisodeOutcome, Performance, UNNAMED};
-use crate::host::{Actor, Executor, HostPath, MetaSampler, Quota, SUCCESS};
+use crate::host::{Actor, Chance, Executor, HostPath, MetaSampler, Quota, SUCCESS, Samples};
 use crate::rng::{Key, fold_in, stream};
+use crate::task::TaskSource;
 use crate::{Error, Result};
 
 /// Keys of episodes that explore; folded with the round, then with the task.
@@ -62,30 +63,13 @@ impl MetaEvaluator {
         tasks: &[TestTask],
         key: Key,
     ) -> Result<Vec<(String, f64)>> {
-        for (name, value) in [("n_exploration_eps", self.n_exploration_eps), ("n_test_episodes", self.n_test_episodes)]
-        {
-            if value == 0 {
-                return Err(Error::config(name, "0 episodes show nothing; give at least 1"));
-            }
-        }
         let fleet = self.sampler.executor().fleet().clone();
         if tasks.len() != fleet.tasks {
             let problem = format!("{} were given to an executor of {}; give as many", tasks.len(), fleet.tasks);
             return Err(Error::config("tasks", problem));
         }
         let parameters: Vec<Vec<f64>> = tasks.iter().map(|task| task.parameters.clone()).collect();
-        self.sampler.set_tasks(&parameters).await?;
-        let keys = |key: Key| -> Vec<Key> { (0..tasks.len() as u32).map(|task| fold_in(key, task)).collect() };
-        let mut policy: Box<dyn MetaPolicy> = algorithm.exploration_policy(&fleet).await?;
-        for round in 0..algorithm.rounds() as u32 {
-            self.sampler.quota = Quota::Episodes(self.n_exploration_eps);
-            let keys = keys(fold_in(fold_in(key, EXPLORATION), round));
-            let actor: &mut dyn Actor = &mut *policy;
-            let episodes = self.sampler.obtain(actor, &keys).await?;
-            policy = policy.adapt(&episodes).await?;
-        }
-        self.sampler.quota = Quota::Episodes(self.n_test_episodes);
-        let samples = self.sampler.obtain(&mut *policy, &keys(fold_in(key, TEST))).await?;
+        let samples = self.test(algorithm, &parameters, key).await?;
 
         let name = |task: &TestTask| task.name.clone().unwrap_or_else(|| UNNAMED.to_owned());
         let mut names = self.test_task_names.clone();
@@ -112,5 +96,43 @@ impl MetaEvaluator {
         rows.extend(measure(&samples.paths().collect::<Vec<_>>()).rows(&self.prefix, AVERAGE));
         self.iteration += 1;
         Ok(rows)
+    }
+
+    /// Draws tasks that `key` names, one for each group of the executor.
+    pub(crate) async fn draw_tasks(&mut self, key: Key) -> Result<Vec<Vec<f64>>> {
+        let fleet = self.sampler.executor().fleet();
+        if fleet.spec.task.is_empty() {
+            return Ok(vec![Vec::new(); fleet.tasks]);
+        }
+        let chances = TaskSource::Fresh.pick(key, 0, fleet.tasks);
+        self.sampler.sample_tasks(&chances.into_iter().map(Chance::from).collect::<Vec<_>>()).await
+    }
+
+    /// The episodes that measure, of all tasks, each `[D]`.
+    pub(crate) async fn test(
+        &mut self,
+        algorithm: &mut dyn MetaAlgorithm,
+        tasks: &[Vec<f64>],
+        key: Key,
+    ) -> Result<Samples> {
+        for (name, value) in [("n_exploration_eps", self.n_exploration_eps), ("n_test_episodes", self.n_test_episodes)]
+        {
+            if value == 0 {
+                return Err(Error::config(name, "0 episodes show nothing; give at least 1"));
+            }
+        }
+        let fleet = self.sampler.executor().fleet().clone();
+        self.sampler.set_tasks(tasks).await?;
+        let keys = |key: Key| -> Vec<Key> { (0..tasks.len() as u32).map(|task| fold_in(key, task)).collect() };
+        let mut policy: Box<dyn MetaPolicy> = algorithm.exploration_policy(&fleet).await?;
+        for round in 0..algorithm.rounds() as u32 {
+            self.sampler.quota = Quota::Episodes(self.n_exploration_eps);
+            let keys = keys(fold_in(fold_in(key, EXPLORATION), round));
+            let actor: &mut dyn Actor = &mut *policy;
+            let episodes = self.sampler.obtain(actor, &keys).await?;
+            policy = policy.adapt(&episodes).await?;
+        }
+        self.sampler.quota = Quota::Episodes(self.n_test_episodes);
+        self.sampler.obtain(&mut *policy, &keys(fold_in(key, TEST))).await
     }
 }

@@ -6,31 +6,29 @@
 //! a phase is a [`Phase`], [`InnerSteps`] are made on it, and an [`Objective`] of the adapted parameters on fresh data is
 //! differentiated through these steps.
 
-mod adapt;
 mod adaptation;
 mod adaptive;
-mod config;
 mod deviation;
 mod maml;
 mod meta_algorithm;
 mod meta_evaluator;
-mod objective;
 pub mod pearl;
+mod per_task;
 mod performance;
 pub mod rl2;
-mod surrogate;
 mod test_sizes;
 
-pub use adapt::{Adapted, InnerSteps, StepSizes, per_task};
 pub use adaptation::{Trial, Tried, try_adapting};
 pub use adaptive::{Adaptive, Values};
-pub use config::{MamlConfig, Variant};
+pub use maml::adapt::{Adapted, InnerSteps, StepSizes};
+pub use maml::config::{MamlConfig, Variant};
+pub use maml::objective::{MetaLoss, Objective, meta_loss};
+pub use maml::surrogate::{Phase, Surrogate, clipped, surrogate, weighted};
 pub use maml::{Learner, MAML_FAMILY, Maml};
 pub use meta_algorithm::{MetaAlgorithm, MetaPolicy};
 pub use meta_evaluator::{MetaEvaluator, TestTask};
-pub use objective::{MetaLoss, Objective, meta_loss};
 pub use pearl::{PEARL, Pearl, PearlConfig};
+pub use per_task::per_task;
 pub use performance::{AVERAGE, EpisodeOutcome, Performance, UNNAMED};
 pub use rl2::{RL2, Rl2, Rl2Config, Rl2Variant};
-pub use surrogate::{Phase, Surrogate, clipped, surrogate, weighted};
 pub use test_sizes::{TestSizes, try_exploring};

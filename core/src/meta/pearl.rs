@@ -34,6 +34,7 @@ use crate::algo::{Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metric
 use crate::credit::Paths;
 use crate::dist::{RowNoise, fold_in};
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::nn::Layout;
 use crate::play::{Amount, Cast, Iteration, Steps, Tasks, row_keys};
 use crate::policy::{Acting, Policy};
@@ -45,15 +46,12 @@ use crate::tensor::Named;
 use crate::{DType, Error, Result, Tensor};
 
 /// PEARL in the register.
-pub static PEARL: AlgorithmDef = AlgorithmDef {
-    uses: |key| !["log_std_init", "min_std"].contains(&key),
-    ..AlgorithmDef::new::<PearlConfig>(
-        "pearl",
-        "PEARL: a belief about the task, inferred from what was seen (arXiv:1903.08254)",
-        Family::Inference,
-        |settings, spec| Ok(Box::new(Pearl::new(&PearlConfig::default().with(settings)?, spec)?)),
-    )
-};
+pub static PEARL: AlgorithmDef = AlgorithmDef::new::<PearlConfig>(
+    "pearl",
+    "PEARL: a belief about the task, inferred from what was seen (arXiv:1903.08254)",
+    Family::Inference,
+    |settings, spec| Ok(Box::new(Pearl::new(&PearlConfig::default().with(settings)?, spec)?)),
+);
 
 /// The stage of an iteration that learns; in the one before, each task is visited by draws from the prior alone.
 const TRAINING: usize = 1;
@@ -393,8 +391,8 @@ impl Algorithm for Pearl {
         initial.saturating_add((iterations - first).saturating_mul(most(&self.visit())))
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds * self.config().num_tasks_sample, 1, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        FleetSize { tasks: seeds * self.config().num_tasks_sample, envs_per_task: 1, horizon: self.horizon }
     }
 
     fn batch(&self) -> u64 {

@@ -35,6 +35,7 @@ use crate::algo::{Algorithm, AlgorithmDef, Course, Family, Held, Learned, Metric
 use crate::backend::ScalarValue;
 use crate::dist::fold_in;
 use crate::env::{ActionSpace, EnvSpec};
+use crate::host::FleetSize;
 use crate::meta::deviation::std_fits;
 use crate::nn::Layout;
 use crate::optim::Progress;
@@ -130,8 +131,8 @@ impl Algorithm for Rl2 {
         StateEntry::learner(self.net.layout.len())
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds * self.config.meta_batch, 1, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        FleetSize { tasks: seeds * self.config.meta_batch, envs_per_task: 1, horizon: self.horizon }
     }
 
     fn batch(&self) -> u64 {

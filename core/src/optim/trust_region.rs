@@ -245,7 +245,7 @@ mod tests {
     type Case = (&'static str, Layout, fn(usize) -> Vec<usize>, Box<dyn Fn(&[Tensor], Tensor) -> Distribution>);
 
     fn feedforward() -> Case {
-        let config = NetConfig { hidden: vec![16], ..NetConfig::default() };
+        let config = NetConfig::hidden(vec![16]);
         let mut layout = Layout::new();
         let policy = PolicyNet::new(&mut layout, builtin("pendulum").unwrap().spec(), &config);
         ("tanh", layout, |seeds| vec![seeds, 32, 3], Box::new(move |parts, obs| policy.distribution(parts, obs)))

@@ -7,8 +7,8 @@ use super::{
     Until, replay,
 };
 use crate::dist::fold_in;
-use crate::env::{EnvDef, EnvSpec};
-use crate::host::Fleet;
+use crate::env::EnvSpec;
+use crate::host::EnvPlace;
 use crate::learn::Metrics;
 use crate::policy::{Acting, How, Policy};
 use crate::program::Context;
@@ -17,25 +17,6 @@ use crate::task::TaskSource;
 use crate::tensor::{Named, Tree, fail, scan_tree};
 use crate::{DType, Device, Error, Result, Tensor};
 
-/// Where the environments of an iteration are.
-#[derive(Clone, Copy, Debug)]
-pub enum EnvPlace<'a> {
-    /// In the program itself.
-    Device(&'a EnvDef),
-    /// On the host, run by an executor of this fleet; the device acts and learns.
-    Host(&'a Device, &'a Fleet),
-}
-
-impl EnvPlace<'_> {
-    /// Numbers of an environment's state; none where environments keep their states to themselves, on the host.
-    pub(crate) fn state_len(&self) -> Option<usize> {
-        match self {
-            EnvPlace::Device(env) => Some(env.state_len()),
-            EnvPlace::Host(..) => None,
-        }
-    }
-}
-
 /// An iteration that is being traced: wherever environments are, it plays them by the same calls.
 ///
 /// On a device the whole iteration is one program. On the host it asks for what is played, and the trace is divided there
@@ -43,7 +24,9 @@ impl EnvPlace<'_> {
 #[derive(Debug)]
 pub struct Iteration<'a> {
     cx: &'a mut Context,
-    place: EnvPlace<'a>,
+    place: &'a EnvPlace,
+    /// Where policies act that play on the host.
+    device: Option<&'a Device>,
     key: [Tensor; 2],
     number: Tensor,
     stage: usize,
@@ -98,8 +81,15 @@ struct Request {
 
 impl<'a> Iteration<'a> {
     /// The iteration of that number (u32 `[]`, from 1), of the first stage, with each seed's key, words `[S, 1]`.
-    pub fn new(cx: &'a mut Context, place: EnvPlace<'a>, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
-        Iteration { cx, place, key, number, stage: 0, scheduled: None, groups: 1, told: false, acts: Vec::new() }
+    pub fn new(cx: &'a mut Context, place: &'a EnvPlace, key: [Tensor; 2], number: Tensor) -> Iteration<'a> {
+        let (stage, scheduled, groups, told, acts) = (0, None, 1, false, Vec::new());
+        Iteration { cx, place, device: None, key, number, stage, scheduled, groups, told, acts }
+    }
+
+    /// Gives the device on which policies act in environments of the host; without one, playing there is an error of the trace.
+    #[must_use]
+    pub fn acting_on(self, device: &'a Device) -> Iteration<'a> {
+        Iteration { device: Some(device), ..self }
     }
 
     /// The same of another stage.
@@ -121,15 +111,12 @@ impl<'a> Iteration<'a> {
 
     /// Spaces and time limit of the environments.
     pub fn spec(&self) -> &EnvSpec {
-        match self.place {
-            EnvPlace::Device(env) => env.spec(),
-            EnvPlace::Host(_, fleet) => &fleet.spec,
-        }
+        self.place.spec()
     }
 
     /// Tells whether environments are in the program; else they are on the host.
     pub fn in_program(&self) -> bool {
-        matches!(self.place, EnvPlace::Device(_))
+        !self.place.on_host()
     }
 
     /// What `f` makes of this iteration with `n` groups of each seed in the place of seeds: they are S · n, each with a key of its own, which
@@ -220,7 +207,7 @@ impl<'a> Iteration<'a> {
             false => parameters.reshape(&[rows, parameters.size(2)]),
         };
         let told = match self.place {
-            EnvPlace::Host(_, fleet) if !fleet.spec.task.is_empty() => {
+            EnvPlace::Host(host) if !host.spec().task.is_empty() => {
                 (!std::mem::replace(&mut self.told, true)).then_some((tasks.source, tasks.count))
             }
             _ => None,
@@ -240,10 +227,10 @@ impl<'a> Iteration<'a> {
         steps: usize,
         lasting: bool,
     ) -> Experience {
-        if let EnvPlace::Host(_, fleet) = self.place
-            && !fleet.spec.task.is_empty()
+        if let EnvPlace::Host(host) = self.place
+            && !host.spec().task.is_empty()
         {
-            fail(Error::one_task(&fleet.spec.name));
+            fail(Error::one_task(&host.spec().name));
         }
         self.trial(cast, (None, None), key, amount, (steps, lasting))
     }
@@ -264,10 +251,10 @@ impl<'a> Iteration<'a> {
                 let play = Play { env, policy, acting, how: How::Explore, rows, tasks, keys };
                 if noise { play.episodes_with_noise(amount, steps) } else { play.episodes(amount, steps) }
             }
-            EnvPlace::Host(device, fleet) => {
+            EnvPlace::Host(host) => {
                 let (lasting, episodes) = (noise.then_some(0), Some(amount));
                 let request = Request { how: How::Explore, steps, episodes, lasting, tasks: told };
-                let (first, recorded) = self.ask(device, fleet, cast, keys, &Named::new(), request);
+                let (first, recorded) = self.ask(host.spec(), cast, keys, &Named::new(), request);
                 let first = first.first().copied().unwrap_or(Tensor::poison());
                 replay(policy, acting, amount, first, &recorded)
             }
@@ -298,14 +285,14 @@ impl<'a> Iteration<'a> {
                 });
                 Play { env, policy, acting, how, rows, tasks, keys }.fold(steps, init, add)
             }
-            EnvPlace::Host(device, fleet) => {
-                if !fleet.spec.task.is_empty() {
-                    fail(Error::one_task(&fleet.spec.name));
+            EnvPlace::Host(host) => {
+                if !host.spec().task.is_empty() {
+                    fail(Error::one_task(&host.spec().name));
                     return init.with(&init.flat());
                 }
                 let amount = Amount::Episodes(1);
                 let request = Request { how, steps, episodes: Some(amount), lasting: None, tasks: None };
-                let (first, recorded) = self.ask(device, fleet, cast, keys, &Named::new(), request);
+                let (first, recorded) = self.ask(host.spec(), cast, keys, &Named::new(), request);
                 let first = first.first().copied().unwrap_or(Tensor::poison());
                 fold_recorded(&replay(policy, acting, amount, first, &recorded).steps, init, add)
             }
@@ -351,10 +338,10 @@ impl<'a> Iteration<'a> {
             EnvPlace::Device(env) => {
                 Play { env, policy, acting, how: How::Explore, rows, tasks: None, keys }.go_on(from, until)
             }
-            EnvPlace::Host(device, fleet) => {
+            EnvPlace::Host(host) => {
                 let Until { steps, lasting, .. } = until;
                 let request = Request { how: How::Explore, steps, episodes: None, lasting, tasks: None };
-                let (rest, recorded) = self.ask(device, fleet, cast, keys, &from.memory, request);
+                let (rest, recorded) = self.ask(host.spec(), cast, keys, &from.memory, request);
                 let memory = from.memory.with(&rest);
                 recorded.went_on(Running { memory, ..from })
             }
@@ -374,15 +361,15 @@ impl<'a> Iteration<'a> {
         mut body: impl FnMut(&mut Iteration<'_>, Tensor, C) -> (C, Metrics),
     ) -> (C, Metrics) {
         let seeds = self.seeds();
-        let Iteration { cx, place, key, number, stage, scheduled, groups, told, acts } = self;
+        let Iteration { cx, place, device, key, number, stage, scheduled, groups, told, acts } = self;
         let (acts_before, told_before) = (acts.len(), *told);
         let mut like = Metrics::default();
         let once = cx.try_loop(|cx| {
             let (carry, each) = scan_tree(n, init, &(), |index, carry, ()| {
                 let own = std::mem::take(acts);
-                let (place, key, number, stage, groups) = (*place, *key, *number, *stage, *groups);
-                let scheduled = scheduled.clone();
-                let mut it = Iteration { cx, place, key, number, stage, scheduled, groups, told: *told, acts: own };
+                let (place, device, key, number, stage, groups) = (*place, *device, *key, *number, *stage, *groups);
+                let (scheduled, it) = (scheduled.clone(), Iteration::new(cx, place, key, number));
+                let mut it = Iteration { device, stage, scheduled, groups, told: *told, acts: own, ..it };
                 let (carry, metrics) = body(&mut it, index, carry);
                 (*told, *acts) = (it.told, it.acts);
                 like = metrics.clone();
@@ -437,18 +424,21 @@ impl<'a> Iteration<'a> {
     #[track_caller]
     fn ask(
         &mut self,
-        device: &Device,
-        fleet: &Fleet,
+        spec: &EnvSpec,
         cast: Cast<'_>,
         keys: Keys,
         memory: &Named,
         request: Request,
     ) -> (Vec<Tensor>, Recorded) {
         let (Cast { policy, acting, rows }, Request { how, steps, episodes, lasting, tasks }) = (cast, request);
-        let ([k, n], o, a) = (rows, fleet.observations(), fleet.actions());
+        let ([k, n], o, a) = (rows, spec.observation.len(), spec.action.dim());
         if self.cx.tries() {
             return (vec![Tensor::poison()], Recorded::poison());
         }
+        let Some(device) = self.device else {
+            fail(Error::Program("a policy needs a device to act in environments of the host".to_owned()));
+            return (vec![Tensor::poison()], Recorded::poison());
+        };
         let mut asks = acting.flat();
         // Programs of their own know nothing of this trace.
         let shapes: Vec<(Vec<usize>, DType)> = asks.iter().map(|x| (x.shape(), x.dtype())).collect();

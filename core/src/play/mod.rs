@@ -14,7 +14,7 @@ mod stepping;
 pub use actor::{ActorSpec, BROKEN, PolicyActor};
 pub use experience::{Experience, Running, Steps, Totals};
 pub(crate) use iteration::schedule_entry;
-pub use iteration::{Cast, EnvPlace, Iteration, Tasks};
+pub use iteration::{Cast, Iteration, Tasks};
 pub use keys::{Keys, group_keys, row_keys};
 pub use recorded::{Recorded, Tape};
 pub use stage::{Compute, HostAct, HostCall, HostPlay, Stage};

@@ -3,6 +3,7 @@
 use super::{Amount, PolicyActor, Tape};
 use crate::backend::LocalFuture;
 use crate::host::{Chance, Executor, Fleet, PlayedStep, Player, SomeGroups};
+use crate::host::{cut_off, read_bytes, write_bytes};
 use crate::program::Host;
 use crate::rng::{Key, fold_in, key_from_seed, streams};
 use crate::task::TaskSource;
@@ -58,6 +59,8 @@ pub struct Stage {
     /// Of each seed.
     keys: Vec<Key>,
     player: Option<Player<SomeGroups>>,
+    /// Where the groups of a saved run were, until the first iteration goes on there.
+    saved: Option<Vec<Vec<u8>>>,
     /// Of the iterations of each stage of the algorithm.
     acts: Vec<Vec<HostAct>>,
     /// Number of the iteration that is made, from 1.
@@ -81,6 +84,7 @@ impl Stage {
             device: device.clone(),
             keys,
             player: executor.map(|whole| Player::new(Box::new(SomeGroups::all(whole)))),
+            saved: None,
             acts,
             iteration: 0,
             of: 0,
@@ -100,6 +104,7 @@ impl Stage {
         let groups: Vec<usize> = numbers.iter().flat_map(|number| number * each..(number + 1) * each).collect();
         let chosen = player.executor_mut().choose(&groups);
         player.end();
+        self.saved = None;
         self.player = Some(player);
         chosen
     }
@@ -113,6 +118,60 @@ impl Stage {
     #[must_use]
     pub fn env_steps(&self) -> u64 {
         self.player.as_ref().map_or(0, Player::env_steps)
+    }
+
+    /// Where the environments of each seed are in their episodes, as bytes; none if they have not begun, or cannot save that.
+    ///
+    /// # Errors
+    /// If an environment fails.
+    pub(crate) async fn save(&self) -> Result<Option<Vec<Vec<u8>>>> {
+        let groups = match (&self.saved, &self.player) {
+            (Some(saved), _) => Some(saved.clone()),
+            (None, Some(player)) => player.save().await?,
+            (None, None) => None,
+        };
+        let each = |groups: &Vec<Vec<u8>>| (groups.len() / self.keys.len().max(1)).max(1);
+        let joined = |groups: &[Vec<u8>]| {
+            let mut bytes = Vec::new();
+            groups.iter().for_each(|group| write_bytes(&mut bytes, group));
+            bytes
+        };
+        Ok(groups.map(|groups| groups.chunks(each(&groups)).map(joined).collect()))
+    }
+
+    /// Goes on where the environments of each seed were, from the next iteration on.
+    ///
+    /// # Errors
+    /// If the bytes are no saved episodes.
+    pub(crate) fn set_saved(&mut self, seeds: &[Vec<u8>]) -> Result<()> {
+        let mut groups = Vec::new();
+        for seed in seeds {
+            let mut rest = &seed[..];
+            while !rest.is_empty() {
+                groups.push(read_bytes(&mut rest)?.to_vec());
+            }
+        }
+        if self.fleet().is_some_and(|fleet| fleet.tasks != groups.len()) {
+            return Err(cut_off());
+        }
+        self.saved = self.player.is_some().then_some(groups);
+        Ok(())
+    }
+
+    /// True if the next iteration begins new episodes on the host.
+    pub(crate) fn begins(&self) -> bool {
+        self.saved.is_none() && self.player.as_ref().is_some_and(|player| player.seen().is_none())
+    }
+
+    /// Takes environments to where those of a saved run were, if that is still to be done.
+    ///
+    /// # Errors
+    /// If they cannot go back there.
+    pub(crate) async fn resume(&mut self) -> Result<()> {
+        match (self.saved.take(), &mut self.player) {
+            (Some(saved), Some(player)) => player.restore(&saved).await,
+            _ => Ok(()),
+        }
     }
 
     /// New episodes everywhere for plays that go on, if environments are in the middle of none: at first, and after an error. Their first
@@ -143,14 +202,13 @@ impl Stage {
 impl Host for Stage {
     fn answer(&mut self, number: usize, asked: Vec<Array>) -> LocalFuture<'_, Result<Vec<Array>>> {
         Box::pin(async move {
-            let Stage { device, keys, player, acts, iteration, of } = self;
+            let Stage { device, keys, player, acts, iteration, of, .. } = self;
             match (acts.get_mut(*of).and_then(|acts| acts.get_mut(number)), player) {
                 (Some(HostAct::Call(call)), _) => call.run(device, &asked).await,
                 (Some(HostAct::Play(play)), Some(player)) => {
                     if let Some((source, count)) = &play.tasks {
                         let pick = |key: &Key| source.pick(fold_in(*key, streams::TASK), *iteration, *count);
-                        let chances: Vec<Chance> =
-                            keys.iter().flat_map(pick).map(|(key, element)| Chance { key, element }).collect();
+                        let chances: Vec<Chance> = keys.iter().flat_map(pick).map(Chance::from).collect();
                         let tasks = player.executor_mut().sample_tasks(&chances).await?;
                         player.executor_mut().set_tasks(&tasks).await?;
                     }

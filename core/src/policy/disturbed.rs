@@ -1,7 +1,7 @@
 //! A deterministic policy that explores by noise on its actions: the actor of DDPG and TD3.
 
 use super::squashed::vectors;
-use super::{Act, Acting, Bounds, How, NetConfig, Policy};
+use super::{Act, Acting, Bounds, How, LayersConfig, Policy};
 use crate::Result;
 use crate::Tensor;
 use crate::dist::RowNoise;
@@ -49,7 +49,7 @@ impl Disturbed {
     pub fn new(
         layout: &mut Layout,
         spec: &EnvSpec,
-        config: &NetConfig,
+        config: &LayersConfig,
         first: usize,
         noise: Noise,
     ) -> Result<Disturbed> {

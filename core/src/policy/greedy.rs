@@ -1,6 +1,6 @@
 //! A policy by values of actions: the actor of DQN and DQL.
 
-use super::{Act, Acting, How, NetConfig, Policy};
+use super::{Act, Acting, How, LayersConfig, Policy};
 use crate::Tensor;
 use crate::dist::{self, RowNoise};
 use crate::env::EnvSpec;
@@ -39,7 +39,7 @@ impl EpsilonGreedy {
     ///
     /// # Errors
     /// [`Error::Config`] if the environment takes vectors.
-    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Result<EpsilonGreedy> {
+    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &LayersConfig, first: usize) -> Result<EpsilonGreedy> {
         EpsilonGreedy::of(layout, spec, (config, first), ValueHead::Each)
     }
 
@@ -50,7 +50,7 @@ impl EpsilonGreedy {
     ///
     /// # Errors
     /// As [`new`](EpsilonGreedy::new).
-    pub fn dueling(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Result<EpsilonGreedy> {
+    pub fn dueling(layout: &mut Layout, spec: &EnvSpec, config: &LayersConfig, first: usize) -> Result<EpsilonGreedy> {
         EpsilonGreedy::of(layout, spec, (config, first), ValueHead::Dueling)
     }
 
@@ -60,14 +60,14 @@ impl EpsilonGreedy {
     ///
     /// # Errors
     /// As [`new`](EpsilonGreedy::new).
-    pub fn of_pairs(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Result<EpsilonGreedy> {
+    pub fn of_pairs(layout: &mut Layout, spec: &EnvSpec, config: &LayersConfig, first: usize) -> Result<EpsilonGreedy> {
         EpsilonGreedy::of(layout, spec, (config, first), ValueHead::Pair)
     }
 
     fn of(
         layout: &mut Layout,
         spec: &EnvSpec,
-        (config, first): (&NetConfig, usize),
+        (config, first): (&LayersConfig, usize),
         head: ValueHead,
     ) -> Result<EpsilonGreedy> {
         let Some(choices) = spec.action.choices() else {

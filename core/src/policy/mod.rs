@@ -23,7 +23,7 @@ pub use distribution::Distribution;
 pub use disturbed::{Disturbed, Noise};
 pub use greedy::EpsilonGreedy;
 pub use memory::{MemoryConfig, MemoryKind};
-pub use net::{LOG_STD, NetConfig, PolicyNet};
+pub use net::{DeviationConfig, LOG_STD, LayersConfig, NetConfig, PolicyNet};
 pub(crate) use net::{MEMORY, validate_widths};
 pub use normalised::{Normalised, OBS_LIMIT};
 pub use recurrent::{RecurrentConfig, RecurrentPolicy};

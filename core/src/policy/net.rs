@@ -10,8 +10,8 @@ use crate::tensor::Named;
 use crate::{Error, Result};
 
 crate::settings! {
-    /// The settings that the networks are built from.
-    pub struct NetConfig {
+    /// The settings of the layers of networks.
+    pub struct LayersConfig {
         /// hidden layers of each network
         hidden: Vec<usize> = vec![64, 64];
         /// of the hidden layers
@@ -20,12 +20,28 @@ crate::settings! {
         ///
         /// With gain √2, last layers 0.01 and 1, and zero biases.
         orthogonal_init: bool = true;
+    }
+}
+
+crate::settings! {
+    /// The settings of a deviation that is a parameter: that of a policy of vectors.
+    pub struct DeviationConfig {
         /// first ln σ of continuous actions
         log_std_init: f64 = 0.0, LOG_STD;
         /// lowest σ of continuous actions; 0: no limit
         ///
         /// As garage's and ProMP's `min_std`. A parameter below it has no gradient and stays there.
         min_std: f64 = 0.0, Range::NotNegative;
+    }
+}
+
+crate::settings! {
+    /// The settings that the networks of a policy are built from whose actions are drawn with a deviation of their own.
+    pub struct NetConfig {
+        /// The layers.
+        ..layers: LayersConfig;
+        /// The deviation of vectors.
+        ..deviation: DeviationConfig;
     }
 }
 
@@ -37,19 +53,56 @@ const MAX_WIDTH: usize = 8192;
 /// Most hidden layers.
 const MAX_DEPTH: usize = 16;
 
-impl NetConfig {
-    /// Every value on its own, and the number and widths of the hidden layers.
+impl DeviationConfig {
+    /// Checks every value on its own, and that a policy begins at its lowest deviation or above: below it has no gradient.
     ///
     /// # Errors
     /// [`Error::Config`] if they cannot work.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        validate_floor(self.min_std, self.log_std_init)?;
+        let DeviationConfig { log_std_init, min_std } = *self;
+        if log_std_init.exp() < min_std {
+            let first = log_std_init.exp();
+            let problem = format!(
+                "{min_std} is above the first σ, e^log_std_init = {first:.3}, which then never changes; lower it, or raise \
+                 log_std_init"
+            );
+            return Err(Error::config("min_std", problem));
+        }
+        Ok(())
+    }
+}
+
+impl NetConfig {
+    /// The defaults with hidden layers of these widths.
+    #[must_use]
+    pub fn hidden(widths: Vec<usize>) -> NetConfig {
+        NetConfig { layers: LayersConfig { hidden: widths, ..LayersConfig::default() }, ..NetConfig::default() }
+    }
+
+    /// Checks every value on its own and in combination.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if they cannot work.
+    pub fn validate(&self) -> Result<()> {
+        self.layers.check()?;
+        self.deviation.validate()?;
+        self.layers.validate()
+    }
+}
+
+impl LayersConfig {
+    /// Checks every value on its own, and the number and widths of the hidden layers.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if they cannot work.
+    pub fn validate(&self) -> Result<()> {
+        self.check()?;
         validate_widths("hidden", &self.hidden)
     }
 
     /// The layers of a network of this name, from so many inputs to so many outputs, behind recurrent units, if there is a memory.
-    pub(crate) fn layers(
+    pub(crate) fn network(
         &self,
         memory: &MemoryConfig,
         layout: &mut Layout,
@@ -64,21 +117,6 @@ impl NetConfig {
         let gain = self.orthogonal_init.then_some(last_gain);
         (cell, Mlp::new(layout, network, first, &sizes, self.activation, gain))
     }
-}
-
-/// Checks that a policy whose first deviation has this logarithm begins at its lowest one or above.
-///
-/// # Errors
-/// [`Error::Config`] if it begins below, where it has no gradient.
-pub(super) fn validate_floor(min_std: f64, log_std_init: f64) -> Result<()> {
-    if log_std_init.exp() < min_std {
-        let first = log_std_init.exp();
-        let problem = format!(
-            "{min_std} is above the first σ, e^log_std_init = {first:.3}, which then never changes; lower it, or raise log_std_init"
-        );
-        return Err(Error::config("min_std", problem));
-    }
-    Ok(())
 }
 
 /// Checks the widths of hidden layers, the value of that setting.
@@ -139,7 +177,7 @@ impl PolicyNet {
         first: usize,
     ) -> (Option<MemoryCell>, Mlp) {
         let outputs = spec.action.choices().unwrap_or(spec.action.dim());
-        config.layers(memory, layout, "policy", first, [spec.observation.len(), outputs], 0.01)
+        config.layers.network(memory, layout, "policy", first, [spec.observation.len(), outputs], 0.01)
     }
 
     /// The policy on its layers, whose exploration of vectors may be state-dependent (`sde`).
@@ -151,9 +189,9 @@ impl PolicyNet {
         sde: bool,
     ) -> PolicyNet {
         let outputs = spec.action.choices().unwrap_or(spec.action.dim());
-        let log_std = Init::Constant(config.log_std_init);
+        let log_std = Init::Constant(config.deviation.log_std_init);
         let inputs = cell.as_ref().map_or(spec.observation.len(), MemoryCell::hidden);
-        let features = config.hidden.last().copied().unwrap_or(inputs);
+        let features = config.layers.hidden.last().copied().unwrap_or(inputs);
         let head = match &spec.action {
             ActionSpace::Discrete { .. } => Head::Choice,
             _ if sde => Head::StateDependent(layout.add("policy.log_std", &[features, outputs], log_std)),
@@ -166,7 +204,7 @@ impl PolicyNet {
             observations: spec.observation.len(),
             actions: spec.action.dim(),
             bounds: Bounds::of(&spec.action),
-            least_log_std: config.min_std.ln(),
+            least_log_std: config.deviation.min_std.ln(),
         }
     }
 

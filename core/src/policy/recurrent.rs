@@ -1,14 +1,13 @@
 //! A policy with a memory: recurrent units from what is seen to a distribution of actions.
 
-use super::net::validate_floor;
 use crate::dist::{Categorical, Gaussian, RowNoise};
 use crate::env::ActionSpace;
 use crate::nn::{CellKind, Init, Layout, MemoryCell, SliceId};
-use crate::settings::{Range, Settings as _};
+use crate::settings::Settings as _;
 use crate::tensor::Named;
 use crate::{Error, Result, Tensor};
 
-use super::{Act, Acting, Bounds, Distribution, How, LOG_STD, MemoryConfig, MemoryKind, Policy};
+use super::{Act, Acting, Bounds, DeviationConfig, Distribution, How, MemoryConfig, MemoryKind, Policy};
 
 crate::settings! {
     /// The settings that a recurrent policy is built from.
@@ -19,12 +18,8 @@ crate::settings! {
         ///
         /// Recurrent weights are orthogonal per gate. The last layer has gain 0.01, so that actions are nearly even at first.
         orthogonal_init: bool = true;
-        /// first ln σ of continuous actions
-        log_std_init: f64 = 0.0, LOG_STD;
-        /// lowest σ of continuous actions; 0: no limit
-        ///
-        /// As [`NetConfig::min_std`](super::NetConfig::min_std).
-        min_std: f64 = 0.0, Range::NotNegative;
+        /// The deviation of vectors.
+        ..deviation: DeviationConfig;
     }
 }
 
@@ -35,7 +30,7 @@ impl RecurrentConfig {
     /// [`Error::Config`] if they cannot work.
     pub fn validate(&self) -> Result<()> {
         self.check()?;
-        validate_floor(self.min_std, self.log_std_init)?;
+        self.deviation.validate()?;
         match self.memory.cell {
             MemoryKind::None => {
                 Err(Error::config("cell", "this policy learns by what it remembers; take gru, lstm or rnn"))
@@ -84,10 +79,10 @@ impl RecurrentPolicy {
         let log_std = match action {
             ActionSpace::Discrete { .. } => None,
             ActionSpace::Box { .. } => {
-                Some(layout.add("policy.log_std", &[outputs], Init::Constant(config.log_std_init)))
+                Some(layout.add("policy.log_std", &[outputs], Init::Constant(config.deviation.log_std_init)))
             }
         };
-        let least_log_std = config.min_std.ln();
+        let least_log_std = config.deviation.min_std.ln();
         RecurrentPolicy { cell, weights, biases, log_std, least_log_std, bounds: Bounds::of(action) }
     }
 
@@ -188,7 +183,11 @@ mod tests {
 
     fn config() -> RecurrentConfig {
         let gru = MemoryConfig { cell: MemoryKind::Gru, units: 3, reset: Reset::Before, ..MemoryConfig::default() };
-        RecurrentConfig { memory: gru, log_std_init: -0.5, ..RecurrentConfig::default() }
+        RecurrentConfig {
+            memory: gru,
+            deviation: DeviationConfig { log_std_init: -0.5, ..DeviationConfig::default() },
+            ..RecurrentConfig::default()
+        }
     }
 
     fn spaces() -> [ActionSpace; 2] {

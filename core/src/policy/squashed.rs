@@ -1,6 +1,6 @@
 //! A policy whose normal numbers are squashed into the action space: the actor of SAC.
 
-use super::{Act, Acting, Bounds, How, NetConfig, Policy};
+use super::{Act, Acting, Bounds, How, LayersConfig, Policy};
 use crate::Tensor;
 use crate::dist::{RowNoise, SquashedGaussian, StateDependent};
 use crate::env::EnvSpec;
@@ -31,7 +31,7 @@ impl Squashed {
     ///
     /// # Errors
     /// [`Error::Config`] if the environment takes choices.
-    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Result<Squashed> {
+    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &LayersConfig, first: usize) -> Result<Squashed> {
         let bounds = vectors(spec)?;
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[2 * spec.action.dim()]].concat();
         let gain = config.orthogonal_init.then_some(0.01);
@@ -41,19 +41,24 @@ impl Squashed {
     }
 
     /// A network as [`new`](Squashed::new) makes it, but with deviations that come of a noise matrix on the last features,
-    /// `policy.log_std`; it lasts for several steps.
+    /// `policy.log_std`, whose first numbers are `log_std_init`; it lasts for several steps.
     ///
     /// Raffin et al. 2021, arXiv:2005.05719.
     ///
     /// # Errors
     /// As [`new`](Squashed::new).
-    pub fn state_dependent(layout: &mut Layout, spec: &EnvSpec, config: &NetConfig, first: usize) -> Result<Squashed> {
+    pub fn state_dependent(
+        layout: &mut Layout,
+        spec: &EnvSpec,
+        (config, first): (&LayersConfig, usize),
+        log_std_init: f64,
+    ) -> Result<Squashed> {
         let (bounds, actions) = (vectors(spec)?, spec.action.dim());
         let sizes = [&[spec.observation.len()], &config.hidden[..], &[actions]].concat();
         let gain = config.orthogonal_init.then_some(0.01);
         let mlp = Mlp::new(layout, "policy", first, &sizes, config.activation, gain);
         let features = config.hidden.last().copied().unwrap_or(spec.observation.len());
-        let log_std = layout.add("policy.log_std", &[features, actions], Init::Constant(config.log_std_init));
+        let log_std = layout.add("policy.log_std", &[features, actions], Init::Constant(log_std_init));
         Ok(Squashed { mlp, bounds, observations: spec.observation.len(), actions, log_std: Some(log_std) })
     }
 

@@ -8,7 +8,10 @@ use crate::tensor::Named;
 use crate::{DType, Device, Program, State};
 
 fn config() -> NetConfig {
-    NetConfig { hidden: vec![8], orthogonal_init: false, ..NetConfig::default() }
+    NetConfig {
+        layers: LayersConfig { hidden: vec![8], orthogonal_init: false, ..LayersConfig::default() },
+        ..NetConfig::default()
+    }
 }
 
 /// The setting of a play: K groups of N environments.
@@ -85,7 +88,7 @@ fn even_draws_reach_all_of_the_action_space() {
 fn exploring_by_epsilon_takes_another_choice_as_often_as_it_says() {
     let env = builtin("acrobot").unwrap();
     let mut layout = Layout::new();
-    let policy = EpsilonGreedy::new(&mut layout, env.spec(), &config(), 0).unwrap();
+    let policy = EpsilonGreedy::new(&mut layout, env.spec(), &config().layers, 0).unwrap();
     let theta = layout.init([1, 2]);
     let read = |how, epsilon: &[f64]| {
         let scene = Scene { env: &env, policy: &policy, how, rows: [3, 40], theta: &theta, layout: &layout };
@@ -114,7 +117,7 @@ fn exploring_by_epsilon_takes_another_choice_as_often_as_it_says() {
 fn disturbances(noise: Noise, sigma: f64, how: How) -> Vec<Vec<f64>> {
     let env = builtin("pendulum").unwrap();
     let mut layout = Layout::new();
-    let policy = Disturbed::new(&mut layout, env.spec(), &config(), 0, noise).unwrap();
+    let policy = Disturbed::new(&mut layout, env.spec(), &config().layers, 0, noise).unwrap();
     let theta = vec![0.0; layout.len()];
     let scene = Scene { env: &env, policy: &policy, how, rows: [1, 64], theta: &theta, layout: &layout };
     let out = scene.episodes(2, 400, &[("sigma", &[sigma])], |steps| {
@@ -162,7 +165,7 @@ fn ornstein_uhlenbeck_noise_drifts_back_and_begins_at_zero_in_each_episode() {
 fn squashed_actions_reach_the_bounds_of_the_environment() {
     let env = builtin("pendulum").unwrap();
     let mut layout = Layout::new();
-    let policy = Squashed::new(&mut layout, env.spec(), &config(), 0).unwrap();
+    let policy = Squashed::new(&mut layout, env.spec(), &config().layers, 0).unwrap();
     let mut theta = vec![0.0; layout.len()];
     // Biases of the last layer: the mean 0.5 and σ = e^0.7.
     let biases = layout.len() - 2;
@@ -233,10 +236,18 @@ fn deviations_stop_at_the_lowest_one_and_have_a_gradient_above_it() {
     // The deviation by which a policy draws, and the derivative of its logarithm by the parameter.
     let of = |recurrent: bool, min_std: f64, log_std: f64| {
         let mut layout = Layout::new();
-        let memoryless = PolicyNet::new(&mut layout, env.spec(), &NetConfig { min_std, ..config() });
+        let memoryless = PolicyNet::new(
+            &mut layout,
+            env.spec(),
+            &NetConfig { deviation: DeviationConfig { min_std, ..DeviationConfig::default() }, ..config() },
+        );
         let from = layout.len();
         let units = RecurrentConfig::default();
-        let units = RecurrentConfig { memory: MemoryConfig { units: 2, ..units.memory }, min_std, ..units };
+        let units = RecurrentConfig {
+            memory: MemoryConfig { units: 2, ..units.memory },
+            deviation: DeviationConfig { min_std, ..units.deviation },
+            ..units
+        };
         let remembering = RecurrentPolicy::new(&mut layout, 3, &env.spec().action, &units);
         let at = if recurrent { layout.len() - 1 } else { from - 1 };
         let device = Device::cpu(1);
@@ -277,9 +288,9 @@ fn a_policy_says_which_environments_it_cannot_act_in() {
     let (mut layout, config) = (Layout::new(), config());
     let (choices, vectors) = (builtin("cartpole").unwrap(), builtin("pendulum").unwrap());
     let errors = [
-        Squashed::new(&mut layout, choices.spec(), &config, 0).unwrap_err(),
-        Disturbed::new(&mut layout, choices.spec(), &config, 0, Noise::Gaussian).unwrap_err(),
-        EpsilonGreedy::new(&mut layout, vectors.spec(), &config, 0).unwrap_err(),
+        Squashed::new(&mut layout, choices.spec(), &config.layers, 0).unwrap_err(),
+        Disturbed::new(&mut layout, choices.spec(), &config.layers, 0, Noise::Gaussian).unwrap_err(),
+        EpsilonGreedy::new(&mut layout, vectors.spec(), &config.layers, 0).unwrap_err(),
     ];
     for (error, part) in
         errors.iter().zip(["`cartpole` takes choices", "`cartpole` takes choices", "`pendulum` takes vectors"])

@@ -14,46 +14,22 @@
 //! # Ok::<(), quickstudy_core::Error>(())
 //! ```
 
-mod adapt_on_host;
-mod adapted;
-#[cfg(not(target_arch = "wasm32"))]
-mod blocking;
-mod end_rule;
-mod evaluate;
-mod finished;
-mod guesses;
-mod meta_test;
-mod metric_docs;
-mod own;
-mod play_on_host;
-mod playground;
-mod presets;
-mod register;
-mod restored;
-mod rules;
+mod attempt;
 mod saved;
-mod seed_progress;
-mod segments;
 mod session;
 mod setup;
-mod snapshot;
-mod snapshots;
-mod tensors;
-mod viewer;
-mod warm_start;
 
-pub use adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
-pub use evaluate::{Episode, Evaluation, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};
-pub use guesses::Guesses;
-pub use metric_docs::METRIC_DOCS;
-pub use own::Own;
-pub use playground::Playground;
-pub use presets::{Preset, preset, presets};
-pub use register::{ALGORITHMS, algorithm};
-pub use restored::stacks;
+pub use attempt::adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
+pub use attempt::evaluate::{Episode, Evaluation, Evaluator, MAX_EPISODES, Trajectory, evaluation_plan};
+pub use attempt::guesses::Guesses;
+pub use attempt::viewer::Viewer;
+pub use saved::segments::{ReadSegment, Ring};
 pub use saved::{Saved, whole};
-pub use segments::{ReadSegment, Ring};
+pub use session::restored::stacks;
+pub use session::snapshots::{SegmentRows, SnapshotParts, Snapshots};
 pub use session::{Row, Session};
+pub use setup::metric_docs::METRIC_DOCS;
+pub use setup::own::Own;
+pub use setup::presets::{Preset, preset, presets};
+pub use setup::register::{ALGORITHMS, algorithm};
 pub use setup::{DEFAULT_STEPS, Layer, Setting, Setup};
-pub use snapshots::{SegmentRows, SnapshotParts, Snapshots};
-pub use viewer::Viewer;

@@ -1,22 +1,29 @@
 //! Snapshots as they were kept: files, and segments beside them.
 
+pub(super) mod end_rule;
+pub(super) mod finished;
+pub(super) mod rules;
+pub(super) mod segments;
+pub(super) mod snapshot;
+pub(super) mod tensors;
+
 use std::fmt;
 
-use super::finished;
-use super::own::Own;
-use super::rules::RunLength;
-use super::segments::{ReadSegment, Ring};
-use super::setup::Setup;
-use super::snapshot::{self, Entry, Header, wrong};
-use super::tensors;
+use safetensors::tensor::Dtype;
+
+use self::rules::RunLength;
+use self::segments::{ReadSegment, Ring};
+use self::snapshot::{Entry, Header, wrong};
 use crate::algo::{Algorithm, AlgorithmDef, StateEntry};
 use crate::backend::{copied, room};
+use crate::train::setup::Setup;
+use crate::train::setup::own::Own;
 use crate::{DType, Result};
 
 /// A snapshot: a file, and the segments that it names if it is not whole.
 #[derive(Clone, Copy)]
 pub struct Saved<'a> {
-    pub(super) file: &'a [u8],
+    pub(in crate::train) file: &'a [u8],
     segments: Option<ReadSegment<'a>>,
 }
 
@@ -39,7 +46,7 @@ impl<'a> Saved<'a> {
     }
 
     /// Reads a ring, after so many rows in all: `put` takes numbers, and the element of the ring from which on they lie.
-    pub(super) fn read_ring(
+    pub(in crate::train) fn read_ring(
         &self,
         ring: &Ring,
         entry: &StateEntry,
@@ -58,7 +65,7 @@ impl<'a> Saved<'a> {
 }
 
 /// The setup of runs that differ in the seed alone, as the headers of their snapshots say.
-pub(super) fn setup(headers: &[&Header], def: &'static AlgorithmDef, own: &Own<'_>) -> Result<Setup> {
+pub(in crate::train) fn setup(headers: &[&Header], def: &'static AlgorithmDef, own: &Own<'_>) -> Result<Setup> {
     let Some(first) = headers.first() else { return Err(wrong("no snapshot was given")) };
     let env = own.environment(first)?;
     let seeds: Vec<u64> = headers.iter().map(|header| header.seed).collect();
@@ -67,13 +74,27 @@ pub(super) fn setup(headers: &[&Header], def: &'static AlgorithmDef, own: &Own<'
     Setup::of_snapshot(def, env, &seeds, first.steps, &first.config, &made).map_err(|e| wrong(e.to_string()))
 }
 
+/// Name of the tensor of bytes that says where environments of the host are in their episodes, if they can save that.
+const EPISODES: &str = "environment.host";
+
+/// The tensor of these bytes.
+pub(in crate::train) fn episodes_entry(bytes: Vec<u8>) -> Entry<'static> {
+    Entry { name: EPISODES.to_owned(), dtype: Dtype::U8, shape: vec![bytes.len()], bytes: bytes.into() }
+}
+
+/// The inverse of [`episodes_entry`]; none if the file has no such tensor.
+pub(in crate::train) fn episodes(entries: &[Entry<'_>]) -> Option<Vec<u8>> {
+    let entry = entries.iter().find(|entry| entry.name == EPISODES && entry.dtype == Dtype::U8)?;
+    Some(entry.bytes.to_vec())
+}
+
 /// The ring of a file that is not among its tensors.
-pub(super) fn ring_of<'a>(header: &'a Header, entry: &StateEntry) -> Option<&'a Ring> {
+pub(in crate::train) fn ring_of<'a>(header: &'a Header, entry: &StateEntry) -> Option<&'a Ring> {
     header.rings.iter().find(|ring| ring.tensor == tensors::name(entry.name))
 }
 
 /// Checks that each ring that a file names is one of these, named once, and not a tensor of the file as well.
-pub(super) fn check_rings(header: &Header, tensors: &[Entry<'_>], rings: &[StateEntry]) -> Result<()> {
+pub(in crate::train) fn check_rings(header: &Header, tensors: &[Entry<'_>], rings: &[StateEntry]) -> Result<()> {
     for (number, Ring { tensor, .. }) in header.rings.iter().enumerate() {
         let problem = if !rings.iter().any(|entry| tensors::name(entry.name) == tensor) {
             "is no replay memory of this run"

@@ -1,27 +1,32 @@
 //! A training session: an algorithm on an environment under one or several seeds, as a state machine.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod blocking;
+mod evaluation;
+pub(super) mod restored;
+mod seed_progress;
+pub(super) mod snapshots;
+mod stacks;
+mod warm_start;
+
 use std::sync::Arc;
 
-use super::evaluate::EpisodeProgram;
-use super::own::Own;
-use super::restored::{Restored, restored};
-use super::saved::Saved;
-use super::seed_progress::SeedProgress;
-use super::segments::Ring;
-use super::setup::Setup;
-use super::snapshot::{SnapshotKind, check_steps, wrong};
-use super::snapshots::Snapshots;
-use crate::algo::{Arena, Metrics, StateEntry, Training, resized};
+use self::restored::{Restored, restored};
+use self::seed_progress::SeedProgress;
+use self::snapshots::Snapshots;
+use crate::algo::{Metrics, StateEntry, Training, resized};
 use crate::backend::Lease;
-use crate::host::Executor;
 use crate::nn::Layout;
 use crate::optim::Progress;
+use crate::train::attempt::evaluate::EpisodeProgram;
+use crate::train::saved::Saved;
+use crate::train::saved::segments::Ring;
+use crate::train::saved::snapshot::{SnapshotKind, check_steps, wrong};
+use crate::train::setup::Setup;
+use crate::train::setup::own::Own;
 use crate::{Device, Error, Program, Result, State};
 
-mod evaluation;
-mod stacks;
-
-pub(super) use stacks::Stack;
+pub(in crate::train) use stacks::Stack;
 
 /// Named values of one iteration of one seed, in a fixed order. NaN: no value this time.
 pub type Row = Vec<(String, f64)>;
@@ -51,23 +56,11 @@ impl Session {
     /// Fresh training.
     ///
     /// # Errors
-    /// If the device lacks memory or the environment does not fit the algorithm.
+    /// If the device lacks memory, the environment does not fit the algorithm, or what plays it on the host cannot be made.
     pub fn new(device: &Device, setup: &Setup) -> Result<Session> {
-        Session::start(device, setup, Arena::Device(setup.env.device()?))
-    }
-
-    /// Fresh training on the host: `executor` plays what [`Setup::fleet`] says.
-    ///
-    /// # Errors
-    /// If the executor does not fit, or the device lacks memory.
-    pub fn on_host(device: &Device, setup: &Setup, executor: Box<dyn Executor>) -> Result<Session> {
-        Session::start(device, setup, Arena::Host(executor))
-    }
-
-    fn start(device: &Device, setup: &Setup, env: Arena<'_>) -> Result<Session> {
         let lower = |error: Error| error.lowered_by(&setup.memory_settings());
         let copies = room_for_copies(device, setup);
-        let training = Training::new(device, setup.fitted().clone(), env, &setup.seeds).map_err(lower)?;
+        let training = Training::new(device, setup.fitted().clone(), &setup.env, &setup.seeds).map_err(lower)?;
         let seeds = vec![SeedProgress::default(); setup.seeds.len()];
         let stack = (0..seeds.len()).collect();
         Ok(Session::of(device, setup.clone(), training, (seeds, stack), copies))
@@ -95,32 +88,29 @@ impl Session {
     }
 
     /// A session of what snapshots hold: the first of their stacks is trained first.
-    fn restored(
-        device: &Device,
-        restored: Restored,
-        arena: impl FnOnce(&Setup) -> Result<Arena<'_>>,
-    ) -> Result<Session> {
+    fn restored(device: &Device, restored: Restored) -> Result<Session> {
         let Restored { setup, seeds, mut stacks } = restored;
         expect_counted(&setup, &seeds)?;
         let copies = room_for_copies(device, &setup);
-        let Stack { seeds: stack, state } = stacks.remove(0);
-        let arena = arena(&setup)?;
-        let env = setup.env.device().ok();
-        let algorithm = setup.fitted().clone();
-        let training = match (stacks.is_empty(), env) {
-            (true, _) => Training::resume(device, algorithm, arena, &setup.seeds, state)?,
+        let Stack { seeds: stack, state, episodes } = stacks.remove(0);
+        let (algorithm, env) = (setup.fitted().clone(), &setup.env);
+        let mut training = match (stacks.is_empty(), env.on_host()) {
+            (true, _) => Training::resume(device, algorithm, env, &setup.seeds, state)?,
             // Those of the stack, for which there are programs of its own.
-            (false, Some(_)) => {
+            (false, false) => {
                 let of_stack: Vec<u64> = stack.iter().map(|number| setup.seeds[*number]).collect();
-                Training::resume(device, algorithm, arena, &of_stack, state)?
+                Training::resume(device, algorithm, env, &of_stack, state)?
             }
             // An executor is one of all seeds.
-            (false, None) => {
-                let mut training = Training::resume(device, algorithm, arena, &setup.seeds, State::new())?;
-                training.restack((&setup.seeds, &stack), state, env)?;
+            (false, true) => {
+                let mut training = Training::resume(device, algorithm, env, &setup.seeds, State::new())?;
+                training.restack((&setup.seeds, &stack), state)?;
                 training
             }
         };
+        if let Some(episodes) = episodes {
+            training.restore_episodes(&episodes)?;
+        }
         Ok(Session { parked: stacks, ..Session::of(device, setup, training, (seeds, stack), copies) })
     }
 
@@ -153,32 +143,13 @@ impl Session {
     /// # Errors
     /// As [`Session::restore`], or what reading a segment gives.
     pub fn restore_saved<'a>(device: &Device, own: impl Into<Own<'a>>, snapshots: &[Saved<'_>]) -> Result<Session> {
-        let restored = restored(device, &own.into(), snapshots)?;
-        Session::restored(device, restored, |setup| Ok(Arena::Device(setup.env.device()?)))
-    }
-
-    /// The same as [`Session::restore_with`] of a run on the host, in new episodes: what environments were in the middle of is not part of a
-    /// snapshot. Those in parts become [`whole`](super::whole) first.
-    ///
-    /// `executor` makes what plays the fleet of the setup that it is given.
-    ///
-    /// # Errors
-    /// As [`Session::restore`], or if the executor cannot be made or does not fit.
-    pub fn restore_on_host<'a>(
-        device: &Device,
-        own: impl Into<Own<'a>>,
-        snapshots: &[&[u8]],
-        executor: impl FnOnce(&Setup) -> Result<Box<dyn Executor>>,
-    ) -> Result<Session> {
-        let whole: Vec<Saved<'_>> = snapshots.iter().map(|file| Saved::whole(file)).collect();
-        let restored = restored(device, &own.into(), &whole)?;
-        Session::restored(device, restored, |setup| Ok(Arena::Host(executor(setup)?)))
+        Session::restored(device, restored(device, &own.into(), snapshots)?)
     }
 
     /// Bytes that training takes on a device, whether there are so many or not.
     ///
     /// # Errors
-    /// If the environment is on the host, or what the setup asks for cannot be planned.
+    /// If what the setup asks for cannot be planned.
     pub fn memory(device: &Device, setup: &Setup) -> Result<u64> {
         let copies = if device.caps().is_cpu { setup.bytes_of_copies() } else { 0 };
         let (mut args, mut bytes) = (0, copies.saturating_add(setup.bytes_of_leaving()));
@@ -267,13 +238,12 @@ impl Session {
             return Err(Error::config("steps", problem));
         }
         let setup = self.setup.for_steps(steps, made)?;
-        let env = self.setup.env.device().ok();
         let entries = |setup: &Setup| setup.fitted().entries(setup.env.state_len());
         let new = entries(&setup);
         if new != entries(&self.setup) {
             let of = |stack: &Stack| resized(&self.device, &stack.state, &new, stack.seeds.len());
             let parked = self.parked.iter().map(of).collect::<Result<Vec<_>>>()?;
-            self.training.resize(setup.fitted().clone(), env)?;
+            self.training.resize(setup.fitted().clone())?;
             self.parked.iter_mut().zip(parked).for_each(|(stack, state)| stack.state = state);
             self._copies = room_for_copies(&self.device, &setup);
         }
@@ -392,7 +362,7 @@ impl Session {
     }
 
     /// Everything that training changes, for one seed.
-    pub(super) fn entries(&self) -> Vec<StateEntry> {
+    pub(in crate::train) fn entries(&self) -> Vec<StateEntry> {
         self.training.algorithm().entries(self.setup.env.state_len())
     }
 
@@ -426,25 +396,25 @@ impl Session {
         self.seeds.get(index).map_or(&[], |seed| &seed.segments[..])
     }
 
-    pub(super) fn device(&self) -> &Device {
+    pub(in crate::train) fn device(&self) -> &Device {
         &self.device
     }
 
     #[cfg(test)]
-    pub(super) fn state(&self) -> &State {
+    pub(in crate::train) fn state(&self) -> &State {
         self.training.state()
     }
 
-    pub(super) fn state_mut(&mut self) -> &mut State {
+    pub(in crate::train) fn state_mut(&mut self) -> &mut State {
         &mut self.training.state
     }
 
-    pub(super) fn layout(&self) -> &Layout {
+    pub(in crate::train) fn layout(&self) -> &Layout {
         self.training.algorithm().layout()
     }
 
     /// How far a seed that there is has come.
-    pub(super) fn seed(&self, index: usize) -> &SeedProgress {
+    pub(in crate::train) fn seed(&self, index: usize) -> &SeedProgress {
         &self.seeds[index]
     }
 
@@ -460,7 +430,7 @@ impl Session {
         Ok(words.into_iter().map(f32::from_bits).collect())
     }
 
-    pub(super) fn no_seed(&self, index: usize) -> Error {
+    pub(in crate::train) fn no_seed(&self, index: usize) -> Error {
         Error::Program(format!("there are {} seeds, so there is no number {index}", self.setup.seeds.len()))
     }
 }

@@ -1,16 +1,21 @@
 //! Requests for training: algorithm, environment, seeds, and every setting with the layer that it comes from.
 
+pub(super) mod metric_docs;
+pub(super) mod own;
+pub(super) mod presets;
+pub(super) mod register;
+
 use std::rc::Rc;
 
 use toml::{Table, Value};
 
-use super::playground::Playground;
-use super::presets::preset;
-use super::register::is_builtin;
-use super::segments::Ring;
-use super::snapshot::check_steps;
+use self::presets::preset;
+use self::register::is_builtin;
 use crate::algo::{Algorithm, AlgorithmDef, IntoAlgorithm, StateEntry, Training};
+use crate::host::{EnvPlace, FleetSize};
 use crate::program::Plan;
+use crate::train::saved::segments::Ring;
+use crate::train::saved::snapshot::check_steps;
 use crate::{Error, Result};
 
 /// Settings from one source, stronger than those of the layers before it.
@@ -39,7 +44,7 @@ pub struct Setup {
     /// The algorithm.
     pub algorithm: &'static AlgorithmDef,
     /// The environment.
-    pub env: Playground,
+    pub env: EnvPlace,
     /// One run per seed, stacked on one device.
     pub seeds: Vec<u64>,
     /// Environment steps per seed.
@@ -56,7 +61,7 @@ pub struct Setup {
 pub const DEFAULT_STEPS: u64 = 100_000;
 
 /// Most environment steps per seed: every whole number up to it is exact in f64.
-pub(super) const MAX_STEPS: u64 = 1_000_000_000_000_000;
+pub(in crate::train) const MAX_STEPS: u64 = 1_000_000_000_000_000;
 
 impl Setup {
     /// Defaults < preset for this environment < `layers`, later ones winning. `steps: None`: the preset's, or 100,000. `algorithm`: a
@@ -67,7 +72,7 @@ impl Setup {
     /// wrong type or range, for no seeds or a seed given twice.
     pub fn resolve(
         algorithm: impl IntoAlgorithm,
-        env: impl Into<Playground>,
+        env: impl Into<EnvPlace>,
         seeds: &[u64],
         steps: Option<u64>,
         layers: &[Layer],
@@ -77,7 +82,7 @@ impl Setup {
 
     fn resolved(
         algorithm: &'static AlgorithmDef,
-        env: Playground,
+        env: EnvPlace,
         seeds: &[u64],
         steps: Option<u64>,
         layers: &[Layer],
@@ -85,7 +90,7 @@ impl Setup {
         check_seeds(seeds)?;
         // Presets are of what is built in; others may have the same names.
         let preset = match &env {
-            Playground::Device(env) if is_builtin(algorithm) => preset(algorithm.name, &env.spec().name)?,
+            EnvPlace::Device(env) if is_builtin(algorithm) => preset(algorithm.name, &env.spec().name)?,
             _ => None,
         };
         let mut settings = defaults(algorithm);
@@ -115,9 +120,8 @@ impl Setup {
         table(&self.settings)
     }
 
-    /// The fleet that an executor must play for a run on the host: groups (tasks), environments of each, and the steps after which an
-    /// episode is cut off.
-    pub fn fleet(&self) -> [usize; 3] {
+    /// The environments that all seeds play: what an executor must run where they are on the host.
+    pub fn fleet(&self) -> FleetSize {
         self.fitted.fleet(self.seeds.len())
     }
 
@@ -129,9 +133,9 @@ impl Setup {
     /// The plan of one iteration, without a device.
     ///
     /// # Errors
-    /// If the environment is on the host, or a setting is invalid.
+    /// If it cannot be planned.
     pub fn plan(&self) -> Result<Plan> {
-        Training::plan(&*self.fitted, self.env.device()?, self.seeds.len())
+        Training::plan(&*self.fitted, &self.env, self.seeds.len())
     }
 
     /// The plans of an iteration of each stage of the algorithm, without a device.
@@ -139,7 +143,7 @@ impl Setup {
     /// # Errors
     /// As [`plan`](Setup::plan).
     pub fn plans(&self) -> Result<Vec<Plan>> {
-        Training::plans(&*self.fitted, self.env.device()?, self.seeds.len())
+        Training::plans(&*self.fitted, &self.env, self.seeds.len())
     }
 
     /// Settings of which lower values take less memory.
@@ -154,7 +158,7 @@ impl Setup {
 
     /// Bytes that are there at once while all seeds are saved in parts: the words of the state, the entries of one seed, and of each seed
     /// its file and the policy of its best evaluation. Bulk entries are copied seed by seed, rings segment by segment.
-    pub(super) fn bytes_of_copies(&self) -> u64 {
+    pub(in crate::train) fn bytes_of_copies(&self) -> u64 {
         let elements = |entry: &StateEntry| entry.shape.iter().map(|n| *n as u64).fold(1, u64::saturating_mul);
         let all = |entries: &[StateEntry]| entries.iter().map(elements).fold(0, u64::saturating_add);
         let (rings, entries): (Vec<_>, Vec<_>) =
@@ -175,7 +179,7 @@ impl Setup {
     }
 
     /// Makes the setup of a run of other steps, of which `made` are made already.
-    pub(super) fn for_steps(&self, steps: u64, made: u64) -> Result<Setup> {
+    pub(in crate::train) fn for_steps(&self, steps: u64, made: u64) -> Result<Setup> {
         let other = self.fitted.for_steps(length(&*self.fitted, steps, made))?;
         let fitted = other.map_or_else(|| self.fitted.clone(), Rc::from);
         Ok(Setup { steps, fitted, ..self.clone() })
@@ -183,9 +187,9 @@ impl Setup {
 
     /// The setup of settings that were resolved before, as a snapshot holds them, for a run of so many steps of which `made` says how many
     /// are made.
-    pub(super) fn of_snapshot(
+    pub(in crate::train) fn of_snapshot(
         algorithm: &'static AlgorithmDef,
-        env: Playground,
+        env: EnvPlace,
         seeds: &[u64],
         steps: u64,
         config: &Table,

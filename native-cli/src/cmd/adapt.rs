@@ -17,6 +17,7 @@ use crate::stats;
 use quickstudy_core::Error;
 use quickstudy_core::algo::Family;
 use quickstudy_core::env::EnvDef;
+use quickstudy_core::host::EnvPlace;
 use quickstudy_core::meta::TestSizes;
 use quickstudy_core::train::{Adaptation, Evaluator, MetaTest, StageUnit};
 use std::path::{Path, PathBuf};
@@ -125,7 +126,7 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
         inner_steps: args.inner_steps.map(count),
         episodes: args.episodes.map(count),
         seed: args.seed,
-        deterministic: !args.stochastic,
+        deterministic: !args.stochastic && !policy.draws_only(),
     };
     // Places are checked before the work and not after it.
     let folder = folder(args);
@@ -141,7 +142,8 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     }
     let adaptation = pollster::block_on(policy.adapt(test)).map_err(by_flag)?;
 
-    let env = policy.env().device().map_err(Stop::from)?;
+    // Of environments of the host nobody knows the states, and so nothing is drawn of them but returns.
+    let (spec, env) = (policy.env().spec(), policy.env().device().ok());
     let title = title(&policy);
     headline(args, &path, &policy, adaptation.tasks.len());
     std::fs::create_dir_all(&folder).map_err(|error| run_folder::cannot("create", &folder, &error))?;
@@ -151,10 +153,10 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     };
     let mut files = vec![("adapt.csv".to_owned(), table(&adaptation).into_bytes())];
     if args.steps {
-        files.push(("steps.csv".to_owned(), steps(env, &adaptation).into_bytes()));
+        files.push(("steps.csv".to_owned(), steps(policy.env(), &adaptation).into_bytes()));
     }
-    files.push(picture("adapt", &adaptation_plot::returns(&title, env, &adaptation))?);
-    if let Some(sheet) = adaptation_plot::paths(&title, env, &adaptation) {
+    files.push(picture("adapt", &adaptation_plot::returns(&title, spec, &adaptation))?);
+    if let Some(sheet) = env.and_then(|env| adaptation_plot::paths(&title, env, &adaptation)) {
         files.push(picture("paths", &sheet)?);
     }
     for (name, bytes) in &files {
@@ -165,7 +167,9 @@ pub fn run(args: &AdaptArgs) -> anyhow::Result<()> {
     let mut lines = summary(&adaptation);
     // The last line is for programs.
     let last = lines.pop();
-    lines.extend(beside(env, &adaptation, rollouts, args.seed)?);
+    if let Some(env) = env {
+        lines.extend(beside(env, &adaptation, rollouts, args.seed)?);
+    }
     for line in lines.into_iter().chain(last) {
         say(&line);
     }
@@ -190,7 +194,7 @@ fn headline(args: &AdaptArgs, path: &Path, policy: &Evaluator, tasks: usize) {
         title(policy),
         policy.trained_seed(),
         grouped(policy.env_steps()),
-        if args.stochastic { "sampled" } else { "most probable" },
+        if args.stochastic || policy.draws_only() { "sampled" } else { "most probable" },
         path.display(),
     ));
 }
@@ -210,7 +214,7 @@ fn measure(args: &AdaptArgs, path: &Path, policy: &mut Evaluator, sizes: TestSiz
     if folder.exists() {
         check_place(&folder.join(FILE))?;
     }
-    let played = policy.evaluate(sizes, args.seed, !args.stochastic);
+    let played = policy.evaluate(sizes, args.seed, !args.stochastic && !policy.draws_only());
     let episodes = pollster::block_on(played).map_err(by_flag)?;
     headline(args, path, policy, sizes.n_test_tasks);
     let TestSizes { n_exploration_eps, n_test_episodes, n_test_tasks } = sizes;
@@ -270,11 +274,14 @@ fn table(adaptation: &Adaptation) -> String {
     text
 }
 
-/// One row per step of each task's first rollout in each stage: numbers of the environment's state, of the action that it got, and the
-/// reward.
-fn steps(env: &EnvDef, adaptation: &Adaptation) -> String {
+/// One row per step of each task's first rollout in each stage: numbers of the environment's state (on the host, of what was seen of it), of
+/// the action that it got, and the reward.
+fn steps(env: &EnvPlace, adaptation: &Adaptation) -> String {
     let names = |prefix: &str, width: usize| (0..width).map(|i| format!(",{prefix}_{i}")).collect::<String>();
-    let [states, actions] = [names("state", env.state_len()), names("action", env.spec().action.dim())];
+    let [states, actions] = [
+        names("state", env.state_len().unwrap_or(env.spec().observation.len())),
+        names("action", env.spec().action.dim()),
+    ];
     let mut text = format!("task,stage,step{states}{actions},reward\n");
     for task in 0..adaptation.tasks.len() {
         for (k, stage) in adaptation.stages.iter().enumerate() {
@@ -368,7 +375,7 @@ mod tests {
         let mut adaptation = adaptation();
         let step = PathStep { state: vec![0.5, -1.0], action: vec![0.1, 0.0], reward: -2.5 };
         adaptation.stages[1].paths[0] = vec![step.clone(), step];
-        let text = steps(&builtin("point-robot").unwrap(), &adaptation);
+        let text = steps(&builtin("point-robot").unwrap().into(), &adaptation);
         let rows = ["task,stage,step,state_0,state_1,action_0,action_1,reward", "0,1,0,0.5,-1,0.1,0,-2.5"];
         assert!(text.starts_with(&rows.join("\n")), "{text}");
         assert_eq!(text.lines().count(), 3);
@@ -376,7 +383,7 @@ mod tests {
 
     #[test]
     fn the_picture_names_its_axes() {
-        let svg = adaptation_plot::returns("a<b", &builtin("point-robot").unwrap(), &adaptation()).svg();
+        let svg = adaptation_plot::returns("a<b", builtin("point-robot").unwrap().spec(), &adaptation()).svg();
         for part in [
             "a&lt;b",
             "mean over 2 held-out",
@@ -402,7 +409,7 @@ mod tests {
         let adaptation = Adaptation { tasks, unit: StageUnit::Steps(1), episodes: 1, horizon: 10, stages };
         let svg = |env: &str, unit| {
             let of = Adaptation { unit, ..adaptation.clone() };
-            adaptation_plot::returns("a", &builtin(env).unwrap(), &of).svg()
+            adaptation_plot::returns("a", builtin(env).unwrap().spec(), &of).svg()
         };
         let bandit = svg("bandit", StageUnit::Steps(1));
         assert!(bandit.contains(">reward of a step<") && bandit.contains("<polygon"), "{bandit}");
@@ -422,7 +429,7 @@ mod tests {
             stage.outcomes.truncate(2);
         }
         assert!(summary(&alone)[0].contains("95 % interval –   worst"), "{:?}", summary(&alone));
-        let svg = adaptation_plot::returns("a", &builtin("point-robot").unwrap(), &alone).svg();
+        let svg = adaptation_plot::returns("a", builtin("point-robot").unwrap().spec(), &alone).svg();
         assert!(svg.contains("one held-out task") && !svg.contains("<polygon"), "{svg}");
     }
 }

@@ -98,7 +98,8 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     if !(args.seconds > 0.0 && args.seconds < 3600.0) {
         return Err(Stop::user(format!("--seconds: {} is not in 0 to 3600", args.seconds)).into());
     }
-    let env = args.env.as_deref().map(builtin).transpose().map_err(Stop::from)?;
+    let of_programs = |name: &str| known::environment(name)?.device().cloned();
+    let env = args.env.as_deref().map(of_programs).transpose().map_err(Stop::from)?;
     let chosen = |name: &str| env.as_ref().is_none_or(|env| env.spec().name == name);
     let start = Instant::now();
     let device = args.device.open()?;
@@ -296,7 +297,7 @@ mod tests {
     fn the_training_lines_are_valid_settings() {
         for (_, env, text) in TRAINING {
             let setup = setup_of(env, &[0], Some(1 << 40), text).unwrap();
-            assert_eq!(PpoConfig::default().with(&setup.table()).unwrap().net.hidden, [64, 64]);
+            assert_eq!(PpoConfig::default().with(&setup.table()).unwrap().net.layers.hidden, [64, 64]);
         }
     }
 

@@ -189,7 +189,8 @@ fn load(device: &Device, path: &Path) -> Result<Evaluator, Stop> {
 fn time_of_episodes(args: &EvalArgs, device: &Device, run: &Path) -> Result<Duration, Stop> {
     let mut policy = load(device, run)?;
     let count = count(args).min(TRIAL);
-    let mut trial = || pollster::block_on(policy.evaluate(count, args.seed, !args.stochastic));
+    let deterministic = !args.stochastic && !policy.draws_only();
+    let mut trial = || pollster::block_on(policy.evaluate(count, args.seed, deterministic));
     // The first one is slow in its own way: it traces and compiles.
     trial()?;
     let start = Instant::now();
@@ -202,10 +203,15 @@ fn evaluated(args: &EvalArgs, device: &Device, path: &Path, particle: Option<usi
     if let Some(index) = particle {
         particles::choose(&mut policy, index, path)?;
     }
+    // What cannot be drawn is said before the work.
+    if args.gif.is_some() {
+        policy.env().device()?;
+    }
     activity::begin(Work::Evaluation(policy.env_steps()));
     activity::watch(device.interrupt());
     let _ticker = Ticker::new(None);
-    let episodes = pollster::block_on(policy.evaluate(count(args), args.seed, !args.stochastic))?;
+    let deterministic = !args.stochastic && !policy.draws_only();
+    let episodes = pollster::block_on(policy.evaluate(count(args), args.seed, deterministic))?;
     Ok(Evaluated { path: path.to_owned(), particle, policy, episodes })
 }
 
@@ -221,7 +227,7 @@ fn heading(args: &EvalArgs, device: &Device, one: &Evaluated) -> String {
         one.particle.map_or_else(String::new, |i| format!(" · particle {i}")),
         one.policy.trained_seed(),
         grouped(one.policy.env_steps()),
-        if args.stochastic { "sampled" } else { "most probable" },
+        if args.stochastic || one.policy.draws_only() { "sampled" } else { "most probable" },
         args.device.describe(device),
     )
 }

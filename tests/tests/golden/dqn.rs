@@ -7,7 +7,7 @@ use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::nn::Layout;
 use quickstudy_core::optim::{Decay, Progress};
-use quickstudy_core::policy::{EpsilonGreedy, NetConfig};
+use quickstudy_core::policy::{EpsilonGreedy, LayersConfig};
 use quickstudy_core::{Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, numbers};
 
@@ -90,7 +90,7 @@ fn a_network_of_observation_and_action_has_pyrados_values_and_gradient() {
     let device = Device::cpu(1);
     let (mut layout, dim) = (Layout::new(), |name: &str| Dim::unbounded(name));
     let spec = EnvSpec::new("two", vec![dim("x"), dim("y")], ActionSpace::discrete(&["less", "none", "more"]), 10);
-    let net = NetConfig { hidden: vec![4], ..NetConfig::default() };
+    let net = LayersConfig { hidden: vec![4], ..LayersConfig::default() };
     let policy = EpsilonGreedy::of_pairs(&mut layout, &spec, &net, 0).unwrap();
     let mut program = Program::new(&device, |cx| {
         let traced = |name: &str| -> Vec<Tensor> {

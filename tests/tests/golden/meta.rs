@@ -8,7 +8,7 @@ use quickstudy_core::grad::value_and_grad;
 use quickstudy_core::meta::{InnerSteps, Objective, Phase, StepSizes, Surrogate, meta_loss};
 use quickstudy_core::nn::{Init, Layout};
 use quickstudy_core::optim::{Adam, AdamState, TrustRegion, conjugate_gradient};
-use quickstudy_core::policy::{Distribution, NetConfig, PolicyNet};
+use quickstudy_core::policy::{Distribution, LayersConfig, NetConfig, PolicyNet};
 use quickstudy_core::{DType, Device, Program, State, Tensor};
 use quickstudy_tests::golden::{items, load, number, numbers};
 use quickstudy_tests::gpu::distance;
@@ -18,7 +18,10 @@ use serde_json::Value;
 fn policy() -> (Layout, PolicyNet) {
     let action = ActionSpace::continuous(vec![Dim::new("a", -1.0, 1.0)]);
     let spec = EnvSpec::new("golden", vec![Dim::unbounded("x"); 2], action, 3);
-    let config = NetConfig { hidden: vec![3], orthogonal_init: false, ..NetConfig::default() };
+    let config = NetConfig {
+        layers: LayersConfig { hidden: vec![3], orthogonal_init: false, ..LayersConfig::default() },
+        ..NetConfig::default()
+    };
     let mut layout = Layout::new();
     let net = PolicyNet::new(&mut layout, &spec, &config);
     (layout, net)

@@ -6,7 +6,7 @@ use quickstudy_core::env::{ActionSpace, Dim, EnvSpec};
 use quickstudy_core::host::{
     Acted, Actor, Chance, HostEnv, IterativeExecutor, MetaSampler, Quota, SUCCESS, Transition,
 };
-use quickstudy_core::train::{Layer, Playground, Row, Session, Setup};
+use quickstudy_core::train::{Layer, Row, Session, Setup};
 use quickstudy_core::{Device, Result};
 use quickstudy_tests::crafted::Crafted;
 use quickstudy_tests::golden::{items, load, number, numbers};
@@ -87,9 +87,8 @@ fn golden_returns_run_on_from_one_iteration_to_the_next() {
     let settings = "hidden = [4]\nenvs = 3\niteration_steps = 1\ntrain_freq = 1\ngradient_steps = 1\nbatch_size = 1\n\
                     learning_starts = 300";
     let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
-    let env = Playground::Host(Played::new(&paths[0]).spec);
-    let setup = Setup::resolve("dqn", env, &[0], Some(3000), &[layer]).unwrap();
-    let mut session = Session::on_host(&Device::cpu(1), &setup, executor(paths)).unwrap();
+    let setup = Setup::resolve("dqn", executor(paths), &[0], Some(3000), &[layer]).unwrap();
+    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
     let mut ended = Vec::new();
     for step in 1..=8 {
         let row: Row = wait(session.step()).remove(0);

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use quickstudy_core::algo::Held;
 use quickstudy_core::env::{ActionSpace, Dim, EnvSpec, builtin};
 use quickstudy_core::grad::value_and_grad;
+use quickstudy_core::host::EnvPlace;
 use quickstudy_core::meta::PearlConfig;
 use quickstudy_core::meta::pearl::{Belief, ContextEncoder, PearlBatch, PearlNets};
 use quickstudy_core::nn::{Activation, Layout};
 use quickstudy_core::optim::Adam;
-use quickstudy_core::play::{EnvPlace, Iteration};
-use quickstudy_core::policy::NetConfig;
+use quickstudy_core::play::Iteration;
+use quickstudy_core::policy::LayersConfig;
 use quickstudy_core::program::Outputs;
 use quickstudy_core::replay::Transitions;
 use quickstudy_core::{Array, Context, Device, Program, State, Tensor};
@@ -227,7 +228,7 @@ fn an_update_is_that_of_garage() {
         tau: number("soft_target_tau"),
         gamma: number("discount"),
         reward_scale: number("reward_scale"),
-        net: NetConfig { hidden: vec![hidden], activation: Activation::Relu, ..PearlConfig::default().net },
+        net: LayersConfig { hidden: vec![hidden], activation: Activation::Relu, ..PearlConfig::default().net },
         ..PearlConfig::default()
     };
     let mut nets = PearlNets::new(&config, &spec(observations, actions)).unwrap();
@@ -280,7 +281,8 @@ fn an_update_is_that_of_garage() {
         expected.output(cx, "z_vars", belief.variance.unwrap(), &golden["z_vars"]);
         expected.output(cx, "z", belief.draw(data.of_z), &golden["z"]);
         let key = [0; 2].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
-        let mut it = Iteration::new(cx, EnvPlace::Device(&env), key, Tensor::constant_u32(1));
+        let place = EnvPlace::from(&env);
+        let mut it = Iteration::new(cx, &place, key, Tensor::constant_u32(1));
         nets.keep(&mut it, &updated.learner);
     })
     .unwrap();

@@ -26,10 +26,7 @@ fn the_operation_is_named_with_its_source() {
     run.set_debug(true);
     let message = failure(&mut run).unwrap();
     // The square of a value error of about 1e30.
-    assert!(
-        message.starts_with("mul gives inf from finite operands, core/src/algo/on_policy/shared/loss.rs:"),
-        "{message}"
-    );
+    assert!(message.starts_with("mul gives inf from finite operands, core/src/algo/on_policy/ppo.rs:"), "{message}");
     assert!(message.contains("of scan %"), "{message}");
 }
 

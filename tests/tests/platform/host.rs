@@ -10,7 +10,7 @@ use quickstudy_core::host::{
 };
 use quickstudy_core::nn::Layout;
 use quickstudy_core::play::{ActorSpec, Amount, Keys, Play, PolicyActor, row_keys};
-use quickstudy_core::policy::{Acting, How, NetConfig, PolicyNet};
+use quickstudy_core::policy::{Acting, DeviationConfig, How, LayersConfig, NetConfig, PolicyNet};
 use quickstudy_core::rng::{Key, fold_in, key_from_seed};
 use quickstudy_core::{DType, Device, Program, Result, State};
 use quickstudy_tests::golden::{items, load, number, numbers};
@@ -119,7 +119,10 @@ impl Example {
     fn new(name: &str) -> Example {
         let env = builtin(name).unwrap();
         let mut layout = Layout::new();
-        let config = NetConfig { hidden: vec![16], orthogonal_init: false, log_std_init: -0.5, ..NetConfig::default() };
+        let config = NetConfig {
+            layers: LayersConfig { hidden: vec![16], orthogonal_init: false, ..LayersConfig::default() },
+            deviation: DeviationConfig { log_std_init: -0.5, ..DeviationConfig::default() },
+        };
         let net = PolicyNet::new(&mut layout, env.spec(), &config);
         let key = key_from_seed(11);
         let theta: Vec<f64> = (0..TASKS as u64).flat_map(|task| layout.init(key_from_seed(task))).collect();

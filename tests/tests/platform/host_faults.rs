@@ -10,7 +10,7 @@ use quickstudy_core::env::EnvSpec;
 use quickstudy_core::host::{
     Chance, Executor, Faults, HostEnv, ParallelExecutor, Stepped, Tolerance, Transition, Wrapped,
 };
-use quickstudy_core::train::{Layer, Playground, Session, Setup};
+use quickstudy_core::train::{Layer, Session, Setup};
 use quickstudy_core::{Device, Error, Result};
 use quickstudy_tests::toy_env::ToyEnv;
 
@@ -245,9 +245,6 @@ fn a_run_with_a_hundred_faults_trains_to_its_end() {
     let env = quickstudy_core::env::builtin("cartpole").unwrap();
     let settings = toml::from_str("hidden = [8]\nenvs = 8\nhorizon = 32\nminibatches = 2").unwrap();
     let layer = [Layer { origin: "test".into(), settings }];
-    let setup = Setup::resolve("ppo", Playground::Host(env.spec().clone()), &[1], Some(8 * 32 * 6), &layer).unwrap();
-    let [tasks, each, horizon] = setup.fleet();
-    assert_eq!(tasks * each, ENVS);
     let inner = env.clone();
     // All are on one thread, where those that hang are waited for one after the other.
     let plan: Plan = |number, step| match by_turns(number, step % 100) {
@@ -255,10 +252,11 @@ fn a_run_with_a_hundred_faults_trains_to_its_end() {
         ill => ill,
     };
     let make = ward(ENVS, plan, move || Wrapped::new(&inner));
-    let executor = ParallelExecutor::tolerant(tasks, each, horizon, 0, PATIENCE, make).unwrap();
+    let executor = ParallelExecutor::tolerant(1, ENVS, 0, 0, PATIENCE, make).unwrap();
     let counted = Counted(executor, Arc::default());
     let faults = Arc::clone(&counted.1);
-    let mut session = Session::on_host(&Device::cpu(1), &setup, Box::new(counted)).unwrap();
+    let setup = Setup::resolve("ppo", Box::new(counted), &[1], Some(8 * 32 * 6), &layer).unwrap();
+    let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
     while !session.done() {
         let rows = wait(session.step());
         assert!(rows[0].iter().all(|(name, x)| x.is_finite() || name.contains("return")), "{rows:?}");

@@ -135,8 +135,7 @@ fn declared(file: &Path) -> Vec<String> {
     text.lines().filter_map(name).collect()
 }
 
-/// The algorithms of each family, and what they may not import: each other. SVPG's particles are A2C, PPO and TRPO, whose losses it
-/// names.
+/// Algorithms of a family import no others. SVPG's particles are A2C, PPO and TRPO, whose losses it names.
 #[test]
 fn algorithms_do_not_import_each_other() {
     let dir = root().join("core/src/algo");

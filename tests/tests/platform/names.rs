@@ -26,13 +26,13 @@ const MAY: [&str; 22] = [
     "core/src/algo/off_policy/td3",
     "core/src/algo/on_policy/trpo",
     "core/src/algo/on_policy/vpg",
-    "core/src/meta/config.rs",
+    "core/src/meta/maml/config.rs",
     "core/src/meta/maml.rs",
     "core/src/meta/pearl",
     "core/src/meta/rl2.rs",
     "core/src/meta/rl2/",
-    "core/src/meta/surrogate.rs",
-    "core/src/train/presets.rs",
+    "core/src/meta/maml/surrogate.rs",
+    "core/src/train/setup/presets.rs",
 ];
 
 fn sources(dir: &Path, ends: &[&str], found: &mut Vec<PathBuf>) {

@@ -3,13 +3,13 @@
 
 use quickstudy_core::dist::RowNoise;
 use quickstudy_core::env::{ActionSpace, Dim, Draws, Env, EnvDef, EnvSpec, Real, Scene, Step, builtin};
-use quickstudy_core::host::{Executor, HostEnv, IterativeExecutor, MetaSampler, Wrapped};
+use quickstudy_core::host::{EnvPlace, Executor, HostEnv, IterativeExecutor, MetaSampler, Wrapped};
 use quickstudy_core::meta::PearlConfig;
 use quickstudy_core::meta::pearl::{EncoderKind, PearlNets};
 use quickstudy_core::play::{
-    ActorSpec, Amount, Cast, EnvPlace, Experience, Iteration, Keys, Play, PolicyActor, Stage, Until, row_keys,
+    ActorSpec, Amount, Cast, Experience, Iteration, Keys, Play, PolicyActor, Stage, Until, row_keys,
 };
-use quickstudy_core::policy::{Act, Acting, Feedback, How, NetConfig, Policy, Uniform};
+use quickstudy_core::policy::{Act, Acting, Feedback, How, LayersConfig, Policy, Uniform};
 use quickstudy_core::program::Segments;
 use quickstudy_core::rng::key_from_seed;
 use quickstudy_core::task::TaskSource;
@@ -175,14 +175,16 @@ fn iterated(
     // Each task of a seed is a group of its own; where there is one only, several environments play it.
     let rows = if tasks == 1 { ROWS } else { [2 * tasks, 1] };
     let executor = IterativeExecutor::new(rows[0], rows[1], 0, make).unwrap();
-    let fleet = executor.fleet().clone();
+    let spec = executor.fleet().spec.clone();
+    // Who plays is the stage's business.
+    let nobody = |_| Err(quickstudy_core::Error::Program("there is an executor".to_owned()));
+    let place = if on_host { EnvPlace::host(spec, nobody) } else { EnvPlace::from(env) };
     let mut acts = Vec::new();
     let mut segments = Segments::new(&device, |cx| {
         let words: Vec<u32> = [0, 1].map(|word| [0, 1].map(|seed| key_from_seed(seed)[word])).concat();
         let words = Tensor::literal_u32(&words).reshape(&[2, 2, 1]);
         let key = [0, 1].map(|word| words.slice(0, word, word + 1).reshape(&[2, 1]));
-        let place = if on_host { EnvPlace::Host(&device, &fleet) } else { EnvPlace::Device(env) };
-        let mut it = Iteration::new(cx, place, key, Tensor::constant_u32(1));
+        let mut it = Iteration::new(cx, &place, key, Tensor::constant_u32(1)).acting_on(&device);
         let drawn = it.tasks(TaskSource::Fresh, tasks);
         let cast = Cast { policy, acting: &acting(), rows };
         let steps = it.episodes(cast, &drawn, row_keys(key, tasks), amount, amount.most(env.spec().horizon)).steps;
@@ -210,7 +212,7 @@ fn a_policy_that_infers_its_task_plays_the_same_episodes_on_the_host_bit_for_bit
     for encoder in [EncoderKind::Mlp, EncoderKind::Gru] {
         let config = PearlConfig { encoder, encoder_hidden_sizes: vec![8], ..PearlConfig::default() };
         let nets =
-            PearlNets::new(&PearlConfig { net: NetConfig { hidden: vec![8], ..config.net }, ..config }, env.spec());
+            PearlNets::new(&PearlConfig { net: LayersConfig { hidden: vec![8], ..config.net }, ..config }, env.spec());
         let nets = nets.unwrap();
         let theta: Vec<f64> = (0..6).flat_map(|row| nets.layout().init([row, 1])).collect();
         let acting = || Acting {

@@ -6,6 +6,7 @@ use std::panic::Location;
 use super::numbers::MOMENTS;
 use super::{Learned, Numbers, Relation};
 use crate::backend::ScalarValue;
+use crate::host::FleetSize;
 use crate::learn::Metrics;
 use crate::nn::Layout;
 use crate::optim::{AdamState, Progress};
@@ -209,8 +210,8 @@ pub trait Algorithm: Learned {
     /// their states to themselves, on the host.
     fn entries(&self, environment: Option<usize>) -> Vec<StateEntry>;
 
-    /// Groups of environments for so many seeds, environments of each, and their time limit: what an executor of the host must have.
-    fn fleet(&self, seeds: usize) -> [usize; 3];
+    /// The environments that so many seeds play: what an executor of the host must have.
+    fn fleet(&self, seeds: usize) -> FleetSize;
 
     /// Environment steps of one iteration of the last stage and seed as it is planned: where episodes end early it makes
     /// [others](Algorithm::counts_steps).

@@ -19,5 +19,5 @@ pub use learned::{Course, Learned};
 pub(crate) use numbers::MOMENTS;
 pub use numbers::{Numbers, Relation};
 pub use statistics::Statistics;
+pub use training::Training;
 pub(crate) use training::resized;
-pub use training::{Arena, Training};

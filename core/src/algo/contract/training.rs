@@ -7,21 +7,13 @@ use crate::backend::reference::NonFinite;
 use crate::backend::{LocalFuture, ScalarValue};
 use crate::dist::fold_in;
 use crate::env::EnvDef;
-use crate::host::{Executor, Fleet};
+use crate::host::{EnvPlace, Fleet, FleetSize};
 use crate::learn::Metrics;
 use crate::optim::Progress;
-use crate::play::{EnvPlace, HostAct, Iteration, Stage, group_keys, schedule_entry};
+use crate::play::{HostAct, Iteration, Stage, group_keys, schedule_entry};
 use crate::program::{Context, Plan, PlanOptions, Segments};
 use crate::rng::{key_from_seed, streams};
 use crate::{Array, DType, Device, Error, Program, Result, State, Tensor};
-
-/// The place where the episodes of training are played.
-pub enum Arena<'a> {
-    /// The program itself.
-    Device(&'a EnvDef),
-    /// An executor.
-    Host(Box<dyn Executor>),
-}
 
 /// The iterations of a stage.
 #[derive(Debug)]
@@ -39,6 +31,7 @@ struct Traced {
 pub struct Training {
     device: Device,
     algorithm: Rc<dyn Algorithm>,
+    place: EnvPlace,
     /// By stage.
     traced: Vec<Traced>,
     stage: Stage,
@@ -50,14 +43,15 @@ impl Training {
     /// Fresh training of one run per seed.
     ///
     /// # Errors
-    /// If the executor does not fit, or the device lacks memory.
-    pub fn new(device: &Device, algorithm: Rc<dyn Algorithm>, arena: Arena<'_>, seeds: &[u64]) -> Result<Training> {
-        let env = match &arena {
-            Arena::Device(env) => Some(*env),
-            Arena::Host(_) => None,
-        };
-        let training = Training::resume(device, algorithm, arena, seeds, State::new())?;
-        let state = first_state(device, &*training.algorithm, env, seeds)?;
+    /// If the executor cannot be made or does not fit, or the device lacks memory.
+    pub fn new(
+        device: &Device,
+        algorithm: Rc<dyn Algorithm>,
+        place: impl Into<EnvPlace>,
+        seeds: &[u64],
+    ) -> Result<Training> {
+        let training = Training::resume(device, algorithm, place, seeds, State::new())?;
+        let state = first_state(device, &*training.algorithm, training.place.device().ok(), seeds)?;
         Ok(Training { state, ..training })
     }
 
@@ -69,78 +63,60 @@ impl Training {
     pub fn resume(
         device: &Device,
         algorithm: Rc<dyn Algorithm>,
-        arena: Arena<'_>,
+        place: impl Into<EnvPlace>,
         seeds: &[u64],
         state: State,
     ) -> Result<Training> {
-        let place = match &arena {
-            Arena::Device(env) => EnvPlace::Device(env),
-            Arena::Host(executor) => {
-                expect_fleet(executor.fleet(), seeds.len(), algorithm.fleet(seeds.len()))?;
-                EnvPlace::Host(device, executor.fleet())
-            }
-        };
-        let (traced, acts) = trace_all(device, &*algorithm, place, seeds.len())?;
-        let executor = match arena {
-            Arena::Device(_) => None,
-            Arena::Host(executor) => Some(executor),
-        };
+        let place = place.into();
+        let fleet = algorithm.fleet(seeds.len());
+        let executor = place.executor(fleet)?;
+        if let Some(executor) = &executor {
+            expect_fleet(executor.fleet(), seeds.len(), fleet)?;
+        }
+        let (traced, acts) = trace_all(device, &*algorithm, &place, seeds.len())?;
         let stage = Stage::new(device, executor, seeds, acts);
-        Ok(Training { device: device.clone(), algorithm, traced, stage, state })
+        Ok(Training { device: device.clone(), algorithm, place, traced, stage, state })
     }
 
     /// Goes on with the same algorithm for a run of other steps, whose state has entries of another length: they are cut off, or go on with
-    /// zeros. `env`: the environment, if it is in the program.
+    /// zeros.
     ///
     /// # Errors
     /// If the device lacks memory; then nothing has changed.
-    pub fn resize(&mut self, algorithm: Rc<dyn Algorithm>, env: Option<&EnvDef>) -> Result<()> {
+    pub fn resize(&mut self, algorithm: Rc<dyn Algorithm>) -> Result<()> {
         let seeds = self.state.get("key")?.shape[0];
-        let place = self.place(env)?;
-        let (traced, acts) = trace_all(&self.device, &*algorithm, place, seeds)?;
-        self.state = resized(&self.device, &self.state, &algorithm.entries(place.state_len()), seeds)?;
+        let (traced, acts) = trace_all(&self.device, &*algorithm, &self.place, seeds)?;
+        self.state = resized(&self.device, &self.state, &algorithm.entries(self.place.state_len()), seeds)?;
         (self.traced, self.algorithm) = (traced, algorithm);
         self.stage.set_acts(acts);
         Ok(())
     }
 
     /// Goes on with other seeds, whose state this is: those of these numbers among all `seeds` of which there were arrays, or an executor,
-    /// when training began. `env`: the environment, if it is in the program.
+    /// when training began.
     ///
     /// # Errors
     /// As [`resize`](Training::resize).
-    pub(crate) fn restack(
-        &mut self,
-        (seeds, numbers): (&[u64], &[usize]),
-        state: State,
-        env: Option<&EnvDef>,
-    ) -> Result<()> {
+    pub(crate) fn restack(&mut self, (seeds, numbers): (&[u64], &[usize]), state: State) -> Result<()> {
         let of_stack: Vec<u64> = numbers.iter().map(|number| seeds[*number]).collect();
         self.stage.choose(&of_stack, numbers, seeds.len())?;
-        let place = self.place(env)?;
-        let (traced, acts) = trace_all(&self.device, &*self.algorithm, place, numbers.len())?;
+        let (traced, acts) = trace_all(&self.device, &*self.algorithm, &self.place, numbers.len())?;
         (self.traced, self.state) = (traced, state);
         self.stage.set_acts(acts);
         Ok(())
     }
 
-    /// Where environments are.
-    fn place<'a>(&'a self, env: Option<&'a EnvDef>) -> Result<EnvPlace<'a>> {
-        match (env, self.stage.fleet()) {
-            (_, Some(fleet)) => Ok(EnvPlace::Host(&self.device, fleet)),
-            (Some(env), None) => Ok(EnvPlace::Device(env)),
-            (None, None) => Err(Error::Program("there is no environment".to_owned())),
-        }
-    }
-
-    /// The plans of an iteration of each stage on a device, without one.
+    /// The plans of an iteration of each stage, without a device; on the host, of all that its programs compute.
     ///
     /// # Errors
     /// If one cannot be planned.
-    pub fn plans(algorithm: &dyn Algorithm, env: &EnvDef, seeds: usize) -> Result<Vec<Plan>> {
+    pub fn plans(algorithm: &dyn Algorithm, place: impl Into<EnvPlace>, seeds: usize) -> Result<Vec<Plan>> {
+        let place = place.into();
+        // Policies that act on the host have programs of their own, which are made on some device and dropped.
+        let device = Device::cpu(1);
         let of_stage = |stage: usize| {
             Program::plan_of(PlanOptions::default(), |cx| {
-                trace(cx, algorithm, stage, EnvPlace::Device(env), seeds);
+                trace((cx, &device), algorithm, stage, &place, seeds);
             })
         };
         (0..algorithm.stages().max(1)).map(of_stage).collect()
@@ -150,8 +126,8 @@ impl Training {
     ///
     /// # Errors
     /// As [`plans`](Training::plans).
-    pub fn plan(algorithm: &dyn Algorithm, env: &EnvDef, seeds: usize) -> Result<Plan> {
-        let last = Training::plans(algorithm, env, seeds)?.pop();
+    pub fn plan(algorithm: &dyn Algorithm, place: impl Into<EnvPlace>, seeds: usize) -> Result<Plan> {
+        let last = Training::plans(algorithm, place, seeds)?.pop();
         last.ok_or_else(|| Error::Program("an algorithm has no stage".to_owned()))
     }
 
@@ -177,6 +153,21 @@ impl Training {
     /// Steps that environments of the host have made.
     pub fn env_steps(&self) -> u64 {
         self.stage.env_steps()
+    }
+
+    /// Where the environments of each seed are in their episodes on the host, as bytes; none if they cannot save that.
+    pub(crate) async fn save_episodes(&self) -> Result<Option<Vec<Vec<u8>>>> {
+        self.stage.save().await
+    }
+
+    /// Goes on in episodes of the host that were saved, those of each seed.
+    pub(crate) fn restore_episodes(&mut self, seeds: &[Vec<u8>]) -> Result<()> {
+        self.stage.set_saved(seeds)
+    }
+
+    /// True if the next iteration begins new episodes on the host, where it would go on in others.
+    pub(crate) fn begins_anew(&self) -> bool {
+        self.state.get("obs").is_ok() && self.stage.begins()
     }
 
     /// Names of the metrics of the iteration after `done`: the columns of [`step`](Training::step)'s result.
@@ -249,6 +240,7 @@ impl Training {
             self.state = state;
             given?;
             self.stage.iteration = (done + 1) as u32;
+            self.stage.resume().await?;
             if self.state.get("obs").is_ok()
                 && let Some(first) = self.stage.begin().await?
             {
@@ -288,13 +280,13 @@ fn by_seed(algorithm: &dyn Algorithm, seeds: usize) -> bool {
 fn trace_all(
     device: &Device,
     algorithm: &dyn Algorithm,
-    place: EnvPlace<'_>,
+    place: &EnvPlace,
     seeds: usize,
 ) -> Result<(Vec<Traced>, Vec<Vec<HostAct>>)> {
     let (mut traced, mut acts) = (Vec::new(), Vec::new());
     for stage in 0..algorithm.stages().max(1) {
         let (mut names, mut of_stage) = (Vec::new(), Vec::new());
-        let trace = |cx: &mut Context| (names, of_stage) = trace(cx, algorithm, stage, place, seeds);
+        let trace = |cx: &mut Context| (names, of_stage) = trace((cx, device), algorithm, stage, place, seeds);
         let segments = Segments::new(device, trace)?;
         traced.push(Traced { segments, names });
         acts.push(of_stage);
@@ -304,10 +296,10 @@ fn trace_all(
 
 /// Traces an iteration of a stage: names of its metrics, and what the host does.
 fn trace(
-    cx: &mut Context,
+    (cx, device): (&mut Context, &Device),
     algorithm: &dyn Algorithm,
     stage: usize,
-    place: EnvPlace<'_>,
+    place: &EnvPlace,
     seeds: usize,
 ) -> (Vec<String>, Vec<HostAct>) {
     let held = Held::declare(cx, &algorithm.entries(place.state_len()), seeds);
@@ -317,7 +309,8 @@ fn trace(
         let names = algorithm.scalars(Progress::default()).into_iter().map(|(name, _)| name);
         names.map(|name| (name, cx.state(&schedule_entry(name), &[seeds, 1], DType::F32))).collect()
     });
-    let mut it = Iteration::new(cx, place, [words.slice(1, 0, 1), words.slice(1, 1, 2)], number).of_stage(stage);
+    let words = [words.slice(1, 0, 1), words.slice(1, 1, 2)];
+    let mut it = Iteration::new(cx, place, words, number).of_stage(stage).acting_on(device);
     if let Some(scheduled) = scheduled {
         it = it.scheduled_by_seed(scheduled);
     }
@@ -359,7 +352,7 @@ fn first_state(device: &Device, algorithm: &dyn Algorithm, env: Option<&EnvDef>,
         let mut reset = Program::new(device, |cx| {
             let key = cx.input("key", &[seeds.len(), 2], DType::U32);
             let words = [key.slice(1, 0, 1), key.slice(1, 1, 2)];
-            let groups = algorithm.fleet(1)[0];
+            let groups = algorithm.fleet(1).tasks;
             let words = group_keys(words, groups);
             let key = fold_in(fold_in(words, Tensor::constant_u32(streams::ENV)), Tensor::constant_u32(0));
             let element = Tensor::iota(&[seeds.len() * groups, states.shape[0] / groups], 1);
@@ -429,16 +422,15 @@ fn alike(device: &Device, shape: &[usize], entry: &StateEntry) -> Result<Array> 
     }
 }
 
-/// Checks that an executor plays so many groups, environments each and steps.
-fn expect_fleet(fleet: &Fleet, seeds: usize, want: [usize; 3]) -> Result<()> {
-    let got = [fleet.tasks, fleet.envs_per_task, fleet.horizon];
+/// Checks that an executor plays what these seeds need.
+fn expect_fleet(fleet: &Fleet, seeds: usize, want: FleetSize) -> Result<()> {
+    let got = fleet.size();
     if got == want {
         return Ok(());
     }
-    let ([tasks, each, steps], [t, e, h]) = (got, want);
+    let FleetSize { tasks, envs_per_task, horizon } = want;
     let problem = format!(
-        "the executor plays {tasks} tasks on {each} environments each for at most {steps} steps; {seeds} seeds with these \
-         settings need {t}, {e} and {h}"
+        "the executor plays {got}; {seeds} seeds with these settings need {tasks}, {envs_per_task} and {horizon}"
     );
     Err(Error::config("executor", problem))
 }

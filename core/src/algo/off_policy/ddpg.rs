@@ -22,15 +22,12 @@ use crate::policy::Noise;
 use crate::settings::Settings as _;
 
 /// DDPG in the register.
-pub static DDPG: AlgorithmDef = AlgorithmDef {
-    uses: DdpgConfig::uses,
-    ..AlgorithmDef::new::<DdpgConfig>(
-        "ddpg",
-        "Deep Deterministic Policy Gradient (arXiv:1509.02971)",
-        Family::SingleTask,
-        |settings, spec| Ok(Box::new(ddpg(&DdpgConfig::default().with(settings)?, spec)?)),
-    )
-};
+pub static DDPG: AlgorithmDef = AlgorithmDef::new::<DdpgConfig>(
+    "ddpg",
+    "Deep Deterministic Policy Gradient (arXiv:1509.02971)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(ddpg(&DdpgConfig::default().with(settings)?, spec)?)),
+);
 
 /// DDPG on an environment whose actions are vectors.
 ///

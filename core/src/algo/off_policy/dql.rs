@@ -23,15 +23,12 @@ use crate::policy::EpsilonGreedy;
 use crate::settings::Settings as _;
 
 /// DQL in the register.
-pub static DQL: AlgorithmDef = AlgorithmDef {
-    uses: DqlConfig::uses,
-    ..AlgorithmDef::new::<DqlConfig>(
-        "dql",
-        "Deep Q-Learning of a network that reads observation and action (Pyrado's)",
-        Family::SingleTask,
-        |settings, spec| Ok(Box::new(dql(&DqlConfig::default().with(settings)?, spec)?)),
-    )
-};
+pub static DQL: AlgorithmDef = AlgorithmDef::new::<DqlConfig>(
+    "dql",
+    "Deep Q-Learning of a network that reads observation and action (Pyrado's)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(dql(&DqlConfig::default().with(settings)?, spec)?)),
+);
 
 /// DQL on an environment whose actions are choices.
 ///

@@ -24,22 +24,19 @@ use crate::learn::{Descent, Look};
 use crate::nn::{Init, Layout, Mlp};
 use crate::optim::Progress;
 use crate::play::Iteration;
-use crate::policy::{Acting, NetConfig, Policy};
+use crate::policy::{Acting, LayersConfig, Policy};
 use crate::replay::{Transitions, mean};
 use crate::settings::Settings as _;
 use crate::tensor::{Named, tree};
 use crate::{DType, Result, Tensor};
 
 /// SAC in the register.
-pub static SAC: AlgorithmDef = AlgorithmDef {
-    uses: |key| key != "min_std",
-    ..AlgorithmDef::new::<SacConfig>(
-        "sac",
-        "Soft Actor-Critic (arXiv:1812.05905, for choices 1910.07207)",
-        Family::SingleTask,
-        |settings, spec| Ok(Box::new(Sac::of(&SacConfig::default().with(settings)?, spec)?)),
-    )
-};
+pub static SAC: AlgorithmDef = AlgorithmDef::new::<SacConfig>(
+    "sac",
+    "Soft Actor-Critic (arXiv:1812.05905, for choices 1910.07207)",
+    Family::SingleTask,
+    |settings, spec| Ok(Box::new(Sac::of(&SacConfig::default().with(settings)?, spec)?)),
+);
 
 /// SAC on one environment.
 pub type Sac = OffPolicyLearner<SacNets>;
@@ -90,7 +87,7 @@ impl SacNets {
     pub fn new(config: &SacConfig, spec: &EnvSpec) -> Result<SacNets> {
         config.validate()?;
         let (mut of_policy, mut of_values) = (Layout::new(), Layout::new());
-        let actor = SoftActor::new(&mut of_policy, spec, (&config.net, config.replay.first_layer()), config.sde)?;
+        let actor = SoftActor::new(&mut of_policy, spec, config)?;
         let [inputs, outputs] = actor.sizes(spec.observation.len());
         let sizes = [&[inputs], &config.net.hidden[..], &[outputs]].concat();
         let gain = config.net.orthogonal_init.then_some(1.0);
@@ -149,7 +146,7 @@ impl OffPolicy for SacNets {
         &self.config.replay
     }
 
-    fn net(&self) -> &NetConfig {
+    fn net(&self) -> &LayersConfig {
         &self.config.net
     }
 

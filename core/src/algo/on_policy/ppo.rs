@@ -18,7 +18,7 @@ mod tests;
 pub use super::{Losses, Minibatch, approx_kl, standardise, value_loss};
 pub use config::PpoConfig;
 
-use super::{Networks, OnPolicy, OnPolicyLearner, Parts, PolicyLook, Rollout, Sampling, Steps, mean};
+use super::{Networks, OnPolicy, OnPolicyLearner, Parts, PolicyLook, Rollout, Sampling, StepRules, mean};
 use crate::algo::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
 use crate::learn::Turn;
 use crate::optim::Progress;
@@ -97,8 +97,8 @@ impl OnPolicy for PpoConfig {
 
 impl PpoConfig {
     /// The rules of the steps.
-    fn steps(&self) -> Steps<'_> {
-        Steps {
+    fn steps(&self) -> StepRules<'_> {
+        StepRules {
             optimiser: &self.optimiser,
             critic: &self.critic,
             epochs: self.epochs,
@@ -131,9 +131,11 @@ pub fn losses(
     let ratio = look.log_ratio.exp();
     let advantage = batch.only(batch.advantages(standardised));
     let policy = batch.share(clip_loss(ratio, advantage, clip_eps)); // eq. 7
-    let value = batch.value_loss(look.value, value_clip.then_some(clip_eps));
+    let value = net.value_of(parts, batch.obs, batch.sequences.as_ref());
+    let value = batch.value_loss(value, value_clip.then_some(clip_eps));
+    let losses = look.losses(policy, batch, value);
     let outside = (ratio - 1.0).abs().gt(clip_eps).to_f32();
-    Losses { clip_frac: Some(batch.share(mean(outside))), ..look.losses(policy, batch, value) }
+    Losses { clip_frac: Some(batch.share(mean(outside))), ..losses }
 }
 
 /// Clipped surrogate −L^CLIP of eq. 7. `ratio, advantage: [S, B, 1]` → `[S, 1]` to minimise.

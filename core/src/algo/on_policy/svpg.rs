@@ -34,6 +34,7 @@ use super::{OnPolicy, OnPolicyLearner};
 use crate::algo::search::order;
 use crate::algo::{Algorithm, AlgorithmDef, Course, Family, First, Held, Learned, Metrics, Numbers, StateEntry};
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::learn::Turn;
 use crate::nn::Layout;
 use crate::optim::Progress;
@@ -205,7 +206,7 @@ impl<C: OnPolicy + 'static> Algorithm for Particles<C> {
         entries
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
+    fn fleet(&self, seeds: usize) -> FleetSize {
         self.learner.fleet(seeds * self.count)
     }
 

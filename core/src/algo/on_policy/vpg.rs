@@ -17,7 +17,7 @@ mod tests;
 
 use super::{
     CriticConfig, CriticSteps, FittedBaseline, Networks, OnPolicy, OnPolicyLearner, Parts, PolicyGradient, Predictions,
-    Rollout, Sampling, Stepping, Steps, likelihood_losses,
+    Rollout, Sampling, StepRules, Stepping, likelihood_losses,
 };
 use crate::algo::{ActorCritic, AlgorithmDef, Family, Held, Metrics};
 use crate::credit::{Baseline, REGULARISATION};
@@ -150,10 +150,10 @@ impl VpgConfig {
     }
 
     /// The rules of the steps: an entropy that is in the rewards is not in the loss too.
-    fn steps(&self) -> Steps<'_> {
+    fn steps(&self) -> StepRules<'_> {
         let steps = self.gradient.steps();
         match self.entropy_method {
-            EntropyMethod::Max => Steps { entropy_coef: 0.0, ..steps },
+            EntropyMethod::Max => StepRules { entropy_coef: 0.0, ..steps },
             EntropyMethod::NoEntropy | EntropyMethod::Regularized => steps,
         }
     }

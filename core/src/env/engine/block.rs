@@ -11,8 +11,8 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use super::auto::{After, Before, auto_step, first_state};
 use super::pack::{Pack, per_pack};
+use super::step::{After, Before, auto_step, first_state};
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::fields::Fields;
 use crate::env::{Env, EnvSpec};

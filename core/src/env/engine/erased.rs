@@ -9,7 +9,7 @@ use super::host_step::HostStep;
 use super::lanes::{LaneBits, Lanes};
 #[cfg(feature = "standalone")]
 use super::random::{RandomSteps, Source, random_steps};
-use super::traced;
+use super::{step, traced};
 #[cfg(feature = "standalone")]
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::fields::Fields;
@@ -78,7 +78,7 @@ impl<E: Env> Erased for Typed<E> {
         traced::reset(&*self.env, &self.spec, inputs)
     }
     fn trace_step(&self, inputs: &[Tensor]) -> Vec<Tensor> {
-        traced::step(&*self.env, &self.spec, inputs)
+        step::step(&*self.env, &self.spec, inputs)
     }
     fn trace_tasks(&self, key: [Tensor; 2], element: Tensor) -> Tensor {
         traced::tasks(&*self.env, &self.spec, key, element)

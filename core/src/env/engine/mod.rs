@@ -4,9 +4,10 @@
 // `check_env` measures by the clock, which WebAssembly does not have by itself.
 #[cfg(all(feature = "standalone", not(target_arch = "wasm32")))]
 pub(super) mod agree;
-mod auto;
 pub(super) mod block;
 pub(super) mod erased;
+mod graph_lanes;
+mod graph_rows;
 #[cfg(feature = "standalone")]
 pub(super) mod host_step;
 mod lanes;
@@ -21,6 +22,7 @@ mod register;
 mod register_tests;
 #[cfg(feature = "standalone")]
 pub(super) mod scalar;
+mod step;
 mod traced;
 #[cfg(test)]
 mod traced_tests;
@@ -36,4 +38,5 @@ pub use lockstep::Lockstep;
 pub use random::{RandomSteps, Source};
 #[cfg(feature = "standalone")]
 pub use scalar::Scalar;
-pub use traced::{TracedReset, TracedStep};
+pub use step::TracedStep;
+pub use traced::TracedReset;

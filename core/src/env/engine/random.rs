@@ -4,8 +4,8 @@
     reason = "functions compiled for an instruction set are called once the processor is known to have it"
 )]
 
-use super::auto::first_state;
 use super::pack::{Pack, per_pack};
+use super::step::first_state;
 use crate::backend::cpu::simd::isa::Isa;
 use crate::env::fields::Fields;
 use crate::env::real::{Bits, Mask};

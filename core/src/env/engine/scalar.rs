@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::auto::first_state;
 use super::erased::{Erased, Typed};
 use super::host_step::HostStep;
 use super::lanes::{LaneBits, Lanes};
+use super::step::first_state;
 use crate::env::fields::Fields;
 use crate::env::real::{Bits, Mask, Real};
 use crate::env::{Draws, Env, STEP_BLOCK, Step, TASK_BLOCK};

@@ -3,7 +3,7 @@
 use super::memory::TaskMemory;
 use crate::env::{EnvSpec, time_limit};
 use crate::nn::Activation;
-use crate::policy::{NetConfig, validate_widths};
+use crate::policy::{LayersConfig, validate_widths};
 use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 
@@ -89,11 +89,10 @@ crate::settings! {
         /// episodes on a held-out task before the one that evaluations measure
         exploration_episodes: usize = 1, Range::Count(0, 99);
         /// The networks of policy, critics and value.
-        ..net: NetConfig = NetConfig {
+        ..net: LayersConfig = LayersConfig {
             hidden: vec![300, 300, 300],
             activation: Activation::Relu,
             orthogonal_init: false,
-            ..NetConfig::default()
         };
     }
 }

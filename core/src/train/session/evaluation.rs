@@ -1,9 +1,10 @@
 //! Evaluations of a session's policies.
 
 use super::Session;
+use crate::host::{EnvPlace, HostPlace};
 use crate::meta::TestSizes;
 use crate::rng::{Key, fold_in, key_from_seed, streams};
-use crate::train::evaluate::{Episode, EpisodeProgram, Evaluation, PolicyArrays};
+use crate::train::attempt::evaluate::{Episode, EpisodeProgram, Evaluation, Evaluator, PolicyArrays};
 use crate::{Result, State};
 
 impl Session {
@@ -13,7 +14,12 @@ impl Session {
     /// # Errors
     /// As [`evaluate`](Self::evaluate).
     pub fn prepare_evaluation(&mut self, played: impl Into<Evaluation>) -> Result<()> {
-        let program = self.evaluation_of(self.stack.len(), played.into())?;
+        let played = played.into();
+        if self.setup.env.on_host() {
+            let none = PolicyArrays { arrays: Vec::new() };
+            return Evaluator::of_session(&self.device, &self.setup, 0, none).fleet(played).map(drop);
+        }
+        let program = self.evaluation_of(self.stack.len(), played)?;
         self.evaluations = vec![program];
         Ok(())
     }
@@ -31,14 +37,14 @@ impl Session {
             .map_err(|error| error.lowered_by(lower))
     }
 
-    /// Episodes of the deterministic policy of each seed: so many, or those of a meta-test in its own sizes.
+    /// Episodes of the deterministic policy of each seed: so many, or those of a meta-test in its own sizes. Policies that adapt
+    /// on the host draw their actions.
     ///
     /// Random numbers are of a stream of their own, so that evaluating changes nothing about training. They depend on
     /// the seed and the number of iterations that it has made.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for no episodes or too many, or of a run on the host, whose policy an
-    /// [`Evaluator`](crate::train::Evaluator) can play; or if the device fails.
+    /// [`Error::Config`](crate::Error::Config) for no episodes or too many; or if an environment or the device fails.
     pub async fn evaluate(&mut self, played: impl Into<Evaluation>) -> Result<Vec<Vec<Episode>>> {
         self.evaluate_seeds(&(0..self.seeds.len()).collect::<Vec<_>>(), played).await
     }
@@ -91,16 +97,43 @@ impl Session {
         state: State,
         played: Evaluation,
     ) -> Result<Vec<Vec<Episode>>> {
-        let mut program = self.evaluation_of(seeds.len(), played)?;
         let key = |seed: &usize| {
             let key = fold_in(key_from_seed(self.setup.seeds[*seed]), streams::EVAL);
             fold_in(key, self.seeds[*seed].iteration as u32)
         };
         let keys: Vec<Key> = seeds.iter().map(key).collect();
+        if let EnvPlace::Host(host) = &self.setup.env {
+            return self.evaluate_on_host(host, (seeds, &keys), state, played).await;
+        }
+        let mut program = self.evaluation_of(seeds.len(), played)?;
         let arrays = self.setup.fitted().policy_entries().into_iter().map(|name| Ok((name, state.get(name)?.clone())));
         let policy = PolicyArrays { arrays: arrays.collect::<Result<_>>()? };
         let result = program.episodes(&self.device, &policy, &keys).await;
         self.evaluations.push(program);
         result
+    }
+
+    /// Evaluates seeds in environments of the host, one after the other.
+    async fn evaluate_on_host(
+        &self,
+        host: &HostPlace,
+        (seeds, keys): (&[usize], &[Key]),
+        state: State,
+        played: Evaluation,
+    ) -> Result<Vec<Vec<Episode>>> {
+        let mut all = Vec::with_capacity(seeds.len());
+        for (row, (seed, key)) in seeds.iter().zip(keys).enumerate() {
+            let mut policy = State::new();
+            for name in self.setup.fitted().policy_entries() {
+                policy.insert(name, state.get(name)?.clone());
+            }
+            let rows = policy.rows(&self.device, &[row]).await?;
+            let arrays =
+                self.setup.fitted().policy_entries().into_iter().map(|name| Ok((name, rows.get(name)?.clone())));
+            let policy = PolicyArrays { arrays: arrays.collect::<Result<_>>()? };
+            let policy = Evaluator::of_session(&self.device, &self.setup, self.setup.seeds[*seed], policy);
+            all.push(policy.evaluate_on_host(host, played, *key, !policy.adapts()).await?);
+        }
+        Ok(all)
     }
 }

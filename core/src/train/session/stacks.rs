@@ -15,6 +15,8 @@ pub(in crate::train) struct Stack {
     pub seeds: Vec<usize>,
     /// Their arrays.
     pub state: State,
+    /// Where the environments of each are in their episodes on the host, if that was saved.
+    pub episodes: Option<Vec<Vec<u8>>>,
 }
 
 impl Session {
@@ -35,17 +37,21 @@ impl Session {
     /// done, the present one goes on.
     pub(super) async fn take_turn(&mut self) -> Result<()> {
         let unfinished = |seeds: &[usize]| seeds.iter().any(|seed| !self.is_done(*seed));
-        let (stack, state) = if unfinished(&self.stack) {
+        let mut next_episodes = None;
+        let (stack, state, episodes) = if unfinished(&self.stack) {
             if self.stack.iter().all(|seed| !self.is_done(*seed)) {
                 return Ok(());
             }
-            (std::mem::take(&mut self.stack), std::mem::take(&mut self.training.state))
+            let episodes = self.training.save_episodes().await?;
+            (std::mem::take(&mut self.stack), std::mem::take(&mut self.training.state), episodes)
         } else {
             let Some(waiting) = self.parked.iter().position(|stack| unfinished(&stack.seeds)) else { return Ok(()) };
+            let episodes = self.training.save_episodes().await?;
             let next = self.parked.remove(waiting);
             let seeds = std::mem::take(&mut self.stack);
-            self.parked.push(Stack { seeds, state: std::mem::take(&mut self.training.state) });
-            (next.seeds, next.state)
+            self.parked.push(Stack { seeds, state: std::mem::take(&mut self.training.state), episodes });
+            next_episodes.clone_from(&next.episodes);
+            (next.seeds, next.state, next.episodes)
         };
         // Until there are programs for it.
         self.torn = true;
@@ -55,11 +61,17 @@ impl Session {
             state
         } else {
             let [rest, done_state] = split(&self.device, state, [&rest, &done]).await?;
-            self.parked.push(Stack { seeds: of(&done), state: done_state });
+            let of_done = |all: Vec<Vec<u8>>| done.iter().map(|row| all[*row].clone()).collect();
+            self.parked.push(Stack { seeds: of(&done), state: done_state, episodes: episodes.map(of_done) });
+            // The others begin anew, as an executor does of which some groups are left out.
+            next_episodes = None;
             rest
         };
         self.stack = of(&rest);
-        self.training.restack((&self.setup.seeds, &self.stack), state, self.setup.env.device().ok())?;
+        self.training.restack((&self.setup.seeds, &self.stack), state)?;
+        if let Some(episodes) = next_episodes {
+            self.training.restore_episodes(&episodes)?;
+        }
         self.evaluations.retain(|program| [1, self.stack.len()].contains(&program.of.seeds));
         self.torn = false;
         Ok(())
@@ -71,6 +83,20 @@ impl Session {
         let parked = || self.parked.iter().find_map(|stack| Some((&stack.state, row(&stack.seeds)?)));
         let running = row(&self.stack).map(|row| (self.training.state(), row));
         running.or_else(parked).ok_or_else(|| self.no_seed(index))
+    }
+
+    /// Where the environments of these seeds, which are a stack, are in their episodes on the host; none if they cannot save that.
+    pub(in crate::train) async fn episodes_of(&self, seeds: &[usize]) -> Result<Option<Vec<Vec<u8>>>> {
+        match self.parked.iter().find(|stack| stack.seeds == seeds) {
+            Some(stack) => Ok(stack.episodes.clone()),
+            None => self.training.save_episodes().await,
+        }
+    }
+
+    /// True if the next iteration begins new episodes, where a run on the host goes on from snapshots that cannot say where its
+    /// environments were.
+    pub fn begins_anew(&self) -> bool {
+        self.iteration() > 0 && self.training.begins_anew()
     }
 
     /// All stacks, the one that is trained first.

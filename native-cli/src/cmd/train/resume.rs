@@ -64,6 +64,9 @@ pub(super) fn resume(args: &TrainArgs) -> Result<(), Stop> {
     for Ready { session, runs, pace, extended } in ready.into_iter().flatten() {
         headline(session.setup(), &args.device.describe(&device));
         say(&goes_on(&session, runs.len()));
+        if session.begins_anew() {
+            say(crate::recover::NEW_EPISODES);
+        }
         if extended {
             say("note: linear schedules now end at the new number of steps");
         }

@@ -17,21 +17,20 @@ const ALLOWED: [[&str; 3]; 3] = [
 ];
 
 /// Pairs that are still to be resolved.
-const LATER: [[&str; 2]; 14] = [
-    ["algo/actor_critic.rs", "algo/on_policy/sampling.rs"],
-    ["algo/algorithm.rs", "algo/learned.rs"],
-    ["algo/on_policy.rs", "algo/on_policy/one_pass.rs"],
-    ["algo/on_policy.rs", "algo/on_policy/rollout.rs"],
-    ["algo/on_policy/rollout.rs", "algo/on_policy/sampling.rs"],
-    ["algo/on_policy/config.rs", "algo/on_policy/update.rs"],
+const LATER: [[&str; 2]; 13] = [
+    ["algo/contract/algorithm.rs", "algo/contract/learned.rs"],
+    ["algo/on_policy/shared/actor_critic.rs", "algo/on_policy/shared/sampling.rs"],
+    ["algo/on_policy/shared/loss.rs", "algo/on_policy/shared/minibatch.rs"],
+    ["algo/on_policy/shared/rollout.rs", "algo/on_policy/shared/sampling.rs"],
+    ["algo/on_policy/shared/rollout.rs", "algo/on_policy/shared/values.rs"],
     ["credit/baseline.rs", "credit/paths.rs"],
     ["host/parallel.rs", "host/slots.rs"],
     ["replay/ahead.rs", "replay/memory.rs"],
-    ["train/evaluate.rs", "train/meta_test.rs"],
-    ["train/rules.rs", "train/tensors.rs"],
-    ["train/segments.rs", "train/snapshot.rs"],
-    ["train/session.rs", "train/snapshots.rs"],
-    ["train/setup.rs", "train/snapshot.rs"],
+    ["train/attempt/evaluate.rs", "train/attempt/meta_test.rs"],
+    ["train/saved/rules.rs", "train/saved/tensors.rs"],
+    ["train/saved/segments.rs", "train/saved/snapshot.rs"],
+    ["train/session.rs", "train/session/snapshots.rs"],
+    ["train/saved/snapshot.rs", "train/setup.rs"],
 ];
 
 type Names = Vec<String>;

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::algo::off_policy::Replay;
 use crate::nn::Activation;
 use crate::optim::RmsPropConfig;
-use crate::policy::NetConfig;
+use crate::policy::LayersConfig;
 use crate::settings::{Range, Settings};
 
 crate::settings! {
@@ -35,21 +35,11 @@ crate::settings! {
         /// longer gradients are scaled down; 0: never
         max_grad_norm: f64 = 0.5, Range::NotNegative;
         /// The network.
-        ..net: NetConfig = NetConfig {
-            hidden: vec![32, 32],
-            activation: Activation::Tanh,
-            orthogonal_init: false,
-            ..NetConfig::default()
-        };
+        ..net: LayersConfig = LayersConfig { hidden: vec![32, 32], activation: Activation::Tanh, orthogonal_init: false };
     }
 }
 
 impl DqlConfig {
-    /// Tells whether DQL looks at a setting: choices have no deviation.
-    pub(super) fn uses(key: &str) -> bool {
-        !["log_std_init", "min_std"].contains(&key)
-    }
-
     /// Every value on its own and in combination.
     ///
     /// # Errors

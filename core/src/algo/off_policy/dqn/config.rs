@@ -3,7 +3,7 @@
 use crate::algo::off_policy::Replay;
 use crate::nn::Activation;
 use crate::optim::AdamConfig;
-use crate::policy::NetConfig;
+use crate::policy::LayersConfig;
 use crate::settings::{Range, Settings};
 use crate::{Error, Result};
 
@@ -35,21 +35,11 @@ crate::settings! {
         /// longer gradients are scaled down; 0: never
         max_grad_norm: f64 = 10.0, Range::NotNegative;
         /// The network.
-        ..net: NetConfig = NetConfig {
-            hidden: vec![64, 64],
-            activation: Activation::Relu,
-            orthogonal_init: false,
-            ..NetConfig::default()
-        };
+        ..net: LayersConfig = LayersConfig { hidden: vec![64, 64], activation: Activation::Relu, orthogonal_init: false };
     }
 }
 
 impl DqnConfig {
-    /// Tells whether DQN looks at a setting: choices have no deviation.
-    pub(super) fn uses(key: &str) -> bool {
-        !["log_std_init", "min_std"].contains(&key)
-    }
-
     /// Every value on its own and in combination.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! SAC's policy: it draws vectors, or it weighs all choices.
 
+use super::SacConfig;
 use crate::Tensor;
 use crate::dist::{RowNoise, at};
 use crate::env::EnvSpec;
@@ -29,26 +30,27 @@ pub(super) enum SoftActor {
 }
 
 impl SoftActor {
-    /// A policy whose slices are added to `layout`, its first linear layer by the number `first`.
-    pub fn new(
-        layout: &mut Layout,
-        spec: &EnvSpec,
-        (config, first): (&NetConfig, usize),
-        sde: bool,
-    ) -> Result<SoftActor> {
+    /// A policy whose slices are added to `layout`.
+    pub fn new(layout: &mut Layout, spec: &EnvSpec, config: &SacConfig) -> Result<SoftActor> {
+        let (net, first) = (&config.net, config.replay.first_layer());
         match spec.action.choices() {
-            None if sde => Squashed::state_dependent(layout, spec, config, first).map(SoftActor::Vectors),
-            Some(_) if sde => {
+            None if config.sde => {
+                Squashed::state_dependent(layout, spec, (net, first), config.log_std_init).map(SoftActor::Vectors)
+            }
+            Some(_) if config.sde => {
                 let problem =
                     format!("`{}` takes choices, and noise matrices disturb vectors; set it to false", spec.name);
                 Err(Error::config("sde", problem))
             }
-            None => Squashed::new(layout, spec, config, first).map(SoftActor::Vectors),
+            None => Squashed::new(layout, spec, net, first).map(SoftActor::Vectors),
             Some(1) => {
                 let problem = format!("`{}` takes one choice only, so there is nothing to learn", spec.name);
                 Err(Error::config("env", problem))
             }
-            Some(choices) => Ok(SoftActor::Choices(PolicyNet::numbered(layout, spec, config, first), choices)),
+            Some(choices) => {
+                let net = NetConfig { layers: net.clone(), ..NetConfig::default() };
+                Ok(SoftActor::Choices(PolicyNet::numbered(layout, spec, &net, first), choices))
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::algo::off_policy::Replay;
 use crate::nn::Activation;
 use crate::optim::AdamConfig;
-use crate::policy::NetConfig;
+use crate::policy::{LOG_STD, LayersConfig};
 use crate::settings::{Range, Settings};
 
 crate::settings! {
@@ -46,13 +46,13 @@ crate::settings! {
         /// longer gradients of the policy are scaled down; 0: never
         max_grad_norm: f64 = 0.0, Range::NotNegative;
         /// The networks.
-        ..net: NetConfig = NetConfig {
+        ..net: LayersConfig = LayersConfig {
             hidden: vec![256, 256],
             activation: Activation::Relu,
             orthogonal_init: false,
-            log_std_init: -3.0,
-            ..NetConfig::default()
         };
+        /// first ln σ of continuous actions
+        log_std_init: f64 = -3.0, LOG_STD;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::algo::{Held, Metrics, StateEntry};
 use crate::nn::Layout;
 use crate::optim::Progress;
 use crate::play::Iteration;
-use crate::policy::{Acting, NetConfig, Policy};
+use crate::policy::{Acting, LayersConfig, Policy};
 use crate::replay::Batch;
 use crate::tensor::{Named, Tree};
 
@@ -45,7 +45,7 @@ pub trait OffPolicy: Clone + Debug + 'static {
     fn replay(&self) -> &Replay;
 
     /// The settings of the networks.
-    fn net(&self) -> &NetConfig;
+    fn net(&self) -> &LayersConfig;
 
     /// Which part of θ is what.
     fn layout(&self) -> &Layout;

@@ -11,7 +11,7 @@ use crate::learn::{Descent, Look};
 use crate::nn::{Layout, Mlp};
 use crate::optim::{AdamConfig, Progress};
 use crate::play::Iteration;
-use crate::policy::{Acting, Disturbed, NetConfig, Noise, Policy};
+use crate::policy::{Acting, Disturbed, LayersConfig, Noise, Policy};
 use crate::replay::{Transitions, mean};
 use crate::tensor::{Named, run_tree_if, tree};
 use crate::{DType, Result, Tensor};
@@ -22,7 +22,7 @@ pub struct DeterministicSettings {
     /// The settings of playing, remembering and drawing.
     pub replay: Replay,
     /// The networks.
-    pub net: NetConfig,
+    pub net: LayersConfig,
     /// The steps of the critics, and of the policy but for their size.
     pub adam: AdamConfig,
     /// Step size of the policy.
@@ -143,7 +143,7 @@ impl OffPolicy for Deterministic {
         &self.settings.replay
     }
 
-    fn net(&self) -> &NetConfig {
+    fn net(&self) -> &LayersConfig {
         &self.settings.net
     }
 

@@ -9,6 +9,7 @@ use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, Numbers, Rel
 use crate::credit::Moments;
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::learn::by_seed;
 use crate::nn::Layout;
 use crate::optim::Progress;
@@ -326,8 +327,8 @@ impl<C: OffPolicy> Algorithm for OffPolicyLearner<C> {
         entries
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds, self.algorithm.replay().envs, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        FleetSize { tasks: seeds, envs_per_task: self.algorithm.replay().envs, horizon: self.horizon }
     }
 
     fn batch(&self) -> u64 {

@@ -10,7 +10,7 @@ use crate::learn::{Descent, Look};
 use crate::nn::Layout;
 use crate::optim::{Adam, Decay, Fall, Progress, Schedule};
 use crate::play::Iteration;
-use crate::policy::{Acting, EpsilonGreedy, NetConfig, Policy};
+use crate::policy::{Acting, EpsilonGreedy, LayersConfig, Policy};
 use crate::replay::{Transitions, mean};
 use crate::tensor::{Named, tree};
 use crate::{DType, Tensor};
@@ -23,7 +23,7 @@ pub struct QSettings {
     /// Most steps of an episode.
     pub horizon: usize,
     /// The network.
-    pub net: NetConfig,
+    pub net: LayersConfig,
     /// The network's steps.
     pub optimiser: Adam,
     /// The first step size.
@@ -112,7 +112,7 @@ impl OffPolicy for QLearning {
         &self.settings.replay
     }
 
-    fn net(&self) -> &NetConfig {
+    fn net(&self) -> &LayersConfig {
         &self.settings.net
     }
 

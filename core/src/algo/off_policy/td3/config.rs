@@ -4,7 +4,7 @@ use crate::Result;
 use crate::algo::off_policy::Replay;
 use crate::nn::Activation;
 use crate::optim::AdamConfig;
-use crate::policy::NetConfig;
+use crate::policy::LayersConfig;
 use crate::settings::{Range, Settings};
 
 crate::settings! {
@@ -31,21 +31,11 @@ crate::settings! {
         /// longer gradients of the policy are scaled down; 0: never
         max_grad_norm: f64 = 0.0, Range::NotNegative;
         /// The networks.
-        ..net: NetConfig = NetConfig {
-            hidden: vec![256, 256],
-            activation: Activation::Relu,
-            orthogonal_init: false,
-            ..NetConfig::default()
-        };
+        ..net: LayersConfig = LayersConfig { hidden: vec![256, 256], activation: Activation::Relu, orthogonal_init: false };
     }
 }
 
 impl Td3Config {
-    /// Tells whether TD3 looks at a setting: its policy has no deviation.
-    pub(super) fn uses(key: &str) -> bool {
-        !["log_std_init", "min_std"].contains(&key)
-    }
-
     /// Every value on its own and in combination.
     ///
     /// # Errors

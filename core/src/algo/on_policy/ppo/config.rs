@@ -119,8 +119,8 @@ mod tests {
                 .contains("standardised")
         );
         assert!(problem(|c| c.sampling.sde_sample_freq = 3).contains("divide the horizon (128)"));
-        assert!(problem(|c| c.net.hidden = vec![64, 0]).contains("width of 0"));
+        assert!(problem(|c| c.net.layers.hidden = vec![64, 0]).contains("width of 0"));
         assert!(problem(|c| c.clip_eps = 1.0).contains("between 0 and 1"));
-        assert!(problem(|c| c.net.log_std_init = 3.0).contains("-20 to 2"));
+        assert!(problem(|c| c.net.deviation.log_std_init = 3.0).contains("-20 to 2"));
     }
 }

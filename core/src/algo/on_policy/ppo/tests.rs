@@ -1,8 +1,8 @@
 //! PPO's limits and the terms of its loss.
 
 use super::*;
+use crate::algo::Training;
 use crate::algo::on_policy::differences::check_derivatives;
-use crate::algo::{Arena, Training};
 use crate::env::builtin;
 use crate::learn::log_ratio;
 use crate::policy::NetConfig;
@@ -18,11 +18,11 @@ fn a_limit_of_0_is_one_that_no_gradient_reaches() {
             max_grad_norm,
             epochs: 2,
             sampling: Sampling { horizon: 16, envs: 4, ..Sampling::default() },
-            net: NetConfig { hidden: vec![8], ..NetConfig::default() },
+            net: NetConfig::hidden(vec![8]),
             ..PpoConfig::default()
         };
         let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec()).unwrap());
-        let mut ppo = Training::new(&device, ppo, Arena::Device(&env), &[1, 2]).unwrap();
+        let mut ppo = Training::new(&device, ppo, &env, &[1, 2]).unwrap();
         let read = |x: &Array| {
             let numbers = pollster::block_on(device.read(x)).unwrap();
             numbers.into_iter().map(f64::to_bits).collect::<Vec<_>>()

@@ -52,7 +52,7 @@ impl ActorCritic {
         let trunk = PolicyNet::trunk(&mut layout, spec, (config, memory), first);
         let before = layout.slices().count();
         let sizes = [spec.observation.len(), 1];
-        let (value_cell, value) = config.layers(memory, &mut layout, "value", first, sizes, 1.0);
+        let (value_cell, value) = config.layers.network(memory, &mut layout, "value", first, sizes, 1.0);
         let of_value = before..layout.slices().count();
         let policy = PolicyNet::on(trunk, &mut layout, spec, config, sampling.sde);
         ActorCritic { groups: ParameterGroups::one(layout.clone()), layout, policy, value, value_cell, of_value }
@@ -144,9 +144,13 @@ impl ActorCritic {
 mod tests {
     use super::*;
     use crate::env::{ActionSpace, Dim, EnvSpec};
+    use crate::policy::DeviationConfig;
 
     fn net(spec: &EnvSpec, sde: bool) -> ActorCritic {
-        let config = NetConfig { hidden: vec![8, 4], log_std_init: -1.0, ..NetConfig::default() };
+        let config = NetConfig {
+            deviation: DeviationConfig { log_std_init: -1.0, ..DeviationConfig::default() },
+            ..NetConfig::hidden(vec![8, 4])
+        };
         ActorCritic::new(spec, &config, &Sampling { sde, ..Sampling::default() })
     }
 

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use super::{FittedBaseline, Sampling, Stepping};
 use crate::algo::{ActorCritic, Algorithm, Course, Held, Learned, Metrics, StateEntry, Statistics};
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::learn::Turn;
 use crate::nn::Layout;
 use crate::optim::Progress;
@@ -77,7 +78,7 @@ impl<C: OnPolicy> OnPolicyLearner<C> {
             let problem = format!("the actions of `{}` are choices, which have no noise; set it to false", spec.name);
             return Err(Error::config("sde", problem));
         }
-        if sde && net.min_std > 0.0 {
+        if sde && net.deviation.min_std > 0.0 {
             let problem = "state-dependent exploration has no lowest σ; set it to 0, or sde to false";
             return Err(Error::config("min_std", problem));
         }
@@ -145,8 +146,8 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
         iterations.saturating_mul((horizon * envs) as u64)
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds, self.sampling().envs, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        FleetSize { tasks: seeds, envs_per_task: self.sampling().envs, horizon: self.horizon }
     }
 
     fn batch(&self) -> u64 {
@@ -173,7 +174,7 @@ impl<C: OnPolicy> Algorithm for OnPolicyLearner<C> {
                 sizes.extend(minima.into_iter().filter(|(_, n)| *n > 0));
             }
         }
-        sizes.push(("hidden", net.hidden.iter().copied().max().unwrap_or(0)));
+        sizes.push(("hidden", net.layers.hidden.iter().copied().max().unwrap_or(0)));
         if memory.cell != MemoryKind::None {
             sizes.push(("units", memory.units));
         }

@@ -1,6 +1,6 @@
 //! Baselines that are fitted to each rollout, in the place of a value function.
 
-use super::{Credit, Rollout, Values};
+use super::{Rollout, RolloutValues, StepCredit};
 use crate::algo::{Count, Held, StateEntry};
 use crate::credit::{Baseline, least_squares_weights};
 use crate::learn::by_seed;
@@ -27,7 +27,7 @@ pub struct FittedBaseline {
 #[derive(Clone, Copy, Debug)]
 pub struct Predictions {
     /// Values by the fit to the rollout before.
-    pub values: Values,
+    pub values: RolloutValues,
     /// Features of what was seen, `[S, T · N, n]`, if it has some.
     features: Option<Tensor>,
     regularisation: f64,
@@ -48,7 +48,7 @@ impl FittedBaseline {
         let regularisation = self.regularisation;
         let shape = rollout.reward.shape();
         let [t, s, n, _] = shape[..] else {
-            return Predictions { values: Values::poison(), features: None, regularisation };
+            return Predictions { values: RolloutValues::poison(), features: None, regularisation };
         };
         let steps = rollout.numbers(held);
         let fit = held.find(WEIGHTS).map(|weights| (weights, held.get(RANGE)));
@@ -61,7 +61,7 @@ impl FittedBaseline {
             _ => Tensor::zeros(&steps.shape()),
         };
         let features = features.map(|all| rollout.only(all.slice(1, 0, t * n)));
-        Predictions { values: Values::split(values, [t, s, n]), features, regularisation }
+        Predictions { values: RolloutValues::split(values, [t, s, n]), features, regularisation }
     }
 }
 
@@ -69,7 +69,7 @@ impl Predictions {
     /// Fits the baseline to the value targets of a rollout. Where weights are not finite, a seed's fit stays as it was: 1 there, else 0,
     /// `[S, 1]`.
     #[track_caller]
-    pub fn fit(&self, rollout: &Rollout<'_>, it: &mut Iteration<'_>, held: &Held, credit: &Credit) -> Tensor {
+    pub fn fit(&self, rollout: &Rollout<'_>, it: &mut Iteration<'_>, held: &Held, credit: &StepCredit) -> Tensor {
         let seeds = rollout.seen.size(0);
         let Some(features) = self.features else { return Tensor::zeros(&[seeds, 1]) };
         let returns = by_seed(credit.targets);

@@ -51,10 +51,11 @@ pub fn likelihood_losses(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch,
     let look = PolicyLook::new(net, parts, batch);
     let advantage = batch.only(batch.advantages(standardised));
     let policy = batch.share(likelihood_loss(batch.only(look.log_prob), advantage));
-    look.losses(policy, batch, batch.value_loss(look.value, None))
+    let value = net.value_of(parts, batch.obs, batch.sequences.as_ref());
+    look.losses(policy, batch, batch.value_loss(value, None))
 }
 
-/// The outputs of policy and value function at a batch, as losses need them.
+/// The policy's outputs at a batch, as losses need them.
 #[derive(Clone, Debug)]
 pub struct PolicyLook {
     distribution: Distribution,
@@ -62,19 +63,16 @@ pub struct PolicyLook {
     pub log_prob: Tensor,
     /// ln π(a|s) − ln π_old(a|s), 0 where a row does not count, `[S, B, 1]`.
     pub log_ratio: Tensor,
-    /// Values, `[S, B, 1]`.
-    pub value: Tensor,
 }
 
 impl PolicyLook {
-    /// The outputs of these networks; log-probabilities are joint ones, over all numbers of an action.
+    /// The outputs of the policy of these networks; log-probabilities are joint ones, over all numbers of an action.
     #[track_caller]
     pub fn new(net: &ActorCritic, parts: &[Tensor], batch: &Minibatch) -> PolicyLook {
         let distribution = net.distribution_of(parts, batch.obs, batch.sequences.as_ref());
         let log_prob = distribution.log_prob(batch.action);
         let log_ratio = batch.only(log_ratio(log_prob, batch.logp_old));
-        let value = net.value_of(parts, batch.obs, batch.sequences.as_ref());
-        PolicyLook { distribution, log_prob, log_ratio, value }
+        PolicyLook { distribution, log_prob, log_ratio }
     }
 
     /// The terms of a loss whose policy's and value's terms are these.

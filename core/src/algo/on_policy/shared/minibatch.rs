@@ -6,9 +6,9 @@ use crate::learn::{Look, by_seed};
 use crate::nn::MemoryCell;
 use crate::tensor::Named;
 
-use super::{Credit, Rollout, Sequences, value_loss};
+use super::{Rollout, Sequences, StepCredit, value_loss};
 
-/// Rows of a rollout: `[S, B, …]`.
+/// Averaged of a rollout: `[S, B, …]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Minibatch {
     /// Observations as the networks get them, `[S, B, O]`.
@@ -85,7 +85,7 @@ impl Rollout<'_> {
     /// has all steps of an environment, and the states of their memories before: `[S, N, T · (O + A + 5) + W + W]`. Of whole episodes a step
     /// has one number more: whether it counts.
     #[track_caller]
-    pub fn rows(&self, credit: &Credit) -> Tensor {
+    pub fn rows(&self, credit: &StepCredit) -> Tensor {
         let mut rest = vec![self.action, self.logp, self.values.seen, credit.advantages, credit.targets];
         rest.extend(self.valid.map(Tensor::to_f32));
         let rest = Tensor::concat(&rest, 3);
@@ -145,8 +145,8 @@ fn unpack(net: &ActorCritic, rows: Tensor, whole_episodes: bool) -> Minibatch {
 #[track_caller]
 pub fn standardise(advantage: Tensor, valid: Option<Tensor>) -> Tensor {
     let rows = match valid {
-        Some(valid) => Rows::Counted { valid, rows: valid.to_f32().sum_keep(1).max(Tensor::constant_f32(1.0)) },
-        None => Rows::All(1.0 / advantage.size(1) as f64),
+        Some(valid) => Averaged::Counted { valid, rows: valid.to_f32().sum_keep(1).max(Tensor::constant_f32(1.0)) },
+        None => Averaged::All(1.0 / advantage.size(1) as f64),
     };
     let centred = advantage - rows.mean(advantage);
     let std = rows.mean(centred.square()).sqrt();
@@ -154,20 +154,20 @@ pub fn standardise(advantage: Tensor, valid: Option<Tensor>) -> Tensor {
 }
 
 /// The rows that a mean goes over.
-enum Rows {
+enum Averaged {
     /// All of them: 1 over their number.
     All(f64),
     /// Those that count, and their number.
     Counted { valid: Tensor, rows: Tensor },
 }
 
-impl Rows {
+impl Averaged {
     /// `[S, B, 1]` → `[S, 1, 1]`
     #[track_caller]
     fn mean(&self, x: Tensor) -> Tensor {
         match *self {
-            Rows::All(share) => x.sum_keep(1) * share,
-            Rows::Counted { valid, rows } => valid.select(x, Tensor::constant_f32(0.0)).sum_keep(1) / rows,
+            Averaged::All(share) => x.sum_keep(1) * share,
+            Averaged::Counted { valid, rows } => valid.select(x, Tensor::constant_f32(0.0)).sum_keep(1) / rows,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The steps that policy and value function make on a rollout, together or apart.
 
-use super::{AdvantageScope, Credit, CriticConfig, Losses, Minibatch, PolicyGradient, Rollout};
+use super::{AdvantageScope, CriticConfig, Losses, Minibatch, PolicyGradient, Rollout, StepCredit};
 use super::{rollout::by_time, standardise};
 use crate::Tensor;
 use crate::algo::{Held, Metrics, Statistics};
@@ -14,7 +14,7 @@ const ADVANTAGE_LIMIT: f64 = 1e6;
 
 /// The rules of the steps of policy and value function.
 #[derive(Clone, Copy, Debug)]
-pub struct Steps<'a> {
+pub struct StepRules<'a> {
     /// The optimiser of both.
     pub optimiser: &'a OptimiserConfig,
     /// The value function's part.
@@ -37,8 +37,8 @@ pub struct Steps<'a> {
 
 impl PolicyGradient {
     /// One pass over a rollout along the gradient of the return.
-    pub fn steps(&self) -> Steps<'_> {
-        Steps {
+    pub fn steps(&self) -> StepRules<'_> {
+        StepRules {
             optimiser: &self.optimiser,
             critic: &self.critic,
             epochs: 1,
@@ -56,7 +56,7 @@ impl PolicyGradient {
 #[derive(Debug)]
 pub struct Networks<'a> {
     rollout: &'a Rollout<'a>,
-    steps: Steps<'a>,
+    steps: StepRules<'a>,
     turn: Option<&'a dyn Turn>,
     /// The policy; of both networks, if they make their steps together.
     actor: Trained,
@@ -72,7 +72,12 @@ pub struct Networks<'a> {
 
 impl<'a> Networks<'a> {
     /// The networks as a state holds them. `turn` changes the policy's gradients before each step, after their norms are limited.
-    pub fn begin(rollout: &'a Rollout<'a>, steps: Steps<'a>, held: &Held, turn: Option<&'a dyn Turn>) -> Networks<'a> {
+    pub fn begin(
+        rollout: &'a Rollout<'a>,
+        steps: StepRules<'a>,
+        held: &Held,
+        turn: Option<&'a dyn Turn>,
+    ) -> Networks<'a> {
         let mut groups = rollout.nets.groups().begin(held).into_iter();
         let actor = groups.next().unwrap_or_else(|| Trained { theta: Tensor::poison(), adam: held.adam() });
         let metrics = [Metrics::default(), Metrics::default()];
@@ -92,10 +97,10 @@ impl<'a> Networks<'a> {
         &mut self,
         it: &mut Iteration<'_>,
         held: &Held,
-        credit: &Credit,
+        credit: &StepCredit,
         losses: &dyn Fn(&[Tensor], &Minibatch, bool) -> Losses,
     ) {
-        let Steps { critic, value_coef, entropy_coef, max_grad_norm, target_kl, .. } = self.steps;
+        let StepRules { critic, value_coef, entropy_coef, max_grad_norm, target_kl, .. } = self.steps;
         let (rollout, layout, together) = (self.rollout, &self.rollout.nets.layout, !critic.apart());
         let mut sums: Vec<_> =
             self.steps.sums.iter().copied().filter(|name| together || *name != "value_loss").collect();
@@ -135,7 +140,7 @@ impl<'a> Networks<'a> {
 
     /// Passes over the rollout in which the value function steps towards its targets, if it makes steps of its own.
     #[track_caller]
-    pub fn step_critic(&mut self, it: &mut Iteration<'_>, credit: &Credit) {
+    pub fn step_critic(&mut self, it: &mut Iteration<'_>, credit: &StepCredit) {
         let Some(critic) = self.critic else { return };
         let descent = Descent {
             layout: &self.rollout.nets.layout,
@@ -202,8 +207,8 @@ impl<'a> Networks<'a> {
         self.metrics[0] = metrics;
     }
 
-    /// Credit with advantages standardised over the rollout, or by those of all rollouts so far, if this is asked for.
-    fn scaled(&self, it: &mut Iteration<'_>, held: &Held, credit: &Credit) -> Credit {
+    /// StepCredit with advantages standardised over the rollout, or by those of all rollouts so far, if this is asked for.
+    fn scaled(&self, it: &mut Iteration<'_>, held: &Held, credit: &StepCredit) -> StepCredit {
         let rollout = self.rollout;
         let of = |f: &dyn Fn(Tensor) -> Tensor| {
             let shape = credit.advantages.shape();
@@ -220,7 +225,7 @@ impl<'a> Networks<'a> {
             }
             _ => credit.advantages,
         };
-        Credit { advantages, ..*credit }
+        StepCredit { advantages, ..*credit }
     }
 }
 
@@ -233,7 +238,7 @@ impl Rollout<'_> {
         descent: &Descent<'_>,
         critic: Trained,
         epochs: usize,
-        credit: &Credit,
+        credit: &StepCredit,
     ) -> Descended {
         let (net, rows, passes) = (self.nets, self.rows(credit), self.passes(epochs));
         let Trained { theta, adam } = critic;

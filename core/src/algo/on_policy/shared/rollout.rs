@@ -13,7 +13,7 @@ use crate::tensor::{Named, fail};
 use crate::{Error, Tensor};
 
 use super::values::values_of;
-use super::{Sampling, Sequences, Values};
+use super::{RolloutValues, Sampling, Sequences};
 
 /// Rewards are limited to this many deviations (as Stable-Baselines3's `VecNormalize`).
 const REWARD_LIMIT: f64 = 10.0;
@@ -45,7 +45,7 @@ pub struct Rollout<'a> {
     /// Their log-probabilities, `[T, S, N, 1]`.
     pub(super) logp: Tensor,
     /// Predictions of the returns from what was seen on: by the value function, unless something else takes its place.
-    pub values: Values,
+    pub values: RolloutValues,
     /// Rewards, `[T, S, N, 1]`.
     pub(in crate::algo::on_policy) reward: Tensor,
     /// Added to the rewards that are learned from once they are scaled, `[T, S, N, 1]`.
@@ -76,7 +76,7 @@ pub struct Rollout<'a> {
 
 /// The worth of a rollout's steps, `[T, S, N, 1]` each.
 #[derive(Clone, Copy, Debug)]
-pub struct Credit {
+pub struct StepCredit {
     /// Advantages of the actions.
     pub advantages: Tensor,
     /// Advantages plus values.
@@ -196,15 +196,15 @@ impl<'a> Rollout<'a> {
     /// Advantages and value targets by these values: eq. 11 of PPO's paper, arXiv:1707.06347. `of_targets`: the λ of the targets, if it is not
     /// that of the advantages.
     #[track_caller]
-    pub fn credit(&self, values: &Values, of_targets: Option<f64>) -> Credit {
+    pub fn credit(&self, values: &RolloutValues, of_targets: Option<f64>) -> StepCredit {
         let Gae { advantages, returns } = self.gae(values, self.sampling.gae_lambda);
         let targets = of_targets.map_or(returns, |lambda| self.gae(values, lambda).returns);
-        Credit { advantages, returns, targets }
+        StepCredit { advantages, returns, targets }
     }
 
     /// Advantages and returns by a λ.
     #[track_caller]
-    fn gae(&self, values: &Values, lambda: f64) -> Gae {
+    fn gae(&self, values: &RolloutValues, lambda: f64) -> Gae {
         let shape = self.reward.shape();
         let [t, s, n, _] = shape[..] else {
             let none = Tensor::poison();
@@ -261,7 +261,7 @@ impl<'a> Rollout<'a> {
     }
 
     /// The share of the variance of returns that the rollout's values explain, `[S, 1]`.
-    pub fn explained_variance(&self, credit: &Credit) -> Tensor {
+    pub fn explained_variance(&self, credit: &StepCredit) -> Tensor {
         let [values, returns] = [self.values.seen, credit.returns].map(by_seed);
         match self.valid() {
             None => explained_variance(values, returns),
@@ -289,7 +289,7 @@ impl<'a> Rollout<'a> {
     /// Updates of what the next rollout goes on from.
     fn keep_running(&self, it: &mut Iteration<'_>) {
         let Count { steps, ep_return, discounted, .. } = self.count;
-        let running = Running { steps: steps.reshape(&steps.shape()[..2]), ..self.next.clone() };
+        let running = Running { steps: steps.reshape(&[steps.size(0), steps.size(1)]), ..self.next.clone() };
         RunningEpisodes { running, ep_return }.keep(it);
         if self.reward_moments.is_some() {
             it.update("discounted", discounted);
@@ -319,7 +319,7 @@ pub(super) fn by_time(x: Tensor, [t, s, n]: [usize; 3]) -> Tensor {
 mod tests {
     use super::*;
     use crate::Device;
-    use crate::algo::{Arena, Ppo, PpoConfig, Training};
+    use crate::algo::{Ppo, PpoConfig, Training};
     use crate::env::builtin;
     use crate::policy::{MemoryConfig, MemoryKind};
 
@@ -346,7 +346,7 @@ mod tests {
                 ..PpoConfig::default()
             };
             let ppo = std::rc::Rc::new(Ppo::new(&config, env.spec()).unwrap());
-            let mut training = Training::new(&device, ppo, Arena::Device(&env), &[1]).unwrap();
+            let mut training = Training::new(&device, ppo, &env, &[1]).unwrap();
             for done in 0..before {
                 pollster::block_on(training.step(done, 9)).unwrap();
             }

@@ -56,7 +56,7 @@ mod tests {
         for (cell, more) in [(MemoryKind::Gru, true), (MemoryKind::Lstm, false), (MemoryKind::Rnn, true)] {
             let memory =
                 MemoryConfig { cell, units: 3, learned_start: more, layer_norm: more, ..MemoryConfig::default() };
-            let config = NetConfig { hidden: vec![2], ..NetConfig::default() };
+            let config = NetConfig::hidden(vec![2]);
             let net = ActorCritic::remembering(&spec, &config, &memory, &Sampling::default());
             let width = net.policy.cell().unwrap().width();
             let mut rng = Threefry::new([1, 2]);

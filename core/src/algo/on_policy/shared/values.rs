@@ -9,7 +9,7 @@ use super::{Rollout, Sequences};
 
 /// Predictions of the returns from what a rollout saw on.
 #[derive(Clone, Copy, Debug)]
-pub struct Values {
+pub struct RolloutValues {
     /// Of the observations that were acted on, `[T, S, N, 1]`.
     pub seen: Tensor,
     /// Of the last observation that a time limit cut off, in each of C spans of time: `[S, C · N, 1]`.
@@ -18,28 +18,28 @@ pub struct Values {
     pub next: Tensor,
 }
 
-impl Values {
+impl RolloutValues {
     /// Takes values of all rows that a rollout saw apart, `[S, T · N + C · N + N, 1]`.
     #[track_caller]
-    pub(super) fn split(all: Tensor, [t, s, n]: [usize; 3]) -> Values {
+    pub(super) fn split(all: Tensor, [t, s, n]: [usize; 3]) -> RolloutValues {
         let (rows, total) = (t * n, all.size(1));
         let seen = all.slice(1, 0, rows).reshape(&[s, t, n, 1]).permute(&[1, 0, 2, 3]);
-        Values { seen, cut: all.slice(1, rows, total - n), next: all.slice(1, total - n, total) }
+        RolloutValues { seen, cut: all.slice(1, rows, total - n), next: all.slice(1, total - n, total) }
     }
 
     /// Values of a trace that has failed.
-    pub(super) fn poison() -> Values {
+    pub(super) fn poison() -> RolloutValues {
         let x = Tensor::poison();
-        Values { seen: x, cut: x, next: x }
+        RolloutValues { seen: x, cut: x, next: x }
     }
 }
 
 impl Rollout<'_> {
     /// Values by other parameters, `theta: [S, P]`.
     #[track_caller]
-    pub fn values_by(&self, theta: Tensor) -> Values {
+    pub fn values_by(&self, theta: Tensor) -> RolloutValues {
         let shape = self.reward.shape();
-        let [t, s, n, _] = shape[..] else { return Values::poison() };
+        let [t, s, n, _] = shape[..] else { return RolloutValues::poison() };
         let ends = [self.terminated, self.truncated];
         values_of(self.nets, &self.nets.layout.split(theta), (self.all, ends), self.sequences.as_ref(), [t, s, n]).0
     }
@@ -68,13 +68,13 @@ pub(super) fn values_of(
     (all, [terminated, truncated]): (Tensor, [Tensor; 2]),
     sequences: Option<&Sequences>,
     [t, s, n]: [usize; 3],
-) -> (Values, Option<Tensor>) {
+) -> (RolloutValues, Option<Tensor>) {
     if all.is_poison() {
-        return (Values::poison(), None);
+        return (RolloutValues::poison(), None);
     }
     let (rows, total) = (t * n, all.size(1));
     let (Some(sequences), Some([_, cell])) = (sequences, net.cells()) else {
-        return (Values::split(net.value(parts, all), [t, s, n]), None);
+        return (RolloutValues::split(net.value(parts, all), [t, s, n]), None);
     };
     let states = sequences.run(cell, parts, all.slice(1, 0, rows), 1);
     let of = |state: Tensor| net.value(parts, cell.output(parts, state));
@@ -86,7 +86,7 @@ pub(super) fn values_of(
     let cut = of(cell.step(parts, all.slice(1, rows, total - n), cut));
     let ended = terminated.bit_or(truncated).index(0, t - 1);
     let next = ended.select(cell.initial(parts, [s, n]), states.index(0, t - 1));
-    let values = Values { seen, cut, next: of(cell.step(parts, all.slice(1, total - n, total), next)) };
+    let values = RolloutValues { seen, cut, next: of(cell.step(parts, all.slice(1, total - n, total), next)) };
     (values, Some(next))
 }
 
@@ -123,7 +123,7 @@ mod tests {
             let starts = Tensor::concat(&[none, ended.slice(0, 0, t - 1)], 0);
             let sequences = Sequences { starts, states: [first; 2] };
             let all = Tensor::literal_f32(&obs).reshape(&[1, obs.len(), 1]);
-            let (Values { seen: value, cut, next }, after) =
+            let (RolloutValues { seen: value, cut, next }, after) =
                 values_of(&net, &parts, (all, ends), Some(&sequences), [t, 1, n]);
             // The same one by one.
             let of = |state: Tensor| net.value(&parts, cell.output(&parts, state));

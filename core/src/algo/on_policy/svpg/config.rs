@@ -2,8 +2,8 @@
 
 use crate::algo::on_policy::trpo::TrustRegionUpdate;
 use crate::algo::on_policy::{
-    AdvantageScope, CriticSteps, MAX_BATCH, Networks, OnPolicy, Parts, PolicyGradient, Rollout, Sampling, Stepping,
-    Steps, ValueTargets, likelihood_losses, ppo,
+    AdvantageScope, CriticSteps, MAX_BATCH, Networks, OnPolicy, Parts, PolicyGradient, Rollout, Sampling, StepRules,
+    Stepping, ValueTargets, likelihood_losses, ppo,
 };
 use crate::algo::{ActorCritic, Held, Metrics};
 use crate::learn::Turn;
@@ -162,10 +162,10 @@ impl OnPolicy for SvpgConfig {
     fn iteration(&self, nets: &ActorCritic, it: &mut Iteration<'_>, held: &Held, turn: Option<&dyn Turn>) -> Metrics {
         let rollout = Rollout::collect(&self.sampling, nets, it, held);
         let PolicyGradient { optimiser, critic, normalise_advantages, .. } = &self.gradient;
-        let plain = Steps { epochs: self.epochs, ..self.gradient.steps() };
+        let plain = StepRules { epochs: self.epochs, ..self.gradient.steps() };
         let steps = match self.particle {
             ParticleUpdate::A2c => plain,
-            ParticleUpdate::Ppo => Steps { target_kl: self.target_kl, sums: ppo::SUMS, ..plain },
+            ParticleUpdate::Ppo => StepRules { target_kl: self.target_kl, sums: ppo::SUMS, ..plain },
             ParticleUpdate::Trpo => {
                 let update = TrustRegionUpdate {
                     trust_region: &self.trust_region,

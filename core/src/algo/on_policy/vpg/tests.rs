@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use super::super::shared::{RANGE, WEIGHTS};
 use super::*;
-use crate::algo::{Algorithm, Arena, Course, Learned, StateEntry, Training};
+use crate::algo::{Algorithm, Course, Learned, StateEntry, Training};
 use crate::env::cartpole::CartPole;
 use crate::env::{Draws, Env, EnvDef, EnvSpec, Real, Step};
+use crate::host::FleetSize;
 use crate::learn::by_seed;
 use crate::nn::Layout;
 use crate::policy::{Acting, MemoryKind, Policy};
@@ -84,7 +85,7 @@ impl Algorithm for Telling {
         self.0.entries(environment).into_iter().chain(told).collect()
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
+    fn fleet(&self, seeds: usize) -> FleetSize {
         self.0.fleet(seeds)
     }
 
@@ -203,10 +204,10 @@ fn rollouts_are_credited_by_the_fit_to_the_one_before_and_by_entropy_as_a_loop_d
         config.sampling.normalise_rewards = coef > 0.0;
         config.gradient.normalise_advantages = false;
         config.gradient.optimiser.learning_rate = 0.05;
-        config.net.hidden = vec![8];
+        config.net.layers.hidden = vec![8];
         config.sampling = Sampling { horizon: T, envs: N, gae_lambda: 0.8, gamma: 0.9, ..config.sampling };
         let fitted = Telling(Vpg::new(&config, env.spec()).unwrap());
-        let mut training = Training::new(&device, Rc::new(fitted), Arena::Device(&env), &[3]).unwrap();
+        let mut training = Training::new(&device, Rc::new(fitted), &env, &[3]).unwrap();
         let kind = baseline.fitted().unwrap();
         let width = kind.width(O);
         let (mut ends, mut largest, mut limited) = ([0, 0], 0.0, 0);
@@ -296,12 +297,12 @@ fn entropy_in_rewards_is_not_in_the_objective_too() {
     let settings = |entropy_method, entropy_coef| {
         let mut vpg = VpgConfig { entropy_method, ..VpgConfig::default() };
         (vpg.gradient.entropy_coef, vpg.gradient.normalise_advantages) = (entropy_coef, false);
-        vpg.net.hidden = vec![8];
+        vpg.net.layers.hidden = vec![8];
         vpg.sampling = Sampling { horizon: T, envs: N, ..vpg.sampling };
         vpg
     };
     let train = |vpg: Rc<dyn Algorithm>| {
-        let mut training = Training::new(&device, vpg, Arena::Device(&env), &[3]).unwrap();
+        let mut training = Training::new(&device, vpg, &env, &[3]).unwrap();
         for done in 0..3 {
             pollster::block_on(training.step(done, 9)).unwrap();
         }
@@ -321,9 +322,9 @@ fn a_fit_that_is_not_finite_leaves_the_one_before() {
     let (device, env) = (Device::cpu(1), EnvDef::new(Brief(CartPole::default())).unwrap());
     let mut vpg = VpgConfig { baseline: VpgBaseline::LinearTime, ..VpgConfig::default() };
     vpg.sampling = Sampling { horizon: T, envs: N, minibatches: 1, ..vpg.sampling };
-    vpg.net.hidden = vec![8];
+    vpg.net.layers.hidden = vec![8];
     let vpg = Rc::new(OnPolicyLearner::new(&vpg, env.spec()).unwrap());
-    let mut training = Training::new(&device, vpg, Arena::Device(&env), &[3]).unwrap();
+    let mut training = Training::new(&device, vpg, &env, &[3]).unwrap();
     let names = training.metric_names(0);
     let dropped = names.iter().position(|name| name == Metrics::NON_FINITE).unwrap();
     let read =

@@ -24,7 +24,7 @@ crate::settings! {
         /// by the running mean and deviation of all that were seen: V2; false: V1
         normalise_observations: bool = true;
         /// The policy, linear if there are no hidden layers.
-        ..net: NetConfig = NetConfig { hidden: Vec::new(), ..NetConfig::default() };
+        ..net: NetConfig = NetConfig::hidden(Vec::new());
     }
 }
 

@@ -19,7 +19,7 @@ crate::settings! {
         /// iterations until none is added any more
         extra_decay_time: f64 = 100.0, Range::Positive;
         /// The policy, linear if there are no hidden layers.
-        ..net: NetConfig = NetConfig { hidden: Vec::new(), ..NetConfig::default() };
+        ..net: NetConfig = NetConfig::hidden(Vec::new());
     }
 }
 

@@ -15,7 +15,7 @@ crate::settings! {
         /// keep variances only, of any number of parameters; false: a matrix, of up to 1,000
         separable: bool = false;
         /// The policy, linear if there are no hidden layers.
-        ..net: NetConfig = NetConfig { hidden: Vec::new(), ..NetConfig::default() };
+        ..net: NetConfig = NetConfig::hidden(Vec::new());
     }
 }
 

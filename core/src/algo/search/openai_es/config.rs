@@ -34,7 +34,7 @@ crate::settings! {
         /// weight of the squares of parameters in what is descended
         weight_decay: f64 = 0.005, Range::NotNegative;
         /// The policy, linear if there are no hidden layers.
-        ..net: NetConfig = NetConfig { hidden: Vec::new(), ..NetConfig::default() };
+        ..net: NetConfig = NetConfig::hidden(Vec::new());
     }
 }
 

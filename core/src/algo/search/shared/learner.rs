@@ -6,6 +6,7 @@ use super::Population;
 use crate::algo::{Algorithm, Course, First, Held, Learned, Metrics, StateEntry, Statistics};
 use crate::dist::fold_in;
 use crate::env::EnvSpec;
+use crate::host::FleetSize;
 use crate::nn::Layout;
 use crate::optim::Progress;
 use crate::play::{Cast, Iteration, Steps, Totals, row_keys};
@@ -203,8 +204,9 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
         entries
     }
 
-    fn fleet(&self, seeds: usize) -> [usize; 3] {
-        [seeds * self.search.candidates(), self.search.population().episodes, self.horizon]
+    fn fleet(&self, seeds: usize) -> FleetSize {
+        let (tasks, envs_per_task) = (seeds * self.search.candidates(), self.search.population().episodes);
+        FleetSize { tasks, envs_per_task, horizon: self.horizon }
     }
 
     fn batch(&self) -> u64 {
@@ -221,7 +223,7 @@ impl<C: CandidateSearch> Algorithm for PopulationLearner<C> {
 
     fn sizes(&self) -> Vec<(&'static str, usize)> {
         let Population { n_samples, episodes, .. } = *self.search.population();
-        let hidden = self.search.net().hidden.iter().copied().max().unwrap_or(0);
+        let hidden = self.search.net().layers.hidden.iter().copied().max().unwrap_or(0);
         vec![("n_samples", n_samples), ("episodes", episodes), ("hidden", hidden)]
     }
 

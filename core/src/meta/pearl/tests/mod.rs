@@ -8,7 +8,7 @@ mod updates;
 use super::*;
 use crate::env::{EnvDef, builtin};
 use crate::nn::Activation;
-use crate::policy::NetConfig;
+use crate::policy::LayersConfig;
 use crate::program::State;
 use crate::{Array, Context, Device, Program};
 
@@ -22,7 +22,7 @@ fn config() -> PearlConfig {
     PearlConfig {
         latent_dim: 3,
         encoder_hidden_sizes: vec![6, 4],
-        net: NetConfig { hidden: vec![5], activation: Activation::Tanh, ..PearlConfig::default().net },
+        net: LayersConfig { hidden: vec![5], activation: Activation::Tanh, ..PearlConfig::default().net },
         ..PearlConfig::default()
     }
 }

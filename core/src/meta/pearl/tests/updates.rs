@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::grad::value_and_grad;
+use crate::host::EnvPlace;
 use crate::optim::Adam;
-use crate::play::EnvPlace;
 
 /// Tasks of an update.
 const M: usize = 2;
@@ -80,7 +80,8 @@ fn step(config: &PearlConfig, optimiser: Adam, change: impl FnOnce(&Layout, &mut
         };
         let updated = nets.update(nets.begin(&held), &data);
         let key = [0; 2].map(|word| Tensor::constant_u32(word).broadcast_to(&[1, 1]));
-        let mut it = Iteration::new(cx, EnvPlace::Device(&env), key, Tensor::constant_u32(1));
+        let place = EnvPlace::from(&env);
+        let mut it = Iteration::new(cx, &place, key, Tensor::constant_u32(1));
         nets.keep(&mut it, &updated.learner);
     })
     .unwrap();

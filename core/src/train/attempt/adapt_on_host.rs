@@ -1,0 +1,177 @@
+//! Meta-tests of policies on environments of the host.
+
+use super::adapted::{Adaptation, AdaptationStage, MetaTest, PathStep, StageUnit};
+use super::evaluate::{Episode, Evaluator, eval_key};
+use super::meta_test;
+use super::play_on_host::drawn_only;
+use crate::env::ActionSpace;
+use crate::host::{Chance, Executor, FleetSize, HostPath, MetaSampler, Quota, Samples};
+use crate::meta::{EpisodeOutcome, MetaAlgorithm as _, Trial};
+use crate::rng::{Key, fold_in, streams};
+use crate::task::TaskSource;
+use crate::{Error, Result};
+
+impl Evaluator {
+    /// The environments that an executor must run for [`adapt_in`](Evaluator::adapt_in).
+    ///
+    /// # Errors
+    /// As [`adapt_in`](Evaluator::adapt_in).
+    pub fn test_fleet(&self, test: &MetaTest) -> Result<FleetSize> {
+        let Trial { tasks, rollouts: envs_per_task, .. } = self.trial_on_host(test)?;
+        Ok(FleetSize { tasks, envs_per_task, horizon: self.fitted().course().steps })
+    }
+
+    fn trial_on_host(&self, test: &MetaTest) -> Result<Trial> {
+        match test.deterministic {
+            true => Err(drawn_only()),
+            false => self.trial(test, true),
+        }
+    }
+
+    /// As [`adapt`](Evaluator::adapt), in environments of the host: on `tasks`, `[D]` each, or else on as many as `test` says, which its seed
+    /// names. States of paths are what the policy saw.
+    ///
+    /// Actions are drawn, also where a stage is measured. MAML's family measures the episodes that it adapts by.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the policy does not adapt, for values that cannot be, for `deterministic`, or if the executor does not fit;
+    /// or if an environment or the device fails.
+    pub async fn adapt_in(
+        &self,
+        executor: Box<dyn Executor>,
+        tasks: Option<Vec<Vec<f64>>>,
+        test: MetaTest,
+    ) -> Result<Adaptation> {
+        let test = MetaTest { tasks: tasks.as_ref().map_or(test.tasks, Vec::len), ..test };
+        if let Some(tasks) = &tasks {
+            self.expect_tasks(tasks)?;
+        }
+        let trial = self.trial_on_host(&test)?;
+        let (space, horizon) = (self.env().spec().action.clone(), executor.fleet().horizon);
+        let (unit, count) = meta_test::stages(self.family(), &trial, horizon);
+        let fleet = executor.fleet().clone();
+        let outcome = |path: &HostPath| self.outcome(path, &fleet);
+        let parts = (unit, if self.family().in_rounds() { 1 } else { count });
+        let of_round = |samples: Samples| by_stage(&samples, &space, &trial, parts, &outcome);
+        let (tasks, rounds) = self.try_in(executor, tasks, (&test, eval_key(test.seed)), &trial, of_round).await?;
+        let tasks = tasks.iter().map(|task| task.iter().map(|x| *x as f32).collect()).collect();
+        let stages = rounds.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        let episodes = if unit == StageUnit::Episodes { count } else { trial.episodes };
+        Ok(Adaptation { tasks, unit, episodes, horizon, stages })
+    }
+
+    /// One episode after adaptation in each group of an executor, on a task of its own, or a trial of several.
+    pub(in crate::train) async fn play_adapted(&self, executor: Box<dyn Executor>, key: Key) -> Result<Vec<Episode>> {
+        let test = MetaTest { tasks: executor.fleet().tasks, deterministic: false, ..MetaTest::default() };
+        let fleet = executor.fleet().clone();
+        let trial = self.trial_on_host(&test)?;
+        let whole = |paths: &Vec<HostPath>| {
+            let first = || paths.iter().filter(|path| path.copy == 0);
+            Episode {
+                ret: first().flat_map(|path| &path.rewards).sum(),
+                length: first().map(|path| path.len() as u32).sum(),
+                terminated: first().any(|path| path.terminated),
+                adapted: first().next_back().map(|path| self.outcome(path, &fleet)),
+            }
+        };
+        let all = |samples: Samples| samples.tasks.iter().map(whole).collect();
+        let (_, mut stages) = self.try_in(executor, None, (&test, key), &trial, all).await?;
+        Ok(stages.pop().unwrap_or_default())
+    }
+
+    /// The tasks, and what `keep` makes of what was played on them in turn.
+    async fn try_in<T>(
+        &self,
+        executor: Box<dyn Executor>,
+        tasks: Option<Vec<Vec<f64>>>,
+        (test, key): (&MetaTest, Key),
+        trial: &Trial,
+        keep: impl Fn(Samples) -> T,
+    ) -> Result<(Vec<Vec<f64>>, Vec<T>)> {
+        let want = self.test_fleet(test)?;
+        let fleet = executor.fleet().clone();
+        let numbers = |size: FleetSize| [size.tasks, size.envs_per_task, size.horizon];
+        let (got, want) = (numbers(fleet.size()), numbers(want));
+        if got != want {
+            let problem = format!("it plays {got:?} tasks, environments of each and steps; this test needs {want:?}");
+            return Err(Error::config("executor", problem));
+        }
+        let mut sampler = MetaSampler::episodes(executor, 1);
+        let tasks = match tasks {
+            _ if fleet.spec.task.is_empty() => vec![Vec::new(); test.tasks],
+            Some(tasks) => tasks,
+            None => {
+                let chances = TaskSource::Fresh.pick(fold_in(key, streams::HELD_OUT_TASK), 0, test.tasks);
+                sampler.sample_tasks(&chances.into_iter().map(Chance::from).collect::<Vec<_>>()).await?
+            }
+        };
+        if !fleet.spec.task.is_empty() {
+            fleet.expect_tasks(&tasks)?;
+            sampler.set_tasks(&tasks).await?;
+        }
+        let key = fold_in(key, streams::HELD_OUT_EPISODES);
+        let keys = |k: usize| -> Vec<Key> {
+            (0..fleet.tasks as u32).map(|task| fold_in(fold_in(key, k as u32), task)).collect()
+        };
+        let mut policy = self.meta_algorithm()?.exploration_policy(&fleet).await?;
+        let steps = trial.rounds;
+        sampler.quota = Quota::Episodes(trial.episodes);
+        let mut all = Vec::with_capacity(steps + 1);
+        for k in 0..=steps {
+            let samples = sampler.obtain(&mut *policy, &keys(k)).await?;
+            if k < steps {
+                policy = policy.adapt(&samples).await?;
+            }
+            all.push(keep(samples));
+        }
+        Ok((tasks, all))
+    }
+}
+
+/// The steps of an episode.
+fn steps<'a>(path: &'a HostPath, space: &'a ActionSpace) -> impl Iterator<Item = PathStep> + 'a {
+    let narrow = |numbers: &[f64]| numbers.iter().map(|x| *x as f32).collect::<Vec<f32>>();
+    let width = path.observations.len() / path.len().max(1);
+    let seen = path.observations.chunks(width.max(1));
+    let acted = path.actions.chunks(space.dim());
+    path.rewards.iter().zip(seen).zip(acted).map(move |((reward, seen), drawn)| {
+        let action = match space {
+            ActionSpace::Box { dims } => dims.iter().zip(drawn).map(|(dim, x)| x.clamp(dim.low, dim.high)).collect(),
+            ActionSpace::Discrete { .. } => drawn.to_vec(),
+        };
+        PathStep { state: narrow(seen), action: narrow(&action), reward: *reward }
+    })
+}
+
+/// The stages of what was played: one, or the parts of trials.
+fn by_stage(
+    samples: &Samples,
+    space: &ActionSpace,
+    trial: &Trial,
+    (unit, count): (StageUnit, usize),
+    outcome: &dyn Fn(&HostPath) -> EpisodeOutcome,
+) -> Result<Vec<AdaptationStage>> {
+    let mut stages = meta_test::empty(count, trial)?;
+    for (task, paths) in samples.tasks.iter().enumerate() {
+        let mut episode = vec![0; trial.rollouts];
+        for path in paths {
+            for (t, step) in steps(path, space).enumerate() {
+                let part = match unit {
+                    StageUnit::Steps(length) => t / length,
+                    StageUnit::GradientSteps | StageUnit::Episodes => episode[path.copy].min(count - 1),
+                };
+                let Some(stage) = stages.get_mut(part) else { continue };
+                stage.returns[task][path.copy] += step.reward;
+                if path.copy == 0 {
+                    stage.paths[task].push(step);
+                }
+            }
+            let last = if let StageUnit::Steps(_) = unit { count } else { episode[path.copy] + 1 };
+            if let Some(stage) = stages.get_mut(last.min(count) - 1) {
+                stage.outcomes.push(outcome(path));
+            }
+            episode[path.copy] += 1;
+        }
+    }
+    Ok(stages)
+}

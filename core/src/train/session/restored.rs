@@ -1,0 +1,190 @@
+//! Sessions from snapshots.
+
+use super::seed_progress::SeedProgress;
+use crate::algo::StateEntry;
+use crate::backend::room;
+use crate::train::saved::end_rule::EndRule;
+use crate::train::saved::finished;
+use crate::train::saved::rules::RunLength;
+use crate::train::saved::segments::Ring;
+use crate::train::saved::snapshot::{self, Decoded, Header, SnapshotKind};
+use crate::train::saved::tensors::{self, SeedArray};
+use crate::train::saved::{self, Saved, ring_of};
+use crate::train::session::Stack;
+use crate::train::setup::Setup;
+use crate::train::setup::own::Own;
+use crate::{Array, DType, Device, Result, State};
+
+/// The content of snapshots.
+pub(in crate::train) struct Restored {
+    pub setup: Setup,
+    /// How far each seed has come.
+    pub seeds: Vec<SeedProgress>,
+    /// Seeds that have made as many iterations, with their arrays: one stack at least.
+    pub stacks: Vec<Stack>,
+}
+
+/// Reads snapshots, one per seed, of runs that differ in the seed alone.
+pub(in crate::train) fn restored(device: &Device, own: &Own<'_>, snapshots: &[Saved<'_>]) -> Result<Restored> {
+    let decoded: Vec<Decoded<'_>> =
+        snapshots.iter().map(|saved| snapshot::decode(saved.file, own.algorithms)).collect::<Result<_>>()?;
+    let Some((first, algorithm, _)) = decoded.first() else {
+        return Err(snapshot::wrong("no snapshot was given"));
+    };
+    decoded.iter().try_for_each(|(header, ..)| check_alike(header, first))?;
+    let setup = saved::setup(&decoded.iter().map(|(header, ..)| header).collect::<Vec<_>>(), algorithm, own)?;
+    let fitted = setup.fitted();
+    let mut seeds = Vec::with_capacity(decoded.len());
+    for (header, _, tensors) in &decoded {
+        let (iteration, made) = (header.iteration, snapshot::steps_made(header, &**fitted)?);
+        seeds.push(SeedProgress {
+            iteration,
+            made,
+            finished: finished::read(tensors, setup.env.spec().horizon, iteration)?,
+            segments: header.rings.clone(),
+            ended_as_planned: header.budget == EndRule::Planned && iteration >= fitted.iterations(header.steps),
+        });
+    }
+    let rings = fitted.entries(setup.env.state_len()).into_iter().filter(|entry| entry.ring.is_some());
+    let rings: Vec<StateEntry> = rings.collect();
+    // The words of all but the rings, once by seed and once stacked, and of rings what is read at once.
+    let elsewhere = |name: &str| rings.iter().any(|ring| tensors::name(ring.name) == name);
+    let tensors = decoded.iter().flat_map(|(.., tensors)| tensors).filter(|tensor| !elsewhere(&tensor.name));
+    let bytes = tensors.map(|tensor| 2 * tensor.bytes.len() as u64).sum::<u64>();
+    let at_once = rings.iter().map(|ring| 2 * Ring::bytes_at_once(&ring.shape)).max().unwrap_or(0);
+    let _copies = device.take_on_host(bytes.saturating_add(at_once))?;
+    // Seeds that wait are trained after those that have fewer iterations behind them.
+    let mut iterations: Vec<u64> = seeds.iter().map(|seed| seed.iteration).collect();
+    iterations.sort_unstable();
+    iterations.dedup();
+    let mut stacks = Vec::with_capacity(iterations.len());
+    for iteration in iterations {
+        let of_stack = (0..seeds.len()).filter(|index| seeds[*index].iteration == iteration).collect();
+        stacks.push(stack(device, &setup, of_stack, &seeds, (snapshots, &decoded))?);
+    }
+    Ok(Restored { setup, seeds, stacks })
+}
+
+/// The arrays of some of the seeds.
+fn stack(
+    device: &Device,
+    setup: &Setup,
+    of_stack: Vec<usize>,
+    seeds: &[SeedProgress],
+    (snapshots, decoded): (&[Saved<'_>], &[Decoded<'_>]),
+) -> Result<Stack> {
+    let layout = setup.fitted().layout();
+    let (rings, entries): (Vec<StateEntry>, Vec<StateEntry>) =
+        setup.fitted().entries(setup.env.state_len()).into_iter().partition(|entry| entry.ring.is_some());
+    let mut arrays = Vec::with_capacity(of_stack.len());
+    for index in &of_stack {
+        let ((header, _, tensors), SeedProgress { iteration, made, .. }) = (&decoded[*index], &seeds[*index]);
+        saved::check_rings(header, tensors, &rings)?;
+        let made = RunLength { iteration: *iteration, made: *made };
+        arrays.push(tensors::read(tensors, header.format, &entries, layout, made)?);
+    }
+    let mut state = State::new();
+    for ring in &rings {
+        let array = device.zeros(&[&[of_stack.len()], &ring.shape[..]].concat(), ring.dtype)?;
+        for (row, index) in of_stack.iter().enumerate() {
+            // Each step adds a row.
+            let added = seeds[*index].made;
+            check_next(&arrays[row], ring, added)?;
+            fill(device, (&array, row), ring, added, (&snapshots[*index], &decoded[*index]))?;
+        }
+        state.insert(ring.name, array);
+    }
+    for (i, entry) in entries.iter().enumerate() {
+        let shape = [&[of_stack.len()], &entry.shape[..]].concat();
+        let mut words: Vec<u32> = room(shape.iter().product())?;
+        for of_seed in &mut arrays {
+            words.extend_from_slice(&std::mem::take(&mut of_seed[i].words));
+        }
+        let array = match entry.dtype {
+            DType::U32 => device.array_u32(&shape, &words)?,
+            DType::F32 => device.array_f32(&shape, bytemuck::cast_slice(&words))?,
+        };
+        state.insert(entry.name, array);
+    }
+    let episodes = |index: &usize| saved::episodes(&decoded[*index].2);
+    let episodes = of_stack.iter().map(episodes).collect::<Option<_>>().filter(|_| setup.env.on_host());
+    Ok(Stack { seeds: of_stack, state, episodes })
+}
+
+/// The snapshots that can go on as one session, by their numbers: runs that differ in the seed alone and have made as many iterations. Of a
+/// stack that ended while it was saved, some seeds may be one snapshot ahead. A file that cannot be read stands alone.
+pub fn stacks<'a>(own: impl Into<Own<'a>>, files: &[&[u8]]) -> Vec<Vec<usize>> {
+    let own = own.into();
+    let mut stacks: Vec<(Header, Vec<u64>, Vec<usize>)> = Vec::new();
+    let mut alone = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        let Ok((header, ..)) = snapshot::decode(file, own.algorithms) else {
+            alone.push(vec![number]);
+            continue;
+        };
+        let fits = |(first, seeds, _): &&mut (Header, Vec<u64>, Vec<usize>)| {
+            check_alike(&header, first).is_ok() && header.iteration == first.iteration && !seeds.contains(&header.seed)
+        };
+        match stacks.iter_mut().find(fits) {
+            Some((_, seeds, numbers)) => {
+                seeds.push(header.seed);
+                numbers.push(number);
+            }
+            None => stacks.push((header.clone(), vec![header.seed], vec![number])),
+        }
+    }
+    let mut all: Vec<Vec<usize>> = stacks.into_iter().map(|(.., numbers)| numbers).chain(alone).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Checks that a snapshot can be stacked with the first one.
+fn check_alike(header: &Header, first: &Header) -> Result<()> {
+    if header.kind != SnapshotKind::Session {
+        return Err(snapshot::wrong("it holds a policy only, not the state that training goes on from"));
+    }
+    let same = header.algorithm == first.algorithm
+        && header.env == first.env
+        && header.steps == first.steps
+        && header.config == first.config;
+    if !same {
+        return Err(snapshot::wrong("the runs differ in more than the seed; resume them one by one"));
+    }
+    Ok(())
+}
+
+/// Checks that the next row of a ring is the one that follows so many.
+fn check_next(arrays: &[SeedArray<'_>], ring: &StateEntry, added: u64) -> Result<()> {
+    let next = arrays.iter().find(|array| Some(array.entry.name) == ring.ring);
+    let found = next.and_then(|next| next.words.first()).copied().unwrap_or(0);
+    let expected = Ring::next(ring.shape.first().copied().unwrap_or(0), added);
+    if u64::from(found) == expected {
+        return Ok(());
+    }
+    let name = tensors::name(ring.ring.unwrap_or_default());
+    Err(snapshot::wrong(format!("the tensor `{name}` holds {found}, and after {added} rows it is {expected}")))
+}
+
+/// Fills the part of a stacked ring that is the seed's of that number, from the file's tensor or its segments, without a copy of it.
+fn fill(
+    device: &Device,
+    (array, seed): (&Array, usize),
+    entry: &StateEntry,
+    added: u64,
+    (saved, (header, _, tensors)): (&Saved<'_>, &Decoded<'_>),
+) -> Result<()> {
+    /// Numbers that are written at once.
+    const SOME: usize = 1 << 16;
+    let before = seed * entry.shape.iter().product::<usize>();
+    if let Some(ring) = ring_of(header, entry) {
+        let mut put = |first: usize, words: &[u32]| device.write_part(array, before + first, words);
+        return saved.read_ring(ring, entry, added, &mut put);
+    }
+    let mut first = before;
+    for bytes in tensors::tensor(tensors, entry)?.bytes.chunks(4 * SOME) {
+        let words: Vec<u32> = bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+        device.write_part(array, first, &words)?;
+        first += words.len();
+    }
+    Ok(())
+}

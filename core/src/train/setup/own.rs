@@ -1,0 +1,49 @@
+//! Environments and algorithms of the caller's.
+
+use crate::algo::AlgorithmDef;
+use crate::host::EnvPlace;
+use crate::train::saved::snapshot::{self, Header};
+use crate::{Error, Result};
+
+/// Environments and algorithms of the caller's, by which snapshots may have been made. What is not among them is looked for among the
+/// built-in ones.
+#[derive(Clone, Debug, Default)]
+pub struct Own<'a> {
+    /// The environment, whatever others there are; it must be the one that was trained on.
+    pub env: Option<EnvPlace>,
+    /// Environments, by their names.
+    pub environments: &'a [EnvPlace],
+    /// Algorithms, by their names.
+    pub algorithms: &'a [&'static AlgorithmDef],
+}
+
+impl From<Option<EnvPlace>> for Own<'_> {
+    fn from(env: Option<EnvPlace>) -> Self {
+        Own { env, ..Own::default() }
+    }
+}
+
+impl From<EnvPlace> for Own<'_> {
+    fn from(env: EnvPlace) -> Self {
+        Some(env).into()
+    }
+}
+
+impl Own<'_> {
+    /// The environment that a snapshot was made on.
+    pub(in crate::train) fn environment(&self, header: &Header) -> Result<EnvPlace> {
+        if let Some(env) = &self.env {
+            return env.named(&header.env)?.ok_or_else(|| {
+                snapshot::wrong(format!("made on the environment `{}`, not on `{}`", header.env, env.spec().name))
+            });
+        }
+        EnvPlace::find(&header.env, self.environments).map_err(|error| match error {
+            Error::Unknown { kind: "environment", .. } => {
+                let problem =
+                    format!("made on `{}`, which is not a built-in environment; pass it yourself", header.env);
+                snapshot::wrong(problem)
+            }
+            other => snapshot::wrong(format!("made on `{}`: {other}", header.env)),
+        })
+    }
+}

@@ -1,0 +1,372 @@
+//! Replay memories of whole episodes hold the steps that count and no others, and algorithms learn from them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use pollster::block_on as wait;
+use quickstudy_core::algo::off_policy::{OffPolicy, OffPolicyLearner};
+use quickstudy_core::algo::{Algorithm, DqnConfig, Metrics, Training, dqn};
+use quickstudy_core::env::{EnvDef, EnvSpec, builtin};
+use quickstudy_core::host::{Chance, HostEnv, IterativeExecutor, TaskPerEpisode, Transition, Wrapped};
+use quickstudy_core::settings::Settings as _;
+use quickstudy_core::train::{Layer, Row, Session, Setup};
+use quickstudy_core::{Device, Result};
+use quickstudy_tests::gpu;
+use quickstudy_tests::turned::Turned;
+
+const SEEDS: [u64; 2] = [5, 1 << 33];
+const SMALL: &str = "hidden = [8]\nbatch_size = 8\nlearning_starts = 60\n";
+
+fn resolve(algorithm: &str, env: &str, seeds: &[u64], steps: u64, settings: &str) -> Result<Setup> {
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, Some(steps), &[layer])
+}
+
+fn value(row: &Row, name: &str) -> f64 {
+    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
+}
+
+/// An environment whose steps are noted as they are made.
+struct Noted {
+    env: Wrapped,
+    obs: Vec<f64>,
+    number: usize,
+    notes: Arc<Mutex<Vec<Note>>>,
+}
+
+/// A step: a row as a memory holds it, with its number in its episode behind it, and whether the episode ended with it.
+#[derive(Clone, Debug)]
+struct Note {
+    row: Vec<f32>,
+    ended: bool,
+}
+
+impl HostEnv for Noted {
+    fn spec(&self) -> &EnvSpec {
+        self.env.spec()
+    }
+
+    fn reset(&mut self, chance: Chance) -> Result<Vec<f64>> {
+        self.number = 0;
+        self.obs = self.env.reset(chance)?;
+        Ok(self.obs.clone())
+    }
+
+    fn step(&mut self, action: &[f64], chance: Chance) -> Result<Transition> {
+        let step = self.env.step(action, chance)?;
+        let end = [step.reward, f64::from(u8::from(step.terminated)), self.number as f64];
+        let row = [&self.obs[..], action, &step.observation, &end].concat().iter().map(|x| *x as f32).collect();
+        self.number += 1;
+        let ended = step.terminated || step.truncated || self.number == self.env.spec().horizon;
+        self.notes.lock().unwrap().push(Note { row, ended });
+        self.obs.clone_from(&step.observation);
+        Ok(step)
+    }
+}
+
+/// Steps of whole episodes of an environment, until these and their steps are enough.
+fn counted(notes: &[Note], episodes: usize, steps: usize) -> &[Note] {
+    let mut ended = 0;
+    for (at, note) in notes.iter().enumerate() {
+        ended += usize::from(note.ended);
+        if note.ended && ended >= episodes && at + 1 >= steps {
+            return &notes[..=at];
+        }
+    }
+    panic!("{ended} episodes in {} steps", notes.len());
+}
+
+/// The ring of a memory has the steps that count, by iterations and in these by environments, also after a round.
+#[test]
+fn a_memory_has_all_steps_that_count_in_their_order() {
+    let device = Device::cpu(1);
+    for (settings, envs, [episodes, steps], least) in [
+        // Of the warm-up, each environment's share of 60 steps.
+        ("min_rollouts = 4\nenvs = 3\nn_step = 2\nmemory_size = 250", 3, [2, 0], 20),
+        ("min_steps = 50\nenvs = 1\nn_step = 3\nmemory_size = 10000\nprioritised = true", 1, [0, 50], 60),
+        ("min_rollouts = 1\nmin_steps = 90\nenvs = 2\nn_step = 2\nmemory_size = 233", 2, [1, 45], 30),
+    ] {
+        let env = builtin("cartpole:time_limit=30").unwrap();
+        let setup = resolve("dqn", "cartpole:time_limit=30", &SEEDS, 2000, &format!("{SMALL}{settings}")).unwrap();
+        let fitted = setup.fitted().clone();
+        let notes: Vec<Arc<Mutex<Vec<Note>>>> = (0..2 * envs).map(|_| Arc::default()).collect();
+        let mut made = notes.iter();
+        let make = |_| -> Result<Box<dyn HostEnv>> {
+            let notes = made.next().unwrap().clone();
+            Ok(Box::new(Noted { env: Wrapped::new(&env), obs: Vec::new(), number: 0, notes }))
+        };
+        let executor = Box::new(IterativeExecutor::new(2, envs, 0, make).unwrap());
+        let mut training = Training::new(&device, fitted.clone(), executor, &SEEDS).unwrap();
+        notes.iter().for_each(|notes| notes.lock().unwrap().clear());
+        let mut expected: [Vec<Vec<f32>>; 2] = [Vec::new(), Vec::new()];
+        let warm_up = (0..).find(|done| fitted.stage(*done) == 1).unwrap();
+        for done in 0..12 {
+            let row = wait(training.step(done, 12)).unwrap();
+            let metrics = wait(device.read(&row)).unwrap();
+            let column = training.metric_names(done).iter().position(|name| name == Metrics::STEPS).unwrap();
+            for (seed, rows) in expected.iter_mut().enumerate() {
+                let before = rows.len();
+                for notes in &notes[seed * envs..(seed + 1) * envs] {
+                    let mut notes = notes.lock().unwrap();
+                    let least = if done < warm_up { steps.max(least) } else { steps };
+                    rows.extend(counted(&notes, episodes, least).iter().map(|note| note.row.clone()));
+                    notes.clear();
+                }
+                let made = metrics[seed * (metrics.len() / 2) + column];
+                assert_eq!(made, (rows.len() - before) as f64, "{settings}: iteration {done}");
+            }
+            assert!(done + 1 != warm_up || expected.iter().all(|rows| rows.len() >= 60), "the warm-up is long enough");
+            let read = |name: &str| wait(device.read(training.state().get(name).unwrap())).unwrap();
+            let count = |name: &str| wait(device.read_u32(training.state().get(name).unwrap())).unwrap();
+            let (rows, [next, filled]) = (read("memory"), ["memory_next", "memory_filled"].map(count));
+            let [_, all, width] = training.state().get("memory").unwrap().shape[..] else { panic!("three axes") };
+            for (seed, expected) in expected.iter().enumerate() {
+                assert_eq!(filled[seed] as usize, expected.len().min(all), "{settings}");
+                assert_eq!(next[seed] as usize, (expected.len() - 1) % all + 1, "{settings}");
+                for (number, row) in expected.iter().enumerate().skip(expected.len().saturating_sub(all)) {
+                    let at = (seed * all + number % all) * width;
+                    let held: Vec<f32> = rows[at..at + width].iter().map(|x| *x as f32).collect();
+                    assert_eq!(held, *row, "{settings}: row {number} of seed {seed} after {} iterations", done + 1);
+                }
+            }
+        }
+        let rounds = expected[0].len() as f64 / training.state().get("memory").unwrap().shape[1] as f64;
+        assert!(settings.contains("10000") || rounds > 1.5, "{settings}: {rounds} rounds");
+    }
+}
+
+#[test]
+fn an_iteration_has_as_many_episodes_and_steps_as_asked_for() {
+    for (algorithm, env) in
+        [("dqn", "cartpole"), ("dql", "cartpole"), ("sac", "cartpole"), ("td3", "pendulum"), ("ddpg", "pendulum")]
+    {
+        for (rollouts, least) in [(6, 0), (0, 100), (6, 100)] {
+            let settings = format!(
+                "{SMALL}envs = 2\nmin_rollouts = {rollouts}\nmin_steps = {least}\ntrain_freq = 7\niteration_steps = 3\nwarm_up = \"policy\"\n"
+            );
+            let setup = resolve(algorithm, &format!("{env}:time_limit=50"), &[1, 2], 4000, &settings).unwrap();
+            let mut session = Session::new(&Device::cpu(1), &setup).unwrap();
+            let mut made = 0.0;
+            for iteration in 1..5 {
+                let row = session.step_blocking().unwrap().swap_remove(1);
+                let all = value(&row, "time/env_steps");
+                assert!(all - made >= f64::from(least), "{algorithm}: {} of {least} steps", all - made);
+                let limits = [iteration, setup.fitted().most(iteration)].map(|x| x as f64);
+                assert!((limits[0]..=limits[1]).contains(&all), "{algorithm}: {all} in {limits:?}");
+                if iteration == 1 {
+                    let episodes = all / value(&row, "rollout/ep_len_mean");
+                    assert!((episodes - episodes.round()).abs() < 1e-6 && episodes.round() >= f64::from(rollouts));
+                    assert!(all >= 60.0, "{algorithm}: the warm-up is {all} steps");
+                }
+                let filled = wait(session.snapshot(1)).unwrap();
+                let tensors = safetensors_u32(&filled, "memory.filled");
+                assert_eq!(f64::from(tensors), all, "{algorithm}");
+                made = all;
+            }
+        }
+    }
+}
+
+/// The first number of a tensor of a snapshot.
+fn safetensors_u32(file: &[u8], name: &str) -> u32 {
+    let bytes = &quickstudy_tests::crafted::Crafted::read(file).tensors[name].2;
+    u32::from_le_bytes(bytes[..4].try_into().unwrap())
+}
+
+/// On families of tasks each episode has its own.
+#[test]
+fn tasks_are_those_of_episodes_on_the_host_too() {
+    let device = Device::cpu(1);
+    for (algorithm, name) in [("sac", "point-corner"), ("dqn", "bandit"), ("td3", "point-corner")] {
+        let env = builtin(name).unwrap();
+        let settings = format!("{SMALL}envs = 3\nmin_rollouts = 5\ngradient_steps = 3\n");
+        let setup = resolve(algorithm, name, &SEEDS, 2000, &settings).unwrap();
+        let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
+        let mut inside = Training::new(&device, fitted.clone(), &env, &SEEDS).unwrap();
+        let make = |_| -> Result<Box<dyn HostEnv>> { Ok(Box::new(TaskPerEpisode::new(Wrapped::new(&env)))) };
+        let executor = Box::new(IterativeExecutor::new(2, 3, 0, make).unwrap());
+        let mut outside = Training::new(&device, fitted, executor, &SEEDS).unwrap();
+        for done in 0..4 {
+            let metrics = |training: &mut Training| {
+                let metrics = wait(training.step(done, 4)).unwrap();
+                wait(device.read(&metrics)).unwrap()
+            };
+            assert_eq!(metrics(&mut inside), metrics(&mut outside), "{algorithm} on {name}");
+        }
+        for entry in ["theta", "memory"] {
+            let words = |training: &Training| {
+                let array = training.state.get(entry).unwrap();
+                wait(device.read_f32(array)).unwrap().into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            };
+            assert!(words(&inside) == words(&outside), "{algorithm} on {name}: {entry}");
+        }
+    }
+}
+
+/// Kinds of updates go on from one iteration to the next, whatever their number.
+#[test]
+fn td3s_policy_moves_at_each_second_update_of_the_run() {
+    let (device, env) = (Device::cpu(1), builtin("pendulum:time_limit=5").unwrap());
+    for (delay, updates) in [(2, 1), (2, 3), (3, 1), (3, 2), (2, 2), (1, 1)] {
+        let text = format!(
+            "hidden = [8]\nbatch_size = 8\nlearning_starts = 12\nmin_rollouts = 1\npolicy_delay = {delay}\ngradient_steps = {updates}"
+        );
+        let setup = resolve("td3", "pendulum:time_limit=5", &SEEDS[..1], 200, &text).unwrap();
+        let fitted = setup.fitted().clone();
+        let warm_up = (0..).find(|done| fitted.stage(*done) == 1).unwrap();
+        assert_eq!(warm_up, 3, "twelve steps in episodes of five");
+        let mut training = Training::new(&device, fitted, &env, &SEEDS[..1]).unwrap();
+        // Adam's correction says how many steps each has made: 1 − β₁ⁿ.
+        let steps = |training: &Training, name: &str| {
+            let scale = wait(device.read(training.state().get(name).unwrap())).unwrap()[0];
+            ((1.0 - scale).ln() / 0.9f64.ln()).round() as u64
+        };
+        for done in 0..warm_up + 7 {
+            wait(training.step(done, 40)).unwrap();
+            let all = (done + 1).saturating_sub(warm_up) * updates;
+            assert_eq!(steps(&training, "adam_scale_values"), all, "of the critics");
+            assert_eq!(steps(&training, "adam_scale"), all / delay, "of the policy, {delay} {updates}");
+        }
+    }
+}
+
+#[test]
+fn iterations_on_the_gpu_are_near_those_of_the_cpu() {
+    let Some(gpu) = gpu::device() else { return };
+    for (algorithm, env, more) in [
+        ("dqn", "cartpole:time_limit=12", "n_step = 3\nprioritised = true\ntarget_update_interval = 2"),
+        ("ddpg", "pendulum:time_limit=12", "noise = \"ornstein_uhlenbeck\"\nwarm_up = \"policy\""),
+        ("sac", "pendulum:time_limit=12", "sde = true"),
+    ] {
+        let settings = format!(
+            "hidden = [8]\nbatch_size = 8\nlearning_starts = 12\nmin_rollouts = 3\nenvs = 2\ngradient_steps = 3\n{more}"
+        );
+        let after = |device: &Device| {
+            let mut session = Session::new(device, &resolve(algorithm, env, &[1, 2], 300, &settings).unwrap()).unwrap();
+            let first = gpu::theta(&session, 0);
+            (0..2).for_each(|_| drop(session.step_blocking().unwrap()));
+            (first, gpu::theta(&session, 0), session.steps_made(0))
+        };
+        let ((first, on_gpu, made), (_, on_cpu, expected)) = (after(&gpu), after(&Device::cpu(1)));
+        assert_eq!(made, expected, "{algorithm}");
+        let (moved, apart) = (gpu::distance(&on_cpu, &first), gpu::distance(&on_gpu, &on_cpu));
+        println!("{algorithm} on {env}: parameters moved by {moved:e} and are {apart:e} apart");
+        assert!(moved > 1e-4 && apart <= 0.05 * moved, "{algorithm}: {apart:e} of {moved:e}");
+    }
+}
+
+/// Mean return of the episodes of each seed that ended in the last iterations.
+fn late<C: OffPolicy>(networks: C, env: &EnvDef, iterations: u64, last: u64) -> [f64; 2] {
+    let device = Device::cpu(2);
+    let learner: Rc<dyn Algorithm> =
+        OffPolicyLearner::new(networks, env.spec()).unwrap().for_steps(200 * iterations).unwrap().unwrap().into();
+    let mut training = Training::new(&device, learner, env, &SEEDS).unwrap();
+    let mut sums = [[0.0; 2]; 2];
+    for done in 0..iterations {
+        let column = |name: &str| training.metric_names(done).iter().position(|known| known == name).unwrap();
+        let [episodes, returns] = [Metrics::EPISODES, Metrics::RETURN_SUM].map(column);
+        let row = wait(training.step(done, iterations)).unwrap();
+        let metrics = wait(device.read(&row)).unwrap();
+        for (sum, row) in sums.iter_mut().zip(metrics.chunks(metrics.len() / 2)).filter(|_| done + last >= iterations) {
+            *sum = [sum[0] + row[episodes], sum[1] + row[returns]];
+        }
+    }
+    sums.map(|[episodes, returns]| returns / episodes)
+}
+
+/// Even draws come to 22.
+#[test]
+fn dqn_learns_cartpole_by_whole_episodes_and_does_not_when_its_gradient_is_turned_around() {
+    let env = builtin("cartpole:time_limit=200").unwrap();
+    let settings = "batch_size = 64\nlearning_starts = 1000\nmemory_size = 20000\nhidden = [64, 64]\nlearning_rate = 1e-3\n\
+                    target_update_interval = 100\nexploration_fraction = 0.3\nmin_rollouts = 1\ngradient_steps = 30";
+    let config = DqnConfig::default().with(&toml::from_str(settings).unwrap()).unwrap();
+    let networks = || dqn::networks(&config, env.spec()).unwrap();
+    let learned = late(networks(), &env, 250, 50);
+    let turned = late(Turned(networks()), &env, 250, 50);
+    println!("{learned:?}, turned around {turned:?}");
+    assert!(learned.iter().all(|mean| *mean > 70.0), "{learned:?}");
+    assert!(turned.iter().all(|mean| *mean < 40.0), "{turned:?}");
+}
+
+#[test]
+fn memory_is_taken_for_the_longest_episodes() {
+    let rows = |steps: u64, settings: &str| {
+        let setup = resolve("sac", "pendulum", &[0], steps, &format!("{SMALL}{settings}")).unwrap();
+        let entries = setup.fitted().entries(None);
+        entries.iter().find(|entry| entry.name == "memory").unwrap().shape[0]
+    };
+    // A run ends with the iteration in which its steps are made.
+    assert_eq!(rows(1000, "min_rollouts = 2"), 999 + 400);
+    assert_eq!(rows(1000, "min_steps = 201\nenvs = 1"), 999 + 400);
+    assert_eq!(rows(1000, "min_rollouts = 2\nmemory_size = 600"), 600);
+    assert_eq!(rows(1000, "iteration_steps = 300"), 1200);
+    let device = Device::cpu(1);
+    let bytes = |algorithm: &str, settings: &str| {
+        let env = if algorithm == "dqn" { "cartpole" } else { "pendulum" };
+        let setup =
+            resolve(algorithm, env, &SEEDS, 40_000, &format!("{SMALL}memory_size = 40000\n{settings}")).unwrap();
+        Session::memory(&device, &setup).unwrap()
+    };
+    for algorithm in ["dqn", "sac"] {
+        for (more, less) in [
+            ("min_rollouts = 32\nenvs = 4", "min_rollouts = 16\nenvs = 4"),
+            ("min_steps = 16000\nenvs = 4", "min_steps = 8000\nenvs = 4"),
+            ("min_rollouts = 16\nenvs = 16", "min_rollouts = 8\nenvs = 8"),
+        ] {
+            let [more, less] = [more, less].map(|settings| bytes(algorithm, settings));
+            assert!(less < more, "{algorithm}: {less} bytes with half, {more} before");
+        }
+        let setup = resolve(
+            algorithm,
+            if algorithm == "dqn" { "cartpole" } else { "pendulum" },
+            &[0],
+            40_000,
+            "min_rollouts = 4\nmin_steps = 9",
+        )
+        .unwrap();
+        let named = setup.memory_settings();
+        assert!(["min_rollouts", "min_steps"].iter().all(|key| named.contains(key)), "{named:?}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    let problem = |algorithm: &str, env: &str, settings: &str| {
+        resolve(algorithm, env, &[0], 10_000, settings).unwrap_err().to_string()
+    };
+    for (algorithm, env, settings, parts) in [
+        ("dqn", "cartpole", "min_rollouts = 16777216", &["min_rollouts: ", "more than the 16777216", "time_limit"][..]),
+        ("dqn", "cartpole", "min_steps = 16777216\nenvs = 2", &["min_steps: ", "lower it, envs or time_limit"]),
+        (
+            "sac",
+            "pendulum",
+            "min_rollouts = 4\nmemory_size = 700",
+            &["memory_size: ", "700 are fewer than the 800", "lower min_rollouts"],
+        ),
+        ("sac", "pendulum", "min_steps = 600\nmemory_size = 700", &["memory_size: ", "799", "lower min_steps"]),
+        (
+            "sac",
+            "pendulum",
+            "min_rollouts = 2\nlearning_starts = 399\nmemory_size = 500",
+            &["memory_size: ", "598", "lower learning_starts"],
+        ),
+        ("dql", "cartpole", "min_rollouts = 8\nlearning_starts = 10000", &["learning_starts: ", "lower it"]),
+        ("td3", "pendulum", "min_rollouts = 1\nbatch_size = 600\nmemory_size = 500", &["batch_size: ", "lower it"]),
+        ("ddpg", "pendulum", "min_rollouts = -1", &["min_rollouts: "]),
+        ("ddpg", "pendulum", "min_steps = 1.5", &["min_steps: "]),
+    ] {
+        let message = problem(algorithm, env, settings);
+        assert!(parts.iter().all(|part| message.contains(part)), "{algorithm} {settings}: {message}");
+    }
+    // What else counts steps is not looked at.
+    resolve(
+        "td3",
+        "pendulum",
+        &[0],
+        10_000,
+        "learning_starts = 0\nmin_rollouts = 1\ntrain_freq = 7\niteration_steps = 3\npolicy_delay = 3",
+    )
+    .unwrap();
+}

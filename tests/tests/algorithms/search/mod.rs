@@ -1,0 +1,3 @@
+//! Searches by populations.
+
+mod population;

@@ -1,0 +1,151 @@
+//! Searches by populations end to end: seeds, resuming, the host, and that they learn where a random policy fails.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::rc::Rc;
+
+use quickstudy_core::algo::{Algorithm, Training};
+use quickstudy_core::env::{EnvDef, builtin};
+use quickstudy_core::host::{HostEnv, IterativeExecutor, TaskPerEpisode, Wrapped};
+use quickstudy_core::train::{Evaluator, Layer, Row, Session, Setup};
+use quickstudy_core::{Device, Result, State};
+use quickstudy_tests::costly::Costly;
+
+/// Each search with settings of its own, on an environment.
+const ALL: [(&str, &str, &str); 13] = [
+    ("cem", "cartpole", "best_frac = 0.5\nepisodes = 2"),
+    ("cem", "pendulum", "best_frac = 0.5\nhidden = [4]"),
+    ("cem", "pendulum", "best_frac = 0.5\ndeterministic = false"),
+    ("cem", "point-corner", "best_frac = 0.3"),
+    ("cma-es", "cartpole", "episodes = 2"),
+    ("cma-es", "pendulum", "separable = true\nhidden = [4]"),
+    ("cma-es", "point-corner", "deterministic = false"),
+    ("openai-es", "cartpole", "learning_rate_schedule = \"linear\""),
+    ("openai-es", "pendulum", "optimiser = \"sgd\""),
+    ("ars", "cartpole", "top_directions = 2\nepisodes = 2"),
+    ("ars", "pendulum", "normalise_observations = false"),
+    ("ars", "pendulum", "deterministic = false\nhidden = [3]"),
+    ("nop", "cartpole", "deterministic = false\nepisodes = 3"),
+];
+
+fn setup(algorithm: &str, env: &str, seeds: &[u64], steps: Option<u64>, settings: &str) -> Setup {
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    Setup::resolve(algorithm, builtin(env).unwrap(), seeds, steps, &[layer]).unwrap()
+}
+
+fn small(algorithm: &str, env: &str, seeds: &[u64], settings: &str) -> Setup {
+    setup(algorithm, env, seeds, Some(1_000_000), &format!("n_samples = 6\n{settings}"))
+}
+
+fn steps(session: &mut Session, n: usize) -> Vec<Vec<Row>> {
+    (0..n).map(|_| pollster::block_on(session.step()).unwrap()).collect()
+}
+
+fn value(row: &Row, name: &str) -> f64 {
+    row.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name} in {row:?}")).1
+}
+
+#[test]
+fn seeds_do_not_depend_on_each_other_and_resumed_training_is_that_without_a_stop() {
+    for (algorithm, env, settings) in ALL {
+        let bytes = |s: &Session, index: usize| pollster::block_on(s.snapshot(index)).unwrap();
+        let mut stacked = Session::new(&Device::cpu(2), &small(algorithm, env, &[7, 8, 9], settings)).unwrap();
+        steps(&mut stacked, 4);
+        let mut alone = Session::new(&Device::cpu(1), &small(algorithm, env, &[8], settings)).unwrap();
+        let first = pollster::block_on(alone.parameters(0)).unwrap();
+        steps(&mut alone, 2);
+        let mut resumed = Session::restore(&Device::cpu(1), &[&bytes(&alone, 0)]).unwrap();
+        steps(&mut alone, 2);
+        let rows = steps(&mut resumed, 2);
+        assert!(bytes(&alone, 0) == bytes(&stacked, 1), "{algorithm} {env}: seed 8 depends on others");
+        assert!(bytes(&alone, 0) == bytes(&resumed, 0), "{algorithm} {env}: resuming changes training");
+        let moved = pollster::block_on(alone.parameters(0)).unwrap() != first;
+        assert_eq!(moved, algorithm != "nop", "{algorithm} {env}");
+        assert_eq!(value(&rows[1][0], "train/non_finite"), 0.0);
+    }
+}
+
+fn words(device: &Device, state: &State, name: &str) -> Vec<u32> {
+    let array = state.get(name).unwrap();
+    pollster::block_on(device.read_f32(array)).unwrap().into_iter().map(f32::to_bits).collect()
+}
+
+#[test]
+fn the_host_trains_the_same_parameters() {
+    let device = Device::cpu(2);
+    let seeds = [5, 1 << 33];
+    for (algorithm, name, settings) in ALL {
+        let env = builtin(name).unwrap();
+        let setup = small(algorithm, name, &seeds, settings);
+        let fitted: Rc<dyn Algorithm> = setup.fitted().clone();
+        let size = fitted.fleet(seeds.len());
+        let mut inside = Training::new(&device, fitted.clone(), &env, &seeds).unwrap();
+        let make = |_| -> Result<Box<dyn HostEnv>> {
+            Ok(match env.spec().task.is_empty() {
+                true => Box::new(Wrapped::new(&env)),
+                false => Box::new(TaskPerEpisode::new(Wrapped::new(&env))),
+            })
+        };
+        let executor = Box::new(IterativeExecutor::new(size.tasks, size.envs_per_task, 0, make).unwrap());
+        let mut outside = Training::new(&device, fitted, executor, &seeds).unwrap();
+        for done in 0..3 {
+            let metrics = |training: &mut Training| {
+                let metrics = pollster::block_on(training.step(done, 3)).unwrap();
+                pollster::block_on(device.read(&metrics)).unwrap()
+            };
+            assert_eq!(metrics(&mut inside), metrics(&mut outside), "{algorithm} {name} {settings}");
+        }
+        let entries: Vec<&str> = inside.state.iter().map(|(entry, _)| entry).filter(|entry| *entry != "key").collect();
+        for entry in entries {
+            let both = [&inside, &outside].map(|training| words(&device, &training.state, entry));
+            assert!(both[0] == both[1], "{algorithm} {name}: {entry}");
+        }
+    }
+}
+
+/// The mean return on CartPole of the policy that was trained on `env` with the preset's settings and so many steps.
+fn learned(algorithm: &str, env: EnvDef, steps: u64, settings: &str, seeds: &[u64]) -> Vec<f64> {
+    let device = Device::cpu(2);
+    let layer = Layer { origin: "test".into(), settings: toml::from_str(settings).unwrap() };
+    let setup = Setup::resolve(algorithm, env, seeds, Some(steps), &[layer]).unwrap();
+    let mut session = Session::new(&device, &setup).unwrap();
+    while !session.done() {
+        session.step_blocking().unwrap();
+    }
+    let of = |index: usize| {
+        let bytes = pollster::block_on(session.snapshot(index)).unwrap();
+        let episodes = pollster::block_on(Evaluator::load(&device, &bytes).unwrap().evaluate(20, 1, true)).unwrap();
+        episodes.iter().map(|episode| episode.ret).sum::<f64>() / 20.0
+    };
+    (0..seeds.len()).map(of).collect()
+}
+
+/// A random policy gets about 22, and one that always pushes one way 9.
+#[test]
+fn searches_learn_cartpole_and_one_that_does_nothing_does_not() {
+    for (algorithm, steps, settings) in LEARN {
+        let returns = learned(algorithm, builtin("cartpole").unwrap(), steps, settings, &[1, 2, 3]);
+        println!("{algorithm} {settings}: {returns:?}");
+        assert!(returns.iter().all(|ret| *ret > 450.0), "{algorithm} {settings}: {returns:?}");
+    }
+    let returns = learned("nop", builtin("cartpole").unwrap(), 10_000, "", &[1, 2, 3]);
+    assert!(returns.iter().all(|ret| *ret < 250.0), "{returns:?}");
+}
+
+/// The same returns with their sign turned: episodes of some 10 steps are then the best.
+#[test]
+fn searches_that_take_low_returns_for_high_ones_do_not_learn_cartpole() {
+    for (algorithm, steps, settings) in LEARN {
+        let env = EnvDef::new(Costly::default()).unwrap();
+        let returns = learned(algorithm, env, steps / 16, settings, &[1, 2, 3]);
+        println!("{algorithm} {settings}: {returns:?}");
+        assert!(returns.iter().all(|ret| *ret < 40.0), "{algorithm} {settings}: {returns:?}");
+    }
+}
+
+const LEARN: [(&str, u64, &str); 5] = [
+    ("cem", 640_000, ""),
+    ("cma-es", 400_000, ""),
+    ("cma-es", 400_000, "separable = true"),
+    ("openai-es", 1_600_000, ""),
+    ("ars", 400_000, ""),
+];

@@ -1,0 +1,17 @@
+//! All algorithms alike: sessions, snapshots, the host, and who plays.
+
+mod budgets;
+mod determinism;
+mod host_session;
+mod host_training;
+mod interrupt;
+mod iteration;
+mod many_tasks;
+mod memory;
+mod one_of;
+mod parts;
+mod resume;
+mod snapshots;
+mod steps_made;
+mod time_limit;
+mod warm_start;
