@@ -1,8 +1,8 @@
 //! Settings of a run, each declared once.
 //!
-//! A declaration gives a setting its key, its kind, its line of help, and what it is where nobody says. The flag of
-//! `train`, the key of files and of `--set`, the precedence of layers, the lines of `config.toml` with their origins, and
-//! the table of `docs/command-line.md` derive from it. All other settings are the algorithm's own.
+//! A declaration gives a setting its key, its kind, its line of help, and its default. The flag of `train`, the key of
+//! files and of `--set`, the precedence of layers, the lines of `config.toml` with their origins, and the table of
+//! `docs/command-line.md` derive from it. All other settings are the algorithm's own.
 
 use crate::keep::Keep;
 use crate::kinds::{Algorithm, Count, Episodes, Interval, Kind, Name, Seeds, Sources};
@@ -246,3 +246,6 @@ impl clap::FromArgMatches for RunSettings {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
