@@ -47,7 +47,7 @@ impl MetaTestArgs {
         [self.n_exploration_eps, self.n_test_episodes, self.n_test_tasks]
     }
 
-    /// Those with these values.
+    /// Arguments with these values, in order of [`TestSizes::KEYS`].
     #[must_use]
     pub fn of([n_exploration_eps, n_test_episodes, n_test_tasks]: [Option<u64>; 3]) -> MetaTestArgs {
         MetaTestArgs { n_exploration_eps, n_test_episodes, n_test_tasks }

@@ -96,7 +96,8 @@ impl Plan {
         Ok(Self { setup, run, sources: Vec::new(), shown })
     }
 
-    /// Notes the run or snapshot whose parameters each seed begins with, where several were named: a configuration is that of one seed.
+    /// Notes the run or snapshot whose parameters each seed begins with, where several were named: a configuration is
+    /// that of one seed.
     pub fn set_sources(&mut self, sources: Vec<PathBuf>) {
         self.sources = sources;
     }

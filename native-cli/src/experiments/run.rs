@@ -26,13 +26,14 @@ pub struct Run {
     pub config: Table,
     /// Environment steps of its last row.
     pub length: f64,
-    /// For each metric its name and its points: `(environment steps, value)`, or another column's numbers for the steps.
+    /// For each metric its name and its points: `(environment steps, value)`, or another column's numbers for the
+    /// steps.
     pub curves: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 impl Run {
-    /// Reads columns of `metrics` over the column `over` from a run folder; without any, returns of evaluations and of training, as far as they
-    /// are there. Without a configuration the folder's name stands for that.
+    /// Reads columns of `metrics` over the column `over` from a run folder; without any, returns of evaluations and of
+    /// training, as far as they are there. Without a configuration the folder's name stands for that.
     ///
     /// # Errors
     /// [`Stop`] with code 2 if its files cannot be read, or its metrics lack a column.
@@ -93,8 +94,9 @@ fn read_config(folder: &Path) -> Result<Table, Stop> {
         .map_err(|error| Stop::user(format!("{} is no TOML: {}", path.display(), error.message())))
 }
 
-/// Tells whether one of two tables of metrics continues the other: over the steps that both have come to, the rows of one are rows of the other,
-/// with the same columns and the same numbers, but for time and for evaluations that only one of them made.
+/// Tells whether one of two tables of metrics continues the other: over the steps that both have come to,
+/// the rows of one are rows of the other, with the same columns and the same numbers, but for time and
+/// for evaluations that only one of them made.
 fn continues(a: &Metrics, b: &Metrics) -> bool {
     let (Some(steps), Some(other_steps)) = (a.column(ENV_STEPS), b.column(ENV_STEPS)) else { return false };
     let until = steps.last().copied().unwrap_or(0.0).min(other_steps.last().copied().unwrap_or(0.0));
@@ -124,8 +126,8 @@ fn is_time(column: &str) -> bool {
     column.starts_with("time/") && column != ENV_STEPS
 }
 
-/// Each run once, in order, and notes that name folders that hold it too: the same run has the same settings, the same seed and the same rows of all
-/// metrics, as far as both have come. The longest one counts.
+/// Each run once, in order, and notes that name folders that hold it too: the same run has the same settings, the same
+/// seed and the same rows of all metrics, as far as both have come. The longest one counts.
 ///
 /// # Errors
 /// As `read`, which gives the metrics of a folder.
@@ -136,7 +138,8 @@ pub fn unique(all: Vec<Run>, read: &dyn Fn(&Path) -> Result<Metrics, Stop>) -> R
     for run in all {
         let mut same = None;
         let mut other = None;
-        // Tables are large, so they are read only where settings and seed are the same, and one at a time beside the run's own.
+        // Tables are large, so they are read only where settings and seed are the same, and one at a time beside the
+        // run's own.
         if let Some(first) = kept.iter().position(|known| known.is_set_as(&run)) {
             let table = read(&run.folder)?;
             for (at, known) in kept.iter().enumerate().skip(first).filter(|(_, known)| known.is_set_as(&run)) {
@@ -155,8 +158,8 @@ pub fn unique(all: Vec<Run>, read: &dyn Fn(&Path) -> Result<Metrics, Stop>) -> R
             (None, Some(at)) => {
                 let [a, b] = folders(&kept[at]);
                 Some(format!(
-                    "note: {a} and {b} have the same settings and seed {seed}, and not the same numbers (made on another \
-                     device?): both count"
+                    "note: {a} and {b} have the same settings and seed {seed}, and not the same numbers (made \
+                     on another device?): both count"
                 ))
             }
             (Some(at), _) => {

@@ -49,7 +49,7 @@ pub(super) struct Ready {
     pub(super) session: Session,
     pub(super) runs: Vec<SeedRun>,
     pub(super) pace: Pace,
-    /// They make other steps than they were begun for.
+    /// Says if the runs make other steps than those they were begun for.
     pub(super) extended: bool,
 }
 
@@ -78,7 +78,8 @@ pub(super) fn plan(args: &TrainArgs, runs: Vec<(Session, Vec<Source>)>) -> Resul
     runs.into_iter().zip(wishes).map(|(run, wish)| Stack::of(args, run, wish, several)).collect()
 }
 
-/// The steps that the runs' configurations ask for, where these are others than those of the snapshots: configurations change first.
+/// The steps that the runs' configurations ask for, where these are others than those of the snapshots: configurations
+/// change first.
 fn wish(session: &Session, sources: &[Source]) -> Option<Wish> {
     let of = |source: &Source| {
         let Source::Last(folder) = source else { return None };
@@ -122,8 +123,8 @@ impl Stack {
             if stack.session.goes_on_unlike_planned(index) {
                 let (run, made) = (source.run().display(), grouped(stack.session.steps_made(index)));
                 say(&format!(
-                    "note: {run} was finished by what an earlier version planned, and has made {made} of {} environment \
-                     steps: it goes on until they are made",
+                    "note: {run} was finished by what an earlier version planned, and has made {made} of {} \
+                     environment steps: it goes on until they are made",
                     grouped(stack.session.setup().steps)
                 ));
             }
@@ -169,8 +170,8 @@ impl Stack {
         Ok(())
     }
 
-    /// Makes the folders of runs that go on from kept snapshots, all of them before something is copied: what is there tells that the command
-    /// was not done with.
+    /// Makes the folders of runs that go on from kept snapshots, all of them before something is copied: what is there
+    /// tells that the command was not done with.
     ///
     /// # Errors
     /// [`Stop`] with code 2 if there is a run already, with code 1 if a file cannot be written.

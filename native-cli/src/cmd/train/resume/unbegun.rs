@@ -23,8 +23,8 @@ impl Unbegun {
     /// The run of this folder.
     ///
     /// # Errors
-    /// [`Stop`] with code 2 if the folder holds rows or kept snapshots of a run that has lost its last one, or if its configuration
-    /// cannot be read or says that no snapshot is kept.
+    /// [`Stop`] with code 2 if the folder holds rows or kept snapshots of a run that has lost its last one, or if its
+    /// configuration cannot be read or says that no snapshot is kept.
     pub(super) fn read(folder: RunFolder) -> Result<Self, Stop> {
         let lost = |hint: String| move |stop: Stop| Stop { message: stop.message, ..Stop::user("").hint(hint) };
         let missing = || run_folder::read_snapshot(folder.path(), file::LAST).map(|_| ());
